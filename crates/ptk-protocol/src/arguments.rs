@@ -1,0 +1,189 @@
+//! The arguments of a call: an object whose numbers are kept exact.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+/// The arguments of a call, by name.
+///
+/// `serde_json` holds a number as a 64-bit integer or float. Where the model
+/// wrote one that fits neither, the JSON text is kept beside the parsed map,
+/// so that no digit is lost on the way to a tool.
+///
+/// ```
+/// use ptk_protocol::Arguments;
+///
+/// let args = Arguments::from_json(r#"{"id": 123456789012345678901234567890}"#)?;
+/// assert_eq!(args.to_json(), r#"{"id": 123456789012345678901234567890}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct Arguments {
+    map: Map<String, Value>,
+    exact: Option<Box<RawValue>>,
+}
+
+impl Arguments {
+    /// No arguments: `{}`.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Reads a JSON object.
+    ///
+    /// # Errors
+    ///
+    /// If `json` is not a JSON object.
+    pub fn from_json(json: &str) -> Result<Self, serde_json::Error> {
+        let map = serde_json::from_str(json)?;
+        let exact = if has_inexact_number(json) {
+            Some(serde_json::from_str(json)?)
+        } else {
+            None
+        };
+        Ok(Self { map, exact })
+    }
+
+    /// The arguments as a map, for whoever can live with 64-bit numbers.
+    #[must_use]
+    pub fn as_map(&self) -> &Map<String, Value> {
+        &self.map
+    }
+
+    /// The map itself.
+    #[must_use]
+    pub fn into_map(self) -> Map<String, Value> {
+        self.map
+    }
+
+    /// The value of one argument.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.map.get(name)
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.map.is_empty()
+    }
+
+    /// The arguments as JSON text, every digit as written.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        match &self.exact {
+            Some(raw) => raw.get().to_owned(),
+            None => Value::Object(self.map.clone()).to_string(),
+        }
+    }
+}
+
+impl From<Map<String, Value>> for Arguments {
+    fn from(map: Map<String, Value>) -> Self {
+        Self { map, exact: None }
+    }
+}
+
+impl PartialEq for Arguments {
+    fn eq(&self, other: &Self) -> bool {
+        self.map == other.map
+            && self.exact.as_ref().map(|raw| raw.get()) == other.exact.as_ref().map(|raw| raw.get())
+    }
+}
+
+impl fmt::Debug for Arguments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_json())
+    }
+}
+
+impl Serialize for Arguments {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.exact {
+            Some(raw) => raw.serialize(serializer),
+            None => self.map.serialize(serializer),
+        }
+    }
+}
+
+/// Whether the JSON text holds a number that a 64-bit integer or float may not
+/// hold exactly. Digits inside strings do not count.
+fn has_inexact_number(json: &str) -> bool {
+    /// Every decimal of at most this many digits survives a 64-bit float.
+    const EXACT_DIGITS: usize = 15;
+
+    let bytes = json.as_bytes();
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        match byte {
+            b'"' => at = skip_string(bytes, at + 1),
+            b'-' | b'0'..=b'9' => {
+                let start = at;
+                while bytes
+                    .get(at)
+                    .is_some_and(|b| matches!(b, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'))
+                {
+                    at += 1;
+                }
+                let number = json.get(start..at).unwrap_or("");
+                if number.len() > EXACT_DIGITS
+                    && number.parse::<i64>().is_err()
+                    && number.parse::<u64>().is_err()
+                {
+                    return true;
+                }
+            }
+            _ => at += 1,
+        }
+    }
+    false
+}
+
+/// The offset behind the string whose content starts at `at`.
+fn skip_string(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(found) = bytes
+        .get(at..)
+        .and_then(|rest| memchr::memchr2(b'"', b'\\', rest))
+    {
+        at += found;
+        if bytes.get(at) == Some(&b'"') {
+            return at + 1;
+        }
+        at += 2;
+    }
+    bytes.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_beyond_64_bits_keep_their_digits() {
+        for json in [
+            r#"{"n":123456789012345678901234567890}"#,
+            r#"{"n":0.12345678901234567890123}"#,
+            r#"{"a":[{"n":-99999999999999999999}]}"#,
+        ] {
+            assert_eq!(Arguments::from_json(json).unwrap().to_json(), json);
+        }
+    }
+
+    #[test]
+    fn ordinary_arguments_keep_no_second_copy() {
+        for json in [
+            r#"{"n":9007199254740993}"#,
+            r#"{"s":"123456789012345678901234567890 \" 1"}"#,
+            r#"{"n":18446744073709551615}"#,
+            r#"{"n":1.5}"#,
+        ] {
+            assert!(
+                Arguments::from_json(json).unwrap().exact.is_none(),
+                "{json}"
+            );
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Tool calls: what the model wants, and how sure we are that we read it right.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::{Arguments, Problem, Span};
+
+/// A call of a tool, as it is run, stored and shown to the model again.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolCall {
+    /// Identifies the call within a conversation. Models reuse and omit ids,
+    /// so whoever runs calls gives them ids of its own.
+    pub id: Option<String>,
+    /// The tool's name, exactly as declared.
+    pub name: String,
+    /// The arguments by name.
+    pub args: Arguments,
+    /// Why the model wants it, in its own words.
+    pub reasoning: Option<String>,
+}
+
+impl ToolCall {
+    /// A call without id and reasoning.
+    pub fn new(name: impl Into<String>, args: impl Into<Arguments>) -> Self {
+        Self {
+            id: None,
+            name: name.into(),
+            args: args.into(),
+            reasoning: None,
+        }
+    }
+
+    /// The same call with the model's reason for it.
+    #[must_use]
+    pub fn with_reasoning(mut self, reasoning: impl Into<String>) -> Self {
+        self.reasoning = Some(reasoning.into());
+        self
+    }
+
+    /// The same call under an id.
+    #[must_use]
+    pub fn with_id(mut self, id: impl Into<String>) -> Self {
+        self.id = Some(id.into());
+        self
+    }
+
+    /// The call in PTK's canonical JSON form: `{"tool", "args", "reasoning"?}`.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let mut object = Map::new();
+        object.insert("tool".into(), Value::String(self.name.clone()));
+        object.insert("args".into(), Value::Object(self.args.as_map().clone()));
+        if let Some(reasoning) = &self.reasoning {
+            object.insert("reasoning".into(), Value::String(reasoning.clone()));
+        }
+        Value::Object(object)
+    }
+}
+
+/// How a call came out of the reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// Read as it was written.
+    Complete,
+    /// Read after a repair; the problems say what and where.
+    Repaired,
+    /// Cut off before its arguments closed. Listed, never run.
+    Truncated,
+}
+
+/// A call found in a reply, with everything known about it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ParsedCall {
+    /// The call itself.
+    pub call: ToolCall,
+    /// How it came out of the reply.
+    pub status: Status,
+    /// Repairs made and faults found.
+    pub problems: Vec<Problem>,
+    /// The name of the dialect it was written in.
+    pub dialect: String,
+    /// Where its body stands in the reply.
+    pub span: Span,
+}
+
+impl ParsedCall {
+    /// Whether the call may run: it is whole, and nothing about it is a fault.
+    #[must_use]
+    pub fn is_runnable(&self) -> bool {
+        self.status != Status::Truncated && !self.problems.iter().any(Problem::is_fault)
+    }
+
+    /// The faults that keep the call from running.
+    pub fn faults(&self) -> impl Iterator<Item = &Problem> {
+        self.problems.iter().filter(|problem| problem.is_fault())
+    }
+}

@@ -1,0 +1,80 @@
+//! Why a run failed, with codes that programs can rely on.
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// The error codes of the protocol (R122–R129).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum ErrorCode {
+    /// The model named a tool that does not exist.
+    ToolNotFound,
+    /// The call lacks something or breaks the tool's schema.
+    InvalidToolCall,
+    /// The loop ran as often as it may.
+    MaxIterationsReached,
+    /// The model called as many tools as it may.
+    MaxToolCallsReached,
+    /// A tool failed.
+    ToolExecutionFailed,
+    /// The model could not be reached or answered with an error.
+    LlmCallFailed,
+    /// The reply holds a call that cannot be read.
+    ParseError,
+    /// The model repeats itself.
+    DuplicateToolCall,
+}
+
+impl ErrorCode {
+    /// The code as it is written in JSON and messages.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ToolNotFound => "TOOL_NOT_FOUND",
+            Self::InvalidToolCall => "INVALID_TOOL_CALL",
+            Self::MaxIterationsReached => "MAX_ITERATIONS_REACHED",
+            Self::MaxToolCallsReached => "MAX_TOOL_CALLS_REACHED",
+            Self::ToolExecutionFailed => "TOOL_EXECUTION_FAILED",
+            Self::LlmCallFailed => "LLM_CALL_FAILED",
+            Self::ParseError => "PARSE_ERROR",
+            Self::DuplicateToolCall => "DUPLICATE_TOOL_CALL",
+        }
+    }
+}
+
+impl std::fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A failure of a run (R130).
+#[derive(Debug, Clone, PartialEq, Serialize, thiserror::Error)]
+#[error("{message}")]
+pub struct ExecutionError {
+    /// What happened, why, and what to do next.
+    pub message: String,
+    /// The kind of failure.
+    pub code: ErrorCode,
+    /// Whatever helps to understand it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<Value>,
+}
+
+impl ExecutionError {
+    /// A failure without further context.
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            code,
+            context: None,
+        }
+    }
+
+    /// The same failure with whatever helps to understand it.
+    #[must_use]
+    pub fn with_context(mut self, context: Value) -> Self {
+        self.context = Some(context);
+        self
+    }
+}

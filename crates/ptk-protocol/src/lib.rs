@@ -1,0 +1,20 @@
+//! What tools, calls and results look like in text.
+
+mod arguments;
+mod call;
+pub mod dialects;
+mod error;
+mod message;
+mod problem;
+mod result;
+mod span;
+mod tool;
+
+pub use arguments::Arguments;
+pub use call::{ParsedCall, Status, ToolCall};
+pub use error::{ErrorCode, ExecutionError};
+pub use message::{Message, Role};
+pub use problem::{Problem, ProblemCode, Severity};
+pub use result::{ErrorType, ToolResult};
+pub use span::{Piece, Span, SpanKind};
+pub use tool::{ToolSpec, Toolset, ToolsetError};

@@ -1,0 +1,173 @@
+//! What was wrong with a reply, in words for whoever can mend it.
+
+use serde::Serialize;
+
+use crate::Span;
+
+/// Something about a reply that was not as it should be: a repair that was
+/// made, or a fault that keeps a call from running.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// The kind of problem, stable for programs.
+    pub code: ProblemCode,
+    /// What is wrong and what to do about it.
+    pub message: String,
+    /// The text concerned, verbatim. Empty where the message says it all.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub raw: String,
+    /// Where it stands in the reply.
+    pub span: Span,
+}
+
+impl Problem {
+    /// A problem whose message says it all.
+    #[must_use]
+    pub fn new(code: ProblemCode, message: impl Into<String>, span: Span) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            raw: String::new(),
+            span,
+        }
+    }
+
+    /// The same problem, carrying the text concerned verbatim.
+    #[must_use]
+    pub fn with_raw(mut self, raw: impl Into<String>) -> Self {
+        self.raw = raw.into();
+        self
+    }
+
+    /// Whether the problem keeps its call from running.
+    #[must_use]
+    pub const fn is_fault(&self) -> bool {
+        self.code.severity().is_fault()
+    }
+}
+
+/// How much a problem matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// It was mended, or never mattered; the call runs.
+    Note,
+    /// The call does not run; the model has to be told.
+    Fault,
+}
+
+impl Severity {
+    /// Whether this is [`Severity::Fault`].
+    #[must_use]
+    pub const fn is_fault(self) -> bool {
+        matches!(self, Self::Fault)
+    }
+}
+
+macro_rules! problem_codes {
+    ($($(#[$doc:meta])* $name:ident = $text:literal, $severity:ident;)*) => {
+        /// The kinds of problem. The names in JSON are part of the contract.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+        #[serde(rename_all = "snake_case")]
+        #[non_exhaustive]
+        pub enum ProblemCode {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl ProblemCode {
+            /// Every code, in the order of this list.
+            pub const ALL: &[Self] = &[$(Self::$name,)*];
+
+            /// The name used in JSON.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $text,)* }
+            }
+
+            /// How much it matters.
+            #[must_use]
+            pub const fn severity(self) -> Severity {
+                match self { $(Self::$name => Severity::$severity,)* }
+            }
+        }
+    };
+}
+
+problem_codes! {
+    /// A comment inside JSON was skipped.
+    Comment = "comment", Note;
+    /// A comma without a value behind it was dropped.
+    ExtraComma = "extra_comma", Note;
+    /// A comma between two values was missing.
+    MissingComma = "missing_comma", Note;
+    /// A colon between key and value was missing.
+    MissingColon = "missing_colon", Note;
+    /// Single, typographic or doubled quotes were read as plain ones.
+    WrongQuotes = "wrong_quotes", Note;
+    /// A key or value stood without quotes.
+    MissingQuotes = "missing_quotes", Note;
+    /// A quote inside a string was not escaped.
+    UnescapedQuote = "unescaped_quote", Note;
+    /// `True`, `None`, `undefined` and the like were read as JSON literals.
+    ForeignLiteral = "foreign_literal", Note;
+    /// A raw line break or control character stood inside a string.
+    ControlCharacter = "control_character", Note;
+    /// An escape that JSON does not have.
+    BadEscape = "bad_escape", Note;
+    /// A number in a form that JSON does not have.
+    BadNumber = "bad_number", Note;
+    /// A closing bracket or brace was missing.
+    MissingCloser = "missing_closer", Note;
+    /// A closing bracket or brace was one too many, or the wrong one.
+    ExtraCloser = "extra_closer", Note;
+    /// An ellipsis stood where a value should be.
+    Ellipsis = "ellipsis", Note;
+    /// Prose, a fence or a wrapper around the JSON was left out.
+    SurroundingText = "surrounding_text", Note;
+    /// Strings joined with `+`, or several values where one was due.
+    Joined = "joined", Note;
+    /// Arguments came as a string of JSON instead of an object.
+    StringifiedArguments = "stringified_arguments", Note;
+    /// Arguments stood beside the tool's name instead of in an object of their own.
+    FlatArguments = "flat_arguments", Note;
+    /// Arguments came without names and were matched by position.
+    PositionalArguments = "positional_arguments", Note;
+    /// The opening mark was missing.
+    MissingOpenMark = "missing_open_mark", Note;
+    /// The closing mark was missing.
+    MissingCloseMark = "missing_close_mark", Note;
+    /// A mark was misspelt or the wrong one.
+    WrongMark = "wrong_mark", Note;
+    /// A mark stood alone, with no call to belong to.
+    StrayMark = "stray_mark", Note;
+    /// The call stood in a fence that ended the reply.
+    Fence = "fence", Note;
+    /// The call was drafted in the reasoning and nothing followed.
+    RescuedFromReasoning = "rescued_from_reasoning", Note;
+    /// Something else stood between the call and its closing mark.
+    TrailingText = "trailing_text", Note;
+    /// The name is not a declared tool's.
+    UnknownTool = "unknown_tool", Fault;
+    /// The call has no name, or one that is not a string.
+    MissingToolName = "missing_tool_name", Fault;
+    /// The arguments are not an object.
+    InvalidArguments = "invalid_arguments", Fault;
+    /// A required parameter is missing.
+    MissingParameter = "missing_parameter", Fault;
+    /// A value has the wrong type.
+    InvalidType = "invalid_type", Fault;
+    /// A value is not one of those allowed, or breaks another rule of the schema.
+    InvalidValue = "invalid_value", Fault;
+    /// A parameter that the tool does not have.
+    UnknownParameter = "unknown_parameter", Fault;
+    /// The call was cut off before its arguments closed.
+    Truncated = "truncated", Fault;
+    /// The body cannot be read as a call.
+    Malformed = "malformed", Fault;
+    /// The same call stood in the result of a tool and may not be the model's own.
+    CopiedFromResult = "copied_from_result", Fault;
+}
+
+impl std::fmt::Display for ProblemCode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

@@ -1,0 +1,175 @@
+//! Tools as the model sees them: name, description, parameters.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+/// A tool's face: what a model has to know to call it (R103–R105, R205).
+///
+/// The parameters are a JSON Schema of type `object`. Whatever JSON Schema
+/// 2020-12 can say may stand there; the prompt and the checks follow it.
+///
+/// ```
+/// use ptk_protocol::ToolSpec;
+/// use serde_json::json;
+///
+/// let tool = ToolSpec::new("read_file", "Read the content of a file", json!({
+///     "type": "object",
+///     "properties": {"path": {"type": "string", "description": "Path of the file"}},
+///     "required": ["path"],
+/// }));
+/// assert_eq!(tool.required().collect::<Vec<_>>(), ["path"]);
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolSpec {
+    /// The name a call uses, exactly.
+    pub name: String,
+    /// What the tool does, for the model.
+    #[serde(default)]
+    pub description: String,
+    /// The JSON Schema of the arguments.
+    #[serde(default = "no_parameters")]
+    pub parameters: Value,
+}
+
+fn no_parameters() -> Value {
+    json!({"type": "object", "properties": {}})
+}
+
+impl ToolSpec {
+    /// A tool with the given JSON Schema for its arguments.
+    pub fn new(name: impl Into<String>, description: impl Into<String>, parameters: Value) -> Self {
+        Self {
+            name: name.into(),
+            description: description.into(),
+            parameters,
+        }
+    }
+
+    /// The declared parameters by name, in the order in which they are declared.
+    #[must_use]
+    pub fn properties(&self) -> Option<&Map<String, Value>> {
+        self.parameters.get("properties").and_then(Value::as_object)
+    }
+
+    /// The names of the parameters that a call must give.
+    pub fn required(&self) -> impl Iterator<Item = &str> {
+        self.parameters
+            .get("required")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+    }
+
+    /// The definition in the form of the native tool APIs (R138, R205).
+    #[must_use]
+    pub fn function_definition(&self) -> Value {
+        json!({
+            "type": "function",
+            "function": {
+                "name": self.name,
+                "description": self.description,
+                "parameters": self.parameters,
+            },
+        })
+    }
+}
+
+/// The tools that a model was offered, found by name. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub struct Toolset {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    specs: Vec<ToolSpec>,
+    index: HashMap<String, usize>,
+}
+
+/// Why tools cannot stand together in one set.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ToolsetError {
+    /// A tool without a name.
+    #[error("tool number {position} has no name; give every tool a name")]
+    Unnamed {
+        /// Counted from one.
+        position: usize,
+    },
+    /// Two tools with one name.
+    #[error("two tools are named `{name}`; rename one of them")]
+    Duplicate {
+        /// The name that stands twice.
+        name: String,
+    },
+}
+
+impl Toolset {
+    /// A set of the given tools.
+    ///
+    /// # Errors
+    ///
+    /// If a tool has no name or two share one.
+    pub fn new(specs: impl IntoIterator<Item = ToolSpec>) -> Result<Self, ToolsetError> {
+        let specs: Vec<ToolSpec> = specs.into_iter().collect();
+        let mut index = HashMap::with_capacity(specs.len());
+        for (position, spec) in specs.iter().enumerate() {
+            if spec.name.trim().is_empty() {
+                return Err(ToolsetError::Unnamed {
+                    position: position + 1,
+                });
+            }
+            if index.insert(spec.name.clone(), position).is_some() {
+                return Err(ToolsetError::Duplicate {
+                    name: spec.name.clone(),
+                });
+            }
+        }
+        Ok(Self {
+            inner: Arc::new(Inner { specs, index }),
+        })
+    }
+
+    /// The tool of exactly this name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&ToolSpec> {
+        self.inner
+            .index
+            .get(name)
+            .and_then(|&position| self.inner.specs.get(position))
+    }
+
+    /// Whether there is a tool of exactly this name.
+    #[must_use]
+    pub fn contains(&self, name: &str) -> bool {
+        self.inner.index.contains_key(name)
+    }
+
+    /// The tools in the order in which they were given.
+    #[must_use]
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &ToolSpec> {
+        self.inner.specs.iter()
+    }
+
+    /// The names in the order in which they were given.
+    #[must_use]
+    pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.inner.specs.iter().map(|spec| spec.name.as_str())
+    }
+
+    /// How many tools there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.inner.specs.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.inner.specs.is_empty()
+    }
+}
