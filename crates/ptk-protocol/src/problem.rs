@@ -13,7 +13,6 @@ pub struct Problem {
     /// What is wrong and what to do about it.
     pub message: String,
     /// The text concerned, verbatim. Empty where the message says it all.
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub raw: String,
     /// Where it stands in the reply.
     pub span: Span,
@@ -142,8 +141,6 @@ problem_codes! {
     Fence = "fence", Note;
     /// The call was drafted in the reasoning and nothing followed.
     RescuedFromReasoning = "rescued_from_reasoning", Note;
-    /// Something else stood between the call and its closing mark.
-    TrailingText = "trailing_text", Note;
     /// The name is not a declared tool's.
     UnknownTool = "unknown_tool", Fault;
     /// The call has no name, or one that is not a string.
@@ -169,5 +166,62 @@ problem_codes! {
 impl std::fmt::Display for ProblemCode {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.as_str())
+    }
+}
+
+/// Problems named in one error message.
+const MAX_PROBLEMS: usize = 6;
+/// Characters of one problem's message.
+const MAX_MESSAGE: usize = 600;
+/// Characters quoted of what the model wrote.
+const MAX_EXCERPT: usize = 120;
+
+/// What is wrong, in words for the model: the faults, or all problems where
+/// none is a fault, and what it wrote. Bounded, whatever was written.
+#[must_use]
+pub fn explain<'a>(problems: impl IntoIterator<Item = &'a Problem>) -> String {
+    let problems: Vec<&Problem> = problems.into_iter().collect();
+    let faults: Vec<&Problem> = problems.iter().copied().filter(|p| p.is_fault()).collect();
+    let named = if faults.is_empty() { problems } else { faults };
+    let mut parts: Vec<String> = named
+        .iter()
+        .take(MAX_PROBLEMS)
+        .map(|problem| sentence(&excerpt(&problem.message, MAX_MESSAGE)))
+        .collect();
+    if named.len() > MAX_PROBLEMS {
+        parts.push(format!("{} more problems.", named.len() - MAX_PROBLEMS));
+    }
+    if parts.is_empty() {
+        parts.push("The tool call cannot be read.".to_owned());
+    }
+    let unreadable = named.iter().find(|problem| {
+        use ProblemCode::{InvalidArguments, Malformed, MissingToolName, Truncated};
+        let about_text = [InvalidArguments, Malformed, MissingToolName, Truncated];
+        about_text.contains(&problem.code) && !problem.raw.trim().is_empty()
+    });
+    if let Some(problem) = unreadable {
+        let raw: Vec<&str> = problem.raw.split_whitespace().collect();
+        let quoted = excerpt(&raw.join(" "), MAX_EXCERPT);
+        parts.push(format!("You wrote: {quoted}"));
+    }
+    parts.join(" ")
+}
+
+/// The text with a full stop, unless it ends a sentence already.
+pub(crate) fn sentence(text: &str) -> String {
+    let text = text.trim_end();
+    let stop = if text.ends_with(['.', '?', '!', ':', '…']) || text.is_empty() {
+        ""
+    } else {
+        "."
+    };
+    format!("{text}{stop}")
+}
+
+/// The beginning of a text.
+pub(crate) fn excerpt(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
     }
 }

@@ -1,0 +1,267 @@
+//! Commas and closers.
+
+use crate::ProblemCode;
+
+use super::RepairError;
+use super::blank::{blank_end, fence_length};
+use super::frame::{Kind, State};
+use super::quotes::Quote;
+use super::repair::Repairer;
+
+impl Repairer<'_> {
+    /// What stands behind a value, inside of something.
+    pub(super) fn after_value(&mut self, byte: u8) -> Result<(), RepairError> {
+        let kind = self.kind();
+        match byte {
+            b',' => {
+                self.expect_another(self.pos);
+                self.pos += 1;
+            }
+            b'}' | b']' | b')' => self.close(byte),
+            b';' => self.drop_input(1, ProblemCode::ExtraComma),
+            b'+' => self.join_strings(),
+            b':' if kind == Kind::Array && self.stack.last().is_some_and(|top| top.string) => {
+                if !self.close_before_latest() {
+                    self.open_before_latest()?;
+                }
+            }
+            b':' if kind == Kind::Object && self.stack.last().is_some_and(|top| top.string) => {
+                self.open_before_latest()?;
+            }
+            b':' => self.drop_input(1, ProblemCode::SurroundingText),
+            b'{' | b'[' if kind == Kind::Object => self.close_to_list(),
+            _ => {
+                self.writer.note(ProblemCode::MissingComma, self.pos);
+                self.expect_another(self.pos);
+                self.writer.insert(self.pos, ",");
+            }
+        }
+        Ok(())
+    }
+
+    /// Another member or element is due; parentheses around several values
+    /// are a tuple.
+    fn expect_another(&mut self, at: usize) {
+        if self.kind() == Kind::Group {
+            self.become_tuple(at);
+        }
+        let position = self.writer.position(at);
+        let Some(top) = self.stack.last_mut() else {
+            return;
+        };
+        top.comma = Some(position);
+        top.state = match top.kind {
+            Kind::Object => State::Key,
+            Kind::Root | Kind::Array | Kind::Group => State::Value,
+        };
+    }
+
+    fn become_tuple(&mut self, at: usize) {
+        if let Some(top) = self.stack.last_mut() {
+            top.kind = Kind::Array;
+            let opened = top.opened;
+            self.writer.insert_back(at, opened, '[');
+        }
+    }
+
+    /// `{"a": [1, "key": 2`: the array should have been closed before the key.
+    fn close_before_latest(&mut self) -> bool {
+        let parent = self.stack.len().checked_sub(2);
+        let in_object = parent
+            .and_then(|index| self.stack.get(index))
+            .is_some_and(|frame| frame.kind == Kind::Object);
+        let Some(array) = self.stack.last().filter(|_| in_object) else {
+            return false;
+        };
+        let (Some(separator), latest) = (array.separator, array.latest) else {
+            return false;
+        };
+        // After an object, another object is more likely to begin.
+        if self.writer.ends_before(self.pos, separator, '}') {
+            return false;
+        }
+        self.writer.note(ProblemCode::MissingCloser, self.pos);
+        self.writer.insert_back(self.pos, separator, ']');
+        self.stack.pop();
+        if let Some(object) = self.stack.last_mut() {
+            object.latest = latest + 1;
+            object.separator = Some(separator + 1);
+            object.count += 1;
+            object.state = State::Value;
+        }
+        self.pos += 1;
+        true
+    }
+
+    /// `["key": 1` and `"key": 1`: the brace before the key is missing.
+    pub(super) fn open_before_latest(&mut self) -> Result<(), RepairError> {
+        let Some(top) = self.stack.last_mut() else {
+            return Ok(());
+        };
+        top.string = false;
+        let latest = top.latest;
+        self.writer.note(ProblemCode::MissingCloser, self.pos);
+        self.writer.insert_back(self.pos, latest, '{');
+        self.push(Kind::Object, b'}', latest)?;
+        if let Some(top) = self.stack.last_mut() {
+            top.count = 1;
+            top.state = State::Value;
+        }
+        self.pos += 1;
+        Ok(())
+    }
+
+    /// `"a" + "b"`.
+    pub(super) fn join_strings(&mut self) {
+        let operand = blank_end(self.text, self.pos + 1);
+        let strings = self.stack.last().is_some_and(|top| top.string)
+            && Quote::opening(self.text, operand).is_some()
+            && fence_length(self.text, operand).is_none();
+        if !strings || !self.writer.reopen_string(self.pos) {
+            self.drop_input(1, ProblemCode::Joined);
+            return;
+        }
+        self.writer.note(ProblemCode::Joined, self.pos);
+        self.writer.skip(self.pos, operand);
+        self.pos = operand;
+        self.continue_string();
+    }
+
+    /// A set becomes an array.
+    pub(super) fn become_array(&mut self) {
+        let Some(top) = self.stack.last_mut() else {
+            return;
+        };
+        top.kind = Kind::Array;
+        top.state = State::Value;
+        let opened = top.opened;
+        self.writer.note(ProblemCode::ExtraCloser, self.pos);
+        self.writer.take_back(self.pos, opened);
+        self.writer.insert_back(self.pos, opened, '[');
+    }
+
+    /// An object or array cannot stand here; the nearest list can hold it.
+    pub(super) fn close_to_list(&mut self) {
+        while self.kind() == Kind::Object {
+            self.writer.note(ProblemCode::MissingCloser, self.pos);
+            self.pop(self.pos, self.pos);
+        }
+    }
+
+    /// Deals with a closer, whether it is the right one or not.
+    pub(super) fn close(&mut self, closer: u8) {
+        let next = self.pos + 1;
+        let Some(below) = self.stack.iter().rposition(|frame| frame.closer == closer) else {
+            let lone = self.stack.len() == 1
+                || closer == b')'
+                || !matches!(
+                    self.byte(blank_end(self.text, next)),
+                    None | Some(b'}' | b']' | b')' | b'`')
+                );
+            if lone {
+                self.drop_input(1, ProblemCode::ExtraCloser);
+            } else {
+                self.writer.note(ProblemCode::ExtraCloser, self.pos);
+                self.pop(self.pos, next);
+                self.pos = next;
+            }
+            return;
+        };
+        let top = self.stack.len() - 1;
+        if below == top {
+            if self.closes_too_early() {
+                self.drop_input(1, ProblemCode::ExtraCloser);
+                return;
+            }
+        } else if below + 1 == top && self.is_typing_error(below) {
+            self.writer.note(ProblemCode::ExtraCloser, self.pos);
+            self.pop(self.pos, next);
+            self.pos = next;
+            return;
+        }
+        while self.stack.len() - 1 > below {
+            if self.kind().is_container() {
+                self.writer.note(ProblemCode::MissingCloser, self.pos);
+            }
+            self.pop(self.pos, self.pos);
+        }
+        self.pop(self.pos, next);
+        self.pos = next;
+    }
+
+    /// `{"a": 1}, "b": 2}`: a key follows where there can be none.
+    fn closes_too_early(&mut self) -> bool {
+        let outside = self
+            .stack
+            .len()
+            .checked_sub(2)
+            .and_then(|parent| self.stack.get(parent));
+        let Some(parent) = outside else {
+            return false;
+        };
+        let comma = blank_end(self.text, self.pos + 1);
+        self.kind() == Kind::Object
+            && parent.kind == Kind::Root
+            && self.byte(comma) == Some(b',')
+            && self.is_sure_key(blank_end(self.text, comma + 1))
+    }
+
+    /// `{"a": [1}, "b": 2}`: with the closer taken for the other kind the
+    /// rest fits, otherwise it would stand outside of everything.
+    fn is_typing_error(&mut self, below: usize) -> bool {
+        let comma = blank_end(self.text, self.pos + 1);
+        if self.byte(comma) != Some(b',') {
+            return false;
+        }
+        let following = blank_end(self.text, comma + 1);
+        let outside = below.checked_sub(1).and_then(|index| self.stack.get(index));
+        match outside.map(|frame| frame.kind) {
+            Some(Kind::Object) => false,
+            Some(Kind::Array) => self.kind() == Kind::Array && self.is_sure_key(following),
+            _ if self.kind() == Kind::Array => self.is_sure_key(following),
+            _ => following < self.bytes.len(),
+        }
+    }
+
+    pub(super) fn is_sure_key(&mut self, at: usize) -> bool {
+        let Some((quote, length)) = Quote::opening(self.text, at) else {
+            return false;
+        };
+        let Some(end) = self.look.next_closing(quote, at + length) else {
+            return false;
+        };
+        let after = end + quote.closing(self.text, end).unwrap_or(1);
+        self.byte(blank_end(self.text, after)) == Some(b':')
+    }
+
+    /// Closes the top; the input from `from` to `to` is its closer.
+    pub(super) fn pop(&mut self, from: usize, to: usize) {
+        let Some(frame) = self.stack.pop() else {
+            return;
+        };
+        if let Some(comma) = frame.comma {
+            self.writer.note(ProblemCode::ExtraComma, from);
+            self.writer.take_back(from, comma);
+        }
+        match (frame.kind, frame.state) {
+            (Kind::Object, State::Colon) => {
+                self.writer.note(ProblemCode::MissingColon, from);
+                self.writer.insert(from, ":null");
+            }
+            (Kind::Object, State::Value) => {
+                self.writer.note(ProblemCode::ForeignLiteral, from);
+                self.writer.insert(from, "null");
+            }
+            _ => {}
+        }
+        let closer = match frame.kind {
+            Kind::Object => "}",
+            Kind::Array => "]",
+            Kind::Group if frame.count == 0 => "[]",
+            Kind::Group | Kind::Root => "",
+        };
+        if self.text.get(from..to) != Some(closer) {
+            self.writer.replace(from, to, closer);
+        }
+    }
+}
