@@ -1,10 +1,13 @@
 //! The arguments of a call: an object whose numbers are kept exact.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
+
+use crate::schema::Node;
 
 /// The arguments of a call, by name.
 ///
@@ -71,6 +74,60 @@ impl Arguments {
         self.map.is_empty()
     }
 
+    /// Each argument: its name, its value, and its JSON with every digit.
+    pub(crate) fn members(&self) -> impl Iterator<Item = (&str, &Value, String)> {
+        let exact: HashMap<String, Box<RawValue>> = self
+            .exact
+            .as_ref()
+            .and_then(|raw| serde_json::from_str(raw.get()).ok())
+            .unwrap_or_default();
+        self.map.iter().map(move |(name, value)| {
+            let json = exact
+                .get(name)
+                .map_or_else(|| value.to_string(), |raw| raw.get().to_owned());
+            (name.as_str(), value, json)
+        })
+    }
+
+    /// Shows the arguments to `look` as one value, without copying them.
+    pub(crate) fn with_value<T>(self, look: impl FnOnce(&Value) -> T) -> (T, Self) {
+        let value = Value::Object(self.map);
+        let seen = look(&value);
+        let map = match value {
+            Value::Object(map) => map,
+            _ => Map::new(),
+        };
+        let exact = self.exact;
+        (seen, Self { map, exact })
+    }
+
+    /// Replaces strings and names; `with` gives `None` for those that stay.
+    pub(crate) fn map_strings(self, with: &impl Fn(&str) -> Option<String>) -> Self {
+        let mut node = self.to_node();
+        if node.map_strings(with)
+            && let Ok(changed) = Self::from_json(&node.to_json())
+        {
+            return changed;
+        }
+        self
+    }
+
+    /// The arguments with every digit as written.
+    pub(crate) fn to_node(&self) -> Node {
+        let exact = self
+            .exact
+            .as_ref()
+            .and_then(|raw| Node::parse(raw.get()).ok());
+        exact.unwrap_or_else(|| {
+            let entries = self.map.iter();
+            Node::Object(
+                entries
+                    .map(|(name, value)| (name.clone(), Node::from(value)))
+                    .collect(),
+            )
+        })
+    }
+
     /// The arguments as JSON text, every digit as written.
     #[must_use]
     pub fn to_json(&self) -> String {
@@ -109,10 +166,11 @@ impl Serialize for Arguments {
     }
 }
 
-/// Whether the JSON text holds a number that a 64-bit integer or float may not
-/// hold exactly. Digits inside strings do not count.
+/// Whether the JSON text holds a number that would be printed with other digits
+/// than those written: too long for 64 bits, or of a form such as `1.10`.
+/// Digits inside strings do not count.
 fn has_inexact_number(json: &str) -> bool {
-    /// Every decimal of at most this many digits survives a 64-bit float.
+    /// Every whole number of at most this many digits fits into 64 bits.
     const EXACT_DIGITS: usize = 15;
 
     let bytes = json.as_bytes();
@@ -129,9 +187,12 @@ fn has_inexact_number(json: &str) -> bool {
                     at += 1;
                 }
                 let number = json.get(start..at).unwrap_or("");
-                if number.len() > EXACT_DIGITS
-                    && number.parse::<i64>().is_err()
-                    && number.parse::<u64>().is_err()
+                let plain = !number.contains(['.', 'e', 'E']);
+                if !(plain && number.len() <= EXACT_DIGITS && number != "-0")
+                    && serde_json::from_str(number).is_ok_and(|value: Value| {
+                        let printed = value.to_string();
+                        printed != number
+                    })
                 {
                     return true;
                 }
@@ -167,6 +228,8 @@ mod tests {
             r#"{"n":123456789012345678901234567890}"#,
             r#"{"n":0.12345678901234567890123}"#,
             r#"{"a":[{"n":-99999999999999999999}]}"#,
+            r#"{"version":1.10}"#,
+            r#"{"n":1E5}"#,
         ] {
             assert_eq!(Arguments::from_json(json).unwrap().to_json(), json);
         }

@@ -1,7 +1,7 @@
 //! Tool calls: what the model wants, and how sure we are that we read it right.
 
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::{Arguments, Problem, Span};
 
@@ -44,16 +44,20 @@ impl ToolCall {
         self
     }
 
-    /// The call in PTK's canonical JSON form: `{"tool", "args", "reasoning"?}`.
+    /// The call in PTK's canonical JSON form, every digit as written:
+    /// `{"tool": …, "args": …, "reasoning": …}`.
     #[must_use]
-    pub fn to_json(&self) -> Value {
-        let mut object = Map::new();
-        object.insert("tool".into(), Value::String(self.name.clone()));
-        object.insert("args".into(), Value::Object(self.args.as_map().clone()));
-        if let Some(reasoning) = &self.reasoning {
-            object.insert("reasoning".into(), Value::String(reasoning.clone()));
+    pub fn to_json_text(&self) -> String {
+        let name = Value::String(self.name.clone());
+        let mut json = format!(r#"{{"tool":{name},"args":{}"#, self.args.to_json());
+        for (key, text) in [("reasoning", &self.reasoning), ("id", &self.id)] {
+            if let Some(text) = text {
+                let text = Value::String(text.clone());
+                json.push_str(&format!(r#","{key}":{text}"#));
+            }
         }
-        Value::Object(object)
+        json.push('}');
+        json
     }
 }
 
@@ -78,6 +82,9 @@ pub struct ParsedCall {
     pub status: Status,
     /// Repairs made and faults found.
     pub problems: Vec<Problem>,
+    /// Whether nothing in the reply says that no further argument was to come.
+    /// It runs all the same, unless the reply was cut off.
+    pub open_ended: bool,
     /// The name of the dialect it was written in.
     pub dialect: String,
     /// Where its body stands in the reply.

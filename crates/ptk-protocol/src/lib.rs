@@ -8,6 +8,7 @@ pub mod json;
 mod message;
 mod problem;
 mod result;
+pub mod schema;
 mod span;
 mod tool;
 

@@ -1,10 +1,12 @@
 //! Tools as the model sees them: name, description, parameters.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+
+use crate::schema::Compiled;
 
 /// A tool's face: what a model has to know to call it (R103–R105, R205).
 ///
@@ -88,6 +90,7 @@ pub struct Toolset {
 struct Inner {
     specs: Vec<ToolSpec>,
     index: HashMap<String, usize>,
+    compiled: Vec<OnceLock<Compiled>>,
 }
 
 /// Why tools cannot stand together in one set.
@@ -129,8 +132,13 @@ impl Toolset {
                 });
             }
         }
+        let compiled = specs.iter().map(|_| OnceLock::new()).collect();
         Ok(Self {
-            inner: Arc::new(Inner { specs, index }),
+            inner: Arc::new(Inner {
+                specs,
+                index,
+                compiled,
+            }),
         })
     }
 
@@ -141,6 +149,14 @@ impl Toolset {
             .index
             .get(name)
             .and_then(|&position| self.inner.specs.get(position))
+    }
+
+    /// The tool of exactly this name and its schema, compiled at first use.
+    pub(crate) fn compiled(&self, name: &str) -> Option<(&ToolSpec, &Compiled)> {
+        let position = *self.inner.index.get(name)?;
+        let spec = self.inner.specs.get(position)?;
+        let cell = self.inner.compiled.get(position)?;
+        Some((spec, cell.get_or_init(|| Compiled::new(&spec.parameters))))
     }
 
     /// Whether there is a tool of exactly this name.
