@@ -1,0 +1,68 @@
+//! `legacy`: `<TOOL_CALL>{"tool": …, "args": …}</TOOL_CALL>` with results in
+//! an envelope, as the first version of the protocol had them.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::Writer;
+use super::engine::marked_json::{JsonMarks, TaggedJson};
+use crate::{ToolCall, ToolResult};
+
+const TAG: &str = "TOOL_CALL";
+
+/// The first version's tag and result envelope (R23, R40, R41).
+#[derive(Debug, Clone)]
+pub struct Legacy {
+    marks: Arc<JsonMarks>,
+}
+
+impl Default for Legacy {
+    fn default() -> Self {
+        Self {
+            marks: Arc::new(JsonMarks::tag(TAG)),
+        }
+    }
+}
+
+impl TaggedJson for Legacy {
+    fn name(&self) -> &'static str {
+        "legacy"
+    }
+
+    fn marks(&self) -> &Arc<JsonMarks> {
+        &self.marks
+    }
+
+    fn beside(&self) -> &'static [&'static str] {
+        &["json"]
+    }
+}
+
+impl Writer for Legacy {
+    fn rules(&self) -> &[&'static str] {
+        &["Valid JSON only: double quotes, no comments, no trailing commas."]
+    }
+
+    fn call(&self, call: &ToolCall) -> String {
+        format!("<{TAG}>\n{}\n</{TAG}>", call.to_json_text())
+    }
+
+    fn result_word(&self) -> &'static str {
+        "TOOL_RESULT"
+    }
+
+    fn error_word(&self) -> &'static str {
+        "TOOL_ERROR"
+    }
+
+    fn result(&self, result: &ToolResult, id: Option<&str>) -> String {
+        let id = id.map(|id| format!(" {id}")).unwrap_or_default();
+        let envelope = if result.success {
+            json!({"success": true, "data": result.payload(), "error": null})
+        } else {
+            json!({"success": false, "data": null, "error": result.error})
+        };
+        format!("{}{id}: {envelope}", self.result_word())
+    }
+}

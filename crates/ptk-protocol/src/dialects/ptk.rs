@@ -1,0 +1,59 @@
+//! `ptk`, the default: `<PTK_CALL>{"tool": …, "args": …}</PTK_CALL>`.
+
+use std::sync::Arc;
+
+use super::Writer;
+use super::engine::marked_json::{JsonMarks, TaggedJson};
+use crate::ToolCall;
+
+const TAG: &str = "PTK_CALL";
+
+/// The default dialect (R22). One JSON object between two tags.
+#[derive(Debug, Clone)]
+pub struct Ptk {
+    tag: String,
+    marks: Arc<JsonMarks>,
+}
+
+impl Ptk {
+    /// The same dialect with another tag, for prompt, history and reader
+    /// alike. A tag with a secret of the session in it, such as
+    /// `PTK_CALL_7F3A`, is one that no file or web page can forge, if this
+    /// dialect is the only one that is read.
+    pub fn with_tag(tag: impl Into<String>) -> Self {
+        let tag = tag.into();
+        let marks = Arc::new(JsonMarks::tag(&tag));
+        Self { tag, marks }
+    }
+}
+
+impl Default for Ptk {
+    fn default() -> Self {
+        Self::with_tag(TAG)
+    }
+}
+
+impl TaggedJson for Ptk {
+    fn name(&self) -> &'static str {
+        "ptk"
+    }
+
+    fn marks(&self) -> &Arc<JsonMarks> {
+        &self.marks
+    }
+
+    fn beside(&self) -> &'static [&'static str] {
+        // A bare call would do without the secret in the tag.
+        if self.tag == TAG { &["json"] } else { &[] }
+    }
+}
+
+impl Writer for Ptk {
+    fn rules(&self) -> &[&'static str] {
+        &["Valid JSON only: double quotes, no comments, no trailing commas."]
+    }
+
+    fn call(&self, call: &ToolCall) -> String {
+        format!("<{0}>\n{1}\n</{0}>", self.tag, call.to_json_text())
+    }
+}

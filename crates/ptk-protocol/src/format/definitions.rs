@@ -1,0 +1,341 @@
+//! Tools as a list that a model can read.
+
+use std::fmt::Write;
+
+use serde_json::{Map, Value};
+
+use super::guard::Guard;
+use crate::schema::Schema;
+use crate::{ToolSpec, Toolset};
+
+/// How tools are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum DefinitionStyle {
+    /// Every parameter on a line of its own (R50).
+    #[default]
+    Full,
+    /// One line a tool, for small windows (R52):
+    /// `- read_file(path: string, limit?: integer): Read a file`.
+    Signature,
+}
+
+/// How deep nested objects are listed.
+const MAX_DEPTH: usize = 4;
+/// Lines listed for one tool; a schema that refers to itself has no end.
+const MAX_LINES: usize = 120;
+/// How deep objects are written in a signature, and how long one gets.
+const MAX_SIGNATURE_DEPTH: usize = 3;
+const MAX_SIGNATURE: usize = 2000;
+/// Allowed values listed for one parameter.
+const MAX_VALUES: usize = 24;
+/// Characters of a default value.
+const MAX_DEFAULT: usize = 80;
+
+pub(super) fn list(tools: &Toolset, style: DefinitionStyle, guard: &Guard) -> String {
+    if tools.is_empty() {
+        return "No tools available.".to_owned();
+    }
+    let (separator, write): (&str, fn(&ToolSpec) -> String) = match style {
+        DefinitionStyle::Full => ("\n\n", full),
+        DefinitionStyle::Signature => ("\n", signature),
+    };
+    let tools: Vec<String> = tools.iter().map(write).collect();
+    // Descriptions come from other programs, too (MCP): they are not trusted.
+    guard.neutralise(&tools.join(separator)).into_owned()
+}
+
+fn full(spec: &ToolSpec) -> String {
+    let mut out = format!("• {}: {}\n", spec.name, spec.description.trim());
+    let mut parameters = Vec::new();
+    lines(spec.schema(), 1, &mut parameters);
+    if parameters.len() > MAX_LINES {
+        parameters.truncate(MAX_LINES);
+        parameters.push("  - … and more".to_owned());
+    }
+    if parameters.is_empty() {
+        out.push_str("Parameters: none");
+    } else {
+        out.push_str("Parameters:\n");
+        out.push_str(&parameters.join("\n"));
+    }
+    out
+}
+
+/// One line for each property, nested ones indented below their parent.
+fn lines(schema: Schema<'_>, depth: usize, out: &mut Vec<String>) {
+    if depth > MAX_DEPTH {
+        return;
+    }
+    let indent = "  ".repeat(depth);
+    for property in properties(schema) {
+        let need = if property.required {
+            "required"
+        } else {
+            "optional"
+        };
+        let mut line = format!(
+            "{indent}- {}: {} ({need})",
+            property.name,
+            type_name(property.schema)
+        );
+        let about = about(property.schema);
+        if !about.is_empty() {
+            line.push_str(" - ");
+            line.push_str(&about);
+        }
+        out.push(line);
+        if out.len() > MAX_LINES {
+            return;
+        }
+        lines(innermost(property.schema), depth + 1, out);
+    }
+}
+
+struct Property<'a> {
+    name: &'a str,
+    schema: Schema<'a>,
+    required: bool,
+}
+
+fn properties(schema: Schema<'_>) -> Vec<Property<'_>> {
+    let mut found: Vec<Property<'_>> = Vec::new();
+    let schema = schema.resolved();
+    let parts = std::iter::once(schema).chain(schema.branches("allOf").map(Schema::resolved));
+    for part in parts {
+        let required = part.node().get("required").and_then(Value::as_array);
+        let declared = part.node().get("properties").and_then(Value::as_object);
+        for name in declared.into_iter().flat_map(Map::keys) {
+            let Some(schema) = part.property(name) else {
+                continue;
+            };
+            let required = required.is_some_and(|all| all.iter().any(|known| known == name));
+            match found.iter_mut().find(|property| property.name == name) {
+                Some(known) => known.required |= required,
+                None => found.push(Property {
+                    name,
+                    schema,
+                    required,
+                }),
+            }
+        }
+    }
+    found
+}
+
+/// The object whose properties are to be listed: behind references, `null`
+/// alternatives and arrays.
+fn innermost(schema: Schema<'_>) -> Schema<'_> {
+    let mut schema = schema.resolved();
+    for _ in 0..MAX_DEPTH {
+        let single = single_alternative(schema);
+        let Some(inner) = single.or_else(|| schema.items()) else {
+            break;
+        };
+        schema = inner.resolved();
+    }
+    schema
+}
+
+/// The one alternative beside `null`.
+fn single_alternative(schema: Schema<'_>) -> Option<Schema<'_>> {
+    ["anyOf", "oneOf", "allOf"].into_iter().find_map(|keyword| {
+        let mut real = schema
+            .branches(keyword)
+            .filter(|part| part.node().get("type") != Some(&Value::from("null")));
+        match (real.next(), real.next()) {
+            (Some(only), None) => Some(only),
+            _ => None,
+        }
+    })
+}
+
+/// `array of string`, `integer or null`.
+fn type_name(schema: Schema<'_>) -> String {
+    type_name_within(schema, MAX_DEPTH)
+}
+
+fn type_name_within(schema: Schema<'_>, depth: usize) -> String {
+    let schema = schema.resolved();
+    let node = schema.node();
+    let Some(depth) = depth.checked_sub(1) else {
+        return "any".to_owned();
+    };
+    let mut names: Vec<String> = match node.get("type") {
+        Some(Value::String(name)) => vec![name.clone()],
+        Some(Value::Array(names)) => names
+            .iter()
+            .filter_map(Value::as_str)
+            .map(str::to_owned)
+            .collect(),
+        _ => Vec::new(),
+    };
+    if let Some(items) = schema.items()
+        && let Some(array) = names.iter_mut().find(|name| *name == "array")
+    {
+        *array = match type_name_within(items, depth).as_str() {
+            "any" => "array".to_owned(),
+            inner if inner.contains(" or ") => format!("array of ({inner})"),
+            inner => format!("array of {inner}"),
+        };
+    }
+    if names.is_empty() {
+        for keyword in ["anyOf", "oneOf", "allOf"] {
+            for part in schema.branches(keyword) {
+                push_new(&mut names, type_name_within(part, depth));
+            }
+        }
+    }
+    if names.is_empty() {
+        let values = node.get("enum").and_then(Value::as_array);
+        let values = values.into_iter().flatten().chain(node.get("const"));
+        for value in values {
+            push_new(&mut names, value_type(value).to_owned());
+        }
+    }
+    if names.is_empty() && node.get("properties").is_some() {
+        names.push("object".to_owned());
+    }
+    if node.get("nullable") == Some(&Value::Bool(true)) {
+        push_new(&mut names, "null".to_owned());
+    }
+    if names.is_empty() {
+        return "any".to_owned();
+    }
+    names.join(" or ")
+}
+
+fn push_new(names: &mut Vec<String>, name: String) {
+    if !names.contains(&name) {
+        names.push(name);
+    }
+}
+
+fn value_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// The description, and what else a caller has to know.
+fn about(schema: Schema<'_>) -> String {
+    let inner = innermost(schema);
+    let keyword = |name: &str| {
+        let own = schema.node().get(name);
+        own.or_else(|| schema.resolved().node().get(name))
+            .or_else(|| inner.node().get(name))
+    };
+    let description = schema.node().get("description");
+    let description = description.or_else(|| schema.resolved().node().get("description"));
+    let description = description.and_then(Value::as_str).unwrap_or_default();
+    let mut parts = vec![one_line(description)];
+    if let Some(values) = keyword("enum").and_then(Value::as_array) {
+        parts.push(format!("One of: {}", values_list(values, ", ")));
+    }
+    if let Some(value) = keyword("const") {
+        parts.push(format!("Always {value}"));
+    }
+    let range = match (keyword("minimum"), keyword("maximum")) {
+        (Some(least), Some(most)) => format!("From {least} to {most}"),
+        (Some(least), None) => format!("At least {least}"),
+        (None, Some(most)) => format!("At most {most}"),
+        (None, None) => String::new(),
+    };
+    parts.push(range);
+    let default = schema
+        .node()
+        .get("default")
+        .filter(|value| !value.is_null());
+    if let Some(default) = default {
+        let default = crate::problem::excerpt(&default.to_string(), MAX_DEFAULT);
+        parts.push(format!("Default: {default}"));
+    }
+    parts.retain(|part| !part.is_empty());
+    let Some((last, before)) = parts.split_last() else {
+        return String::new();
+    };
+    // A lone description stays as its author wrote it (R50).
+    let before: String = before
+        .iter()
+        .map(|part| crate::problem::sentence(part) + " ")
+        .collect();
+    format!("{before}{last}")
+}
+
+fn values_list(values: &[Value], separator: &str) -> String {
+    let mut list: Vec<String> = values
+        .iter()
+        .take(MAX_VALUES)
+        .map(Value::to_string)
+        .collect();
+    if values.len() > MAX_VALUES {
+        list.push(format!("… ({} in all)", values.len()));
+    }
+    list.join(separator)
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn signature(spec: &ToolSpec) -> String {
+    let parameters = signature_properties(spec.schema(), MAX_SIGNATURE_DEPTH);
+    let parameters = crate::problem::excerpt(&parameters, MAX_SIGNATURE);
+    let mut out = format!("- {}({parameters})", spec.name);
+    let description = one_line(&spec.description);
+    if !description.is_empty() {
+        // Writing to a string cannot fail.
+        let _ = write!(out, ": {description}");
+    }
+    out
+}
+
+fn signature_properties(schema: Schema<'_>, depth: usize) -> String {
+    let properties: Vec<String> = properties(schema)
+        .iter()
+        .map(|property| {
+            let mark = if property.required { "" } else { "?" };
+            format!(
+                "{}{mark}: {}",
+                property.name,
+                signature_type(property.schema, depth)
+            )
+        })
+        .collect();
+    properties.join(", ")
+}
+
+fn signature_type(schema: Schema<'_>, depth: usize) -> String {
+    let schema = schema.resolved();
+    let Some(depth) = depth.checked_sub(1) else {
+        return "any".to_owned();
+    };
+    if let Some(values) = schema.node().get("enum").and_then(Value::as_array) {
+        return values_list(values, "|");
+    }
+    if !properties(schema).is_empty() {
+        return format!("{{{}}}", signature_properties(schema, depth));
+    }
+    if let Some(items) = schema.items() {
+        let items = signature_type(items, depth);
+        return if items.contains('|') {
+            format!("({items})[]")
+        } else {
+            format!("{items}[]")
+        };
+    }
+    for keyword in ["anyOf", "oneOf"] {
+        let mut names = Vec::new();
+        for part in schema.branches(keyword) {
+            push_new(&mut names, signature_type(part, depth));
+        }
+        if !names.is_empty() {
+            return names.join("|");
+        }
+    }
+    type_name(schema).replace(" or ", "|")
+}

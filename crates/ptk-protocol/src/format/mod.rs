@@ -1,0 +1,258 @@
+//! The Teacher: everything the model is shown in PTK's words. It writes the
+//! system prompt, the tool definitions, the conversation, results and errors.
+
+mod definitions;
+pub mod guard;
+mod prompt;
+mod scene;
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+pub use definitions::DefinitionStyle;
+pub use prompt::DEFAULT_TEMPLATE;
+
+use crate::dialects::{Dialect, Writer};
+use crate::problem::{explain, sentence};
+use crate::schema::{example, suggest};
+use crate::{Arguments, Message, Problem, Role, ToolCall, ToolResult, Toolset};
+use guard::Guard;
+
+/// What prepares the model's input (R5, R6, R49–R54). Any part of PTK that
+/// shows something to a model goes through one, so a replacement is used
+/// everywhere (R60).
+pub trait Formatter: Debug + Send + Sync {
+    /// The system prompt that teaches the tools and how to call them.
+    fn system_prompt(&self, tools: &Toolset) -> String;
+
+    /// The list of tools.
+    fn tool_definitions(&self, tools: &Toolset) -> String;
+
+    /// A whole conversation as one prompt, for models without roles.
+    fn conversation(&self, messages: &[Message]) -> String;
+
+    /// Calls the model made, as history shows them to it.
+    fn tool_calls(&self, calls: &[ToolCall]) -> String;
+
+    /// The result of a tool. `id` names the call where several were made.
+    fn tool_result(&self, result: &ToolResult, id: Option<&str>) -> String;
+
+    /// What to answer to a reply whose calls cannot be run: what was wrong and
+    /// a right call of the tool that was meant.
+    fn malformed(&self, problems: &[Problem], tool: Option<&str>, tools: &Toolset) -> String;
+
+    /// Arguments as they were meant, where the model quotes a result in which
+    /// the forgery guard broke marks.
+    fn restore(&self, args: Arguments) -> Arguments {
+        Guard::standard().restore_arguments(args)
+    }
+}
+
+/// The dialect cannot be taught.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the dialect `{dialect}` is read but not written; choose one that PTK can teach")]
+pub struct NotTaught {
+    /// The dialect's name.
+    pub dialect: String,
+}
+
+/// Whether the prompt asks for the code snippet format (R195).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SnippetInstructions {
+    /// It does not.
+    #[default]
+    Omit,
+    /// It does.
+    Include,
+}
+
+/// The formatter for PTK's own dialects.
+///
+/// The same tools give the same prompt, byte for byte, so that prefix caches
+/// work.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use ptk_protocol::dialects::Ptk;
+/// use ptk_protocol::format::{DefinitionStyle, Formatter, PtkFormatter};
+/// use ptk_protocol::{ToolResult, ToolSpec, Toolset};
+/// use serde_json::json;
+///
+/// let formatter =
+///     PtkFormatter::new(Arc::new(Ptk::default()))?.with_style(DefinitionStyle::Signature);
+/// let tools = Toolset::new([ToolSpec::new("read_file", "Read a file", json!({
+///     "type": "object",
+///     "properties": {"path": {"type": "string"}},
+///     "required": ["path"],
+/// }))])?;
+/// assert_eq!(formatter.tool_definitions(&tools), "- read_file(path: string): Read a file");
+/// assert!(formatter.system_prompt(&tools).contains("<PTK_CALL>"));
+/// assert_eq!(formatter.tool_result(&ToolResult::data(json!(0)), None), "PTK_RESULT: 0");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct PtkFormatter {
+    dialect: Arc<dyn Dialect>,
+    style: DefinitionStyle,
+    template: Option<String>,
+    snippets: SnippetInstructions,
+    guard: Guard,
+}
+
+impl PtkFormatter {
+    /// A formatter that teaches the given dialect.
+    ///
+    /// # Errors
+    ///
+    /// If the dialect has no writer.
+    pub fn new(dialect: Arc<dyn Dialect>) -> Result<Self, NotTaught> {
+        if dialect.writer().is_none() {
+            let dialect = dialect.name().to_owned();
+            return Err(NotTaught { dialect });
+        }
+        Ok(Self {
+            dialect,
+            style: DefinitionStyle::default(),
+            template: None,
+            snippets: SnippetInstructions::default(),
+            guard: Guard::default(),
+        })
+    }
+
+    /// How tools are listed.
+    #[must_use]
+    pub const fn with_style(mut self, style: DefinitionStyle) -> Self {
+        self.style = style;
+        self
+    }
+
+    /// Another text for the system prompt (R56), with these slots:
+    /// `[TOOL_DEFINITIONS]`, `[CALL_EXAMPLE]`, `[RULES]`, `[EXAMPLES]`,
+    /// `[RESULT_WORD]`, `[ERROR_WORD]`. See [`DEFAULT_TEMPLATE`].
+    #[must_use]
+    pub fn with_template(mut self, template: impl Into<String>) -> Self {
+        self.template = Some(template.into());
+        self
+    }
+
+    /// Whether the prompt asks for the code snippet format.
+    #[must_use]
+    pub const fn with_snippets(mut self, snippets: SnippetInstructions) -> Self {
+        self.snippets = snippets;
+        self
+    }
+
+    /// The marks that are broken in tool output.
+    #[must_use]
+    pub fn with_guard(mut self, guard: Guard) -> Self {
+        self.guard = guard;
+        self
+    }
+
+    /// The dialect that is taught.
+    #[must_use]
+    pub fn dialect(&self) -> &Arc<dyn Dialect> {
+        &self.dialect
+    }
+
+    fn writer(&self) -> &dyn Writer {
+        self.dialect.writer().unwrap_or(&Canonical)
+    }
+}
+
+/// Stands in for a dialect that stopped offering its writer.
+struct Canonical;
+
+impl Writer for Canonical {
+    fn rules(&self) -> &[&'static str] {
+        &[]
+    }
+
+    fn call(&self, call: &ToolCall) -> String {
+        call.to_json_text()
+    }
+}
+
+impl Formatter for PtkFormatter {
+    fn system_prompt(&self, tools: &Toolset) -> String {
+        prompt::system_prompt(self, tools)
+    }
+
+    fn tool_definitions(&self, tools: &Toolset) -> String {
+        definitions::list(tools, self.style, &self.guard)
+    }
+
+    /// R43: system and tool messages as they are, the others with their role.
+    fn conversation(&self, messages: &[Message]) -> String {
+        let rendered: Vec<String> = messages
+            .iter()
+            .map(|message| {
+                let mut content = message.content.clone();
+                if !message.tool_calls.is_empty() {
+                    if !content.is_empty() {
+                        content.push('\n');
+                    }
+                    content.push_str(&self.tool_calls(&message.tool_calls));
+                }
+                match message.role {
+                    Role::System | Role::Tool => content,
+                    Role::User => format!("USER: {content}"),
+                    Role::Assistant => format!("ASSISTANT: {content}"),
+                }
+            })
+            .collect();
+        rendered.join("\n\n")
+    }
+
+    fn tool_calls(&self, calls: &[ToolCall]) -> String {
+        self.writer().calls(calls)
+    }
+
+    /// R37–R41. Whatever the tool gave is untrusted, so its marks are broken.
+    /// A failure carries its suggestion and whatever else the tool gave.
+    fn tool_result(&self, result: &ToolResult, id: Option<&str>) -> String {
+        let mut result = result.clone();
+        for (_, value) in &mut result.fields {
+            self.guard.neutralise_value(value);
+        }
+        if !result.success {
+            let mut error = self.guard.neutralise(&result.error).into_owned();
+            if let Some(suggestion) = &result.suggestion {
+                error = format!("{} {}", sentence(&error), self.guard.neutralise(suggestion));
+            }
+            if !result.fields.is_empty() {
+                let details = Value::Object(result.fields.clone());
+                error = format!("{} Details: {details}", sentence(&error));
+            }
+            result.error = error;
+        }
+        self.writer().result(&result, id)
+    }
+
+    /// C3, C4, R42.
+    fn malformed(&self, problems: &[Problem], tool: Option<&str>, tools: &Toolset) -> String {
+        let mut message = explain(problems);
+        let meant = tool
+            .and_then(|name| {
+                tools
+                    .get(name)
+                    .or_else(|| tools.get(suggest::nearest(name, tools.names())?))
+            })
+            .or_else(|| tools.iter().next());
+        if let Some(spec) = meant {
+            let call = self.writer().call(&example::call(spec));
+            message = format!("{message}\nA right call looks like this:\n{call}\n");
+        } else {
+            message.push(' ');
+        }
+        message.push_str("Please try again with correct format.");
+        self.writer().error(&message, "")
+    }
+
+    fn restore(&self, args: Arguments) -> Arguments {
+        self.guard.restore_arguments(args)
+    }
+}

@@ -1,0 +1,154 @@
+//! The system prompt: tools, form, rules and examples in one template.
+
+use super::scene::{self, Scene};
+use super::{Formatter, PtkFormatter, SnippetInstructions};
+use crate::dialects::Writer;
+use crate::{Message, ToolCall, Toolset, snippet};
+
+/// The system prompt with its slots (R55). A template of your own may leave out
+/// any slot.
+pub const DEFAULT_TEMPLATE: &str = "\
+You are an AI assistant with access to these tools:
+
+[TOOL_DEFINITIONS]
+
+PROTOCOL: PTK (Protokol - Prompt-based Tool Kalling)
+When you need to use a tool, respond with EXACTLY this format:
+
+[CALL_EXAMPLE]
+
+RULES:
+[RULES]
+
+When done, respond normally, without a tool call.
+
+[EXAMPLES]";
+
+/// What a model without tools is told: nothing about tools (R59).
+const WITHOUT_TOOLS: &str = "You are an AI assistant.";
+
+pub(super) fn system_prompt(formatter: &PtkFormatter, tools: &Toolset) -> String {
+    let mut prompt = if tools.is_empty() {
+        WITHOUT_TOOLS.to_owned()
+    } else {
+        let writer = formatter.writer();
+        let scenes = scene::pick(tools, writer.shows_long_text());
+        let form = scenes.first().map(|scene| scene.form.clone());
+        fill(
+            formatter.template.as_deref().unwrap_or(DEFAULT_TEMPLATE),
+            |slot| match slot {
+                "TOOL_DEFINITIONS" => Some(formatter.tool_definitions(tools)),
+                "CALL_EXAMPLE" => Some(form.iter().map(|call| writer.call(call)).collect()),
+                "RULES" => Some(rules(writer, form.as_ref())),
+                "EXAMPLES" => Some(examples(formatter, &scenes)),
+                "RESULT_WORD" => Some(writer.result_word().to_owned()),
+                "ERROR_WORD" => Some(writer.error_word().to_owned()),
+                _ => None,
+            },
+        )
+    };
+    if formatter.snippets == SnippetInstructions::Include {
+        prompt.push_str("\n\n");
+        prompt.push_str(snippet::INSTRUCTIONS);
+    }
+    prompt
+}
+
+/// Replaces the slots of a template in one pass, so that what stands in a slot
+/// is never taken for another slot.
+fn fill(template: &str, content: impl Fn(&str) -> Option<String>) -> String {
+    let mut out = String::new();
+    let mut rest = template;
+    while let Some((before, behind)) = rest.split_once('[') {
+        out.push_str(before);
+        let filled = behind
+            .split_once(']')
+            .and_then(|(slot, after)| Some((content(slot)?, after)));
+        if let Some((content, after)) = filled {
+            out.push_str(&content);
+            rest = after;
+        } else {
+            out.push('[');
+            rest = behind;
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+/// The rules of the three seeds, merged (R27–R29), with the dialect's own.
+fn rules(writer: &dyn Writer, form: Option<&ToolCall>) -> String {
+    let (result, error) = (writer.result_word(), writer.error_word());
+    let mut rules = vec![
+        "Use a tool only when you need something you do not have. If you can answer, answer."
+            .to_owned(),
+    ];
+    rules.push(if writer.takes_several() {
+        format!("You may make several tool calls in one response. Then stop and wait: never write {result} yourself.")
+    } else {
+        format!("ONE tool call per response. Then stop and wait: never write {result} yourself.")
+    });
+    rules.extend(writer.rules().iter().map(|rule| (*rule).to_owned()));
+    rules.push("Use exact tool names. Include all required parameters.".to_owned());
+    let reasoning = form.and_then(|call| Some((call.reasoning.as_ref()?, writer.call(call))));
+    if reasoning.is_some_and(|(reasoning, text)| text.contains(reasoning)) {
+        rules.push(writer.reasoning_rule().to_owned());
+    }
+    rules.push(format!(
+        "After {result}, call another tool or give the final answer."
+    ));
+    rules.push(format!(
+        "After {error}, correct your call or tell the user what went wrong."
+    ));
+    let numbered: Vec<String> = rules
+        .iter()
+        .enumerate()
+        .map(|(index, rule)| format!("{}. {rule}", index + 1))
+        .collect();
+    numbered.join("\n")
+}
+
+/// Whole turns, rendered as the real conversation will be (R58).
+fn examples(formatter: &PtkFormatter, scenes: &[Scene]) -> String {
+    let several = formatter.writer().takes_several();
+    let mut turns: Vec<Vec<Message>> = Vec::new();
+    match scenes {
+        [first, second, ..] if several => {
+            turns.push(turn(formatter, &[first]));
+            turns.push(turn(formatter, &[first, second]));
+        }
+        _ => turns.extend(scenes.iter().map(|scene| turn(formatter, &[scene]))),
+    }
+    turns.push(vec![
+        Message::user("Thank you!"),
+        Message::assistant("You are welcome."),
+    ]);
+    turns
+        .iter()
+        .enumerate()
+        .map(|(index, turn)| format!("EXAMPLE {}:\n{}", index + 1, formatter.conversation(turn)))
+        .collect::<Vec<_>>()
+        .join("\n\n")
+}
+
+/// A question, its calls, their results and the answer.
+fn turn(formatter: &PtkFormatter, scenes: &[&Scene]) -> Vec<Message> {
+    // A question may quote a tool's description, which comes from outside.
+    let question: Vec<_> = scenes
+        .iter()
+        .map(|scene| formatter.guard.neutralise(&scene.question))
+        .collect();
+    let answer: Vec<&str> = scenes.iter().map(|scene| scene.answer.as_str()).collect();
+    let calls: Vec<ToolCall> = scenes.iter().map(|scene| scene.call.clone()).collect();
+    let several = scenes.len() > 1;
+    let mut turn = vec![
+        Message::user(question.join(" ")),
+        Message::assistant(formatter.tool_calls(&calls)),
+    ];
+    turn.extend(scenes.iter().enumerate().map(|(index, scene)| {
+        let id = several.then(|| format!("call_{}", index + 1));
+        Message::tool(formatter.tool_result(&scene.result, id.as_deref()))
+    }));
+    turn.push(Message::assistant(answer.join(" ")));
+    turn
+}

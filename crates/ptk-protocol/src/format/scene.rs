@@ -1,0 +1,298 @@
+//! Short scenes for the prompt's examples: a question, a call, its result and
+//! the answer, made from the tools at hand.
+
+use serde_json::{Map, Value, json};
+
+use crate::schema::example::{self, Variant};
+use crate::{ToolCall, ToolResult, ToolSpec, Toolset};
+
+/// One example turn.
+#[derive(Debug, Clone)]
+pub(super) struct Scene {
+    pub(super) question: String,
+    pub(super) call: ToolCall,
+    pub(super) result: ToolResult,
+    pub(super) answer: String,
+    /// Another call of the same tool, to show the form alone.
+    pub(super) form: ToolCall,
+}
+
+/// How many scenes a prompt shows.
+const SCENES: usize = 2;
+
+/// The scenes for a prompt: of two tools, or two of the only one. Tools that
+/// only look come before those that change something. Where the form has a way
+/// of its own for long text, the second scene shows it, if a tool takes any.
+pub(super) fn pick(tools: &Toolset, long_text: bool) -> Vec<Scene> {
+    let mut scenes = pick_looking(tools);
+    if long_text && let Some(writing) = tools.iter().find_map(writing) {
+        scenes.truncate(SCENES - 1);
+        scenes.push(writing);
+    }
+    scenes
+}
+
+/// A scene in which a file of several lines is written.
+fn writing(spec: &ToolSpec) -> Option<Scene> {
+    const CODE: &str = "def larger(a, b):\n    return b if a < b else a";
+
+    let mut args = example::args(spec);
+    let path = ["path", "file_path"]
+        .into_iter()
+        .find(|name| args.contains_key(*name))?;
+    args.insert(path.to_owned(), json!("larger.py"));
+    args.get("content")?.as_str()?;
+    args.insert("content".to_owned(), json!(CODE));
+    if !example::fits(spec, &args) {
+        return None;
+    }
+    let call =
+        ToolCall::new(spec.name.clone(), args).with_reasoning("The user wants this file written.");
+    Some(Scene {
+        form: call.clone(),
+        call,
+        question: "Write larger.py: a function that gives the larger of two numbers.".to_owned(),
+        result: ToolResult::success([("path", json!("larger.py")), ("lines", json!(2))]),
+        answer: "I wrote the function to larger.py.".to_owned(),
+    })
+}
+
+fn pick_looking(tools: &Toolset) -> Vec<Scene> {
+    let mut ranked: Vec<(Rank, &ToolSpec)> = tools.iter().map(|spec| (rank(spec), spec)).collect();
+    ranked.sort_by_key(|(rank, _)| *rank);
+    let chosen: Vec<&ToolSpec> = ranked
+        .into_iter()
+        .map(|(_, spec)| spec)
+        .take(SCENES)
+        .collect();
+    if let [only] = chosen.as_slice() {
+        let mut scenes = vec![play(only, Variant::First)];
+        let second = play(only, Variant::Second);
+        scenes.extend(
+            (scenes
+                .iter()
+                .all(|first| first.call.args != second.call.args))
+            .then_some(second),
+        );
+        return scenes;
+    }
+    chosen
+        .into_iter()
+        .map(|spec| play(spec, Variant::First))
+        .collect()
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    Looks,
+    Unknown,
+    Changes,
+}
+
+fn rank(spec: &ToolSpec) -> Rank {
+    let name = spec.name.to_lowercase();
+    let named = |words: &[&str]| words.iter().any(|word| name.contains(word));
+    let changes = [
+        "write", "edit", "delete", "remove", "bash", "shell", "exec", "run", "send", "move",
+        "kill", "create", "update", "set", "add", "book", "post", "save", "start", "stop", "close",
+        "play",
+    ];
+    let looks = [
+        "read", "list", "get", "search", "find", "grep", "glob", "fetch", "look", "show", "query",
+    ];
+    if named(&changes) {
+        Rank::Changes
+    } else if named(&looks) {
+        Rank::Looks
+    } else {
+        Rank::Unknown
+    }
+}
+
+fn play(spec: &ToolSpec, variant: Variant) -> Scene {
+    let mut args = example::args_variant(spec, variant);
+    let other = match variant {
+        Variant::First => Variant::Second,
+        Variant::Second => Variant::First,
+    };
+    let mut form = example::args_variant(spec, other);
+    for args in [&mut args, &mut form] {
+        plain_file(spec, args);
+    }
+    let plot = plot(spec, &args);
+    let call = |args| ToolCall::new(spec.name.clone(), args).with_reasoning(plot.reasoning);
+    Scene {
+        call: call(args),
+        form: call(form),
+        question: plot.question,
+        result: plot.result,
+        answer: plot.answer,
+    }
+}
+
+/// Prose belongs into a text file, not into source code.
+fn plain_file(spec: &ToolSpec, args: &mut Map<String, Value>) {
+    if !args.contains_key("content") {
+        return;
+    }
+    let name = ["path", "file_path"]
+        .into_iter()
+        .find(|name| args.contains_key(*name));
+    if let Some(name) = name {
+        let before = args.insert(name.to_owned(), json!("notes.txt"));
+        if let Some(before) = before.filter(|_| !example::fits(spec, args)) {
+            args.insert(name.to_owned(), before);
+        }
+    }
+}
+
+struct Plot {
+    question: String,
+    result: ToolResult,
+    answer: String,
+    reasoning: &'static str,
+}
+
+impl Plot {
+    fn new(question: String, result: Value, answer: String, reasoning: &'static str) -> Self {
+        let result = match result {
+            Value::Object(fields) => ToolResult::success(fields),
+            value => ToolResult::data(value),
+        };
+        Self {
+            question,
+            result,
+            answer,
+            reasoning,
+        }
+    }
+}
+
+fn plot(spec: &ToolSpec, args: &Map<String, Value>) -> Plot {
+    let name: String = spec.name.to_lowercase().replace(['_', '-'], "");
+    let text = |names: &[&str]| {
+        let value = names.iter().find_map(|name| args.get(*name))?;
+        value.as_str().map(str::to_owned)
+    };
+    let path = text(&["path", "file_path", "filepath", "file", "filename"]);
+    let directory = text(&["directory", "dir", "folder", "path"]);
+    let known = match name.as_str() {
+        "readfile" | "read" | "openfile" => path.map(|path| reading(&path)),
+        "listfiles" | "listdir" | "ls" | "listdirectory" => directory.map(|dir| listing(&dir)),
+        "writefile" | "createfile" => path.map(|path| {
+            Plot::new(
+                format!("Put a short greeting into {path}."),
+                json!({"path": path, "bytes_written": 14}),
+                format!("I wrote the greeting to {path}."),
+                "The user wants this file written.",
+            )
+        }),
+        "grep" | "searchcode" | "search" => text(&["pattern", "query", "regex"]).map(|what| {
+            Plot::new(
+                format!("Where is {what:?} in this project?"),
+                json!({"matches": [{"file": "src/main.rs", "line": 12}], "count": 1}),
+                "It is in src/main.rs, line 12.".to_owned(),
+                "I have to search the project.",
+            )
+        }),
+        "bash" | "shell" | "runcommand" => text(&["command", "cmd"]).map(|command| {
+            Plot::new(
+                format!("Run `{command}`."),
+                json!({"output": "ok\n", "return_code": 0}),
+                format!("`{command}` ran without errors."),
+                "The user wants this command run.",
+            )
+        }),
+        name if name.contains("weather") => text(&["city", "location", "place"]).map(|place| {
+            Plot::new(
+                format!("What is the weather in {place}?"),
+                json!({"temperature": 18, "sky": "clear"}),
+                format!("It is 18 degrees and clear in {place}."),
+                "I do not know the current weather.",
+            )
+        }),
+        _ => None,
+    };
+    known.unwrap_or_else(|| plain(spec, args))
+}
+
+fn reading(path: &str) -> Plot {
+    let (question, content, lines, answer) = match path.rsplit('.').next() {
+        Some("rs") => (
+            format!("What does {path} do?"),
+            "fn main() {\n    println!(\"hello\");\n}\n",
+            3,
+            "It prints \"hello\".",
+        ),
+        Some("md") => (
+            format!("What is {path} about?"),
+            "# Weather\n\nShows the weather of a city.\n",
+            3,
+            "It is about a program that shows the weather of a city.",
+        ),
+        _ => (
+            format!("What is in {path}?"),
+            "hello\n",
+            1,
+            "It holds one line: hello",
+        ),
+    };
+    let result = json!({"content": content, "lines": lines});
+    Plot::new(
+        question,
+        result,
+        answer.to_owned(),
+        "I need to see the file.",
+    )
+}
+
+fn listing(directory: &str) -> Plot {
+    let directory = directory.trim_end_matches('/');
+    let files = [
+        format!("{directory}/lib.rs"),
+        format!("{directory}/main.rs"),
+    ];
+    Plot::new(
+        format!("Which files are in {directory}?"),
+        json!({"files": files, "count": 2}),
+        format!("There are 2 files: {} and {}.", files[0], files[1]),
+        "I need the list of files.",
+    )
+}
+
+/// A scene for a tool that nobody here knows: its own description is the request.
+fn plain(spec: &ToolSpec, args: &Map<String, Value>) -> Plot {
+    /// Characters of a description that still make a question.
+    const MAX_REQUEST: usize = 120;
+
+    let description = spec
+        .description
+        .split(['.', '\n'])
+        .next()
+        .unwrap_or_default()
+        .trim();
+    let request = if description.is_empty() {
+        format!("Use {}", spec.name)
+    } else {
+        crate::problem::excerpt(description, MAX_REQUEST)
+    };
+    let details: Vec<String> = args
+        .iter()
+        .map(|(name, value)| match value {
+            Value::String(text) => format!("{name}: {}", text.trim()),
+            value => format!("{name}: {value}"),
+        })
+        .collect();
+    let question = if details.is_empty() {
+        format!("{request}.")
+    } else {
+        format!("{request} ({}).", details.join(", "))
+    };
+    let reasoning = "The user asks for it.";
+    if rank(spec) == Rank::Changes {
+        let answer = "Done: the status is ok.".to_owned();
+        return Plot::new(question, json!({"status": "ok"}), answer, reasoning);
+    }
+    let answer = "The result is 42.".to_owned();
+    Plot::new(question, json!({"result": 42}), answer, reasoning)
+}

@@ -1,0 +1,429 @@
+//! What holds for every reply and every JSON-like text, whatever is in it:
+//! checked by the fuzz targets for hours and by the tests for a moment.
+
+#![expect(
+    clippy::panic,
+    clippy::missing_panics_doc,
+    reason = "a broken invariant is reported by panicking"
+)]
+
+use std::sync::LazyLock;
+
+use serde_json::json;
+
+use crate::dialects::Registry;
+use crate::parse::{Drafts, Event, Fences, Grammar, Parser, Reply};
+use crate::{Arguments, SpanKind, Status, ToolSpec, Toolset, json as tolerant};
+
+/// Words that replies about tools are made of; the tests put them together at
+/// random.
+pub const VOCABULARY: &[&str] = &[
+    "<PTK_CALL>",
+    "</PTK_CALL>",
+    "<PTK_BATCH>",
+    "</PTK_BATCH>",
+    "<TOOL_CALL>",
+    "</tool_call>",
+    "[PTK_CALL]",
+    "{\"tool\":\"read_file\",\"args\":{\"path\":\"a.txt\"}}",
+    "{\"tool\": \"write_file\", \"args\": {\"path\": \"b\", \"content\": \"x\\n\\u00e9\"}, \"reasoning\": \"why\"}",
+    "{\"name\":\"read_file\",\"arguments\":{\"path\":\"c\"}}",
+    "{\"tool\":\"nothing\",\"args\":{}}",
+    "{\"tool\":\"read_file\",\"args\":",
+    "{\"key\": [1, 2]}",
+    "[",
+    "]",
+    "{",
+    "}",
+    "}}",
+    "\"",
+    "'",
+    "\\",
+    "\\\"",
+    ":",
+    ",",
+    ", ",
+    "null",
+    "True",
+    "12.5e3",
+    "// note\n",
+    "\"path\": \"a\"",
+    "read_file(path=\"a.txt\", limit=3)",
+    "read_file(",
+    "write_file(path='b', content='''x\ny''')",
+    ")",
+    "TOOL: read_file\nARGS:\n  path: a.txt\n",
+    "TOOL: write_file\n",
+    "ARGS:\n",
+    "  path: b\n",
+    "  content: |\n    line\n",
+    "<tool name=\"read_file\">",
+    "<tool name=\"unknown\">",
+    "<arg name=\"path\">",
+    "</arg>",
+    "</tool>",
+    "<tool name=\"read_file\"><arg name=\"path\">v</arg>",
+    "<arg name=\"path\"><![CDATA[x]]>",
+    "</TOOL>",
+    "<![CDATA[",
+    "]]>",
+    "<PTK_BLOCK write_file>\n",
+    "content <<EOF\n",
+    "content: |\n",
+    "content <<'EOF'\n",
+    "  EOF\n",
+    "EOF</PTK_BLOCK>\n",
+    "path: c.txt\n",
+    "EOF\n",
+    "</PTK_BLOCK>",
+    "<think>",
+    "</think>",
+    "[THINK]",
+    "`",
+    "``",
+    "```",
+    "```json\n",
+    "~~~\n",
+    "\n",
+    "\n\n",
+    "\r\n",
+    " ",
+    "> ",
+    "Some words. ",
+    "Đọc file ",
+    "😀",
+    "\u{feff}",
+    "“",
+    "”",
+];
+
+/// The tools that the checks declare.
+#[must_use]
+pub fn tools() -> Toolset {
+    let text = json!({"type": "string"});
+    Toolset::new([
+        ToolSpec::new(
+            "read_file",
+            "Read a file",
+            json!({
+                "type": "object",
+                "properties": {"path": text, "limit": {"type": "integer"}},
+                "required": ["path"],
+            }),
+        ),
+        ToolSpec::new(
+            "write_file",
+            "Write a file",
+            json!({
+                "type": "object",
+                "properties": {"path": text, "content": text},
+                "required": ["path", "content"],
+            }),
+        ),
+    ])
+    .unwrap_or_default()
+}
+
+/// Checks a reply made of arbitrary bytes; the first one chooses the dialect
+/// and whether tools are declared, the second where it is cut.
+pub fn check_reply(data: &[u8]) {
+    let (&[choice, cut], rest) = data.split_first_chunk().unwrap_or((&[0, 0], data));
+    let text = String::from_utf8_lossy(rest);
+    let grammar = grammar(usize::from(choice));
+    let whole = read(grammar, std::iter::once(&*text));
+    check_account(&whole.reply, &text);
+    whole.check_calls(&text);
+
+    let size = usize::from(cut) + 1;
+    for size in [1, size] {
+        let split = read(grammar, pieces(&text, size));
+        assert_eq!(
+            split.reply, whole.reply,
+            "cut into pieces of {size}: {text:?}"
+        );
+        assert_eq!(
+            split.fragments, whole.fragments,
+            "cut into pieces of {size}: {text:?}"
+        );
+    }
+}
+
+/// All grammars, built once: every dialect alone and `auto`, with tools
+/// declared and without.
+static GRAMMARS: LazyLock<Vec<Grammar>> = LazyLock::new(|| {
+    let registry = Registry::builtin();
+    let names = registry.all().iter().map(|dialect| dialect.name());
+    let mut grammars = Vec::new();
+    // `auto` is what most replies meet, so most checks get it.
+    for name in names.chain(["auto"; 8]) {
+        for builder in [
+            Grammar::builder().tools(tools()),
+            Grammar::builder().tools(tools()).drafts(Drafts::Run),
+            Grammar::builder().fences(Fences::Quote),
+        ] {
+            match builder.dialect(name).build() {
+                Ok(grammar) => grammars.push(grammar),
+                Err(error) => panic!("{name}: {error}"),
+            }
+        }
+    }
+    grammars
+});
+
+fn grammar(choice: usize) -> &'static Grammar {
+    match GRAMMARS.get(choice % GRAMMARS.len()) {
+        Some(grammar) => grammar,
+        None => panic!("there are no grammars"),
+    }
+}
+
+/// Checks every cut in two of a reply against the reply as a whole.
+pub fn check_every_cut(grammar: &Grammar, text: &str) {
+    let whole = read(grammar, std::iter::once(text));
+    check_account(&whole.reply, text);
+    whole.check_calls(text);
+    for cut in 1..text.len() {
+        if let Some((head, tail)) = text.split_at_checked(cut) {
+            let split = read(grammar, [head, tail]);
+            assert_eq!(split.reply, whole.reply, "cut at {cut}: {text:?}");
+            assert_eq!(split.fragments, whole.fragments, "cut at {cut}: {text:?}");
+        }
+    }
+}
+
+/// Checks that a reply read in these pieces is the reply read whole.
+pub fn check_pieces<'t>(grammar: &Grammar, text: &str, pieces: impl IntoIterator<Item = &'t str>) {
+    let whole = read(grammar, std::iter::once(text));
+    let split = read(grammar, pieces);
+    assert_eq!(split.reply, whole.reply, "{text:?}");
+    assert_eq!(split.fragments, whole.fragments, "{text:?}");
+}
+
+/// Checks the repair of arbitrary bytes: no panic, and what comes out is JSON.
+pub fn check_repair(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let strict = serde_json::from_str::<serde_json::Value>(text.trim());
+    match tolerant::repair(&text) {
+        Ok(repaired) => {
+            let value = serde_json::from_str::<serde_json::Value>(&repaired.json);
+            assert!(value.is_ok(), "{text:?} became {:?}", repaired.json);
+            if strict.is_ok() {
+                assert!(repaired.fixes.is_empty(), "{text:?} is valid");
+                assert_eq!(repaired.json, text.trim(), "valid JSON is never altered");
+            }
+        }
+        Err(_) => assert!(strict.is_err(), "{text:?} is valid and was refused"),
+    }
+}
+
+/// A reply, and the argument fragments of each call as they were streamed.
+struct Read {
+    reply: Reply,
+    fragments: Vec<String>,
+    starts: Vec<String>,
+}
+
+fn read<'t>(grammar: &Grammar, pieces: impl IntoIterator<Item = &'t str>) -> Read {
+    let mut result = Read {
+        reply: Reply::default(),
+        fragments: Vec::new(),
+        starts: Vec::new(),
+    };
+    let mut parser = Parser::new(grammar);
+    let mut sink = |event: Event<'_>| {
+        match &event {
+            Event::CallStart { index, name } => {
+                assert_eq!(*index, result.starts.len(), "calls are counted in order");
+                result.starts.push(name.clone());
+                result.fragments.push(String::new());
+            }
+            Event::ArgumentsDelta { index, json } => match result.fragments.get_mut(*index) {
+                Some(fragments) => fragments.push_str(json),
+                None => panic!("arguments of a call that did not start"),
+            },
+            _ => {}
+        }
+        result.reply.absorb(event);
+    };
+    for piece in pieces {
+        parser.push_to(piece, &mut sink);
+    }
+    parser.finish_to(&mut sink);
+    result
+}
+
+impl Read {
+    /// Every call that starts ends, under its name, and what was streamed of
+    /// its arguments is what they turned out to be.
+    fn check_calls(&self, text: &str) {
+        let names: Vec<&str> = self
+            .reply
+            .calls
+            .iter()
+            .map(|call| &*call.call.name)
+            .collect();
+        assert_eq!(self.starts, names, "{text:?}");
+        for (fragments, call) in self.fragments.iter().zip(&self.reply.calls) {
+            if call.status == Status::Truncated {
+                assert!(!call.is_runnable());
+                continue;
+            }
+            match Arguments::from_json(fragments) {
+                Ok(args) => assert_eq!(args, call.call.args, "{text:?}"),
+                Err(error) => panic!("{fragments:?} of {text:?} is not JSON: {error}"),
+            }
+        }
+    }
+}
+
+/// Every byte is in exactly one piece, and text and reasoning are what their
+/// pieces hold.
+fn check_account(reply: &Reply, text: &str) {
+    let mut at = 0;
+    let mut shown = String::new();
+    let mut thought = String::new();
+    for piece in &reply.pieces {
+        assert_eq!(
+            piece.start, at,
+            "a gap or overlap in {text:?}: {:?}",
+            reply.pieces
+        );
+        let Some(slice) = text.get(piece.start..piece.end) else {
+            panic!("{piece:?} is no stretch of {text:?}")
+        };
+        match piece.kind {
+            SpanKind::Text => shown.push_str(slice),
+            SpanKind::Reasoning => thought.push_str(slice),
+            SpanKind::Call | SpanKind::Mark | SpanKind::Problem => {}
+        }
+        at = piece.end;
+    }
+    assert_eq!(at, text.len(), "the end of {text:?} is missing");
+    assert_eq!(reply.text, shown, "{text:?}");
+    assert_eq!(reply.reasoning, thought, "{text:?}");
+}
+
+/// The text in pieces of about `size` bytes.
+fn pieces(text: &str, size: usize) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let mut end = size.min(rest.len());
+        while !rest.is_char_boundary(end) {
+            end += 1;
+        }
+        let (piece, behind) = rest.split_at(end);
+        rest = behind;
+        Some(piece)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::sample::select;
+
+    use super::*;
+
+    /// Words of the vocabulary, and now and then anything else. The words of
+    /// one dialect alone meet each other more often than those of all.
+    fn reply() -> impl Strategy<Value = String> {
+        let part = |words: &'static [&'static str]| {
+            let word = prop_oneof![
+                12 => select(words).prop_map(str::to_owned),
+                1 => any::<String>(),
+                1 => "[a-z ]{0,12}",
+            ];
+            vec(word, 0..24).prop_map(|words| words.concat())
+        };
+        prop_oneof![
+            3 => part(VOCABULARY),
+            1 => part(XML),
+            1 => part(BLOCK),
+            1 => part(JSON),
+        ]
+    }
+
+    const XML: &[&str] = &[
+        "<tool name=\"read_file\">",
+        "<tool name=\"no\">",
+        "<arg name=\"path\">",
+        "<arg name=\"limit\" type=\"number\">",
+        "</arg>",
+        "</tool>",
+        "<![CDATA[",
+        "]]>",
+        "v",
+        " ",
+        "\n",
+        "&lt;",
+        "{\"path\": \"a\"}",
+        "words ",
+    ];
+
+    const BLOCK: &[&str] = &[
+        "<PTK_BLOCK write_file>\n",
+        "<PTK_BLOCK write_file>",
+        "path: a\n",
+        "content: |\n",
+        "content <<EOF\n",
+        "content <<'EOF'\n",
+        "EOF\n",
+        "  EOF\n",
+        "EOF",
+        "</PTK_BLOCK>",
+        "\n",
+        "\r\n",
+        "words ",
+        "\"",
+    ];
+
+    const JSON: &[&str] = &[
+        "<PTK_CALL>",
+        "</PTK_CALL>",
+        "<PTK_BATCH>[",
+        "{\"tool\":\"read_file\",\"args\":{\"path\":\"",
+        "\"}}",
+        "\"",
+        "\\",
+        "\n",
+        ",",
+        "}",
+        "]",
+        "```json\n",
+        "\n```",
+        "a b",
+        "<think>",
+        "</think>",
+    ];
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(3000))]
+
+        #[test]
+        fn any_reply_in_any_pieces_is_read_alike_and_accounted_for(
+            choice: u8, cut: u8, text in reply()
+        ) {
+            let mut data = vec![choice, cut % 32];
+            data.extend(text.bytes());
+            check_reply(&data);
+        }
+
+        #[test]
+        fn any_text_is_repaired_into_json_or_refused(text in reply()) {
+            check_repair(text.as_bytes());
+        }
+    }
+
+    #[test]
+    fn every_cut_of_a_mixed_reply_reads_alike() {
+        let grammar = Grammar::auto(tools()).unwrap();
+        let text = "Hi `x` <think>no <PTK_CALL>{\"tool\":\"read_file\",\"args\":{\"path\":\"q\"}}</PTK_CALL> \
+                    </think>\n<PTK_CALL>\n{\"tool\":\"read_file\",\"args\":{\"path\":\"a\",}}\n</PTK_CALL>\n\
+                    TOOL: read_file\nARGS:\n  path: é\n\nread_file(path='b')\n```\nread_file(path='c')\n```\n";
+        check_every_cut(&grammar, text);
+    }
+}

@@ -1,0 +1,150 @@
+//! Code fences: quotations, but for one that ends the reply and holds nothing
+//! but calls.
+
+use super::{Back, Fence, State, Work, is_run_open, run_length};
+use crate::SpanKind;
+use crate::parse::grammar::Fences;
+use crate::parse::hold::{Held, Hold, HoldKind};
+use crate::parse::reader::floor;
+
+/// The longest line that closes a fence.
+const MAX_CLOSING: usize = 256;
+
+impl Work<'_, '_, '_> {
+    pub(super) fn open_fence(&mut self, start: usize, behind: usize, fence: Fence) -> bool {
+        self.tell(SpanKind::Text, start);
+        if self.grammar.fences() == Fences::Quote {
+            self.pass(behind);
+            self.tell(SpanKind::Text, behind);
+            return self.go(State::Fence(fence));
+        }
+        if matches!(&self.machine.hold, Some(hold) if hold.kind == HoldKind::Reasoning) {
+            self.resolve_as_quoted();
+        }
+        let hold = self.machine.hold.get_or_insert_with(|| Hold {
+            kind: HoldKind::Fence,
+            start,
+            held: Vec::new(),
+        });
+        hold.held.push(Held::fence_line(start..behind));
+        self.pass(behind);
+        self.machine.told = behind;
+        self.go(State::FenceOfCalls(fence))
+    }
+
+    /// In a quotation: everything up to the closing line is text.
+    pub(super) fn fence(&mut self, fence: Fence) -> bool {
+        let text = self.text;
+        let mut at = self.machine.seen;
+        loop {
+            let rest = text.from(at);
+            let Some(found) = memchr::memchr(fence.byte, rest.as_bytes()) else {
+                self.pass(text.len());
+                self.tell(SpanKind::Text, text.len());
+                return self.wait(State::Fence(fence));
+            };
+            let start = at + found;
+            self.pass(start);
+            match self.closing_line(start, fence) {
+                Closing::Unknown => {
+                    self.tell(SpanKind::Text, start);
+                    return self.wait(State::Fence(fence));
+                }
+                Closing::Yes(behind) => {
+                    self.pass(behind);
+                    self.tell(SpanKind::Text, behind);
+                    return self.go(State::Prose);
+                }
+                Closing::No => {
+                    at = start + run_length(text.from(start), fence.byte);
+                    self.pass(at);
+                }
+            }
+        }
+    }
+
+    /// Whether the line at `start` closes the fence.
+    fn closing_line(&self, start: usize, fence: Fence) -> Closing {
+        let text = self.text;
+        let run = run_length(text.from(start), fence.byte);
+        if is_run_open(text, start + run, run) {
+            return Closing::Unknown;
+        }
+        if run < fence.length || !self.machine.line.is_blank() {
+            return Closing::No;
+        }
+        let rest = text.from(start + run);
+        let rest = rest.get(..floor(rest, MAX_CLOSING)).unwrap_or("");
+        let full = rest.len() + 4 > MAX_CLOSING;
+        let line = match memchr::memchr(b'\n', rest.as_bytes()) {
+            Some(newline) => rest.get(..newline).unwrap_or(""),
+            None => rest,
+        };
+        if !line.trim().is_empty() || (full && line.len() == rest.len()) {
+            Closing::No
+        } else if line.len() == rest.len() && !text.end {
+            Closing::Unknown
+        } else {
+            Closing::Yes(start + run)
+        }
+    }
+
+    pub(super) fn fence_of_calls(&mut self, fence: Fence) -> bool {
+        let text = self.text;
+        let rest = text.from(self.machine.seen);
+        let start = self.machine.seen + (rest.len() - rest.trim_start().len());
+        if start > self.machine.seen {
+            let space = self.machine.seen..start;
+            self.hold_push(Held::fence_line(space));
+            self.pass(start);
+            self.machine.told = start;
+        }
+        let rest = text.from(start);
+        if rest.is_empty() {
+            if text.end && !self.machine.hold.as_ref().is_some_and(Hold::has_calls) {
+                self.resolve_as_quoted();
+            }
+            return self.wait(State::FenceOfCalls(fence));
+        }
+        if rest.as_bytes().first() == Some(&fence.byte) {
+            match self.closing_line(start, fence) {
+                Closing::Unknown => return self.wait(State::FenceOfCalls(fence)),
+                Closing::Yes(behind) => {
+                    if !self.machine.hold.as_ref().is_some_and(Hold::has_calls) {
+                        return self.fence_is_quotation(fence);
+                    }
+                    self.hold_push(Held::fence_line(start..behind));
+                    self.pass(behind);
+                    self.machine.told = behind;
+                    return self.go(State::Prose);
+                }
+                Closing::No => {}
+            }
+        }
+        if !text.end && self.grammar.is_partial(rest) {
+            return self.wait(State::FenceOfCalls(fence));
+        }
+        let candidates = self
+            .grammar
+            .mark_at(rest)
+            .map(|meaning| self.candidates(meaning))
+            .unwrap_or_default();
+        if candidates.is_empty() {
+            return self.fence_is_quotation(fence);
+        }
+        self.begin(start, candidates, Back::Fence(fence))
+    }
+
+    /// The fence holds something else than calls.
+    pub(super) fn fence_is_quotation(&mut self, fence: Fence) -> bool {
+        self.resolve_as_quoted();
+        self.go(State::Fence(fence))
+    }
+}
+
+/// Whether a line closes a fence.
+enum Closing {
+    Yes(usize),
+    No,
+    Unknown,
+}

@@ -1,0 +1,293 @@
+//! The parser itself: finds marks, decides whether they are quoted, hands what
+//! follows to a dialect's reader, and tells what became of it.
+
+mod constructs;
+mod fences;
+mod prose;
+mod reasoning;
+mod telling;
+
+use std::ops::Range;
+
+use super::event::Event;
+use super::grammar::{Candidate, Grammar};
+use super::hold::{Hold, Item};
+use super::line::Line;
+use super::reader::{Findings, Reader};
+use super::settle::Settler;
+
+type Sink<'s> = dyn FnMut(Event<'_>) + 's;
+
+/// Reads a reply while it arrives.
+///
+/// ```
+/// use ptk_protocol::{Event, Grammar, Parser, Reply};
+///
+/// let grammar = Grammar::builder().build()?;
+/// let mut parser = Parser::new(&grammar);
+/// let mut reply = Reply::default();
+/// for chunk in ["Let me see. <PTK_", "CALL>{\"tool\":\"list_", "files\",\"args\":{}}</PTK_CALL>"] {
+///     for event in parser.push(chunk) {
+///         reply.absorb(event);
+///     }
+/// }
+/// for event in parser.finish() {
+///     reply.absorb(event);
+/// }
+/// assert_eq!(reply.text, "Let me see. ");
+/// assert_eq!(reply.calls[0].call.name, "list_files");
+/// # Ok::<(), ptk_protocol::GrammarError>(())
+/// ```
+pub struct Parser {
+    grammar: Grammar,
+    buffer: String,
+    machine: Machine,
+}
+
+impl Parser {
+    /// A parser for one reply.
+    #[must_use]
+    pub fn new(grammar: &Grammar) -> Self {
+        Self {
+            grammar: grammar.clone(),
+            buffer: String::new(),
+            machine: Machine::new(grammar),
+        }
+    }
+
+    /// Takes the next chunk and gives what became known by it.
+    pub fn push(&mut self, chunk: &str) -> Vec<Event<'static>> {
+        let mut events = Vec::new();
+        self.push_to(chunk, &mut |event| events.push(event.into_owned()));
+        events
+    }
+
+    /// Ends the reply and gives the rest.
+    pub fn finish(&mut self) -> Vec<Event<'static>> {
+        let mut events = Vec::new();
+        self.finish_to(&mut |event| events.push(event.into_owned()));
+        events
+    }
+
+    /// As [`Parser::push`], without copying the events.
+    pub fn push_to(&mut self, chunk: &str, sink: &mut Sink<'_>) {
+        if self.buffer.is_empty() {
+            let used = self.machine.run(&self.grammar, chunk, false, sink);
+            self.buffer.push_str(chunk.get(used..).unwrap_or(""));
+        } else {
+            self.buffer.push_str(chunk);
+            let used = self.machine.run(&self.grammar, &self.buffer, false, sink);
+            self.buffer.drain(..used);
+        }
+    }
+
+    /// As [`Parser::finish`], without copying the events.
+    pub fn finish_to(&mut self, sink: &mut Sink<'_>) {
+        let buffer = std::mem::take(&mut self.buffer);
+        self.machine.run(&self.grammar, &buffer, true, sink);
+        self.machine = Machine::new(&self.grammar);
+    }
+}
+
+/// Where the machine is. Offsets are those of the reply, not of the buffer.
+enum State {
+    Prose,
+    Reasoning {
+        tag: usize,
+        fenced: bool,
+    },
+    /// In a fence that is a quotation.
+    Fence(Fence),
+    /// In a fence that holds nothing but calls so far.
+    FenceOfCalls(Fence),
+    /// A reader is at work.
+    Reading(Box<Reading>),
+    /// A construct stands inside what may be a quotation; what follows decides.
+    Quoted(Box<Quoted>),
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Fence {
+    byte: u8,
+    length: usize,
+}
+
+struct Reading {
+    start: usize,
+    candidates: Vec<Candidate>,
+    reader: Box<dyn Reader>,
+    settler: Settler,
+    findings: Findings,
+    /// What was found and is not told yet, as it may turn out to be quoted.
+    deferred: Option<Vec<Item>>,
+    stops: Vec<String>,
+    back: Back,
+}
+
+/// Where to go on behind a construct.
+#[derive(Debug, Clone, Copy)]
+enum Back {
+    Prose {
+        quotation: Quotation,
+        /// Whether the construct began at a mark that counts anywhere.
+        marked: bool,
+    },
+    Reasoning {
+        tag: usize,
+    },
+    Fence(Fence),
+}
+
+/// What may quote a construct in prose.
+#[derive(Debug, Clone, Copy)]
+enum Quotation {
+    None,
+    Ticks(usize),
+    Mark(char),
+}
+
+struct Quoted {
+    range: Range<usize>,
+    items: Vec<Item>,
+    quotation: Quotation,
+    search: usize,
+}
+
+/// The text at hand.
+struct Text<'a> {
+    all: &'a str,
+    base: usize,
+    end: bool,
+}
+
+impl<'a> Text<'a> {
+    fn from(&self, at: usize) -> &'a str {
+        self.all.get(at.saturating_sub(self.base)..).unwrap_or("")
+    }
+
+    fn slice(&self, range: &Range<usize>) -> &'a str {
+        let start = range.start.saturating_sub(self.base);
+        let end = range.end.saturating_sub(self.base);
+        self.all.get(start..end).unwrap_or("")
+    }
+
+    fn len(&self) -> usize {
+        self.base + self.all.len()
+    }
+}
+
+struct Machine {
+    base: usize,
+    /// Everything before this was told or is held.
+    told: usize,
+    /// Everything before this was looked at.
+    seen: usize,
+    state: State,
+    line: Line,
+    hold: Option<Hold>,
+    calls: usize,
+    vain: usize,
+}
+
+impl Machine {
+    fn new(grammar: &Grammar) -> Self {
+        let state = if grammar.starts_in_reasoning() {
+            State::Reasoning {
+                tag: 0,
+                fenced: false,
+            }
+        } else {
+            State::Prose
+        };
+        Self {
+            base: 0,
+            told: 0,
+            seen: 0,
+            state,
+            line: Line::default(),
+            hold: None,
+            calls: 0,
+            vain: 0,
+        }
+    }
+
+    /// Goes as far as the text allows; the bytes returned are not needed again.
+    fn run(&mut self, grammar: &Grammar, text: &str, end: bool, sink: &mut Sink<'_>) -> usize {
+        let text = Text {
+            all: text,
+            base: self.base,
+            end,
+        };
+        let mut work = Work {
+            machine: self,
+            grammar,
+            text: &text,
+            sink,
+        };
+        while work.step() {}
+        if end {
+            work.conclude();
+        }
+        let mut keep = self.told;
+        if let Some(hold) = &self.hold {
+            keep = keep.min(hold.start);
+        }
+        match &self.state {
+            State::Reading(reading) => keep = keep.min(reading.start),
+            State::Quoted(quoted) => keep = keep.min(quoted.range.start),
+            _ => {}
+        }
+        let used = keep - self.base;
+        self.base = keep;
+        used
+    }
+}
+
+/// One run of the machine over the text at hand.
+struct Work<'a, 's, 'm> {
+    machine: &'m mut Machine,
+    grammar: &'a Grammar,
+    text: &'a Text<'a>,
+    sink: &'m mut Sink<'s>,
+}
+
+impl Work<'_, '_, '_> {
+    /// Makes one step; `false` if more text has to come first.
+    pub(super) fn step(&mut self) -> bool {
+        match std::mem::replace(&mut self.machine.state, State::Prose) {
+            State::Prose => self.prose(),
+            State::Reasoning { tag, fenced } => self.reasoning(tag, fenced),
+            State::Fence(fence) => self.fence(fence),
+            State::FenceOfCalls(fence) => self.fence_of_calls(fence),
+            State::Reading(reading) => self.reading(*reading),
+            State::Quoted(quoted) => self.quoted(*quoted),
+        }
+    }
+
+    pub(super) fn wait(&mut self, state: State) -> bool {
+        self.machine.state = state;
+        false
+    }
+
+    pub(super) fn go(&mut self, state: State) -> bool {
+        self.machine.state = state;
+        true
+    }
+}
+
+/// A run of backticks or tildes is counted up to here; what follows counts as
+/// a run of its own.
+const MAX_RUN: usize = 64;
+
+/// How many times `byte` stands at the start of `text`.
+fn run_length(text: &str, byte: u8) -> usize {
+    text.bytes()
+        .take(MAX_RUN)
+        .take_while(|found| *found == byte)
+        .count()
+}
+
+/// Whether a run may go on behind the text at hand.
+fn is_run_open(text: &Text<'_>, end: usize, run: usize) -> bool {
+    run < MAX_RUN && end == text.len() && !text.end
+}

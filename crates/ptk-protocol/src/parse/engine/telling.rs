@@ -1,0 +1,187 @@
+//! Telling: what goes out, what is kept back, and how a hold is settled.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::{State, Work};
+use crate::dialects::engine::repair_message;
+use crate::parse::event::Event;
+use crate::parse::grammar::Drafts;
+use crate::parse::hold::{Held, Hold, HoldKind, Item, has_call};
+use crate::{Piece, Problem, ProblemCode, Span, SpanKind, Status};
+
+impl Work<'_, '_, '_> {
+    /// Moves on to `at`, keeping track of lines.
+    pub(super) fn pass(&mut self, at: usize) {
+        let range = self.machine.seen..at;
+        self.machine.line.pass(self.text.slice(&range));
+        self.machine.seen = at;
+    }
+
+    pub(super) fn skip_char(&mut self, at: usize) {
+        let length = self.text.from(at).chars().next().map_or(1, char::len_utf8);
+        self.pass(at + length);
+    }
+
+    /// Tells everything up to `end` as `kind`.
+    pub(super) fn tell(&mut self, kind: SpanKind, end: usize) {
+        let range = self.machine.told..end;
+        if !range.is_empty() {
+            self.machine.told = end;
+            self.emit(Item::Span(kind, range));
+        }
+    }
+
+    /// Tells the rest of the text, but for what may become a mark.
+    pub(super) fn tell_rest(&mut self, kind: SpanKind) {
+        let text = self.text;
+        let end = if text.end {
+            text.len()
+        } else {
+            text.base
+                + self
+                    .grammar
+                    .partial_from(text.all, self.machine.seen - text.base)
+        };
+        self.pass(end);
+        self.tell(kind, end);
+    }
+
+    /// Tells a mark, which does not count as part of its line.
+    pub(super) fn mark(&mut self, range: Range<usize>) {
+        self.machine.told = range.end;
+        self.machine.seen = range.end;
+        self.emit(Item::Span(SpanKind::Mark, range));
+    }
+
+    pub(super) fn emit_all(&mut self, items: Vec<Item>) {
+        for item in items {
+            self.emit(item);
+        }
+    }
+
+    /// Tells an item, or keeps it back behind what is held already. Anything
+    /// but white space behind a hold settles that it was a quotation.
+    pub(super) fn emit(&mut self, item: Item) {
+        if let Some(hold) = &self.machine.hold {
+            let passive = match &item {
+                Item::Span(SpanKind::Text, range) => self.text.slice(range).trim().is_empty(),
+                Item::Span(SpanKind::Reasoning | SpanKind::Mark, _) => {
+                    hold.kind == HoldKind::Reasoning
+                }
+                _ => false,
+            };
+            if let Item::Span(kind, range) = &item
+                && passive
+            {
+                let held = Held::plain(*kind, range.clone());
+                self.hold_push(held);
+                return;
+            }
+            self.resolve_as_quoted();
+        }
+        self.send(item);
+    }
+
+    pub(super) fn hold_push(&mut self, held: Held) {
+        if let Some(hold) = &mut self.machine.hold {
+            hold.held.push(held);
+        }
+    }
+
+    pub(super) fn resolve_as_quoted(&mut self) {
+        if let Some(hold) = self.machine.hold.take() {
+            for held in hold.held {
+                self.send(Item::Span(held.as_quoted, held.range));
+            }
+        }
+    }
+
+    pub(super) fn resolve_as_calls(&mut self) {
+        let Some(hold) = self.machine.hold.take() else {
+            return;
+        };
+        let code = match hold.kind {
+            HoldKind::Fence => ProblemCode::Fence,
+            HoldKind::Reasoning => ProblemCode::RescuedFromReasoning,
+        };
+        for item in hold.held.into_iter().flat_map(|held| held.as_calls) {
+            match item {
+                Item::Call(mut call) => {
+                    let problem = Problem::new(code, repair_message(code), call.span);
+                    call.problems.push(problem);
+                    if call.status == Status::Complete {
+                        call.status = Status::Repaired;
+                    }
+                    self.send(Item::Call(call));
+                }
+                other => self.send(other),
+            }
+        }
+    }
+
+    /// The reply has ended: what is still held is settled now.
+    pub(super) fn conclude(&mut self) {
+        let rescue = match &self.machine.hold {
+            Some(hold) if hold.kind == HoldKind::Reasoning => {
+                // A model that has called already meant that call, not its draft.
+                let open = matches!(self.machine.state, State::Reasoning { .. });
+                self.grammar.drafts() == Drafts::Rescue
+                    && hold.has_calls()
+                    && self.machine.calls == 0
+                    && !(open && self.goes_on_behind_drafts(hold))
+            }
+            Some(hold) => hold.has_calls(),
+            None => return,
+        };
+        if rescue {
+            self.resolve_as_calls();
+        } else {
+            self.resolve_as_quoted();
+        }
+    }
+
+    /// Whether the model thought on behind its last draft.
+    fn goes_on_behind_drafts(&self, hold: &Hold) -> bool {
+        hold.held
+            .iter()
+            .rev()
+            .take_while(|held| !has_call(&held.as_calls))
+            .any(|held| !self.text.slice(&held.range).trim().is_empty())
+    }
+
+    pub(super) fn send(&mut self, item: Item) {
+        let event = match item {
+            Item::Span(SpanKind::Text, range) => Event::Text {
+                text: Cow::Borrowed(self.text.slice(&range)),
+                span: Span::new(range.start, range.end),
+            },
+            Item::Span(SpanKind::Reasoning, range) => Event::Reasoning {
+                text: Cow::Borrowed(self.text.slice(&range)),
+                span: Span::new(range.start, range.end),
+            },
+            Item::Span(kind, range) => Event::Piece(Piece {
+                kind,
+                start: range.start,
+                end: range.end,
+            }),
+            Item::Start(name) => {
+                self.machine.calls += 1;
+                Event::CallStart {
+                    index: self.machine.calls - 1,
+                    name,
+                }
+            }
+            Item::Delta(json) => Event::ArgumentsDelta {
+                index: self.machine.calls.saturating_sub(1),
+                json: Cow::Owned(json),
+            },
+            Item::Call(call) => Event::CallEnd {
+                index: self.machine.calls.saturating_sub(1),
+                call,
+            },
+            Item::Problem(problem) => Event::Problem(problem),
+        };
+        (self.sink)(event);
+    }
+}

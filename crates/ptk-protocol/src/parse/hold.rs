@@ -1,0 +1,71 @@
+//! What the parser keeps back until it knows what it is: a fence that may hold
+//! calls, or calls drafted in reasoning.
+
+use std::ops::Range;
+
+use crate::{ParsedCall, Problem, SpanKind};
+
+/// Something to tell about the reply. Offsets are those of the reply.
+#[derive(Debug)]
+pub(super) enum Item {
+    Span(SpanKind, Range<usize>),
+    Start(String),
+    Delta(String),
+    Call(Box<ParsedCall>),
+    Problem(Problem),
+}
+
+/// A stretch that is kept back, with both ways to tell it.
+#[derive(Debug)]
+pub(super) struct Held {
+    pub(super) range: Range<usize>,
+    pub(super) as_quoted: SpanKind,
+    pub(super) as_calls: Vec<Item>,
+}
+
+impl Held {
+    /// A stretch that is told the same way in any case.
+    pub(super) fn plain(kind: SpanKind, range: Range<usize>) -> Self {
+        Self {
+            range: range.clone(),
+            as_quoted: kind,
+            as_calls: vec![Item::Span(kind, range)],
+        }
+    }
+
+    /// A stretch of a fence that is markup if the fence calls.
+    pub(super) fn fence_line(range: Range<usize>) -> Self {
+        Self {
+            range: range.clone(),
+            as_quoted: SpanKind::Text,
+            as_calls: vec![Item::Span(SpanKind::Mark, range)],
+        }
+    }
+}
+
+/// Why something is kept back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HoldKind {
+    Fence,
+    Reasoning,
+}
+
+/// What is kept back.
+#[derive(Debug)]
+pub(super) struct Hold {
+    pub(super) kind: HoldKind,
+    pub(super) start: usize,
+    pub(super) held: Vec<Held>,
+}
+
+impl Hold {
+    /// Whether a call is among what is kept back.
+    pub(super) fn has_calls(&self) -> bool {
+        self.held.iter().any(|held| has_call(&held.as_calls))
+    }
+}
+
+/// Whether a call is among the items.
+pub(super) fn has_call(items: &[Item]) -> bool {
+    items.iter().any(|item| matches!(item, Item::Call(_)))
+}

@@ -1,0 +1,116 @@
+//! What is known of the line that is being read: how it starts, and whether
+//! inline code is open on it.
+
+/// A label that models copy from the transcript; what follows it still starts
+/// the line.
+const LABEL: &[u8] = b"ASSISTANT:";
+
+/// What some programs put before the first line.
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// The line at the parser's place.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Line {
+    /// What the line starts with, white space left out, up to the length of
+    /// the label and one more.
+    head: [u8; LABEL.len() + 1],
+    length: usize,
+    open_ticks: Option<usize>,
+    last: Option<char>,
+    names_marks: bool,
+}
+
+impl Line {
+    /// Takes note of text that was passed.
+    pub(super) fn pass(&mut self, text: &str) {
+        let Some(last) = text.chars().next_back() else {
+            return;
+        };
+        let tail = match memchr::memrchr(b'\n', text.as_bytes()) {
+            Some(newline) => {
+                self.length = 0;
+                self.open_ticks = None;
+                self.names_marks = false;
+                text.get(newline + 1..).unwrap_or("")
+            }
+            None => text,
+        };
+        let tail = match self.length {
+            0 => tail.trim_start_matches(|c: char| c.is_whitespace() || c == BYTE_ORDER_MARK),
+            _ => tail,
+        };
+        for byte in tail.bytes().filter(|byte| !byte.is_ascii_whitespace()) {
+            let Some(place) = self.head.get_mut(self.length) else {
+                break;
+            };
+            *place = byte;
+            self.length += 1;
+        }
+        self.last = Some(last);
+    }
+
+    /// Takes note of a run of backticks: it opens inline code, closes it, or
+    /// is part of it.
+    pub(super) fn ticks(&mut self, count: usize) {
+        self.open_ticks = match self.open_ticks {
+            None => Some(count),
+            Some(open) if open == count => None,
+            open => open,
+        };
+    }
+
+    /// Whether nothing but white space or a label stands on the line so far.
+    pub(super) fn is_blank(&self) -> bool {
+        let head = self.head.get(..self.length).unwrap_or_default();
+        head.is_empty() || head.eq_ignore_ascii_case(LABEL)
+    }
+
+    /// Whether a fence may open here: at the start of the line, or of an item
+    /// of a list or a quotation.
+    pub(super) fn may_open_fence(&self) -> bool {
+        let head = self.head.get(..self.length).unwrap_or_default();
+        let number = head.strip_suffix(b".").or_else(|| head.strip_suffix(b")"));
+        self.is_blank()
+            || matches!(head, b"-" | b"*" | b"+")
+            || number.is_some_and(|number| number.iter().all(u8::is_ascii_digit))
+            || head.iter().all(|byte| *byte == b'>')
+    }
+
+    /// Whether the line is a quotation in Markdown.
+    pub(super) fn is_quotation(&self) -> bool {
+        self.length > 0 && self.head.first() == Some(&b'>')
+    }
+
+    /// How many backticks would close the inline code that is open here.
+    pub(super) fn open_ticks(&self) -> Option<usize> {
+        self.open_ticks
+    }
+
+    /// The quotation mark that would close the one right before this place.
+    pub(super) fn closing_quote(&self) -> Option<char> {
+        match self.last? {
+            '"' => Some('"'),
+            '\'' => Some('\''),
+            '“' => Some('”'),
+            '‘' => Some('’'),
+            '«' => Some('»'),
+            _ => None,
+        }
+    }
+
+    /// An opening mark on the line turned out to be part of the prose.
+    pub(super) fn name_mark(&mut self) {
+        self.names_marks = true;
+    }
+
+    /// Whether the line talks about marks, so that a closing mark on it is
+    /// part of the prose too.
+    pub(super) fn names_marks(&self) -> bool {
+        self.names_marks
+    }
+
+    /// Inline code was found to end.
+    pub(super) fn close_ticks(&mut self) {
+        self.open_ticks = None;
+    }
+}

@@ -1,0 +1,58 @@
+//! The streaming parser: what a model writes, told apart into prose,
+//! reasoning and calls while it arrives.
+//!
+//! ```text
+//! chunks ─► Parser ─► finder ─► candidate ─► a dialect's Reader ─► events ─► Reply
+//!                     (marks)   (quoted?)    (strict, then mended)
+//! ```
+//!
+//! Any split of the same text gives the same reply, and every byte of it ends
+//! in exactly one piece.
+
+mod copies;
+mod engine;
+mod event;
+mod grammar;
+mod hold;
+mod line;
+mod reader;
+mod reply;
+mod settle;
+
+pub use copies::Copies;
+pub use engine::Parser;
+pub use event::Event;
+pub use grammar::{Drafts, Fences, Grammar, GrammarBuilder, GrammarError};
+pub(crate) use reader::floor;
+pub use reader::{Findings, FoundCall, Input, MarkAt, Peek, Reader, Step, mark_at};
+pub use reply::{Outcome, Reply};
+
+/// Reads a whole reply at once.
+///
+/// ```
+/// use ptk_protocol::{Grammar, ToolSpec, Toolset, parse};
+/// use serde_json::json;
+///
+/// let tools = Toolset::new([ToolSpec::new(
+///     "read_file",
+///     "Read a file",
+///     json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}),
+/// )])?;
+/// let grammar = Grammar::auto(tools)?;
+///
+/// let reply = parse(
+///     "I'll look.\n<PTK_CALL>\n{\"tool\": \"read_file\", \"args\": {\"path\": \"a.txt\"}}\n</PTK_CALL>",
+///     &grammar,
+/// );
+/// assert_eq!(reply.text, "I'll look.\n");
+/// assert_eq!(reply.calls[0].call.name, "read_file");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn parse(text: &str, grammar: &Grammar) -> Reply {
+    let mut parser = Parser::new(grammar);
+    let mut reply = Reply::default();
+    parser.push_to(text, &mut |event| reply.absorb(event));
+    parser.finish_to(&mut |event| reply.absorb(event));
+    reply
+}

@@ -1,0 +1,297 @@
+//! What a dialect's reader is given and what it gives back.
+
+use std::ops::Range;
+
+use super::Grammar;
+use crate::{Arguments, Problem, ProblemCode, Span, SpanKind, Status, Toolset};
+
+/// Reads one construct (a call, or a group of calls) of a dialect, starting at
+/// the mark that made the parser think of that dialect.
+///
+/// A reader is called again each time more text has come. It keeps its place
+/// and never reads a byte twice without bound. What it decides may depend on
+/// the text only, never on where the text was cut: where it cannot tell yet,
+/// it returns [`Step::More`].
+pub trait Reader: Send {
+    /// Reads on.
+    fn read(&mut self, input: &Input<'_>, out: &mut Findings) -> Step;
+}
+
+/// The text that a reader sees, and what is known around it.
+#[derive(Debug, Clone, Copy)]
+pub struct Input<'a> {
+    /// Everything from the first byte of the mark on, as far as it has come.
+    pub text: &'a str,
+    /// Whether no more will come.
+    pub end: bool,
+    /// The declared tools, if any were declared.
+    pub tools: Option<&'a Toolset>,
+    /// Text that ends the construct wherever it is not inside a well-formed
+    /// value: the end of the surrounding reasoning or fence.
+    pub stops: &'a [String],
+    pub(crate) grammar: &'a Grammar,
+}
+
+impl<'a> Input<'a> {
+    /// The text from `at` on, empty where there is none.
+    #[must_use]
+    pub fn from(&self, at: usize) -> &'a str {
+        self.text.get(at..).unwrap_or("")
+    }
+
+    /// The text of a range, empty where there is none.
+    #[must_use]
+    pub fn slice(&self, range: Range<usize>) -> &'a str {
+        self.text.get(range).unwrap_or("")
+    }
+
+    /// The byte at `at`.
+    #[must_use]
+    pub fn byte(&self, at: usize) -> Option<u8> {
+        self.text.as_bytes().get(at).copied()
+    }
+
+    /// The offset of the first byte at or behind `at` that is not white space.
+    #[must_use]
+    pub fn skip_space(&self, at: usize) -> usize {
+        let rest = self.from(at);
+        at + (rest.len() - rest.trim_start().len())
+    }
+
+    /// The first byte behind `at` that is not white space, looked for in a
+    /// bounded stretch, so that looking again with every chunk stays cheap.
+    #[must_use]
+    pub fn peek(&self, at: usize) -> Peek {
+        let rest = self.from(at);
+        let window = rest.get(..floor(rest, LOOK_AHEAD)).unwrap_or("");
+        match window.trim_start().bytes().next() {
+            Some(byte) => Peek::Byte(byte),
+            None if rest.len() >= LOOK_AHEAD => Peek::Byte(b' '),
+            None if self.end => Peek::End,
+            None => Peek::More,
+        }
+    }
+
+    /// The offset of the first line break at or behind `from`. `searched` keeps
+    /// the place up to which there is none, so that no byte is looked at twice.
+    #[must_use]
+    pub fn line_end(&self, from: usize, searched: &mut usize) -> Option<usize> {
+        let start = from.max(*searched);
+        let rest = self.text.as_bytes().get(start..).unwrap_or_default();
+        let found = memchr::memchr(b'\n', rest);
+        *searched = found.map_or(self.text.len(), |found| start + found);
+        found.map(|found| start + found)
+    }
+
+    /// Where a search that has come to the end of the text goes on when more
+    /// has come, if what it looks for has `length` bytes.
+    #[must_use]
+    pub fn resume_at(&self, from: usize, length: usize) -> usize {
+        let mut at = self.text.len().saturating_sub(length).max(from);
+        while !self.text.is_char_boundary(at) {
+            at -= 1;
+        }
+        at
+    }
+
+    /// Whether a call of some dialect may begin at `at`; `None` if more text
+    /// has to come to tell.
+    #[must_use]
+    pub fn call_begins(&self, at: usize) -> Option<bool> {
+        match self.grammar.trigger_at(self.from(at)) {
+            MarkAt::Found { .. } => Some(true),
+            MarkAt::Partial if !self.end => None,
+            MarkAt::Partial | MarkAt::None => Some(false),
+        }
+    }
+
+    /// Whether a tool of this name may be called: it is declared, or nothing is.
+    #[must_use]
+    pub fn knows(&self, name: &str) -> bool {
+        self.tools.is_none_or(|tools| tools.contains(name))
+    }
+
+    /// Whether a tool of this name is declared.
+    #[must_use]
+    pub fn declares(&self, name: &str) -> bool {
+        self.tools.is_some_and(|tools| tools.contains(name))
+    }
+}
+
+/// How far [`Input::peek`] looks.
+const LOOK_AHEAD: usize = 256;
+
+/// What follows some white space.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Peek {
+    /// This byte; a space if there is more white space than is looked at.
+    Byte(u8),
+    /// Nothing; the reply ends.
+    End,
+    /// More text has to come to tell.
+    More,
+}
+
+/// What a reader makes of the text so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// It cannot tell before more text comes. At the end of the input this
+    /// counts as [`Step::Reject`].
+    More,
+    /// This is no construct of the dialect; the text is looked at otherwise.
+    Reject,
+    /// This mark is markup, but what follows is to be read on its own.
+    Skip(usize),
+    /// The construct ends before this offset.
+    Done(usize),
+}
+
+/// A call as a reader found it, before it is checked against the tools.
+#[derive(Debug, Clone)]
+pub struct FoundCall {
+    /// The tool's name.
+    pub name: String,
+    /// The arguments.
+    pub args: Arguments,
+    /// The model's reason, where it gave one.
+    pub reasoning: Option<String>,
+    /// The id, where the model gave one.
+    pub id: Option<String>,
+    /// How the call came out of the text.
+    pub status: Status,
+    /// Repairs and faults; spans are relative to the construct.
+    pub problems: Vec<Problem>,
+    /// Whether nothing in the text says that no further argument was to come:
+    /// the closing mark is missing, in a dialect whose arguments have no
+    /// bracket around them.
+    pub open_ended: bool,
+    /// Where the call's body stands in the construct.
+    pub range: Range<usize>,
+}
+
+/// What a reader has found, in the order of the text. Offsets are relative to
+/// the first byte of the construct.
+#[derive(Debug, Default)]
+pub struct Findings {
+    pub(crate) found: Vec<Found>,
+    pub(crate) examined: usize,
+}
+
+#[derive(Debug)]
+pub(crate) enum Found {
+    Piece(SpanKind, Range<usize>),
+    Start(String),
+    Delta(String),
+    Call(Box<FoundCall>),
+    Problem(Problem),
+}
+
+impl Findings {
+    /// A stretch of the construct was taken for `kind`. Stretches are given in
+    /// order; what is left out between them counts as [`SpanKind::Mark`].
+    pub fn piece(&mut self, kind: SpanKind, range: Range<usize>) {
+        if !range.is_empty() {
+            self.found.push(Found::Piece(kind, range));
+        }
+    }
+
+    /// A call begins and its name is known. From here on the reader may not
+    /// reject, and every start is followed by one [`Findings::call`].
+    pub fn start(&mut self, name: &str) {
+        self.found.push(Found::Start(name.to_owned()));
+    }
+
+    /// Further text of the call's arguments. The fragments of one call, put
+    /// together, are the JSON of its arguments.
+    pub fn delta(&mut self, json: &str) {
+        if !json.is_empty() {
+            self.found.push(Found::Delta(json.to_owned()));
+        }
+    }
+
+    /// The call has ended.
+    pub fn call(&mut self, call: FoundCall) {
+        self.found.push(Found::Call(Box::new(call)));
+    }
+
+    /// Something was meant as a call and cannot be read: `range` is kept
+    /// verbatim as a problem.
+    pub fn unreadable(
+        &mut self,
+        code: ProblemCode,
+        message: String,
+        range: Range<usize>,
+        raw: &str,
+    ) {
+        self.piece(SpanKind::Problem, range.clone());
+        let span = Span::new(range.start, range.end);
+        self.found.push(Found::Problem(
+            Problem::new(code, message, span).with_raw(raw),
+        ));
+    }
+
+    /// How far a reader that is about to reject has read. The parser keeps
+    /// count, so that reading in vain cannot get out of proportion.
+    pub fn examined(&mut self, bytes: usize) {
+        self.examined = bytes;
+    }
+
+    /// Whether something was found that was not taken up yet.
+    pub(crate) fn is_committed(&self) -> bool {
+        !self.found.is_empty()
+    }
+}
+
+/// Whether a mark stands at some place of the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MarkAt {
+    /// The mark of this index stands there, this many bytes long.
+    Found {
+        /// Index into the list of marks.
+        index: usize,
+        /// Its length in bytes.
+        length: usize,
+    },
+    /// The text ends within what may become a mark.
+    Partial,
+    /// No mark stands there.
+    None,
+}
+
+/// Looks for one of `marks` at the start of `text`, letters in any case.
+#[must_use]
+pub fn mark_at<S: AsRef<str>>(text: &str, marks: &[S]) -> MarkAt {
+    let bytes = text.as_bytes();
+    let mut partial = false;
+    for (index, mark) in marks.iter().enumerate() {
+        let mark = mark.as_ref().as_bytes();
+        match bytes.get(..mark.len()) {
+            Some(start) if start.eq_ignore_ascii_case(mark) => {
+                return MarkAt::Found {
+                    index,
+                    length: mark.len(),
+                };
+            }
+            Some(_) => {}
+            None => {
+                partial |= mark
+                    .get(..bytes.len())
+                    .is_some_and(|start| start.eq_ignore_ascii_case(bytes));
+            }
+        }
+    }
+    if partial {
+        MarkAt::Partial
+    } else {
+        MarkAt::None
+    }
+}
+
+/// The largest character boundary of `text` that is not behind `at`.
+pub(crate) fn floor(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}

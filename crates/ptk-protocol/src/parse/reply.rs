@@ -1,0 +1,184 @@
+//! A reply as a whole: what it says, what it calls, what went wrong.
+
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
+
+use super::event::Event;
+use crate::problem::explain;
+use crate::{
+    Arguments, ErrorCode, ExecutionError, Formatter, ParsedCall, Piece, Problem, ProblemCode, Span,
+    SpanKind, Status, Toolset,
+};
+
+/// Everything that was found in a reply.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Reply {
+    /// All the prose, before, between and behind the calls, and no markup.
+    pub text: String,
+    /// What the model thought aloud.
+    pub reasoning: String,
+    /// Every call in the reply, whatever its status.
+    pub calls: Vec<ParsedCall>,
+    /// What went wrong and belongs to no call.
+    pub problems: Vec<Problem>,
+    /// The pieces of the reply, in order, without gap or overlap.
+    pub pieces: Vec<Piece>,
+}
+
+/// What a reply means for whoever runs the loop.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome<'a> {
+    /// An answer in words.
+    Text(&'a str),
+    /// Calls to make. Some of them may be unfit to run; their problems go back
+    /// to the model together with the results of the others.
+    Calls(&'a [ParsedCall]),
+    /// The model meant to call a tool, and what it wrote is unreadable or cut
+    /// off. The message tells it what was wrong; the reply is not shown as an
+    /// answer. [`Reply::correction`] has the same in the form of a dialect,
+    /// with an example.
+    Malformed(ExecutionError),
+}
+
+impl Reply {
+    /// Takes in one event of the parser.
+    pub fn absorb(&mut self, event: Event<'_>) {
+        match event {
+            Event::Text { text, span } => {
+                self.text.push_str(&text);
+                self.piece(SpanKind::Text, span);
+            }
+            Event::Reasoning { text, span } => {
+                self.reasoning.push_str(&text);
+                self.piece(SpanKind::Reasoning, span);
+            }
+            Event::Piece(piece) => self.piece(piece.kind, Span::new(piece.start, piece.end)),
+            Event::CallEnd { call, .. } => self.calls.push(*call),
+            Event::Problem(problem) => self.problems.push(problem),
+            Event::CallStart { .. } | Event::ArgumentsDelta { .. } => {}
+        }
+    }
+
+    /// Puts stretches of text and reasoning together again, so that the pieces
+    /// do not depend on how the reply was cut.
+    fn piece(&mut self, kind: SpanKind, span: Span) {
+        if let Some(last) = self.pieces.last_mut()
+            && last.kind == kind
+            && last.end == span.start
+            && matches!(kind, SpanKind::Text | SpanKind::Reasoning | SpanKind::Mark)
+        {
+            last.end = span.end;
+            return;
+        }
+        if !span.is_empty() {
+            self.pieces.push(Piece {
+                kind,
+                start: span.start,
+                end: span.end,
+            });
+        }
+    }
+
+    /// The model's server says that the reply ran into the token limit: a last
+    /// call that nothing closes may lack arguments, so it counts as truncated
+    /// from now on.
+    pub fn cut_by_limit(&mut self) {
+        if let Some(last) = self.calls.last_mut()
+            && last.open_ended
+        {
+            last.status = Status::Truncated;
+            last.problems.push(Problem::new(
+                ProblemCode::Truncated,
+                "The reply ended at the token limit inside this call; send it again, shorter",
+                last.span,
+            ));
+        }
+    }
+
+    /// The calls that may run.
+    pub fn runnable(&self) -> impl Iterator<Item = &ParsedCall> {
+        self.calls.iter().filter(|call| call.is_runnable())
+    }
+
+    /// The problems that the model has to be told, those of calls included.
+    pub fn faults(&self) -> impl Iterator<Item = &Problem> {
+        self.problems
+            .iter()
+            .chain(self.calls.iter().flat_map(|call| &call.problems))
+            .filter(|problem| problem.is_fault())
+    }
+
+    /// What the model is told about its faults, in the formatter's dialect and
+    /// with a right call of the tool that it meant. `None` if there are none.
+    #[must_use]
+    pub fn correction(&self, formatter: &dyn Formatter, tools: &Toolset) -> Option<String> {
+        let faults: Vec<Problem> = self.faults().cloned().collect();
+        let meant = self.calls.iter().find(|call| !call.is_runnable());
+        let meant = meant.map(|call| call.call.name.as_str());
+        (!faults.is_empty()).then(|| formatter.malformed(&faults, meant, tools))
+    }
+
+    /// What the reply means (C3, C4). A reply whose only calls are unreadable
+    /// or cut off is malformed, never an answer.
+    #[must_use]
+    pub fn outcome(&self) -> Outcome<'_> {
+        if self
+            .calls
+            .iter()
+            .any(|call| call.status != Status::Truncated)
+        {
+            Outcome::Calls(&self.calls)
+        } else if self.faults().next().is_some() {
+            let message = format!(
+                "{} Please try again with correct format.",
+                explain(self.faults())
+            );
+            Outcome::Malformed(ExecutionError::new(ErrorCode::ParseError, message))
+        } else {
+            Outcome::Text(self.text.trim())
+        }
+    }
+}
+
+impl Serialize for Reply {
+    /// The form that `ptk parse` prints.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Call<'a> {
+            name: &'a str,
+            args: &'a Arguments,
+            status: Status,
+            problems: &'a [Problem],
+            span: Span,
+            dialect: &'a str,
+            #[serde(skip_serializing_if = "std::ops::Not::not")]
+            open_ended: bool,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            reasoning: Option<&'a str>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            id: Option<&'a str>,
+        }
+        let calls: Vec<Call<'_>> = self
+            .calls
+            .iter()
+            .map(|parsed| Call {
+                name: &parsed.call.name,
+                args: &parsed.call.args,
+                status: parsed.status,
+                problems: &parsed.problems,
+                span: parsed.span,
+                dialect: &parsed.dialect,
+                open_ended: parsed.open_ended,
+                reasoning: parsed.call.reasoning.as_deref(),
+                id: parsed.call.id.as_deref(),
+            })
+            .collect();
+        let mut reply = serializer.serialize_struct("Reply", 5)?;
+        reply.serialize_field("text", &self.text)?;
+        reply.serialize_field("reasoning", &self.reasoning)?;
+        reply.serialize_field("calls", &calls)?;
+        reply.serialize_field("problems", &self.problems)?;
+        reply.serialize_field("spans", &self.pieces)?;
+        reply.end()
+    }
+}

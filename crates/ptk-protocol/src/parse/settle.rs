@@ -1,0 +1,114 @@
+//! From what a reader found to what the reply says: offsets made absolute,
+//! gaps filled with markup, calls checked against the tools.
+
+use std::ops::Range;
+
+use super::hold::Item;
+use super::reader::{Found, FoundCall};
+use crate::{ParsedCall, Problem, Span, SpanKind, ToolCall, Toolset, schema};
+
+/// Turns the findings of one construct into items.
+#[derive(Debug)]
+pub(super) struct Settler {
+    start: usize,
+    covered: usize,
+    dialect: String,
+    started: bool,
+    touched: bool,
+}
+
+impl Settler {
+    /// For a construct of `dialect` that starts at `start`.
+    pub(super) fn new(start: usize, dialect: &str) -> Self {
+        Self {
+            start,
+            covered: start,
+            dialect: dialect.to_owned(),
+            started: false,
+            touched: false,
+        }
+    }
+
+    /// Whether nothing was found yet.
+    pub(super) fn is_untouched(&self) -> bool {
+        !self.touched
+    }
+
+    /// The items for one finding.
+    pub(super) fn settle(&mut self, found: Found, tools: Option<&Toolset>, items: &mut Vec<Item>) {
+        self.touched = true;
+        match found {
+            Found::Piece(kind, range) => self.piece(kind, &range, items),
+            Found::Start(name) => {
+                self.started = true;
+                items.push(Item::Start(name));
+            }
+            Found::Delta(json) => items.push(Item::Delta(json)),
+            Found::Call(call) => {
+                if !self.started {
+                    items.push(Item::Start(call.name.clone()));
+                }
+                self.started = false;
+                items.push(Item::Call(Box::new(self.call(*call, tools))));
+            }
+            Found::Problem(problem) => items.push(Item::Problem(self.absolute(problem))),
+        }
+    }
+
+    fn piece(&mut self, kind: SpanKind, range: &Range<usize>, items: &mut Vec<Item>) {
+        let start = (self.start + range.start).max(self.covered);
+        let end = (self.start + range.end).max(start);
+        self.fill(start, items);
+        if end > start {
+            items.push(Item::Span(kind, start..end));
+            self.covered = end;
+        }
+    }
+
+    /// Everything up to `end` that nobody spoke for is markup.
+    pub(super) fn fill(&mut self, end: usize, items: &mut Vec<Item>) {
+        if end > self.covered {
+            items.push(Item::Span(SpanKind::Mark, self.covered..end));
+            self.covered = end;
+        }
+    }
+
+    fn absolute(&self, mut problem: Problem) -> Problem {
+        problem.span = self.span(problem.span);
+        problem
+    }
+
+    fn span(&self, span: Span) -> Span {
+        Span::new(self.start + span.start, self.start + span.end)
+    }
+
+    fn call(&self, found: FoundCall, tools: Option<&Toolset>) -> ParsedCall {
+        let mut problems: Vec<Problem> = found
+            .problems
+            .into_iter()
+            .map(|problem| self.absolute(problem))
+            .collect();
+        let mut call = ToolCall {
+            id: found.id,
+            name: found.name,
+            args: found.args,
+            reasoning: found.reasoning,
+        };
+        let span = self.span(Span::new(found.range.start, found.range.end));
+        if let Some(tools) = tools
+            && found.status != crate::Status::Truncated
+            && !problems.iter().any(Problem::is_fault)
+        {
+            let faults = schema::faults(tools, &call.name, &mut call.args);
+            problems.extend(faults.iter().map(|fault| fault.problem(span)));
+        }
+        ParsedCall {
+            call,
+            status: found.status,
+            problems,
+            open_ended: found.open_ended,
+            dialect: self.dialect.clone(),
+            span,
+        }
+    }
+}
