@@ -1,1 +1,24 @@
-fn main() {}
+//! The `ptk` command: arguments in, data on stdout, everything else on stderr.
+//!
+//! [`args`] is the one definition of commands and flags; help, errors and
+//! shell completions follow from it. Each command has a file in [`commands`].
+
+mod args;
+mod commands;
+mod engine;
+mod exit;
+mod input;
+mod tool_defs;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    match args::Cli::try_parse() {
+        Ok(cli) => commands::run(&cli)
+            .unwrap_or_else(|error| exit::report(&error))
+            .into(),
+        Err(answer) => exit::print(&answer).into(),
+    }
+}

@@ -1,0 +1,24 @@
+//! The commands, one file each.
+
+mod completions;
+mod parse;
+mod prompt;
+
+use std::io::{self, BufWriter, Write};
+
+use anyhow::Result;
+
+use crate::args::{Cli, Command};
+use crate::exit::Exit;
+
+/// Runs the command that was asked for.
+pub(crate) fn run(cli: &Cli) -> Result<Exit> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    let exit = match &cli.command {
+        Command::Parse(args) => parse::run(args, &mut out)?,
+        Command::Prompt(args) => prompt::run(args, &mut out)?,
+        Command::Completions(args) => completions::run(args, &mut out)?,
+    };
+    out.flush()?;
+    Ok(exit)
+}

@@ -1,0 +1,28 @@
+//! `ptk prompt`: the system prompt for the given tools and dialect.
+
+use std::io::Write;
+
+use anyhow::Result;
+use clap::ValueEnum;
+use serde_json::json;
+
+use crate::args::PromptArgs;
+use crate::exit::Exit;
+use crate::{engine, tool_defs};
+
+pub(crate) fn run(args: &PromptArgs, out: &mut impl Write) -> Result<Exit> {
+    let tools = tool_defs::read_file(&args.tool_defs)?;
+    let prompt = engine::prompt(&tools, &args.dialect, args.style)?;
+    if args.json {
+        let style = args.style.to_possible_value();
+        let value = json!({
+            "dialect": args.dialect,
+            "style": style.as_ref().map(clap::builder::PossibleValue::get_name),
+            "prompt": prompt,
+        });
+        writeln!(out, "{value}")?;
+    } else if !prompt.is_empty() {
+        writeln!(out, "{}", prompt.trim_end_matches('\n'))?;
+    }
+    Ok(Exit::Success)
+}

@@ -1,0 +1,66 @@
+//! How the command ends: its exit code, and what is said on stderr.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::builder::styling::{AnsiColor, Style};
+
+/// The exit codes. An interrupt ends the process by its signal, which shells
+/// report as 130.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// It did what was asked.
+    Success,
+    /// It could not; stderr says why.
+    Failed,
+    /// The command line makes no sense; stderr says what would.
+    WrongUsage,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        match exit {
+            Exit::Success => Self::SUCCESS,
+            Exit::Failed => Self::FAILURE,
+            Exit::WrongUsage => Self::from(2),
+        }
+    }
+}
+
+/// Prints what clap has to say: help and version on stdout, mistakes on stderr.
+pub(crate) fn print(answer: &clap::Error) -> Exit {
+    // Nobody is left to be told that the terminal is gone.
+    drop(answer.print());
+    if answer.use_stderr() {
+        Exit::WrongUsage
+    } else {
+        Exit::Success
+    }
+}
+
+/// Says on stderr why the command failed. A reader that has seen enough, as in
+/// `ptk parse … | head`, is no failure.
+pub(crate) fn report(error: &anyhow::Error) -> Exit {
+    if is_broken_pipe(error) {
+        return Exit::Success;
+    }
+    say(&format!("{error:#}"));
+    Exit::Failed
+}
+
+/// Writes an error message to stderr, coloured where that is a terminal.
+pub(crate) fn say(message: &str) {
+    const LABEL: Style = AnsiColor::Red.on_default().bold();
+    // Nowhere is left to complain to if stderr is closed.
+    drop(writeln!(
+        anstream::stderr(),
+        "{LABEL}error:{LABEL:#} {message}"
+    ));
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<io::Error>())
+        .any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+}
