@@ -88,9 +88,8 @@ pub(crate) fn faults(tools: &Toolset, name: &str, args: &mut Arguments) -> Vec<F
     if let Some((_, compiled)) = tools.compiled(name) {
         let (valid, back) = std::mem::take(args).with_value(|value| {
             compiled
-                .validator
-                .as_ref()
-                .is_ok_and(|validator| validator.is_valid(value))
+                .for_value(value)
+                .is_some_and(|validator| validator.is_valid(value))
         });
         *args = back;
         if valid {
@@ -116,7 +115,7 @@ pub fn check_with(options: CheckOptions, tools: &Toolset, name: &str, args: Argu
         args
     };
     let (value, args) = args.with_value(|value| {
-        let valid = compiled.validator.as_ref().is_ok_and(|v| v.is_valid(value));
+        let valid = compiled.for_value(value).is_some_and(|v| v.is_valid(value));
         valid && !has_whole_float(value)
     });
     if value {
@@ -127,9 +126,9 @@ pub fn check_with(options: CheckOptions, tools: &Toolset, name: &str, args: Argu
         };
     }
     let (args, coercions) = coerce_arguments(spec, args);
-    let (mut faults, args) = args.with_value(|value| match &compiled.validator {
-        Ok(validator) => describe(spec, value, validator.iter_errors(value)),
-        Err(_) => missing_parameters(spec, value),
+    let (mut faults, args) = args.with_value(|value| match compiled.for_value(value) {
+        Some(validator) => describe(spec, value, validator.iter_errors(value)),
+        None => missing_parameters(spec, value),
     });
     // The validator goes by keyword; a reader wants what is missing first.
     faults.sort_by_key(|fault| !fault.message.starts_with("Missing"));

@@ -10,7 +10,12 @@ use super::kinds::canonical_name;
 pub(crate) struct Compiled {
     /// `Err` says why the schema cannot be used.
     pub(crate) validator: Result<Validator, String>,
+    /// The most alternatives at one place of a schema that refers to itself.
+    alternatives: usize,
 }
+
+/// How many ways through a schema a check may try at the most.
+const MAX_WAYS: usize = 100_000;
 
 impl Compiled {
     pub(crate) fn new(parameters: &Value) -> Self {
@@ -21,7 +26,57 @@ impl Compiled {
             .should_validate_formats(false)
             .build(normal.as_ref().unwrap_or(parameters))
             .map_err(|error| error.to_string());
-        Self { validator }
+        let alternatives = if refers_to_itself(parameters) {
+            most_alternatives(parameters)
+        } else {
+            1
+        };
+        Self {
+            validator,
+            alternatives,
+        }
+    }
+
+    /// The validator, if it can be used on this value. A schema that refers to
+    /// itself below several alternatives is tried in every combination of
+    /// them, level by level, so deep values are left unchecked.
+    pub(crate) fn for_value(&self, value: &Value) -> Option<&Validator> {
+        let depth = u32::try_from(depth(value)).unwrap_or(u32::MAX);
+        let ways = self.alternatives.checked_pow(depth);
+        let affordable = self.alternatives < 2 || ways.is_some_and(|ways| ways <= MAX_WAYS);
+        self.validator.as_ref().ok().filter(|_| affordable)
+    }
+}
+
+fn refers_to_itself(schema: &Value) -> bool {
+    match schema {
+        Value::Object(map) => {
+            map.keys().any(|key| key == "$ref" || key == "$dynamicRef")
+                || map.values().any(refers_to_itself)
+        }
+        Value::Array(items) => items.iter().any(refers_to_itself),
+        _ => false,
+    }
+}
+
+fn most_alternatives(schema: &Value) -> usize {
+    let below = match schema {
+        Value::Object(map) => map.values().map(most_alternatives).max(),
+        Value::Array(items) => items.iter().map(most_alternatives).max(),
+        _ => None,
+    };
+    let own = ["anyOf", "oneOf", "allOf"]
+        .iter()
+        .filter_map(|keyword| schema.get(keyword)?.as_array().map(Vec::len))
+        .max();
+    own.max(below).unwrap_or(0).max(1)
+}
+
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Object(map) => 1 + map.values().map(depth).max().unwrap_or(0),
+        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        _ => 0,
     }
 }
 
@@ -101,6 +156,19 @@ mod tests {
         ] {
             assert!(Compiled::new(&schema).validator.is_err(), "{schema}");
         }
+    }
+
+    #[test]
+    fn a_schema_that_refers_to_itself_is_not_tried_in_every_combination() {
+        let schema = json!({"anyOf": [
+            {"properties": {"a": {"$ref": "#"}}, "required": ["x"]},
+            {"properties": {"a": {"$ref": "#"}}, "required": ["y"]},
+            {"type": "string"},
+        ]});
+        let compiled = Compiled::new(&schema);
+        let deep = (0..60).fold(json!(1), |inner, _| json!({"a": inner}));
+        assert!(compiled.for_value(&deep).is_none());
+        assert!(compiled.for_value(&json!({"a": {"a": "x"}})).is_some());
     }
 
     #[test]
