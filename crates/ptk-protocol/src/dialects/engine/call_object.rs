@@ -1,7 +1,6 @@
 //! A call written as a JSON object: `{"tool": …, "args": …}` and its cousins.
 
 use std::borrow::Cow;
-use std::ops::Range;
 
 use serde_json::Value;
 
@@ -49,7 +48,8 @@ pub(crate) struct CallObject {
     scanner: Scanner,
     seen: usize,
     name: Option<String>,
-    args: Option<Range<usize>>,
+    /// The index of the member that holds the arguments.
+    args: Option<usize>,
     live: Option<Live>,
 }
 
@@ -112,29 +112,29 @@ impl CallObject {
                     break;
                 }
                 if input.byte(start) == Some(b'{') {
-                    self.args = Some(start..start);
+                    self.args = Some(self.seen);
                 }
             }
             self.seen += 1;
         }
+        let Some(args) = self.args.and_then(|args| self.scanner.members.get(args)) else {
+            return;
+        };
         if self.live.is_none()
-            && let (Some(name), Some(args)) = (&self.name, &self.args)
+            && let Some(name) = &self.name
         {
             out.start(name);
             self.live = Some(Live {
                 name: name.clone(),
-                args_start: args.start,
-                sent: args.start,
+                args_start: args.value.start,
+                sent: args.value.start,
             });
         }
         if let Some(live) = &mut self.live {
-            let settled = self.scanner.settled();
-            let end = self
-                .scanner
-                .members
-                .iter()
-                .find(|member| member.value.start == live.args_start && member.closed)
-                .map_or(settled, |member| member.value.end.min(settled));
+            let mut end = self.scanner.settled();
+            if args.closed {
+                end = end.min(args.value.end);
+            }
             if end > live.sent {
                 out.delta(input.slice(live.sent..end));
                 live.sent = end;
