@@ -11,6 +11,8 @@ export PATH=$tools/bin:$PATH
 
 DENY_VERSION=0.20.2
 FUZZ_VERSION=0.13.2
+# The same as that of the crate `gungraun` in the workspace.
+GUNGRAUN_VERSION=0.20.0
 NEXTEST_VERSION=0.9.143
 TYPOS_VERSION=1.51.1
 
@@ -45,6 +47,11 @@ need_nextest() {
 need_deny() { install_crate cargo-deny "$DENY_VERSION"; }
 
 need_fuzz() { install_crate cargo-fuzz "$FUZZ_VERSION"; }
+
+need_gungraun() {
+    command -v valgrind >/dev/null || fail "valgrind is missing; install it with the system's package manager"
+    install_crate gungraun-runner "$GUNGRAUN_VERSION"
+}
 
 # The Python package holds the ready binary; without Python it is compiled.
 need_typos() {
