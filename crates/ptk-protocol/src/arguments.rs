@@ -1,5 +1,7 @@
 //! The arguments of a call: an object whose numbers are kept exact.
 
+mod flat;
+
 use std::collections::HashMap;
 use std::fmt;
 
@@ -35,17 +37,37 @@ impl Arguments {
         Self::default()
     }
 
+    /// Members, some of which have to keep the JSON they were written in.
+    pub(crate) fn with_exact(map: Map<String, Value>, exact: &[(String, String)]) -> Self {
+        if exact.is_empty() {
+            return Self { map, exact: None };
+        }
+        let members: Vec<String> = map
+            .iter()
+            .map(|(name, value)| {
+                let written = exact.iter().find(|(key, _)| key == name);
+                let json = written.map_or_else(|| value.to_string(), |(_, json)| json.clone());
+                format!("{}:{json}", Value::from(name.as_str()))
+            })
+            .collect();
+        let raw = RawValue::from_string(format!("{{{}}}", members.join(","))).ok();
+        Self { map, exact: raw }
+    }
+
     /// Reads a JSON object.
     ///
     /// # Errors
     ///
     /// If `json` is not a JSON object.
     pub fn from_json(json: &str) -> Result<Self, serde_json::Error> {
-        let map = serde_json::from_str(json)?;
-        let exact = if has_inexact_number(json) {
-            Some(serde_json::from_str(json)?)
-        } else {
+        let (map, is_exact) = match flat::read(json) {
+            Some(read) => read,
+            None => (serde_json::from_str(json)?, !has_inexact_number(json)),
+        };
+        let exact = if is_exact {
             None
+        } else {
+            Some(RawValue::from_string(compact(json))?)
         };
         Ok(Self { map, exact })
     }
@@ -169,7 +191,7 @@ impl Serialize for Arguments {
 /// Whether the JSON text holds a number that would be printed with other digits
 /// than those written: too long for 64 bits, or of a form such as `1.10`.
 /// Digits inside strings do not count.
-fn has_inexact_number(json: &str) -> bool {
+pub(crate) fn has_inexact_number(json: &str) -> bool {
     /// Every whole number of at most this many digits fits into 64 bits.
     const EXACT_DIGITS: usize = 15;
 
@@ -201,6 +223,25 @@ fn has_inexact_number(json: &str) -> bool {
         }
     }
     false
+}
+
+/// The JSON without the white space between its tokens, so that it stays on
+/// one line wherever it is printed.
+fn compact(json: &str) -> String {
+    let bytes = json.as_bytes();
+    let mut text = String::with_capacity(json.len());
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let behind = match byte {
+            b'"' => skip_string(bytes, at + 1),
+            _ => at + 1,
+        };
+        if !byte.is_ascii_whitespace() {
+            text.push_str(json.get(at..behind).unwrap_or(""));
+        }
+        at = behind;
+    }
+    text
 }
 
 /// The offset behind the string whose content starts at `at`.

@@ -12,6 +12,7 @@ use std::sync::LazyLock;
 use serde_json::json;
 
 use crate::dialects::Registry;
+use crate::parse::Note;
 use crate::parse::{Drafts, Event, Fences, Grammar, Parser, Reply};
 use crate::{Arguments, SpanKind, Status, ToolSpec, Toolset, json as tolerant};
 
@@ -67,6 +68,75 @@ pub const VOCABULARY: &[&str] = &[
     "</TOOL>",
     "<![CDATA[",
     "]]>",
+    "<tool_call>",
+    "<tool_calls>",
+    "</tool_calls>",
+    "[TOOL_CALLS]",
+    "[/TOOL_CALLS]",
+    "read_file[ARGS]",
+    "[CALL_ID]12[ARGS]",
+    "<function=read_file>",
+    "<function=write_file>\n",
+    "</function>",
+    "<parameter=path>",
+    "<parameter=content>\n",
+    "</parameter>",
+    "<invoke name=\"read_file\">",
+    "<parameter name=\"path\">",
+    "</invoke>",
+    "<minimax:tool_call>",
+    "</minimax:tool_call>",
+    "read_file\n<arg_key>path</arg_key>",
+    "<arg_key>path</arg_key>",
+    "<arg_value>x</arg_value>",
+    "<arg_value>",
+    "\\n",
+    "<tool_sep>",
+    "<｜tool▁calls▁begin｜>",
+    "<｜tool▁call▁begin｜>",
+    "function<｜tool▁sep｜>read_file\n```json\n",
+    "read_file<｜tool▁sep｜>",
+    "<｜tool▁call▁end｜>",
+    "<｜tool▁calls▁end｜>",
+    "<｜DSML｜invoke name=\"read_file\">",
+    "<｜DSML｜parameter name=\"path\" string=\"true\">",
+    "</｜DSML｜parameter>",
+    "</｜DSML｜invoke>",
+    "<|tool_call_begin|>functions.read_file:0<|tool_call_argument_begin|>",
+    "<|tool_call_end|>",
+    "<|channel|>analysis<|message|>",
+    "<|channel|>commentary to=functions.read_file <|constrain|>json<|message|>",
+    "<|channel|>final<|message|>",
+    "<|start|>assistant",
+    "<|call|>",
+    "<|end|>",
+    "<|return|>",
+    "<|open|>call tool=\"read_file\" index=\"1\"<|sep|>",
+    "<|open|>argument key=\"path\" type=\"string\"<|sep|>",
+    "<|close|>argument<|sep|>",
+    "<|close|>call<|sep|>",
+    "]<]minimax[>[<invoke name=\"read_file\">",
+    "]<]minimax[>[<path>",
+    "]<]minimax[>[</path>",
+    "]<]minimax[>[</invoke>",
+    "<function name=\"read_file\">",
+    "<param name=\"path\">",
+    "</param>",
+    "<read_file>",
+    "<path>x</path>",
+    "<path>",
+    "</read_file>",
+    "<toolcall>",
+    "</toolcall>",
+    "functools[",
+    "<|python_tag|>",
+    "read_file\n",
+    ">>>read_file\n",
+    "[Calling tool: read_file(",
+    ")]",
+    "<|tools_prefix|>[{\"read_file\":{\"path\":\"a\"}}]",
+    "to=read_file<|message|>",
+    "<atem:invoke name=\"read_file\">",
     "<PTK_BLOCK write_file>\n",
     "content <<EOF\n",
     "content: |\n",
@@ -76,6 +146,33 @@ pub const VOCABULARY: &[&str] = &[
     "path: c.txt\n",
     "EOF\n",
     "</PTK_BLOCK>",
+    "[read_file(path='a.txt'), write_file(",
+    "path='b', content=\"x",
+    "limit=3, ",
+    ")]",
+    "<|python_start|>",
+    "<|python_end|>",
+    "<|tool_call_start|>[",
+    "<|tool_call_end|>",
+    "<function_calls>",
+    "</function_calls>",
+    "<|tool_call>call:read_file{path:",
+    "<|\"|>",
+    "}<tool_call|>",
+    "call:write_file{",
+    "<start_function_call>call:read_file{limit:3,path:",
+    "<escape>",
+    "}<end_function_call>",
+    "[TOOL_CALL]\n{tool => \"read_file\", args => {\n",
+    "--path \"a.txt\"\n",
+    "}}\n[/TOOL_CALL]",
+    "TOOL_NAME: write_file\n",
+    "BEGIN_ARG: content\n",
+    "END_ARG\n",
+    "Action:\n",
+    "<write_file>\n",
+    "content: x\n",
+    "</write_file>",
     "<think>",
     "</think>",
     "[THINK]",
@@ -133,6 +230,8 @@ pub fn check_reply(data: &[u8]) {
     let whole = read(grammar, std::iter::once(&*text));
     check_account(&whole.reply, &text);
     whole.check_calls(&text);
+    let plain = crate::parse(&text, grammar);
+    assert_eq!(plain, whole.reply, "explaining changes nothing: {text:?}");
 
     let size = usize::from(cut) + 1;
     for size in [1, size] {
@@ -143,6 +242,10 @@ pub fn check_reply(data: &[u8]) {
         );
         assert_eq!(
             split.fragments, whole.fragments,
+            "cut into pieces of {size}: {text:?}"
+        );
+        assert_eq!(
+            split.notes, whole.notes,
             "cut into pieces of {size}: {text:?}"
         );
     }
@@ -182,11 +285,14 @@ pub fn check_every_cut(grammar: &Grammar, text: &str) {
     let whole = read(grammar, std::iter::once(text));
     check_account(&whole.reply, text);
     whole.check_calls(text);
+    let plain = crate::parse(text, grammar);
+    assert_eq!(plain, whole.reply, "explaining changes nothing: {text:?}");
     for cut in 1..text.len() {
         if let Some((head, tail)) = text.split_at_checked(cut) {
             let split = read(grammar, [head, tail]);
             assert_eq!(split.reply, whole.reply, "cut at {cut}: {text:?}");
             assert_eq!(split.fragments, whole.fragments, "cut at {cut}: {text:?}");
+            assert_eq!(split.notes, whole.notes, "cut at {cut}: {text:?}");
         }
     }
 }
@@ -197,6 +303,7 @@ pub fn check_pieces<'t>(grammar: &Grammar, text: &str, pieces: impl IntoIterator
     let split = read(grammar, pieces);
     assert_eq!(split.reply, whole.reply, "{text:?}");
     assert_eq!(split.fragments, whole.fragments, "{text:?}");
+    assert_eq!(split.notes, whole.notes, "{text:?}");
 }
 
 /// Checks the repair of arbitrary bytes: no panic, and what comes out is JSON.
@@ -216,9 +323,11 @@ pub fn check_repair(data: &[u8]) {
     }
 }
 
-/// A reply, and the argument fragments of each call as they were streamed.
+/// A reply, why it was read so, and the argument fragments of each call as they
+/// were streamed.
 struct Read {
     reply: Reply,
+    notes: Vec<Note>,
     fragments: Vec<String>,
     starts: Vec<String>,
 }
@@ -226,10 +335,11 @@ struct Read {
 fn read<'t>(grammar: &Grammar, pieces: impl IntoIterator<Item = &'t str>) -> Read {
     let mut result = Read {
         reply: Reply::default(),
+        notes: Vec::new(),
         fragments: Vec::new(),
         starts: Vec::new(),
     };
-    let mut parser = Parser::new(grammar);
+    let mut parser = Parser::new(grammar).explained();
     let mut sink = |event: Event<'_>| {
         match &event {
             Event::CallStart { index, name } => {
@@ -249,6 +359,7 @@ fn read<'t>(grammar: &Grammar, pieces: impl IntoIterator<Item = &'t str>) -> Rea
         parser.push_to(piece, &mut sink);
     }
     parser.finish_to(&mut sink);
+    result.notes = parser.notes();
     result
 }
 
@@ -344,6 +455,11 @@ mod tests {
             1 => part(XML),
             1 => part(BLOCK),
             1 => part(JSON),
+            1 => part(PYTHON),
+            1 => part(KEY_VALUES),
+            1 => part(ARROWS),
+            1 => part(YAML),
+            1 => part(LINES),
         ]
     }
 
@@ -400,8 +516,145 @@ mod tests {
         "</think>",
     ];
 
+    const PYTHON: &[&str] = &[
+        "[read_file(",
+        "read_file(",
+        "write_file(",
+        "other(",
+        "path=",
+        "limit=",
+        "'",
+        "\"",
+        "\"\"\"",
+        "a b",
+        "\\n",
+        "\\u00e9",
+        "\\ud83d\\ude00",
+        "\\",
+        "3",
+        "None",
+        "r'",
+        "**{'path': 'x'}",
+        "[1, {'k': (True,)}]",
+        ", ",
+        ")",
+        "]",
+        "# why",
+        "\n",
+        "<|python_start|>",
+        "<|tool_call_start|>",
+        "<|tool_call_end|>",
+        "<function_calls>",
+        "</function_calls>",
+        "```\n",
+        "<think>",
+        "</think>",
+    ];
+
+    const KEY_VALUES: &[&str] = &[
+        "<|tool_call>",
+        "<tool_call|>",
+        "<start_function_call>",
+        "<end_function_call>",
+        "call:read_file{",
+        "call:write_file{",
+        "call:other{",
+        "path:",
+        "limit:",
+        "<|\"|>",
+        "<escape>",
+        "\"k\":",
+        "\"x\\n\"",
+        "{a:[1,",
+        "]",
+        "}",
+        ",",
+        "42",
+        "word",
+        "null",
+        " ",
+        "\n",
+        "<",
+    ];
+
+    const ARROWS: &[&str] = &[
+        "[TOOL_CALL]",
+        "[/TOOL_CALL]",
+        "\n",
+        "{tool => \"read_file\", args => {",
+        "{tool => \"read_file\"}",
+        "--path ",
+        "--limit ",
+        "--",
+        "\"a",
+        "\"",
+        "\\",
+        "3",
+        "[1, {}]",
+        "{",
+        "}",
+        "}}",
+        " ",
+        "words",
+    ];
+
+    const YAML: &[&str] = &[
+        "TOOL: write_file\n",
+        "ARGS:\n",
+        "REASONING: so\n",
+        "<write_file>\n",
+        "</write_file>",
+        "  path: a\n",
+        "path: b\n",
+        "content: |\n",
+        "  content: |-\n",
+        "  content: >\n",
+        "    line\n",
+        "  line\n",
+        "\ttab\n",
+        "  - item\n",
+        "  limit: [1,\n",
+        "    2]\n",
+        "\"path\": \"x: y\"\n",
+        "  content: a # b\n",
+        "\n",
+        "   \n",
+        "\r\n",
+        "words\n",
+        "```\n",
+    ];
+
+    const LINES: &[&str] = &[
+        "```tool\n",
+        "```\n",
+        "```",
+        "TOOL_NAME: write_file\n",
+        "TOOL_NAME: other\n",
+        "BEGIN_ARG: path\n",
+        "BEGIN_ARG: limit\n",
+        "END_ARG\n",
+        "END_ARG",
+        "a\n",
+        "\"b\"\n",
+        "\n",
+        "Action:",
+        "Action:\n```json\n",
+        "{\"name\": \"read_file\", \"arguments\": {\"path\": \"a\"}}",
+        "[{\"tool_name\": \"read_file\", \"parameters\": {}}]",
+        "{\"name\": \"other\"}",
+        "{",
+        "words\n",
+    ];
+
+    /// `PROPTEST_CASES` asks for another number of cases.
+    fn config() -> ProptestConfig {
+        let asked = std::env::var("PROPTEST_CASES").ok();
+        let cases = asked.and_then(|cases| cases.parse().ok()).unwrap_or(3000);
+        ProptestConfig::with_cases(cases)
+    }
+
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(3000))]
+        #![proptest_config(config())]
 
         #[test]
         fn any_reply_in_any_pieces_is_read_alike_and_accounted_for(

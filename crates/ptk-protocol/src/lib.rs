@@ -72,7 +72,7 @@ pub use format::{Formatter, PtkFormatter};
 pub use message::{Message, Role};
 pub use parse::{
     Copies, Drafts, Event, Fences, Grammar, GrammarBuilder, GrammarError, Outcome, Parser, Reply,
-    parse,
+    parse, parse_explained,
 };
 pub use problem::{Problem, ProblemCode, Severity, explain};
 pub use result::{ErrorType, ToolResult};

@@ -30,7 +30,7 @@ impl Dialect for AtSigns {
         "at-signs"
     }
 
-    fn triggers(&self, _tools: Option<&Toolset>) -> Vec<Trigger> {
+    fn triggers(&self) -> Vec<Trigger> {
         vec![Trigger::anywhere(MARK)]
     }
 
@@ -44,20 +44,20 @@ impl Dialect for AtSigns {
 }
 
 impl Writer for AtSigns {
-    fn rules(&self) -> &[&'static str] {
-        &["Write the name, a space and the arguments as JSON between two pairs of @."]
+    fn rules(&self) -> Vec<String> {
+        vec!["Write the name, a space and the arguments as JSON between two pairs of @.".to_owned()]
     }
 
     fn call(&self, call: &ToolCall) -> String {
         format!("{MARK}{} {}{MARK}", call.name, call.args.to_json())
     }
 
-    fn result_word(&self) -> &'static str {
-        "AT_RESULT"
+    fn result_word(&self) -> String {
+        "AT_RESULT".to_owned()
     }
 
-    fn error_word(&self) -> &'static str {
-        "AT_ERROR"
+    fn error_word(&self) -> String {
+        "AT_ERROR".to_owned()
     }
 }
 
@@ -217,8 +217,8 @@ fn a_dialect_can_be_replaced() {
         fn name(&self) -> &'static str {
             "yaml"
         }
-        fn triggers(&self, tools: Option<&Toolset>) -> Vec<Trigger> {
-            AtSigns.triggers(tools)
+        fn triggers(&self) -> Vec<Trigger> {
+            AtSigns.triggers()
         }
         fn reader(&self, trigger: usize) -> Box<dyn Reader> {
             AtSigns.reader(trigger)

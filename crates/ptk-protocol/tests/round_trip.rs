@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use ptk_protocol::dialects::Registry;
 use ptk_protocol::invariants::VOCABULARY;
+use ptk_protocol::schema::{Schema, coerce_text};
 use ptk_protocol::{
     Arguments, Formatter, Grammar, PtkFormatter, Status, ToolCall, ToolSpec, Toolset, parse,
 };
@@ -116,6 +117,44 @@ fn case() -> impl Strategy<Value = Case> {
     })
 }
 
+/// Dialects that write values without saying of which type they are: the
+/// tool's schema says it.
+const RAW: &[&str] = &[
+    "glm",
+    "hunyuan-v3",
+    "qwen3-coder",
+    "seed-oss",
+    "minimax-m2",
+    "minimax-m3",
+    "dots",
+    "muse-glimmer",
+    "step3",
+    "invoke",
+    "minicpm5",
+    "bfcl-xml",
+];
+
+/// Whether every value is what its schema makes of it when it stands raw.
+fn is_typed_by_schema(case: &Case) -> bool {
+    case.calls.iter().all(|call| {
+        let tool = case.tools.get(&call.name).unwrap();
+        let schema = Schema::new(&tool.parameters);
+        call.args.as_map().iter().all(|(key, value)| {
+            let raw = value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned);
+            coerce_text(&raw, schema.property(key)).to_json() == *value
+        })
+    })
+}
+
+/// Whether the form has a place for the model's reason.
+fn carries_reasons(dialect: &str) -> bool {
+    let registry = Registry::builtin();
+    let writer = registry.get(dialect).unwrap().writer();
+    writer.is_some_and(|writer| !writer.reasoning_rule().is_empty())
+}
+
 fn formatters() -> Vec<(String, PtkFormatter)> {
     Registry::builtin()
         .all()
@@ -136,20 +175,32 @@ fn check(case: &Case, dialect: &str, grammar: &Grammar, written: &str) {
         assert_eq!(found.call.name, meant.name, "{told}");
         let json = Arguments::from_json(&meant.args.to_json()).unwrap();
         assert_eq!(found.call.args.as_map(), json.as_map(), "{told}");
-        assert_eq!(found.call.reasoning, meant.reasoning, "{told}");
+        if carries_reasons(dialect) {
+            assert_eq!(found.call.reasoning, meant.reasoning, "{told}");
+        }
         assert!(found.is_runnable(), "{told}");
     }
     assert!(reply.problems.is_empty(), "{told}");
     assert_eq!(reply.text.trim(), "", "{told}");
 }
 
+/// `PROPTEST_CASES` asks for another number of cases.
+fn config() -> ProptestConfig {
+    let asked = std::env::var("PROPTEST_CASES").ok();
+    let cases = asked.and_then(|cases| cases.parse().ok()).unwrap_or(400);
+    ProptestConfig::with_cases(cases)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(config())]
 
     #[test]
     fn what_is_written_is_read_back_in_every_dialect(case in case()) {
         let auto = Grammar::auto(case.tools.clone()).unwrap();
         for (name, formatter) in formatters() {
+            if RAW.contains(&&*name) && !is_typed_by_schema(&case) {
+                continue;
+            }
             let written = formatter.tool_calls(&case.calls);
             check(&case, &name, &auto, &written);
             let fixed = Grammar::builder()

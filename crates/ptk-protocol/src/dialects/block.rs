@@ -14,12 +14,12 @@
 
 use serde_json::Value;
 
-use super::engine::named_values::{NamedValues, Whole};
+use super::engine::named_values::{NamedValues, Says, Whole};
 use super::engine::tolerant::find_ignoring_case;
 use super::{Dialect, Trigger, Writer};
-use crate::parse::{Findings, Input, MarkAt, Reader, Step, floor, mark_at};
+use crate::parse::{Findings, Input, MarkAt, Reader, Refusal, Step, floor, mark_at};
 use crate::schema::coerce_text;
-use crate::{ProblemCode, ToolCall, Toolset};
+use crate::{ProblemCode, ToolCall};
 
 const OPEN: &str = "<PTK_BLOCK ";
 const CLOSE: &str = "</PTK_BLOCK>";
@@ -44,7 +44,7 @@ impl Dialect for Block {
         "block"
     }
 
-    fn triggers(&self, _tools: Option<&Toolset>) -> Vec<Trigger> {
+    fn triggers(&self) -> Vec<Trigger> {
         vec![Trigger::anywhere(OPEN)]
     }
 
@@ -62,12 +62,8 @@ impl Dialect for Block {
 }
 
 impl Writer for Block {
-    fn rules(&self) -> &[&'static str] {
-        &[
-            "Write each argument on a line of its own, as name: value.",
-            "Write text of several lines raw, between name <<EOF and a line with EOF alone. Escape nothing.",
-            "If the text itself has a line EOF, use another word.",
-        ]
+    fn rules(&self) -> Vec<String> {
+        vec!["Write each argument on a line of its own, as name: value.".to_owned(), "Write text of several lines raw, between name <<EOF and a line with EOF alone. Escape nothing.".to_owned(), "If the text itself has a line EOF, use another word.".to_owned()]
     }
 
     fn shows_long_text(&self) -> bool {
@@ -162,7 +158,6 @@ struct BlockReader {
 /// A raw value that did not end yet.
 #[derive(Debug)]
 struct Raw {
-    key: String,
     word: String,
     start: usize,
     line: usize,
@@ -296,8 +291,10 @@ impl BlockReader {
                 self.at = behind;
             }
             Line::Raw(key, word) => {
+                if let Some(values) = &mut self.values {
+                    values.open(&key, Says::Text, false, input);
+                }
                 self.raw = Some(Raw {
-                    key,
                     word: word.to_owned(),
                     start: behind,
                     line: behind,
@@ -338,6 +335,14 @@ impl BlockReader {
                 return Some(self.cut(out, input.text.len()));
             }
             raw.line = behind;
+            // The line break before the word is not part of the value.
+            if let Some(values) = &mut self.values {
+                let value = input.slice(raw.start..behind - 1);
+                values.grow(value.strip_suffix('\r').unwrap_or(value));
+                if self.declared || input.tools.is_none() {
+                    values.send(out);
+                }
+            }
         }
     }
 
@@ -363,7 +368,7 @@ impl BlockReader {
             value = value.strip_suffix('\r').unwrap_or(value);
         }
         if let Some(values) = &mut self.values {
-            values.verbatim(&raw.key, value, input);
+            values.close(value, input);
             values.send(out);
         }
     }
@@ -392,7 +397,7 @@ impl BlockReader {
                 }
                 if !self.declared && !self.values.as_ref().is_some_and(NamedValues::is_sent) {
                     out.examined(close);
-                    return Step::Reject;
+                    return out.refuse(Refusal::UndeclaredTool);
                 }
                 self.finish(out, close, close + CLOSE.len(), Whole::No)
             }
@@ -418,7 +423,7 @@ impl BlockReader {
         let sent = self.values.as_ref().is_some_and(NamedValues::is_sent);
         if !sent && !self.declared {
             out.examined(end);
-            return Step::Reject;
+            return out.refuse(Refusal::UndeclaredTool);
         }
         self.finish(out, end, end, Whole::No)
     }

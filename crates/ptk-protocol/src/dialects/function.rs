@@ -1,12 +1,15 @@
 //! `function`: `read_file(path="a.txt", limit=3)`, on lines of its own.
 
+use std::ops::Range;
+
 use serde_json::Value;
 
-use super::engine::named_values::{NamedValues, Whole};
-use super::engine::python::{Argument, CallEnd, Search, arguments};
+use super::engine::botched::{botched_end, cut_end};
+use super::engine::named_values::Whole;
+use super::engine::python::{Leniency, Progress, PythonCall, write_call};
 use super::{Dialect, Trigger, Writer};
-use crate::parse::{Findings, Input, Reader, Step};
-use crate::{ProblemCode, ToolCall, Toolset};
+use crate::parse::{Findings, Input, Reader, Refusal, Step};
+use crate::{ProblemCode, ToolCall};
 
 /// A call as a function's (R35). It can appear in prose by accident, so it
 /// counts only on lines of its own and with a declared tool's name.
@@ -18,12 +21,8 @@ impl Dialect for Function {
         "function"
     }
 
-    fn triggers(&self, tools: Option<&Toolset>) -> Vec<Trigger> {
-        tools
-            .into_iter()
-            .flat_map(Toolset::names)
-            .map(|name| Trigger::at_line_start(format!("{name}(")))
-            .collect()
+    fn triggers(&self) -> Vec<Trigger> {
+        vec![Trigger::tool_name("", "(")]
     }
 
     fn reader(&self, _trigger: usize) -> Box<dyn Reader> {
@@ -36,32 +35,16 @@ impl Dialect for Function {
 }
 
 impl Writer for Function {
-    fn rules(&self) -> &[&'static str] {
-        &["Write the call on a line of its own, every argument by name, strings in double quotes."]
+    fn rules(&self) -> Vec<String> {
+        vec!["Write the call on a line of its own, every argument by name, strings in double quotes.".to_owned()]
     }
 
-    fn reasoning_rule(&self) -> &'static str {
-        "Say behind # why you need the tool."
+    fn reasoning_rule(&self) -> String {
+        "Say behind # why you need the tool.".to_owned()
     }
 
     fn call(&self, call: &ToolCall) -> String {
-        let named = |key: &str| {
-            key.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-                && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-        };
-        let mut arguments: Vec<String> = Vec::new();
-        let mut spread: Vec<String> = Vec::new();
-        for (key, _, json) in call.args.members() {
-            if named(key) {
-                arguments.push(format!("{key}={json}"));
-            } else {
-                spread.push(format!("{}:{json}", Value::String(key.to_owned())));
-            }
-        }
-        if !spread.is_empty() {
-            arguments.push(format!("**{{{}}}", spread.join(",")));
-        }
-        let call_text = format!("{}({})", call.name, arguments.join(", "));
+        let call_text = write_call(call, str::to_owned);
         match &call.reasoning {
             None => call_text,
             Some(reasoning) if is_plain_comment(reasoning) => format!("{call_text}  # {reasoning}"),
@@ -79,120 +62,124 @@ fn is_plain_comment(text: &str) -> bool {
 
 #[derive(Debug, Default)]
 struct FunctionReader {
-    end: Option<CallEnd>,
-    done: Option<usize>,
+    call: Option<PythonCall>,
+    /// Where the closing parenthesis stands, once it has come.
+    end: Option<usize>,
+    botched: Option<usize>,
     searched: usize,
 }
 
 impl Reader for FunctionReader {
     fn read(&mut self, input: &Input<'_>, out: &mut Findings) -> Step {
-        let Some(open) = input.text.find('(') else {
-            return Step::Reject;
-        };
-        let name = input.slice(0..open);
-        if !input.declares(name) {
-            return Step::Reject;
-        }
-        let end = if let Some(end) = self.done {
-            end
-        } else {
-            let search = self.end.get_or_insert_with(|| CallEnd::new(open + 1));
-            match search.search(input.text, input.end) {
-                Search::More if !input.end => return Step::More,
-                Search::More => return truncated(input, out, name, open + 1),
-                Search::Fault(at) => {
-                    out.examined(at);
-                    return Step::Reject;
-                }
-                Search::Done(end) => {
-                    self.done = Some(end);
-                    end
-                }
+        if self.call.is_none() {
+            let Some(open) = input.text.find('(') else {
+                return Step::Reject;
+            };
+            let name = input.slice(0..open);
+            if !input.declares(name) {
+                return out.refuse(Refusal::UndeclaredTool);
             }
+            self.call = Some(PythonCall::new(name, open + 1, Leniency::Strict));
+        }
+        if let Some(fault) = self.botched {
+            return self.botched(input, out, fault);
+        }
+        match self.end {
+            Some(end) => self.tail(input, out, end),
+            None => self.arguments(input, out),
+        }
+    }
+}
+
+impl FunctionReader {
+    fn arguments(&mut self, input: &Input<'_>, out: &mut Findings) -> Step {
+        let Some(call) = &mut self.call else {
+            return Step::Reject;
         };
+        let progress = call.read(input);
+        // What follows on the line may still show it to be prose, unless the
+        // dialect was chosen.
+        if input.sure && call.beginning().is_certain() {
+            call.values().send(out);
+        }
+        match progress {
+            Progress::More if !input.end => Step::More,
+            Progress::More => self.cut(input, out),
+            Progress::Done(end) => {
+                self.end = Some(end);
+                self.tail(input, out, end)
+            }
+            Progress::Fault(at) if call.values().is_sent() => {
+                self.botched = Some(at);
+                self.botched(input, out, at)
+            }
+            Progress::Fault(at) => {
+                out.examined(at);
+                out.refuse(Refusal::NoLiteral)
+            }
+        }
+    }
+
+    /// A call stands alone on its lines, but for the reason behind it.
+    fn tail(&mut self, input: &Input<'_>, out: &mut Findings, end: usize) -> Step {
         let line = match input.line_end(end, &mut self.searched) {
             Some(newline) => input.slice(end..newline),
             None if input.end => input.from(end),
             None => return Step::More,
         };
+        let Some(call) = &mut self.call else {
+            return Step::Reject;
+        };
         let tail = line.trim();
         let comment = tail.strip_prefix('#').map(str::trim);
         out.examined(end + line.len());
-        if !(tail.is_empty() || comment.is_some() || tail.starts_with("</")) {
-            return Step::Reject;
+        let stands_alone = tail.is_empty() || comment.is_some() || tail.starts_with("</");
+        if !stands_alone && !call.values().is_sent() {
+            return out.refuse(Refusal::WordsBehind);
         }
-        let Some(arguments) = arguments(input.slice(open + 1..end - 1)) else {
-            return Step::Reject;
-        };
-        let mut values = NamedValues::new(name);
-        add(&mut values, arguments, input, open + 1..end - 1);
         let mut behind = end;
         if let Some(comment) = comment.filter(|comment| !comment.is_empty()) {
             let reasoning = serde_json::from_str(comment).unwrap_or_else(|_| comment.to_owned());
-            values.set_reasoning(reasoning);
+            call.values().set_reasoning(reasoning);
             behind = end + line.trim_end().len();
         }
-        values.finish(out, 0..end, Whole::Yes);
+        self.finish(out, 0..end, Whole::Yes);
         Step::Done(behind)
     }
-}
 
-/// Adds the arguments; those without a name are matched with the parameters
-/// in the order in which they are declared.
-fn add(
-    values: &mut NamedValues,
-    arguments: Vec<Argument>,
-    input: &Input<'_>,
-    range: std::ops::Range<usize>,
-) {
-    let mut parameters: Vec<String> = input
-        .tools
-        .and_then(|tools| tools.get(values.name()))
-        .and_then(|tool| tool.properties())
-        .map(|properties| properties.keys().rev().cloned().collect())
-        .unwrap_or_default();
-    let mut given: Vec<String> = Vec::new();
-    for argument in arguments {
-        match argument {
-            Argument::Named(key, json) => {
-                if given.contains(&key) {
-                    let message = format!("The argument `{key}` is given twice");
-                    values.problem(ProblemCode::InvalidArguments, &message, range.clone());
-                }
-                parameters.retain(|parameter| *parameter != key);
-                values.json(&key, &json);
-                given.push(key);
-            }
-            Argument::Spread(json) => values.object(&json),
-            Argument::Positional(json) => match parameters.pop() {
-                Some(key) => {
-                    values.json(&key, &json);
-                    values.note(ProblemCode::PositionalArguments, range.clone());
-                    given.push(key);
-                }
-                None => values.problem(
-                    ProblemCode::InvalidArguments,
-                    "An argument has no name; write it as name=value",
-                    range.clone(),
-                ),
-            },
+    /// A call that the end of the reply cut off, if it looks like one.
+    fn cut(&mut self, input: &Input<'_>, out: &mut Findings) -> Step {
+        let Some(call) = &mut self.call else {
+            return Step::Reject;
+        };
+        let end = cut_end(input, call.argument_start());
+        let meant = call.beginning().looks_meant() && end == input.text.len();
+        if !meant && !call.values().is_sent() {
+            out.examined(input.text.len());
+            return out.refuse(Refusal::CutOff);
+        }
+        self.finish(out, 0..end, Whole::No);
+        Step::Done(end)
+    }
+
+    fn botched(&mut self, input: &Input<'_>, out: &mut Findings, fault: usize) -> Step {
+        let Some(end) = botched_end::<&str>(input, fault, &[]) else {
+            return Step::More;
+        };
+        if let Some(call) = &mut self.call {
+            call.values().problem(
+                ProblemCode::Malformed,
+                "An argument is no literal; write each as name=value, strings in quotes",
+                fault..end,
+            );
+        }
+        self.finish(out, 0..end, Whole::No);
+        Step::Done(end)
+    }
+
+    fn finish(&mut self, out: &mut Findings, range: Range<usize>, whole: Whole) {
+        if let Some(call) = self.call.take() {
+            call.into_values().finish(out, range, whole);
         }
     }
-}
-
-/// A call that the end of the reply cut off, if it looks like one.
-fn truncated(input: &Input<'_>, out: &mut Findings, name: &str, inside: usize) -> Step {
-    let arguments = input.from(inside).trim_start();
-    let key = arguments
-        .find(|c: char| !(c.is_alphanumeric() || c == '_'))
-        .unwrap_or(0);
-    let looks_meant = key > 0
-        && arguments
-            .get(key..)
-            .is_some_and(|rest| rest.trim_start().starts_with('='));
-    if !looks_meant {
-        return Step::Reject;
-    }
-    NamedValues::new(name).finish(out, 0..input.text.len(), Whole::No);
-    Step::Done(input.text.len())
 }

@@ -2,21 +2,28 @@
 //! the evidence: `{"name": …}` is a call only if it names a declared tool.
 
 use std::ops::Range;
+use std::sync::{Arc, LazyLock};
 
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::engine::call_object::{Reading, is_call_key, read_object};
+use super::engine::call_object::{Reading, begins_call, is_call_key, read_object};
+use super::engine::marked_json::{JsonMarks, MarkedJson};
 use super::engine::repair_message;
-use super::engine::tolerant::guesses_last_quote;
+use super::engine::tolerant::{guesses_last_quote, is_doubtful};
 use super::{Dialect, Trigger};
 use crate::json::scan::{Scan, Scanner};
 use crate::json::{End, Repaired, repair};
 use crate::parse::{Findings, FoundCall, Input, MarkAt, Peek, Reader, Step, mark_at};
-use crate::{Problem, ProblemCode, Span, SpanKind, Status, ToolSpec, Toolset};
+use crate::{Problem, ProblemCode, Span, SpanKind, Status, ToolSpec};
 
-/// Closing marks whose opening mark a model may have left out.
-const CLOSERS: &[&str] = &["</PTK_CALL>", "</PTK_BATCH>", "</TOOL_CALL>"];
+/// What stands around a bare call: nothing.
+static NO_MARKS: LazyLock<Arc<JsonMarks>> = LazyLock::new(|| {
+    Arc::new(JsonMarks {
+        joined: true,
+        ..JsonMarks::exact(&[], &[])
+    })
+});
 
 /// A bare JSON call that starts a line and stands on lines of its own.
 #[derive(Debug, Clone, Copy, Default)]
@@ -27,7 +34,11 @@ impl Dialect for Json {
         "json"
     }
 
-    fn triggers(&self, _tools: Option<&Toolset>) -> Vec<Trigger> {
+    fn aliases(&self) -> Vec<&str> {
+        vec!["xlam", "sarashina"]
+    }
+
+    fn triggers(&self) -> Vec<Trigger> {
         vec![Trigger::at_line_start("{"), Trigger::at_line_start("[")]
     }
 
@@ -36,6 +47,7 @@ impl Dialect for Json {
             scanner: Scanner::new(0),
             state: State::Undecided,
             shown: 0,
+            is_known: false,
         })
     }
 }
@@ -46,13 +58,15 @@ enum State {
     Undecided,
     /// It starts like a call.
     Call,
+    /// It is a call, where one is expected: it goes out as it comes in.
+    Expected(Box<MarkedJson>),
     /// It is no call; the rest of the value is text, whatever it holds.
     Text,
     /// The value is whole up to `end`; what follows decides. White space was
     /// skipped up to `next`.
     Whole { end: usize, next: usize },
     /// It starts like a call and is broken; search for the end goes on here.
-    Broken { fault: usize, search: usize },
+    Broken(Region),
 }
 
 #[derive(Debug)]
@@ -60,14 +74,19 @@ struct BareJson {
     scanner: Scanner,
     state: State,
     shown: usize,
+    /// Whether it was looked at as a call that is expected.
+    is_known: bool,
 }
 
 impl Reader for BareJson {
     fn read(&mut self, input: &Input<'_>, out: &mut Findings) -> Step {
         loop {
-            match self.state {
+            match &mut self.state {
                 State::Undecided => match starts_like_a_call(input) {
-                    Some(true) => self.state = State::Call,
+                    Some(true) => {
+                        self.scanner = Scanner::new(Self::object_start(input));
+                        self.state = State::Call;
+                    }
                     Some(false) if input.text.starts_with('[') => return Step::Reject,
                     Some(false) => match self.scanner.scan(input.text) {
                         Scan::Done(_) => self.begin_text(),
@@ -78,27 +97,38 @@ impl Reader for BareJson {
                     None => return Step::More,
                 },
                 State::Text => return self.text(input, out),
+                State::Expected(reader) => return reader.read(input, out),
+                State::Call if input.sure && !self.is_known => {
+                    let scan = self.scanner.scan(input.text);
+                    self.is_known = scan != Scan::More || input.end;
+                    if begins_call(&self.scanner.members, input) {
+                        let reader = MarkedJson::bare(Arc::clone(&NO_MARKS));
+                        self.state = State::Expected(Box::new(reader));
+                    } else if self.is_known {
+                        self.scanner = Scanner::new(0);
+                    } else {
+                        return Step::More;
+                    }
+                }
+                State::Call if !self.is_known => {
+                    self.is_known = true;
+                    self.scanner = Scanner::new(0);
+                }
                 State::Call => match self.scanner.scan(input.text) {
                     Scan::More if !input.end => return Step::More,
                     Scan::Done(end) => self.state = State::Whole { end, next: end },
-                    Scan::More => {
-                        let fault = self.scanner.position();
-                        self.state = State::Broken { fault, search: 0 };
-                    }
-                    Scan::Fault(fault) => self.state = State::Broken { fault, search: 0 },
+                    Scan::More | Scan::Fault(_) => self.state = State::Broken(Region::default()),
                 },
                 State::Whole { end, next } => {
-                    let next = input.skip_space(next);
+                    let (end, next) = (*end, input.skip_space(*next));
                     self.state = State::Whole { end, next };
                     return whole(input, out, end, next);
                 }
-                State::Broken { fault, search } => {
-                    let Some(end) = region_end(input, search) else {
-                        let search = input.resume_at(search, REGION_LOOK_BACK);
-                        self.state = State::Broken { fault, search };
-                        return Step::More;
+                State::Broken(region) => {
+                    return match region.end(input) {
+                        Some(end) => broken(input, out, end),
+                        None => Step::More,
                     };
-                    return broken(input, out, end);
                 }
             }
         }
@@ -106,6 +136,14 @@ impl Reader for BareJson {
 }
 
 impl BareJson {
+    /// Where the first object starts, in a list or not.
+    fn object_start(input: &Input<'_>) -> usize {
+        match input.byte(0) {
+            Some(b'[') => input.skip_space(1),
+            _ => 0,
+        }
+    }
+
     fn begin_text(&mut self) {
         self.scanner = Scanner::new(0);
         self.state = State::Text;
@@ -173,7 +211,7 @@ fn starts_like_a_call(input: &Input<'_>) -> Option<bool> {
 /// else stands on its last line.
 fn whole(input: &Input<'_>, out: &mut Findings, end: usize, next: usize) -> Step {
     let line = input.slice(end..next);
-    let closer = mark_at(input.from(next), CLOSERS);
+    let closer = input.closing_mark(next);
     let joined = match joins(input, next) {
         None => return Step::More,
         Some(joined) => joined && !line.contains('\n'),
@@ -186,7 +224,8 @@ fn whole(input: &Input<'_>, out: &mut Findings, end: usize, next: usize) -> Step
         }
         MarkAt::Found { .. } => {}
         MarkAt::Partial | MarkAt::None => {
-            let ends_line = line.contains('\n') || next == input.text.len();
+            let ends_line =
+                line.contains('\n') || next == input.text.len() || input.is_silent(next);
             if !ends_line && !matches!(mark_at(input.from(next), input.stops), MarkAt::Found { .. })
             {
                 return as_text(out, end);
@@ -195,6 +234,8 @@ fn whole(input: &Input<'_>, out: &mut Findings, end: usize, next: usize) -> Step
     }
     let marked = matches!(closer, MarkAt::Found { .. });
     let behind = match closer {
+        // The mark of a section is not this call's own.
+        MarkAt::Found { .. } if input.in_section => end,
         MarkAt::Found { length, .. } => next + length,
         _ if joined => next + 1,
         MarkAt::Partial | MarkAt::None => end,
@@ -206,7 +247,7 @@ fn whole(input: &Input<'_>, out: &mut Findings, end: usize, next: usize) -> Step
         return as_text(out, end);
     }
     for (position, reading) in readings.into_iter().enumerate() {
-        let problems = missing_marks(&reading, end, marked);
+        let problems = missing_marks(&reading, end, marked, input);
         give(
             out,
             reading,
@@ -237,8 +278,16 @@ fn joins(input: &Input<'_>, at: usize) -> Option<bool> {
 
 /// The marks that a bare call lacks: with PTK's own keys it should have had
 /// both, and before a closing mark it should have had an opening one.
-fn missing_marks(reading: &Reading, end: usize, closed: bool) -> Vec<Problem> {
+fn missing_marks(
+    reading: &Reading<'_>,
+    end: usize,
+    closed: bool,
+    input: &Input<'_>,
+) -> Vec<Problem> {
     let mut problems = Vec::new();
+    if input.in_section {
+        return problems;
+    }
     if closed || reading.own_keys {
         problems.push(note(ProblemCode::MissingOpenMark, 0..0));
     }
@@ -256,13 +305,23 @@ fn broken(input: &Input<'_>, out: &mut Findings, region: usize) -> Step {
         return as_text(out, region);
     };
     let guessed = guesses_last_quote(&mended, text);
+    let closing_mark = matches!(input.closing_mark(region), MarkAt::Found { .. });
+    let doubtful = is_doubtful(&mended, closing_mark);
     let Repaired { json, fixes, end } = mended;
-    let closer = mark_at(input.from(region), CLOSERS);
+    let closer = input.closing_mark(region);
     let (behind, marked) = match closer {
+        MarkAt::Found { .. } if input.in_section => (region, true),
         MarkAt::Found { length, .. } => (region + length, true),
         _ => (region, false),
     };
-    let body = match text.rfind(['}', ']']) {
+    let behind_value = fixes
+        .iter()
+        .find(|fix| fix.code == ProblemCode::SurroundingText && fix.at > 0)
+        .map_or(text.len(), |fix| fix.at);
+    let body = match text
+        .get(..behind_value)
+        .and_then(|text| text.rfind(['}', ']']))
+    {
         Some(brace) if end == End::Closed => brace + 1,
         _ => text.trim_end().len(),
     };
@@ -272,12 +331,14 @@ fn broken(input: &Input<'_>, out: &mut Findings, region: usize) -> Step {
     if !named_for_sure(&readings, input, marked) {
         return as_text(out, region);
     }
-    let trailing = text.get(body..).is_some_and(|rest| !rest.trim().is_empty());
-    if trailing && !marked {
+    let rest = text.get(body..).unwrap_or("");
+    let own_line = rest.trim_start_matches([' ', '\t', '\r']).starts_with('\n');
+    if !rest.trim().is_empty() && !marked && !own_line {
         return as_text(out, region);
     }
     let repairs: Vec<Problem> = fixes
         .iter()
+        .filter(|fix| fix.code != ProblemCode::SurroundingText || fix.at < body || marked)
         .map(|fix| note(fix.code, fix.at..fix.at))
         .collect();
     for (position, reading) in readings.into_iter().enumerate() {
@@ -286,8 +347,9 @@ fn broken(input: &Input<'_>, out: &mut Findings, region: usize) -> Step {
             End::Open { depth } => marked || (depth == 1 && reading.args_closed),
             End::InString { .. } => false,
         };
+        let is_whole = is_whole && !doubtful;
         let mut problems = repairs.clone();
-        problems.extend(missing_marks(&reading, body, marked));
+        problems.extend(missing_marks(&reading, body, marked, input));
         let status = if is_whole {
             Status::Repaired
         } else {
@@ -305,7 +367,7 @@ fn broken(input: &Input<'_>, out: &mut Findings, region: usize) -> Step {
 
 fn give(
     out: &mut Findings,
-    reading: Reading,
+    reading: Reading<'_>,
     range: Range<usize>,
     mut problems: Vec<Problem>,
     mut status: Status,
@@ -349,7 +411,7 @@ fn as_text(out: &mut Findings, end: usize) -> Step {
 
 /// Without marks only a declared name makes a call. Where no tools were
 /// declared, PTK's own keys or a closing mark have to do.
-fn named_for_sure(readings: &[Reading], input: &Input<'_>, marked: bool) -> bool {
+fn named_for_sure(readings: &[Reading<'_>], input: &Input<'_>, marked: bool) -> bool {
     !readings.is_empty()
         && readings.iter().all(|reading| match input.tools {
             Some(tools) => tools
@@ -361,7 +423,7 @@ fn named_for_sure(readings: &[Reading], input: &Input<'_>, marked: bool) -> bool
 
 /// Whether the arguments are a schema: this is the tool's definition, as the
 /// prompt may have shown it, and no call.
-fn is_definition(reading: &Reading, tool: &ToolSpec) -> bool {
+fn is_definition(reading: &Reading<'_>, tool: &ToolSpec) -> bool {
     reading
         .args
         .get("type")
@@ -372,7 +434,7 @@ fn is_definition(reading: &Reading, tool: &ToolSpec) -> bool {
 
 /// Whether arguments that stand beside the name are the tool's: `{"name":
 /// "bash", "pid": 12}` is data about a process, not a call of `bash`.
-fn fits(reading: &Reading, tool: &ToolSpec) -> bool {
+fn fits(reading: &Reading<'_>, tool: &ToolSpec) -> bool {
     let flat = reading
         .problems
         .iter()
@@ -381,53 +443,121 @@ fn fits(reading: &Reading, tool: &ToolSpec) -> bool {
     !flat || reading.args.as_map().keys().all(declared)
 }
 
-fn readings(json: &str, input: &Input<'_>, end: usize) -> Option<Vec<Reading>> {
+fn readings<'t>(json: &'t str, input: &Input<'_>, end: usize) -> Option<Vec<Reading<'t>>> {
     let span = Span::new(0, end);
     if json.starts_with('{') {
         return Some(vec![read_object(json, input, span).ok()?]);
     }
-    let elements: Vec<&RawValue> = serde_json::from_str(json).ok()?;
+    let elements: Vec<&'t RawValue> = serde_json::from_str(json).ok()?;
     elements
         .into_iter()
         .map(|element| read_object(element.get(), input, span).ok())
         .collect()
 }
 
-/// The longest of the texts that end a region, less one.
-const REGION_LOOK_BACK: usize = 16;
+/// Looks for the end of a broken value, as far as its quotes and brackets can
+/// be told.
+#[derive(Debug, Default)]
+struct Region {
+    at: usize,
+    depth: usize,
+    quote: Option<u8>,
+    /// The last byte that is not white space.
+    last: u8,
+}
 
-/// Where a broken value ends at the latest: at a closing mark, an empty line,
-/// a line that starts with a tag or a fence, or the end of the reply.
-fn region_end(input: &Input<'_>, search: usize) -> Option<usize> {
-    let bytes = input.text.as_bytes();
-    let mut at = search;
-    while let Some(found) = bytes
-        .get(at..)
-        .and_then(|rest| memchr::memchr2(b'\n', b'<', rest))
-    {
-        at += found;
-        if bytes.get(at) == Some(&b'<') {
-            match mark_at(input.from(at), CLOSERS) {
-                MarkAt::Found { .. } => return Some(at),
-                MarkAt::Partial if !input.end => return None,
-                MarkAt::Partial | MarkAt::None => {}
-            }
-        } else {
-            match bytes.get(at + 1) {
-                None if !input.end => return None,
-                Some(b'\n' | b'<' | b'`') | None => {
-                    let closer = mark_at(input.from(at + 1), CLOSERS);
-                    if closer == MarkAt::Partial && !input.end {
+impl Region {
+    /// Where the value ends at the latest: where its brackets close and nothing
+    /// else stands on the line; at a closing mark outside strings; at an empty
+    /// line; at a line that starts with a tag or a fence; or at the end of the
+    /// reply. `None` if more text has to come.
+    fn end(&mut self, input: &Input<'_>) -> Option<usize> {
+        let bytes = input.text.as_bytes();
+        while let Some(&byte) = bytes.get(self.at) {
+            match (byte, self.quote) {
+                (b'\n', _) => match line_ends_region(input, self.at) {
+                    Some(true) => return Some(self.at),
+                    Some(false) => {}
+                    None => return None,
+                },
+                (b'\\', Some(_)) => {
+                    if self.at + 1 >= bytes.len() && !input.end {
                         return None;
                     }
-                    if !matches!(closer, MarkAt::Found { .. }) {
-                        return Some(at);
+                    self.at += 1;
+                }
+                (byte, Some(quote)) if byte == quote => self.quote = None,
+                (b'<', None) => match input.closing_mark(self.at) {
+                    MarkAt::Found { .. } => return Some(self.at),
+                    MarkAt::Partial if !input.end => return None,
+                    MarkAt::Partial | MarkAt::None => {}
+                },
+                // Elsewhere it is an apostrophe.
+                (b'\'', None) if matches!(self.last, b'{' | b'[' | b',' | b':') => {
+                    self.quote = Some(byte);
+                }
+                (b'"', None) => self.quote = Some(byte),
+                (b'{' | b'[', None) => self.depth += 1,
+                (b'}' | b']', None) => {
+                    self.depth = self.depth.saturating_sub(1);
+                    if self.depth == 0 {
+                        match ends_line(input, self.at + 1) {
+                            LineEnd::At(end) => return Some(end),
+                            LineEnd::None => {}
+                            LineEnd::More => return None,
+                        }
                     }
                 }
-                Some(_) => {}
+                _ => {}
             }
+            if !byte.is_ascii_whitespace() {
+                self.last = byte;
+            }
+            self.at += 1;
         }
-        at += 1;
+        input.end.then_some(bytes.len())
     }
-    input.end.then_some(bytes.len())
+}
+
+/// Whether the line break at `at` ends a broken value; `None` if more text has
+/// to come to tell.
+fn line_ends_region(input: &Input<'_>, at: usize) -> Option<bool> {
+    match input.byte(at + 1) {
+        None if !input.end => None,
+        Some(b'\n' | b'<' | b'`') | None => match input.closing_mark(at + 1) {
+            MarkAt::Partial if !input.end => None,
+            MarkAt::Found { .. } => Some(false),
+            MarkAt::Partial | MarkAt::None => Some(true),
+        },
+        Some(_) => Some(false),
+    }
+}
+
+/// Where a value ends that closes before `at`, if nothing else stands on its
+/// line: there, or before the closing mark that follows.
+fn ends_line(input: &Input<'_>, at: usize) -> LineEnd {
+    let rest = input.from(at);
+    let line = rest.trim_start_matches([' ', '\t', '\r']);
+    match line.bytes().next() {
+        None if !input.end => return LineEnd::More,
+        None => return LineEnd::At(input.text.len()),
+        Some(b'\n') => {}
+        Some(_) => return LineEnd::None,
+    }
+    let next = input.skip_space(at);
+    match input.closing_mark(next) {
+        MarkAt::Partial if !input.end => LineEnd::More,
+        MarkAt::Found { .. } => LineEnd::At(next),
+        MarkAt::Partial | MarkAt::None => LineEnd::At(at),
+    }
+}
+
+/// Whether a value ends its line.
+enum LineEnd {
+    /// It does, and ends here.
+    At(usize),
+    /// Something else stands there.
+    None,
+    /// More text has to come to tell.
+    More,
 }

@@ -40,20 +40,20 @@ impl TaggedJson for Legacy {
 }
 
 impl Writer for Legacy {
-    fn rules(&self) -> &[&'static str] {
-        &["Valid JSON only: double quotes, no comments, no trailing commas."]
+    fn rules(&self) -> Vec<String> {
+        vec!["Valid JSON only: double quotes, no comments, no trailing commas.".to_owned()]
     }
 
     fn call(&self, call: &ToolCall) -> String {
         format!("<{TAG}>\n{}\n</{TAG}>", call.to_json_text())
     }
 
-    fn result_word(&self) -> &'static str {
-        "TOOL_RESULT"
+    fn result_word(&self) -> String {
+        "TOOL_RESULT".to_owned()
     }
 
-    fn error_word(&self) -> &'static str {
-        "TOOL_ERROR"
+    fn error_word(&self) -> String {
+        "TOOL_ERROR".to_owned()
     }
 
     fn result(&self, result: &ToolResult, id: Option<&str>) -> String {

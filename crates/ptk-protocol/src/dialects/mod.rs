@@ -5,38 +5,60 @@
 //! built-in dialects are listed in [`Registry::builtin`]; others can be added
 //! with [`Registry::register`].
 
+mod actions;
+mod arrows;
 mod block;
+pub mod declared;
 pub(crate) mod engine;
 mod function;
+mod gemma;
 mod json;
 mod legacy;
+mod marked;
 mod ptk;
 mod ptk_batch;
+mod python_in_marks;
+mod pythonic;
+mod tagged;
+mod tool_block;
 mod xml;
 mod yaml;
+mod yaml_xml;
 
 use std::fmt::Debug;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
+pub use actions::Actions;
+pub use arrows::Arrows;
 pub use block::Block;
 pub use function::Function;
+pub use gemma::Gemma;
 pub use json::Json;
 pub use legacy::Legacy;
 pub use ptk::Ptk;
 pub use ptk_batch::PtkBatch;
+pub use python_in_marks::PythonInMarks;
+pub use pythonic::Pythonic;
+pub use tool_block::ToolBlock;
 pub use xml::Xml;
 pub use yaml::Yaml;
+pub use yaml_xml::YamlXml;
 
-use crate::parse::Reader;
-use crate::{ToolCall, ToolResult, Toolset};
+use crate::parse::{Reader, Table};
+use crate::{ToolCall, ToolResult};
 
 /// A text form of tool calls: how it is read and how it is written.
 pub trait Dialect: Debug + Send + Sync {
     /// The name by which it is chosen, such as `ptk`.
     fn name(&self) -> &str;
 
-    /// The marks at which a call may begin.
-    fn triggers(&self, tools: Option<&Toolset>) -> Vec<Trigger>;
+    /// Other names by which it can be chosen, such as those of models.
+    fn aliases(&self) -> Vec<&str> {
+        Vec::new()
+    }
+
+    /// Where a call may begin.
+    fn triggers(&self) -> Vec<Trigger>;
 
     /// A reader for the construct that begins at the trigger of this index.
     fn reader(&self, trigger: usize) -> Box<dyn Reader>;
@@ -46,9 +68,31 @@ pub trait Dialect: Debug + Send + Sync {
         Vec::new()
     }
 
+    /// Closing marks that stand behind several calls. One of them may stand
+    /// behind a call whose opening one is missing.
+    fn section_ends(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Markup that says nothing by itself, such as the header of a message.
+    fn silent(&self) -> Vec<Trigger> {
+        Vec::new()
+    }
+
+    /// Dialects that are other forms of this one, read as if they were it
+    /// where it is the only one chosen.
+    fn other_forms(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Dialects that are read beside this one where it is the only one chosen.
-    fn also_reads(&self) -> &'static [&'static str] {
-        &[]
+    fn also_reads(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Keys of a call's JSON beside those that every dialect knows.
+    fn keys(&self) -> &CallKeys {
+        &NO_KEYS
     }
 
     /// How to write it, for dialects that are taught to a model.
@@ -57,29 +101,94 @@ pub trait Dialect: Debug + Send + Sync {
     }
 }
 
-/// A mark at which a call may begin. Letters count in any case.
+/// Keys under which the JSON of a dialect's calls gives the tool's name and the
+/// arguments, beside those that every dialect knows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CallKeys {
+    /// Keys of the tool's name.
+    pub name: Vec<String>,
+    /// Keys of the arguments.
+    pub args: Vec<String>,
+}
+
+pub(crate) static NO_KEYS: CallKeys = CallKeys {
+    name: Vec::new(),
+    args: Vec::new(),
+};
+
+/// Where a call may begin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trigger {
-    /// The mark itself.
-    pub mark: String,
+    /// What stands there.
+    pub pattern: Pattern,
     /// Where it counts.
     pub place: Place,
+    /// How sure it is that the mark is this dialect's.
+    pub claim: Claim,
+}
+
+/// How sure it is that a mark is a dialect's. Where several dialects claim a
+/// mark, those that are surer are tried first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Claim {
+    /// It opens a call.
+    Own,
+    /// It stands around the calls.
+    Section,
+    /// It is what models write by mistake.
+    Misspelt,
+}
+
+/// What a call may begin with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Pattern {
+    /// A mark. Letters count in any case.
+    Mark(String),
+    /// The name of a declared tool.
+    ToolName {
+        /// What stands before the name.
+        before: String,
+        /// The characters one of which stands behind it.
+        after: String,
+    },
 }
 
 impl Trigger {
     /// A mark that counts wherever it stands.
     pub fn anywhere(mark: impl Into<String>) -> Self {
         Self {
-            mark: mark.into(),
+            pattern: Pattern::Mark(mark.into()),
             place: Place::Anywhere,
+            claim: Claim::Own,
         }
     }
 
     /// A mark that counts at the start of a line only.
     pub fn at_line_start(mark: impl Into<String>) -> Self {
         Self {
-            mark: mark.into(),
+            pattern: Pattern::Mark(mark.into()),
             place: Place::LineStart,
+            claim: Claim::Own,
+        }
+    }
+
+    /// The same with another claim.
+    #[must_use]
+    pub fn claimed(mut self, claim: Claim) -> Self {
+        self.claim = claim;
+        self
+    }
+
+    /// A declared tool's name at the start of a line, between `before` and one
+    /// of the characters of `after`.
+    pub fn tool_name(before: impl Into<String>, after: impl Into<String>) -> Self {
+        Self {
+            pattern: Pattern::ToolName {
+                before: before.into(),
+                after: after.into(),
+            },
+            place: Place::LineStart,
+            claim: Claim::Own,
         }
     }
 }
@@ -99,11 +208,12 @@ pub enum Place {
 /// call.
 pub trait Writer {
     /// What to know about the form, one short sentence a rule, for the prompt.
-    fn rules(&self) -> &[&'static str];
+    fn rules(&self) -> Vec<String>;
 
     /// Where the model says why it needs the tool, as a rule for the prompt.
-    fn reasoning_rule(&self) -> &'static str {
-        "Say in \"reasoning\" why you need the tool."
+    /// Empty where the form has no place for that.
+    fn reasoning_rule(&self) -> String {
+        "Say in \"reasoning\" why you need the tool.".to_owned()
     }
 
     /// Whether the form has a way of its own for text of several lines, which
@@ -127,13 +237,13 @@ pub trait Writer {
     }
 
     /// The word that introduces a result: `PTK_RESULT`.
-    fn result_word(&self) -> &'static str {
-        "PTK_RESULT"
+    fn result_word(&self) -> String {
+        "PTK_RESULT".to_owned()
     }
 
     /// The word that introduces an error: `PTK_ERROR`.
-    fn error_word(&self) -> &'static str {
-        "PTK_ERROR"
+    fn error_word(&self) -> String {
+        "PTK_ERROR".to_owned()
     }
 
     /// The result of a tool. `id` names the call where several were made.
@@ -156,12 +266,21 @@ pub trait Writer {
 /// The dialects that a parser or formatter can choose from, by name.
 #[derive(Debug, Clone)]
 pub struct Registry {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
     dialects: Vec<Arc<dyn Dialect>>,
+    /// The marks of all dialects, put together when they are first needed.
+    table: OnceLock<Arc<Table>>,
 }
 
 /// Built once: the marks of each dialect are compiled for searching.
-static BUILTIN: LazyLock<Registry> = LazyLock::new(|| Registry {
-    dialects: vec![
+static BUILTIN: LazyLock<Registry> = LazyLock::new(|| {
+    let mut dialects: Vec<Arc<dyn Dialect>> = vec![
+        // It shares a mark with those below, and knows its own sooner.
+        Arc::new(Arrows),
         Arc::new(Ptk::default()),
         Arc::new(PtkBatch::default()),
         Arc::new(Legacy::default()),
@@ -169,8 +288,30 @@ static BUILTIN: LazyLock<Registry> = LazyLock::new(|| Registry {
         Arc::new(Function),
         Arc::new(Xml),
         Arc::new(Block),
+        // It starts like an element with elements in it.
+        Arc::new(YamlXml),
+        // They share marks with families below, and leave to those what is
+        // not Python.
+        Arc::new(PythonInMarks::LFM2),
+        Arc::new(PythonInMarks::OLMO_3),
+    ];
+    for family in tagged::families() {
+        dialects.push(Arc::new(family));
+    }
+    for family in marked::families() {
+        dialects.push(Arc::new(family));
+    }
+    let others: [Arc<dyn Dialect>; 7] = [
         Arc::new(Json),
-    ],
+        Arc::new(Pythonic),
+        Arc::new(Gemma::GEMMA_4),
+        Arc::new(Gemma::FUNCTION_GEMMA),
+        Arc::new(ToolBlock),
+        Arc::new(Actions::Smolagents),
+        Arc::new(Actions::CommandRPlus),
+    ];
+    dialects.extend(others);
+    Registry::with(dialects)
 });
 
 /// There is no dialect of this name.
@@ -190,24 +331,46 @@ impl Registry {
         BUILTIN.clone()
     }
 
+    fn with(dialects: Vec<Arc<dyn Dialect>>) -> Self {
+        let table = OnceLock::new();
+        Self {
+            inner: Arc::new(Inner { dialects, table }),
+        }
+    }
+
     /// Adds a dialect; one of the same name is replaced.
     #[must_use]
-    pub fn register(mut self, dialect: Arc<dyn Dialect>) -> Self {
-        match self
-            .dialects
+    pub fn register(self, dialect: Arc<dyn Dialect>) -> Self {
+        let mut dialects = self.inner.dialects.clone();
+        let same = dialects
             .iter_mut()
-            .find(|known| known.name() == dialect.name())
-        {
+            .find(|known| known.name() == dialect.name());
+        match same {
             Some(known) => *known = dialect,
-            None => self.dialects.push(dialect),
+            None => dialects.push(dialect),
         }
-        self
+        Self::with(dialects)
+    }
+
+    /// Puts dialects before those that are there, so that they are tried first.
+    pub(crate) fn preceded_by(self, mut dialects: Vec<Arc<dyn Dialect>>) -> Self {
+        if dialects.is_empty() {
+            return self;
+        }
+        dialects.extend(self.inner.dialects.iter().cloned());
+        Self::with(dialects)
     }
 
     /// All dialects, in the order in which they are tried.
     #[must_use]
     pub fn all(&self) -> &[Arc<dyn Dialect>] {
-        &self.dialects
+        &self.inner.dialects
+    }
+
+    /// The marks of all dialects.
+    pub(crate) fn table(&self) -> Arc<Table> {
+        let build = || Arc::new(Table::new(self.inner.dialects.clone()));
+        Arc::clone(self.inner.table.get_or_init(build))
     }
 
     /// The dialect of this name.
@@ -216,13 +379,13 @@ impl Registry {
     ///
     /// If there is none; the error lists those there are.
     pub fn get(&self, name: &str) -> Result<&Arc<dyn Dialect>, UnknownDialect> {
-        self.dialects
+        self.all()
             .iter()
-            .find(|dialect| dialect.name() == name)
+            .find(|dialect| dialect.name() == name || dialect.aliases().contains(&name))
             .ok_or_else(|| UnknownDialect {
                 name: name.to_owned(),
                 known: self
-                    .dialects
+                    .all()
                     .iter()
                     .map(|dialect| dialect.name().to_owned())
                     .collect(),

@@ -49,8 +49,8 @@ impl TaggedJson for Ptk {
 }
 
 impl Writer for Ptk {
-    fn rules(&self) -> &[&'static str] {
-        &["Valid JSON only: double quotes, no comments, no trailing commas."]
+    fn rules(&self) -> Vec<String> {
+        vec!["Valid JSON only: double quotes, no comments, no trailing commas.".to_owned()]
     }
 
     fn call(&self, call: &ToolCall) -> String {

@@ -39,10 +39,10 @@ impl TaggedJson for PtkBatch {
 }
 
 impl Writer for PtkBatch {
-    fn rules(&self) -> &[&'static str] {
-        &[
-            "Put every call that you can make now into one list.",
-            "Valid JSON only: double quotes, no comments, no trailing commas.",
+    fn rules(&self) -> Vec<String> {
+        vec![
+            "Put every call that you can make now into one list.".to_owned(),
+            "Valid JSON only: double quotes, no comments, no trailing commas.".to_owned(),
         ]
     }
 

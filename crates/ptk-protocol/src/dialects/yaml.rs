@@ -1,18 +1,11 @@
 //! `yaml`: `TOOL: f`, `ARGS:` and the arguments as a YAML mapping below it.
 
-use std::borrow::Cow;
-
-use saphyr_parser::{Event, Parser, ScalarStyle};
-use serde_json::Value;
-
 use super::engine::named_values::{NamedValues, Whole};
+use super::engine::yaml_body::YamlBody;
+use super::engine::yaml_text::{scalar_line, write_member};
 use super::{Dialect, Trigger, Writer};
-use crate::parse::{Findings, Input, Reader, Step};
-use crate::schema::{Schema, coerce_plain, coerce_text};
-use crate::{ProblemCode, ToolCall, Toolset};
-
-/// Nesting beyond this is refused.
-const MAX_DEPTH: usize = 64;
+use crate::parse::{Findings, Input, Reader, Refusal, Step};
+use crate::{ProblemCode, ToolCall};
 
 /// Arguments as YAML (R34). It can appear in prose by accident, so it counts
 /// only on lines of its own and with a declared tool's name. It has no closing
@@ -25,7 +18,7 @@ impl Dialect for Yaml {
         "yaml"
     }
 
-    fn triggers(&self, _tools: Option<&Toolset>) -> Vec<Trigger> {
+    fn triggers(&self) -> Vec<Trigger> {
         vec![Trigger::at_line_start("TOOL:")]
     }
 
@@ -39,15 +32,16 @@ impl Dialect for Yaml {
 }
 
 impl Writer for Yaml {
-    fn rules(&self) -> &[&'static str] {
-        &[
-            "Indent the arguments below ARGS: by two spaces, as YAML.",
-            "Write text of several lines behind |, on the lines below it, indented further.",
+    fn rules(&self) -> Vec<String> {
+        vec![
+            "Indent the arguments below ARGS: by two spaces, as YAML.".to_owned(),
+            "Write text of several lines behind |, on the lines below it, indented further."
+                .to_owned(),
         ]
     }
 
-    fn reasoning_rule(&self) -> &'static str {
-        "Say in REASONING why you need the tool."
+    fn reasoning_rule(&self) -> String {
+        "Say in REASONING why you need the tool.".to_owned()
     }
 
     fn shows_long_text(&self) -> bool {
@@ -64,93 +58,11 @@ impl Writer for Yaml {
             text.push_str(" {}");
         }
         for (key, value, json) in call.args.members() {
-            let key = if is_plain_key(key) {
-                key.to_owned()
-            } else {
-                quoted(key)
-            };
-            let value = match value {
-                Value::String(string) => scalar(string),
-                Value::Array(_) | Value::Object(_) => escape_controls(&json),
-                _ => json,
-            };
-            text.push_str(&format!("\n  {key}: {value}"));
+            text.push_str("\n  ");
+            text.push_str(&write_member(key, value, &json, "    "));
         }
         text
     }
-}
-
-fn is_plain_key(key: &str) -> bool {
-    key.starts_with(|c: char| c.is_ascii_alphabetic())
-        && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-}
-
-/// A string in the plainest form that reads back as itself.
-fn scalar(text: &str) -> String {
-    let plain = text
-        .starts_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '/' | '_'))
-        && text.chars().all(|c| {
-            c.is_ascii_alphanumeric() || matches!(c, ' ' | '.' | '/' | '_' | '-' | '(' | ')' | '+')
-        })
-        && !text.ends_with(' ')
-        && coerce_text(text, None).value.is_string()
-        && !matches!(text, "~" | "---" | "...");
-    if plain {
-        return text.to_owned();
-    }
-    let block = text.contains('\n')
-        && !text.starts_with([' ', '\n', '\t'])
-        && !text.ends_with('\n')
-        && text.lines().all(|line| {
-            !line.is_empty() && !line.starts_with('\t') && !line.ends_with([' ', '\t'])
-        })
-        && text.chars().all(|c| c == '\n' || is_printable(c));
-    if block {
-        let mut lines = String::from("|-");
-        for line in text.lines() {
-            lines.push_str("\n    ");
-            lines.push_str(line);
-        }
-        return lines;
-    }
-    quoted(text)
-}
-
-/// A reason on one line, plain where it reads back as itself.
-fn scalar_line(text: &str) -> String {
-    let plain = !text.is_empty()
-        && text.trim() == text
-        && !text.starts_with('"')
-        && text.chars().all(is_printable);
-    if plain { text.to_owned() } else { quoted(text) }
-}
-
-/// A string in double quotes; YAML reads JSON's strings, as long as
-/// everything that is not printable is escaped.
-fn quoted(text: &str) -> String {
-    escape_controls(&Value::String(text.to_owned()).to_string())
-}
-
-fn escape_controls(json: &str) -> String {
-    let mut text = String::with_capacity(json.len());
-    for c in json.chars() {
-        if is_printable(c) {
-            text.push(c);
-        } else {
-            for unit in c.encode_utf16(&mut [0; 2]) {
-                text.push_str(&format!("\\u{unit:04x}"));
-            }
-        }
-    }
-    text
-}
-
-fn is_printable(c: char) -> bool {
-    !c.is_control()
-        && !matches!(
-            c,
-            '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}'
-        )
 }
 
 #[derive(Debug, Default)]
@@ -158,9 +70,8 @@ struct YamlReader {
     at: usize,
     searched: usize,
     stage: Stage,
-    name: String,
-    reasoning: Option<String>,
-    body: usize,
+    values: Option<NamedValues>,
+    body: YamlBody,
     end: usize,
     ends_reply: bool,
 }
@@ -189,27 +100,28 @@ impl Reader for YamlReader {
                         return Step::Reject;
                     };
                     if input.tools.is_some() && !input.declares(name) {
-                        return Step::Reject;
+                        return out.refuse(Refusal::UndeclaredTool);
                     }
-                    name.clone_into(&mut self.name);
+                    self.values = Some(NamedValues::new(name));
                     self.end = self.at + text.len();
                     self.stage = Stage::Args;
                 }
                 Stage::Args => {
                     if let Some(reasoning) = header(text, "REASONING:") {
-                        self.reasoning = Some(
-                            serde_json::from_str(reasoning)
-                                .unwrap_or_else(|_| reasoning.to_owned()),
-                        );
+                        let reasoning = serde_json::from_str(reasoning)
+                            .unwrap_or_else(|_| reasoning.to_owned());
+                        if let Some(values) = &mut self.values {
+                            values.set_reasoning(reasoning);
+                        }
                         self.end = self.at + text.len();
                     } else if let Some(inline) = header(text, "ARGS:") {
-                        self.body = self.at + (text.len() - inline.len());
                         self.end = self.at + text.len();
                         self.stage = Stage::Body;
                         if !inline.is_empty() {
+                            let start = self.end - inline.len();
+                            self.take_line(input, out, start, inline);
                             return self.finish(input, out);
                         }
-                        self.body = behind;
                     } else if !text.trim().is_empty() || last {
                         return self.without_args(input, out);
                     }
@@ -219,9 +131,11 @@ impl Reader for YamlReader {
                     if !blank && !line.starts_with([' ', '\t']) && !self.is_parameter(text, input) {
                         return self.finish(input, out);
                     }
+                    let line = line.trim_end_matches('\r');
                     if !blank {
-                        self.end = self.at + line.trim_end_matches('\r').len();
+                        self.end = self.at + line.len();
                     }
+                    self.take_line(input, out, self.at, line);
                 }
             }
             if last {
@@ -237,17 +151,22 @@ impl Reader for YamlReader {
 }
 
 impl YamlReader {
+    fn take_line(&mut self, input: &Input<'_>, out: &mut Findings, start: usize, line: &str) {
+        if let Some(values) = &mut self.values {
+            self.body.line(start, line, values, input);
+            if self.body.has_something() {
+                values.send(out);
+            }
+        }
+    }
+
     /// Models forget to indent: a line that starts with a parameter's name
     /// belongs to the arguments.
     fn is_parameter(&self, line: &str, input: &Input<'_>) -> bool {
-        let Some((key, _)) = line.split_once(':') else {
-            return false;
-        };
-        input
-            .tools
-            .and_then(|tools| tools.get(&self.name))
-            .and_then(|tool| tool.properties())
-            .is_some_and(|properties| properties.contains_key(key.trim()))
+        line.split_once(':').is_some_and(|(key, _)| {
+            let name = self.values.as_ref().map_or("", NamedValues::name);
+            input.has_parameter(name, key.trim())
+        })
     }
 
     /// Only a line behind the arguments says that no more were to come.
@@ -260,106 +179,41 @@ impl YamlReader {
     }
 
     fn without_args(&mut self, input: &Input<'_>, out: &mut Findings) -> Step {
-        if !input.declares(&self.name) {
+        let Some(values) = self
+            .values
+            .take()
+            // Without arguments, `Tool: time` is what any report may say.
+            .filter(|values| input.declares(values.name()) && input.text.starts_with("TOOL:"))
+        else {
             return Step::Reject;
-        }
-        let mut values = NamedValues::new(std::mem::take(&mut self.name));
-        if let Some(reasoning) = self.reasoning.take() {
-            values.set_reasoning(reasoning);
-        }
+        };
         values.finish(out, 0..self.end, self.wholeness());
         Step::Done(self.end)
     }
 
     fn finish(&mut self, input: &Input<'_>, out: &mut Findings) -> Step {
-        let body = input.slice(self.body..self.end.max(self.body));
-        let mut values = NamedValues::new(std::mem::take(&mut self.name));
-        if let Some(reasoning) = self.reasoning.take() {
-            values.set_reasoning(reasoning);
-        }
-        if ends_with_header(body) {
+        let Some(mut values) = self.values.take() else {
+            return Step::Reject;
+        };
+        if self.body.lacks_text(input) {
             values.finish(out, 0..self.end, Whole::No);
             return Step::Done(self.end);
         }
-        if !body.trim().is_empty() {
-            let members = if has_hidden_comment(body) {
-                Err("a value has a # in it and no quotes".to_owned())
+        if let Err(error) = self.body.finish(&mut values, input) {
+            let message = format!("The arguments are not a YAML mapping: {error}");
+            let range = 0..self.end;
+            if values.is_sent() {
+                values.problem(ProblemCode::Malformed, &message, range.clone());
+                values.finish(out, range, Whole::No);
             } else {
-                mapping(body, &values, input)
-            };
-            let members =
-                members.or_else(|error| plain_lines(body, &mut values, input).ok_or(error));
-            match members {
-                Ok(members) => {
-                    for (key, json) in members {
-                        values.json(&key, &json);
-                    }
-                }
-                Err(error) => {
-                    let message = format!("The arguments are not a YAML mapping: {error}");
-                    out.unreadable(
-                        ProblemCode::Malformed,
-                        message,
-                        0..self.end,
-                        input.slice(0..self.end),
-                    );
-                    return Step::Done(self.end);
-                }
+                let raw = input.slice(range.clone());
+                out.unreadable(ProblemCode::Malformed, message, range, raw);
             }
+            return Step::Done(self.end);
         }
         values.finish(out, 0..self.end, self.wholeness());
         Step::Done(self.end)
     }
-}
-
-/// Whether the text ends with `name: |` and nothing below it: what was to be
-/// written there is missing.
-fn ends_with_header(body: &str) -> bool {
-    let last = body.trim_end().lines().next_back().unwrap_or("");
-    last.split_once(": ")
-        .is_some_and(|(_, value)| matches!(value.trim(), "|" | "|-" | "|+" | ">" | ">-" | ">+"))
-}
-
-/// Whether YAML would drop the end of a plain value as a comment; models do
-/// not write comments there, but commands.
-fn has_hidden_comment(body: &str) -> bool {
-    body.lines().any(|line| {
-        line.split_once(": ").is_some_and(|(_, value)| {
-            value.contains(" #") && !value.starts_with(['"', '\'', '[', '{', '|', '>'])
-        })
-    })
-}
-
-/// Reads lines of `name: value`, all indented alike, where the values are no
-/// YAML: each is the rest of its line. `None` where there is anything else.
-fn plain_lines(
-    body: &str,
-    values: &mut NamedValues,
-    input: &Input<'_>,
-) -> Option<Vec<(String, String)>> {
-    let mut members = Vec::new();
-    let mut indent = None;
-    for line in body.lines().filter(|line| !line.trim().is_empty()) {
-        let text = line.trim_start();
-        let depth = line.len() - text.len();
-        if *indent.get_or_insert(depth) != depth {
-            return None;
-        }
-        let (key, value) = text.split_once(": ")?;
-        let is_key = key
-            .chars()
-            .all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
-        let value = value.trim();
-        if !is_key || key.is_empty() || value.starts_with(['"', '\'', '[', '{', '|', '>']) {
-            return None;
-        }
-        members.push((
-            key.to_owned(),
-            coerce_plain(value, values.schema(key, input)).to_json(),
-        ));
-    }
-    values.note(ProblemCode::MissingQuotes, 0..0);
-    Some(members)
 }
 
 fn header<'a>(line: &'a str, word: &str) -> Option<&'a str> {
@@ -371,151 +225,4 @@ fn header<'a>(line: &'a str, word: &str) -> Option<&'a str> {
 
 fn is_name(name: &str) -> bool {
     !name.is_empty() && !name.contains(char::is_whitespace)
-}
-
-/// Reads a YAML mapping; the tool's schema decides the types of plain values.
-fn mapping(
-    body: &str,
-    values: &NamedValues,
-    input: &Input<'_>,
-) -> Result<Vec<(String, String)>, String> {
-    let body = indent_with_spaces(body);
-    let mut events = Events {
-        parser: Parser::new_from_str(&body),
-    };
-    loop {
-        match events.next()? {
-            Event::StreamStart | Event::DocumentStart(_) | Event::Nothing => {}
-            Event::MappingStart(..) => break,
-            other => {
-                return Err(format!(
-                    "expected `name: value`, found {}",
-                    describe(&other)
-                ));
-            }
-        }
-    }
-    let mut members = Vec::new();
-    loop {
-        match events.next()? {
-            Event::MappingEnd => break,
-            Event::Scalar(key, ..) => {
-                let key = key.into_owned();
-                let schema = values.schema(&key, input);
-                let mut json = String::new();
-                let event = events.next()?;
-                events.value(event, schema, &mut json, 0)?;
-                members.push((key, json));
-            }
-            other => return Err(format!("a name cannot be {}", describe(&other))),
-        }
-    }
-    Ok(members)
-}
-
-/// YAML refuses tabs in its indentation; models write them.
-fn indent_with_spaces(body: &str) -> Cow<'_, str> {
-    let indented = |line: &str| line.len() - line.trim_start_matches([' ', '\t']).len();
-    let has_tabs = |line: &str| {
-        line.get(..indented(line))
-            .is_some_and(|space| space.contains('\t'))
-    };
-    if !body.lines().any(has_tabs) {
-        return Cow::Borrowed(body);
-    }
-    let lines: Vec<String> = body
-        .split('\n')
-        .map(|line| {
-            let (space, rest) = line.split_at(indented(line));
-            format!("{}{rest}", space.replace('\t', "  "))
-        })
-        .collect();
-    Cow::Owned(lines.join("\n"))
-}
-
-struct Events<'a> {
-    parser: Parser<'a, saphyr_parser::StrInput<'a>>,
-}
-
-impl<'a> Events<'a> {
-    fn next(&mut self) -> Result<Event<'a>, String> {
-        match self.parser.next_event() {
-            Some(Ok((event, _))) => Ok(event),
-            Some(Err(error)) => Err(error.info().to_owned()),
-            None => Err("the text ends too early".to_owned()),
-        }
-    }
-
-    fn value(
-        &mut self,
-        event: Event<'a>,
-        schema: Option<Schema<'_>>,
-        json: &mut String,
-        depth: usize,
-    ) -> Result<(), String> {
-        if depth > MAX_DEPTH {
-            return Err("the values are nested too deeply".to_owned());
-        }
-        match event {
-            // YAML's own spellings of null. A value that was left out is no
-            // string: the reply may have been cut off before it.
-            Event::Scalar(text, ScalarStyle::Plain, ..) if matches!(&*text, "" | "~") => {
-                json.push_str("null");
-            }
-            Event::Scalar(text, ScalarStyle::Plain, ..) => {
-                json.push_str(&coerce_plain(&text, schema).to_json());
-            }
-            Event::Scalar(text, ..) => json.push_str(&Value::String(text.into_owned()).to_string()),
-            Event::SequenceStart(..) => {
-                let items = schema.and_then(Schema::items);
-                json.push('[');
-                let mut first = true;
-                loop {
-                    let event = self.next()?;
-                    if event == Event::SequenceEnd {
-                        break;
-                    }
-                    if !first {
-                        json.push(',');
-                    }
-                    first = false;
-                    self.value(event, items, json, depth + 1)?;
-                }
-                json.push(']');
-            }
-            Event::MappingStart(..) => {
-                json.push('{');
-                let mut first = true;
-                loop {
-                    let key = match self.next()? {
-                        Event::MappingEnd => break,
-                        Event::Scalar(key, ..) => key.into_owned(),
-                        other => return Err(format!("a name cannot be {}", describe(&other))),
-                    };
-                    if !first {
-                        json.push(',');
-                    }
-                    first = false;
-                    let schema = schema.and_then(|schema| schema.property(&key));
-                    json.push_str(&Value::String(key).to_string());
-                    json.push(':');
-                    let event = self.next()?;
-                    self.value(event, schema, json, depth + 1)?;
-                }
-                json.push('}');
-            }
-            other => return Err(format!("unexpected {}", describe(&other))),
-        }
-        Ok(())
-    }
-}
-
-fn describe(event: &Event<'_>) -> &'static str {
-    match event {
-        Event::Scalar(..) => "a plain value",
-        Event::SequenceStart(..) => "a list",
-        Event::MappingStart(..) => "a mapping",
-        Event::Alias(_) => "an alias",
-        _ => "the end",
-    }
 }

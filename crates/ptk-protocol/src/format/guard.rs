@@ -5,14 +5,23 @@
 //! `<~PTK_CALL>`, and `PTK_RESULT` at the start of a line `P~TK_RESULT`. Text
 //! that already looks so gains one more `~`, and restoring takes exactly one
 //! away, so every text comes back as it was.
+//!
+//! Only marks are broken. A form without marks (bare JSON, `f(…)`, `<f>`, a
+//! name above JSON) cannot be told from an ordinary file; calls copied from
+//! such a file are found by [`Copies`](crate::parse::Copies).
+
+mod find;
+mod marks;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, MatchKind};
 use serde_json::{Map, Value};
 
 use crate::Arguments;
+use crate::dialects::Registry;
+use find::{Finder, Found};
 
 /// Where a mark means something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -24,6 +33,9 @@ pub enum Place {
     /// At the start of a line, in exactly this case. For words that ordinary
     /// files use too: `user:` is a key of many a YAML file.
     LineStartExact,
+    /// At the start of a line, in any case, before what can be a call: JSON, a
+    /// fence, or a name and a brace. `Action:` is a key of many a policy.
+    LineStartBeforeCall,
 }
 
 /// A text that the protocol gives a meaning.
@@ -31,14 +43,39 @@ pub enum Place {
 pub struct Mark {
     text: String,
     place: Place,
+    /// The characters one of which has to follow. Where there are none,
+    /// anything may but more of a name.
+    next: String,
 }
 
 impl Mark {
     /// A mark, such as `<PTK_CALL` (the end of a tag need not be named).
     pub fn new(text: impl Into<String>, place: Place) -> Self {
         let text = text.into();
-        Self { text, place }
+        let next = String::new();
+        Self { text, place, next }
     }
+
+    /// The same, if one of these characters follows: `=` behind `<function`.
+    #[must_use]
+    pub fn before(mut self, next: impl Into<String>) -> Self {
+        self.next = next.into();
+        self
+    }
+
+    /// Whether the mark ends where this text follows it.
+    fn ends_before(&self, text: &str) -> bool {
+        match text.chars().next() {
+            None => true,
+            Some(next) if self.next.is_empty() => !(self.text.ends_with(is_name) && is_name(next)),
+            Some(next) => self.next.contains(next),
+        }
+    }
+}
+
+/// Whether a name goes on with this character.
+fn is_name(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '-')
 }
 
 /// Why marks cannot be guarded against together.
@@ -59,34 +96,7 @@ pub enum GuardError {
         /// The other.
         second: String,
     },
-    /// The marks could not be compiled.
-    #[error("the marks cannot be compiled: {0}")]
-    Compile(String),
 }
-
-/// Tags of PTK's own dialects and of reasoning; opening and closing.
-const TAGS: &[&str] = &[
-    "PTK_CALL",
-    "PTK_BATCH",
-    "PTK_BLOCK",
-    "TOOL_CALL",
-    "TOOL_CALLS",
-    "tool",
-    "think",
-    "thinking",
-    "reasoning",
-    "analysis",
-];
-
-const LINES: &[&str] = &[
-    "PTK_RESULT",
-    "PTK_ERROR",
-    "TOOL_RESULT",
-    "TOOL_ERROR",
-    "TOOL:",
-];
-
-const ROLES: &[&str] = &["USER:", "ASSISTANT:", "SYSTEM:"];
 
 /// Defuses marks and restores them.
 ///
@@ -100,42 +110,30 @@ const ROLES: &[&str] = &["USER:", "ASSISTANT:", "SYSTEM:"];
 /// ```
 #[derive(Debug, Clone)]
 pub struct Guard {
-    marks: Vec<Mark>,
-    /// Finds what follows the first character of each mark.
-    rests: Option<AhoCorasick>,
+    finder: Finder,
 }
 
 impl Guard {
-    /// The marks of PTK's own dialects, of reasoning and of transcripts.
+    /// The marks of all built-in dialects, of reasoning and of transcripts.
     #[must_use]
     pub fn standard_marks() -> Vec<Mark> {
-        let tags = TAGS
-            .iter()
-            .flat_map(|tag| [format!("<{tag}"), format!("</{tag}")]);
-        // The misspellings that the parser reads as the mark they stand for.
-        let spelt = ["PTK_CALL", "PTK_BATCH", "TOOL_CALL"]
-            .iter()
-            .flat_map(|tag| {
-                let dashed = tag.replace('_', "-");
-                let joined = tag.replace('_', "");
-                let spaced = tag.replace('_', " ");
-                [
-                    format!("[{tag}"),
-                    format!("[/{tag}"),
-                    format!("<|{tag}"),
-                    format!("< {tag}"),
-                    format!("<{dashed}"),
-                    format!("<{joined}"),
-                    format!("<{spaced}"),
-                ]
-            });
-        let spelt = spelt.chain(["[THINK]".to_owned(), "[/THINK]".to_owned()]);
-        let tags = tags.chain(spelt).map(|tag| Mark::new(tag, Place::Anywhere));
-        let lines = LINES.iter().map(|line| Mark::new(*line, Place::LineStart));
-        let roles = ROLES
-            .iter()
-            .map(|role| Mark::new(*role, Place::LineStartExact));
-        tags.chain(lines).chain(roles).collect()
+        Self::marks_of(&Registry::builtin())
+    }
+
+    /// The marks of these dialects, of reasoning and of transcripts. Forms
+    /// without marks, and marks without a letter, are not among them.
+    #[must_use]
+    pub fn marks_of(registry: &Registry) -> Vec<Mark> {
+        marks::of(registry)
+    }
+
+    /// The guard for these dialects, for a registry to which some were added.
+    ///
+    /// # Errors
+    ///
+    /// If two marks overlap, so that breaking one would hide the other.
+    pub fn for_registry(registry: &Registry) -> Result<Self, GuardError> {
+        Self::new(Self::marks_of(registry))
     }
 
     /// The guard with the standard marks.
@@ -160,24 +158,15 @@ impl Guard {
                 return Err(GuardError::Unusable { mark });
             }
         }
-        for first in &marks {
-            for second in marks.iter().filter(|mark| mark.place == Place::Anywhere) {
-                if overlaps(first, second) {
-                    return Err(GuardError::Overlap {
-                        first: first.text.clone(),
-                        second: second.text.clone(),
-                    });
-                }
-            }
+        if let Some((first, second, _)) = overlap(&marks) {
+            let text = |index: usize| marks.get(index).map(|mark| mark.text.clone());
+            return Err(GuardError::Overlap {
+                first: text(first).unwrap_or_default(),
+                second: text(second).unwrap_or_default(),
+            });
         }
-        let rests = AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .match_kind(MatchKind::Standard)
-            .build(marks.iter().map(|mark| rest(&mark.text)))
-            .map_err(|error| GuardError::Compile(error.to_string()))?;
         Ok(Self {
-            marks,
-            rests: Some(rests),
+            finder: Finder::new(marks),
         })
     }
 
@@ -185,8 +174,7 @@ impl Guard {
     #[must_use]
     pub const fn none() -> Self {
         Self {
-            marks: Vec::new(),
-            rests: None,
+            finder: Finder::nothing(),
         }
     }
 
@@ -223,16 +211,12 @@ impl Guard {
 
     /// The offsets behind the first characters of the marks that `choose` takes.
     fn places(&self, text: &str, choose: impl Fn(&Found) -> bool) -> Vec<usize> {
-        let mut places: Vec<usize> = self
-            .rests
-            .iter()
-            .flat_map(|rests| rests.find_overlapping_iter(text))
-            .filter_map(|hit| {
-                let mark = self.marks.get(hit.pattern().as_usize())?;
-                let found = look(text, mark, hit.start(), hit.end())?;
-                choose(&found).then_some(found.behind_first)
-            })
-            .collect();
+        let mut places = Vec::new();
+        self.finder.each(text, |found| {
+            if choose(found) {
+                places.push(found.behind_first);
+            }
+        });
         places.sort_unstable();
         places.dedup();
         places
@@ -245,41 +229,6 @@ impl Default for Guard {
     }
 }
 
-struct Found {
-    behind_first: usize,
-    tildes: usize,
-    /// Whether the mark, unbroken, would mean something here.
-    means_something: bool,
-}
-
-/// Looks whether the mark's first character stands before its rest.
-fn look(text: &str, mark: &Mark, start: usize, end: usize) -> Option<Found> {
-    let before = text.get(..start)?;
-    let without_tildes = before.trim_end_matches('~');
-    let first = mark.text.chars().next()?;
-    let written = without_tildes.chars().next_back()?;
-    let same = match mark.place {
-        Place::LineStartExact => written == first && text.get(start..end)? == rest(&mark.text),
-        _ => written.eq_ignore_ascii_case(&first),
-    };
-    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
-    let next = text.get(end..)?.chars().next();
-    let goes_on = mark.text.ends_with(is_name) && next.is_some_and(is_name);
-    if !same || goes_on {
-        return None;
-    }
-    let line = without_tildes.get(..without_tildes.len() - written.len_utf8())?;
-    let at_line_start = || {
-        let line = line.trim_end_matches([' ', '\t']);
-        line.is_empty() || line.ends_with(['\n', '\r'])
-    };
-    Some(Found {
-        behind_first: without_tildes.len(),
-        tildes: before.len() - without_tildes.len(),
-        means_something: mark.place == Place::Anywhere || at_line_start(),
-    })
-}
-
 /// A mark without its first character.
 fn rest(mark: &str) -> &str {
     let mut chars = mark.chars();
@@ -287,14 +236,31 @@ fn rest(mark: &str) -> &str {
     chars.as_str()
 }
 
-/// Whether an unbroken `second` can begin inside `first`, behind its first
-/// character: the `~` put into `second` would then keep `first` from being found.
-fn overlaps(first: &Mark, second: &Mark) -> bool {
-    let inside = rest(&first.text).to_lowercase();
-    let second = second.text.to_lowercase();
-    inside.char_indices().any(|(at, _)| {
-        let tail = inside.get(at..).unwrap_or_default();
-        tail.starts_with(&second) || second.starts_with(tail)
+/// Two marks, by their indices, of which the second can begin inside the first
+/// at this offset, behind its first character: the `~` put into the second
+/// would then keep the first from being found.
+fn overlap(marks: &[Mark]) -> Option<(usize, usize, usize)> {
+    let lowered: Vec<String> = marks.iter().map(|mark| mark.text.to_lowercase()).collect();
+    let anywhere: Vec<(usize, &String)> = lowered
+        .iter()
+        .enumerate()
+        .zip(marks)
+        .filter(|(_, mark)| mark.place == Place::Anywhere)
+        .map(|(lowered, _)| lowered)
+        .collect();
+    let firsts: BTreeSet<char> = anywhere
+        .iter()
+        .filter_map(|(_, text)| text.chars().next())
+        .collect();
+    lowered.iter().enumerate().find_map(|(first, text)| {
+        let tails = text.char_indices().skip(1);
+        let tails = tails.filter(|(_, c)| firsts.contains(c));
+        let mut tails = tails.filter_map(|(at, _)| Some((at, text.get(at..)?)));
+        tails.find_map(|(at, tail)| {
+            let begins = |second: &str| tail.starts_with(second) || second.starts_with(tail);
+            let (second, _) = anywhere.iter().find(|(_, second)| begins(second))?;
+            Some((first, *second, at))
+        })
     })
 }
 
@@ -371,12 +337,40 @@ mod tests {
             ("USER: hi\nuser: root", "U~SER: hi\nuser: root"),
             ("<~PTK_CALL>", "<~~PTK_CALL>"),
             ("é<PTK_CALL>é", "é<~PTK_CALL>é"),
+            ("[TOOL_CALLS]f[ARGS]{}", "[~TOOL_CALLS]f[ARGS]{}"),
+            ("<function=f>", "<~function=f>"),
+            (
+                "<|start|>assistant<|channel|>",
+                "<~|start|>assistant<~|channel|>",
+            ),
+            ("<｜tool▁calls▁begin｜>", "<~｜tool▁calls▁begin｜>"),
+            ("]<]minimax[>[<invoke name=", "]~<]minimax[>[<~invoke name="),
+            ("Action:\n{}\n call:f{", "A~ction:\n{}\n c~all:f{"),
+            ("TOOL_NAME: f", "T~OOL_NAME: f"),
+            ("assistant: TOOL: f", "assistant: T~OOL: f"),
+            ("\u{feff}TOOL: f", "\u{feff}T~OOL: f"),
+            ("functools[{}]", "f~unctools[{}]"),
         ] {
             assert_eq!(guard.neutralise(text), neutral);
             assert_eq!(guard.restore(neutral), text);
         }
-        assert!(!guard.marks.is_empty());
-        assert!(matches!(guard.neutralise("plain ~ text"), Cow::Borrowed(_)));
+        assert!(!guard.finder.marks.is_empty());
+    }
+
+    #[test]
+    fn ordinary_files_stay_as_they_are() {
+        let guard = Guard::standard();
+        for text in [
+            "plain ~ text",
+            "#include <functional>\nList<Tool> tools; Array<Function> calls;",
+            "<function>f</ function> <toolbar> <param name=\"x\">",
+            "Action: s3:GetObject\n  action: push\ncall: the office\nto=ann",
+            "import functools\nfunctools.wraps(f)\n[1, 2]\n{\"name\": \"f\"}",
+            "[Calling the office](x) <invoked> let x = a<think;",
+            "while i < tool && x < ptk {} a <| tool",
+        ] {
+            assert!(matches!(guard.neutralise(text), Cow::Borrowed(_)), "{text}");
+        }
     }
 
     #[test]
@@ -403,9 +397,9 @@ mod tests {
     #[test]
     fn dialects_add_marks_unless_they_overlap() {
         let mut marks = Guard::standard_marks();
-        marks.push(Mark::new("[TOOL_CALLS]", Place::Anywhere));
+        marks.push(Mark::new("{{RUN", Place::Anywhere).before(" "));
         let guard = Guard::new(marks.clone()).unwrap();
-        assert_eq!(guard.neutralise("[TOOL_CALLS] []"), "[~TOOL_CALLS] []");
+        assert_eq!(guard.neutralise("{{RUN f {{RUNS"), "{~{RUN f {{RUNS");
 
         marks.push(Mark::new("[<think", Place::Anywhere));
         assert!(matches!(Guard::new(marks), Err(GuardError::Overlap { .. })));
@@ -422,7 +416,13 @@ mod tests {
             pieces.push(format!("{first}~{rest}"));
             pieces.push(rest.to_owned());
         }
-        pieces.extend(["~", "\n", " ", ">", "<", "x", "S", "é", "_", "P", "U"].map(str::to_owned));
+        pieces.push("assistant:".to_owned());
+        pieces.extend(
+            [
+                "~", "\n", " ", ">", "<", "x", "S", "é", "_", "P", "U", ":", "=", "[", "]", "{",
+            ]
+            .map(str::to_owned),
+        );
         prop::collection::vec(prop::sample::select(pieces), 0..12).prop_map(|all| all.concat())
     }
 

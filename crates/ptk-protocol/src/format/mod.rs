@@ -167,8 +167,8 @@ impl PtkFormatter {
 struct Canonical;
 
 impl Writer for Canonical {
-    fn rules(&self) -> &[&'static str] {
-        &[]
+    fn rules(&self) -> Vec<String> {
+        Vec::new()
     }
 
     fn call(&self, call: &ToolCall) -> String {

@@ -41,8 +41,8 @@ pub(super) fn system_prompt(formatter: &PtkFormatter, tools: &Toolset) -> String
                 "CALL_EXAMPLE" => Some(form.iter().map(|call| writer.call(call)).collect()),
                 "RULES" => Some(rules(writer, form.as_ref())),
                 "EXAMPLES" => Some(examples(formatter, &scenes)),
-                "RESULT_WORD" => Some(writer.result_word().to_owned()),
-                "ERROR_WORD" => Some(writer.error_word().to_owned()),
+                "RESULT_WORD" => Some(writer.result_word()),
+                "ERROR_WORD" => Some(writer.error_word()),
                 _ => None,
             },
         )
@@ -88,11 +88,11 @@ fn rules(writer: &dyn Writer, form: Option<&ToolCall>) -> String {
     } else {
         format!("ONE tool call per response. Then stop and wait: never write {result} yourself.")
     });
-    rules.extend(writer.rules().iter().map(|rule| (*rule).to_owned()));
+    rules.extend(writer.rules());
     rules.push("Use exact tool names. Include all required parameters.".to_owned());
     let reasoning = form.and_then(|call| Some((call.reasoning.as_ref()?, writer.call(call))));
     if reasoning.is_some_and(|(reasoning, text)| text.contains(reasoning)) {
-        rules.push(writer.reasoning_rule().to_owned());
+        rules.extend(Some(writer.reasoning_rule()).filter(|rule| !rule.is_empty()));
     }
     rules.push(format!(
         "After {result}, call another tool or give the final answer."

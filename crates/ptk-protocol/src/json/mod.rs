@@ -22,6 +22,7 @@
 //! ```
 
 mod blank;
+mod escape;
 mod escapes;
 mod frame;
 mod lookahead;
@@ -43,6 +44,7 @@ mod properties;
 mod tests;
 
 use crate::ProblemCode;
+pub(crate) use escape::{escape_into, quote};
 
 /// How many fixes are recorded for one text; further ones are made but not
 /// listed, so that a report on a hostile text stays small.

@@ -4,8 +4,6 @@
 
 use std::ops::Range;
 
-use memchr::memchr2;
-
 /// Nesting beyond this is refused; `serde_json` refuses it at 128.
 const MAX_DEPTH: usize = 120;
 
@@ -213,48 +211,43 @@ impl Scanner {
 
     /// Reads on in a string. `Ok(false)` if an escape is cut by the end of the text.
     fn text(&mut self, bytes: &[u8], key: bool) -> Result<bool, ()> {
-        let rest = bytes.get(self.at..).unwrap_or_default();
-        let found = memchr2(b'"', b'\\', rest);
-        let run = rest.get(..found.unwrap_or(rest.len())).unwrap_or_default();
-        // The minimum of all bytes is found in wide steps, a position is not.
-        if run.iter().min().is_some_and(|&byte| byte < 0x20) {
-            let valid = run.iter().position(|&byte| byte < 0x20).unwrap_or(0);
-            self.settle_text(bytes, key, self.at + valid);
-            self.at += valid;
-            return Err(());
-        }
-        self.settle_text(bytes, key, self.at + run.len());
-        self.at += run.len();
-        match bytes.get(self.at) {
-            Some(b'"') => {
-                self.at += 1;
-                if key {
-                    if self.stack.len() == 1 {
-                        self.members.push(Member {
-                            key: self.token..self.at,
-                            value: self.at..self.at,
-                            closed: false,
-                        });
+        let start = self.at;
+        // Behind the last escape.
+        let mut escaped = start;
+        let stop = loop {
+            self.at += plain_run(bytes.get(self.at..).unwrap_or_default());
+            match bytes.get(self.at) {
+                Some(b'"') => break Ok(true),
+                Some(b'\\') => match escape_length(bytes.get(self.at..).unwrap_or_default()) {
+                    Escape::Valid(length) => {
+                        self.at += length;
+                        escaped = self.at;
                     }
-                    self.state = State::Colon;
-                } else {
-                    self.end_value();
-                }
-                Ok(true)
+                    Escape::Cut => break Ok(false),
+                    Escape::Bad => break Err(()),
+                },
+                Some(_) => break Err(()),
+                None => break Ok(false),
             }
-            Some(_) => match escape_length(bytes.get(self.at..).unwrap_or_default()) {
-                Escape::Valid(length) => {
-                    self.at += length;
-                    if self.is_live(key) {
-                        self.settled = self.at;
-                    }
-                    Ok(true)
-                }
-                Escape::Cut => Ok(false),
-                Escape::Bad => Err(()),
-            },
-            None => Ok(false),
+        };
+        self.settle_text(bytes, key, start, escaped);
+        if stop != Ok(true) {
+            return stop;
         }
+        self.at += 1;
+        if key {
+            if self.stack.len() == 1 {
+                self.members.push(Member {
+                    key: self.token..self.at,
+                    value: self.at..self.at,
+                    closed: false,
+                });
+            }
+            self.state = State::Colon;
+        } else {
+            self.end_value();
+        }
+        Ok(true)
     }
 
     /// Whether the current string's content settles while it is read: only the
@@ -264,13 +257,18 @@ impl Scanner {
         !key && self.stack.last() == Some(&Frame::Object)
     }
 
-    fn settle_text(&mut self, bytes: &[u8], key: bool, end: usize) {
+    /// Takes note of how much of the string, which was read on from `start` and
+    /// has its last escape before `escaped`, is settled.
+    fn settle_text(&mut self, bytes: &[u8], key: bool, start: usize, escaped: usize) {
         if !self.is_live(key) {
             return;
         }
-        let run = bytes.get(self.at..end).unwrap_or_default();
+        if escaped > start {
+            self.settled = escaped;
+        }
+        let run = bytes.get(escaped..self.at).unwrap_or_default();
         if let Some(last) = run.iter().rposition(|byte| !UNSETTLED.contains(byte)) {
-            self.settled = self.at + last + 1;
+            self.settled = escaped + last + 1;
         }
     }
 
@@ -312,6 +310,31 @@ impl Scanner {
             member.closed = true;
         }
     }
+}
+
+/// How many bytes at the start of `text` a string can hold as they are: up to
+/// a quote, a backslash or a control character.
+pub(crate) fn plain_run(text: &[u8]) -> usize {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGHS: u64 = 0x8080_8080_8080_8080;
+    let (words, tail) = text.as_chunks::<8>();
+    for (index, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        // Each sets the highest bit of a byte that it is about; bits behind
+        // the first such byte may be wrong.
+        let control = word.wrapping_sub(ONES * 0x20) & !word;
+        let quote = word ^ (ONES * u64::from(b'"'));
+        let quote = quote.wrapping_sub(ONES) & !quote;
+        let backslash = word ^ (ONES * u64::from(b'\\'));
+        let backslash = backslash.wrapping_sub(ONES) & !backslash;
+        let special = (control | quote | backslash) & HIGHS;
+        if special != 0 {
+            return index * 8 + special.trailing_zeros() as usize / 8;
+        }
+    }
+    let is_special = |byte: &u8| matches!(byte, 0..0x20 | b'"' | b'\\');
+    let length = tail.iter().position(is_special).unwrap_or(tail.len());
+    words.len() * 8 + length
 }
 
 enum Escape {
@@ -365,6 +388,14 @@ fn unit(bytes: &[u8], at: usize) -> Unit {
     Unit::Value(value)
 }
 
+/// The value of the four hexadecimal digits at `at`.
+pub(crate) fn hex_unit(bytes: &[u8], at: usize) -> Option<u32> {
+    match unit(bytes, at) {
+        Unit::Value(value) => Some(value),
+        Unit::Cut | Unit::Bad => None,
+    }
+}
+
 /// Whether `word` is a JSON number.
 fn is_number(word: &[u8]) -> bool {
     fn digits(bytes: &[u8]) -> (usize, &[u8]) {
@@ -403,6 +434,18 @@ fn is_number(word: &[u8]) -> bool {
 #[expect(clippy::string_slice, reason = "tests cut at character boundaries")]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_plain_run_ends_at_the_first_byte_that_is_none() {
+        for special in [b'"', b'\\', b'\n', 0, 0x1f] {
+            for at in 0..40 {
+                let mut text = "é~ x\u{7f}".repeat(8).into_bytes();
+                text.insert(at, special);
+                assert_eq!(plain_run(&text), at, "{special}");
+            }
+        }
+        assert_eq!(plain_run("é~ x\u{7f}".repeat(9).as_bytes()), 54);
+    }
 
     fn scan_all(text: &str) -> Scan {
         Scanner::new(0).scan(text)

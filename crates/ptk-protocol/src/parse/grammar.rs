@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use aho_corasick::{AhoCorasick, Anchored, MatchKind, StartKind};
-
-use super::reader::{MarkAt, mark_at};
+use super::marks::Tree;
+use super::reader::MarkAt;
+use super::table::{Candidate, Hit, NOTHING, Next, Stretch, Table};
 use crate::Toolset;
 use crate::dialects::{Dialect, Place, Registry, UnknownDialect};
 
@@ -32,15 +32,6 @@ pub enum Fences {
     Quote,
 }
 
-/// The tags around reasoning, opening and closing.
-const REASONING: &[(&str, &str)] = &[
-    ("<think>", "</think>"),
-    ("<thinking>", "</thinking>"),
-    ("<reasoning>", "</reasoning>"),
-    ("<analysis>", "</analysis>"),
-    ("[THINK]", "[/THINK]"),
-];
-
 /// Everything that a parser needs to know. Build it once, parse many replies.
 ///
 /// ```
@@ -58,34 +49,13 @@ pub struct Grammar {
 #[derive(Debug)]
 struct Inner {
     tools: Option<Toolset>,
-    dialects: Vec<Arc<dyn Dialect>>,
+    names: Names,
+    table: Arc<Table>,
+    /// How many of the dialects are forms of the one that was chosen.
+    chosen: usize,
     drafts: Drafts,
     fences: Fences,
     in_reasoning: bool,
-    finder: AhoCorasick,
-    /// The marks by their first byte, in lower case.
-    by_first: Vec<Vec<String>>,
-    meanings: Vec<Meaning>,
-    trigger_marks: Vec<String>,
-    longest: usize,
-}
-
-/// What a mark may mean.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Meaning {
-    pub(super) candidates: Vec<Candidate>,
-    pub(super) reasoning: Option<usize>,
-    pub(super) reasoning_end: Option<usize>,
-    pub(super) closer: bool,
-    pub(super) fence: Option<u8>,
-}
-
-/// A dialect that may begin at a mark.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Candidate {
-    pub(super) dialect: usize,
-    pub(super) trigger: usize,
-    pub(super) place: Place,
 }
 
 /// Why a grammar cannot be built.
@@ -95,12 +65,6 @@ pub enum GrammarError {
     /// There is no such dialect.
     #[error(transparent)]
     UnknownDialect(#[from] UnknownDialect),
-    /// The marks cannot be searched for together.
-    #[error("the marks of the dialects cannot be searched for: {reason}")]
-    Marks {
-        /// What the search engine says.
-        reason: String,
-    },
 }
 
 /// Puts a [`Grammar`] together.
@@ -166,120 +130,34 @@ impl GrammarBuilder {
     ///
     /// If the dialect is not known.
     pub fn build(self) -> Result<Grammar, GrammarError> {
-        let dialects = match &self.dialect {
-            None => self.registry.all().to_vec(),
+        let mut chosen = 0;
+        let table = match &self.dialect {
+            None => self.registry.table(),
             Some(name) => {
                 let dialect = self.registry.get(name)?;
                 let mut dialects = vec![Arc::clone(dialect)];
-                for beside in dialect.also_reads() {
-                    dialects.push(Arc::clone(self.registry.get(beside)?));
+                for form in dialect.other_forms() {
+                    dialects.push(Arc::clone(self.registry.get(&form)?));
                 }
-                dialects
+                chosen = dialects.len();
+                for beside in dialect.also_reads() {
+                    dialects.push(Arc::clone(self.registry.get(&beside)?));
+                }
+                Arc::new(Table::new(dialects))
             }
         };
-        let mut table = Table::default();
-        for (index, dialect) in dialects.iter().enumerate() {
-            let triggers = dialect.triggers(self.tools.as_ref());
-            for (trigger, found) in triggers.into_iter().enumerate() {
-                let place = found.place;
-                table.meaning(&found.mark).candidates.push(Candidate {
-                    dialect: index,
-                    trigger,
-                    place,
-                });
-            }
-        }
-        let trigger_marks = table.marks.clone();
-        for dialect in &dialects {
-            for closer in dialect.closers() {
-                table.meaning(&closer).closer = true;
-            }
-        }
-        for (index, (open, close)) in REASONING.iter().enumerate() {
-            table.meaning(open).reasoning = Some(index);
-            table.meaning(close).reasoning_end = Some(index);
-        }
-        table.meaning("`").fence = Some(b'`');
-        table.meaning("~~~").fence = Some(b'~');
-        table.inherit();
-        let finder = AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .match_kind(MatchKind::LeftmostLongest)
-            .start_kind(StartKind::Both)
-            .build(&table.marks)
-            .map_err(|error| GrammarError::Marks {
-                reason: error.to_string(),
-            })?;
-        let longest = table.marks.iter().map(String::len).max().unwrap_or(0);
+        let names = Names::new(self.tools.as_ref());
         Ok(Grammar {
             inner: Arc::new(Inner {
                 tools: self.tools,
-                dialects,
+                names,
+                table,
+                chosen,
                 drafts: self.drafts,
                 fences: self.fences,
                 in_reasoning: self.in_reasoning,
-                finder,
-                by_first: table.by_first(),
-                meanings: table.meanings,
-                trigger_marks,
-                longest,
             }),
         })
-    }
-}
-
-/// Marks, in lower case, and what they mean.
-#[derive(Default)]
-struct Table {
-    marks: Vec<String>,
-    meanings: Vec<Meaning>,
-}
-
-impl Table {
-    fn meaning(&mut self, mark: &str) -> &mut Meaning {
-        let mark = mark.to_ascii_lowercase();
-        let at = self.marks.iter().position(|known| *known == mark);
-        let at = at.unwrap_or_else(|| {
-            self.marks.push(mark);
-            self.meanings.push(Meaning::default());
-            self.marks.len() - 1
-        });
-        #[expect(
-            clippy::indexing_slicing,
-            reason = "the index was found or made just above"
-        )]
-        &mut self.meanings[at]
-    }
-
-    fn by_first(&self) -> Vec<Vec<String>> {
-        let mut by_first = vec![Vec::new(); 256];
-        for mark in &self.marks {
-            let first = mark.bytes().next().map_or(0, usize::from);
-            if let Some(marks) = by_first.get_mut(first) {
-                marks.push(mark.clone());
-            }
-        }
-        by_first
-    }
-
-    /// A mark that starts with another may be that one too: `[PTK_CALL]` may
-    /// be a JSON array that starts with `[`.
-    fn inherit(&mut self) {
-        let shorter: Vec<Vec<Candidate>> = self
-            .marks
-            .iter()
-            .map(|mark| {
-                self.marks
-                    .iter()
-                    .zip(&self.meanings)
-                    .filter(|(other, _)| other.len() < mark.len() && mark.starts_with(&**other))
-                    .flat_map(|(_, meaning)| meaning.candidates.iter().copied())
-                    .collect()
-            })
-            .collect();
-        for (meaning, shorter) in self.meanings.iter_mut().zip(shorter) {
-            meaning.candidates.extend(shorter);
-        }
     }
 }
 
@@ -294,7 +172,7 @@ impl Grammar {
     ///
     /// # Errors
     ///
-    /// If there are more tools than can be searched for together.
+    /// Never; a grammar that fixes a dialect may name one that is not known.
     pub fn auto(tools: Toolset) -> Result<Self, GrammarError> {
         Self::builder().tools(tools).build()
     }
@@ -317,78 +195,304 @@ impl Grammar {
         self.inner.in_reasoning
     }
 
+    /// Whether the dialect of this index was chosen, so that its calls are
+    /// expected.
+    pub(super) fn expects(&self, dialect: usize) -> bool {
+        dialect < self.inner.chosen
+    }
+
     pub(super) fn dialect(&self, index: usize) -> Option<&Arc<dyn Dialect>> {
-        self.inner.dialects.get(index)
+        self.inner.table.dialects.get(index)
     }
 
-    /// Whether reasoning of this index may open in the middle of a line. The
-    /// words of the others are too common in prose and markup.
-    pub(super) fn may_open_mid_line(index: usize) -> bool {
-        REASONING
-            .get(index)
-            .is_some_and(|(open, _)| !matches!(*open, "<reasoning>" | "<analysis>"))
-    }
-
-    /// The closing tag of the reasoning of this index.
-    pub(super) fn reasoning_end(index: usize) -> &'static str {
-        REASONING.get(index).map_or("", |(_, close)| close)
-    }
-
-    /// The first mark in `text` at or behind `from`.
-    pub(super) fn find(&self, text: &str, from: usize) -> Option<(usize, usize, &Meaning)> {
-        let input = aho_corasick::Input::new(text).span(from..text.len());
-        let found = self.inner.finder.find(input)?;
-        let meaning = self.inner.meanings.get(found.pattern().as_usize())?;
-        Some((found.start(), found.end(), meaning))
-    }
-
-    /// The mark at the start of `text`.
-    pub(super) fn mark_at(&self, text: &str) -> Option<&Meaning> {
-        let input = aho_corasick::Input::new(text).anchored(Anchored::Yes);
-        let found = self.inner.finder.find(input)?;
-        self.inner.meanings.get(found.pattern().as_usize())
-    }
-
-    /// Whether `text` is the beginning of a longer mark.
-    pub(super) fn is_partial(&self, text: &str) -> bool {
-        let bytes = text.as_bytes();
-        if bytes.len() >= self.inner.longest {
-            return false;
-        }
-        let marks = bytes.first().and_then(|first| {
-            self.inner
-                .by_first
-                .get(usize::from(first.to_ascii_lowercase()))
-        });
-        marks.into_iter().flatten().any(|mark| {
-            mark.len() > bytes.len()
-                && mark
-                    .as_bytes()
-                    .get(..bytes.len())
-                    .is_some_and(|start| start.eq_ignore_ascii_case(bytes))
+    /// Whether the text ends with a closing mark.
+    pub(super) fn ends_with_closer(&self, text: &str) -> bool {
+        let mut dialects = self.inner.table.dialects.iter();
+        dialects.any(|dialect| {
+            let closers = dialect.closers().into_iter().chain(dialect.section_ends());
+            closers.into_iter().any(|close| {
+                let start = text.len().checked_sub(close.len());
+                let end = start.and_then(|start| text.get(start..));
+                end.is_some_and(|end| end.eq_ignore_ascii_case(&close))
+            })
         })
     }
 
-    /// Where the longest end of `text` starts that may become a mark, not
-    /// before `from`.
-    pub(super) fn partial_from(&self, text: &str, from: usize) -> usize {
-        let mut at = text
-            .len()
-            .saturating_sub(self.inner.longest.saturating_sub(1))
-            .max(from);
-        while at < text.len() {
-            if let Some(rest) = text.get(at..)
-                && self.is_partial(rest)
-            {
-                return at;
-            }
-            at += 1;
-        }
-        text.len()
+    /// Whether a dialect closes its sections with just this mark.
+    pub(super) fn is_section_end(&self, mark: &str) -> bool {
+        let mut dialects = self.inner.table.dialects.iter();
+        dialects.any(|dialect| dialect.section_ends().iter().any(|end| end == mark))
     }
 
-    /// Whether a call may begin at the start of `text`.
-    pub(crate) fn trigger_at(&self, text: &str) -> MarkAt {
-        mark_at(text, &self.inner.trigger_marks)
+    /// The first mark in `text` at or behind `from`. `blank` says whether
+    /// `from` lies at the start of a line.
+    pub(super) fn next(&self, text: &Stretch<'_>, from: usize, blank: bool) -> Next<'_> {
+        let table = &*self.inner.table;
+        let bytes = text.all.as_bytes();
+        if blank && table.lines {
+            match self.at_line(text, from) {
+                Next::None => {}
+                // A mark that starts with a needle is found below, in its turn.
+                found => return found,
+            }
+        }
+        let mut at = from;
+        while let Some(found) = table.needles.find(bytes, at) {
+            let next = if bytes.get(found) == Some(&b'\n') {
+                self.at_line(text, found + 1)
+            } else {
+                self.mark_at(text, found)
+            };
+            if !matches!(next, Next::None) {
+                return next;
+            }
+            at = found + 1;
+        }
+        Next::None
     }
+
+    /// The mark that starts the line at `from`, white space aside, if it is
+    /// one that the needles do not find.
+    fn at_line(&self, text: &Stretch<'_>, from: usize) -> Next<'_> {
+        let rest = text.all.get(from..).unwrap_or("");
+        let lead = rest.trim_start_matches([' ', '\t', '\u{feff}']);
+        let first = lead.as_bytes().first().copied();
+        let starts = |table: &[bool]| {
+            first.is_some_and(|first| table.get(usize::from(first)).copied().unwrap_or(false))
+        };
+        if starts(&self.inner.table.line_starts) || starts(&self.inner.names.starts) {
+            self.mark_at(text, from + (rest.len() - lead.len()))
+        } else {
+            Next::None
+        }
+    }
+
+    /// The mark at `at`.
+    pub(super) fn mark_at(&self, text: &Stretch<'_>, at: usize) -> Next<'_> {
+        let table = &*self.inner.table;
+        let rest = text.all.get(at..).unwrap_or("");
+        let walk = table.tree.walk(rest.as_bytes());
+        if walk.open && !text.end {
+            return Next::Partial(at);
+        }
+        let named = match self.named_at(rest, text.end) {
+            NamedAt::Partial => return Next::Partial(at),
+            NamedAt::None => None,
+            NamedAt::Found(candidates, length) => Some((candidates, length)),
+        };
+        let marked = walk
+            .longest
+            .and_then(|(mark, length)| Some((table.meanings.get(mark)?, length)));
+        let length = marked.map(|(_, length)| length);
+        let length = length.or_else(|| named.map(|(_, length)| length));
+        let Some(length) = length else {
+            return Next::None;
+        };
+        Next::Mark(Hit {
+            start: at,
+            end: at + length,
+            meaning: marked.map_or(&NOTHING, |(meaning, _)| meaning),
+            named: named.map_or(&[], |(candidates, _)| candidates),
+        })
+    }
+
+    /// The forms that begin with a declared tool's name, such as `f(`.
+    fn named_at(&self, rest: &str, end: bool) -> NamedAt<'_> {
+        let names = &self.inner.names;
+        let first = rest.bytes().next();
+        for named in &self.inner.table.named {
+            // Most are told apart by their first byte.
+            if named
+                .before
+                .bytes()
+                .next()
+                .is_some_and(|byte| first != Some(byte))
+            {
+                continue;
+            }
+            // An empty prefix is not compared: that costs more than a long one.
+            let name = if named.before.is_empty() {
+                Some(rest)
+            } else {
+                rest.strip_prefix(named.before.as_str())
+            };
+            let Some(name) = name else {
+                if named.before.starts_with(rest) && !rest.is_empty() && !end {
+                    return NamedAt::Partial;
+                }
+                continue;
+            };
+            if name.is_empty() && !rest.is_empty() && !end {
+                return NamedAt::Partial;
+            }
+            match names.at(name, &named.after, end) {
+                NameAt::None => {}
+                NameAt::Partial => return NamedAt::Partial,
+                NameAt::Found(length) => {
+                    let length = named.before.len() + length + 1;
+                    return NamedAt::Found(&named.candidates, length);
+                }
+            }
+        }
+        NamedAt::None
+    }
+
+    /// Whether a call may begin at the start of `text`; `None` if more text
+    /// has to come to tell.
+    pub(crate) fn call_begins(&self, text: &str, end: bool) -> Option<bool> {
+        match self.mark_at(&Stretch { all: text, end }, 0) {
+            Next::None if text.is_empty() && !end => None,
+            Next::None => Some(false),
+            Next::Partial(_) => None,
+            Next::Mark(hit) if Self::is_weak(&hit, text) => {
+                let rest = text.get(hit.end..).unwrap_or("").trim_start();
+                self.follows_weak_mark(rest, end)
+            }
+            Next::Mark(hit) => Some(hit.candidates().next().is_some()),
+        }
+    }
+
+    /// Whether a mark is but a word at the start of a line, such as `Action:`.
+    fn is_weak(hit: &Hit<'_>, text: &str) -> bool {
+        text.starts_with(|c: char| c.is_ascii_alphabetic())
+            && hit.named.is_empty()
+            && hit
+                .candidates()
+                .all(|candidate| candidate.place == Place::LineStart)
+    }
+
+    /// Whether what follows a word at the start of a line makes it a mark: a
+    /// declared tool's name, or JSON.
+    fn follows_weak_mark(&self, rest: &str, end: bool) -> Option<bool> {
+        if rest.is_empty() {
+            return end.then_some(false);
+        }
+        let is_json = rest.starts_with(['{', '[', '`']);
+        let Some(tools) = &self.inner.tools else {
+            let name = rest.trim_start_matches(|c: char| c.is_alphanumeric() || c == '_');
+            let is_name = name.is_empty() || name.starts_with(['{', '\n', '\r']);
+            return (end || !name.is_empty()).then_some(is_json || is_name);
+        };
+        if is_json || tools.names().any(|name| rest.starts_with(name)) {
+            return Some(true);
+        }
+        let may_come = !end && tools.names().any(|name| name.starts_with(rest));
+        (!may_come).then_some(false)
+    }
+
+    /// Whether a mark that opens or closes calls, wherever it stands, stands
+    /// at the start of `text`; `None` if more text has to come to tell.
+    pub(crate) fn is_marked(&self, text: &str, end: bool) -> Option<bool> {
+        match self.mark_at(&Stretch { all: text, end }, 0) {
+            Next::None if text.is_empty() && !end => None,
+            Next::None => Some(false),
+            Next::Partial(_) => None,
+            Next::Mark(hit) => Some(
+                hit.meaning.closer
+                    || hit
+                        .candidates()
+                        .any(|candidate| candidate.place == Place::Anywhere),
+            ),
+        }
+    }
+}
+
+/// The names of the declared tools, found in one walk.
+#[derive(Debug)]
+struct Names {
+    /// The bytes with which they start.
+    starts: Vec<bool>,
+    tree: Tree,
+    all: Vec<String>,
+}
+
+/// Whether a tool's name stands somewhere.
+enum NameAt {
+    /// One of this length, with what has to follow it.
+    Found(usize),
+    Partial,
+    None,
+}
+
+impl Names {
+    fn new(tools: Option<&Toolset>) -> Self {
+        let names: Vec<String> = tools
+            .into_iter()
+            .flat_map(Toolset::names)
+            .map(str::to_owned)
+            .collect();
+        let mut starts = vec![false; 256];
+        for name in &names {
+            let first = name.bytes().next().map_or(0, usize::from);
+            if let Some(starts) = starts.get_mut(first) {
+                *starts = true;
+            }
+        }
+        Self {
+            starts,
+            tree: Tree::new(&names),
+            all: names,
+        }
+    }
+
+    /// Whether `text` starts with a name and one of the characters of `after`.
+    fn at(&self, text: &str, after: &str, end: bool) -> NameAt {
+        let first = text.bytes().next().map_or(0, usize::from);
+        if self.starts.get(first) != Some(&true) {
+            return NameAt::None;
+        }
+        let walk = self.tree.walk(text.as_bytes());
+        if walk.open && !end {
+            return NameAt::Partial;
+        }
+        let Some((longest, length)) = walk.longest else {
+            return NameAt::None;
+        };
+        // Names that differ in their case only share a place in the tree.
+        let exact = self.all.get(longest).filter(|name| text.starts_with(*name));
+        let Some(behind) = exact.and_then(|name| text.get(name.len()..)) else {
+            return self.search(text, after);
+        };
+        match behind.chars().next() {
+            None if !end => NameAt::Partial,
+            Some(c) if after.contains(c) => NameAt::Found(length),
+            _ => self.search(text, after),
+        }
+    }
+
+    /// The same, name by name.
+    fn search(&self, text: &str, after: &str) -> NameAt {
+        let found = self.all.iter().find(|name| {
+            text.strip_prefix(name.as_str())
+                .is_some_and(|behind| behind.starts_with(|c| after.contains(c)))
+        });
+        found.map_or(NameAt::None, |name| NameAt::Found(name.len()))
+    }
+}
+
+impl Grammar {
+    /// Whether markup that says nothing stands at the start of `text`.
+    pub(crate) fn is_silent(&self, text: &str, end: bool) -> bool {
+        let found = self.mark_at(&Stretch { all: text, end }, 0);
+        matches!(found, Next::Mark(hit) if hit.meaning.silent.is_some())
+    }
+
+    /// Whether a closing mark stands at the start of `text`.
+    pub(crate) fn closing_mark(&self, text: &str, end: bool) -> MarkAt {
+        match self.mark_at(&Stretch { all: text, end }, 0) {
+            Next::None if text.is_empty() && !end => MarkAt::Partial,
+            Next::Partial(_) => MarkAt::Partial,
+            Next::Mark(hit) if hit.meaning.closer => MarkAt::Found {
+                index: 0,
+                length: hit.end,
+            },
+            Next::None | Next::Mark(_) => MarkAt::None,
+        }
+    }
+}
+
+enum NamedAt<'g> {
+    Found(&'g [Candidate], usize),
+    Partial,
+    None,
 }

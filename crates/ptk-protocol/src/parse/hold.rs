@@ -11,6 +11,7 @@ pub(super) enum Item {
     Span(SpanKind, Range<usize>),
     Start(String),
     Delta(String),
+    DeltaAt(Range<usize>),
     Call(Box<ParsedCall>),
     Problem(Problem),
 }
@@ -31,6 +32,20 @@ impl Held {
             as_quoted: kind,
             as_calls: vec![Item::Span(kind, range)],
         }
+    }
+
+    /// A mark around calls that are drafted in reasoning.
+    pub(super) fn draft_mark(range: Range<usize>) -> Self {
+        Self {
+            range: range.clone(),
+            as_quoted: SpanKind::Reasoning,
+            as_calls: vec![Item::Span(SpanKind::Mark, range)],
+        }
+    }
+
+    /// Whether it is markup if the calls are.
+    pub(super) fn is_mark(&self) -> bool {
+        matches!(self.as_calls.as_slice(), [Item::Span(SpanKind::Mark, _)])
     }
 
     /// A stretch of a fence that is markup if the fence calls.

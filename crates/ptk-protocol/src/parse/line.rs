@@ -1,9 +1,19 @@
 //! What is known of the line that is being read: how it starts, and whether
 //! inline code is open on it.
 
-/// A label that models copy from the transcript; what follows it still starts
-/// the line.
-const LABEL: &[u8] = b"ASSISTANT:";
+use super::table::LABEL;
+
+/// How many columns make a line one of a block of code.
+const CODE_INDENT: usize = 4;
+
+/// The columns that white space at the start of a line takes.
+fn width(space: u8) -> usize {
+    match space {
+        b' ' => 1,
+        b'\t' => CODE_INDENT,
+        _ => 0,
+    }
+}
 
 /// What some programs put before the first line.
 const BYTE_ORDER_MARK: char = '\u{feff}';
@@ -18,6 +28,8 @@ pub(super) struct Line {
     open_ticks: Option<usize>,
     last: Option<char>,
     names_marks: bool,
+    /// How far the line is indented.
+    indent: usize,
 }
 
 impl Line {
@@ -31,12 +43,19 @@ impl Line {
                 self.length = 0;
                 self.open_ticks = None;
                 self.names_marks = false;
+                self.indent = 0;
                 text.get(newline + 1..).unwrap_or("")
             }
             None => text,
         };
         let tail = match self.length {
-            0 => tail.trim_start_matches(|c: char| c.is_whitespace() || c == BYTE_ORDER_MARK),
+            0 => {
+                let lead =
+                    tail.trim_start_matches(|c: char| c.is_whitespace() || c == BYTE_ORDER_MARK);
+                let space = tail.get(..tail.len() - lead.len()).unwrap_or("");
+                self.indent += space.bytes().map(width).sum::<usize>();
+                lead
+            }
             _ => tail,
         };
         for byte in tail.bytes().filter(|byte| !byte.is_ascii_whitespace()) {
@@ -62,7 +81,12 @@ impl Line {
     /// Whether nothing but white space or a label stands on the line so far.
     pub(super) fn is_blank(&self) -> bool {
         let head = self.head.get(..self.length).unwrap_or_default();
-        head.is_empty() || head.eq_ignore_ascii_case(LABEL)
+        head.is_empty() || head.eq_ignore_ascii_case(LABEL.as_bytes())
+    }
+
+    /// Whether the line is indented like a block of code in Markdown.
+    pub(super) fn is_indented(&self) -> bool {
+        self.indent >= CODE_INDENT
     }
 
     /// Whether a fence may open here: at the start of the line, or of an item

@@ -15,17 +15,25 @@ mod event;
 mod grammar;
 mod hold;
 mod line;
+mod marks;
 mod reader;
 mod reply;
 mod settle;
+mod table;
+mod trace;
 
 pub use copies::Copies;
 pub use engine::Parser;
 pub use event::Event;
 pub use grammar::{Drafts, Fences, Grammar, GrammarBuilder, GrammarError};
-pub(crate) use reader::floor;
 pub use reader::{Findings, FoundCall, Input, MarkAt, Peek, Reader, Step, mark_at};
+pub(crate) use reader::{Found, floor};
 pub use reply::{Outcome, Reply};
+pub(crate) use table::{REASONING, Table};
+pub use trace::{Decision, Kept, Note, Quote, Refusal, parse_explained};
+
+/// How much room for prose is made before any was seen.
+const MAX_RESERVED: usize = 1 << 16;
 
 /// Reads a whole reply at once.
 ///
@@ -52,6 +60,8 @@ pub use reply::{Outcome, Reply};
 pub fn parse(text: &str, grammar: &Grammar) -> Reply {
     let mut parser = Parser::new(grammar);
     let mut reply = Reply::default();
+    // Most of a reply is prose, mostly; a long one may as well be a call.
+    reply.text.reserve(text.len().min(MAX_RESERVED));
     parser.push_to(text, &mut |event| reply.absorb(event));
     parser.finish_to(&mut |event| reply.absorb(event));
     reply

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::Grammar;
+use super::{Grammar, Refusal};
+use crate::dialects::CallKeys;
 use crate::{Arguments, Problem, ProblemCode, Span, SpanKind, Status, Toolset};
 
 /// Reads one construct (a call, or a group of calls) of a dialect, starting at
@@ -29,6 +30,13 @@ pub struct Input<'a> {
     /// Text that ends the construct wherever it is not inside a well-formed
     /// value: the end of the surrounding reasoning or fence.
     pub stops: &'a [String],
+    /// Whether a call is expected here, as the dialect was fixed: a form without
+    /// marks can then be announced before it has ended.
+    pub sure: bool,
+    /// Whether the construct stands between the marks of a section.
+    pub in_section: bool,
+    /// The keys of the dialect whose reader this is for.
+    pub(crate) keys: &'a CallKeys,
     pub(crate) grammar: &'a Grammar,
 }
 
@@ -98,11 +106,36 @@ impl<'a> Input<'a> {
     /// has to come to tell.
     #[must_use]
     pub fn call_begins(&self, at: usize) -> Option<bool> {
-        match self.grammar.trigger_at(self.from(at)) {
-            MarkAt::Found { .. } => Some(true),
-            MarkAt::Partial if !self.end => None,
-            MarkAt::Partial | MarkAt::None => Some(false),
-        }
+        self.grammar.call_begins(self.from(at), self.end)
+    }
+
+    /// Whether the tool `name` declares a parameter `key`.
+    pub(crate) fn has_parameter(&self, name: &str, key: &str) -> bool {
+        self.tools
+            .and_then(|tools| tools.get(name))
+            .and_then(|tool| tool.properties())
+            .is_some_and(|properties| properties.contains_key(key))
+    }
+
+    /// Whether a mark of some dialect stands at `at` that counts wherever it
+    /// stands; `None` if more text has to come to tell.
+    #[must_use]
+    pub fn is_marked(&self, at: usize) -> Option<bool> {
+        self.grammar.is_marked(self.from(at), self.end)
+    }
+
+    /// Whether markup that says nothing stands at `at`, such as the end of a
+    /// turn. Where more text has to come to tell, so does
+    /// [`closing_mark`](Self::closing_mark).
+    #[must_use]
+    pub fn is_silent(&self, at: usize) -> bool {
+        self.grammar.is_silent(self.from(at), self.end)
+    }
+
+    /// Whether a closing mark of some dialect stands at `at`.
+    #[must_use]
+    pub fn closing_mark(&self, at: usize) -> MarkAt {
+        self.grammar.closing_mark(self.from(at), self.end)
     }
 
     /// Whether a tool of this name may be called: it is declared, or nothing is.
@@ -175,6 +208,7 @@ pub struct FoundCall {
 pub struct Findings {
     pub(crate) found: Vec<Found>,
     pub(crate) examined: usize,
+    pub(crate) refusal: Option<Refusal>,
 }
 
 #[derive(Debug)]
@@ -182,6 +216,7 @@ pub(crate) enum Found {
     Piece(SpanKind, Range<usize>),
     Start(String),
     Delta(String),
+    DeltaAt(Range<usize>),
     Call(Box<FoundCall>),
     Problem(Problem),
 }
@@ -206,6 +241,14 @@ impl Findings {
     pub fn delta(&mut self, json: &str) {
         if !json.is_empty() {
             self.found.push(Found::Delta(json.to_owned()));
+        }
+    }
+
+    /// Further text of the call's arguments, which stands in the construct
+    /// just so.
+    pub fn delta_at(&mut self, range: Range<usize>) {
+        if !range.is_empty() {
+            self.found.push(Found::DeltaAt(range));
         }
     }
 
@@ -234,6 +277,12 @@ impl Findings {
     /// count, so that reading in vain cannot get out of proportion.
     pub fn examined(&mut self, bytes: usize) {
         self.examined = bytes;
+    }
+
+    /// Rejects, and says why to whoever asked the parser to explain itself.
+    pub fn refuse(&mut self, refusal: Refusal) -> Step {
+        self.refusal = Some(refusal);
+        Step::Reject
     }
 
     /// Whether something was found that was not taken up yet.

@@ -2,9 +2,11 @@
 //! gaps filled with markup, calls checked against the tools.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::hold::Item;
 use super::reader::{Found, FoundCall};
+use crate::dialects::Dialect;
 use crate::{ParsedCall, Problem, Span, SpanKind, ToolCall, Toolset, schema};
 
 /// Turns the findings of one construct into items.
@@ -12,18 +14,18 @@ use crate::{ParsedCall, Problem, Span, SpanKind, ToolCall, Toolset, schema};
 pub(super) struct Settler {
     start: usize,
     covered: usize,
-    dialect: String,
+    dialect: Arc<dyn Dialect>,
     started: bool,
     touched: bool,
 }
 
 impl Settler {
     /// For a construct of `dialect` that starts at `start`.
-    pub(super) fn new(start: usize, dialect: &str) -> Self {
+    pub(super) fn new(start: usize, dialect: &Arc<dyn Dialect>) -> Self {
         Self {
             start,
             covered: start,
-            dialect: dialect.to_owned(),
+            dialect: Arc::clone(dialect),
             started: false,
             touched: false,
         }
@@ -44,6 +46,10 @@ impl Settler {
                 items.push(Item::Start(name));
             }
             Found::Delta(json) => items.push(Item::Delta(json)),
+            Found::DeltaAt(range) => {
+                let range = self.start + range.start..self.start + range.end;
+                items.push(Item::DeltaAt(range));
+            }
             Found::Call(call) => {
                 if !self.started {
                     items.push(Item::Start(call.name.clone()));
@@ -107,7 +113,7 @@ impl Settler {
             status: found.status,
             problems,
             open_ended: found.open_ended,
-            dialect: self.dialect.clone(),
+            dialect: self.dialect.name().to_owned(),
             span,
         }
     }

@@ -24,7 +24,7 @@ pub use fault::Fault;
 pub use lint::Lint;
 pub(crate) use node::Node;
 pub use text::{TextKind, TypedText, coerce_text, text_kind};
-pub(crate) use text::{allows_string, coerce_plain};
+pub(crate) use text::{allows_string, coerce_plain, is_open};
 pub use validate::{Validation, validate, validate_call, validate_json_call};
 
 /// A part of a JSON Schema, together with the whole that its local references

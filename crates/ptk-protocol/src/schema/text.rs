@@ -133,6 +133,11 @@ pub(crate) fn allows_string(schema: Option<Schema<'_>>) -> bool {
     schema.is_none_or(|schema| Kinds::of_schema(schema).allows(Kinds::STRING))
 }
 
+/// Whether nothing is said about the type, so that the text itself decides.
+pub(crate) fn is_open(schema: Option<Schema<'_>>) -> bool {
+    schema.is_none_or(|schema| Kinds::of_schema(schema) == Kinds::ALL)
+}
+
 fn takes_any_string(schema: Schema<'_>) -> bool {
     let kinds = Kinds::of_schema(schema);
     kinds != Kinds::ALL && kinds.allows(Kinds::STRING) && !lists_values(schema, 8)

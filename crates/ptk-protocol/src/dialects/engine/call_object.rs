@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::json::scan::{Member, Scan, Scanner};
 use crate::parse::{Findings, Input};
-use crate::{Arguments, Problem, ProblemCode, Span};
+use crate::{Arguments, Problem, ProblemCode, Span, ToolSpec};
 
 /// Keys under which models give the tool's name.
 const NAME_KEYS: &[&str] = &["tool", "name", "tool_name", "function", "function_name"];
@@ -17,6 +17,16 @@ const REASON_KEYS: &[&str] = &["reasoning", "reason", "thought"];
 const ID_KEYS: &[&str] = &["id", "call_id", "tool_call_id"];
 const OTHER_KEYS: &[&str] = &["type", "index"];
 
+/// Whether the tool's name stands under this key.
+fn is_name_key(key: &str, input: &Input<'_>) -> bool {
+    NAME_KEYS.contains(&key) || input.keys.name.iter().any(|known| known == key)
+}
+
+/// Whether the arguments stand under this key.
+fn is_args_key(key: &str, input: &Input<'_>) -> bool {
+    ARGS_KEYS.contains(&key) || input.keys.args.iter().any(|known| known == key)
+}
+
 /// Whether an object that starts with this key may be a call.
 pub(crate) fn is_call_key(key: &str) -> bool {
     [NAME_KEYS, ARGS_KEYS, REASON_KEYS, ID_KEYS, OTHER_KEYS]
@@ -24,13 +34,52 @@ pub(crate) fn is_call_key(key: &str) -> bool {
         .any(|keys| keys.contains(&key))
 }
 
+/// Whether an object that has begun with these members can be nothing but a
+/// call: it names a declared tool, and its arguments begin with one of the
+/// tool's parameters.
+pub(crate) fn begins_call(members: &[Member], input: &Input<'_>) -> bool {
+    let key = |member: &Member| text_of(input.slice(member.key.clone()));
+    let tool = members.iter().find_map(|member| {
+        let is_name = member.closed && NAME_KEYS.contains(&&*key(member)?);
+        let name = is_name.then(|| text_of(input.slice(member.value.clone())))??;
+        input.tools?.get(&name)
+    });
+    let args = members.iter().find(|member| {
+        key(member).is_some_and(|key| ARGS_KEYS.contains(&&*key))
+            && member.value.start > member.key.end
+    });
+    let (Some(tool), Some(args)) = (tool, args) else {
+        return false;
+    };
+    begins_arguments(input.from(args.value.start), tool) == Some(true)
+}
+
+/// Whether an object begins like the arguments of a tool: with one of its
+/// parameters, or not at all. `None` if more text has to come to tell.
+pub(crate) fn begins_arguments(object: &str, tool: &ToolSpec) -> Option<bool> {
+    let inner = object.strip_prefix('{').unwrap_or("").trim_start();
+    match inner.chars().next() {
+        None => None,
+        Some('}') => Some(true),
+        Some('"') => {
+            let (key, _) = inner.get(1..)?.split_once('"')?;
+            let all = tool.properties();
+            // A name with an escape in it is not compared.
+            Some(
+                key.contains('\\') || all.is_none_or(|all| all.is_empty() || all.contains_key(key)),
+            )
+        }
+        Some(_) => Some(false),
+    }
+}
+
 /// What the members of an object say as a call.
 #[derive(Debug)]
-pub(crate) struct Reading {
+pub(crate) struct Reading<'t> {
     pub(crate) name: String,
     pub(crate) args: Arguments,
     /// The arguments as they stand in the text.
-    pub(crate) args_json: String,
+    pub(crate) args_json: Cow<'t, str>,
     pub(crate) reasoning: Option<String>,
     pub(crate) id: Option<String>,
     pub(crate) problems: Vec<Problem>,
@@ -51,6 +100,34 @@ pub(crate) struct CallObject {
     /// The index of the member that holds the arguments.
     args: Option<usize>,
     live: Option<Live>,
+    /// Whether the object is nothing but the arguments, and what it calls.
+    called: Option<Called>,
+    /// Whether the key is the tool's name: `{"f": {…}}`.
+    by_key: bool,
+}
+
+/// What a call is of whose name stands before its arguments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Called {
+    pub(crate) name: String,
+    pub(crate) id: Option<String>,
+    /// A mark that stands behind the arguments, before the closing mark.
+    pub(crate) tail: Option<String>,
+}
+
+impl Called {
+    pub(crate) fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            id: None,
+            tail: None,
+        }
+    }
+
+    pub(crate) fn with_id(mut self, id: Option<&str>) -> Self {
+        self.id = id.map(str::to_owned);
+        self
+    }
 }
 
 /// A call that was announced: its name, and where the next fragment starts.
@@ -71,6 +148,25 @@ impl CallObject {
             name: None,
             args: None,
             live: None,
+            called: None,
+            by_key: false,
+        }
+    }
+
+    /// The same, for an object whose key is the tool's name.
+    pub(crate) fn by_key(start: usize) -> Self {
+        Self {
+            by_key: true,
+            ..Self::new(start)
+        }
+    }
+
+    /// A reader for the object that starts at `start` and is the arguments of
+    /// a call whose name is known.
+    pub(crate) fn arguments_of(called: Called, start: usize) -> Self {
+        Self {
+            called: Some(called),
+            ..Self::new(start)
         }
     }
 
@@ -82,7 +178,25 @@ impl CallObject {
     /// Reads on.
     pub(crate) fn advance(&mut self, input: &Input<'_>, out: &mut Findings) -> Scan {
         let scan = self.scanner.scan(input.text);
-        self.announce(input, out);
+        match &self.called {
+            None => self.announce(input, out),
+            Some(called) if input.knows(&called.name) => {
+                let live = self.live.get_or_insert_with(|| {
+                    out.start(&called.name);
+                    Live {
+                        name: called.name.clone(),
+                        args_start: self.start,
+                        sent: self.start,
+                    }
+                });
+                let end = self.scanner.settled();
+                if end > live.sent {
+                    out.delta_at(live.sent..end);
+                    live.sent = end;
+                }
+            }
+            Some(_) => {}
+        }
         scan
     }
 
@@ -97,7 +211,16 @@ impl CallObject {
                 self.seen += 1;
                 continue;
             };
-            if NAME_KEYS.contains(&&*key) && self.name.is_none() {
+            if self.by_key && self.seen == 0 && input.knows(&key) {
+                let start = member.value.start;
+                if start == member.key.end {
+                    break;
+                }
+                if input.byte(start) == Some(b'{') {
+                    self.name = Some(key.into_owned());
+                    self.args = Some(self.seen);
+                }
+            } else if is_name_key(&key, input) && self.name.is_none() {
                 if !member.closed {
                     break;
                 }
@@ -106,7 +229,7 @@ impl CallObject {
                 {
                     self.name = Some(name.into_owned());
                 }
-            } else if ARGS_KEYS.contains(&&*key) && self.args.is_none() {
+            } else if is_args_key(&key, input) && self.args.is_none() {
                 let start = member.value.start;
                 if start == member.key.end {
                     break;
@@ -136,23 +259,35 @@ impl CallObject {
                 end = end.min(args.value.end);
             }
             if end > live.sent {
-                out.delta(input.slice(live.sent..end));
+                out.delta_at(live.sent..end);
                 live.sent = end;
             }
         }
     }
 
     /// What the object says, once it is whole.
-    pub(crate) fn reading(&self, input: &Input<'_>, end: usize) -> Result<Reading, Problem> {
+    pub(crate) fn reading<'t>(
+        &self,
+        input: &Input<'t>,
+        end: usize,
+    ) -> Result<Reading<'t>, Problem> {
         let span = Span::new(self.start, end);
-        read_members(input.text, &self.scanner.members, input, span)
+        match &self.called {
+            None if self.by_key => {
+                let members = &self.scanner.members;
+                keyed_call(input.text, members, span)
+                    .map_or_else(|| read_members(input.text, members, input, span), Ok)
+            }
+            None => read_members(input.text, &self.scanner.members, input, span),
+            Some(called) => read_arguments(called, input.slice(self.start..end), span),
+        }
     }
 
     /// Sends what is left of the arguments. `None` if what was sent already
     /// contradicts them: the call can then no longer be told right.
     pub(crate) fn complete(
         &self,
-        reading: &Reading,
+        reading: &Reading<'_>,
         input: &Input<'_>,
         out: &mut Findings,
     ) -> Option<()> {
@@ -163,6 +298,13 @@ impl CallObject {
         };
         if live.name != reading.name {
             return None;
+        }
+        // What stands in the text needs not be compared.
+        let end = live.args_start + reading.args_json.len();
+        let stands = input.slice(live.args_start..end);
+        if std::ptr::eq(stands, &raw const *reading.args_json) {
+            out.delta_at(live.sent..end);
+            return Some(());
         }
         let rest = reading
             .args_json
@@ -177,8 +319,63 @@ impl CallObject {
     }
 }
 
+/// Reads `{"f": {…}}`.
+fn keyed_call<'t>(text: &'t str, members: &[Member], span: Span) -> Option<Reading<'t>> {
+    let [member] = members else {
+        return None;
+    };
+    let name = text_of(text.get(member.key.clone())?)?.into_owned();
+    let json = text.get(member.value.clone())?;
+    let called = Called::new(name);
+    let reading = json
+        .starts_with('{')
+        .then(|| read_arguments(&called, json, span));
+    reading?.ok().map(|reading| Reading {
+        args_closed: true,
+        ..reading
+    })
+}
+
+/// Reads `{"f": {…}}` that stands alone, such as the outcome of a repair.
+pub(crate) fn read_keyed(json: &str, span: Span) -> Option<Reading<'_>> {
+    let mut scanner = Scanner::new(0);
+    match scanner.scan(json) {
+        Scan::Done(_) => keyed_call(json, &scanner.members, span),
+        Scan::More | Scan::Fault(_) => None,
+    }
+}
+
+/// Reads a JSON object that is the arguments of a call.
+pub(crate) fn read_arguments<'t>(
+    called: &Called,
+    json: &'t str,
+    span: Span,
+) -> Result<Reading<'t>, Problem> {
+    let args = Arguments::from_json(json).map_err(|error| {
+        malformed(
+            &format!("Arguments cannot be read: {error}"),
+            span.start,
+            span.end,
+        )
+    })?;
+    Ok(Reading {
+        name: called.name.clone(),
+        args,
+        args_json: Cow::Borrowed(json),
+        reasoning: None,
+        id: called.id.clone(),
+        problems: Vec::new(),
+        args_closed: false,
+        own_keys: false,
+    })
+}
+
 /// Reads a JSON object that stands alone, such as the outcome of a repair.
-pub(crate) fn read_object(json: &str, input: &Input<'_>, span: Span) -> Result<Reading, Problem> {
+pub(crate) fn read_object<'t>(
+    json: &'t str,
+    input: &Input<'_>,
+    span: Span,
+) -> Result<Reading<'t>, Problem> {
     let mut scanner = Scanner::new(0);
     match scanner.scan(json) {
         Scan::Done(_) => read_members(json, &scanner.members, input, span),
@@ -190,13 +387,13 @@ pub(crate) fn read_object(json: &str, input: &Input<'_>, span: Span) -> Result<R
     }
 }
 
-fn read_members(
-    text: &str,
+fn read_members<'t>(
+    text: &'t str,
     members: &[Member],
     input: &Input<'_>,
     span: Span,
-) -> Result<Reading, Problem> {
-    let members: Vec<(Cow<'_, str>, &str)> = members
+) -> Result<Reading<'t>, Problem> {
+    let members: Vec<(Cow<'t, str>, &'t str)> = members
         .iter()
         .filter_map(|member| {
             let key = text_of(text.get(member.key.clone())?)?;
@@ -215,7 +412,7 @@ fn read_members(
     let Some(name) = name else {
         if let Some(inner) = members
             .iter()
-            .find(|(key, value)| NAME_KEYS.contains(&&**key) && value.starts_with('{'))
+            .find(|(key, value)| is_name_key(key, input) && value.starts_with('{'))
         {
             let mut reading = read_object(inner.1, input, span)?;
             reading.reasoning = reading.reasoning.or_else(|| text_member(REASON_KEYS));
@@ -231,7 +428,7 @@ fn read_members(
     let mut reading = Reading {
         name: name.into_owned(),
         args: Arguments::new(),
-        args_json: "{}".to_owned(),
+        args_json: Cow::Borrowed("{}"),
         reasoning: text_member(REASON_KEYS),
         id: text_member(ID_KEYS),
         problems: Vec::new(),
@@ -239,7 +436,7 @@ fn read_members(
         own_keys: members.iter().any(|(key, _)| key == "tool")
             && members.iter().any(|(key, _)| key == "args"),
     };
-    let is_args = |at: usize, key: &str| Some(at) != name_at && ARGS_KEYS.contains(&key);
+    let is_args = |at: usize, key: &str| Some(at) != name_at && is_args_key(key, input);
     let args = members
         .iter()
         .enumerate()
@@ -253,13 +450,13 @@ fn read_members(
     match args.map(|(_, (key, value))| (key, *value)) {
         Some((_, "null" | "\"\"")) => {}
         Some((_, object)) if object.starts_with('{') => {
-            object.clone_into(&mut reading.args_json);
+            reading.args_json = Cow::Borrowed(object);
             reading.args_closed = true;
         }
         Some((key, string)) if string.starts_with('"') => {
             match text_of(string).as_deref().and_then(object_in_string) {
                 Some((json, repairs)) => {
-                    reading.args_json = json;
+                    reading.args_json = Cow::Owned(json);
                     reading.problems.push(Problem::new(
                         ProblemCode::StringifiedArguments,
                         format!("`{key}` is a string of JSON; write the object itself"),
@@ -302,7 +499,7 @@ fn find_name<'a>(
 ) -> (Option<Cow<'a, str>>, Option<usize>) {
     let mut first = (None, None);
     for (at, (key, value)) in members.iter().enumerate() {
-        if !NAME_KEYS.contains(&&**key) {
+        if !is_name_key(key, input) {
             continue;
         }
         let Some(name) = text_of(value) else { continue };
@@ -324,7 +521,7 @@ fn flat_arguments(
     members: &[(Cow<'_, str>, &str)],
     name_at: Option<usize>,
     span: Span,
-    reading: &mut Reading,
+    reading: &mut Reading<'_>,
 ) {
     let mut json = String::from("{");
     for (at, (key, value)) in members.iter().enumerate() {
@@ -343,7 +540,7 @@ fn flat_arguments(
     }
     json.push('}');
     if json.len() > 2 {
-        reading.args_json = json;
+        reading.args_json = Cow::Owned(json);
         reading.problems.push(Problem::new(
             ProblemCode::FlatArguments,
             "The arguments stand beside the name; put them into `args`",

@@ -6,13 +6,15 @@ use std::sync::Arc;
 
 use aho_corasick::AhoCorasick;
 
-use super::super::{Dialect, Trigger, Writer};
-use super::call_object::{CallObject, Reading};
+use super::super::{Claim, Dialect, Trigger, Writer};
+use super::call_object::{CallObject, Called, Reading, begins_arguments};
 use super::repair_message;
 use super::tolerant::Tolerant;
 use crate::json::scan::Scan;
-use crate::parse::{Findings, FoundCall, Input, MarkAt, Peek, Reader, Step, floor, mark_at};
-use crate::{Problem, ProblemCode, Span, SpanKind, Status, Toolset};
+use crate::parse::{
+    Findings, FoundCall, Input, MarkAt, Peek, Reader, Refusal, Step, floor, mark_at,
+};
+use crate::{Problem, ProblemCode, Span, SpanKind, Status};
 
 /// How far behind an opening mark its closing mark is looked for where what
 /// follows is no JSON: enough for a botched call, too little to swallow prose.
@@ -21,6 +23,10 @@ const BOTCHED_CALL_LIMIT: usize = 4096;
 /// The longest opening line of a fence between the marks.
 const MAX_FENCE_LINE: usize = 128;
 
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a column of the table of families"
+)]
 /// The marks of a family. The first of each list is the right one, the others
 /// are what models write instead.
 #[derive(Debug)]
@@ -30,6 +36,117 @@ pub(crate) struct JsonMarks {
     /// Finds closing marks (by their index) and opening marks (behind those).
     pub(crate) finder: Option<AhoCorasick>,
     pub(crate) longest: usize,
+    /// What stands between the opening mark and the arguments.
+    pub(crate) head: Head,
+    /// Whether a fence between the marks belongs to the form.
+    pub(crate) fenced: bool,
+    /// Whether a call is written `{"f": {…}}`.
+    pub(crate) by_key: bool,
+    /// Whether several calls may follow each other with a semicolon between.
+    pub(crate) joined: bool,
+    /// How many of the opening marks are right; the others are misspelt.
+    pub(crate) right: usize,
+    /// How many bytes at the end of an opening mark belong to the JSON.
+    pub(crate) overlap: usize,
+    /// Whether the closing mark may as well be left out.
+    pub(crate) may_stay_open: bool,
+}
+
+/// What stands between an opening mark and the JSON.
+#[derive(Debug, Clone, Default)]
+pub(crate) enum Head {
+    /// Nothing.
+    #[default]
+    None,
+    /// What this function makes of it.
+    Read(fn(&str) -> HeadAt),
+    /// The tool's name, up to one of these marks, or up to the JSON where there
+    /// are none.
+    Name(Vec<String>),
+}
+
+/// What a head was found to be.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum HeadAt {
+    /// The JSON follows behind this many bytes. It is the arguments of the
+    /// call, if that is known by now.
+    Found(Option<Called>, usize),
+    /// More text has to come to tell.
+    More,
+    /// There is no head, though one was meant, or the mark is only named.
+    None,
+    /// This is another dialect's.
+    Other,
+}
+
+/// The longest head; a name and its marks fit.
+const MAX_HEAD: usize = 512;
+
+/// Whether the text can be a tool's name.
+pub(crate) fn is_tool_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(is_name_character)
+}
+
+/// Whether a tool's name may have this character.
+pub(crate) fn is_name_character(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/' | '$')
+}
+
+impl Head {
+    fn read(&self, text: &str, end: bool) -> HeadAt {
+        let window = text.get(..floor(text, MAX_HEAD)).unwrap_or("");
+        let found = match self {
+            Self::None => return HeadAt::Found(None, 0),
+            Self::Read(read) => read(window),
+            Self::Name(ends) if ends.is_empty() => name_before_json(window),
+            Self::Name(ends) => name_head(window, ends),
+        };
+        match found {
+            HeadAt::More if end || text.len() >= MAX_HEAD => HeadAt::None,
+            found => found,
+        }
+    }
+}
+
+/// A name up to one of the marks.
+pub(crate) fn name_head<S: AsRef<str>>(text: &str, ends: &[S]) -> HeadAt {
+    let rest = text.trim_start();
+    let Some((name, behind)) = leading_name(rest) else {
+        return HeadAt::More;
+    };
+    let mark = behind.trim_start();
+    match mark_at(mark, ends) {
+        _ if name.is_empty() => HeadAt::None,
+        MarkAt::Found { length, .. } => {
+            let length = text.len() - mark.len() + length;
+            HeadAt::Found(Some(Called::new(name)), length)
+        }
+        MarkAt::Partial => HeadAt::More,
+        MarkAt::None => HeadAt::None,
+    }
+}
+
+/// A name right before an object.
+fn name_before_json(text: &str) -> HeadAt {
+    match leading_name(text.trim_start()) {
+        None => HeadAt::More,
+        Some(("", _)) => HeadAt::None,
+        Some((name, behind)) => {
+            let object = behind.trim_start();
+            match object.chars().next() {
+                None => HeadAt::More,
+                Some('{') => HeadAt::Found(Some(Called::new(name)), text.len() - object.len()),
+                Some(_) => HeadAt::None,
+            }
+        }
+    }
+}
+
+/// The tool's name at the start of the text, and what follows; `None` if the
+/// text ends within it.
+pub(crate) fn leading_name(text: &str) -> Option<(&str, &str)> {
+    let end = text.find(|c: char| !is_name_character(c))?;
+    text.split_at_checked(end)
 }
 
 impl JsonMarks {
@@ -42,11 +159,46 @@ impl JsonMarks {
             .build(&all)
             .ok();
         Self {
+            right: open.len(),
             open,
-            close,
             finder,
             longest,
+            head: Head::None,
+            fenced: false,
+            by_key: false,
+            joined: false,
+            overlap: 0,
+            may_stay_open: close.is_empty(),
+            close,
         }
+    }
+
+    /// These very marks, without any misspelling.
+    pub(crate) fn exact(open: &[&str], close: &[&str]) -> Self {
+        let owned = |marks: &[&str]| marks.iter().map(|mark| (*mark).to_owned()).collect();
+        Self::new(owned(open), owned(close))
+    }
+
+    /// Where the calls of the family begin.
+    pub(crate) fn triggers(&self, trigger: fn(&str) -> Trigger) -> Vec<Trigger> {
+        self.open
+            .iter()
+            .enumerate()
+            .map(|(index, open)| {
+                let claim = if index < self.right {
+                    Claim::Own
+                } else {
+                    Claim::Misspelt
+                };
+                trigger(open).claimed(claim)
+            })
+            .collect()
+    }
+
+    /// The same, with a head between the opening mark and the arguments.
+    pub(crate) fn headed(mut self, head: Head) -> Self {
+        self.head = head;
+        self
     }
 
     /// The marks of a tag, with the misspellings that models produce.
@@ -82,7 +234,11 @@ impl JsonMarks {
                 }
             }
         }
-        Self::new(open, close)
+        let right = 1;
+        Self {
+            right,
+            ..Self::new(open, close)
+        }
     }
 }
 
@@ -101,9 +257,9 @@ impl<T: TaggedJson> Dialect for T {
         TaggedJson::name(self)
     }
 
-    fn triggers(&self, _tools: Option<&Toolset>) -> Vec<Trigger> {
+    fn triggers(&self) -> Vec<Trigger> {
         let marks = self.marks();
-        marks.open.iter().map(Trigger::anywhere).collect()
+        marks.triggers(|mark| Trigger::anywhere(mark))
     }
 
     fn reader(&self, trigger: usize) -> Box<dyn Reader> {
@@ -114,8 +270,11 @@ impl<T: TaggedJson> Dialect for T {
         self.marks().close.clone()
     }
 
-    fn also_reads(&self) -> &'static [&'static str] {
+    fn also_reads(&self) -> Vec<String> {
         self.beside()
+            .iter()
+            .map(|name| (*name).to_owned())
+            .collect()
     }
 
     fn writer(&self) -> Option<&dyn Writer> {
@@ -131,6 +290,7 @@ pub(super) struct List {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
+    Head,
     Lead,
     Element,
     Object,
@@ -143,6 +303,10 @@ enum State {
 pub(crate) struct MarkedJson {
     pub(super) marks: Arc<JsonMarks>,
     open_length: usize,
+    /// What is called, where that stands before the arguments.
+    pub(super) called: Option<Called>,
+    /// Whether the call has no marks, though it may end with one.
+    is_bare: bool,
     state: State,
     at: usize,
     /// How far white space behind `at` was skipped.
@@ -160,11 +324,14 @@ impl MarkedJson {
     /// A reader that starts at the opening mark of this index.
     pub(crate) fn new(marks: Arc<JsonMarks>, open: usize) -> Self {
         let open_length = marks.open.get(open).map_or(0, String::len);
+        let overlap = marks.overlap;
         let mut reader = Self {
             marks,
             open_length,
-            state: State::Lead,
-            at: open_length,
+            called: None,
+            is_bare: false,
+            state: State::Head,
+            at: open_length.saturating_sub(overlap),
             space: 0,
             list: None,
             told: false,
@@ -173,10 +340,62 @@ impl MarkedJson {
             notes: Vec::new(),
             tolerant: None,
         };
-        if open > 0 {
+        if open > 0 && open >= reader.marks.right {
             reader.note(ProblemCode::WrongMark, 0..open_length);
         }
         reader
+    }
+
+    /// A reader for the arguments of a known call, which start at `at`.
+    pub(crate) fn arguments_of(marks: Arc<JsonMarks>, called: Called, at: usize) -> Self {
+        Self {
+            called: Some(called),
+            at,
+            open_length: at,
+            state: State::Lead,
+            ..Self::new(marks, 0)
+        }
+    }
+
+    /// A reader for a call without marks that is expected where it stands.
+    pub(crate) fn bare(marks: Arc<JsonMarks>) -> Self {
+        Self {
+            is_bare: true,
+            state: State::Lead,
+            ..Self::new(marks, 0)
+        }
+    }
+
+    /// Reads what stands before the JSON.
+    fn head(&mut self, input: &Input<'_>, out: &mut Findings) -> Option<Step> {
+        let rest = input.from(self.at);
+        let is_json = rest.trim_start().starts_with(['{', '[']);
+        if is_json && matches!(self.marks.head, Head::Name(_)) {
+            self.state = State::Lead;
+            return None;
+        }
+        match self.marks.head.read(rest, input.end) {
+            HeadAt::More => return Some(Step::More),
+            HeadAt::Other => return Some(Step::Reject),
+            HeadAt::None => {
+                let at = input.skip_space(self.at);
+                if self.marks.close.is_empty() {
+                    // Another dialect's call may follow the same mark.
+                    return Some(match input.call_begins(at) {
+                        None => Step::More,
+                        Some(true) if at > 0 => Step::Skip(at),
+                        Some(_) => out.refuse(Refusal::NoName),
+                    });
+                }
+                return self.botched(input, out, at);
+            }
+            HeadAt::Found(called, length) => {
+                self.called = called;
+                self.at += length;
+                self.state = State::Lead;
+            }
+        }
+        None
     }
 
     pub(super) fn note(&mut self, code: ProblemCode, range: Range<usize>) {
@@ -205,16 +424,44 @@ impl MarkedJson {
             out.unreadable(ProblemCode::Truncated, message, 0..at, input.text);
             return Some(Step::Done(at));
         }
+        if let Some(called) = &self.called {
+            match mark_at(rest, &self.marks.close) {
+                MarkAt::Partial if !input.end => return Some(Step::More),
+                MarkAt::Found { .. } => {
+                    let called = called.clone();
+                    return self.without_arguments(out, called, at);
+                }
+                MarkAt::Partial | MarkAt::None => {}
+            }
+        }
+        // Without marks, only the tool's own parameters make it a call.
+        if let (true, Some(called)) = (self.marks.open.is_empty(), &self.called) {
+            let tool = input.tools.and_then(|tools| tools.get(&called.name));
+            match tool.map(|tool| begins_arguments(rest, tool)) {
+                Some(None) if !input.end && rest.len() < MAX_HEAD => return Some(Step::More),
+                Some(Some(true)) => {}
+                _ => return Some(out.refuse(Refusal::NoJson)),
+            }
+        }
         match rest.as_bytes().first() {
             Some(b'{') => self.begin_object(at),
-            Some(b'[') => {
+            // `functools[0]` is no list of calls.
+            Some(b'[') if self.marks.overlap > 0 && input.peek(at + 1) == Peek::More => {
+                return Some(Step::More);
+            }
+            Some(b'[') if self.marks.overlap > 0 && input.peek(at + 1) != Peek::Byte(b'{') => {
+                return Some(Step::Reject);
+            }
+            Some(b'[') if self.called.is_none() => {
                 self.list = Some(List { comma: None });
                 self.at = at + 1;
                 self.state = State::Element;
             }
             Some(b'`') => match fence_line(rest) {
                 FenceLine::Whole(length) => {
-                    self.note(ProblemCode::SurroundingText, at..at + length);
+                    if !self.marks.fenced {
+                        self.note(ProblemCode::SurroundingText, at..at + length);
+                    }
                     self.at = at + length;
                 }
                 FenceLine::Cut if !input.end => return Some(Step::More),
@@ -226,8 +473,31 @@ impl MarkedJson {
     }
 
     fn begin_object(&mut self, at: usize) {
-        self.object = Some(CallObject::new(at));
+        self.object = Some(match &self.called {
+            Some(called) => CallObject::arguments_of(called.clone(), at),
+            None if self.marks.by_key => CallObject::by_key(at),
+            None => CallObject::new(at),
+        });
         self.state = State::Object;
+    }
+
+    /// A call whose closing mark follows its name at once.
+    fn without_arguments(&mut self, out: &mut Findings, called: Called, at: usize) -> Option<Step> {
+        out.start(&called.name);
+        out.delta("{}");
+        self.pending = Some(FoundCall {
+            name: called.name,
+            args: crate::Arguments::new(),
+            reasoning: None,
+            id: called.id,
+            status: Status::Complete,
+            problems: Vec::new(),
+            open_ended: false,
+            range: 0..at,
+        });
+        self.at = at;
+        self.state = State::After;
+        None
     }
 
     /// An opening mark with something else than JSON behind it: another
@@ -235,7 +505,8 @@ impl MarkedJson {
     fn botched(&mut self, input: &Input<'_>, out: &mut Findings, at: usize) -> Option<Step> {
         match input.call_begins(at) {
             None => return Some(Step::More),
-            Some(true) => return Some(Step::Skip(self.open_length)),
+            Some(true) if self.called.is_none() => return Some(Step::Skip(at)),
+            Some(true) => return Some(Step::Reject),
             Some(false) => {}
         }
         let rest = input.from(at);
@@ -247,10 +518,14 @@ impl MarkedJson {
             .and_then(|finder| finder.find(window));
         let Some(found) = found else {
             let decided = input.end || rest.len() >= BOTCHED_CALL_LIMIT;
-            return Some(if decided { Step::Reject } else { Step::More });
+            return Some(if decided {
+                out.refuse(Refusal::NoJson)
+            } else {
+                Step::More
+            });
         };
         if found.pattern().as_usize() >= self.marks.close.len() {
-            return Some(Step::Reject);
+            return Some(out.refuse(Refusal::OpensAgain));
         }
         let body = window.get(..found.start()).unwrap_or("");
         if let Some(brace) = body.find('{') {
@@ -258,16 +533,10 @@ impl MarkedJson {
             self.begin_object(at + brace);
             return None;
         }
-        let names_a_tool = input
-            .tools
-            .is_some_and(|tools| tools.names().any(|name| body.contains(name)));
         let on_own_lines = input.slice(self.open_length..at).contains('\n');
-        let looks_meant = body.trim().is_empty()
-            || on_own_lines
-            || names_a_tool
-            || serde_json::from_str::<serde::de::IgnoredAny>(body).is_ok();
+        let looks_meant = looks_meant(body, on_own_lines, input);
         if !looks_meant {
-            return Some(Step::Reject);
+            return Some(out.refuse(Refusal::AboutMarks));
         }
         let message = if body.trim().is_empty() {
             "The call is empty".to_owned()
@@ -373,17 +642,70 @@ impl MarkedJson {
         self.state = State::Tolerant;
     }
 
+    /// What stands behind the JSON before the closing mark, or instead of it.
+    fn before_close(&mut self, input: &Input<'_>, out: &mut Findings, at: usize) -> Before {
+        let rest = input.from(at);
+        if let Some(tail) = self.called.as_ref().and_then(|called| called.tail.as_ref()) {
+            match mark_at(rest, std::slice::from_ref(tail)) {
+                MarkAt::Partial if !input.end => return Before::Step(Step::More),
+                MarkAt::Found { length, .. } => {
+                    self.at = at + length;
+                    if let Some(called) = &mut self.called {
+                        called.tail = None;
+                    }
+                    return Before::Passed;
+                }
+                MarkAt::Partial | MarkAt::None => {}
+            }
+        }
+        if self.is_bare && !input.in_section {
+            match input.closing_mark(at) {
+                MarkAt::Partial if !input.end => return Before::Step(Step::More),
+                MarkAt::Found { length, .. } => {
+                    if !self
+                        .notes
+                        .iter()
+                        .any(|note| note.code == ProblemCode::MissingOpenMark)
+                    {
+                        self.note(ProblemCode::MissingOpenMark, 0..0);
+                    }
+                    self.notes
+                        .retain(|note| note.code != ProblemCode::MissingCloseMark);
+                    self.flush(out);
+                    return Before::Step(Step::Done(at + length));
+                }
+                MarkAt::Partial | MarkAt::None => {}
+            }
+        }
+        Before::Nothing
+    }
+
     /// Looks for the closing mark behind the last call.
     fn after(&mut self, input: &Input<'_>, out: &mut Findings) -> Option<Step> {
         let at = self.skip_space(input);
         let rest = input.from(at);
+        if rest.is_empty() && !input.end {
+            return Some(Step::More);
+        }
         let missing = |reader: &mut Self, out: &mut Findings| {
-            reader.note(ProblemCode::MissingCloseMark, reader.at..reader.at);
+            reader.note_missing_close();
             reader.flush(out);
             Some(Step::Done(reader.at))
         };
+        match self.before_close(input, out, at) {
+            Before::Nothing => {}
+            Before::Passed => return None,
+            Before::Step(step) => return Some(step),
+        }
         match mark_at(rest, &self.marks.close) {
             MarkAt::Found { index, length } => {
+                if self
+                    .called
+                    .as_ref()
+                    .is_some_and(|called| called.tail.is_some())
+                {
+                    self.note_missing_close();
+                }
                 if index > 0 {
                     self.note(ProblemCode::WrongMark, at..at + length);
                 }
@@ -392,20 +714,24 @@ impl MarkedJson {
             }
             MarkAt::Partial if !input.end => return Some(Step::More),
             MarkAt::Partial if !rest.is_empty() => {
-                self.note(ProblemCode::MissingCloseMark, at..at + rest.len());
+                if !self.marks.may_stay_open {
+                    self.note(ProblemCode::MissingCloseMark, at..at + rest.len());
+                }
                 self.flush(out);
                 return Some(Step::Done(at + rest.len()));
             }
             MarkAt::Partial | MarkAt::None => {}
         }
         match rest.as_bytes().first() {
-            Some(b'{') => {
+            Some(b'{') if self.called.is_none() => {
                 self.flush(out);
-                self.note(ProblemCode::Joined, at..at);
+                if !self.marks.joined {
+                    self.note(ProblemCode::Joined, at..at);
+                }
                 self.begin_object(at);
                 None
             }
-            Some(b',' | b';') => match input.peek(at + 1) {
+            Some(b',' | b';') if self.called.is_none() => match input.peek(at + 1) {
                 Peek::More => Some(Step::More),
                 Peek::Byte(b'{') => {
                     self.at = at + 1;
@@ -413,16 +739,18 @@ impl MarkedJson {
                 }
                 _ => missing(self, out),
             },
-            Some(b'}' | b']') => {
+            Some(b'}' | b']') if !self.marks.may_stay_open => {
                 self.note(ProblemCode::ExtraCloser, at..at + 1);
                 self.at = at + 1;
                 None
             }
-            Some(b'`') => match fence_line(rest) {
+            Some(b'`') if !self.marks.may_stay_open => match fence_line(rest) {
                 FenceLine::Cut if !input.end => Some(Step::More),
                 _ if rest.starts_with("```") => {
                     let length = rest.len() - rest.trim_start_matches('`').len();
-                    self.note(ProblemCode::SurroundingText, at..at + length);
+                    if !self.marks.fenced {
+                        self.note(ProblemCode::SurroundingText, at..at + length);
+                    }
                     self.at = at + length;
                     None
                 }
@@ -436,8 +764,9 @@ impl MarkedJson {
     /// follows it.
     fn opener_as_closer(&mut self, input: &Input<'_>, out: &mut Findings, at: usize) -> Step {
         match mark_at(input.from(at), &self.marks.open) {
+            _ if self.marks.may_stay_open => {}
             MarkAt::Partial if !input.end => return Step::More,
-            MarkAt::Found { length, .. } => {
+            MarkAt::Found { length, .. } if self.called.is_none() => {
                 let behind = input.peek(at + length);
                 if behind == Peek::More {
                     return Step::More;
@@ -450,20 +779,31 @@ impl MarkedJson {
             }
             _ => {}
         }
-        self.note(ProblemCode::MissingCloseMark, self.at..self.at);
+        self.note_missing_close();
         self.flush(out);
         Step::Done(self.at)
+    }
+
+    /// The closing mark is missing, in a family that has one.
+    fn note_missing_close(&mut self) {
+        if !self.marks.may_stay_open {
+            self.note(ProblemCode::MissingCloseMark, self.at..self.at);
+        }
     }
 
     /// Keeps a call until its closing is known, as that belongs to its status.
     pub(super) fn keep(
         &mut self,
-        reading: Reading,
+        reading: Reading<'_>,
         range: Range<usize>,
         status: Status,
         mut problems: Vec<Problem>,
     ) {
         problems.extend(reading.problems);
+        if self.is_bare && reading.own_keys {
+            self.note(ProblemCode::MissingOpenMark, 0..0);
+            self.note(ProblemCode::MissingCloseMark, range.end..range.end);
+        }
         self.pending = Some(FoundCall {
             name: reading.name,
             args: reading.args,
@@ -509,6 +849,7 @@ impl Reader for MarkedJson {
     fn read(&mut self, input: &Input<'_>, out: &mut Findings) -> Step {
         loop {
             let step = match self.state {
+                State::Head => self.head(input, out),
                 State::Lead => self.lead(input, out),
                 State::Element => self.element(input, out),
                 State::Object => self.object(input, out),
@@ -520,6 +861,27 @@ impl Reader for MarkedJson {
             }
         }
     }
+}
+
+/// Whether what stands between two marks was meant as a call, and not as part
+/// of a sentence about them.
+pub(crate) fn looks_meant(body: &str, on_own_lines: bool, input: &Input<'_>) -> bool {
+    let names_a_tool = || {
+        input
+            .tools
+            .is_some_and(|tools| tools.names().any(|name| body.contains(name)))
+    };
+    body.trim().is_empty()
+        || on_own_lines
+        || names_a_tool()
+        || serde_json::from_str::<serde::de::IgnoredAny>(body).is_ok()
+}
+
+/// What stands before a closing mark.
+enum Before {
+    Nothing,
+    Passed,
+    Step(Step),
 }
 
 enum FenceLine {

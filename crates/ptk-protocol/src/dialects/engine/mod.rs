@@ -1,12 +1,25 @@
 //! What several dialects share: calls as JSON objects between marks, calls as
 //! Python expressions, and calls whose arguments are named one by one.
 
+pub(crate) mod action;
+pub(crate) mod botched;
 pub(crate) mod call_object;
+pub(crate) mod key_value_literals;
+pub(crate) mod key_value_text;
+pub(crate) mod key_values;
+pub(crate) mod literals;
 pub(crate) mod marked_json;
 pub(crate) mod named_values;
 pub(crate) mod python;
+pub(crate) mod python_calls;
+pub(crate) mod quoted;
+pub(crate) mod section;
+pub(crate) mod tag_form;
+pub(crate) mod tagged;
 pub(crate) mod tags;
 pub(crate) mod tolerant;
+pub(crate) mod yaml_body;
+pub(crate) mod yaml_text;
 
 use crate::ProblemCode;
 

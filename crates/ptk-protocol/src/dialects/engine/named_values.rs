@@ -1,34 +1,254 @@
 //! Calls whose arguments are named one by one, with values as raw text: the
 //! JSON of the arguments is put together while they come in.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::json::{End, repair};
-use crate::parse::{Findings, FoundCall, Input};
-use crate::schema::{Schema, allows_string, coerce_plain, coerce_text};
+use super::tags::decode;
+use crate::arguments::has_inexact_number;
+use crate::json::scan::{Scan, Scanner};
+use crate::json::{End, escape_into, repair};
+use crate::parse::{Findings, FoundCall, Input, floor};
+use crate::schema::{
+    Schema, TextKind, allows_string, coerce_plain, coerce_text, is_open, text_kind,
+};
 use crate::{Arguments, Problem, ProblemCode, Span, SpanKind, Status};
 
 /// The arguments of one call, as far as they have come in.
 #[derive(Debug)]
 pub(crate) struct NamedValues {
     name: String,
-    json: String,
-    sent: usize,
     started: bool,
+    /// JSON of the arguments that was not sent yet.
+    pending: String,
+    members: Map<String, Value>,
+    /// The JSON of members whose numbers would lose digits otherwise.
+    exact: Vec<(String, String)>,
+    /// The string that is coming in, and its name.
+    string: Option<(String, String)>,
+    is_too_deep: bool,
     reasoning: Option<String>,
     problems: Vec<Problem>,
+    open: Option<OpenValue>,
 }
+
+/// A value that is coming in as raw text.
+#[derive(Debug)]
+struct OpenValue {
+    key: String,
+    stage: Stage,
+    /// How many bytes of the raw text were dealt with.
+    taken: usize,
+    /// Whether entities of XML are decoded.
+    decodes: bool,
+}
+
+/// What is known of the type of a value.
+#[derive(Debug)]
+enum Stage {
+    /// A string, which goes out as it comes in.
+    Text,
+    /// Nothing yet: it may be JSON, or a string.
+    Undecided(Option<Scanner>),
+    /// Something else than a string, which goes out as a whole.
+    Typed { as_json: bool },
+}
+
+/// What the text around a value says of its type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Says {
+    /// Nothing: the tool's schema decides, or else the value itself.
+    Nothing,
+    /// That it is a string.
+    Text,
+    /// That it is JSON.
+    Json,
+}
+
+/// From this length on a string grows in small steps.
+const LONG_TEXT: usize = 1 << 20;
+
+/// The longest entity of XML that is decoded.
+const MAX_ENTITY: usize = 12;
 
 impl NamedValues {
     /// A call of the tool `name` without arguments yet.
     pub(crate) fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
-            json: String::from("{"),
-            sent: 0,
             started: false,
+            pending: String::from("{"),
+            members: Map::new(),
+            exact: Vec::new(),
+            string: None,
+            is_too_deep: false,
             reasoning: None,
             problems: Vec::new(),
+            open: None,
+        }
+    }
+
+    /// An argument begins whose value comes in as raw text.
+    pub(crate) fn open(&mut self, key: &str, says: Says, decodes: bool, input: &Input<'_>) {
+        let schema = self.schema(key, input);
+        let stage = match says {
+            Says::Json => Stage::Typed { as_json: true },
+            Says::Text if allows_string(schema) => Stage::Text,
+            Says::Text => Stage::Typed { as_json: false },
+            Says::Nothing => match text_kind(schema) {
+                TextKind::String => Stage::Text,
+                TextKind::Typed if is_open(schema) => Stage::Undecided(None),
+                TextKind::Typed => Stage::Typed { as_json: false },
+            },
+        };
+        self.open = Some(OpenValue {
+            key: key.to_owned(),
+            stage,
+            taken: 0,
+            decodes,
+        });
+        if let Some(OpenValue {
+            stage: Stage::Text, ..
+        }) = &self.open
+        {
+            self.open_string(key);
+        }
+    }
+
+    /// More of the open value is known: `raw` starts with all that was given
+    /// before.
+    pub(crate) fn grow(&mut self, raw: &str) {
+        let Some(open) = &mut self.open else {
+            return;
+        };
+        if let Stage::Undecided(scanner) = &mut open.stage {
+            if !is_surely_text(raw, scanner, &mut open.taken) {
+                return;
+            }
+            open.taken = 0;
+            open.stage = Stage::Text;
+            let key = open.key.clone();
+            self.open_string(&key);
+        }
+        self.take_text(raw, false);
+    }
+
+    /// Puts further text of a string into the JSON.
+    fn take_text(&mut self, raw: &str, whole: bool) {
+        let Some(open) = &mut self.open else {
+            return;
+        };
+        if !matches!(open.stage, Stage::Text) {
+            return;
+        }
+        let mut rest = raw.get(open.taken..).unwrap_or("");
+        if open.decodes {
+            if !whole {
+                let tail = floor(rest, rest.len().saturating_sub(MAX_ENTITY));
+                let cut = rest.get(tail..).and_then(|tail| tail.rfind('&'));
+                rest = rest
+                    .get(..cut.map_or(rest.len(), |cut| tail + cut))
+                    .unwrap_or("");
+            }
+            open.taken += rest.len();
+            self.append(&decode(rest));
+        } else {
+            open.taken += rest.len();
+            self.append(rest);
+        }
+    }
+
+    /// The open value is whole.
+    pub(crate) fn close(&mut self, raw: &str, input: &Input<'_>) {
+        self.grow(raw);
+        self.take_text(raw, true);
+        let Some(open) = self.open.take() else {
+            return;
+        };
+        let decoded = if open.decodes {
+            decode(raw)
+        } else {
+            raw.into()
+        };
+        match open.stage {
+            Stage::Text => self.close_string(),
+            Stage::Typed { as_json: true } => self.declared_json(&open.key, &decoded, input),
+            Stage::Typed { .. } | Stage::Undecided(_) => self.text(&open.key, &decoded, input),
+        }
+    }
+
+    /// An argument begins that is a string and comes in piece by piece.
+    pub(crate) fn open_string(&mut self, key: &str) {
+        self.begin_member(key);
+        self.pending.push('"');
+        self.string = Some((key.to_owned(), String::new()));
+    }
+
+    /// The next piece of the string that is coming in.
+    pub(crate) fn append(&mut self, text: &str) {
+        escape_into(&mut self.pending, text);
+        if let Some((_, string)) = &mut self.string {
+            reserve(string, text.len());
+            string.push_str(text);
+        }
+    }
+
+    /// The string that was coming in is whole.
+    pub(crate) fn close_string(&mut self) {
+        self.pending.push('"');
+        if let Some((key, string)) = self.string.take() {
+            self.members.insert(key, Value::String(string));
+        }
+    }
+
+    /// Whether the open value is a string, so that pieces of it can be given
+    /// with [`append`](Self::append).
+    pub(crate) fn is_text(&self) -> bool {
+        let open = self.open.as_ref();
+        open.is_some_and(|open| matches!(open.stage, Stage::Text))
+    }
+
+    /// The open value is whole, and is a quoted string: a string, unless the
+    /// schema allows none there. Where it is one, `value` is what is left.
+    pub(crate) fn close_verbatim(&mut self, value: &str, input: &Input<'_>) {
+        let Some(open) = self.open.take() else {
+            return;
+        };
+        if matches!(open.stage, Stage::Text) {
+            self.append(value);
+            self.close_string();
+        } else {
+            self.verbatim(&open.key, value, input);
+        }
+    }
+
+    /// Adds a list whose items came one by one. A single one that is a list
+    /// itself, or nothing but elements, is the whole list.
+    pub(crate) fn list(&mut self, key: &str, items: &[String], input: &Input<'_>) {
+        let schema = self.schema(key, input);
+        let item = schema.and_then(|schema| schema.resolved().items());
+        if let [only] = items {
+            self.text(key, only, input);
+        } else {
+            let items: Vec<String> = items
+                .iter()
+                .map(|raw| coerce_text(raw, item).to_json())
+                .collect();
+            self.json(key, &format!("[{}]", items.join(",")));
+        }
+    }
+
+    /// Whether an argument is coming in.
+    pub(crate) fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// Adds an argument that is said to be JSON.
+    fn declared_json(&mut self, key: &str, raw: &str, input: &Input<'_>) {
+        let literal = raw.trim();
+        if serde_json::from_str::<serde::de::IgnoredAny>(literal).is_ok() {
+            self.json(key, literal);
+        } else if !self.mended(key, literal) {
+            self.text(key, raw, input);
         }
     }
 
@@ -101,7 +321,9 @@ impl NamedValues {
     /// allows none there.
     pub(crate) fn verbatim(&mut self, key: &str, value: &str, input: &Input<'_>) {
         if allows_string(self.schema(key, input)) {
-            self.json(key, &Value::String(value.to_owned()).to_string());
+            self.open_string(key);
+            self.append(value);
+            self.close_string();
         } else {
             self.text(key, value, input);
         }
@@ -109,27 +331,40 @@ impl NamedValues {
 
     /// Adds an argument given as JSON.
     pub(crate) fn json(&mut self, key: &str, json: &str) {
-        if self.json.len() > 1 {
-            self.json.push(',');
+        self.begin_member(key);
+        self.pending.push_str(json);
+        if let Ok(value) = serde_json::from_str(json) {
+            self.members.insert(key.to_owned(), value)
+        } else {
+            self.is_too_deep = true;
+            None
+        };
+        self.exact.retain(|(known, _)| known != key);
+        if has_inexact_number(json) {
+            self.exact.push((key.to_owned(), json.to_owned()));
         }
-        self.json
-            .push_str(&Value::String(key.to_owned()).to_string());
-        self.json.push(':');
-        self.json.push_str(json);
+    }
+
+    /// Begins the next member of the JSON.
+    fn begin_member(&mut self, key: &str) {
+        if !self.members.is_empty() {
+            self.pending.push(',');
+        }
+        self.pending.push('"');
+        escape_into(&mut self.pending, key);
+        self.pending.push_str("\":");
     }
 
     /// Takes a whole object of arguments, given as JSON.
     pub(crate) fn object(&mut self, json: &str) {
-        let members = json.trim();
-        let members = members.strip_prefix('{').unwrap_or(members);
-        let members = members.strip_suffix('}').unwrap_or(members).trim();
-        if members.is_empty() {
-            return;
+        match Arguments::from_json(json) {
+            Ok(object) => {
+                for (key, _, json) in object.members() {
+                    self.json(key, &json);
+                }
+            }
+            Err(_) => self.is_too_deep = true,
         }
-        if self.json.len() > 1 {
-            self.json.push(',');
-        }
-        self.json.push_str(members);
     }
 
     /// Announces the call and sends what has come in since the last time.
@@ -138,8 +373,8 @@ impl NamedValues {
             out.start(&self.name);
             self.started = true;
         }
-        out.delta(self.json.get(self.sent..).unwrap_or(""));
-        self.sent = self.json.len();
+        out.delta(&self.pending);
+        self.pending.clear();
     }
 
     /// Whether the call was announced, so that it can no longer be rejected.
@@ -155,11 +390,10 @@ impl NamedValues {
         whole: Whole,
     ) {
         if whole != Whole::No {
-            self.json.push('}');
+            self.pending.push('}');
         }
         self.send(out);
         if whole == Whole::No {
-            self.json.push('}');
             self.problem(
                 ProblemCode::Truncated,
                 "The call was cut off before its arguments closed; send it again, whole",
@@ -171,13 +405,14 @@ impl NamedValues {
         } else {
             Status::Repaired
         };
-        let args = Arguments::from_json(&self.json).unwrap_or_else(|_| {
+        if self.is_too_deep {
             let span = Span::new(range.start, range.end);
             let message = "The arguments are nested too deeply to be read";
             self.problems
                 .push(Problem::new(ProblemCode::Malformed, message, span));
-            Arguments::new()
-        });
+            self.members.clear();
+        }
+        let args = Arguments::with_exact(self.members, &self.exact);
         if whole == Whole::No {
             status = Status::Truncated;
         }
@@ -197,6 +432,56 @@ impl NamedValues {
     /// The schema of a parameter.
     pub(crate) fn schema<'a>(&self, key: &str, input: &Input<'a>) -> Option<Schema<'a>> {
         input.tools?.get(&self.name)?.schema().property(key)
+    }
+}
+
+/// Makes room for more text. A long string grows in small steps, so that it
+/// takes no more room than it needs.
+fn reserve(string: &mut String, more: usize) {
+    let needed = string.len() + more;
+    if needed > string.capacity() {
+        let step = if needed > LONG_TEXT {
+            needed / 128
+        } else {
+            needed
+        };
+        string.reserve_exact(more + step);
+    }
+}
+
+/// Whether a value that starts with `raw` cannot be JSON, whatever follows.
+/// `checked` keeps how much of a number was looked at.
+fn is_surely_text(raw: &str, scanner: &mut Option<Scanner>, checked: &mut usize) -> bool {
+    let lead = raw.trim_start();
+    let start = raw.len() - lead.len();
+    let may_become = |word: &str| {
+        let lead = lead.get(..floor(lead, word.len() + 1)).unwrap_or("");
+        word.starts_with(lead.trim_end())
+            && !lead.is_empty()
+            && lead.get(word.len()..).unwrap_or("").trim().is_empty()
+    };
+    match lead.bytes().next() {
+        None => false,
+        Some(b'{' | b'[') => {
+            let scanner = scanner.get_or_insert_with(|| Scanner::new(start));
+            match scanner.scan(raw) {
+                Scan::More => false,
+                Scan::Fault(_) => true,
+                Scan::Done(end) => !raw.get(end..).unwrap_or("").trim().is_empty(),
+            }
+        }
+        Some(b'-' | b'0'..=b'9') => {
+            let from = (*checked).max(start);
+            *checked = raw.len();
+            raw.bytes().skip(from).any(|byte| {
+                !matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E')
+                    && !byte.is_ascii_whitespace()
+            })
+        }
+        Some(b't') => !may_become("true"),
+        Some(b'f') => !may_become("false"),
+        Some(b'n') => !may_become("null"),
+        Some(_) => true,
     }
 }
 

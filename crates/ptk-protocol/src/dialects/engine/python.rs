@@ -1,455 +1,505 @@
-//! Calls written as Python expressions: `f(path="a.txt", limit=3)`. Finds the
-//! end of the expression while it arrives, and turns its literals into JSON.
+//! A call as a Python expression: `f(path="a.txt", limit=3)`, read while it
+//! comes in.
 
-use serde_json::Value;
+use std::collections::HashSet;
 
-/// Nesting beyond this is refused.
-const MAX_DEPTH: usize = 64;
+use super::literals::{
+    Brackets, Search, is_string_prefix, json_as_python, python_literal, python_word,
+};
+use super::named_values::NamedValues;
+use super::quoted::{Opening, Quoted};
+use crate::parse::{Input, Peek};
+use crate::{ProblemCode, ToolCall};
 
-/// Finds the closing parenthesis of a call. Strings in either quote, tripled
-/// or not, with escapes, hide what is in them.
-#[derive(Debug)]
-pub(crate) struct CallEnd {
-    at: usize,
-    depth: usize,
-    quote: Option<Quote>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Quote {
-    byte: u8,
-    triple: bool,
-}
-
-/// Where the search for the end stands.
+/// How far the arguments of a call have come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Search {
-    /// The call goes on behind the text seen so far.
+pub(crate) enum Progress {
+    /// They go on behind the text seen so far.
     More,
-    /// The call ends before this offset.
+    /// The closing parenthesis stands before this offset.
     Done(usize),
-    /// Nesting is too deep at this offset.
+    /// What stands at this offset is no argument.
     Fault(usize),
 }
 
-impl CallEnd {
-    /// A search that starts behind the opening parenthesis.
-    pub(crate) fn new(at: usize) -> Self {
-        Self {
-            at,
-            depth: 1,
-            quote: None,
-        }
-    }
-
-    /// Goes on in `text`, which starts with all text given before.
-    pub(crate) fn search(&mut self, text: &str, end: bool) -> Search {
-        let bytes = text.as_bytes();
-        while let Some(&byte) = bytes.get(self.at) {
-            if let Some(quote) = self.quote {
-                match byte {
-                    b'\\' if self.at + 1 >= bytes.len() => return Search::More,
-                    b'\\' => self.at += 2,
-                    _ if byte != quote.byte => self.at += 1,
-                    _ if !quote.triple => {
-                        self.quote = None;
-                        self.at += 1;
-                    }
-                    _ => {
-                        let rest = bytes.get(self.at..).unwrap_or_default();
-                        let run = rest
-                            .iter()
-                            .take(3)
-                            .take_while(|b| **b == quote.byte)
-                            .count();
-                        if run == 3 {
-                            self.quote = None;
-                            self.at += 3;
-                        } else if run == rest.len() && !end {
-                            return Search::More;
-                        } else {
-                            self.at += run;
-                        }
-                    }
-                }
-                continue;
-            }
-            match byte {
-                b'"' | b'\'' => {
-                    let rest = bytes.get(self.at..).unwrap_or_default();
-                    let run = rest.iter().take(3).take_while(|b| **b == byte).count();
-                    if run == rest.len() && run < 3 && !end {
-                        return Search::More;
-                    }
-                    let triple = run == 3;
-                    // Two quotes are an empty string.
-                    if run == 2 {
-                        self.at += 2;
-                    } else {
-                        self.quote = Some(Quote { byte, triple });
-                        self.at += run;
-                    }
-                }
-                b'(' | b'[' | b'{' => {
-                    self.depth += 1;
-                    if self.depth > MAX_DEPTH {
-                        return Search::Fault(self.at);
-                    }
-                    self.at += 1;
-                }
-                b')' | b']' | b'}' => {
-                    self.depth -= 1;
-                    self.at += 1;
-                    if self.depth == 0 {
-                        return Search::Done(self.at);
-                    }
-                }
-                _ => self.at += 1,
-            }
-        }
-        Search::More
-    }
-}
-
-/// An argument of a call, as JSON.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Argument {
-    /// `key=value`
-    Named(String, String),
+/// What a call's arguments begin with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Beginning {
+    /// That has not come yet.
+    Unknown,
+    /// There are none.
+    Empty,
+    /// A declared parameter's name.
+    Parameter,
+    /// Another name.
+    Name,
     /// A value without a name.
-    Positional(String),
-    /// `**{…}`: several at once.
-    Spread(String),
+    Value,
 }
 
-/// Reads what stands between the parentheses of a call. `None` where it is
-/// not a list of literals, such as `f(x)` in prose or code.
-pub(crate) fn arguments(text: &str) -> Option<Vec<Argument>> {
-    let mut reader = Literals { text, at: 0 };
-    let mut arguments = Vec::new();
-    loop {
-        reader.space();
-        if reader.at == text.len() {
-            return Some(arguments);
-        }
-        if reader.take("**") {
-            reader.space();
-            let mut json = String::new();
-            reader.value(&mut json, 0)?;
-            if !json.starts_with('{') {
-                return None;
-            }
-            arguments.push(Argument::Spread(json));
-        } else if let Some(name) = reader.name() {
-            let mut json = String::new();
-            reader.value(&mut json, 0)?;
-            arguments.push(Argument::Named(name.to_owned(), json));
-        } else {
-            let mut json = String::new();
-            reader.value(&mut json, 0)?;
-            arguments.push(Argument::Positional(json));
-        }
-        reader.space();
-        if reader.at < text.len() && !reader.take(",") {
-            return None;
-        }
+impl Beginning {
+    /// Whether nothing but a call of the tool begins so.
+    pub(crate) fn is_certain(self) -> bool {
+        matches!(self, Self::Empty | Self::Parameter)
+    }
+
+    /// Whether a call that was cut off behind it was meant as one.
+    pub(crate) fn looks_meant(self) -> bool {
+        matches!(self, Self::Parameter | Self::Name)
     }
 }
 
-struct Literals<'a> {
-    text: &'a str,
+/// What is made of arguments that are no literals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Leniency {
+    /// They are no arguments: it may be code or prose.
+    Strict,
+    /// They are mended, as marks around the call say that it is one.
+    Mend,
+}
+
+/// Reads the arguments of one call.
+#[derive(Debug)]
+pub(crate) struct PythonCall {
+    values: NamedValues,
     at: usize,
+    state: State,
+    leniency: Leniency,
+    beginning: Beginning,
+    given: HashSet<String>,
+    /// Whether a quote inside a string was noted already.
+    has_unescaped: bool,
+    /// How many parameters were passed over in matching by position.
+    passed_over: usize,
 }
 
-impl<'a> Literals<'a> {
-    fn rest(&self) -> &'a str {
-        self.text.get(self.at..).unwrap_or("")
-    }
-
-    fn space(&mut self) {
-        let rest = self.rest();
-        self.at += rest.len() - rest.trim_start().len();
-    }
-
-    fn take(&mut self, token: &str) -> bool {
-        let found = self.rest().starts_with(token);
-        if found {
-            self.at += token.len();
-        }
-        found
-    }
-
-    /// A name with `=` behind it; nothing is taken where there is none.
-    fn name(&mut self) -> Option<&'a str> {
-        let rest = self.rest();
-        let length = rest
-            .find(|c: char| !(c.is_alphanumeric() || c == '_'))
-            .unwrap_or(rest.len());
-        let name = rest.get(..length).filter(|name| !name.is_empty())?;
-        let behind = rest.get(length..)?.trim_start();
-        let value = behind
-            .strip_prefix('=')
-            .filter(|value| !value.starts_with('='))?;
-        self.at = self.text.len() - value.trim_start().len();
-        Some(name)
-    }
-
-    fn value(&mut self, json: &mut String, depth: usize) -> Option<()> {
-        if depth > MAX_DEPTH {
-            return None;
-        }
-        match self.rest().as_bytes().first()? {
-            b'[' => self.list(json, "]", depth),
-            b'(' => self.list(json, ")", depth),
-            b'{' => self.dict(json, depth),
-            b'"' | b'\'' => self.strings(json),
-            _ => self.word(json),
-        }
-    }
-
-    fn list(&mut self, json: &mut String, close: &str, depth: usize) -> Option<()> {
-        self.at += 1;
-        json.push('[');
-        let mut first = true;
-        loop {
-            self.space();
-            if self.take(close) {
-                json.push(']');
-                return Some(());
-            }
-            if !first {
-                json.push(',');
-            }
-            first = false;
-            self.value(json, depth + 1)?;
-            self.space();
-            if !self.take(",") && !self.rest().starts_with(close) {
-                return None;
-            }
-        }
-    }
-
-    fn dict(&mut self, json: &mut String, depth: usize) -> Option<()> {
-        self.at += 1;
-        json.push('{');
-        let mut first = true;
-        loop {
-            self.space();
-            if self.take("}") {
-                json.push('}');
-                return Some(());
-            }
-            if !first {
-                json.push(',');
-            }
-            first = false;
-            let start = json.len();
-            self.value(json, depth + 1)?;
-            if !json.get(start..)?.starts_with('"') {
-                let key = Value::String(json.split_off(start));
-                json.push_str(&key.to_string());
-            }
-            self.space();
-            if !self.take(":") {
-                return None;
-            }
-            json.push(':');
-            self.space();
-            self.value(json, depth + 1)?;
-            self.space();
-            if !self.take(",") && !self.rest().starts_with('}') {
-                return None;
-            }
-        }
-    }
-
-    /// One string, or several side by side, which Python puts together.
-    fn strings(&mut self, json: &mut String) -> Option<()> {
-        let mut text = String::new();
-        while matches!(self.rest().as_bytes().first(), Some(b'"' | b'\'')) {
-            self.string(&mut text, false)?;
-            let behind = self.at;
-            self.space();
-            if !matches!(self.rest().as_bytes().first(), Some(b'"' | b'\'')) {
-                self.at = behind;
-                break;
-            }
-        }
-        json.push_str(&Value::String(text).to_string());
-        Some(())
-    }
-
-    fn string(&mut self, text: &mut String, raw: bool) -> Option<()> {
-        let quote = self.rest().chars().next()?;
-        let triple: String = [quote; 3].iter().collect();
-        let close = if self.take(&triple) {
-            triple
-        } else {
-            self.at += 1;
-            quote.to_string()
-        };
-        loop {
-            let rest = self.rest();
-            let run = rest.find([quote, '\\'])?;
-            text.push_str(rest.get(..run)?);
-            self.at += run;
-            if self.take(&close) {
-                return Some(());
-            }
-            let mut chars = self.rest().chars();
-            match (chars.next()?, raw) {
-                ('\\', true) => {
-                    text.push('\\');
-                    let escaped = chars.next()?;
-                    text.push(escaped);
-                    self.at += 1 + escaped.len_utf8();
-                }
-                ('\\', false) => self.escape(text)?,
-                (other, _) => {
-                    text.push(other);
-                    self.at += other.len_utf8();
-                }
-            }
-        }
-    }
-
-    fn escape(&mut self, text: &mut String) -> Option<()> {
-        self.at += 1;
-        let escaped = self.rest().chars().next()?;
-        self.at += escaped.len_utf8();
-        let plain = match escaped {
-            'n' => "\n",
-            't' => "\t",
-            'r' => "\r",
-            'b' => "\u{8}",
-            'f' => "\u{c}",
-            'v' => "\u{b}",
-            'a' => "\u{7}",
-            '0' => "\0",
-            '\n' => "",
-            '"' => "\"",
-            '\'' => "'",
-            '\\' => "\\",
-            '/' => "/",
-            'x' => return self.code_point(2, text),
-            'u' => return self.code_point(4, text),
-            'U' => return self.code_point(8, text),
-            other => {
-                text.push('\\');
-                text.push(other);
-                ""
-            }
-        };
-        text.push_str(plain);
-        Some(())
-    }
-
-    fn code_point(&mut self, digits: usize, text: &mut String) -> Option<()> {
-        let mut value = self.hex(digits)?;
-        // A pair of surrogates, as JSON writes characters beyond 16 bits.
-        if (0xD800..0xDC00).contains(&value) && self.take("\\u") {
-            let low = self.hex(4)?;
-            value = 0x10000 + ((value - 0xD800) << 10) + low.checked_sub(0xDC00)?;
-        }
-        text.push(char::from_u32(value).unwrap_or(char::REPLACEMENT_CHARACTER));
-        Some(())
-    }
-
-    fn hex(&mut self, digits: usize) -> Option<u32> {
-        let value = u32::from_str_radix(self.rest().get(..digits)?, 16).ok()?;
-        self.at += digits;
-        Some(value)
-    }
-
-    fn word(&mut self, json: &mut String) -> Option<()> {
-        let rest = self.rest();
-        let length = rest
-            .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '+' | '-')))
-            .unwrap_or(rest.len());
-        let word = rest.get(..length)?;
-        self.at += length;
-        match word {
-            "True" | "true" => json.push_str("true"),
-            "False" | "false" => json.push_str("false"),
-            "None" | "null" => json.push_str("null"),
-            "r" | "R" | "b" | "f" | "u" | "rb" | "br"
-                if rest.get(length..)?.starts_with(['"', '\'']) =>
-            {
-                let mut text = String::new();
-                self.string(&mut text, word.contains(['r', 'R']))?;
-                json.push_str(&Value::String(text).to_string());
-            }
-            number => {
-                let number = number.replace('_', "");
-                let number = number.strip_prefix('+').unwrap_or(&number);
-                // `1.` and `.5` are Python's, not JSON's.
-                let number = match number.strip_suffix('.') {
-                    Some(whole) => format!("{whole}.0"),
-                    None => number.to_owned(),
-                };
-                let number = match number.strip_prefix('.') {
-                    Some(fraction) => format!("0.{fraction}"),
-                    None => number,
-                };
-                serde_json::from_str::<serde_json::Number>(&number).ok()?;
-                json.push_str(&number);
-            }
-        }
-        Some(())
-    }
+/// Whose value is read.
+#[derive(Debug, Clone)]
+enum Key {
+    Named(String),
+    /// None is left to match it with.
+    Nobody,
+    /// `**{…}`: several at once.
+    Spread,
 }
 
-#[cfg(test)]
-#[expect(clippy::string_slice, reason = "tests cut ASCII")]
-mod tests {
-    use super::*;
+#[derive(Debug)]
+enum State {
+    Argument,
+    Name {
+        start: usize,
+    },
+    NameEnd {
+        start: usize,
+        end: usize,
+    },
+    Value(Key),
+    Word {
+        key: Key,
+        start: usize,
+    },
+    Bare {
+        key: Key,
+        start: usize,
+    },
+    Text {
+        key: Key,
+        quoted: Quoted,
+    },
+    AfterText(Key),
+    Nested {
+        key: Key,
+        start: usize,
+        search: Brackets,
+    },
+    After,
+}
 
-    fn named(text: &str) -> Option<String> {
-        let arguments = arguments(text)?;
-        let shown: Vec<String> = arguments
+impl PythonCall {
+    /// A call of `name` whose arguments start at `at`, behind the parenthesis.
+    pub(crate) fn new(name: &str, at: usize, leniency: Leniency) -> Self {
+        Self {
+            values: NamedValues::new(name),
+            at,
+            state: State::Argument,
+            leniency,
+            beginning: Beginning::Unknown,
+            given: HashSet::new(),
+            has_unescaped: false,
+            passed_over: 0,
+        }
+    }
+
+    /// What the arguments begin with.
+    pub(crate) fn beginning(&self) -> Beginning {
+        self.beginning
+    }
+
+    /// Where the argument that is coming in starts.
+    pub(crate) fn argument_start(&self) -> usize {
+        self.at
+    }
+
+    /// The arguments so far.
+    pub(crate) fn values(&mut self) -> &mut NamedValues {
+        &mut self.values
+    }
+
+    /// The arguments, handed over.
+    pub(crate) fn into_values(self) -> NamedValues {
+        self.values
+    }
+
+    /// Reads on.
+    pub(crate) fn read(&mut self, input: &Input<'_>) -> Progress {
+        loop {
+            let step = match std::mem::replace(&mut self.state, State::After) {
+                State::Argument => self.argument(input),
+                State::Name { start } => self.name(input, start),
+                State::NameEnd { start, end } => self.name_end(input, start, end),
+                State::Value(key) => self.value(input, key),
+                State::Word { key, start } => self.word(input, key, start),
+                State::Bare { key, start } => self.bare(input, key, start),
+                State::Text { key, quoted } => self.text(input, key, quoted),
+                State::AfterText(key) => self.after_text(input, key),
+                State::Nested { key, start, search } => self.nested(input, key, start, search),
+                State::After => self.after(input),
+            };
+            if let Some(progress) = step {
+                return progress;
+            }
+        }
+    }
+
+    fn wait(&mut self, state: State) -> Progress {
+        self.state = state;
+        Progress::More
+    }
+
+    fn go(&mut self, state: State) -> Option<Progress> {
+        self.state = state;
+        None
+    }
+
+    fn begins(&mut self, beginning: Beginning) {
+        if self.beginning == Beginning::Unknown {
+            self.beginning = beginning;
+        }
+    }
+
+    fn argument(&mut self, input: &Input<'_>) -> Option<Progress> {
+        self.at = input.skip_space(self.at);
+        let rest = input.from(self.at);
+        match rest.chars().next() {
+            None => Some(self.wait(State::Argument)),
+            Some(')') => {
+                self.begins(Beginning::Empty);
+                Some(Progress::Done(self.at + 1))
+            }
+            Some('*') if rest.len() < 2 => Some(self.wait(State::Argument)),
+            Some('*') if rest.starts_with("**") => {
+                self.begins(Beginning::Value);
+                self.at += 2;
+                self.go(State::Value(Key::Spread))
+            }
+            Some(c) if c.is_alphanumeric() || c == '_' => self.go(State::Name { start: self.at }),
+            Some(_) => self.positional(input, self.at),
+        }
+    }
+
+    /// A value without a name is matched with the parameters in the order in
+    /// which they are declared.
+    fn positional(&mut self, input: &Input<'_>, start: usize) -> Option<Progress> {
+        self.begins(Beginning::Value);
+        self.at = start;
+        let properties = input
+            .tools
+            .and_then(|tools| tools.get(self.values.name()))
+            .and_then(|tool| tool.properties());
+        let keys = properties
             .into_iter()
-            .map(|argument| match argument {
-                Argument::Named(name, json) => format!("{name}:{json}"),
-                Argument::Positional(json) => json,
-                Argument::Spread(json) => format!("**{json}"),
-            })
-            .collect();
-        Some(shown.join(" "))
+            .flat_map(|properties| properties.keys());
+        let mut keys = keys.skip(self.passed_over);
+        let key = keys.find(|key| {
+            self.passed_over += 1;
+            !self.given.contains(*key)
+        });
+        let key = if let Some(key) = key {
+            let note = ProblemCode::PositionalArguments;
+            self.values.note(note, start..start);
+            self.given.insert(key.clone());
+            Key::Named(key.clone())
+        } else {
+            self.values.problem(
+                ProblemCode::InvalidArguments,
+                "An argument has no name; write it as name=value",
+                start..start,
+            );
+            Key::Nobody
+        };
+        self.go(State::Value(key))
     }
 
-    #[test]
-    fn literals_become_json() {
-        assert_eq!(
-            named(r#"a='it\'s', b="x\n", c=[1, -2.5, .5], d={'k': None, 1: True}, e=()"#).unwrap(),
-            r#"a:"it's" b:"x\n" c:[1,-2.5,0.5] d:{"k":null,"1":true} e:[]"#
-        );
-        assert_eq!(named(r#""a" 'b', r'\d'"#).unwrap(), r#""ab" "\\d""#);
-        assert_eq!(
-            named("n=123456789012345678901234567890").unwrap(),
-            "n:123456789012345678901234567890"
-        );
-        assert_eq!(named("s='''a'b\n''c'''").unwrap(), r#"s:"a'b\n''c""#);
-    }
-
-    #[test]
-    fn what_is_no_list_of_literals_is_refused() {
-        for text in ["path", "a=b", "a==1", "1 2", "[1", "a='x", "…"] {
-            assert_eq!(named(text), None, "{text}");
-        }
-    }
-
-    #[test]
-    fn the_end_is_found_at_any_split() {
-        let text = r#"f(a=")", b='''x')''', c=[")", {"k": ("\")")}]) tail"#;
-        let expected = CallEnd::new(2).search(text, true);
-        assert_eq!(expected, Search::Done(text.len() - 5));
-        for cut in 0..text.len() {
-            let mut search = CallEnd::new(2);
-            let mut found = search.search(&text[..cut], false);
-            if found == Search::More {
-                found = search.search(text, true);
+    fn name(&mut self, input: &Input<'_>, start: usize) -> Option<Progress> {
+        let rest = input.from(self.at);
+        match rest.find(|c: char| !(c.is_alphanumeric() || c == '_')) {
+            None => {
+                self.at += rest.len();
+                Some(self.wait(State::Name { start }))
             }
-            assert_eq!(found, expected, "cut at {cut}");
+            Some(length) => {
+                let end = self.at + length;
+                self.at = end;
+                self.go(State::NameEnd { start, end })
+            }
         }
     }
+
+    /// Behind a word: it is a name if `=` follows, and else a value.
+    fn name_end(&mut self, input: &Input<'_>, start: usize, end: usize) -> Option<Progress> {
+        self.at = input.skip_space(self.at);
+        let next = (input.byte(self.at), input.byte(self.at + 1));
+        match next {
+            (None, _) => Some(self.wait(State::NameEnd { start, end })),
+            (Some(b'='), None) if !input.end => Some(self.wait(State::NameEnd { start, end })),
+            (Some(b'='), Some(b'=')) => Some(Progress::Fault(self.at)),
+            (Some(b'='), _) => {
+                let key = input.slice(start..end).to_owned();
+                self.begins(if input.has_parameter(self.values.name(), &key) {
+                    Beginning::Parameter
+                } else {
+                    Beginning::Name
+                });
+                self.at += 1;
+                if !self.given.insert(key.clone()) {
+                    let message = format!("The argument `{key}` is given twice");
+                    self.values
+                        .problem(ProblemCode::InvalidArguments, &message, start..end);
+                }
+                self.go(State::Value(Key::Named(key)))
+            }
+            _ => self.positional(input, start),
+        }
+    }
+
+    fn value(&mut self, input: &Input<'_>, key: Key) -> Option<Progress> {
+        self.at = input.skip_space(self.at);
+        match input.byte(self.at) {
+            None => Some(self.wait(State::Value(key))),
+            Some(b'[' | b'(') if matches!(key, Key::Spread) => Some(Progress::Fault(self.at)),
+            Some(b'{' | b'[' | b'(') => {
+                let start = self.at;
+                let search = Brackets::new(start + 1);
+                self.go(State::Nested { key, start, search })
+            }
+            Some(b',' | b')' | b']' | b'}' | b'=') => Some(Progress::Fault(self.at)),
+            Some(_) if matches!(key, Key::Spread) => Some(Progress::Fault(self.at)),
+            Some(b'"' | b'\'') => self.open_text(input, key, self.at, true),
+            Some(_) => {
+                let start = self.at;
+                self.go(State::Word { key, start })
+            }
+        }
+    }
+
+    /// Begins a string; `word` says whether it is the value's first.
+    fn open_text(
+        &mut self,
+        input: &Input<'_>,
+        key: Key,
+        word: usize,
+        is_first: bool,
+    ) -> Option<Progress> {
+        let raw = input.slice(word..self.at).contains(['r', 'R']);
+        match Quoted::open(input.text, self.at, input.end, raw) {
+            Opening::More if word < self.at => {
+                self.at = word;
+                Some(self.wait(State::Word { key, start: word }))
+            }
+            Opening::More if is_first => Some(self.wait(State::Value(key))),
+            Opening::More => Some(self.wait(State::AfterText(key))),
+            Opening::Found(quoted) => {
+                if is_first && let Key::Named(key) = &key {
+                    self.values.open_string(key);
+                }
+                self.go(State::Text { key, quoted })
+            }
+        }
+    }
+
+    fn text(&mut self, input: &Input<'_>, key: Key, mut quoted: Quoted) -> Option<Progress> {
+        let lenient = self.leniency == Leniency::Mend;
+        let mut unescaped = None;
+        let mut closes = |at: usize| {
+            if !lenient {
+                return Some(true);
+            }
+            let within = match input.from(at).chars().next() {
+                None if !input.end => return None,
+                next => next.is_some_and(|next| next.is_alphanumeric() || next == '_'),
+            };
+            if within {
+                unescaped.get_or_insert(at - 1);
+            }
+            Some(!within)
+        };
+        let values = &mut self.values;
+        let named = matches!(key, Key::Named(_));
+        let mut append = |piece: &str| {
+            if named {
+                values.append(piece);
+            }
+        };
+        let end = quoted.read(input.text, input.end, &mut append, &mut closes);
+        if let Some(at) = unescaped
+            && !self.has_unescaped
+        {
+            self.has_unescaped = true;
+            self.values.note(ProblemCode::UnescapedQuote, at..at + 1);
+        }
+        match end {
+            None => Some(self.wait(State::Text { key, quoted })),
+            Some(end) => {
+                self.at = end;
+                self.go(State::AfterText(key))
+            }
+        }
+    }
+
+    /// Python puts strings that stand side by side together.
+    fn after_text(&mut self, input: &Input<'_>, key: Key) -> Option<Progress> {
+        self.at = input.skip_space(self.at);
+        match input.byte(self.at) {
+            None => Some(self.wait(State::AfterText(key))),
+            Some(b'"' | b'\'') => self.open_text(input, key, self.at, false),
+            Some(_) => {
+                if matches!(key, Key::Named(_)) {
+                    self.values.close_string();
+                }
+                self.go(State::After)
+            }
+        }
+    }
+
+    fn word(&mut self, input: &Input<'_>, key: Key, start: usize) -> Option<Progress> {
+        let rest = input.from(self.at);
+        let is_end = |c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '+' | '-'));
+        let Some(length) = rest.find(is_end) else {
+            self.at += rest.len();
+            return Some(self.wait(State::Word { key, start }));
+        };
+        let end = self.at + length;
+        let word = input.slice(start..end);
+        if is_string_prefix(word) && matches!(input.byte(end), Some(b'"' | b'\'')) {
+            self.at = end;
+            return self.open_text(input, key, start, true);
+        }
+        let ends_value = match input.peek(end) {
+            _ if self.leniency == Leniency::Strict => true,
+            Peek::More => return Some(self.wait(State::Word { key, start })),
+            Peek::Byte(byte) => matches!(byte, b',' | b')'),
+            Peek::End => true,
+        };
+        match python_word(word) {
+            Some(json) if ends_value => {
+                self.add(&key, &json);
+                self.at = end;
+                self.go(State::After)
+            }
+            _ if self.leniency == Leniency::Mend => {
+                self.at = start;
+                self.go(State::Bare { key, start })
+            }
+            _ => Some(Progress::Fault(start)),
+        }
+    }
+
+    /// A string without quotes.
+    fn bare(&mut self, input: &Input<'_>, key: Key, start: usize) -> Option<Progress> {
+        let rest = input.from(self.at);
+        let Some(length) = memchr::memchr2(b',', b')', rest.as_bytes()) else {
+            self.at += rest.len();
+            return Some(self.wait(State::Bare { key, start }));
+        };
+        let end = self.at + length;
+        let raw = input.slice(start..end).trim();
+        if let Key::Named(key) = &key {
+            self.values.plain(key, raw, input);
+            self.values.note(ProblemCode::MissingQuotes, start..end);
+        }
+        self.at = end;
+        self.go(State::After)
+    }
+
+    fn nested(
+        &mut self,
+        input: &Input<'_>,
+        key: Key,
+        start: usize,
+        mut search: Brackets,
+    ) -> Option<Progress> {
+        let end = match search.search(input.text, input.end) {
+            Search::More => return Some(self.wait(State::Nested { key, start, search })),
+            Search::Fault(at) => return Some(Progress::Fault(at)),
+            Search::Done(end) => end,
+        };
+        let raw = input.slice(start..end);
+        match (python_literal(raw), &key) {
+            (Some(json), _) => self.add(&key, &json),
+            (None, Key::Named(key))
+                if self.leniency == Leniency::Mend && self.values.mended(key, raw) => {}
+            (None, _) => return Some(Progress::Fault(start)),
+        }
+        self.at = end;
+        self.go(State::After)
+    }
+
+    fn add(&mut self, key: &Key, json: &str) {
+        match key {
+            Key::Named(key) => self.values.json(key, json),
+            Key::Spread => self.values.object(json),
+            Key::Nobody => {}
+        }
+    }
+
+    fn after(&mut self, input: &Input<'_>) -> Option<Progress> {
+        self.at = input.skip_space(self.at);
+        match input.byte(self.at) {
+            None => Some(self.wait(State::After)),
+            Some(b')') => Some(Progress::Done(self.at + 1)),
+            Some(b',') => {
+                self.at += 1;
+                self.go(State::Argument)
+            }
+            Some(_) => Some(Progress::Fault(self.at)),
+        }
+    }
+}
+
+/// A call in Python's form, its values as `literal` writes them. Arguments
+/// whose names are none of Python's come last, as one dictionary.
+pub(crate) fn write_call(call: &ToolCall, literal: fn(&str) -> String) -> String {
+    let is_name = |key: &str| {
+        key.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
+    let mut arguments: Vec<String> = Vec::new();
+    let mut spread: Vec<String> = Vec::new();
+    for (key, _, json) in call.args.members() {
+        let value = literal(&json);
+        if is_name(key) {
+            arguments.push(format!("{key}={value}"));
+        } else {
+            spread.push(format!("{}:{value}", crate::json::quote(key)));
+        }
+    }
+    if !spread.is_empty() {
+        arguments.push(format!("**{{{}}}", spread.join(",")));
+    }
+    format!("{}({})", call.name, arguments.join(", "))
+}
+
+/// A call as Python has it.
+pub(crate) fn write_python(call: &ToolCall) -> String {
+    write_call(call, json_as_python)
 }

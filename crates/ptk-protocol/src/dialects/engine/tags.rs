@@ -1,79 +1,82 @@
 //! Tags with attributes, and the entities of XML, read leniently.
 
 use std::borrow::Cow;
-use std::ops::Range;
 
-use crate::parse::{Input, MarkAt, mark_at};
-
-/// A start tag longer than this is none.
+/// A tag longer than this is none.
 const MAX_TAG: usize = 2048;
 
-/// A start tag in the text.
-pub(crate) struct StartTag {
-    pub(crate) range: Range<usize>,
-    pub(crate) closed: bool,
-}
-
-/// What stands where a start tag may be.
-pub(crate) enum Tag {
-    Found(StartTag),
-    More,
-    Cut,
+/// Where a tag ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TagEnd {
+    /// At this offset.
+    At(usize),
+    /// Behind the text at hand.
+    Open,
+    /// Nowhere: this is no tag.
     None,
 }
 
-/// The start tag at `at`, up to a `>` that is not inside quotes.
-pub(crate) fn start_tag(input: &Input<'_>, at: usize, name: &str) -> Tag {
-    let rest = input.from(at);
-    match mark_at(rest, &[name]) {
-        MarkAt::Partial if !input.end => return Tag::More,
-        MarkAt::Partial | MarkAt::None => return Tag::None,
-        MarkAt::Found { .. } => {}
-    }
+/// Where a tag ends: at the first `end` that is not inside quotes.
+pub(crate) fn tag_end(tag: &str, end: &str) -> TagEnd {
     let mut quote = None;
-    for (offset, byte) in rest.bytes().enumerate().skip(name.len()) {
+    let mut before = 0;
+    for (at, byte) in tag.bytes().enumerate() {
         match (byte, quote) {
-            _ if offset > MAX_TAG => return Tag::None,
-            (b'"' | b'\'', None) => quote = Some(byte),
-            (byte, Some(open)) if byte == open => quote = None,
-            (b'>', None) => {
-                let closed = rest.as_bytes().get(offset.saturating_sub(1)) == Some(&b'/');
-                return Tag::Found(StartTag {
-                    range: at..at + offset + 1,
-                    closed,
-                });
+            _ if at > MAX_TAG => return TagEnd::None,
+            (b'"' | b'\'', None) if before == b'=' => quote = Some(byte),
+            (byte, Some(open)) if byte == open && ends_attribute(tag.get(at + 1..), end) => {
+                quote = None;
             }
-            (b'<', None) => return Tag::None,
+            (_, None) if tag.get(at..).is_some_and(|rest| rest.starts_with(end)) => {
+                return TagEnd::At(at);
+            }
+            (b'<', None) if !tag.get(at..).is_some_and(|rest| end.starts_with(rest)) => {
+                return TagEnd::None;
+            }
             _ => {}
         }
+        before = byte;
     }
-    if input.end { Tag::Cut } else { Tag::More }
+    TagEnd::Open
 }
 
-impl StartTag {
-    /// The value of an attribute, entities decoded.
-    pub(crate) fn attribute(&self, input: &Input<'_>, name: &str) -> Option<String> {
-        let mut rest = input.slice(self.range.clone());
-        rest = rest.get(rest.find(char::is_whitespace)?..)?;
-        loop {
-            rest = rest.trim_start();
-            let equals = rest.find('=')?;
-            let key = rest.get(..equals)?.trim();
-            rest = rest.get(equals + 1..)?.trim_start();
-            let (value, behind) =
-                if let Some(quote) = rest.chars().next().filter(|c| matches!(c, '"' | '\'')) {
-                    let inner = rest.get(1..)?;
-                    let end = inner.find(quote)?;
-                    (inner.get(..end)?, inner.get(end + 1..)?)
-                } else {
-                    let end = rest.find(|c: char| c.is_whitespace() || matches!(c, '>' | '/'))?;
-                    (rest.get(..end)?, rest.get(end..)?)
-                };
-            if key.eq_ignore_ascii_case(name) {
-                return Some(decode(value).into_owned());
-            }
-            rest = behind;
+/// Whether what follows a quote shows that it ends an attribute, and is not
+/// part of it.
+fn ends_attribute(rest: Option<&str>, end: &str) -> bool {
+    rest.is_none_or(|rest| {
+        rest.is_empty()
+            || rest.starts_with(|c: char| c.is_whitespace() || matches!(c, '/' | '>' | '<'))
+            || rest.starts_with(end)
+    })
+}
+
+/// The value of an attribute of a tag, entities decoded.
+pub(crate) fn attribute(tag: &str, name: &str) -> Option<String> {
+    let mut rest = tag;
+    loop {
+        rest = rest.trim_start();
+        let equals = rest.find('=')?;
+        let key = rest.get(..equals)?.trim();
+        let key = key.rsplit(char::is_whitespace).next().unwrap_or(key);
+        rest = rest.get(equals + 1..)?.trim_start();
+        let (value, behind) =
+            if let Some(quote) = rest.chars().next().filter(|c| matches!(c, '"' | '\'')) {
+                let inner = rest.get(1..)?;
+                let end = inner
+                    .match_indices(quote)
+                    .map(|(at, _)| at)
+                    .find(|at| ends_attribute(inner.get(at + 1..), ">"))?;
+                (inner.get(..end)?, inner.get(end + 1..)?)
+            } else {
+                let end = rest
+                    .find(|c: char| c.is_whitespace() || matches!(c, '>' | '/'))
+                    .unwrap_or(rest.len());
+                (rest.get(..end)?, rest.get(end..)?)
+            };
+        if key.eq_ignore_ascii_case(name) {
+            return Some(decode(value).into_owned());
         }
+        rest = behind;
     }
 }
 

@@ -3,11 +3,11 @@
 
 use serde_json::value::RawValue;
 
-use super::call_object::{Reading, read_object};
+use super::call_object::{Reading, read_arguments, read_keyed, read_object};
 use super::marked_json::MarkedJson;
 use super::repair_message;
 use crate::json::{End, Repaired, repair};
-use crate::parse::{Findings, Input, Step};
+use crate::parse::{Findings, Input, Peek, Step};
 use crate::{Problem, ProblemCode, Span, SpanKind, Status};
 
 /// How many marks are tried as the end of one broken call. Each try reads the
@@ -77,7 +77,18 @@ impl MarkedJson {
                     self.tolerant = None;
                     return self.unreadable(code, input, out, message, (body, at, behind));
                 }
-                (Stop::Close { .. }, Ok(repaired)) if is_settled(&repaired) => {
+                // A quote behind the mark may close the string that it stands in.
+                (Stop::Close { .. }, Ok(repaired))
+                    if matches!(repaired.end, End::Open { .. })
+                        && input.peek(behind) == Peek::More =>
+                {
+                    return Step::More;
+                }
+                (Stop::Close { .. }, Ok(repaired))
+                    if is_settled(&repaired)
+                        && !(matches!(repaired.end, End::Open { .. })
+                            && input.peek(behind) == Peek::Byte(b'"')) =>
+                {
                     return self.accept(input, out, &repaired, at, behind, Closing::Marked);
                 }
                 (Stop::Open { .. }, Ok(repaired))
@@ -191,7 +202,7 @@ impl MarkedJson {
                 Problem::new(fix.code, repair_message(fix.code), Span::new(at, at))
             })
             .collect();
-        let readings = match readings(&repaired.json, input, Span::new(body, end)) {
+        let readings = match self.readings(&repaired.json, input, Span::new(body, end)) {
             Ok(readings) => readings,
             Err(problem) => {
                 let cut = closing == Closing::Missing && repaired.end != End::Closed;
@@ -213,6 +224,7 @@ impl MarkedJson {
                 }
                 (_, Closing::Doubtful) | (End::InString { .. }, _) => false,
             };
+            let whole = whole && !is_doubtful(repaired, closing == Closing::Marked);
             let mut problems = if position == 0 {
                 problems.clone()
             } else {
@@ -232,7 +244,8 @@ impl MarkedJson {
             if !consistent || (whole && self.hides_a_mark(repaired, text)) {
                 self.spoil(body..end);
             }
-            if position == last && closing == Closing::Missing && whole {
+            if position == last && closing == Closing::Missing && whole && !self.marks.may_stay_open
+            {
                 self.note(ProblemCode::MissingCloseMark, end..end);
             }
             self.flush_sharing(out, position == 0);
@@ -240,11 +253,43 @@ impl MarkedJson {
         Step::Done(behind)
     }
 
+    /// The calls in the JSON that came out of a repair.
+    fn readings<'t>(
+        &self,
+        json: &'t str,
+        input: &Input<'_>,
+        span: Span,
+    ) -> Result<Vec<Reading<'t>>, Problem> {
+        if let Some(called) = &self.called {
+            return Ok(vec![read_arguments(called, json, span)?]);
+        }
+        let read = |json: &'t str| match read_keyed(json, span) {
+            Some(reading) if self.marks.by_key => Ok(reading),
+            _ => read_object(json, input, span),
+        };
+        if !json.starts_with('[') {
+            return Ok(vec![read(json)?]);
+        }
+        let elements: Vec<&'t RawValue> = serde_json::from_str(json)
+            .map_err(|error| Problem::new(ProblemCode::Malformed, error.to_string(), span))?;
+        if elements.is_empty() {
+            return Err(Problem::new(
+                ProblemCode::Malformed,
+                "The list of calls is empty",
+                span,
+            ));
+        }
+        elements
+            .into_iter()
+            .map(|element| read(element.get()))
+            .collect()
+    }
+
     /// Announces a call that came out of a repair, unless it was announced
     /// while it streamed. `false` if that announcement was another call's.
     fn send(
         &mut self,
-        reading: &Reading,
+        reading: &Reading<'_>,
         whole: bool,
         input: &Input<'_>,
         out: &mut Findings,
@@ -347,6 +392,18 @@ fn is_settled(repaired: &Repaired) -> bool {
     }
 }
 
+/// Whether the text may go on in a string whose quotes were guessed: no mark
+/// says where it ends, or something behind it had to be left out.
+pub(crate) fn is_doubtful(repaired: &Repaired, marked: bool) -> bool {
+    let has = |code| {
+        repaired
+            .fixes
+            .iter()
+            .any(|fix| fix.code == code && fix.at > 0)
+    };
+    has(ProblemCode::UnescapedQuote) && (!marked || has(ProblemCode::SurroundingText))
+}
+
 /// Whether the last string was closed by a guess: `"a}}` may be `"a"}}`, or a
 /// text that was cut off behind two braces.
 pub(crate) fn guesses_last_quote(repaired: &Repaired, text: &str) -> bool {
@@ -357,26 +414,6 @@ pub(crate) fn guesses_last_quote(repaired: &Repaired, text: &str) -> bool {
                 .trim_matches(['}', ']', ' ', '\t', '\r', '\n'])
                 .is_empty()
     })
-}
-
-/// The calls in the JSON that came out of a repair.
-fn readings(json: &str, input: &Input<'_>, span: Span) -> Result<Vec<Reading>, Problem> {
-    if !json.starts_with('[') {
-        return Ok(vec![read_object(json, input, span)?]);
-    }
-    let elements: Vec<&RawValue> = serde_json::from_str(json)
-        .map_err(|error| Problem::new(ProblemCode::Malformed, error.to_string(), span))?;
-    if elements.is_empty() {
-        return Err(Problem::new(
-            ProblemCode::Malformed,
-            "The list of calls is empty",
-            span,
-        ));
-    }
-    elements
-        .into_iter()
-        .map(|element| read_object(element.get(), input, span))
-        .collect()
 }
 
 /// The offset of `needle` in `text` at or behind `from`, letters in any case.

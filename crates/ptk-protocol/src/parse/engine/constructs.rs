@@ -2,22 +2,22 @@
 
 use std::ops::Range;
 
-use super::{Back, Quotation, Quoted, Reading, State, Text, Work, is_run_open, run_length};
-use crate::parse::grammar::{Candidate, Drafts, Grammar};
+use super::{
+    Back, Quotation, Quoted, QuotedMark, Reading, State, Text, Work, is_run_open, run_length,
+};
+use crate::dialects::NO_KEYS;
+use crate::parse::grammar::Drafts;
 use crate::parse::hold::{Held, Hold, HoldKind, Item, has_call};
 use crate::parse::line::Line;
-use crate::parse::reader::{Findings, Input, Step, floor};
+use crate::parse::reader::{Findings, Found, Input, Step, floor};
 use crate::parse::settle::Settler;
+use crate::parse::table::{Choice, Table};
+use crate::parse::trace::{Decision, Quote, Refusal};
 use crate::{SpanKind, Status};
 
 impl Work<'_, '_, '_> {
     /// Starts to read a construct.
-    pub(super) fn begin(
-        &mut self,
-        start: usize,
-        mut candidates: Vec<Candidate>,
-        back: Back,
-    ) -> bool {
+    pub(super) fn begin(&mut self, start: usize, mut candidates: Vec<Choice>, back: Back) -> bool {
         if candidates.is_empty() {
             return self.dismiss(start, back);
         }
@@ -33,7 +33,7 @@ impl Work<'_, '_, '_> {
             Back::Prose { .. } => (Some(Vec::new()), Vec::new()),
             Back::Reasoning { tag } => {
                 let live = self.grammar.drafts() == Drafts::Run;
-                let stop = Grammar::reasoning_end(tag).to_owned();
+                let stop = Table::reasoning_end(tag).to_owned();
                 ((!live).then(Vec::new), vec![stop])
             }
             Back::Fence(fence) => {
@@ -45,10 +45,12 @@ impl Work<'_, '_, '_> {
         };
         let reading = Reading {
             start,
+            dialect: candidate.dialect,
             candidates,
             reader: dialect.reader(candidate.trigger),
-            settler: Settler::new(start, dialect.name()),
+            settler: Settler::new(start, dialect),
             findings: Findings::default(),
+            tells: false,
             deferred,
             stops,
             back,
@@ -59,6 +61,7 @@ impl Work<'_, '_, '_> {
     /// What looked like a construct is none: its first character is passed and
     /// the rest is looked at anew.
     pub(super) fn dismiss(&mut self, start: usize, back: Back) -> bool {
+        self.note(start..start, |_| Decision::NoCall);
         match back {
             Back::Prose { marked, .. } => {
                 if marked {
@@ -75,31 +78,42 @@ impl Work<'_, '_, '_> {
         }
     }
 
-    pub(super) fn reading(&mut self, mut reading: Reading) -> bool {
+    pub(super) fn reading(&mut self, mut reading: Box<Reading>) -> bool {
         let text = self.text;
+        let dialect = self.grammar.dialect(reading.dialect);
         let input = Input {
             text: text.from(reading.start),
             end: text.end,
             tools: self.grammar.tools(),
             stops: &reading.stops,
+            sure: self.grammar.expects(reading.dialect) && reading.is_in_prose(),
+            in_section: self.machine.sections > 0,
+            keys: dialect.map_or(&NO_KEYS, |dialect| dialect.keys()),
             grammar: self.grammar,
         };
         let mut step = reading.reader.read(&input, &mut reading.findings);
-        let mut items = Vec::new();
+        let mut items = std::mem::take(&mut self.machine.scratch);
         let committed = reading.findings.is_committed();
         for found in reading.findings.found.drain(..) {
+            reading.tells |= matches!(found, Found::Call(_) | Found::Problem(_));
             reading
                 .settler
                 .settle(found, self.grammar.tools(), &mut items);
         }
         match &mut reading.deferred {
             Some(deferred) => deferred.append(&mut items),
-            None => self.emit_all(items),
+            None => {
+                for item in items.drain(..) {
+                    self.emit(item);
+                }
+            }
         }
+        self.machine.scratch = items;
         let length = input.text.len();
         if step == Step::More && text.end {
             self.machine.vain += length;
             step = if reading.settler.is_untouched() {
+                reading.findings.refusal = Some(Refusal::CutOff);
                 Step::Reject
             } else {
                 Step::Done(length)
@@ -111,19 +125,30 @@ impl Work<'_, '_, '_> {
             }
         }
         match step {
-            Step::More => self.wait(State::Reading(Box::new(reading))),
-            Step::Reject => self.begin(reading.start, reading.candidates, reading.back),
+            Step::More => self.wait(State::Reading(reading)),
+            Step::Reject => {
+                let refusal = reading.findings.refusal.unwrap_or(Refusal::OtherForm);
+                self.note(reading.start..reading.start, |work| Decision::Refused {
+                    dialect: work.name_of(reading.dialect),
+                    refusal,
+                });
+                self.begin(reading.start, reading.candidates, reading.back)
+            }
             Step::Skip(length) => {
                 let end = reading.start + floor(input.text, length.max(1));
+                self.note(reading.start..end, |work| Decision::Section {
+                    dialect: work.name_of(reading.dialect),
+                });
                 self.skip_mark(reading.start..end, reading.back)
             }
             Step::Done(length) => {
                 let end = reading.start + floor(input.text, length.max(1));
-                self.construct_ends(reading, end)
+                self.construct_ends(*reading, end)
             }
         }
     }
 
+    /// Goes on behind a mark that stands around calls.
     pub(super) fn skip_mark(&mut self, range: Range<usize>, back: Back) -> bool {
         match back {
             Back::Fence(fence) => {
@@ -133,18 +158,101 @@ impl Work<'_, '_, '_> {
                 self.go(State::FenceOfCalls(fence))
             }
             Back::Reasoning { tag } => {
-                self.pass(range.end);
+                let end = range.end;
+                self.hold_draft(Held::draft_mark(range));
+                self.leave(end);
                 self.go(State::Reasoning { tag, fenced: false })
             }
-            Back::Prose { .. } => {
+            Back::Prose {
+                quotation: Quotation::None,
+                ..
+            } => {
                 self.mark(range);
+                self.machine.line = Line::default();
+                self.machine.sections += 1;
+                self.machine.behind_call = true;
                 self.go(State::Prose)
+            }
+            Back::Prose { quotation, .. } => self.go(State::QuotedMark(Box::new(QuotedMark {
+                search: range.end,
+                range,
+                quotation,
+            }))),
+        }
+    }
+
+    /// A mark around calls may be quoted together with them.
+    pub(super) fn quoted_mark(&mut self, mut quoted: QuotedMark) -> bool {
+        let text = self.text;
+        let closed = match quoted.quotation {
+            Quotation::None => Closes::Never,
+            Quotation::Ticks(count) => closing_ticks(text, &mut quoted.search, count),
+            Quotation::Mark(mark) => self.closing_quote(&quoted.range, &mut quoted.search, mark),
+        };
+        match closed {
+            Closes::Unknown => self.wait(State::QuotedMark(Box::new(quoted))),
+            Closes::Never => {
+                let quotation = Quotation::None;
+                let marked = true;
+                self.skip_mark(quoted.range, Back::Prose { quotation, marked })
+            }
+            Closes::Before(behind) => self.is_quoted(quoted.range.start, behind, quoted.quotation),
+        }
+    }
+
+    /// Looks for the quotation mark that closes a quotation of calls: it
+    /// stands right behind a closing mark.
+    fn closing_quote(&self, range: &Range<usize>, search: &mut usize, quote: char) -> Closes {
+        let text = self.text;
+        loop {
+            let rest = text.from(*search);
+            let Some(found) = rest.find(quote) else {
+                let decided = text.end || text.len() - range.start > MAX_QUOTATION;
+                *search = text.len();
+                return if decided {
+                    Closes::Never
+                } else {
+                    Closes::Unknown
+                };
+            };
+            let at = *search + found;
+            *search = at + quote.len_utf8();
+            if at - range.start > MAX_QUOTATION {
+                return Closes::Never;
+            }
+            if self.grammar.ends_with_closer(text.slice(&(range.end..at))) {
+                return Closes::Before(at);
             }
         }
     }
 
+    /// Everything up to `behind` is part of a quotation, and so of the prose.
+    fn is_quoted(&mut self, start: usize, behind: usize, quotation: Quotation) -> bool {
+        self.note(start..behind, |_| {
+            Decision::Quoted(match quotation {
+                Quotation::Ticks(_) => Quote::InlineCode,
+                Quotation::Mark(_) | Quotation::None => Quote::QuotationMarks,
+            })
+        });
+        self.pass(behind);
+        if matches!(quotation, Quotation::Ticks(_)) {
+            self.machine.line.close_ticks();
+        }
+        self.tell(SpanKind::Text, behind);
+        self.go(State::Prose)
+    }
+
     pub(super) fn construct_ends(&mut self, mut reading: Reading, end: usize) -> bool {
         let range = reading.start..end;
+        self.machine.last = Some(reading.dialect);
+        self.note(range.clone(), |work| {
+            let dialect = work.name_of(reading.dialect);
+            if reading.tells {
+                Decision::Read { dialect }
+            } else {
+                Decision::Passed { dialect }
+            }
+        });
         let mut tail = Vec::new();
         reading.settler.fill(end, &mut tail);
         let Some(mut items) = reading.deferred.take() else {
@@ -157,12 +265,25 @@ impl Work<'_, '_, '_> {
         };
         items.append(&mut tail);
         match reading.back {
-            Back::Prose { quotation, .. } => self.go(State::Quoted(Box::new(Quoted {
-                search: range.end,
-                range,
-                items,
-                quotation,
-            }))),
+            Back::Prose { quotation, .. } => {
+                // What is no whole call may as well be the beginning of one,
+                // quoted: the inline code ends before the call does.
+                let mut search = range.start;
+                if let Quotation::Ticks(count) = quotation
+                    && !items.iter().any(is_whole_call)
+                    && let Closes::Before(behind) = closing_ticks(self.text, &mut search, count)
+                    && behind < range.end
+                {
+                    self.machine.vain += range.len();
+                    return self.is_quoted(range.start, behind, quotation);
+                }
+                self.go(State::Quoted(Box::new(Quoted {
+                    search: range.end,
+                    range,
+                    items,
+                    quotation,
+                })))
+            }
             Back::Reasoning { tag } => {
                 let whole = items.iter().any(|item| {
                     matches!(item, Item::Call(call) if call.status != Status::Truncated && self.is_declared(&call.call.name))
@@ -176,15 +297,16 @@ impl Work<'_, '_, '_> {
                 } else {
                     Held::plain(SpanKind::Reasoning, range)
                 };
-                self.leave(end);
-                if whole && self.machine.hold.is_none() {
-                    self.machine.hold = Some(Hold {
-                        kind: HoldKind::Reasoning,
-                        start: held.range.start,
-                        held: Vec::new(),
-                    });
+                if !whole {
+                    self.note(held.range.clone(), |_| Decision::NoDraft);
                 }
-                if self.machine.hold.is_some() {
+                self.leave(end);
+                if !whole {
+                    self.machine.vain += held.range.len();
+                }
+                if whole {
+                    self.hold_draft(held);
+                } else if self.machine.hold.is_some() {
                     self.hold_push(held);
                 } else {
                     self.emit_all(held.as_calls);
@@ -199,6 +321,7 @@ impl Work<'_, '_, '_> {
                         _ => true,
                     });
                 if !only_declared {
+                    self.machine.vain += range.len();
                     return self.fence_is_quotation(fence);
                 }
                 self.hold_push(Held {
@@ -212,6 +335,16 @@ impl Work<'_, '_, '_> {
         }
     }
 
+    /// Keeps back what may be a call drafted in reasoning, or a mark around it.
+    fn hold_draft(&mut self, draft: Held) {
+        let hold = self.machine.hold.get_or_insert_with(|| Hold {
+            kind: HoldKind::Reasoning,
+            start: draft.range.start,
+            held: Vec::new(),
+        });
+        hold.held.push(draft);
+    }
+
     pub(super) fn is_declared(&self, name: &str) -> bool {
         self.grammar
             .tools()
@@ -223,6 +356,7 @@ impl Work<'_, '_, '_> {
         self.machine.told = end;
         self.machine.seen = end;
         self.machine.line = Line::default();
+        self.machine.behind_call = true;
     }
 
     /// A construct may be quoted: by inline code that closes on the same
@@ -246,16 +380,16 @@ impl Work<'_, '_, '_> {
                 self.leave(end);
                 self.go(State::Prose)
             }
-            Closes::Before(behind) => {
-                self.pass(behind);
-                if matches!(quoted.quotation, Quotation::Ticks(_)) {
-                    self.machine.line.close_ticks();
-                }
-                self.tell(SpanKind::Text, behind);
-                self.go(State::Prose)
-            }
+            Closes::Before(behind) => self.is_quoted(quoted.range.start, behind, quoted.quotation),
         }
     }
+}
+
+/// The longest quotation of several calls between quotation marks.
+const MAX_QUOTATION: usize = 4096;
+
+fn is_whole_call(item: &Item) -> bool {
+    matches!(item, Item::Call(call) if call.status != Status::Truncated)
 }
 
 /// Where a quotation closes.

@@ -6,6 +6,8 @@ use crate::SpanKind;
 use crate::parse::grammar::Fences;
 use crate::parse::hold::{Held, Hold, HoldKind};
 use crate::parse::reader::floor;
+use crate::parse::table::{Hit, Next, Stretch};
+use crate::parse::trace::{Decision, Kept, Quote};
 
 /// The longest line that closes a fence.
 const MAX_CLOSING: usize = 256;
@@ -16,10 +18,11 @@ impl Work<'_, '_, '_> {
         if self.grammar.fences() == Fences::Quote {
             self.pass(behind);
             self.tell(SpanKind::Text, behind);
+            self.note(start..behind, |_| Decision::Quoted(Quote::Fence));
             return self.go(State::Fence(fence));
         }
         if matches!(&self.machine.hold, Some(hold) if hold.kind == HoldKind::Reasoning) {
-            self.resolve_as_quoted();
+            self.resolve_as_quoted(Kept::AnswerFollows, Quote::EarlyFence);
         }
         let hold = self.machine.hold.get_or_insert_with(|| Hold {
             kind: HoldKind::Fence,
@@ -102,7 +105,7 @@ impl Work<'_, '_, '_> {
         let rest = text.from(start);
         if rest.is_empty() {
             if text.end && !self.machine.hold.as_ref().is_some_and(Hold::has_calls) {
-                self.resolve_as_quoted();
+                self.resolve_as_quoted(Kept::Policy, Quote::MixedFence);
             }
             return self.wait(State::FenceOfCalls(fence));
         }
@@ -121,14 +124,31 @@ impl Work<'_, '_, '_> {
                 Closing::No => {}
             }
         }
-        if !text.end && self.grammar.is_partial(rest) {
-            return self.wait(State::FenceOfCalls(fence));
-        }
-        let candidates = self
-            .grammar
-            .mark_at(rest)
-            .map(|meaning| self.candidates(meaning))
-            .unwrap_or_default();
+        let stretch = Stretch {
+            all: rest,
+            end: text.end,
+        };
+        let candidates = match self.grammar.mark_at(&stretch, 0) {
+            Next::Partial(_) => return self.wait(State::FenceOfCalls(fence)),
+            Next::None => Vec::new(),
+            Next::Mark(hit) => {
+                let end = start + hit.end;
+                let hit = Hit { start, end, ..hit };
+                let candidates = self.candidates(&hit);
+                let has_calls = self.machine.hold.as_ref().is_some_and(Hold::has_calls);
+                if candidates.is_empty() && hit.meaning.closer && has_calls {
+                    // The end of a section.
+                    self.hold_push(Held::fence_line(start..end));
+                    self.machine.told = end;
+                    self.machine.seen = end;
+                    return self.go(State::FenceOfCalls(fence));
+                }
+                if !candidates.is_empty() {
+                    self.note_tried(&hit, &candidates);
+                }
+                candidates
+            }
+        };
         if candidates.is_empty() {
             return self.fence_is_quotation(fence);
         }
@@ -137,7 +157,7 @@ impl Work<'_, '_, '_> {
 
     /// The fence holds something else than calls.
     pub(super) fn fence_is_quotation(&mut self, fence: Fence) -> bool {
-        self.resolve_as_quoted();
+        self.resolve_as_quoted(Kept::AnswerFollows, Quote::MixedFence);
         self.go(State::Fence(fence))
     }
 }

@@ -10,11 +10,13 @@ mod telling;
 use std::ops::Range;
 
 use super::event::Event;
-use super::grammar::{Candidate, Grammar};
+use super::grammar::Grammar;
 use super::hold::{Hold, Item};
 use super::line::Line;
 use super::reader::{Findings, Reader};
 use super::settle::Settler;
+use super::table::Choice;
+use super::trace::{Decision, Note, Trace};
 
 type Sink<'s> = dyn FnMut(Event<'_>) + 's;
 
@@ -42,6 +44,7 @@ pub struct Parser {
     grammar: Grammar,
     buffer: String,
     machine: Machine,
+    notes: Vec<Note>,
 }
 
 impl Parser {
@@ -52,7 +55,38 @@ impl Parser {
             grammar: grammar.clone(),
             buffer: String::new(),
             machine: Machine::new(grammar),
+            notes: Vec::new(),
         }
+    }
+
+    /// The same parser, which writes down why it decides what it does, for
+    /// [`Parser::notes`].
+    #[must_use]
+    pub fn explained(mut self) -> Self {
+        self.machine.trace = Some(Box::default());
+        self
+    }
+
+    /// Why the reply was read as it was, once it has ended, in the order of
+    /// the reply. Empty unless the parser was [`explained`](Self::explained);
+    /// the notes are handed over once.
+    ///
+    /// ```
+    /// use ptk_protocol::{Grammar, Parser};
+    ///
+    /// let grammar = Grammar::builder().build()?;
+    /// let mut parser = Parser::new(&grammar).explained();
+    /// parser.push("> <PTK_CALL>{}</PTK_CALL>");
+    /// parser.finish();
+    /// let notes = parser.notes();
+    /// assert_eq!(
+    ///     notes[0].decision.to_string(),
+    ///     "quoted, so not called: a quotation, as its line starts with `>`",
+    /// );
+    /// # Ok::<(), ptk_protocol::GrammarError>(())
+    /// ```
+    pub fn notes(&mut self) -> Vec<Note> {
+        std::mem::take(&mut self.notes)
     }
 
     /// Takes the next chunk and gives what became known by it.
@@ -75,9 +109,19 @@ impl Parser {
             let used = self.machine.run(&self.grammar, chunk, false, sink);
             self.buffer.push_str(chunk.get(used..).unwrap_or(""));
         } else {
+            self.make_room(chunk.len());
             self.buffer.push_str(chunk);
             let used = self.machine.run(&self.grammar, &self.buffer, false, sink);
             self.buffer.drain(..used);
+        }
+    }
+
+    /// Makes room for a chunk. A long buffer grows in small steps, so that it
+    /// takes little more room than the call that is coming in.
+    fn make_room(&mut self, chunk: usize) {
+        let needed = self.buffer.len() + chunk;
+        if needed > self.buffer.capacity() && needed > LONG_BUFFER {
+            self.buffer.reserve_exact(chunk + needed / 128);
         }
     }
 
@@ -85,9 +129,17 @@ impl Parser {
     pub fn finish_to(&mut self, sink: &mut Sink<'_>) {
         let buffer = std::mem::take(&mut self.buffer);
         self.machine.run(&self.grammar, &buffer, true, sink);
+        let trace = self.machine.trace.take();
         self.machine = Machine::new(&self.grammar);
+        if let Some(trace) = trace {
+            self.notes = trace.into_notes();
+            self.machine.trace = Some(Box::default());
+        }
     }
 }
+
+/// From this length on the buffer grows in small steps.
+const LONG_BUFFER: usize = 1 << 20;
 
 /// Where the machine is. Offsets are those of the reply, not of the buffer.
 enum State {
@@ -104,6 +156,8 @@ enum State {
     Reading(Box<Reading>),
     /// A construct stands inside what may be a quotation; what follows decides.
     Quoted(Box<Quoted>),
+    /// The same for a mark around several calls.
+    QuotedMark(Box<QuotedMark>),
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -114,14 +168,30 @@ struct Fence {
 
 struct Reading {
     start: usize,
-    candidates: Vec<Candidate>,
+    dialect: usize,
+    candidates: Vec<Choice>,
     reader: Box<dyn Reader>,
     settler: Settler,
     findings: Findings,
+    /// Whether a call or a problem was found.
+    tells: bool,
     /// What was found and is not told yet, as it may turn out to be quoted.
     deferred: Option<Vec<Item>>,
     stops: Vec<String>,
     back: Back,
+}
+
+impl Reading {
+    /// Whether the construct stands in prose that may not quote it.
+    fn is_in_prose(&self) -> bool {
+        matches!(
+            self.back,
+            Back::Prose {
+                quotation: Quotation::None,
+                ..
+            }
+        )
+    }
 }
 
 /// Where to go on behind a construct.
@@ -149,6 +219,12 @@ enum Quotation {
 struct Quoted {
     range: Range<usize>,
     items: Vec<Item>,
+    quotation: Quotation,
+    search: usize,
+}
+
+struct QuotedMark {
+    range: Range<usize>,
     quotation: Quotation,
     search: usize,
 }
@@ -187,6 +263,17 @@ struct Machine {
     hold: Option<Hold>,
     calls: usize,
     vain: usize,
+    /// How many marks around several calls are open.
+    sections: usize,
+    /// Whether nothing but white space was seen since a call or the mark of a
+    /// section.
+    behind_call: bool,
+    /// The dialect of the last construct.
+    last: Option<usize>,
+    /// Room for items, kept so that it is not made anew for every chunk.
+    scratch: Vec<Item>,
+    /// Why it went as it did, where that was asked for.
+    trace: Option<Box<Trace>>,
 }
 
 impl Machine {
@@ -208,6 +295,11 @@ impl Machine {
             hold: None,
             calls: 0,
             vain: 0,
+            sections: 0,
+            behind_call: false,
+            last: None,
+            scratch: Vec::new(),
+            trace: None,
         }
     }
 
@@ -235,6 +327,7 @@ impl Machine {
         match &self.state {
             State::Reading(reading) => keep = keep.min(reading.start),
             State::Quoted(quoted) => keep = keep.min(quoted.range.start),
+            State::QuotedMark(quoted) => keep = keep.min(quoted.range.start),
             _ => {}
         }
         let used = keep - self.base;
@@ -259,9 +352,26 @@ impl Work<'_, '_, '_> {
             State::Reasoning { tag, fenced } => self.reasoning(tag, fenced),
             State::Fence(fence) => self.fence(fence),
             State::FenceOfCalls(fence) => self.fence_of_calls(fence),
-            State::Reading(reading) => self.reading(*reading),
+            State::Reading(reading) => self.reading(reading),
             State::Quoted(quoted) => self.quoted(*quoted),
+            State::QuotedMark(quoted) => self.quoted_mark(*quoted),
         }
+    }
+
+    /// Writes down a decision, where that was asked for.
+    pub(super) fn note(&mut self, range: Range<usize>, decide: impl FnOnce(&Self) -> Decision) {
+        if self.machine.trace.is_some() {
+            let decision = decide(self);
+            if let Some(trace) = &mut self.machine.trace {
+                trace.note(range, decision);
+            }
+        }
+    }
+
+    /// The name of a dialect, for a note.
+    pub(super) fn name_of(&self, dialect: usize) -> String {
+        let dialect = self.grammar.dialect(dialect);
+        dialect.map_or("", |dialect| dialect.name()).to_owned()
     }
 
     pub(super) fn wait(&mut self, state: State) -> bool {

@@ -1,10 +1,12 @@
 //! Prose: where marks are looked for, and told from what only quotes them.
 
 use super::{Back, Fence, Quotation, State, Work, is_run_open, run_length};
-use crate::dialects::Place;
-use crate::parse::grammar::{Candidate, Grammar, Meaning};
+use crate::dialects::{Claim, Place};
+
 use crate::parse::hold::Item;
 use crate::parse::line::Line;
+use crate::parse::table::{Candidate, Choice, Hit, Next, Stretch, Table};
+use crate::parse::trace::{Decision, Quote};
 use crate::{Problem, ProblemCode, Span, SpanKind};
 
 /// The longest line that opens a fence.
@@ -17,36 +19,66 @@ const VAIN_ALLOWANCE: usize = 1 << 16;
 
 impl<'a> Work<'a, '_, '_> {
     pub(super) fn prose(&mut self) -> bool {
+        if self.machine.sections > 0 && self.machine.behind_call {
+            self.mark_space();
+        }
         let text = self.text;
-        let Some((start, end, meaning)) = self.find() else {
-            self.tell_rest(SpanKind::Text);
-            return self.wait(State::Prose);
+        let hit = match self.next() {
+            Next::None => {
+                self.pass(text.len());
+                self.tell(SpanKind::Text, text.len());
+                return self.wait(State::Prose);
+            }
+            Next::Partial(at) => {
+                self.pass(at);
+                self.tell(SpanKind::Text, at);
+                return self.wait(State::Prose);
+            }
+            Next::Mark(hit) => hit,
         };
-        if let Some(longer) = self.longer_mark_before(start) {
-            self.pass(longer);
-            self.tell(SpanKind::Text, longer);
-            return self.wait(State::Prose);
-        }
+        let Hit {
+            start,
+            end,
+            meaning,
+            ..
+        } = hit;
         self.pass(start);
-        if !text.end && self.grammar.is_partial(text.from(start)) {
-            self.tell(SpanKind::Text, start);
-            return self.wait(State::Prose);
-        }
         if let Some(byte) = meaning.fence {
             return self.ticks_in_prose(start, byte);
         }
-        let in_code = self.machine.line.open_ticks().is_some();
-        let quoted = in_code || self.machine.line.is_quotation();
+        if meaning.label {
+            self.pass(end);
+            return self.go(State::Prose);
+        }
+        let quoted = self.machine.line.open_ticks().is_some() || self.machine.line.is_quotation();
+        let blank = self.machine.line.is_blank();
         if let Some(tag) = meaning.reasoning
             && !quoted
-            && (self.machine.line.is_blank() || Grammar::may_open_mid_line(tag))
+            && (blank || Table::may_open_mid_line(tag))
         {
+            // In a sentence, words follow behind a space.
+            match self.text.from(end).bytes().next() {
+                None if !blank && !self.text.end => {
+                    self.tell(SpanKind::Text, start);
+                    return self.wait(State::Prose);
+                }
+                Some(b' ') if !blank => {
+                    self.machine.line.name_mark();
+                    self.skip_char(start);
+                    return self.go(State::Prose);
+                }
+                _ => {}
+            }
             self.tell(SpanKind::Text, start);
             self.mark(start..end);
+            self.note(start..end, |_| Decision::Reasoning);
             self.machine.line = Line::default();
             return self.go(State::Reasoning { tag, fenced: false });
         }
-        let candidates = self.candidates(meaning);
+        if meaning.silent.is_some() && !quoted {
+            return self.stray_mark(&hit);
+        }
+        let candidates = self.candidates(&hit);
         if !candidates.is_empty() && !self.machine.line.is_quotation() {
             self.tell(SpanKind::Text, start);
             let line = self.machine.line;
@@ -55,57 +87,187 @@ impl<'a> Work<'a, '_, '_> {
                 (None, Some(quote)) => Quotation::Mark(quote),
                 (None, None) => Quotation::None,
             };
-            let marked = candidates
-                .iter()
+            let marked = hit
+                .candidates()
                 .any(|candidate| candidate.place == Place::Anywhere);
+            self.note_tried(&hit, &candidates);
             return self.begin(start, candidates, Back::Prose { quotation, marked });
         }
-        let named = meaning.closer && self.machine.line.names_marks();
-        if (meaning.closer || meaning.reasoning_end.is_some()) && !quoted && !named {
-            self.tell(SpanKind::Text, start);
-            self.mark(start..end);
-            if meaning.closer {
-                let raw = text.slice(&(start..end));
-                let message = format!("{raw} closes nothing");
-                let problem = Problem::new(ProblemCode::StrayMark, message, Span::new(start, end));
-                self.emit(Item::Problem(problem.with_raw(raw)));
-            }
-            return self.go(State::Prose);
+        self.note_passed(&hit, !candidates.is_empty());
+        if !quoted && (meaning.closer || meaning.reasoning_end) {
+            return self.stray_mark(&hit);
         }
         self.skip_char(start);
         self.go(State::Prose)
     }
 
-    /// Where a longer mark may have begun whose middle is the mark at `start`:
-    /// more text has to come to tell.
-    pub(super) fn longer_mark_before(&self, start: usize) -> Option<usize> {
-        let text = self.text;
-        if text.end {
-            return None;
+    /// Writes down which dialects a mark may be of.
+    pub(super) fn note_tried(&mut self, hit: &Hit<'_>, candidates: &[Choice]) {
+        self.note(hit.start..hit.end, |work| Decision::Tried {
+            mark: work.text.slice(&(hit.start..hit.end)).to_owned(),
+            dialects: candidates
+                .iter()
+                .map(|choice| work.name_of(choice.dialect))
+                .collect(),
+        });
+    }
+
+    /// Writes down why nothing was read at a mark that may open a call.
+    fn note_passed(&mut self, hit: &Hit<'_>, is_candidate: bool) {
+        let range = hit.start..hit.end;
+        if self.machine.trace.is_none() {
+            return;
         }
-        let seen = self.machine.seen - text.base;
-        let from = text.base + self.grammar.partial_from(text.all, seen);
-        (from < start).then_some(from)
+        if is_candidate {
+            self.note(range, |_| Decision::Quoted(Quote::BlockQuote));
+        } else if self.is_weary() && hit.candidates().next().is_some() {
+            self.note(range, |work| Decision::GivenUp {
+                mark: work.text.slice(&(hit.start..hit.end)).to_owned(),
+            });
+        }
+    }
+
+    /// Whether so much was read in vain that nothing more is tried.
+    fn is_weary(&self) -> bool {
+        self.machine.vain > VAIN_ALLOWANCE + VAIN_FACTOR * self.machine.seen
+    }
+
+    /// A mark that belongs to no construct: the end of a section, markup that
+    /// says nothing, or one that is too many. In the middle of a sentence it
+    /// is part of the sentence.
+    fn stray_mark(&mut self, hit: &Hit<'_>) -> bool {
+        let Hit {
+            start,
+            end,
+            meaning,
+            ..
+        } = *hit;
+        let in_section = meaning.closer && self.machine.sections > 0;
+        let tag_of_reasoning = meaning.reasoning_end
+            && meaning.silent.is_none()
+            && Table::is_rare_reasoning_end(self.text.slice(&(start..end)));
+        let blank = self.machine.line.is_blank();
+        let named = self.machine.line.names_marks();
+        let stands_apart = if in_section || (tag_of_reasoning && !named) {
+            Some(true)
+        } else if named || (meaning.is_common && self.machine.last.is_none()) {
+            Some(false)
+        } else if meaning.silent == Some(Place::LineStart) || blank {
+            Some(blank)
+        } else {
+            self.ends_line(end)
+        };
+        match stands_apart {
+            None => {
+                self.tell(SpanKind::Text, start);
+                return self.wait(State::Prose);
+            }
+            Some(false) => {
+                self.note(start..end, |_| Decision::InSentence);
+                self.skip_char(start);
+                return self.go(State::Prose);
+            }
+            Some(true) => {}
+        }
+        self.tell(SpanKind::Text, start);
+        self.mark(start..end);
+        if in_section {
+            self.note(start..end, |_| Decision::SectionEnd);
+            self.machine.sections -= 1;
+            self.machine.behind_call = true;
+            self.machine.last = None;
+        } else if !meaning.closer {
+            self.note(start..end, |_| match meaning.silent {
+                Some(_) => Decision::Silent,
+                None => Decision::Stray,
+            });
+        } else if self.ends_section(hit) {
+            self.note(start..end, |_| Decision::SectionEnd);
+        } else {
+            self.note(start..end, |_| Decision::Stray);
+            let raw = self.text.slice(&(start..end));
+            let message = format!("{raw} closes nothing");
+            let problem = Problem::new(ProblemCode::StrayMark, message, Span::new(start, end));
+            self.emit(Item::Problem(problem.with_raw(raw)));
+        }
+        self.go(State::Prose)
+    }
+
+    /// Whether the mark ends a section whose opening mark is missing: a call
+    /// precedes it, and it is not that call's own closing mark once more.
+    fn ends_section(&mut self, hit: &Hit<'_>) -> bool {
+        let mark = self.text.slice(&(hit.start..hit.end));
+        let last = self.machine.last.take();
+        let dialect = last.and_then(|last| self.grammar.dialect(last));
+        hit.meaning.section_end
+            && self.grammar.is_section_end(mark)
+            && dialect.is_some_and(|dialect| {
+                let closers = dialect.closers();
+                !closers.iter().any(|close| close.eq_ignore_ascii_case(mark))
+            })
+    }
+
+    /// Whether the line, the reply or another tag follows at `at`; `None` if
+    /// more text has to come to tell.
+    fn ends_line(&self, at: usize) -> Option<bool> {
+        match self.text.from(at).bytes().next() {
+            Some(byte) => Some(matches!(byte, b'\n' | b'\r' | b'<')),
+            None => self.text.end.then_some(true),
+        }
+    }
+
+    /// Between the calls of a section, white space is markup.
+    fn mark_space(&mut self) {
+        let rest = self.text.from(self.machine.seen);
+        let space = rest.len() - rest.trim_start().len();
+        if space > 0 {
+            let start = self.machine.seen;
+            self.mark(start..start + space);
+        }
+        self.machine.behind_call = space == rest.len();
     }
 
     /// The first mark behind what was seen, in offsets of the reply.
-    pub(super) fn find(&self) -> Option<(usize, usize, &'a Meaning)> {
-        let base = self.text.base;
-        let (start, end, meaning) = self.grammar.find(self.text.all, self.machine.seen - base)?;
-        Some((base + start, base + end, meaning))
+    pub(super) fn next(&self) -> Next<'a> {
+        let text = self.text;
+        let stretch = Stretch {
+            all: text.all,
+            end: text.end,
+        };
+        let from = self.machine.seen - text.base;
+        let blank = self.machine.line.is_blank();
+        match self.grammar.next(&stretch, from, blank) {
+            Next::None => Next::None,
+            Next::Partial(at) => Next::Partial(text.base + at),
+            Next::Mark(hit) => Next::Mark(Hit {
+                start: text.base + hit.start,
+                end: text.base + hit.end,
+                ..hit
+            }),
+        }
     }
 
     /// The dialects that may begin here, unless too much was read in vain.
-    pub(super) fn candidates(&self, meaning: &Meaning) -> Vec<Candidate> {
+    /// Those that write the mark just so come first.
+    pub(super) fn candidates(&self, hit: &Hit<'_>) -> Vec<Choice> {
         let blank = self.machine.line.is_blank();
-        if self.machine.vain > VAIN_ALLOWANCE + VAIN_FACTOR * self.machine.seen {
+        if self.is_weary() {
             return Vec::new();
         }
-        meaning
-            .candidates
-            .iter()
-            .filter(|candidate| candidate.place == Place::Anywhere || blank)
-            .copied()
+        let here = || {
+            hit.candidates().filter(|candidate| {
+                // A tool's name in a block of code is quoted.
+                let in_code = candidate.mark.is_empty() && self.machine.line.is_indented();
+                candidate.place == Place::Anywhere || (blank && !in_code)
+            })
+        };
+        let mark = self.text.slice(&(hit.start..hit.end));
+        let exact =
+            |candidate: &&Candidate| candidate.claim == Claim::Own && *candidate.mark == *mark;
+        here()
+            .filter(exact)
+            .chain(here().filter(|candidate| !exact(candidate)))
+            .map(|candidate| candidate.choice)
             .collect()
     }
 

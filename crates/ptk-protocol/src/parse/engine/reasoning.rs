@@ -3,29 +3,40 @@
 use super::{Back, State, Work, is_run_open, run_length};
 use crate::SpanKind;
 use crate::parse::grammar::Drafts;
+use crate::parse::hold::Held;
 use crate::parse::line::Line;
+use crate::parse::table::{Hit, Next, Table};
+use crate::parse::trace::{Decision, Kept, Quote};
 
 impl Work<'_, '_, '_> {
     pub(super) fn reasoning(&mut self, tag: usize, fenced: bool) -> bool {
         let text = self.text;
         let same = State::Reasoning { tag, fenced };
-        let Some((start, end, meaning)) = self.find() else {
-            self.tell_rest(SpanKind::Reasoning);
-            return self.wait(same);
+        let hit = match self.next() {
+            Next::None => {
+                self.pass(text.len());
+                self.tell(SpanKind::Reasoning, text.len());
+                return self.wait(same);
+            }
+            Next::Partial(at) => {
+                self.pass(at);
+                self.tell(SpanKind::Reasoning, at);
+                return self.wait(same);
+            }
+            Next::Mark(hit) => hit,
         };
-        if let Some(longer) = self.longer_mark_before(start) {
-            self.pass(longer);
-            self.tell(SpanKind::Reasoning, longer);
-            return self.wait(same);
-        }
+        let Hit {
+            start,
+            end,
+            meaning,
+            ..
+        } = hit;
         self.pass(start);
-        if !text.end && self.grammar.is_partial(text.from(start)) {
-            self.tell(SpanKind::Reasoning, start);
-            return self.wait(same);
-        }
-        if meaning.reasoning_end == Some(tag) {
+        let mark = text.slice(&(start..end));
+        if meaning.reasoning_end && mark.eq_ignore_ascii_case(Table::reasoning_end(tag)) {
             self.tell(SpanKind::Reasoning, start);
             self.mark(start..end);
+            self.note(start..end, |_| Decision::ReasoningEnd);
             self.machine.line = Line::default();
             return self.go(State::Prose);
         }
@@ -42,15 +53,29 @@ impl Work<'_, '_, '_> {
                 fenced: fenced != toggles,
             });
         }
-        let candidates = self.candidates(meaning);
+        if meaning.closer && self.machine.hold.is_some() && self.machine.behind_call {
+            self.tell(SpanKind::Reasoning, start);
+            self.hold_push(Held::draft_mark(start..end));
+            self.leave(end);
+            return self.go(same);
+        }
+        let candidates = self.candidates(&hit);
         let quoted = fenced
             || self.machine.line.open_ticks().is_some()
             || self.grammar.drafts() == Drafts::Ignore;
         if candidates.is_empty() || quoted {
+            if !candidates.is_empty() {
+                self.note(start..end, |work| match work.grammar.drafts() {
+                    Drafts::Ignore => Decision::Draft(Kept::Policy),
+                    _ if fenced => Decision::Quoted(Quote::FenceInReasoning),
+                    _ => Decision::Quoted(Quote::InlineCode),
+                });
+            }
             self.skip_char(start);
             return self.go(same);
         }
         self.tell(SpanKind::Reasoning, start);
+        self.note_tried(&hit, &candidates);
         self.begin(start, candidates, Back::Reasoning { tag })
     }
 }

@@ -8,6 +8,7 @@ use crate::dialects::engine::repair_message;
 use crate::parse::event::Event;
 use crate::parse::grammar::Drafts;
 use crate::parse::hold::{Held, Hold, HoldKind, Item, has_call};
+use crate::parse::trace::{Decision, Kept, Quote};
 use crate::{Piece, Problem, ProblemCode, Span, SpanKind, Status};
 
 impl Work<'_, '_, '_> {
@@ -30,21 +31,6 @@ impl Work<'_, '_, '_> {
             self.machine.told = end;
             self.emit(Item::Span(kind, range));
         }
-    }
-
-    /// Tells the rest of the text, but for what may become a mark.
-    pub(super) fn tell_rest(&mut self, kind: SpanKind) {
-        let text = self.text;
-        let end = if text.end {
-            text.len()
-        } else {
-            text.base
-                + self
-                    .grammar
-                    .partial_from(text.all, self.machine.seen - text.base)
-        };
-        self.pass(end);
-        self.tell(kind, end);
     }
 
     /// Tells a mark, which does not count as part of its line.
@@ -78,7 +64,7 @@ impl Work<'_, '_, '_> {
                 self.hold_push(held);
                 return;
             }
-            self.resolve_as_quoted();
+            self.resolve_as_quoted(Kept::AnswerFollows, Quote::EarlyFence);
         }
         self.send(item);
     }
@@ -89,8 +75,17 @@ impl Work<'_, '_, '_> {
         }
     }
 
-    pub(super) fn resolve_as_quoted(&mut self) {
+    /// What is held is no call: for the one reason if it was drafted in
+    /// reasoning, for the other if it stands in a fence.
+    pub(super) fn resolve_as_quoted(&mut self, kept: Kept, quote: Quote) {
         if let Some(hold) = self.machine.hold.take() {
+            self.note_hold(
+                &hold,
+                match hold.kind {
+                    HoldKind::Fence => Decision::Quoted(quote),
+                    HoldKind::Reasoning => Decision::Draft(kept),
+                },
+            );
             for held in hold.held {
                 self.send(Item::Span(held.as_quoted, held.range));
             }
@@ -101,10 +96,11 @@ impl Work<'_, '_, '_> {
         let Some(hold) = self.machine.hold.take() else {
             return;
         };
-        let code = match hold.kind {
-            HoldKind::Fence => ProblemCode::Fence,
-            HoldKind::Reasoning => ProblemCode::RescuedFromReasoning,
+        let (code, decision) = match hold.kind {
+            HoldKind::Fence => (ProblemCode::Fence, Decision::FenceCalls),
+            HoldKind::Reasoning => (ProblemCode::RescuedFromReasoning, Decision::Rescued),
         };
+        self.note_hold(&hold, decision);
         for item in hold.held.into_iter().flat_map(|held| held.as_calls) {
             match item {
                 Item::Call(mut call) => {
@@ -120,24 +116,47 @@ impl Work<'_, '_, '_> {
         }
     }
 
+    /// Writes down what became of what was held: of the fence, or of each
+    /// draft.
+    fn note_hold(&mut self, hold: &Hold, decision: Decision) {
+        if self.machine.trace.is_none() {
+            return;
+        }
+        if hold.kind == HoldKind::Fence {
+            // White space behind the fence is not part of it.
+            let mut stretches = hold.held.iter().rev();
+            let last = stretches.find(|held| held.is_mark() || has_call(&held.as_calls));
+            let end = last.map_or(hold.start, |held| held.range.end);
+            return self.note(hold.start..end, |_| decision);
+        }
+        let drafts = hold.held.iter().filter(|held| has_call(&held.as_calls));
+        for draft in drafts {
+            self.note(draft.range.clone(), |_| decision.clone());
+        }
+    }
+
     /// The reply has ended: what is still held is settled now.
     pub(super) fn conclude(&mut self) {
-        let rescue = match &self.machine.hold {
+        let kept = match &self.machine.hold {
             Some(hold) if hold.kind == HoldKind::Reasoning => {
-                // A model that has called already meant that call, not its draft.
                 let open = matches!(self.machine.state, State::Reasoning { .. });
-                self.grammar.drafts() == Drafts::Rescue
-                    && hold.has_calls()
-                    && self.machine.calls == 0
-                    && !(open && self.goes_on_behind_drafts(hold))
+                if self.grammar.drafts() != Drafts::Rescue || !hold.has_calls() {
+                    Some(Kept::Policy)
+                } else if self.machine.calls > 0 {
+                    // A model that has called already meant that call, not its draft.
+                    Some(Kept::CalledBefore)
+                } else if open && self.goes_on_behind_drafts(hold) {
+                    Some(Kept::ThoughtOn)
+                } else {
+                    None
+                }
             }
-            Some(hold) => hold.has_calls(),
+            Some(hold) => (!hold.has_calls()).then_some(Kept::Policy),
             None => return,
         };
-        if rescue {
-            self.resolve_as_calls();
-        } else {
-            self.resolve_as_quoted();
+        match kept {
+            None => self.resolve_as_calls(),
+            Some(kept) => self.resolve_as_quoted(kept, Quote::MixedFence),
         }
     }
 
@@ -147,7 +166,7 @@ impl Work<'_, '_, '_> {
             .iter()
             .rev()
             .take_while(|held| !has_call(&held.as_calls))
-            .any(|held| !self.text.slice(&held.range).trim().is_empty())
+            .any(|held| !held.is_mark() && !self.text.slice(&held.range).trim().is_empty())
     }
 
     pub(super) fn send(&mut self, item: Item) {
@@ -172,6 +191,10 @@ impl Work<'_, '_, '_> {
                     name,
                 }
             }
+            Item::DeltaAt(range) => Event::ArgumentsDelta {
+                index: self.machine.calls.saturating_sub(1),
+                json: Cow::Borrowed(self.text.slice(&range)),
+            },
             Item::Delta(json) => Event::ArgumentsDelta {
                 index: self.machine.calls.saturating_sub(1),
                 json: Cow::Owned(json),

@@ -1,0 +1,404 @@
+//! Dialects that are declared as data, such as in `ptk.toml`: marks, the shape
+//! of the body, keys. A new model needs no new release.
+//!
+//! A [`Declaration`] is checked and then read by the same engines as PTK's own
+//! dialects. Where it comes from is the caller's concern; it is
+//! [`Deserialize`].
+//!
+//! ```
+//! use ptk_protocol::dialects::Registry;
+//! use ptk_protocol::dialects::declared::{Declaration, register};
+//! use ptk_protocol::{Grammar, parse};
+//! use serde_json::json;
+//!
+//! let declaration: Declaration = serde_json::from_value(json!({
+//!     "name": "acme",
+//!     "open": ["<acme_call>"],
+//!     "close": ["</acme_call>"],
+//!     "name_keys": ["fn"],
+//!     "args_keys": ["kwargs"],
+//! }))?;
+//! let registry = register(Registry::builtin(), &[declaration])?;
+//! let grammar = Grammar::builder().registry(registry).build()?;
+//!
+//! let reply = parse("<acme_call>{\"fn\": \"now\", \"kwargs\": {}}</acme_call>", &grammar);
+//! assert_eq!(reply.calls[0].call.name, "now");
+//! assert_eq!(reply.calls[0].dialect, "acme");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod dialect;
+mod template;
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use self::dialect::Declared;
+use super::engine::marked_json::is_name_character;
+use super::{Dialect, Registry};
+use crate::parse::REASONING;
+
+/// The longest mark and the longest name or key. Those of real models have a
+/// few dozen bytes.
+const MAX_LENGTH: usize = 128;
+/// The most entries of one list.
+const MAX_ENTRIES: usize = 32;
+
+/// A dialect as data. The fields are those of a `[[dialects]]` table.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Declaration {
+    /// The name by which it is chosen.
+    pub name: String,
+    /// Other names by which it can be chosen.
+    #[serde(default)]
+    pub aliases: Vec<String>,
+    /// What opens a call. The first is right and is what is taught, the others
+    /// are what the model writes instead. For [`Body::Tags`] with `NAME` where
+    /// the tool's name stands: `<call:NAME>`, `<call name="NAME">`,
+    /// `<call>NAME`.
+    pub open: Vec<String>,
+    /// What closes a call; the first is right. May be left out, but not for
+    /// [`Body::Tags`].
+    #[serde(default)]
+    pub close: Vec<String>,
+    /// The marks around all calls of a reply.
+    #[serde(default)]
+    pub section: Option<[String; 2]>,
+    /// What stands between the marks.
+    #[serde(default)]
+    pub body: Body,
+    /// For [`Body::Json`]: keys of the tool's name beside the usual ones. The
+    /// first is what is taught.
+    #[serde(default)]
+    pub name_keys: Vec<String>,
+    /// For [`Body::Json`]: keys of the arguments beside the usual ones. The
+    /// first is what is taught.
+    #[serde(default)]
+    pub args_keys: Vec<String>,
+    /// For [`Body::NameJson`]: what stands between the tool's name and the
+    /// JSON. Left out where that is white space or nothing.
+    #[serde(default)]
+    pub name_end: Vec<String>,
+    /// For [`Body::Tags`]: how an argument is written, with `KEY` and `VALUE`
+    /// where its name and value stand: `<p k="KEY">VALUE</p>`,
+    /// `<p=KEY>VALUE</p>`, `<k>KEY</k><v>VALUE</v>`, `<KEY>VALUE</KEY>`.
+    #[serde(default)]
+    pub argument: Option<String>,
+}
+
+/// What stands between the marks of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Body {
+    /// A JSON object with the tool's name and the arguments, or a list of such.
+    #[default]
+    Json,
+    /// The tool's name, then its arguments as JSON.
+    NameJson,
+    /// Each argument in tags of its own.
+    Tags,
+    /// Calls as Python expressions, in a list or not.
+    Python,
+}
+
+impl Body {
+    /// The name that a declaration has for it.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::NameJson => "name-json",
+            Self::Tags => "tags",
+            Self::Python => "python",
+        }
+    }
+}
+
+/// A declaration that no dialect can be made of.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("dialect `{dialect}`: {fault}")]
+pub struct DeclarationError {
+    /// The dialect's name, as declared.
+    pub dialect: String,
+    /// Its place in the list of declarations.
+    pub index: usize,
+    /// What is wrong.
+    pub fault: Fault,
+}
+
+/// What is wrong with a declaration.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// The name cannot be chosen on a command line.
+    #[error("`{0}` is no name for a dialect; use letters, digits, `.`, `_` and `-`")]
+    BadName(String),
+    /// Another dialect has the name.
+    #[error("the name `{0}` is taken; choose another")]
+    TakenName(String),
+    /// A list without an entry, where one is needed.
+    #[error("`{0}` is empty; give at least one mark")]
+    NoMark(&'static str),
+    /// A list with too many entries.
+    #[error("`{field}` has {count} entries; {MAX_ENTRIES} are the most")]
+    TooMany {
+        /// The field.
+        field: &'static str,
+        /// How many there are.
+        count: usize,
+    },
+    /// An entry that is empty or nothing but white space.
+    #[error("`{0}` has an entry that is empty or white space")]
+    Blank(&'static str),
+    /// An entry that is too long.
+    #[error("`{field}` has an entry of {length} bytes; {MAX_LENGTH} are the most")]
+    TooLong {
+        /// The field.
+        field: &'static str,
+        /// Its length.
+        length: usize,
+    },
+    /// A mark that begins or ends with white space.
+    #[error("the mark {mark:?} in `{field}` has white space around it; leave that out")]
+    Padded {
+        /// The field.
+        field: &'static str,
+        /// The mark.
+        mark: String,
+    },
+    /// A mark of one character, or one that is only letters and digits.
+    #[error(
+        "the mark {mark:?} in `{field}` would be found in any prose; it needs two characters or more, and one that is no letter or digit"
+    )]
+    TooCommon {
+        /// The field.
+        field: &'static str,
+        /// The mark.
+        mark: String,
+    },
+    /// A mark that opens inline code or a fence.
+    #[error("the mark {mark:?} in `{field}` starts like inline code or a fence, which quote")]
+    Fence {
+        /// The field.
+        field: &'static str,
+        /// The mark.
+        mark: String,
+    },
+    /// A mark that cannot be defused where a tool's result quotes it.
+    #[error("the mark {mark:?} in `{field}` holds a `~` or a line break, which marks may not have")]
+    Unguarded {
+        /// The field.
+        field: &'static str,
+        /// The mark.
+        mark: String,
+    },
+    /// A mark of reasoning.
+    #[error("the mark {0:?} stands around reasoning and cannot be a call's, too")]
+    Reasoning(String),
+    /// A mark that stands in two places.
+    #[error("the mark {0:?} is given twice")]
+    Twice(String),
+    /// A key both of the name and of the arguments.
+    #[error("the key `{0}` stands in `name_keys` and in `args_keys`; it can be but one of them")]
+    SameKey(String),
+    /// The end of a name that may be part of one.
+    #[error("`name_end` {0:?} starts with a character that a tool's name may have")]
+    PartOfName(String),
+    /// A field that says nothing for this body.
+    #[error("`{field}` says nothing where `body` is \"{body}\"; leave it out")]
+    Idle {
+        /// The field.
+        field: &'static str,
+        /// The body.
+        body: &'static str,
+    },
+    /// A field that this body needs.
+    #[error("`{field}` is missing; `body = \"{body}\"` needs it")]
+    Missing {
+        /// The field.
+        field: &'static str,
+        /// The body.
+        body: &'static str,
+    },
+    /// A template that cannot be understood.
+    #[error("`{field}` {template:?} cannot be understood; write it like {example}")]
+    Template {
+        /// The field.
+        field: &'static str,
+        /// The template.
+        template: String,
+        /// What it may look like.
+        example: &'static str,
+    },
+    /// Tags that end differently.
+    #[error("the opening tags end with {0:?} and with {1:?}; they have to end alike")]
+    TagEnds(String, String),
+}
+
+/// Adds declared dialects. They are tried before those that are there: who
+/// declares a dialect means it.
+///
+/// # Errors
+///
+/// If a declaration makes no sense, or a name or alias is taken.
+pub fn register(
+    registry: Registry,
+    declarations: &[Declaration],
+) -> Result<Registry, DeclarationError> {
+    let mut declared: Vec<Arc<dyn Dialect>> = Vec::new();
+    for (index, declaration) in declarations.iter().enumerate() {
+        let error = |fault| DeclarationError {
+            dialect: declaration.name.clone(),
+            index,
+            fault,
+        };
+        let dialect = declaration.build().map_err(error)?;
+        let known = || registry.all().iter().chain(&declared);
+        for name in std::iter::once(&declaration.name).chain(&declaration.aliases) {
+            let taken = known()
+                .any(|known| known.name() == name || known.aliases().contains(&name.as_str()));
+            if taken {
+                return Err(error(Fault::TakenName(name.clone())));
+            }
+        }
+        declared.push(dialect);
+    }
+    Ok(registry.preceded_by(declared))
+}
+
+impl Declaration {
+    /// The dialect that is declared.
+    ///
+    /// # Errors
+    ///
+    /// If the declaration makes no sense.
+    pub fn build(&self) -> Result<Arc<dyn Dialect>, Fault> {
+        self.check_names()?;
+        self.check_fields()?;
+        let dialect = Declared::new(self)?;
+        dialect.check()?;
+        Ok(Arc::new(dialect))
+    }
+
+    fn check_names(&self) -> Result<(), Fault> {
+        check_count("aliases", &self.aliases)?;
+        for name in std::iter::once(&self.name).chain(&self.aliases) {
+            let is_name = name
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'));
+            if name.is_empty() || !is_name || name.len() > MAX_LENGTH || name == "auto" {
+                return Err(Fault::BadName(name.clone()));
+            }
+        }
+        let mut names: Vec<&String> = std::iter::once(&self.name).chain(&self.aliases).collect();
+        names.sort();
+        let twice = names.windows(2).find_map(|pair| match pair {
+            [one, other] if one == other => Some((*one).clone()),
+            _ => None,
+        });
+        twice.map_or(Ok(()), |name| Err(Fault::TakenName(name)))
+    }
+
+    /// Whether each field belongs to the body, and none is missing.
+    fn check_fields(&self) -> Result<(), Fault> {
+        let body = self.body.name();
+        let idle = [
+            ("name_keys", !self.name_keys.is_empty(), Body::Json),
+            ("args_keys", !self.args_keys.is_empty(), Body::Json),
+            ("name_end", !self.name_end.is_empty(), Body::NameJson),
+            ("argument", self.argument.is_some(), Body::Tags),
+        ];
+        for (field, given, belongs_to) in idle {
+            if given && self.body != belongs_to {
+                return Err(Fault::Idle { field, body });
+            }
+        }
+        if self.open.is_empty() {
+            return Err(Fault::NoMark("open"));
+        }
+        if self.body == Body::Tags && self.close.is_empty() {
+            let field = "close";
+            return Err(Fault::Missing { field, body });
+        }
+        for (field, entries) in [
+            ("open", &self.open),
+            ("close", &self.close),
+            ("name_keys", &self.name_keys),
+            ("args_keys", &self.args_keys),
+            ("name_end", &self.name_end),
+        ] {
+            check_count(field, entries)?;
+            for entry in entries {
+                check_entry(field, entry)?;
+            }
+        }
+        if let Some(key) = self
+            .name_keys
+            .iter()
+            .find(|key| self.args_keys.contains(key))
+        {
+            return Err(Fault::SameKey(key.clone()));
+        }
+        for end in &self.name_end {
+            if end.trim() != end {
+                let (field, mark) = ("name_end", end.clone());
+                return Err(Fault::Padded { field, mark });
+            }
+            if end.starts_with(is_name_character) {
+                return Err(Fault::PartOfName(end.clone()));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn check_count(field: &'static str, entries: &[String]) -> Result<(), Fault> {
+    let count = entries.len();
+    if count > MAX_ENTRIES {
+        return Err(Fault::TooMany { field, count });
+    }
+    Ok(())
+}
+
+fn check_entry(field: &'static str, entry: &str) -> Result<(), Fault> {
+    if entry.trim().is_empty() {
+        return Err(Fault::Blank(field));
+    }
+    let length = entry.len();
+    if length > MAX_LENGTH {
+        return Err(Fault::TooLong { field, length });
+    }
+    Ok(())
+}
+
+/// Whether a text can be a mark: one that is not found in any prose.
+fn check_mark(field: &'static str, mark: &str) -> Result<(), Fault> {
+    check_entry(field, mark)?;
+    let owned = || mark.to_owned();
+    if mark.trim() != mark {
+        let mark = owned();
+        return Err(Fault::Padded { field, mark });
+    }
+    if mark.chars().count() < 2 || mark.chars().all(char::is_alphanumeric) {
+        let mark = owned();
+        return Err(Fault::TooCommon { field, mark });
+    }
+    if mark.contains(['~', '\n', '\r']) {
+        let mark = owned();
+        return Err(Fault::Unguarded { field, mark });
+    }
+    let is_tag = |tag: &str| tag.eq_ignore_ascii_case(mark);
+    if REASONING
+        .iter()
+        .any(|(open, close)| is_tag(open) || is_tag(close))
+    {
+        return Err(Fault::Reasoning(owned()));
+    }
+    if mark.starts_with('`') {
+        let mark = owned();
+        return Err(Fault::Fence { field, mark });
+    }
+    Ok(())
+}

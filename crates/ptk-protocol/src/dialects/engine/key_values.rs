@@ -1,0 +1,485 @@
+//! Calls in a notation of their own, strings between marks that no text has:
+//! `call:f{path:<|"|>a.txt<|"|>,limit:3}`. Read while they come in.
+
+use super::botched::{botched_end, cut_end};
+use super::key_value_literals::{
+    KeyAt, MAX_NAME, Nesting, NestingAt, STRINGS, key_at, nested_json,
+};
+use super::named_values::{NamedValues, Says, Whole};
+use super::quoted::Quoted;
+use crate::ProblemCode;
+use crate::parse::{Findings, Input, MarkAt, Peek, Reader, Step, floor, mark_at};
+
+/// What a call starts with, behind the opening mark.
+pub(crate) const CALL: &str = "call:";
+
+/// The marks of a family.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct KeyValueMarks {
+    pub(crate) open: &'static str,
+    pub(crate) close: &'static str,
+    /// What stands before and behind a string.
+    pub(crate) string: &'static str,
+}
+
+/// Reads the calls behind one opening mark.
+#[derive(Debug)]
+pub(crate) struct KeyValues {
+    marks: KeyValueMarks,
+    /// Whether the opening mark stands there.
+    is_marked: bool,
+    at: usize,
+    /// How far white space behind `at` was skipped.
+    space: usize,
+    state: State,
+    start: usize,
+    values: Option<NamedValues>,
+    /// Whether the call is told while it comes in.
+    live: bool,
+}
+
+#[derive(Debug)]
+enum State {
+    Lead,
+    Name,
+    Key {
+        first: bool,
+    },
+    Value(String),
+    /// A string between these marks.
+    Text {
+        start: usize,
+        search: usize,
+        mark: &'static str,
+    },
+    Quoted {
+        key: String,
+        text: String,
+        quoted: Quoted,
+    },
+    Nested {
+        key: String,
+        start: usize,
+        search: Nesting,
+    },
+    Bare {
+        key: String,
+        start: usize,
+        search: usize,
+    },
+    Next,
+    After,
+    Botched(usize),
+}
+
+impl KeyValues {
+    /// A reader that starts at the opening mark, or at `call:` without it.
+    pub(crate) fn new(marks: KeyValueMarks, is_marked: bool) -> Self {
+        Self {
+            marks,
+            is_marked,
+            at: if is_marked { marks.open.len() } else { 0 },
+            space: 0,
+            state: State::Lead,
+            start: 0,
+            values: None,
+            live: is_marked,
+        }
+    }
+
+    fn skip_space(&mut self, input: &Input<'_>) -> usize {
+        self.space = input.skip_space(self.at.max(self.space));
+        self.space
+    }
+
+    fn wait(&mut self, state: State) -> Step {
+        self.state = state;
+        Step::More
+    }
+
+    fn go(&mut self, state: State) -> Option<Step> {
+        self.state = state;
+        None
+    }
+
+    fn lead(&mut self, input: &Input<'_>, out: &mut Findings) -> Option<Step> {
+        let at = self.skip_space(input);
+        match mark_at(input.from(at), &[CALL]) {
+            MarkAt::Partial if !input.end => Some(self.wait(State::Lead)),
+            MarkAt::Partial if self.is_marked => Some(without_calls(input, out)),
+            MarkAt::Partial | MarkAt::None => Some(Step::Reject),
+            MarkAt::Found { length, .. } => {
+                self.start = at;
+                self.at = at + length;
+                self.go(State::Name)
+            }
+        }
+    }
+
+    fn name(&mut self, input: &Input<'_>, out: &mut Findings) -> Option<Step> {
+        let rest = input.from(self.at);
+        let window = rest.get(..floor(rest, MAX_NAME)).unwrap_or("");
+        let Some(end) = window.find(['{', '<', '\n', '(']) else {
+            let undecided = rest.len() < MAX_NAME;
+            return match (undecided, input.end) {
+                (true, false) => Some(self.wait(State::Name)),
+                (true, true) if self.is_marked => Some(without_calls(input, out)),
+                _ => Some(Step::Reject),
+            };
+        };
+        let name = window.get(..end).unwrap_or("").trim();
+        let is_name = !name.is_empty() && !name.contains(char::is_whitespace);
+        let is_open = window.as_bytes().get(end) == Some(&b'{');
+        if !is_name || !is_open || !(self.is_marked || input.declares(name)) {
+            return Some(Step::Reject);
+        }
+        let mut values = NamedValues::new(name);
+        if !self.is_marked {
+            values.note(ProblemCode::MissingOpenMark, self.start..self.start);
+        }
+        if self.live {
+            values.send(out);
+        }
+        self.values = Some(values);
+        self.at += end + 1;
+        self.go(State::Key { first: true })
+    }
+
+    fn key(&mut self, input: &Input<'_>, first: bool) -> Option<Step> {
+        let at = self.skip_space(input);
+        let rest = input.from(at);
+        if rest.starts_with('}') {
+            self.live = true;
+            self.at = at + 1;
+            return self.go(State::After);
+        }
+        if rest.starts_with(',') && !first {
+            self.at = at + 1;
+            return self.go(State::Key { first: true });
+        }
+        match key_at(rest, input.end) {
+            KeyAt::More => Some(self.wait(State::Key { first })),
+            KeyAt::None => self.fault(at),
+            KeyAt::Found(key, length) => {
+                self.live = true;
+                self.at = at + length;
+                self.go(State::Value(key))
+            }
+        }
+    }
+
+    fn fault(&mut self, at: usize) -> Option<Step> {
+        if self.live {
+            self.go(State::Botched(at))
+        } else {
+            Some(Step::Reject)
+        }
+    }
+
+    fn value(&mut self, input: &Input<'_>, key: String) -> Option<Step> {
+        let at = self.skip_space(input);
+        let rest = input.from(at);
+        match mark_at(rest, STRINGS) {
+            MarkAt::Partial if !input.end => return Some(self.wait(State::Value(key))),
+            MarkAt::Found { index, length } => {
+                let start = at + length;
+                if let Some(values) = &mut self.values {
+                    values.open(&key, Says::Text, false, input);
+                }
+                let mark = STRINGS.get(index).copied().unwrap_or_default();
+                return self.go(State::Text {
+                    start,
+                    search: start,
+                    mark,
+                });
+            }
+            MarkAt::Partial | MarkAt::None => {}
+        }
+        match rest.bytes().next() {
+            None => Some(self.wait(State::Value(key))),
+            Some(b'"') => self.go(State::Quoted {
+                key,
+                text: String::new(),
+                quoted: Quoted::simple(b'"', at),
+            }),
+            Some(b'{' | b'[') => self.go(State::Nested {
+                key,
+                start: at,
+                search: Nesting::new(at),
+            }),
+            Some(b',' | b'}' | b']') => self.fault(at),
+            Some(_) => self.go(State::Bare {
+                key,
+                start: at,
+                search: at,
+            }),
+        }
+    }
+
+    /// A string ends at the first of its marks behind which the next argument
+    /// or the end of the call follows; any other one is content.
+    fn text(
+        &mut self,
+        input: &Input<'_>,
+        start: usize,
+        mut search: usize,
+        mark: &'static str,
+    ) -> Option<Step> {
+        loop {
+            let found = memchr::memmem::find(
+                input.text.as_bytes().get(search..).unwrap_or_default(),
+                mark.as_bytes(),
+            );
+            let Some(found) = found else {
+                search = input.text.len() - begun(input.from(search), mark);
+                self.grow(input.slice(start..search));
+                return Some(self.wait(State::Text {
+                    start,
+                    search,
+                    mark,
+                }));
+            };
+            let end = search + found;
+            let behind = end + mark.len();
+            match input.peek(behind) {
+                Peek::More => {
+                    self.grow(input.slice(start..end));
+                    return Some(self.wait(State::Text {
+                        start,
+                        search: end,
+                        mark,
+                    }));
+                }
+                Peek::Byte(b',' | b'}' | b']') | Peek::End => {
+                    if let Some(values) = &mut self.values {
+                        values.close(input.slice(start..end), input);
+                    }
+                    self.at = behind;
+                    return self.go(State::Next);
+                }
+                Peek::Byte(_) => search = behind,
+            }
+        }
+    }
+
+    fn grow(&mut self, raw: &str) {
+        if let Some(values) = &mut self.values {
+            values.grow(raw);
+        }
+    }
+
+    /// A string as JSON writes it.
+    fn quoted(
+        &mut self,
+        input: &Input<'_>,
+        key: String,
+        mut text: String,
+        mut quoted: Quoted,
+    ) -> Option<Step> {
+        let mut closes = |at| closes_quoted(input, at);
+        let mut append = |piece: &str| text.push_str(piece);
+        match quoted.read(input.text, input.end, &mut append, &mut closes) {
+            None => Some(self.wait(State::Quoted { key, text, quoted })),
+            Some(end) => {
+                if let Some(values) = &mut self.values {
+                    values.verbatim(&key, &text, input);
+                }
+                self.at = end;
+                self.go(State::Next)
+            }
+        }
+    }
+
+    fn nested(
+        &mut self,
+        input: &Input<'_>,
+        key: String,
+        start: usize,
+        mut search: Nesting,
+    ) -> Option<Step> {
+        let end = match search.search(input) {
+            NestingAt::More => return Some(self.wait(State::Nested { key, start, search })),
+            NestingAt::Fault => return self.fault(start),
+            NestingAt::End(end) => end,
+        };
+        let raw = input.slice(start..end);
+        if let Some(values) = &mut self.values {
+            let schema = values.schema(&key, input);
+            match nested_json(raw, schema) {
+                Some(json) => values.json(&key, &json),
+                None if values.mended(&key, raw) => {}
+                None => return self.fault(start),
+            }
+        }
+        self.at = end;
+        self.go(State::Next)
+    }
+
+    /// A value without marks ends before the next argument or the call's end.
+    fn bare(
+        &mut self,
+        input: &Input<'_>,
+        key: String,
+        start: usize,
+        mut search: usize,
+    ) -> Option<Step> {
+        loop {
+            let rest = input.from(search);
+            let Some(found) = memchr::memchr2(b',', b'}', rest.as_bytes()) else {
+                search += rest.len();
+                return Some(self.wait(State::Bare { key, start, search }));
+            };
+            let end = search + found;
+            if input.byte(end) == Some(b',') {
+                let behind = input.from(end + 1);
+                let window = behind.get(..floor(behind, MAX_NAME)).unwrap_or("");
+                let lead = window.trim_start();
+                match key_at(lead, input.end) {
+                    KeyAt::More if behind.len() < MAX_NAME => {
+                        return Some(self.wait(State::Bare {
+                            key,
+                            start,
+                            search: end,
+                        }));
+                    }
+                    KeyAt::Found(..) => {}
+                    _ if lead.starts_with('}') => {}
+                    _ => {
+                        search = end + 1;
+                        continue;
+                    }
+                }
+            }
+            if let Some(values) = &mut self.values {
+                values.plain(&key, input.slice(start..end).trim(), input);
+            }
+            self.at = end;
+            return self.go(State::Next);
+        }
+    }
+
+    fn next(&mut self, input: &Input<'_>) -> Option<Step> {
+        let at = self.skip_space(input);
+        match input.byte(at) {
+            None => Some(self.wait(State::Next)),
+            Some(b',' | b'}') => self.go(State::Key { first: false }),
+            Some(_) => self.fault(at),
+        }
+    }
+
+    /// Behind the brace that closes the arguments.
+    fn after(&mut self, input: &Input<'_>, out: &mut Findings) -> Option<Step> {
+        let at = self.skip_space(input);
+        let rest = input.from(at);
+        let end = match mark_at(rest, &[self.marks.close, CALL]) {
+            MarkAt::Partial if !input.end => return Some(self.wait(State::After)),
+            MarkAt::Found { index: 0, length } => {
+                self.finish(out, Whole::Yes);
+                return Some(Step::Done(at + length));
+            }
+            MarkAt::Found { .. } if self.is_marked => {
+                self.finish(out, Whole::Yes);
+                return self.go(State::Lead);
+            }
+            MarkAt::Partial if self.marks.close.starts_with(rest) && !rest.is_empty() => {
+                at + rest.len()
+            }
+            _ => self.at,
+        };
+        if let Some(values) = &mut self.values {
+            values.note(ProblemCode::MissingCloseMark, self.at..end);
+        }
+        self.finish(out, Whole::Yes);
+        Some(Step::Done(end))
+    }
+
+    fn botched(&mut self, input: &Input<'_>, out: &mut Findings, fault: usize) -> Step {
+        let Some(end) = botched_end(input, fault, &[self.marks.close]) else {
+            return self.wait(State::Botched(fault));
+        };
+        if let Some(values) = &mut self.values {
+            values.problem(
+                ProblemCode::Malformed,
+                "The arguments cannot be read; write each as name:value, with commas between",
+                fault..end,
+            );
+        }
+        self.at = end;
+        self.finish(out, Whole::No);
+        Step::Done(end)
+    }
+
+    fn finish(&mut self, out: &mut Findings, whole: Whole) {
+        if let Some(values) = self.values.take() {
+            values.finish(out, self.start..self.at, whole);
+        }
+    }
+
+    fn step(&mut self, input: &Input<'_>, out: &mut Findings) -> Option<Step> {
+        match std::mem::replace(&mut self.state, State::After) {
+            State::Lead => self.lead(input, out),
+            State::Name => self.name(input, out),
+            State::Key { first } => self.key(input, first),
+            State::Value(key) => self.value(input, key),
+            State::Text {
+                start,
+                search,
+                mark,
+            } => self.text(input, start, search, mark),
+            State::Quoted { key, text, quoted } => self.quoted(input, key, text, quoted),
+            State::Nested { key, start, search } => self.nested(input, key, start, search),
+            State::Bare { key, start, search } => self.bare(input, key, start, search),
+            State::Next => self.next(input),
+            State::After => self.after(input, out),
+            State::Botched(fault) => Some(self.botched(input, out, fault)),
+        }
+    }
+}
+
+impl Reader for KeyValues {
+    fn read(&mut self, input: &Input<'_>, out: &mut Findings) -> Step {
+        let step = loop {
+            if let Some(step) = self.step(input, out) {
+                break step;
+            }
+        };
+        if self.live
+            && let Some(values) = &mut self.values
+        {
+            values.send(out);
+        }
+        if step == Step::More && input.end && self.live && self.values.is_some() {
+            self.at = cut_end(input, self.at);
+            self.finish(out, Whole::No);
+            return Step::Done(self.at);
+        }
+        step
+    }
+}
+
+/// How much of the mark stands at the end of the text.
+fn begun(text: &str, mark: &str) -> usize {
+    let mut starts = (1..mark.len()).rev();
+    let stands = |length: &usize| {
+        mark.get(..*length)
+            .is_some_and(|start| text.ends_with(start))
+    };
+    starts.find(stands).unwrap_or(0)
+}
+
+/// The reply ends behind the opening mark.
+fn without_calls(input: &Input<'_>, out: &mut Findings) -> Step {
+    let message = "The reply ends behind the opening mark of a call".to_owned();
+    let end = input.text.len();
+    out.unreadable(ProblemCode::Truncated, message, 0..end, input.text);
+    Step::Done(end)
+}
+
+/// Whether a quote before `at` closes its string.
+fn closes_quoted(input: &Input<'_>, at: usize) -> Option<bool> {
+    match input.peek(at) {
+        Peek::More => None,
+        Peek::End => Some(true),
+        Peek::Byte(byte) => Some(matches!(byte, b',' | b'}' | b']' | b':')),
+    }
+}

@@ -1,0 +1,352 @@
+//! Calls as Python expressions, one behind the other: in a list, between
+//! marks, or both.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::botched::{botched_end, cut_end};
+use super::named_values::{NamedValues, Whole};
+use super::python::{Leniency, Progress, PythonCall};
+use crate::ProblemCode;
+use crate::parse::{Findings, Input, MarkAt, Reader, Refusal, Step, floor, mark_at};
+
+/// The longest name of a tool.
+const MAX_NAME: usize = 256;
+
+/// What stands around the calls.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PythonMarks {
+    /// The opening mark; empty where the list itself is all there is, so that
+    /// a declared tool's name is needed as evidence.
+    pub(crate) open: &'static str,
+    /// The closing mark.
+    pub(crate) close: &'static [&'static str],
+    /// Whether the closing mark may be left out.
+    pub(crate) may_stay_open: bool,
+}
+
+/// The marks around one construct: the length of the one that opens it, and
+/// those that close it.
+#[derive(Debug)]
+struct Marks {
+    open: usize,
+    close: Arc<[String]>,
+    may_stay_open: bool,
+}
+
+/// Reads the calls between one pair of marks.
+#[derive(Debug)]
+pub(crate) struct PythonCalls {
+    marks: Marks,
+    at: usize,
+    /// How far white space behind `at` was skipped.
+    space: usize,
+    /// How far the end of the line was looked for.
+    searched: usize,
+    state: State,
+    is_list: bool,
+    /// Whether the calls are told while they come in.
+    live: bool,
+    call: Option<(PythonCall, usize)>,
+    /// Calls that are whole and not told yet.
+    whole: Vec<(NamedValues, Range<usize>)>,
+    is_first: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Lead,
+    Name,
+    Call,
+    Between { comma: bool },
+    After,
+    Botched(usize),
+}
+
+impl PythonCalls {
+    /// A reader that starts at the opening mark.
+    pub(crate) fn new(marks: PythonMarks) -> Self {
+        let close = marks.close.iter().map(|mark| (*mark).to_owned()).collect();
+        Self::behind(marks.open.len(), close, marks.may_stay_open)
+    }
+
+    /// A reader that starts at an opening mark of this length.
+    pub(crate) fn behind(open: usize, close: Arc<[String]>, may_stay_open: bool) -> Self {
+        Self {
+            marks: Marks {
+                open,
+                close,
+                may_stay_open,
+            },
+            at: open,
+            space: 0,
+            searched: 0,
+            state: State::Lead,
+            is_list: false,
+            live: open > 0,
+            call: None,
+            whole: Vec::new(),
+            is_first: true,
+        }
+    }
+
+    fn skip_space(&mut self, input: &Input<'_>) -> usize {
+        self.space = input.skip_space(self.at.max(self.space));
+        self.space
+    }
+
+    fn go(&mut self, state: State) -> Option<Step> {
+        self.state = state;
+        None
+    }
+
+    fn lead(&mut self, input: &Input<'_>, out: &mut Findings) -> Option<Step> {
+        let at = self.skip_space(input);
+        match input.from(at).chars().next() {
+            None if !input.end => Some(Step::More),
+            None => Some(self.without_calls(input, out)),
+            Some('[') if !self.is_list => {
+                self.is_list = true;
+                self.at = at + 1;
+                None
+            }
+            Some(c) if is_name(c) && (self.is_list || self.marks.open > 0) => {
+                self.at = at;
+                self.go(State::Name)
+            }
+            Some(_) => Some(out.refuse(Refusal::NoCallBehind)),
+        }
+    }
+
+    /// The reply ends behind the opening mark.
+    fn without_calls(&self, input: &Input<'_>, out: &mut Findings) -> Step {
+        if self.marks.open == 0 {
+            return Step::Reject;
+        }
+        let message = "The reply ends behind the opening mark of a call".to_owned();
+        let end = input.text.len();
+        out.unreadable(ProblemCode::Truncated, message, 0..end, input.text);
+        Step::Done(end)
+    }
+
+    fn name(&mut self, input: &Input<'_>, out: &mut Findings) -> Option<Step> {
+        let rest = input.from(self.at);
+        let window = rest.get(..floor(rest, MAX_NAME)).unwrap_or("");
+        let Some(length) = window.find(|c: char| !is_name(c)) else {
+            let undecided = rest.len() < MAX_NAME;
+            return match (undecided, input.end) {
+                (true, false) => Some(Step::More),
+                (true, true) if self.is_first => Some(self.without_calls(input, out)),
+                _ => self.no_call(out),
+            };
+        };
+        let name = window.get(..length).unwrap_or("");
+        let is_evident = !self.is_first || self.marks.open > 0 || input.declares(name);
+        if window.as_bytes().get(length) != Some(&b'(') || !is_evident {
+            return self.no_call(out);
+        }
+        let leniency = if self.marks.open > 0 {
+            Leniency::Mend
+        } else {
+            Leniency::Strict
+        };
+        if self.live {
+            self.flush(out);
+        }
+        let start = self.at;
+        self.at += length + 1;
+        let mut call = PythonCall::new(name, self.at, leniency);
+        if self.live {
+            call.values().send(out);
+        }
+        self.call = Some((call, start));
+        self.is_first = false;
+        self.go(State::Call)
+    }
+
+    /// No call stands where one was to be expected.
+    fn no_call(&mut self, out: &mut Findings) -> Option<Step> {
+        if self.is_first {
+            out.examined(self.at);
+            return Some(out.refuse(Refusal::NoCallBehind));
+        }
+        self.list_stays_open(out)
+    }
+
+    fn call(&mut self, input: &Input<'_>, out: &mut Findings) -> Option<Step> {
+        let (call, start) = self.call.as_mut()?;
+        let progress = call.read(input);
+        let beginning = call.beginning();
+        self.live |= input.sure && self.whole.is_empty() && beginning.is_certain();
+        if self.live {
+            call.values().send(out);
+        }
+        match progress {
+            Progress::More if !input.end => Some(Step::More),
+            Progress::More => Some(self.cut(input, out)),
+            Progress::Done(end) => {
+                let range = *start..end;
+                if let Some((call, _)) = self.call.take() {
+                    self.whole.push((call.into_values(), range));
+                }
+                self.at = end;
+                self.go(State::Between { comma: false })
+            }
+            Progress::Fault(at) if self.live => self.go(State::Botched(at)),
+            Progress::Fault(at) => {
+                out.examined(at);
+                Some(out.refuse(Refusal::NoLiteral))
+            }
+        }
+    }
+
+    /// The reply ends inside a call.
+    fn cut(&mut self, input: &Input<'_>, out: &mut Findings) -> Step {
+        let Some((call, start)) = self.call.take() else {
+            return Step::Reject;
+        };
+        let end = cut_end(input, call.argument_start());
+        let meant = !self.whole.is_empty() || call.beginning().looks_meant();
+        if !self.live && (!meant || end < input.text.len()) {
+            out.examined(input.text.len());
+            return out.refuse(Refusal::CutOff);
+        }
+        self.flush(out);
+        call.into_values().finish(out, start..end, Whole::No);
+        Step::Done(end)
+    }
+
+    fn between(&mut self, input: &Input<'_>, out: &mut Findings, comma: bool) -> Option<Step> {
+        let at = self.skip_space(input);
+        match input.from(at).chars().next() {
+            None if !input.end => Some(Step::More),
+            Some(',') if !comma => {
+                self.at = at + 1;
+                self.go(State::Between { comma: true })
+            }
+            Some(']') if self.is_list => {
+                self.at = at + 1;
+                self.go(State::After)
+            }
+            Some(c) if is_name(c) && (comma || !self.is_list || self.live) => {
+                if self.is_list && !comma {
+                    self.note(ProblemCode::MissingComma, at..at);
+                }
+                self.at = at;
+                self.go(State::Name)
+            }
+            None if !self.is_list => self.go(State::After),
+            None => {
+                self.note(ProblemCode::MissingCloser, at..at);
+                self.go(State::After)
+            }
+            Some(_) => self.list_stays_open(out),
+        }
+    }
+
+    /// The list of calls has no end, but something else follows.
+    fn list_stays_open(&mut self, out: &mut Findings) -> Option<Step> {
+        if self.is_list && !self.live {
+            out.examined(self.at);
+            return Some(Step::Reject);
+        }
+        if let Some((_, range)) = self.whole.last() {
+            self.at = range.end;
+        }
+        if self.is_list {
+            self.note(ProblemCode::MissingCloser, self.at..self.at);
+        }
+        self.go(State::After)
+    }
+
+    fn after(&mut self, input: &Input<'_>, out: &mut Findings) -> Step {
+        if self.marks.open == 0 {
+            return self.after_list(input, out);
+        }
+        let at = self.skip_space(input);
+        let rest = input.from(at);
+        let end = match mark_at(rest, &self.marks.close) {
+            MarkAt::Found { length, .. } => {
+                self.flush(out);
+                return Step::Done(at + length);
+            }
+            MarkAt::Partial if !input.end => return Step::More,
+            MarkAt::Partial if !rest.is_empty() => at + rest.len(),
+            MarkAt::Partial | MarkAt::None => self.at,
+        };
+        if !self.marks.may_stay_open {
+            self.note(ProblemCode::MissingCloseMark, self.at..end);
+        }
+        self.flush(out);
+        Step::Done(end)
+    }
+
+    /// A list without marks stands alone on its lines, unless it was expected.
+    fn after_list(&mut self, input: &Input<'_>, out: &mut Findings) -> Step {
+        if !self.live && !input.sure {
+            let line = match input.line_end(self.at, &mut self.searched) {
+                Some(end) => input.slice(self.at..end),
+                None if input.end => input.from(self.at),
+                None => return Step::More,
+            };
+            if !line.trim().is_empty() {
+                out.examined(self.at + line.len());
+                return out.refuse(Refusal::WordsBehind);
+            }
+        }
+        self.flush(out);
+        Step::Done(self.at)
+    }
+
+    fn botched(&mut self, input: &Input<'_>, out: &mut Findings, fault: usize) -> Step {
+        let Some(end) = botched_end(input, fault, &self.marks.close) else {
+            return Step::More;
+        };
+        self.flush(out);
+        if let Some((call, start)) = self.call.take() {
+            let mut values = call.into_values();
+            values.problem(
+                ProblemCode::Malformed,
+                "An argument is no literal; write each as name=value, strings in quotes",
+                fault..end,
+            );
+            values.finish(out, start..end, Whole::No);
+        }
+        Step::Done(end)
+    }
+
+    fn note(&mut self, code: ProblemCode, range: Range<usize>) {
+        if let Some((values, _)) = self.whole.last_mut() {
+            values.note(code, range);
+        }
+    }
+
+    /// Tells the calls that are whole.
+    fn flush(&mut self, out: &mut Findings) {
+        for (values, range) in self.whole.drain(..) {
+            values.finish(out, range, Whole::Yes);
+        }
+    }
+}
+
+impl Reader for PythonCalls {
+    fn read(&mut self, input: &Input<'_>, out: &mut Findings) -> Step {
+        loop {
+            let step = match self.state {
+                State::Lead => self.lead(input, out),
+                State::Name => self.name(input, out),
+                State::Call => self.call(input, out),
+                State::Between { comma } => self.between(input, out, comma),
+                State::After => Some(self.after(input, out)),
+                State::Botched(fault) => Some(self.botched(input, out, fault)),
+            };
+            if let Some(step) = step {
+                return step;
+            }
+        }
+    }
+}
+
+fn is_name(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '.' | '-')
+}

@@ -1,0 +1,169 @@
+//! Strings in quotes, with escapes, read while they come in.
+
+use memchr::memchr2;
+
+/// A string that is coming in: where it is, and what ends it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Quoted {
+    quote: u8,
+    triple: bool,
+    raw: bool,
+    at: usize,
+}
+
+/// What stands where a string opens.
+#[derive(Debug)]
+pub(crate) enum Opening {
+    /// A string.
+    Found(Quoted),
+    /// More text has to come to tell whether the quote is tripled.
+    More,
+}
+
+impl Quoted {
+    /// The string whose opening quote stands at `at`; in a raw one, escapes
+    /// stand for themselves.
+    pub(crate) fn open(text: &str, at: usize, end: bool, raw: bool) -> Opening {
+        let rest = text.as_bytes().get(at..).unwrap_or_default();
+        let quote = rest.first().copied().unwrap_or(b'"');
+        let run = rest.iter().take(3).take_while(|b| **b == quote).count();
+        if run == rest.len() && run < 3 && !end {
+            return Opening::More;
+        }
+        let triple = run == 3;
+        Opening::Found(Self {
+            quote,
+            triple,
+            raw,
+            at: at + if triple { 3 } else { 1 },
+        })
+    }
+
+    /// The string behind the quote at `at`, which is never tripled.
+    pub(crate) fn simple(quote: u8, at: usize) -> Self {
+        Self {
+            quote,
+            triple: false,
+            raw: false,
+            at: at + 1,
+        }
+    }
+
+    /// Passes on what has come in, escapes translated, and gives the offset
+    /// behind the closing quote, or `None` before that has come. `closes` says
+    /// whether a quote before this offset closes the string, or `None` if more
+    /// has to come to tell.
+    pub(crate) fn read(
+        &mut self,
+        text: &str,
+        end: bool,
+        append: &mut dyn FnMut(&str),
+        closes: &mut dyn FnMut(usize) -> Option<bool>,
+    ) -> Option<usize> {
+        loop {
+            let rest = text.get(self.at..).unwrap_or("");
+            let Some(found) = memchr2(self.quote, b'\\', rest.as_bytes()) else {
+                append(rest);
+                self.at += rest.len();
+                return None;
+            };
+            append(rest.get(..found).unwrap_or(""));
+            self.at += found;
+            let rest = rest.get(found..).unwrap_or("");
+            if rest.starts_with('\\') {
+                self.at += self.escape(rest, end, append)?;
+                continue;
+            }
+            let run = rest
+                .bytes()
+                .take(3)
+                .take_while(|byte| *byte == self.quote)
+                .count();
+            if !self.triple {
+                if closes(self.at + 1)? {
+                    return Some(self.at + 1);
+                }
+                append(rest.get(..1).unwrap_or(""));
+                self.at += 1;
+            } else if run == 3 {
+                return Some(self.at + 3);
+            } else if run == rest.len() && !end {
+                return None;
+            } else {
+                append(rest.get(..run).unwrap_or(""));
+                self.at += run;
+            }
+        }
+    }
+
+    /// Translates the escape at the start of `rest` and gives its length;
+    /// `None` if it has not come to its end.
+    fn escape(&self, rest: &str, end: bool, append: &mut dyn FnMut(&str)) -> Option<usize> {
+        let escaped = rest.get(1..)?.chars().next()?;
+        let plain = match escaped {
+            _ if self.raw => "",
+            'n' => "\n",
+            't' => "\t",
+            'r' => "\r",
+            'b' => "\u{8}",
+            'f' => "\u{c}",
+            'v' => "\u{b}",
+            'a' => "\u{7}",
+            '0' => "\0",
+            '"' => "\"",
+            '\'' => "'",
+            '\\' => "\\",
+            '/' => "/",
+            '\n' => return Some(2),
+            'x' => return code_point(rest, 2, end, append),
+            'u' => return code_point(rest, 4, end, append),
+            'U' => return code_point(rest, 8, end, append),
+            _ => "",
+        };
+        let length = 1 + escaped.len_utf8();
+        if plain.is_empty() {
+            append(rest.get(..length).unwrap_or(""));
+        } else {
+            append(plain);
+        }
+        Some(length)
+    }
+}
+
+/// A character by its number; what is none stands for itself.
+fn code_point(rest: &str, digits: usize, end: bool, append: &mut dyn FnMut(&str)) -> Option<usize> {
+    let hex = |at: usize, digits: usize| {
+        let digits = rest.get(at..at + digits)?;
+        let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        u32::from_str_radix(digits, 16).ok().filter(|_| is_hex)
+    };
+    let length = 2 + digits;
+    if rest.len() < length && !end {
+        return None;
+    }
+    let Some(value) = hex(2, digits) else {
+        append(rest.get(..2).unwrap_or(""));
+        return Some(2);
+    };
+    // A pair of surrogates, as JSON writes characters beyond 16 bits.
+    if (0xD800..0xDC00).contains(&value) {
+        let behind = rest.get(length..).unwrap_or("");
+        if behind.len() < 6 && !end && "\\u".starts_with(behind.get(..2).unwrap_or(behind)) {
+            return None;
+        }
+        let low = if behind.starts_with("\\u") {
+            hex(length + 2, 4).and_then(|low| low.checked_sub(0xDC00))
+        } else {
+            None
+        };
+        if let Some(pair) =
+            low.and_then(|low| char::from_u32(0x10000 + ((value - 0xD800) << 10) + low))
+        {
+            append(pair.encode_utf8(&mut [0; 4]));
+            return Some(length + 6);
+        }
+    }
+    let c = char::from_u32(value).unwrap_or(char::REPLACEMENT_CHARACTER);
+    append(c.encode_utf8(&mut [0; 4]));
+    Some(length)
+}

@@ -1,0 +1,132 @@
+//! How the families with tagged arguments differ: their marks, and where the
+//! names stand.
+
+use std::sync::Arc;
+
+use super::section::Section;
+use super::tagged::TagReader;
+use crate::dialects::{Claim, Trigger};
+use crate::parse::Reader;
+
+/// How a family writes its calls.
+#[derive(Debug, Clone)]
+pub(crate) struct TagForm {
+    /// What opens a call, up to its name or attributes.
+    pub(crate) open: Vec<String>,
+    /// Where the name of a call stands.
+    pub(crate) named: Named,
+    /// What ends an opening tag.
+    pub(crate) tag_end: String,
+    /// What closes a call. Empty where that is the tool's name in a tag.
+    pub(crate) close: Vec<String>,
+    /// How an argument is written.
+    pub(crate) param: Param,
+    /// Tags that stand around the arguments and say nothing.
+    pub(crate) groups: Vec<String>,
+    /// The marks around several calls.
+    pub(crate) sections: Vec<Section>,
+    /// Whether values have the entities and the CDATA of XML.
+    pub(crate) is_xml: bool,
+    /// What is read instead of arguments in tags.
+    pub(crate) json: JsonBody,
+    /// What stands around the name of a recipient, before the sections.
+    pub(crate) address: Option<Section>,
+}
+
+/// Whether the arguments may be one JSON object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum JsonBody {
+    /// They may.
+    Read,
+    /// They may, but should not.
+    Repair,
+    /// They have to be; everything else is another dialect's.
+    Only,
+    /// Another dialect reads that.
+    No,
+}
+
+/// Where a name stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Named {
+    /// In the rest of the tag: `<function=f>`.
+    Rest,
+    /// In an attribute: `<invoke name="f">`.
+    Attribute(String),
+    /// Behind the tag, up to a line break, a tag or one of these marks.
+    Behind(Vec<String>),
+    /// It is the tag itself: `<f>`.
+    Tag,
+}
+
+/// How an argument is written.
+#[derive(Debug, Clone)]
+pub(crate) enum Param {
+    /// A tag with the name in it, and its closing tag.
+    Tag {
+        /// The tag up to the name or its attributes.
+        open: String,
+        /// Where its name stands.
+        named: Named,
+        /// The closing tag.
+        close: String,
+    },
+    /// The name and the value in a pair of tags each.
+    Pair {
+        /// The tags around the name.
+        key: (String, String),
+        /// The tags around the value.
+        value: (String, String),
+    },
+    /// A tag with the argument's name as its own: `<k>v</k>`.
+    Element {
+        /// What stands before each tag.
+        prefix: String,
+    },
+}
+
+impl TagForm {
+    /// Where calls and sections begin: first the calls, then the sections.
+    pub(crate) fn triggers(&self) -> Vec<Trigger> {
+        let mut triggers: Vec<Trigger> = Vec::new();
+        for open in &self.open {
+            match &self.named {
+                Named::Attribute(_) => {
+                    for space in [" ", "\n", "\t"] {
+                        triggers.push(Trigger::anywhere(format!("{open}{space}")));
+                    }
+                }
+                Named::Rest | Named::Behind(_) => triggers.push(Trigger::anywhere(open)),
+                Named::Tag => triggers.push(Trigger::tool_name(open, "> \n\t/")),
+            }
+        }
+        triggers.extend(self.sections.iter().map(Section::trigger));
+        let address = self.address.iter();
+        triggers.extend(
+            address.map(|address| Trigger::at_line_start(&address.open).claimed(Claim::Section)),
+        );
+        triggers
+    }
+
+    /// A reader for the trigger of this index.
+    pub(crate) fn reader(form: &Arc<Self>, trigger: usize) -> Box<dyn Reader> {
+        let calls = match form.named {
+            Named::Attribute(_) => form.open.len() * 3,
+            _ => form.open.len(),
+        };
+        let Some(section) = trigger.checked_sub(calls) else {
+            return Box::new(TagReader::new(form));
+        };
+        match (form.sections.get(section), &form.address) {
+            (Some(section), _) => section.reader(),
+            (None, Some(address)) => address.address_reader(),
+            (None, None) => Box::new(TagReader::new(form)),
+        }
+    }
+
+    /// The closing marks of the sections.
+    pub(crate) fn section_ends(&self) -> Vec<String> {
+        let sections = self.sections.iter();
+        sections.map(|section| section.close.clone()).collect()
+    }
+}

@@ -1,0 +1,975 @@
+//! Calls whose arguments stand in tags of their own, with raw values:
+//! `<function=f><parameter=k>v</parameter></function>` and its cousins.
+//!
+//! A value ends at its closing tag only where the next argument, the end of
+//! the call, another call or the end of the reply follows; any other closing
+//! tag in it is content. So a model can write a file about its own markup.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::call_object::Called;
+use super::marked_json::{JsonMarks, MarkedJson, is_tool_name, leading_name};
+use super::named_values::{NamedValues, Says, Whole};
+use super::tag_form::{JsonBody, Named, Param, TagForm};
+use super::tags::{TagEnd, attribute, tag_end, trim_lines};
+use super::tolerant::find_ignoring_case;
+use crate::ProblemCode;
+use crate::parse::{Findings, Input, MarkAt, Reader, Refusal, Step, floor, mark_at};
+
+const CDATA: &str = "<![CDATA[";
+const CDATA_END: &str = "]]>";
+/// What a type attribute may say of a value that is not a string.
+const JSON_TYPES: &[&str] = &["null", "boolean", "number", "integer", "array", "object"];
+/// The longest name of a call or an argument.
+const MAX_NAME: usize = 512;
+/// How far the end of a call is looked for that holds something else than
+/// arguments.
+const BROKEN_LIMIT: usize = 4096;
+
+/// Reads one call.
+pub(super) struct TagReader {
+    form: Arc<TagForm>,
+    at: usize,
+    /// How far white space behind `at` was skipped.
+    space: usize,
+    state: State,
+    values: Option<NamedValues>,
+    /// What closes the call.
+    close: Vec<String>,
+    /// Whether the name is one that may be called, so that the call can be
+    /// announced before it has ended.
+    sure: bool,
+    declared: bool,
+    given: Vec<String>,
+    /// Values of arguments that may be given several times.
+    lists: Vec<(String, Vec<String>)>,
+    json: Option<MarkedJson>,
+}
+
+/// A value that did not end yet.
+#[derive(Debug)]
+struct Value {
+    key: String,
+    start: usize,
+    search: usize,
+    close: String,
+}
+
+#[derive(Debug, Default)]
+enum State {
+    #[default]
+    Head,
+    Between,
+    /// The name of an argument that stands between tags.
+    Key,
+    Lead(Value),
+    Value(Value),
+    CData {
+        value: Value,
+        text: String,
+    },
+    Json,
+    Broken,
+}
+
+/// What ends a value, or may.
+enum Mark {
+    /// The value's closing tag.
+    Close(usize),
+    /// The end of the call, the closing tag of the value missing.
+    CallEnd(usize),
+    /// The next argument, the closing tag of the value missing.
+    Next,
+    /// The end of what surrounds the construct.
+    Stop,
+}
+
+/// Whether what follows a closing tag makes it one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Follows {
+    Yes,
+    No,
+    More,
+}
+
+impl Reader for TagReader {
+    fn read(&mut self, input: &Input<'_>, out: &mut Findings) -> Step {
+        loop {
+            let step = match std::mem::take(&mut self.state) {
+                State::Head => self.head(input, out),
+                State::Between => self.between(input, out),
+                State::Key => self.key(input, out),
+                State::Lead(value) => self.lead(input, value),
+                State::Value(value) => self.value(input, out, value),
+                State::CData { value, text } => self.cdata(input, out, value, text),
+                State::Json => match &mut self.json {
+                    Some(json) => {
+                        let step = json.read(input, out);
+                        self.state = State::Json;
+                        return step;
+                    }
+                    None => Some(Step::Reject),
+                },
+                State::Broken => self.broken(input, out),
+            };
+            if let Some(step) = step {
+                return step;
+            }
+        }
+    }
+}
+
+impl TagReader {
+    /// A reader of a call of this form.
+    pub(super) fn new(form: &Arc<TagForm>) -> Self {
+        Self {
+            form: Arc::clone(form),
+            at: 0,
+            space: 0,
+            state: State::Head,
+            values: None,
+            close: form.close.clone(),
+            sure: false,
+            declared: false,
+            given: Vec::new(),
+            lists: Vec::new(),
+            json: None,
+        }
+    }
+
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "it is what the functions of the states give back"
+    )]
+    fn wait(&mut self, state: State) -> Option<Step> {
+        self.state = state;
+        Some(Step::More)
+    }
+
+    fn go(&mut self, state: State) -> Option<Step> {
+        self.state = state;
+        None
+    }
+
+    /// The first byte behind `at` that is neither white space nor a line break
+    /// written out as `\n`.
+    fn skip_gap(&mut self, input: &Input<'_>) -> usize {
+        let mut at = self.at.max(self.space);
+        loop {
+            at = input.skip_space(at);
+            let literal = matches!(self.form.named, Named::Behind(_))
+                && input.byte(at) == Some(b'\\')
+                && input.byte(at + 1) == Some(b'n');
+            if !literal {
+                self.space = at;
+                return at;
+            }
+            at += 2;
+        }
+    }
+
+    fn head(&mut self, input: &Input<'_>, out: &mut Findings) -> Option<Step> {
+        let form = Arc::clone(&self.form);
+        let open = form
+            .open
+            .iter()
+            .find(|open| {
+                input
+                    .text
+                    .get(..open.len())
+                    .is_some_and(|start| start.eq_ignore_ascii_case(open))
+            })
+            .map_or(0, String::len);
+        let undecided = |reader: &mut Self| {
+            if input.end || input.text.len() > MAX_NAME * 4 {
+                Some(Step::Reject)
+            } else {
+                reader.wait(State::Head)
+            }
+        };
+        let rest = input.from(open);
+        let (name, behind, closed) = match &form.named {
+            Named::Behind(ends) => {
+                let lead = rest.trim_start();
+                let Some((name, behind)) = leading_name(lead) else {
+                    return undecided(self);
+                };
+                let mark = behind.trim_start();
+                let length = match mark_at(mark, ends) {
+                    MarkAt::Partial if !input.end => return undecided(self),
+                    MarkAt::Found { length, .. } => length,
+                    MarkAt::Partial | MarkAt::None => 0,
+                };
+                (
+                    name.to_owned(),
+                    input.text.len() - mark.len() + length,
+                    false,
+                )
+            }
+            Named::Rest | Named::Attribute(_) | Named::Tag => {
+                let end = match tag_end(rest, &form.tag_end) {
+                    TagEnd::At(end) => end,
+                    TagEnd::Open => return undecided(self),
+                    TagEnd::None => return Some(out.refuse(Refusal::NoName)),
+                };
+                let Some(inner) = rest.get(..end) else {
+                    return Some(Step::Reject);
+                };
+                let closed = inner.ends_with('/');
+                let inner = inner.strip_suffix('/').unwrap_or(inner);
+                let name = match &form.named {
+                    Named::Attribute(key) => attribute(inner, key).unwrap_or_default(),
+                    Named::Tag => inner.split_whitespace().next().unwrap_or("").to_owned(),
+                    _ => inner.trim().trim_matches(['"', '\'']).to_owned(),
+                };
+                (name, open + end + form.tag_end.len(), closed)
+            }
+        };
+        let is_name = match form.named {
+            Named::Attribute(_) => !name.is_empty(),
+            _ => is_tool_name(&name),
+        };
+        if !is_name || name.len() > MAX_NAME {
+            return Some(out.refuse(Refusal::NoName));
+        }
+        self.at = behind;
+        self.declared = input.declares(&name);
+        self.sure = input.knows(&name);
+        if form.named == Named::Tag {
+            self.close = vec![format!("</{name}>")];
+        }
+        let mut values = NamedValues::new(name);
+        if let Named::Attribute(_) = form.named
+            && let Some(reasoning) = attribute(input.slice(open..behind), "reasoning")
+        {
+            values.set_reasoning(reasoning);
+        }
+        if closed {
+            if form.json == JsonBody::Only {
+                return Some(Step::Reject);
+            }
+            values.finish(out, 0..self.at, Whole::Yes);
+            return Some(Step::Done(self.at));
+        }
+        self.values = Some(values);
+        self.go(State::Between)
+    }
+
+    /// What opens the next argument.
+    fn param_open(&self) -> String {
+        match &self.form.param {
+            Param::Tag { open, .. } => open.clone(),
+            Param::Pair { key, .. } => key.0.clone(),
+            Param::Element { prefix } => format!("{prefix}<"),
+        }
+    }
+
+    fn between(&mut self, input: &Input<'_>, out: &mut Findings) -> Option<Step> {
+        let at = self.skip_gap(input);
+        let rest = input.from(at);
+        if rest.is_empty() && !input.end {
+            return self.wait(State::Between);
+        }
+        // A line break that is written out may be cut.
+        if rest == "\\" && !input.end {
+            return self.wait(State::Between);
+        }
+        let form = Arc::clone(&self.form);
+        let is_word = matches!(form.named, Named::Behind(_)) && self.given.is_empty();
+        match mark_at(rest, &self.close) {
+            // `<tool_call> and </tool_call>` is prose.
+            MarkAt::Found { .. } if is_word && !self.declared => {
+                return Some(out.refuse(Refusal::UndeclaredTool));
+            }
+            MarkAt::Found { length, .. } if form.json != JsonBody::Only => {
+                return Some(self.finish(input, out, at, at + length, Whole::Yes));
+            }
+            MarkAt::Partial if !input.end => return self.wait(State::Between),
+            MarkAt::Partial if self.is_sent() && !rest.is_empty() => {
+                return Some(self.unended(input, out, at + rest.len()));
+            }
+            _ => {}
+        }
+        match mark_at(rest, &form.groups) {
+            MarkAt::Found { length, .. } => {
+                self.at = at + length;
+                return self.go(State::Between);
+            }
+            MarkAt::Partial if !input.end => return self.wait(State::Between),
+            MarkAt::Partial | MarkAt::None => {}
+        }
+        if rest.starts_with('{') && form.json != JsonBody::No && self.given.is_empty() {
+            return self.json_body(input, at);
+        }
+        if form.json == JsonBody::Only {
+            return Some(out.refuse(Refusal::NoJson));
+        }
+        match mark_at(rest, &[self.param_open()]) {
+            MarkAt::Partial if !input.end => return self.wait(State::Between),
+            MarkAt::Partial => {
+                let whole = rest.is_empty() && self.is_sent();
+                let end = at + rest.len();
+                return Some(if whole {
+                    self.unended(input, out, end)
+                } else {
+                    self.cut(input, out, end)
+                });
+            }
+            MarkAt::Found { length, .. } => {
+                if let Param::Pair { .. } = form.param {
+                    self.at = at + length;
+                    return self.go(State::Key);
+                }
+                return self.param(input, out, at);
+            }
+            MarkAt::None => {}
+        }
+        self.foreign(input, out, at)
+    }
+
+    /// Something else than an argument or the end of the call.
+    fn foreign(&mut self, input: &Input<'_>, out: &mut Findings, at: usize) -> Option<Step> {
+        match input.is_marked(at) {
+            None => return self.wait(State::Between),
+            Some(true) if self.is_sent() || (self.declared && Self::closes(input, at)) => {
+                if let Some(values) = &mut self.values {
+                    values.note(ProblemCode::MissingCloseMark, at..at);
+                }
+                return Some(self.finish(input, out, at, at, Whole::Yes));
+            }
+            _ => {}
+        }
+        if self.is_sent() {
+            return Some(self.unended(input, out, self.at));
+        }
+        if self.declared && !matches!(self.form.named, Named::Behind(_)) {
+            return self.go(State::Broken);
+        }
+        out.examined(at);
+        Some(out.refuse(Refusal::NoCallBehind))
+    }
+
+    /// Whether a closing mark stands at `at`.
+    fn closes(input: &Input<'_>, at: usize) -> bool {
+        matches!(input.closing_mark(at), MarkAt::Found { .. })
+    }
+
+    /// A declared tool is named, but what follows are no arguments. It is a
+    /// call gone wrong if it ends like one.
+    fn broken(&mut self, input: &Input<'_>, out: &mut Findings) -> Option<Step> {
+        let rest = input.from(self.at);
+        let window = rest.get(..floor(rest, BROKEN_LIMIT)).unwrap_or("");
+        let end = self
+            .close
+            .iter()
+            .filter_map(|close| Some((find_ignoring_case(window, 0, close)?, close.len())))
+            .min();
+        let Some((end, length)) = end else {
+            if input.end || rest.len() >= BROKEN_LIMIT {
+                out.examined(BROKEN_LIMIT.min(input.text.len()));
+                return Some(out.refuse(Refusal::NeverCloses));
+            }
+            return self.wait(State::Broken);
+        };
+        let body = window.get(..end).unwrap_or("");
+        let opens_again = || {
+            let mut opens = self.form.open.iter();
+            opens.any(|open| find_ignoring_case(body, 0, open).is_some())
+        };
+        // `<f>` may be an element of anything.
+        if self.form.named == Named::Tag || opens_again() {
+            out.examined(self.at + end);
+            return Some(out.refuse(Refusal::NoCallBehind));
+        }
+        let end = self.at + end + length;
+        let message = "What stands in the call is no argument".to_owned();
+        out.unreadable(ProblemCode::Malformed, message, 0..end, input.slice(0..end));
+        Some(Step::Done(end))
+    }
+
+    /// The arguments are one JSON object.
+    fn json_body(&mut self, input: &Input<'_>, at: usize) -> Option<Step> {
+        let values = self.values.take()?;
+        let marks = JsonMarks::new(self.form.open.clone(), self.close.clone());
+        let called = Called::new(values.name());
+        if !self.sure && input.tools.is_some() && self.form.named == Named::Tag {
+            return Some(Step::Reject);
+        }
+        let mut json = MarkedJson::arguments_of(Arc::new(marks), called, at);
+        if self.form.json == JsonBody::Repair {
+            json.note(ProblemCode::FlatArguments, at..at);
+        }
+        self.json = Some(json);
+        self.go(State::Json)
+    }
+
+    /// The opening tag of an argument.
+    fn param(&mut self, input: &Input<'_>, out: &mut Findings, at: usize) -> Option<Step> {
+        let form = Arc::clone(&self.form);
+        let open = self.param_open();
+        let rest = input.from(at + open.len());
+        let end = match tag_end(rest, &form.tag_end) {
+            TagEnd::At(end) => end,
+            TagEnd::Open if !input.end => return self.wait(State::Between),
+            TagEnd::Open => return Some(self.cut(input, out, input.text.len())),
+            TagEnd::None => return self.foreign(input, out, at),
+        };
+        let tag = rest.get(..end).unwrap_or("");
+        let closed = tag.ends_with('/');
+        let inner = tag.strip_suffix('/').unwrap_or(tag);
+        let behind = at + open.len() + end + form.tag_end.len();
+        let (key, close) = match &form.param {
+            Param::Tag { named, close, .. } => {
+                let key = match named {
+                    Named::Attribute(name) => attribute(inner, name),
+                    _ => Some(inner.trim().trim_matches(['"', '\'']).to_owned())
+                        .filter(|key| !key.is_empty()),
+                };
+                (key, close.clone())
+            }
+            Param::Element { prefix } => {
+                let key = inner.split_whitespace().next().unwrap_or("").to_owned();
+                let close = format!("{prefix}</{key}>");
+                (Some(key).filter(|key| self.is_element(key, input)), close)
+            }
+            Param::Pair { .. } => (None, String::new()),
+        };
+        let Some(key) = key.filter(|key| key.len() <= MAX_NAME) else {
+            return self.foreign(input, out, at);
+        };
+        let says = says(inner);
+        self.at = behind;
+        let given = attribute(inner, "value");
+        self.begin(&key, says, input);
+        if closed || (given.is_some() && input.from(behind).starts_with(close.as_str())) {
+            let skip = if closed { 0 } else { close.len() };
+            self.end_value(input, out, &key, &given.unwrap_or_default());
+            self.at = behind + skip;
+            return self.go(State::Between);
+        }
+        let value = Value {
+            key,
+            start: behind,
+            search: behind,
+            close,
+        };
+        self.go(if form.is_xml {
+            State::Lead(value)
+        } else {
+            State::Value(value)
+        })
+    }
+
+    /// Whether a tag inside a call is an argument's: its name is one of the
+    /// tool's parameters, or nobody knows them.
+    fn is_element(&self, key: &str, input: &Input<'_>) -> bool {
+        let known = self
+            .values
+            .as_ref()
+            .and_then(|values| input.tools?.get(values.name()))
+            .and_then(|tool| tool.properties());
+        let is_name = key.starts_with(|c: char| c.is_alphabetic() || c == '_') && is_tool_name(key);
+        is_name && known.is_none_or(|known| known.is_empty() || known.contains_key(key))
+    }
+
+    /// The name of an argument that stands between two tags, and the tag of
+    /// its value.
+    fn key(&mut self, input: &Input<'_>, out: &mut Findings) -> Option<Step> {
+        let form = Arc::clone(&self.form);
+        let Param::Pair { key, value } = &form.param else {
+            return Some(Step::Reject);
+        };
+        let rest = input.from(self.at);
+        let window = rest.get(..floor(rest, MAX_NAME)).unwrap_or("");
+        let found = find_ignoring_case(window, 0, &key.1);
+        // The tag that closes the name may be missing, or another one.
+        let end = found.or_else(|| window.find('<'));
+        let Some(end) = end else {
+            if input.end {
+                return Some(self.cut(input, out, input.text.len()));
+            }
+            if rest.len() >= MAX_NAME {
+                return self.foreign(input, out, self.at);
+            }
+            return self.wait(State::Key);
+        };
+        if found.is_none() && rest.len() < MAX_NAME {
+            return if input.end {
+                Some(self.cut(input, out, input.text.len()))
+            } else {
+                self.wait(State::Key)
+            };
+        }
+        let name = window.get(..end).unwrap_or("").trim().to_owned();
+        let behind = self.at + end + found.map_or(0, |_| key.1.len());
+        let mut at = behind;
+        loop {
+            at = input.skip_space(at);
+            let rest = input.from(at);
+            if rest.starts_with("\\n") {
+                at += 2;
+                continue;
+            }
+            match mark_at(rest, &[&value.0]) {
+                _ if rest == "\\" && !input.end => return self.wait(State::Key),
+                MarkAt::Partial if !input.end => return self.wait(State::Key),
+                MarkAt::Partial => return Some(self.cut(input, out, input.text.len())),
+                MarkAt::None => return self.foreign(input, out, at),
+                MarkAt::Found { length, .. } => {
+                    at += length;
+                    break;
+                }
+            }
+        }
+        self.at = at;
+        self.begin(&name, Says::Nothing, input);
+        self.go(State::Value(Value {
+            key: name,
+            start: at,
+            search: at,
+            close: value.1.clone(),
+        }))
+    }
+
+    /// An argument begins.
+    fn begin(&mut self, key: &str, says: Says, input: &Input<'_>) {
+        let is_list = matches!(self.form.param, Param::Element { .. })
+            && self
+                .values
+                .as_ref()
+                .and_then(|values| values.schema(key, input))
+                .is_some_and(|schema| schema.resolved().items().is_some());
+        if self.given.iter().any(|given| given == key) && !is_list {
+            let message = format!("The argument `{key}` is given twice");
+            if let Some(values) = &mut self.values {
+                values.problem(ProblemCode::InvalidArguments, &message, self.at..self.at);
+            }
+        }
+        self.given.push(key.to_owned());
+        if let Some(values) = &mut self.values
+            && !is_list
+        {
+            values.open(key, says, self.form.is_xml, input);
+        }
+    }
+
+    /// Sends what is known of the open value.
+    fn grow(&mut self, input: &Input<'_>, out: &mut Findings, range: Range<usize>) {
+        if let Some(values) = &mut self.values
+            && self.sure
+            && values.is_open()
+        {
+            values.grow(settled(input.slice(range)));
+            values.send(out);
+        }
+    }
+
+    /// An argument is whole.
+    fn end_value(&mut self, input: &Input<'_>, out: &mut Findings, key: &str, raw: &str) {
+        let Some(values) = &mut self.values else {
+            return;
+        };
+        if values.is_open() {
+            values.close(raw, input);
+        } else {
+            match self.lists.iter_mut().find(|(name, _)| name == key) {
+                Some((_, items)) => items.push(raw.to_owned()),
+                // A whole list.
+                None if raw.trim_start().starts_with(['[', '<']) => values.text(key, raw, input),
+                None => self.lists.push((key.to_owned(), vec![raw.to_owned()])),
+            }
+        }
+        if self.sure {
+            values.send(out);
+        }
+    }
+
+    /// The start of a value in XML: CDATA, or text.
+    fn lead(&mut self, input: &Input<'_>, value: Value) -> Option<Step> {
+        self.space = input.skip_space(value.start.max(self.space));
+        match mark_at(input.from(self.space), &[CDATA]) {
+            MarkAt::Partial if !input.end => self.wait(State::Lead(value)),
+            MarkAt::Found { length, .. } => {
+                self.at = self.space + length;
+                let search = self.at;
+                self.go(State::CData {
+                    value: Value { search, ..value },
+                    text: String::new(),
+                })
+            }
+            MarkAt::Partial | MarkAt::None => self.go(State::Value(value)),
+        }
+    }
+
+    fn value(&mut self, input: &Input<'_>, out: &mut Findings, mut value: Value) -> Option<Step> {
+        loop {
+            let (at, mark) = match self.next_mark(input, &value) {
+                Ok(found) => found,
+                Err(safe) => {
+                    value.search = safe;
+                    self.grow(input, out, value.start..safe);
+                    return if input.end {
+                        Some(self.cut(input, out, input.text.len()))
+                    } else {
+                        self.wait(State::Value(value))
+                    };
+                }
+            };
+            let follows = match mark {
+                Mark::Close(length) => self.follows(input, at + length, true),
+                Mark::CallEnd(length) => self.follows(input, at + length, false),
+                Mark::Next => self.is_next_argument(input, &value, at),
+                Mark::Stop => return Some(self.cut(input, out, at)),
+            };
+            match follows {
+                Follows::More => {
+                    value.search = at;
+                    self.grow(input, out, value.start..at);
+                    return self.wait(State::Value(value));
+                }
+                Follows::No => {
+                    value.search = at + 1;
+                    continue;
+                }
+                Follows::Yes => {}
+            }
+            let raw = input.slice(value.start..at);
+            if self.form.is_xml {
+                self.check_swallowed(raw, value.start..at, &value.close);
+            }
+            if let Mark::Close(length) = mark {
+                self.end_value(input, out, &value.key, trim_lines(raw));
+                self.at = at + length;
+                return self.go(State::Between);
+            }
+            if let Some(values) = &mut self.values {
+                values.note(ProblemCode::MissingCloser, at..at);
+            }
+            let raw = trim_lines(raw).trim_end();
+            self.end_value(input, out, &value.key, raw);
+            self.at = at;
+            return self.go(State::Between);
+        }
+    }
+
+    /// The next mark that may end the value, or how far there is none.
+    fn next_mark(&self, input: &Input<'_>, value: &Value) -> Result<(usize, Mark), usize> {
+        let bytes = input.text.as_bytes();
+        let open = self.param_open();
+        let first = value.close.bytes().next().unwrap_or(b'<');
+        let stop = input.stops.first().map(String::as_str).unwrap_or_default();
+        let stop_first = stop.bytes().next().unwrap_or(first);
+        let mut at = value.search;
+        while let Some(found) = bytes
+            .get(at..)
+            .and_then(|rest| memchr::memchr2(first, stop_first, rest))
+        {
+            at += found;
+            let rest = input.from(at);
+            let mut partial = false;
+            match mark_at(rest, std::slice::from_ref(&value.close)) {
+                MarkAt::Found { length, .. } => return Ok((at, Mark::Close(length))),
+                MarkAt::Partial => partial = true,
+                MarkAt::None => {}
+            }
+            match mark_at(rest, &self.close) {
+                MarkAt::Found { length, .. } => return Ok((at, Mark::CallEnd(length))),
+                MarkAt::Partial => partial = true,
+                MarkAt::None => {}
+            }
+            match mark_at(rest, std::slice::from_ref(&open)) {
+                MarkAt::Found { .. } if self.may_follow_unclosed() => return Ok((at, Mark::Next)),
+                MarkAt::Partial if self.may_follow_unclosed() => partial = true,
+                _ => {}
+            }
+            if !stop.is_empty() {
+                match mark_at(rest, &[stop]) {
+                    MarkAt::Found { .. } => return Ok((at, Mark::Stop)),
+                    MarkAt::Partial => partial = true,
+                    MarkAt::None => {}
+                }
+            }
+            if partial && !input.end {
+                return Err(at);
+            }
+            at += 1;
+        }
+        Err(input.text.len())
+    }
+
+    /// Whether the next argument may end a value whose closing tag is missing.
+    /// Where every tag may be an argument's, it may not.
+    fn may_follow_unclosed(&self) -> bool {
+        self.declared && !matches!(self.form.param, Param::Element { .. })
+    }
+
+    /// Whether the next argument, the end of the call, another call or the end
+    /// of the reply follows at `at`. `in_call`: whether arguments may.
+    fn follows(&self, input: &Input<'_>, behind: usize, in_call: bool) -> Follows {
+        let mut at = input.skip_space(behind);
+        while input.from(at).starts_with("\\n") && matches!(self.form.named, Named::Behind(_)) {
+            at = input.skip_space(at + 2);
+        }
+        let rest = input.from(at);
+        if rest.is_empty() || rest == "\\" {
+            return if input.end {
+                Follows::Yes
+            } else {
+                Follows::More
+            };
+        }
+        if input
+            .stops
+            .iter()
+            .any(|stop| rest.starts_with(stop.as_str()))
+        {
+            return Follows::Yes;
+        }
+        let mut marks = Vec::new();
+        if in_call {
+            marks.extend(self.close.iter().cloned());
+            marks.extend(self.form.groups.iter().cloned());
+            match &self.form.param {
+                Param::Element { prefix } => match self.element_follows(input, at, prefix) {
+                    Follows::No => {}
+                    follows => return follows,
+                },
+                _ => marks.push(self.param_open()),
+            }
+        }
+        // In the middle of a line, a mark of another kind is part of the value.
+        let apart = input.slice(behind..at);
+        let is_marked = if apart.is_empty() || apart.contains('\n') {
+            input.is_marked(at)
+        } else {
+            Some(false)
+        };
+        match (mark_at(rest, &marks), is_marked) {
+            (MarkAt::Found { .. }, _) => Follows::Yes,
+            // The reply ends within the next mark.
+            (MarkAt::Partial, _) if input.end => Follows::Yes,
+            (MarkAt::Partial, _) | (_, None) => Follows::More,
+            (_, Some(true)) => Follows::Yes,
+            (_, Some(false)) => Follows::No,
+        }
+    }
+
+    /// Whether a tag with the name of an argument stands at `at`.
+    fn element_follows(&self, input: &Input<'_>, at: usize, prefix: &str) -> Follows {
+        let open = format!("{prefix}<");
+        match mark_at(input.from(at), std::slice::from_ref(&open)) {
+            MarkAt::Partial if !input.end => return Follows::More,
+            MarkAt::Partial | MarkAt::None => return Follows::No,
+            MarkAt::Found { .. } => {}
+        }
+        let rest = input.from(at + open.len());
+        let window = rest.get(..floor(rest, MAX_NAME)).unwrap_or("");
+        match leading_name(window) {
+            Some((name, _)) if self.is_element(name, input) => Follows::Yes,
+            None if !input.end && rest.len() < MAX_NAME => Follows::More,
+            _ => Follows::No,
+        }
+    }
+
+    /// Whether an argument that was not given yet begins at `at`, at the start
+    /// of a line.
+    fn is_next_argument(&self, input: &Input<'_>, value: &Value, at: usize) -> Follows {
+        let before = input.slice(value.start..at);
+        let line = before.rsplit('\n').next().unwrap_or("");
+        let starts_line = before.contains('\n') && line.trim().is_empty();
+        if !starts_line {
+            return Follows::No;
+        }
+        let rest = input.from(at + self.param_open().len());
+        let window = rest.get(..floor(rest, MAX_NAME)).unwrap_or("");
+        let end = match &self.form.param {
+            Param::Pair { key, .. } => find_ignoring_case(window, 0, &key.1),
+            _ => match tag_end(window, &self.form.tag_end) {
+                TagEnd::At(end) => Some(end),
+                TagEnd::Open => None,
+                TagEnd::None => return Follows::No,
+            },
+        };
+        let Some(end) = end else {
+            let decided = input.end || rest.len() >= MAX_NAME;
+            return if decided { Follows::No } else { Follows::More };
+        };
+        let tag = window.get(..end).unwrap_or("");
+        let key = match &self.form.param {
+            Param::Tag {
+                named: Named::Attribute(name),
+                ..
+            } => attribute(tag, name).unwrap_or_default(),
+            _ => tag.trim().trim_matches(['"', '\'']).to_owned(),
+        };
+        let declared = self
+            .values
+            .as_ref()
+            .and_then(|values| input.tools?.get(values.name()))
+            .and_then(|tool| tool.properties())
+            .is_some_and(|properties| properties.contains_key(&key));
+        if declared && !self.given.contains(&key) {
+            Follows::Yes
+        } else {
+            Follows::No
+        }
+    }
+
+    /// A value that holds an end tag and then a start tag may have swallowed an
+    /// argument or a call: the model has to say which.
+    fn check_swallowed(&mut self, raw: &str, range: Range<usize>, close: &str) {
+        if matches!(self.form.param, Param::Element { .. }) {
+            return;
+        }
+        let param = format!("{} ", self.param_open());
+        let swallowed = find_ignoring_case(raw, 0, close).is_some_and(|end| {
+            let behind = raw.get(end..).unwrap_or("");
+            let calls = self.form.open.iter().map(|open| format!("{open} "));
+            std::iter::once(param)
+                .chain(calls)
+                .any(|tag| find_ignoring_case(behind, 0, &tag).is_some())
+        });
+        if swallowed && let Some(values) = &mut self.values {
+            values.problem(
+                ProblemCode::Malformed,
+                "A value holds tags of the call itself; put it into <![CDATA[ … ]]>",
+                range,
+            );
+        }
+    }
+
+    /// Sends the text of a CDATA section up to `end`.
+    fn take_section(&mut self, input: &Input<'_>, out: &mut Findings, end: usize) {
+        if let Some(values) = &mut self.values
+            && self.sure
+            && values.is_text()
+            && end > self.at
+        {
+            values.append(input.slice(self.at..end));
+            values.send(out);
+            self.at = end;
+        }
+    }
+
+    fn cdata(
+        &mut self,
+        input: &Input<'_>,
+        out: &mut Findings,
+        mut value: Value,
+        mut text: String,
+    ) -> Option<Step> {
+        let rest = input.from(value.search).as_bytes();
+        let Some(found) = memchr::memmem::find(rest, CDATA_END.as_bytes()) else {
+            if !input.end {
+                value.search = input.resume_at(value.search, CDATA_END.len());
+                self.take_section(input, out, value.search);
+                return self.wait(State::CData { value, text });
+            }
+            return Some(self.cut(input, out, input.text.len()));
+        };
+        let end = value.search + found;
+        self.space = input.skip_space((end + CDATA_END.len()).max(self.space));
+        let next = self.space;
+        let mut marks = vec![CDATA, value.close.as_str()];
+        marks.extend(self.close.iter().map(String::as_str));
+        match mark_at(input.from(next), &marks) {
+            MarkAt::Partial if !input.end => {
+                value.search = end;
+                self.wait(State::CData { value, text })
+            }
+            MarkAt::Found { index: 0, length } => {
+                self.take_section(input, out, end);
+                text.push_str(input.slice(self.at..end));
+                self.at = next + length;
+                value.search = self.at;
+                self.go(State::CData { value, text })
+            }
+            MarkAt::Found { index, length } => {
+                text.push_str(input.slice(self.at..end));
+                if let Some(values) = &mut self.values {
+                    values.close_verbatim(&text, input);
+                    if index > 1 {
+                        values.note(ProblemCode::MissingCloser, next..next);
+                    }
+                    if self.sure {
+                        values.send(out);
+                    }
+                }
+                self.at = if index > 1 { next } else { next + length };
+                self.go(State::Between)
+            }
+            // The end of a section that nothing fitting follows is content.
+            MarkAt::Partial | MarkAt::None => {
+                value.search = end + CDATA_END.len();
+                self.go(State::CData { value, text })
+            }
+        }
+    }
+
+    fn is_sent(&self) -> bool {
+        self.values.as_ref().is_some_and(NamedValues::is_sent)
+    }
+
+    /// The call has no end tag, but something else follows or the reply ends.
+    /// What it has is whole, unless it has nothing.
+    fn unended(&mut self, input: &Input<'_>, out: &mut Findings, end: usize) -> Step {
+        if !self.is_sent() {
+            return Step::Reject;
+        }
+        if let Some(values) = &mut self.values {
+            values.note(ProblemCode::MissingCloseMark, end..end);
+        }
+        self.finish(input, out, end, end, Whole::Unsure)
+    }
+
+    /// The reply ends inside the call.
+    fn cut(&mut self, input: &Input<'_>, out: &mut Findings, end: usize) -> Step {
+        if !self.is_sent() && !self.declared {
+            out.examined(end);
+            return out.refuse(Refusal::UndeclaredTool);
+        }
+        self.finish(input, out, end, end, Whole::No)
+    }
+
+    /// Ends the call; what stands between `body` and `end` is its end tag.
+    fn finish(
+        &mut self,
+        input: &Input<'_>,
+        out: &mut Findings,
+        body: usize,
+        end: usize,
+        whole: Whole,
+    ) -> Step {
+        if let Some(mut values) = self.values.take() {
+            for (key, items) in self.lists.drain(..) {
+                values.list(&key, &items, input);
+            }
+            values.finish(out, 0..body, whole);
+        }
+        Step::Done(end)
+    }
+}
+
+/// What the attributes of a tag say of its value's type.
+fn says(tag: &str) -> Says {
+    if let Some(string) = attribute(tag, "string") {
+        return match string.as_str() {
+            "true" => Says::Text,
+            "false" => Says::Json,
+            _ => Says::Nothing,
+        };
+    }
+    match attribute(tag, "type") {
+        Some(kind) if JSON_TYPES.contains(&&*kind) => Says::Json,
+        Some(kind) if kind == "string" => Says::Text,
+        _ => Says::Nothing,
+    }
+}
+
+/// The part of a growing value that is kept, whatever comes: white space at
+/// its end may be dropped.
+fn settled(raw: &str) -> &str {
+    let inner = raw.strip_prefix('\n').or_else(|| raw.strip_prefix("\r\n"));
+    inner.unwrap_or(raw).trim_end()
+}

@@ -1,0 +1,646 @@
+//! Families that write JSON between marks: the whole call, or the arguments
+//! behind the tool's name. All are read by one engine; this is the table of
+//! their marks.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::engine::call_object::Called;
+use super::engine::marked_json::{Head, HeadAt, JsonMarks, MarkedJson, leading_name, name_head};
+use super::engine::section::Section;
+use super::{Dialect, Trigger, Writer};
+use crate::ToolCall;
+use crate::parse::{MarkAt, Reader, mark_at};
+
+/// A dialect of this kind.
+#[derive(Debug)]
+pub(crate) struct Marked {
+    name: &'static str,
+    aliases: &'static [&'static str],
+    marks: Arc<JsonMarks>,
+    sections: Vec<Section>,
+    silent: Vec<Trigger>,
+    at_line_start: bool,
+    /// Whether a call begins with the tool's name and a line break.
+    by_name: bool,
+    write: fn(&[ToolCall]) -> String,
+}
+
+impl Marked {
+    fn new(name: &'static str, marks: JsonMarks, write: fn(&[ToolCall]) -> String) -> Self {
+        Self {
+            name,
+            aliases: &[],
+            marks: Arc::new(marks),
+            sections: Vec::new(),
+            silent: Vec::new(),
+            at_line_start: false,
+            by_name: false,
+            write,
+        }
+    }
+
+    fn also_called(mut self, aliases: &'static [&'static str]) -> Self {
+        self.aliases = aliases;
+        self
+    }
+
+    fn in_section(mut self, open: &str, close: &str) -> Self {
+        self.sections.push(Section::new(open, close));
+        self
+    }
+
+    fn at_line_start(mut self) -> Self {
+        self.at_line_start = true;
+        self
+    }
+}
+
+impl Dialect for Marked {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn aliases(&self) -> Vec<&str> {
+        self.aliases.to_vec()
+    }
+
+    fn triggers(&self) -> Vec<Trigger> {
+        let trigger = if self.at_line_start {
+            |mark: &str| Trigger::at_line_start(mark)
+        } else {
+            |mark: &str| Trigger::anywhere(mark)
+        };
+        let mut triggers = self.marks.triggers(trigger);
+        if self.by_name {
+            triggers.push(Trigger::tool_name("", "\n\r"));
+            triggers.push(Trigger::tool_name(">>>", "\n\r"));
+        }
+        triggers.extend(self.sections.iter().map(Section::trigger));
+        triggers
+    }
+
+    fn reader(&self, trigger: usize) -> Box<dyn Reader> {
+        let section = trigger.checked_sub(self.marks.open.len());
+        match section.and_then(|section| self.sections.get(section)) {
+            Some(section) => section.reader(),
+            None if self.by_name => Box::new(MarkedJson::new(Arc::clone(&self.marks), 0)),
+            None => Box::new(MarkedJson::new(Arc::clone(&self.marks), trigger)),
+        }
+    }
+
+    fn closers(&self) -> Vec<String> {
+        let closers = self.marks.close.iter().filter(|close| close.len() > 2);
+        closers.cloned().collect()
+    }
+
+    fn section_ends(&self) -> Vec<String> {
+        let sections = self.sections.iter();
+        sections.map(|section| section.close.clone()).collect()
+    }
+
+    fn silent(&self) -> Vec<Trigger> {
+        self.silent.clone()
+    }
+
+    fn other_forms(&self) -> Vec<String> {
+        let bare = self.name == "llama3-json";
+        bare.then(|| "json".to_owned()).into_iter().collect()
+    }
+
+    fn also_reads(&self) -> Vec<String> {
+        let bare = self.name == "llama3-json";
+        (!bare).then(|| "json".to_owned()).into_iter().collect()
+    }
+
+    fn writer(&self) -> Option<&dyn Writer> {
+        Some(self)
+    }
+}
+
+impl Writer for Marked {
+    fn rules(&self) -> Vec<String> {
+        vec!["Valid JSON only: double quotes, no comments, no trailing commas.".to_owned()]
+    }
+
+    fn reasoning_rule(&self) -> String {
+        String::new()
+    }
+
+    fn call(&self, call: &ToolCall) -> String {
+        (self.write)(std::slice::from_ref(call))
+    }
+
+    fn calls(&self, calls: &[ToolCall]) -> String {
+        (self.write)(calls)
+    }
+
+    fn takes_several(&self) -> bool {
+        true
+    }
+}
+
+/// A call as a JSON object with these keys.
+fn object(call: &ToolCall, name: &str, args: &str) -> String {
+    let tool = Value::String(call.name.clone());
+    format!(
+        "{{\"{name}\": {tool}, \"{args}\": {}}}",
+        call.args.to_json()
+    )
+}
+
+/// Each call between two marks of its own.
+fn each(calls: &[ToolCall], join: &str, write: impl Fn(&ToolCall) -> String) -> String {
+    let calls: Vec<String> = calls.iter().map(write).collect();
+    calls.join(join)
+}
+
+/// All calls in one list.
+fn list(calls: &[ToolCall], open: &str, close: &str) -> String {
+    let calls = each(calls, ", ", |call| object(call, "name", "arguments"));
+    format!("{open}[{calls}]{close}")
+}
+
+/// Calls as Hermes and Qwen write them.
+pub(super) fn hermes_text(calls: &[ToolCall]) -> String {
+    each(calls, "\n", |call| {
+        let json = object(call, "name", "arguments");
+        format!("<tool_call>\n{json}\n</tool_call>")
+    })
+}
+
+/// All families of this kind, in the order in which they are tried.
+pub(crate) fn families() -> Vec<Marked> {
+    let mut families = whole_calls();
+    families.extend(calls_of_their_own());
+    families.extend(named_calls());
+    families.extend(other_forms());
+    families
+}
+
+/// One object, or a list of them, between two marks.
+fn whole_calls() -> Vec<Marked> {
+    vec![
+        Marked::new("hermes", JsonMarks::tag("tool_call"), hermes_text).also_called(&[
+            "qwen",
+            "qwen2.5",
+            "qwen3",
+            "granite4",
+            "reka",
+            "ernie-4.5",
+        ]),
+        Marked::new(
+            "longcat",
+            JsonMarks::exact(&["<longcat_tool_call>"], &["</longcat_tool_call>"]),
+            |calls| {
+                each(calls, "\n", |call| {
+                    let json = object(call, "name", "arguments");
+                    format!("<longcat_tool_call>{json}</longcat_tool_call>")
+                })
+            },
+        ),
+        // Hunyuan-A13B and Apriel write the same.
+        Marked::new(
+            "jamba",
+            JsonMarks::exact(&["<tool_calls>"], &["</tool_calls>"]),
+            |calls| list(calls, "<tool_calls>", "</tool_calls>"),
+        )
+        .also_called(&["hunyuan-a13b", "apriel"]),
+        Marked::new(
+            "nemotron",
+            JsonMarks::exact(&["<TOOLCALL>"], &["</TOOLCALL>"]),
+            |calls| list(calls, "<TOOLCALL>", "</TOOLCALL>"),
+        )
+        .also_called(&["nemotron-v2", "deci"]),
+        Marked::new(
+            "granite3",
+            JsonMarks::exact(&["<|tool_call|>"], &[]),
+            |calls| list(calls, "<|tool_call|> ", ""),
+        )
+        .also_called(&["granite"]),
+        Marked::new(
+            "granite-20b-fc",
+            joined(JsonMarks::exact(&["<function_call>"], &[])),
+            |calls| {
+                each(calls, "\n", |call| {
+                    format!("<function_call> {}", object(call, "name", "arguments"))
+                })
+            },
+        ),
+        // Phi-4-mini and Firefunction.
+        Marked::new(
+            "functools",
+            JsonMarks {
+                overlap: 1,
+                ..JsonMarks::exact(&["functools[", "functools ["], &[])
+            },
+            |calls| list(calls, "functools", ""),
+        )
+        .at_line_start()
+        .also_called(&["phi4-mini", "phi4", "firefunction"]),
+        Marked::new(
+            "llama3-json",
+            joined(JsonMarks::exact(&["<|python_tag|>"], &[])),
+            |calls| {
+                let calls = each(calls, "; ", |call| object(call, "name", "parameters"));
+                format!("<|python_tag|>{calls}")
+            },
+        )
+        .also_called(&["llama3", "llama-3"]),
+    ]
+}
+
+/// The same, with heads or keys of their own.
+fn calls_of_their_own() -> Vec<Marked> {
+    vec![
+        Marked::new(
+            "mistral",
+            JsonMarks {
+                may_stay_open: true,
+                ..JsonMarks::exact(&["[TOOL_CALLS]"], &["[/TOOL_CALLS]"])
+                    .headed(Head::Read(mistral_head))
+            },
+            |calls| {
+                each(calls, "", |call| {
+                    let id = call.id.as_ref();
+                    let id = id.map(|id| format!("[CALL_ID]{id}")).unwrap_or_default();
+                    let (name, args) = (&call.name, call.args.to_json());
+                    format!("[TOOL_CALLS]{name}{id}[ARGS]{args}")
+                })
+            },
+        ),
+        Marked::new(
+            "cohere",
+            JsonMarks::exact(&["<|START_ACTION|>"], &["<|END_ACTION|>"]),
+            |calls| {
+                let calls: Vec<String> = calls
+                    .iter()
+                    .enumerate()
+                    .map(|(index, call)| {
+                        let id = call.id.clone().unwrap_or_else(|| index.to_string());
+                        let id = Value::String(id);
+                        let json = object(call, "tool_name", "parameters");
+                        json.replacen('{', &format!("{{\"tool_call_id\": {id}, "), 1)
+                    })
+                    .collect();
+                format!("<|START_ACTION|>[{}]<|END_ACTION|>", calls.join(", "))
+            },
+        )
+        .also_called(&["command-r7b", "command-a"]),
+        Marked::new(
+            "internlm2",
+            JsonMarks::exact(
+                &[
+                    "<|action_start|> <|plugin|>",
+                    "<|action_start|><|plugin|>",
+                    "<|action_start|>\n<|plugin|>",
+                ],
+                &["<|action_end|>"],
+            ),
+            |calls| {
+                each(calls, "\n", |call| {
+                    let json = object(call, "name", "parameters");
+                    format!("<|action_start|> <|plugin|>\n{json}<|action_end|>")
+                })
+            },
+        ),
+        Marked::new(
+            "gigachat",
+            JsonMarks::exact(
+                &[
+                    "<|function_call|>",
+                    "<|message_sep|>\n\nfunction call<|role_sep|>",
+                    "<|message_sep|>\nfunction call<|role_sep|>",
+                    "<|message_sep|>function call<|role_sep|>",
+                ],
+                &[],
+            ),
+            |calls| {
+                each(calls, "\n", |call| {
+                    format!("<|function_call|>{}", object(call, "name", "arguments"))
+                })
+            },
+        ),
+        Marked::new(
+            "apertus",
+            JsonMarks {
+                by_key: true,
+                ..JsonMarks::exact(&["<|tools_prefix|>"], &["<|tools_suffix|>"])
+            },
+            |calls| {
+                let calls = each(calls, ", ", |call| {
+                    let name = Value::String(call.name.clone());
+                    format!("{{{name}: {}}}", call.args.to_json())
+                });
+                format!("<|tools_prefix|>[{calls}]<|tools_suffix|>")
+            },
+        ),
+    ]
+}
+
+/// The tool's name, and its arguments as JSON behind it.
+fn named_calls() -> Vec<Marked> {
+    vec![
+        Marked::new(
+            "inkling",
+            JsonMarks::exact(
+                &["<|message_model|>", "<|content_invoke_tool_json|>"],
+                &["<|end_message|>"],
+            )
+            .headed(Head::Read(inkling_head)),
+            |calls| {
+                each(calls, "", |call| {
+                    let json = object(call, "name", "args");
+                    let name = &call.name;
+                    format!(
+                        "<|message_model|>{name}<|content_invoke_tool_json|>{json}<|end_message|>"
+                    )
+                })
+            },
+        ),
+        // DeepSeek R1 writes the same.
+        Marked::new(
+            "deepseek-v3",
+            JsonMarks {
+                fenced: true,
+                ..deepseek_marks(deepseek_v3_head)
+            },
+            |calls| {
+                let calls = each(calls, "", |call| {
+                    let (name, args) = (&call.name, call.args.to_json());
+                    format!("<｜tool▁call▁begin｜>function<｜tool▁sep｜>{name}\n```json\n{args}\n```<｜tool▁call▁end｜>")
+                });
+                format!("<｜tool▁calls▁begin｜>{calls}<｜tool▁calls▁end｜>")
+            },
+        )
+        .also_called(&["deepseek-r1"])
+        .in_section("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"),
+        Marked::new("deepseek-v3.1", deepseek_marks(deepseek_v31_head), |calls| {
+            let calls = each(calls, "", |call| {
+                let (name, args) = (&call.name, call.args.to_json());
+                format!("<｜tool▁call▁begin｜>{name}<｜tool▁sep｜>{args}<｜tool▁call▁end｜>")
+            });
+            format!("<｜tool▁calls▁begin｜>{calls}<｜tool▁calls▁end｜>")
+        })
+        .in_section("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"),
+        Marked::new(
+            "kimi-k2",
+            JsonMarks::exact(&["<|tool_call_begin|>"], &["<|tool_call_end|>"])
+                .headed(Head::Read(kimi_head)),
+            |calls| {
+                let calls: Vec<String> = calls
+                    .iter()
+                    .enumerate()
+                    .map(|(index, call)| {
+                        let (name, args) = (&call.name, call.args.to_json());
+                        format!("<|tool_call_begin|>functions.{name}:{index}<|tool_call_argument_begin|>{args}<|tool_call_end|>")
+                    })
+                    .collect();
+                let calls = calls.concat();
+                format!("<|tool_calls_section_begin|>{calls}<|tool_calls_section_end|>")
+            },
+        )
+        .in_section("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>")
+        .in_section("<|tool_call_section_begin|>", "<|tool_call_section_end|>"),
+        harmony(),
+    ]
+}
+
+/// What else was seen.
+fn other_forms() -> Vec<Marked> {
+    vec![
+        // LFM2 writes Python or JSON between the same marks.
+        Marked::new(
+            "lfm2-json",
+            JsonMarks::exact(&["<|tool_call_start|>"], &["<|tool_call_end|>"]),
+            |calls| list(calls, "<|tool_call_start|>", "<|tool_call_end|>"),
+        ),
+        // The tool's name as a tag, and JSON in it.
+        Marked::new(
+            "toolcall",
+            JsonMarks::exact(&["<toolcall>"], &["</toolcall>"]).headed(Head::Read(element_head)),
+            |calls| {
+                each(calls, "\n", |call| {
+                    let (name, args) = (&call.name, call.args.to_json());
+                    format!("<toolcall><{name}>{args}</{name}></toolcall>")
+                })
+            },
+        ),
+        // Functionary 3.2: the name on a line of its own, JSON below it.
+        Marked {
+            by_name: true,
+            ..Marked::new(
+                "functionary-3.2",
+                JsonMarks::exact(&[], &[]).headed(Head::Read(line_head)),
+                |calls| {
+                    each(calls, "\n>>>", |call| {
+                        format!("{}\n{}", call.name, call.args.to_json())
+                    })
+                },
+            )
+        },
+        Marked::new(
+            "calling-tool",
+            JsonMarks::exact(&["[Calling tool:"], &[")]"]).headed(Head::Name(vec!["(".to_owned()])),
+            |calls| {
+                each(calls, "\n", |call| {
+                    format!("[Calling tool: {}({})]", call.name, call.args.to_json())
+                })
+            },
+        ),
+    ]
+}
+
+fn joined(marks: JsonMarks) -> JsonMarks {
+    JsonMarks {
+        joined: true,
+        ..marks
+    }
+}
+
+/// `f[ARGS]`, `f[CALL_ID]123456789[ARGS]`, or the arguments right behind `f`.
+fn mistral_head(text: &str) -> HeadAt {
+    let rest = text.trim_start();
+    let lead = text.len() - rest.len();
+    if rest.starts_with(['[', '{']) {
+        return HeadAt::Found(None, lead);
+    }
+    let Some((name, behind)) = leading_name(rest) else {
+        return HeadAt::More;
+    };
+    let at = |rest: &str| text.len() - rest.len();
+    let found =
+        |id: Option<&str>, rest: &str| HeadAt::Found(Some(Called::new(name).with_id(id)), at(rest));
+    if name.is_empty() {
+        return HeadAt::None;
+    }
+    let behind = behind.trim_start();
+    match mark_at(behind, &["{", "[ARGS]", "[CALL_ID]"]) {
+        MarkAt::Found { index: 0, .. } => found(None, behind),
+        MarkAt::Found { index: 1, length } => found(None, behind.get(length..).unwrap_or("")),
+        MarkAt::Found { length, .. } => {
+            let id = behind.get(length..).unwrap_or("");
+            let Some(end) = id.find(['[', '{']) else {
+                return HeadAt::More;
+            };
+            let (id, args) = id.split_at_checked(end).unwrap_or((id, ""));
+            match mark_at(args, &["{", "[ARGS]"]) {
+                MarkAt::Found { index: 0, .. } => found(Some(id), args),
+                MarkAt::Found { length, .. } => found(Some(id), args.get(length..).unwrap_or("")),
+                MarkAt::Partial => HeadAt::More,
+                MarkAt::None => HeadAt::None,
+            }
+        }
+        MarkAt::Partial => HeadAt::More,
+        MarkAt::None => HeadAt::None,
+    }
+}
+
+/// The name stands again in the JSON.
+fn inkling_head(text: &str) -> HeadAt {
+    if text.trim_start().starts_with('{') {
+        return HeadAt::Found(None, 0);
+    }
+    match name_head(text, &["<|content_invoke_tool_json|>"]) {
+        HeadAt::Found(_, length) => HeadAt::Found(None, length),
+        other => other,
+    }
+}
+
+fn deepseek_marks(head: fn(&str) -> HeadAt) -> JsonMarks {
+    JsonMarks::exact(&["<｜tool▁call▁begin｜>"], &["<｜tool▁call▁end｜>"]).headed(Head::Read(head))
+}
+
+const DEEPSEEK_SEPARATOR: &str = "<｜tool▁sep｜>";
+
+/// `function<｜tool▁sep｜>f` and a line break.
+fn deepseek_v3_head(text: &str) -> HeadAt {
+    let length = match name_head(text, &[DEEPSEEK_SEPARATOR]) {
+        HeadAt::Found(_, length) => length,
+        other => return other,
+    };
+    let rest = text.get(length..).unwrap_or("");
+    let name = rest.trim_start();
+    match leading_name(name) {
+        None => HeadAt::More,
+        Some(("", _)) => HeadAt::Other,
+        Some((name, behind)) => HeadAt::Found(Some(Called::new(name)), text.len() - behind.len()),
+    }
+}
+
+/// `f<｜tool▁sep｜>`.
+fn deepseek_v31_head(text: &str) -> HeadAt {
+    name_head(text, &[DEEPSEEK_SEPARATOR])
+}
+
+/// `functions.f:0<|tool_call_argument_begin|>`.
+fn kimi_head(text: &str) -> HeadAt {
+    match name_head(text, &["<|tool_call_argument_begin|>"]) {
+        HeadAt::Found(Some(Called { name: id, .. }), length) => {
+            let name = id.strip_prefix("functions.").unwrap_or(&id);
+            let name = match name.rsplit_once(':') {
+                Some((name, counter)) if counter.chars().all(|c| c.is_ascii_digit()) => name,
+                _ => name,
+            };
+            HeadAt::Found(Some(Called::new(name).with_id(Some(&id))), length)
+        }
+        other => other,
+    }
+}
+
+/// `<f>`, and `</f>` behind the JSON.
+fn element_head(text: &str) -> HeadAt {
+    let rest = text.trim_start();
+    let Some(name) = rest.strip_prefix('<') else {
+        return if rest.is_empty() {
+            HeadAt::More
+        } else {
+            HeadAt::None
+        };
+    };
+    match leading_name(name) {
+        None => HeadAt::More,
+        Some((name, behind)) => match behind.strip_prefix('>') {
+            Some(behind) if behind.trim_start().starts_with('{') && !name.is_empty() => {
+                let mut called = Called::new(name);
+                called.tail = Some(format!("</{name}>"));
+                HeadAt::Found(Some(called), text.len() - behind.len())
+            }
+            Some(behind) if behind.trim().is_empty() => HeadAt::More,
+            _ => HeadAt::None,
+        },
+    }
+}
+
+/// `f` and a line break, before an object.
+fn line_head(text: &str) -> HeadAt {
+    let rest = text.strip_prefix(">>>").unwrap_or(text);
+    match leading_name(rest) {
+        None => HeadAt::More,
+        Some((name, behind)) => {
+            let object = behind.trim_start();
+            let lines = behind.len() - object.len();
+            let own_line = behind
+                .get(..lines)
+                .is_some_and(|space| space.contains('\n'));
+            match object.chars().next() {
+                None => HeadAt::More,
+                Some('{') if own_line => {
+                    HeadAt::Found(Some(Called::new(name)), text.len() - object.len())
+                }
+                Some(_) => HeadAt::None,
+            }
+        }
+    }
+}
+
+/// gpt-oss: every message has a header, which says to whom it goes.
+fn harmony() -> Marked {
+    let marks = JsonMarks::exact(&["<|start|>assistant", "<|channel|>"], &["<|call|>"])
+        .headed(Head::Read(harmony_head));
+    let mut family = Marked::new("harmony", marks, |calls| {
+        each(calls, "", |call| {
+            let (name, args) = (&call.name, call.args.to_json());
+            format!("<|start|>assistant<|channel|>commentary to=functions.{name} <|constrain|>json<|message|>{args}<|call|>")
+        })
+    })
+    .also_called(&["gpt-oss"]);
+    for channel in ["final", "commentary"] {
+        for start in ["", "<|start|>assistant"] {
+            for kind in ["", " <|constrain|>json"] {
+                let header = format!("{start}<|channel|>{channel}{kind}<|message|>");
+                family.silent.push(Trigger::at_line_start(header));
+            }
+        }
+    }
+    for end in ["<|end|>", "<|return|>"] {
+        family.silent.push(Trigger::anywhere(end));
+    }
+    family
+}
+
+/// What stands between `<|channel|>` or `<|start|>assistant` and the message,
+/// with a recipient in it: `commentary to=functions.f <|constrain|>json`.
+fn harmony_head(text: &str) -> HeadAt {
+    const MESSAGE: &str = "<|message|>";
+    let stop = text.find(['\n', '{', '`']).unwrap_or(text.len());
+    let end = match text.find(MESSAGE) {
+        Some(end) if end < stop => end,
+        None if stop == text.len() => return HeadAt::More,
+        _ => return HeadAt::None,
+    };
+    let header = text.get(..end).unwrap_or("");
+    let Some(recipient) = header.split_once("to=").map(|(_, rest)| rest) else {
+        return HeadAt::None;
+    };
+    let id = recipient
+        .split(|c: char| c.is_whitespace() || c == '<')
+        .next()
+        .unwrap_or("");
+    let name = id.strip_prefix("functions.").unwrap_or(id);
+    if name.is_empty() {
+        return HeadAt::None;
+    }
+    HeadAt::Found(Some(Called::new(name)), end + MESSAGE.len())
+}

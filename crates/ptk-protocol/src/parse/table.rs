@@ -1,0 +1,346 @@
+//! The marks of a set of dialects and what they mean: built once for each set,
+//! whatever the tools are.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::marks::{Needles, Tree};
+use crate::dialects::{Claim, Dialect, Pattern, Place};
+
+/// The tags around reasoning, opening and closing.
+pub(crate) const REASONING: &[(&str, &str)] = &[
+    ("<think>", "</think>"),
+    ("<thinking>", "</thinking>"),
+    ("<reasoning>", "</reasoning>"),
+    ("<analysis>", "</analysis>"),
+    ("[THINK]", "[/THINK]"),
+    ("<|channel|>analysis<|message|>", "<|end|>"),
+    (
+        "<|start|>assistant<|channel|>analysis<|message|>",
+        "<|end|>",
+    ),
+];
+
+/// What ends a turn of some model, and may come out as text.
+const END_OF_TURN: &[&str] = &[
+    "<|eom_id|>",
+    "<|eot_id|>",
+    "<|im_end|>",
+    "<|endoftext|>",
+    "<|end_of_text|>",
+    "<|end_of_turn|>",
+    "<end_of_turn>",
+    "<｜end▁of▁sentence｜>",
+    "</s>",
+];
+
+/// A label that models copy from the transcript; what follows it still starts
+/// the line.
+pub(super) const LABEL: &str = "ASSISTANT:";
+
+/// What a mark may mean.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "a mark may mean several things at once"
+)]
+#[derive(Debug, Clone, Default)]
+pub(super) struct Meaning {
+    pub(super) candidates: Vec<Candidate>,
+    pub(super) reasoning: Option<usize>,
+    /// It closes reasoning.
+    pub(super) reasoning_end: bool,
+    pub(super) closer: bool,
+    /// It stands behind several calls of some dialect.
+    pub(super) section_end: bool,
+    /// It is a closing tag with a word of many a markup for its name.
+    pub(super) is_common: bool,
+    /// Markup that says nothing by itself.
+    pub(super) silent: Option<Place>,
+    pub(super) fence: Option<u8>,
+    pub(super) label: bool,
+}
+
+/// The meaning of a mark that none gave one.
+pub(super) static NOTHING: Meaning = Meaning {
+    candidates: Vec::new(),
+    reasoning: None,
+    reasoning_end: false,
+    closer: false,
+    section_end: false,
+    is_common: false,
+    silent: None,
+    fence: None,
+    label: false,
+};
+
+/// A dialect, and which of its triggers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Choice {
+    pub(super) dialect: usize,
+    pub(super) trigger: usize,
+}
+
+/// A dialect that may begin at a mark.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Candidate {
+    pub(super) choice: Choice,
+    pub(super) place: Place,
+    pub(super) claim: Claim,
+    /// The mark as the dialect writes it; marks are found in any case.
+    pub(super) mark: Arc<str>,
+}
+
+/// The text at hand, and whether no more will come.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stretch<'a> {
+    pub(super) all: &'a str,
+    pub(super) end: bool,
+}
+
+/// What a search for marks came to.
+#[derive(Debug)]
+pub(super) enum Next<'g> {
+    /// There is none.
+    None,
+    /// The text ends within what may become a mark that starts here.
+    Partial(usize),
+    /// A mark.
+    Mark(Hit<'g>),
+}
+
+/// A mark in the text.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Hit<'g> {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) meaning: &'g Meaning,
+    /// Dialects whose calls begin with a tool's name.
+    pub(super) named: &'g [Candidate],
+}
+
+impl<'g> Hit<'g> {
+    /// The dialects that may begin here.
+    pub(super) fn candidates(&self) -> impl Iterator<Item = &'g Candidate> + use<'g> {
+        self.meaning.candidates.iter().chain(self.named)
+    }
+}
+
+/// Dialects whose calls begin with a tool's name between these.
+#[derive(Debug)]
+pub(super) struct Named {
+    pub(super) before: String,
+    pub(super) after: String,
+    pub(super) candidates: Vec<Candidate>,
+}
+
+/// The marks of a set of dialects.
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub(super) dialects: Vec<Arc<dyn Dialect>>,
+    pub(super) tree: Tree,
+    pub(super) meanings: Vec<Meaning>,
+    pub(super) named: Vec<Named>,
+    /// The bytes at which a search stops: first bytes of marks, and the line
+    /// break if there are marks that count at the start of a line only and
+    /// begin with a letter, or tools' names.
+    pub(super) needles: Needles,
+    /// Whether the line break is among the needles.
+    pub(super) lines: bool,
+    /// First bytes of the marks that are looked for at the start of a line.
+    pub(super) line_starts: Vec<bool>,
+}
+
+impl Table {
+    /// The table of these dialects, which are tried in this order.
+    pub(crate) fn new(dialects: Vec<Arc<dyn Dialect>>) -> Self {
+        let mut marks = Marks::default();
+        let mut named: Vec<Named> = Vec::new();
+        for (index, dialect) in dialects.iter().enumerate() {
+            for (trigger, found) in dialect.triggers().into_iter().enumerate() {
+                let (place, claim) = (found.place, found.claim);
+                let candidate = |mark: &str| Candidate {
+                    choice: Choice {
+                        dialect: index,
+                        trigger,
+                    },
+                    place,
+                    claim,
+                    mark: Arc::from(mark),
+                };
+                match found.pattern {
+                    Pattern::Mark(mark) => {
+                        let candidate = candidate(&mark);
+                        marks.meaning(&mark).candidates.push(candidate);
+                    }
+                    Pattern::ToolName { before, after } => {
+                        let same = named
+                            .iter_mut()
+                            .find(|named| named.before == before && named.after == after);
+                        match same {
+                            Some(named) => named.candidates.push(candidate("")),
+                            None => named.push(Named {
+                                before,
+                                after,
+                                candidates: vec![candidate("")],
+                            }),
+                        }
+                    }
+                }
+            }
+            for closer in dialect.closers() {
+                let meaning = marks.meaning(&closer);
+                meaning.closer = true;
+                meaning.is_common = is_common_tag(&closer);
+            }
+            for end in dialect.section_ends() {
+                let meaning = marks.meaning(&end);
+                meaning.closer = true;
+                meaning.section_end = true;
+            }
+            for silent in dialect.silent() {
+                if let Pattern::Mark(mark) = silent.pattern {
+                    marks.meaning(&mark).silent = Some(silent.place);
+                }
+            }
+        }
+        for (index, (open, close)) in REASONING.iter().enumerate() {
+            marks.meaning(open).reasoning = Some(index);
+            marks.meaning(close).reasoning_end = true;
+        }
+        for end in END_OF_TURN {
+            marks.meaning(end).silent = Some(Place::Anywhere);
+        }
+        marks.meaning("`").fence = Some(b'`');
+        marks.meaning("~~~").fence = Some(b'~');
+        marks.meaning(LABEL).label = true;
+        marks.inherit();
+        for meaning in &mut marks.meanings {
+            meaning.candidates.sort_by_key(|candidate| candidate.claim);
+        }
+        Self::with(dialects, marks, named)
+    }
+
+    fn with(dialects: Vec<Arc<dyn Dialect>>, marks: Marks, named: Vec<Named>) -> Self {
+        let mut needles = Vec::new();
+        let mut line_starts = vec![false; 256];
+        let mut lines = named.iter().any(|named| named.before.is_empty());
+        for (mark, meaning) in marks.texts.iter().zip(&marks.meanings) {
+            let Some(first) = mark.bytes().next() else {
+                continue;
+            };
+            if meaning.is_for_line_starts() && first.is_ascii_alphabetic() {
+                lines |= !meaning.label;
+                for byte in [first, first.to_ascii_uppercase()] {
+                    if let Some(starts) = line_starts.get_mut(usize::from(byte)) {
+                        *starts = true;
+                    }
+                }
+            } else {
+                needles.extend([first, first.to_ascii_uppercase()]);
+            }
+        }
+        needles.extend(named.iter().filter_map(|named| named.before.bytes().next()));
+        if lines {
+            needles.push(b'\n');
+        }
+        Self {
+            dialects,
+            tree: Tree::new(&marks.texts),
+            meanings: marks.meanings,
+            named,
+            needles: Needles::new(needles),
+            lines,
+            line_starts,
+        }
+    }
+
+    /// Whether reasoning of this index may open in the middle of a line. The
+    /// words of the others are too common in prose and markup.
+    pub(super) fn may_open_mid_line(index: usize) -> bool {
+        REASONING
+            .get(index)
+            .is_some_and(|(open, _)| !matches!(*open, "<reasoning>" | "<analysis>"))
+    }
+
+    /// Whether a closing tag of reasoning is one of those that may open in the
+    /// middle of a line.
+    pub(super) fn is_rare_reasoning_end(mark: &str) -> bool {
+        let ends = REASONING.iter().enumerate();
+        let mut same = ends.filter(|(_, (_, close))| close.eq_ignore_ascii_case(mark));
+        same.any(|(index, _)| Self::may_open_mid_line(index))
+    }
+
+    /// The closing tag of the reasoning of this index.
+    pub(super) fn reasoning_end(index: usize) -> &'static str {
+        REASONING.get(index).map_or("", |(_, close)| close)
+    }
+}
+
+/// Whether a closing tag may be any markup's: `</function>`.
+fn is_common_tag(mark: &str) -> bool {
+    let name = mark
+        .strip_prefix("</")
+        .and_then(|rest| rest.strip_suffix('>'));
+    name.is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_lowercase()))
+}
+
+impl Meaning {
+    /// Whether it means something at the start of a line only.
+    fn is_for_line_starts(&self) -> bool {
+        let elsewhere = self.reasoning.is_some()
+            || self.reasoning_end
+            || self.closer
+            || self.fence.is_some()
+            || self.silent == Some(Place::Anywhere);
+        let line_start = |candidate: &Candidate| candidate.place == Place::LineStart;
+        !elsewhere && self.candidates.iter().all(line_start)
+    }
+}
+
+/// Marks, in lower case, and what they mean.
+#[derive(Default)]
+struct Marks {
+    texts: Vec<String>,
+    meanings: Vec<Meaning>,
+    places: HashMap<String, usize>,
+}
+
+impl Marks {
+    fn meaning(&mut self, mark: &str) -> &mut Meaning {
+        let mark = mark.to_ascii_lowercase();
+        let at = if let Some(at) = self.places.get(&mark) {
+            *at
+        } else {
+            self.places.insert(mark.clone(), self.texts.len());
+            self.texts.push(mark);
+            self.meanings.push(Meaning::default());
+            self.texts.len() - 1
+        };
+        #[expect(
+            clippy::indexing_slicing,
+            reason = "the index was found or made just above"
+        )]
+        &mut self.meanings[at]
+    }
+
+    /// A mark that starts with another may be that one too: `[PTK_CALL]` may
+    /// be a JSON array that starts with `[`.
+    fn inherit(&mut self) {
+        let shorter: Vec<Vec<Candidate>> = self
+            .texts
+            .iter()
+            .map(|mark| {
+                let starts = mark.char_indices().skip(1).map(|(end, _)| end);
+                let starts = starts.filter_map(|end| mark.get(..end));
+                starts
+                    .filter_map(|start| self.meanings.get(*self.places.get(start)?))
+                    .flat_map(|meaning| meaning.candidates.iter().cloned())
+                    .collect()
+            })
+            .collect();
+        for (meaning, mut shorter) in self.meanings.iter_mut().zip(shorter) {
+            shorter.retain(|candidate| !meaning.candidates.contains(candidate));
+            meaning.candidates.extend(shorter);
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! Why each piece of a reply was taken for what it is: the parser's decisions,
+//! written down for whoever debugs a model.
+
+use std::fmt;
+use std::ops::Range;
+
+use super::{Grammar, Parser, Reply};
+use crate::Span;
+
+/// The most notes that are kept of one reply. A person reads a few dozen; the
+/// limit is there for replies that are nothing but marks.
+const MAX_NOTES: usize = 1 << 16;
+
+/// One decision of the parser, and where in the reply it was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// The stretch that it is about.
+    pub span: Span,
+    /// What was decided.
+    pub decision: Decision,
+}
+
+/// What the parser decided about a stretch of the reply, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Decision {
+    /// A mark was found; these dialects may begin there and are tried in this
+    /// order.
+    Tried {
+        /// The mark as it stands in the reply.
+        mark: String,
+        /// The names of the dialects.
+        dialects: Vec<String>,
+    },
+    /// A mark was found, but so much was read in vain before that nothing more
+    /// is tried.
+    GivenUp {
+        /// The mark as it stands in the reply.
+        mark: String,
+    },
+    /// A dialect looked at the mark and refused.
+    Refused {
+        /// The dialect's name.
+        dialect: String,
+        /// Why.
+        refusal: Refusal,
+    },
+    /// Every dialect refused: the mark is part of what surrounds it.
+    NoCall,
+    /// A dialect read a construct, which ends where the span does.
+    Read {
+        /// The dialect's name.
+        dialect: String,
+    },
+    /// A dialect knows what it looked at, and that it is no call: JSON that
+    /// only looks like one.
+    Passed {
+        /// The dialect's name.
+        dialect: String,
+    },
+    /// The mark stands around calls and says nothing by itself.
+    Section {
+        /// The name of the dialect that took it for that.
+        dialect: String,
+    },
+    /// A closing mark ends such a section.
+    SectionEnd,
+    /// A closing mark closes nothing.
+    Stray,
+    /// Markup that says nothing, such as the header of a message.
+    Silent,
+    /// A closing mark in the middle of a sentence is part of the sentence.
+    InSentence,
+    /// It is quoted, and so part of the prose.
+    Quoted(Quote),
+    /// A fence at the end of the reply holds nothing but calls: it calls.
+    FenceCalls,
+    /// Reasoning begins.
+    Reasoning,
+    /// Reasoning ends.
+    ReasoningEnd,
+    /// Something was drafted in the reasoning that is no whole call of a
+    /// declared tool.
+    NoDraft,
+    /// A call was drafted in the reasoning, and it counts.
+    Rescued,
+    /// A call was drafted in the reasoning, and it does not count.
+    Draft(Kept),
+    /// Nothing further was noted.
+    Full,
+}
+
+/// Why a dialect refused what it looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// It is not of the dialect's form.
+    OtherForm,
+    /// It names no declared tool.
+    UndeclaredTool,
+    /// No tool's name stands where it belongs.
+    NoName,
+    /// No JSON stands behind the mark.
+    NoJson,
+    /// No call stands behind the mark.
+    NoCallBehind,
+    /// Another opening mark stands before the closing one.
+    OpensAgain,
+    /// No closing mark stands near.
+    NeverCloses,
+    /// What stands between the marks is part of a sentence about them.
+    AboutMarks,
+    /// An argument is no literal.
+    NoLiteral,
+    /// Words stand behind the call on its line.
+    WordsBehind,
+    /// The reply ends before it can be told.
+    CutOff,
+}
+
+/// What quotes a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Quote {
+    /// Backticks on the same line.
+    InlineCode,
+    /// Quotation marks right around it.
+    QuotationMarks,
+    /// A line that starts with `>`.
+    BlockQuote,
+    /// A fence, by the parser's policy.
+    Fence,
+    /// A fence that holds something else than calls of declared tools.
+    MixedFence,
+    /// A fence that does not end the reply.
+    EarlyFence,
+    /// A fence in the reasoning.
+    FenceInReasoning,
+}
+
+/// Why a call that was drafted in reasoning does not count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Kept {
+    /// The parser's policy.
+    Policy,
+    /// Something follows the reasoning: an answer or a call.
+    AnswerFollows,
+    /// A call precedes it.
+    CalledBefore,
+    /// The model thought on behind it and the reasoning never ended.
+    ThoughtOn,
+}
+
+impl fmt::Display for Decision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tried { mark, dialects } => {
+                write!(f, "mark {mark:?}, tried as {}", dialects.join(", "))
+            }
+            Self::GivenUp { mark } => write!(
+                f,
+                "mark {mark:?}, not tried: too much was read in vain before it"
+            ),
+            Self::Refused { dialect, refusal } => write!(f, "not {dialect}: {refusal}"),
+            Self::NoCall => f.write_str("no dialect reads a call here"),
+            Self::Read { dialect } => write!(f, "read as {dialect}"),
+            Self::Passed { dialect } => write!(f, "looked at as {dialect}: no call"),
+            Self::Section { dialect } => write!(f, "mark around calls, as in {dialect}"),
+            Self::SectionEnd => f.write_str("end of the mark around calls"),
+            Self::Stray => f.write_str("stray mark: it closes nothing"),
+            Self::Silent => f.write_str("markup that says nothing by itself"),
+            Self::InSentence => f.write_str("mark in the middle of a sentence: part of it"),
+            Self::Quoted(quote) => write!(f, "quoted, so not called: {quote}"),
+            Self::FenceCalls => f.write_str(
+                "fence at the end of the reply with nothing but calls of declared tools: it calls",
+            ),
+            Self::Reasoning => f.write_str("reasoning begins"),
+            Self::ReasoningEnd => f.write_str("reasoning ends"),
+            Self::NoDraft => f.write_str(
+                "in the reasoning, and no whole call of a declared tool: part of the reasoning",
+            ),
+            Self::Rescued => {
+                f.write_str("drafted in the reasoning, but nothing follows: it is called")
+            }
+            Self::Draft(kept) => write!(f, "drafted in the reasoning, so not called: {kept}"),
+            Self::Full => f.write_str("further notes are left out"),
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::OtherForm => "it is not of this form",
+            Self::UndeclaredTool => "it names no declared tool",
+            Self::NoName => "no tool's name stands where it belongs",
+            Self::NoJson => "no JSON stands behind the mark",
+            Self::NoCallBehind => "no call stands behind the mark",
+            Self::OpensAgain => "another opening mark stands before the closing one",
+            Self::NeverCloses => "no closing mark stands near",
+            Self::AboutMarks => "what stands between the marks is part of a sentence",
+            Self::NoLiteral => "an argument is no literal",
+            Self::WordsBehind => "words stand behind it on its line",
+            Self::CutOff => "the reply ends before it can be told",
+        })
+    }
+}
+
+impl fmt::Display for Quote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::InlineCode => "inline code",
+            Self::QuotationMarks => "quotation marks stand around it",
+            Self::BlockQuote => "a quotation, as its line starts with `>`",
+            Self::Fence => "a fence",
+            Self::MixedFence => "a fence that holds something else than calls of declared tools",
+            Self::EarlyFence => "a fence that does not end the reply",
+            Self::FenceInReasoning => "a fence in the reasoning",
+        })
+    }
+}
+
+impl fmt::Display for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Policy => "drafts are ignored",
+            Self::AnswerFollows => "an answer or a call follows",
+            Self::CalledBefore => "a call precedes it",
+            Self::ThoughtOn => "the model thought on behind it",
+        })
+    }
+}
+
+/// The notes of one reply while it is read.
+#[derive(Debug, Default)]
+pub(super) struct Trace {
+    notes: Vec<Note>,
+}
+
+impl Trace {
+    pub(super) fn note(&mut self, range: Range<usize>, decision: Decision) {
+        let decision = match self.notes.len() {
+            0..MAX_NOTES => decision,
+            MAX_NOTES => Decision::Full,
+            _ => return,
+        };
+        let span = Span::new(range.start, range.end);
+        self.notes.push(Note { span, decision });
+    }
+
+    /// The notes in the order of the reply. What is kept back is decided later
+    /// than what stands behind it, and how much later depends on the chunks.
+    pub(super) fn into_notes(self) -> Vec<Note> {
+        let mut notes = self.notes;
+        notes.sort_by_key(|note| note.span.start);
+        notes
+    }
+}
+
+/// Reads a whole reply at once and says why each piece of it was taken for
+/// what it is.
+///
+/// ```
+/// use ptk_protocol::{Grammar, ToolSpec, Toolset, parse_explained};
+/// use serde_json::json;
+///
+/// let tools = Toolset::new([ToolSpec::new("now", "The time", json!({"type": "object"}))])?;
+/// let grammar = Grammar::auto(tools)?;
+///
+/// let (reply, notes) = parse_explained("Write `<PTK_CALL>{\"tool\": \"now\"}</PTK_CALL>`.", &grammar);
+/// assert!(reply.calls.is_empty());
+/// let why = notes.last().map(|note| note.decision.to_string());
+/// assert_eq!(why.as_deref(), Some("quoted, so not called: inline code"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn parse_explained(text: &str, grammar: &Grammar) -> (Reply, Vec<Note>) {
+    let mut parser = Parser::new(grammar).explained();
+    let mut reply = Reply::default();
+    parser.push_to(text, &mut |event| reply.absorb(event));
+    parser.finish_to(&mut |event| reply.absorb(event));
+    (reply, parser.notes())
+}

@@ -1,0 +1,110 @@
+//! The arguments of a call go out while they come in, in every form that can
+//! tell early enough.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "the lints allow it in tests, but not in what tests share"
+)]
+
+use ptk_protocol::invariants::tools;
+use ptk_protocol::{Event, Grammar, Parser};
+
+/// What was streamed of the arguments when the text up to `…` had come.
+fn streamed(dialect: &str, beginning: &str) -> String {
+    let grammar = Grammar::builder()
+        .tools(tools())
+        .dialect(dialect)
+        .build()
+        .unwrap();
+    let mut parser = Parser::new(&grammar);
+    let mut json = String::new();
+    for event in parser.push(beginning) {
+        if let Event::ArgumentsDelta { json: delta, .. } = event {
+            json.push_str(&delta);
+        }
+    }
+    json
+}
+
+#[test]
+fn strings_go_out_while_they_come_in() {
+    for (dialect, beginning) in [
+        ("function", "write_file(path='a', content='one\\ntw"),
+        ("pythonic", "[write_file(path='a', content=\"one\\ntw"),
+        (
+            "auto",
+            "So: <|python_start|>[write_file(path='a', content='''one\ntw",
+        ),
+        (
+            "auto",
+            "So: <|tool_call_start|>[write_file(path='a', content='one\\ntw",
+        ),
+        (
+            "auto",
+            "So: <function_calls>write_file(path='a', content='one\\x0atw",
+        ),
+        (
+            "auto",
+            "So: [TOOL_CALL]\n{tool => \"write_file\", args => {\n--path \"a\"\n--content \"one\\ntw",
+        ),
+    ] {
+        let json = streamed(dialect, beginning);
+        assert_eq!(json, r#"{"path":"a","content":"one\ntw"#, "{beginning}");
+    }
+}
+
+#[test]
+fn what_may_be_a_mark_is_kept_back() {
+    for beginning in [
+        "<|tool_call>call:write_file{path:<|\"|>a<|\"|>,content:<|\"|>one <|\"",
+        "<start_function_call>call:write_file{path:<escape>a<escape>,content:<escape>one <es",
+    ] {
+        let json = streamed("auto", beginning);
+        assert_eq!(json, r#"{"path":"a","content":"one "#, "{beginning}");
+    }
+}
+
+#[test]
+fn yaml_goes_out_line_by_line() {
+    for (dialect, beginning) in [
+        (
+            "auto",
+            "TOOL: write_file\nARGS:\n  path: a\n  content: |\n    one\n    two\n    x",
+        ),
+        (
+            "auto",
+            "<write_file>\npath: a\ncontent: |\n  one\n  two\n  x",
+        ),
+        (
+            "auto",
+            "TOOL_NAME: write_file\nBEGIN_ARG: path\na\nEND_ARG\nBEGIN_ARG: content\none\ntwo\nfo",
+        ),
+    ] {
+        let json = streamed(dialect, beginning);
+        assert_eq!(json, r#"{"path":"a","content":"one\ntwo"#, "{beginning}");
+    }
+}
+
+#[test]
+fn what_may_be_prose_is_announced_once_it_is_sure() {
+    for (dialect, beginning, expected) in [
+        ("auto", "read_file(path='a'", ""),
+        ("auto", "[read_file(path='a'", ""),
+        (
+            "auto",
+            "{\"name\": \"read_file\", \"arguments\": {\"path\": \"a\"",
+            "",
+        ),
+        ("function", "read_file(path='a'", r#"{"path":"a""#),
+        ("pythonic", "So:\n[read_file(path='a'", r#"{"path":"a""#),
+        (
+            "json",
+            "{\"name\": \"read_file\", \"arguments\": {\"path\":\"a\"",
+            r#"{"path":"a"#,
+        ),
+    ] {
+        let json = streamed(dialect, &format!("{beginning}, "));
+        assert!(json.starts_with(expected), "{beginning}: {json}");
+        assert_eq!(json.is_empty(), expected.is_empty(), "{beginning}: {json}");
+    }
+}
