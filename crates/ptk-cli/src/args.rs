@@ -1,9 +1,13 @@
 //! Commands and flags.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
-use clap::builder::PossibleValuesParser;
-use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
+use ptk_protocol::dialects::Registry;
+use ptk_protocol::schema::suggest;
 
 use crate::engine;
 use crate::input::Source;
@@ -51,7 +55,7 @@ pub(crate) struct ParseArgs {
         help_heading = "Reading",
         default_value = "auto",
         hide_possible_values = true,
-        value_parser = PossibleValuesParser::new(engine::read_dialects())
+        value_parser = DialectName(engine::read_dialects)
     )]
     pub(crate) dialect: String,
 
@@ -59,9 +63,64 @@ pub(crate) struct ParseArgs {
     #[arg(long, help_heading = "Mode")]
     pub(crate) jsonl: bool,
 
+    /// Tell in words why each piece was taken for what it is
+    #[arg(long, help_heading = "Mode", conflicts_with = "jsonl")]
+    pub(crate) explain: bool,
+
     /// Read one JSON-like value, mend it and print it as JSON
-    #[arg(long, help_heading = "Mode", conflicts_with_all = ["jsonl", "tool_defs", "dialect"])]
+    #[arg(long, help_heading = "Mode", conflicts_with_all = ["jsonl", "explain", "tool_defs", "dialect", "workspace", "config"])]
     pub(crate) repair: bool,
+
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+}
+
+/// Where the configuration is.
+#[derive(Debug, Args)]
+pub(crate) struct ConfigArgs {
+    /// The folder whose ptk.toml counts; `.` if nothing else is said
+    #[arg(long, value_name = "DIR", help_heading = "Configuration", value_hint = ValueHint::DirPath)]
+    pub(crate) workspace: Option<PathBuf>,
+
+    /// The configuration to read instead of the workspace's ptk.toml
+    #[arg(long, value_name = "FILE", help_heading = "Configuration", value_hint = ValueHint::FilePath)]
+    pub(crate) config: Option<PathBuf>,
+}
+
+/// The name of a dialect. Help and completions list those that are built in;
+/// whether another one is declared is known when the configuration is read.
+#[derive(Debug, Clone, Copy)]
+struct DialectName(fn(&Registry) -> Vec<String>);
+
+impl TypedValueParser for DialectName {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let names = (self.0)(&Registry::builtin());
+        Some(Box::new(names.into_iter().map(PossibleValue::new)))
+    }
+}
+
+/// What is said of a dialect that is not among those known.
+pub(crate) fn unknown_dialect(name: &str, known: Vec<String>) -> clap::Error {
+    let mut error = clap::Error::new(ErrorKind::InvalidValue).with_cmd(&Cli::command());
+    let text = |text: &str| ContextValue::String(text.to_owned());
+    error.insert(ContextKind::InvalidArg, text("--dialect <NAME>"));
+    error.insert(ContextKind::InvalidValue, text(name));
+    if let Some(near) = suggest::nearest(name, known.iter().map(String::as_str)) {
+        error.insert(ContextKind::SuggestedValue, text(near));
+    }
+    error.insert(ContextKind::ValidValue, ContextValue::Strings(known));
+    error
 }
 
 #[derive(Debug, Args)]
@@ -75,7 +134,7 @@ pub(crate) struct PromptArgs {
         long,
         value_name = "NAME",
         default_value = "ptk",
-        value_parser = PossibleValuesParser::new(engine::taught_dialects())
+        value_parser = DialectName(engine::taught_dialects)
     )]
     pub(crate) dialect: String,
 
@@ -86,6 +145,9 @@ pub(crate) struct PromptArgs {
     /// Print {"dialect", "style", "prompt"} instead of the bare text
     #[arg(long)]
     pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
 }
 
 /// How much the prompt says about each tool.
@@ -117,6 +179,7 @@ A reply never fails to parse: what is wrong with it is part of the output.
 Examples:
   ptk parse --tool-defs examples/tools.json < examples/reply.txt
   ptk parse --tool-defs examples/tools.json --jsonl examples/cases.jsonl
+  ptk parse --tool-defs examples/tools.json --explain examples/reply.txt
   echo \"{path: 'a.txt', lines: [1, 2,]}\" | ptk parse --repair";
 
 const PROMPT_EXAMPLES: &str = "\

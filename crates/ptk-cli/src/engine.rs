@@ -5,9 +5,13 @@ use std::sync::Arc;
 use anyhow::Result;
 use ptk_protocol::dialects::{Dialect, Registry};
 use ptk_protocol::format::DefinitionStyle;
-use ptk_protocol::{Formatter, Grammar, Parser, PtkFormatter, Reply, Toolset, json};
+use ptk_protocol::format::guard::Guard;
+use ptk_protocol::parse::Note;
+use ptk_protocol::{
+    Formatter, Grammar, Parser, PtkFormatter, Reply, Toolset, json, parse_explained,
+};
 
-use crate::args::PromptStyle;
+use crate::args::{self, PromptStyle};
 
 /// A reply to read.
 #[derive(Debug)]
@@ -20,11 +24,12 @@ pub(crate) struct Request<'a> {
     pub(crate) tools: Option<&'a Toolset>,
     /// `auto`, or the name of a dialect.
     pub(crate) dialect: &'a str,
+    /// The dialects there are.
+    pub(crate) registry: &'a Registry,
 }
 
 /// The names that `ptk parse --dialect` takes.
-pub(crate) fn read_dialects() -> Vec<String> {
-    let registry = Registry::builtin();
+pub(crate) fn read_dialects(registry: &Registry) -> Vec<String> {
     let names = registry
         .all()
         .iter()
@@ -33,8 +38,8 @@ pub(crate) fn read_dialects() -> Vec<String> {
 }
 
 /// The names that `ptk prompt --dialect` takes.
-pub(crate) fn taught_dialects() -> Vec<String> {
-    Registry::builtin()
+pub(crate) fn taught_dialects(registry: &Registry) -> Vec<String> {
+    registry
         .all()
         .iter()
         .filter(|dialect| dialect.writer().is_some())
@@ -42,14 +47,27 @@ pub(crate) fn taught_dialects() -> Vec<String> {
         .collect()
 }
 
+/// Refuses a dialect that cannot be read.
+pub(crate) fn check_read(registry: &Registry, dialect: &str) -> Result<(), clap::Error> {
+    if dialect == "auto" || registry.get(dialect).is_ok() {
+        return Ok(());
+    }
+    Err(args::unknown_dialect(dialect, read_dialects(registry)))
+}
+
+/// Refuses a dialect that cannot be taught.
+pub(crate) fn check_taught(registry: &Registry, dialect: &str) -> Result<(), clap::Error> {
+    let known = registry.get(dialect);
+    if known.is_ok_and(|dialect| dialect.writer().is_some()) {
+        return Ok(());
+    }
+    Err(args::unknown_dialect(dialect, taught_dialects(registry)))
+}
+
 /// Reads a reply and gives its outcome as one line of JSON. Text rather than a
 /// value, so that no digit of a number is lost.
 pub(crate) fn parse(request: &Request<'_>) -> Result<String> {
-    let mut builder = Grammar::builder().dialect(request.dialect);
-    if let Some(tools) = request.tools {
-        builder = builder.tools(tools.clone());
-    }
-    let grammar = builder.build()?;
+    let grammar = grammar(request)?;
     let mut parser = Parser::new(&grammar);
     let mut reply = Reply::default();
     match request.chunks {
@@ -64,6 +82,21 @@ pub(crate) fn parse(request: &Request<'_>) -> Result<String> {
     Ok(serde_json::to_string(&reply)?)
 }
 
+/// Reads a reply and tells why it was read so.
+pub(crate) fn explain(request: &Request<'_>) -> Result<(Reply, Vec<Note>)> {
+    Ok(parse_explained(request.text, &grammar(request)?))
+}
+
+fn grammar(request: &Request<'_>) -> Result<Grammar> {
+    let mut builder = Grammar::builder()
+        .registry(request.registry.clone())
+        .dialect(request.dialect);
+    if let Some(tools) = request.tools {
+        builder = builder.tools(tools.clone());
+    }
+    Ok(builder.build()?)
+}
+
 /// Mends one JSON-like value and gives it as one line of JSON.
 pub(crate) fn repair(text: &str) -> Result<String> {
     let repaired = json::repair(text)?;
@@ -74,14 +107,21 @@ pub(crate) fn repair(text: &str) -> Result<String> {
 
 /// The system prompt for the tools, without a word about tools where there are
 /// none.
-pub(crate) fn prompt(tools: &Toolset, dialect: &str, style: PromptStyle) -> Result<String> {
-    let registry = Registry::builtin();
+pub(crate) fn prompt(
+    registry: &Registry,
+    tools: &Toolset,
+    dialect: &str,
+    style: PromptStyle,
+) -> Result<String> {
     let dialect: Arc<dyn Dialect> = Arc::clone(registry.get(dialect)?);
     let style = match style {
         PromptStyle::Full => DefinitionStyle::Full,
         PromptStyle::Signature => DefinitionStyle::Signature,
     };
-    let formatter = PtkFormatter::new(dialect)?.with_style(style);
+    let mut formatter = PtkFormatter::new(dialect)?.with_style(style);
+    if registry.all().len() > Registry::builtin().all().len() {
+        formatter = formatter.with_guard(Guard::for_registry(registry)?);
+    }
     Ok(formatter.system_prompt(tools))
 }
 

@@ -44,6 +44,9 @@ pub(crate) fn report(error: &anyhow::Error) -> Exit {
     if is_broken_pipe(error) {
         return Exit::Success;
     }
+    if let Some(answer) = error.downcast_ref::<clap::Error>() {
+        return print(answer);
+    }
     say(&format!("{error:#}"));
     Exit::Failed
 }

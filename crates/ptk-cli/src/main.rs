@@ -5,8 +5,10 @@
 
 mod args;
 mod commands;
+mod config;
 mod engine;
 mod exit;
+mod explain;
 mod input;
 mod tool_defs;
 

@@ -215,3 +215,56 @@ fn of_two_tools_with_one_name_in_a_case_the_later_counts() {
     });
     assert_eq!(answer(&case)["calls"][0]["args"], json!({"n": 5}));
 }
+
+#[test]
+fn declared_dialects_are_found_wherever_the_configuration_is() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/acme");
+    let reply = format!("{folder}/reply.txt");
+    let calls = |command: &mut assert_cmd::Command| {
+        let output = command.output().unwrap();
+        let reply: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        reply["calls"].as_array().map(Vec::len)
+    };
+    let file = format!("{folder}/ptk.toml");
+    assert_eq!(calls(&mut ptk(&["parse", &reply])), Some(0));
+    assert_eq!(calls(ptk(&["parse", &reply]).current_dir(folder)), Some(1));
+    assert_eq!(
+        calls(ptk(&["parse", &reply]).env("PTK_WORKSPACE", folder)),
+        Some(1)
+    );
+    assert_eq!(
+        calls(ptk(&["parse", &reply]).env("PTK_CONFIG", &file)),
+        Some(1)
+    );
+    let elsewhere = ["parse", "--workspace", env!("CARGO_MANIFEST_DIR"), &reply];
+    assert_eq!(calls(ptk(&elsewhere).env("PTK_WORKSPACE", folder)), Some(0));
+    let case = json!({"input": std::fs::read_to_string(&reply).unwrap(), "dialect": "acme"});
+    let mut lines = ptk(&["parse", "--jsonl", "--config", &file]);
+    assert_eq!(calls(lines.write_stdin(case.to_string())), Some(1));
+}
+
+#[test]
+fn declared_dialects_are_listed_with_the_others() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/acme");
+    let assert = ptk(&["parse", "--workspace", folder, "--dialect", "acmee"])
+        .assert()
+        .code(2);
+    let stderr = text(&assert.get_output().stderr);
+    assert!(
+        stderr.contains("[possible values: auto, acme, "),
+        "{stderr}"
+    );
+    assert!(
+        stderr.contains("a similar value exists: 'acme'"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn an_explanation_has_no_colours_where_nobody_sees_them() {
+    let assert = ptk(&["parse", "--explain"])
+        .write_stdin("<PTK_CALL>{}</PTK_CALL>")
+        .assert()
+        .success();
+    assert!(!text(&assert.get_output().stdout).contains('\u{1b}'));
+}

@@ -42,7 +42,12 @@ fn console(document: &str) -> Vec<(String, String)> {
 
 #[test]
 fn commands_in_the_documents_print_what_is_shown() {
-    for document in ["README.md", "docs/cli.md", "docs/protocol.md"] {
+    for document in [
+        "README.md",
+        "docs/cli.md",
+        "docs/declared-dialects.md",
+        "docs/protocol.md",
+    ] {
         let text = std::fs::read_to_string(format!("{ROOT}/{document}")).unwrap();
         for (command, shown) in console(&text) {
             let output = shell(&command).unwrap();
@@ -75,4 +80,27 @@ fn examples_in_the_help_run() {
             );
         }
     }
+}
+
+/// Every example of a form, read with the declaration that stands above it.
+#[test]
+fn declared_dialects_in_the_documents_read_what_is_shown() {
+    let document = std::fs::read_to_string(format!("{ROOT}/docs/declared-dialects.md")).unwrap();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let (config, reply) = (folder.join("declared.toml"), folder.join("declared.txt"));
+    let mut examples = 0;
+    for block in document.split("```").skip(1).step_by(2) {
+        if let Some(declaration) = block.strip_prefix("toml\n") {
+            std::fs::write(&config, declaration).unwrap();
+        } else if let Some(text) = block.strip_prefix("text\n") {
+            std::fs::write(&reply, text).unwrap();
+            let paths = format!("--config {} {}", config.display(), reply.display());
+            let line = format!("ptk parse --tool-defs examples/tools.json {paths}");
+            let printed = String::from_utf8(shell(&line).unwrap().stdout).unwrap();
+            let is_read = printed.contains(r#""name":"read_file","args":{"path":"a.txt"}"#);
+            assert!(is_read && !printed.contains("repaired"), "{text}{printed}");
+            examples += 1;
+        }
+    }
+    assert_eq!(examples, 4);
 }

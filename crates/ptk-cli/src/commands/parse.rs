@@ -1,40 +1,69 @@
-//! `ptk parse`: a model's reply in, its text, calls and problems out as JSON.
+//! `ptk parse`: a model's reply in, its text, calls and problems out as JSON, or
+//! in words with `--explain`.
 
 use std::io::{Read, Write};
 
 use anyhow::{Context, Result, bail, ensure};
 use ptk_protocol::Toolset;
+use ptk_protocol::dialects::Registry;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::args::ParseArgs;
 use crate::engine::{self, Request};
 use crate::exit::{self, Exit};
+use crate::explain::{self, Palette};
 use crate::input::{self, Lines};
-use crate::tool_defs;
+use crate::{config, tool_defs};
+
+/// What holds for every reply that has nothing of its own.
+#[derive(Debug, Clone, Copy)]
+struct Setting<'a> {
+    tools: Option<&'a Toolset>,
+    dialect: &'a str,
+    registry: &'a Registry,
+}
+
+impl<'a> Setting<'a> {
+    fn request(self, text: &'a str) -> Request<'a> {
+        Request {
+            text,
+            chunks: None,
+            tools: self.tools,
+            dialect: self.dialect,
+            registry: self.registry,
+        }
+    }
+}
 
 pub(crate) fn run(args: &ParseArgs, out: &mut impl Write) -> Result<Exit> {
+    if args.repair {
+        writeln!(out, "{}", engine::repair(&args.source.read()?)?)?;
+        return Ok(Exit::Success);
+    }
+    let registry = config::dialects(&args.config)?;
+    engine::check_read(&registry, &args.dialect)?;
     let tools = args
         .tool_defs
         .as_deref()
         .map(tool_defs::read_file)
         .transpose()?;
+    let setting = Setting {
+        tools: tools.as_ref(),
+        dialect: &args.dialect,
+        registry: &registry,
+    };
     if args.jsonl {
         let lines = Lines::new(args.source.open()?, input::MAX_INPUT);
-        return parse_lines(lines, tools.as_ref(), &args.dialect, out);
+        return parse_lines(lines, setting, out);
     }
     let text = args.source.read()?;
-    let json = if args.repair {
-        engine::repair(&text)?
+    let request = setting.request(&text);
+    if args.explain {
+        out.write_all(explain::report(&request, Palette::of_stdout())?.as_bytes())?;
     } else {
-        engine::parse(&Request {
-            text: &text,
-            chunks: None,
-            tools: tools.as_ref(),
-            dialect: &args.dialect,
-        })?
-    };
-    writeln!(out, "{json}")?;
+        writeln!(out, "{}", engine::parse(&request)?)?;
+    }
     Ok(Exit::Success)
 }
 
@@ -51,8 +80,7 @@ struct Case {
 /// with an error, and the rest goes on.
 fn parse_lines(
     mut lines: Lines<impl Read>,
-    tools: Option<&Toolset>,
-    dialect: &str,
+    setting: Setting<'_>,
     out: &mut impl Write,
 ) -> Result<Exit> {
     let (mut cases, mut failed) = (0_usize, 0_usize);
@@ -60,7 +88,7 @@ fn parse_lines(
         let number = line.number;
         let outcome = match line.text {
             Ok(text) if text.trim().is_empty() => continue,
-            Ok(text) => parse_case(text, tools, dialect),
+            Ok(text) => parse_case(text, setting),
             Err(error) => Err(error.into()),
         };
         cases += 1;
@@ -87,7 +115,7 @@ fn parse_lines(
     Ok(Exit::Failed)
 }
 
-fn parse_case(line: &str, tools: Option<&Toolset>, dialect: &str) -> Result<String> {
+fn parse_case(line: &str, setting: Setting<'_>) -> Result<String> {
     let case: Case = serde_json::from_str(line).map_err(|error| {
         anyhow::anyhow!(
             "column {}: {}; a case is {{\"input\": \"…\", \"tools\"?: […], \"dialect\"?: \"…\", \"chunks\"?: [\"…\"]}}",
@@ -112,9 +140,9 @@ fn parse_case(line: &str, tools: Option<&Toolset>, dialect: &str) -> Result<Stri
         .map(|tools| tool_defs::from_value(tools).context("`tools`"))
         .transpose()?;
     engine::parse(&Request {
-        text: &text,
         chunks: case.chunks.as_deref(),
-        tools: own_tools.as_ref().or(tools),
-        dialect: case.dialect.as_deref().unwrap_or(dialect),
+        tools: own_tools.as_ref().or(setting.tools),
+        dialect: case.dialect.as_deref().unwrap_or(setting.dialect),
+        ..setting.request(&text)
     })
 }

@@ -8,11 +8,13 @@ use serde_json::json;
 
 use crate::args::PromptArgs;
 use crate::exit::Exit;
-use crate::{engine, tool_defs};
+use crate::{config, engine, tool_defs};
 
 pub(crate) fn run(args: &PromptArgs, out: &mut impl Write) -> Result<Exit> {
+    let registry = config::dialects(&args.config)?;
+    engine::check_taught(&registry, &args.dialect)?;
     let tools = tool_defs::read_file(&args.tool_defs)?;
-    let prompt = engine::prompt(&tools, &args.dialect, args.style)?;
+    let prompt = engine::prompt(&registry, &tools, &args.dialect, args.style)?;
     if args.json {
         let style = args.style.to_possible_value();
         let value = json!({
