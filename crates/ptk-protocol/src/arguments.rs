@@ -21,7 +21,7 @@ use crate::schema::Node;
 /// use ptk_protocol::Arguments;
 ///
 /// let args = Arguments::from_json(r#"{"id": 123456789012345678901234567890}"#)?;
-/// assert_eq!(args.to_json(), r#"{"id": 123456789012345678901234567890}"#);
+/// assert_eq!(args.to_json(), r#"{"id":123456789012345678901234567890}"#);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Default)]
@@ -274,6 +274,13 @@ mod tests {
         ] {
             assert_eq!(Arguments::from_json(json).unwrap().to_json(), json);
         }
+    }
+
+    #[test]
+    fn exact_arguments_stay_on_one_line() {
+        let json = "{\n  \"n\": 1.50,\n  \"s\": \"a \\\" b\"\n}";
+        let args = Arguments::from_json(json).unwrap();
+        assert_eq!(args.to_json(), r#"{"n":1.50,"s":"a \" b"}"#);
     }
 
     #[test]
