@@ -207,14 +207,10 @@ impl Grammar {
 
     /// Whether the text ends with a closing mark.
     pub(super) fn ends_with_closer(&self, text: &str) -> bool {
-        let mut dialects = self.inner.table.dialects.iter();
-        dialects.any(|dialect| {
-            let closers = dialect.closers().into_iter().chain(dialect.section_ends());
-            closers.into_iter().any(|close| {
-                let start = text.len().checked_sub(close.len());
-                let end = start.and_then(|start| text.get(start..));
-                end.is_some_and(|end| end.eq_ignore_ascii_case(&close))
-            })
+        self.inner.table.closers.iter().any(|close| {
+            let start = text.len().checked_sub(close.len());
+            let end = start.and_then(|start| text.as_bytes().get(start..));
+            end.is_some_and(|end| end.eq_ignore_ascii_case(close.as_bytes()))
         })
     }
 

@@ -140,6 +140,8 @@ pub(crate) struct Table {
     pub(super) tree: Tree,
     pub(super) meanings: Vec<Meaning>,
     pub(super) named: Vec<Named>,
+    /// All closing marks.
+    pub(super) closers: Vec<String>,
     /// The bytes at which a search stops: first bytes of marks, and the line
     /// break if there are marks that count at the start of a line only and
     /// begin with a letter, or tools' names.
@@ -243,11 +245,15 @@ impl Table {
         if lines {
             needles.push(b'\n');
         }
+        let closers = marks.texts.iter().zip(&marks.meanings);
+        let closers = closers.filter(|(_, meaning)| meaning.closer);
+        let closers = closers.map(|(mark, _)| mark.clone()).collect();
         Self {
             dialects,
             tree: Tree::new(&marks.texts),
             meanings: marks.meanings,
             named,
+            closers,
             needles: Needles::new(needles),
             lines,
             line_starts,

@@ -124,16 +124,19 @@ impl MarkedJson {
     fn next_stop(&self, input: &Input<'_>, search: &Tolerant) -> Option<Stop> {
         let text = input.text;
         let from = search.search.min(text.len());
+        let found =
+            self.marks.finder.as_ref().and_then(|finder| {
+                finder.find(aho_corasick::Input::new(text).span(from..text.len()))
+            });
+        // What ends the construct is looked for no further than the next mark.
+        let before = found.map_or(text, |found| text.get(..found.start()).unwrap_or(text));
         let hard = input
             .stops
             .iter()
-            .filter_map(|stop| find_ignoring_case(text, search.hard_search, stop))
+            .filter_map(|stop| find_ignoring_case(before, search.hard_search, stop))
             .min();
         let end = hard.unwrap_or(text.len());
-        let found = self.marks.finder.as_ref().and_then(|finder| {
-            finder.find(aho_corasick::Input::new(text).span(from..end.max(from)))
-        });
-        match found {
+        match found.filter(|_| hard.is_none()) {
             Some(found) if found.pattern().as_usize() < self.marks.close.len() => {
                 Some(Stop::Close {
                     at: found.start(),

@@ -192,6 +192,7 @@ impl Work<'_, '_, '_> {
         match closed {
             Closes::Unknown => self.wait(State::QuotedMark(Box::new(quoted))),
             Closes::Never => {
+                self.machine.vain += quoted.search - quoted.range.end;
                 let quotation = Quotation::None;
                 let marked = true;
                 self.skip_mark(quoted.range, Back::Prose { quotation, marked })
