@@ -179,6 +179,15 @@ impl JsonMarks {
         Self::new(owned(open), owned(close))
     }
 
+    /// Whether one of the opening marks stands in the text.
+    fn opens_in(&self, text: &str) -> bool {
+        let Some(finder) = &self.finder else {
+            return false;
+        };
+        let mut marks = finder.find_iter(text);
+        marks.any(|found| found.pattern().as_usize() >= self.close.len())
+    }
+
     /// Where the calls of the family begin.
     pub(crate) fn triggers(&self, trigger: fn(&str) -> Trigger) -> Vec<Trigger> {
         self.open
@@ -606,8 +615,15 @@ impl MarkedJson {
         match object.advance(input, out) {
             Scan::More if !input.end => return Some(Step::More),
             Scan::More => {
+                // By the letter, a string that never closed holds all the rest:
+                // what looks like a call in it must not run.
                 let at = object.doubtful_from();
-                self.go_tolerant(start, at);
+                if self.marks.opens_in(input.from(at)) {
+                    self.tolerant = Some(Tolerant::endless(start, input.text.len()));
+                    self.state = State::Tolerant;
+                } else {
+                    self.go_tolerant(start, at);
+                }
             }
             Scan::Fault(at) => self.go_tolerant(start, at),
             Scan::Done(end) => {

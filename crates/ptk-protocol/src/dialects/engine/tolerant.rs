@@ -22,6 +22,8 @@ pub(crate) struct Tolerant {
     hard_search: usize,
     tries: usize,
     first_close: Option<(usize, usize)>,
+    /// Whether the call has no end: all the rest of the reply is in a string.
+    is_endless: bool,
 }
 
 impl Tolerant {
@@ -33,6 +35,16 @@ impl Tolerant {
             hard_search: body,
             tries: 0,
             first_close: None,
+            is_endless: false,
+        }
+    }
+
+    /// The call starts at `body`, and the reply, which is this long, ends in a
+    /// string of it that holds another call.
+    pub(crate) fn endless(body: usize, length: usize) -> Self {
+        Self {
+            is_endless: true,
+            ..Self::new(body, length)
         }
     }
 }
@@ -161,6 +173,9 @@ impl MarkedJson {
         let Some(search) = &self.tolerant else {
             return Step::Reject;
         };
+        if search.is_endless {
+            return self.accept(input, out, last, at, at, Closing::Doubtful);
+        }
         if let Some((close, behind)) = search.first_close
             && let Ok(repaired) = repair(self.without_list_end(input.slice(search.body..close)))
         {
