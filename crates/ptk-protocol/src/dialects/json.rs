@@ -8,7 +8,8 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::engine::call_object::{Reading, begins_call, is_call_key, read_object};
-use super::engine::marked_json::{JsonMarks, MarkedJson};
+use super::engine::json_marks::JsonMarks;
+use super::engine::marked_json::MarkedJson;
 use super::engine::repair_message;
 use super::engine::tolerant::{guesses_last_quote, is_doubtful};
 use super::{Dialect, Trigger};

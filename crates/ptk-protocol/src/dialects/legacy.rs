@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::Writer;
-use super::engine::marked_json::{JsonMarks, TaggedJson};
+use super::engine::json_marks::{JsonMarks, TaggedJson};
 use crate::{ToolCall, ToolResult};
 
 const TAG: &str = "TOOL_CALL";

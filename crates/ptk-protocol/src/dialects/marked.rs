@@ -7,7 +7,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::engine::call_object::Called;
-use super::engine::marked_json::{Head, HeadAt, JsonMarks, MarkedJson, leading_name, name_head};
+use super::engine::json_marks::{Head, HeadAt, JsonMarks, leading_name, name_head};
+use super::engine::marked_json::MarkedJson;
 use super::engine::section::Section;
 use super::{Dialect, Trigger, Writer};
 use crate::ToolCall;

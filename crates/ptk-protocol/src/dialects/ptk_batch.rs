@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::Writer;
-use super::engine::marked_json::{JsonMarks, TaggedJson};
+use super::engine::json_marks::{JsonMarks, TaggedJson};
 use crate::ToolCall;
 
 const TAG: &str = "PTK_BATCH";

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::engine::marked_json::is_tool_name;
+use super::engine::json_marks::is_tool_name;
 use super::engine::section::Section;
 use super::engine::tag_form::{JsonBody, Named, Param, TagForm};
 use super::marked::hermes_text;

@@ -35,7 +35,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use self::dialect::Declared;
-use super::engine::marked_json::is_name_character;
+use super::engine::json_marks::is_name_character;
 use super::{Dialect, Registry};
 use crate::parse::REASONING;
 

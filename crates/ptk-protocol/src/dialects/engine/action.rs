@@ -3,7 +3,8 @@
 
 use std::sync::{Arc, LazyLock};
 
-use super::marked_json::{JsonMarks, MarkedJson};
+use super::json_marks::JsonMarks;
+use super::marked_json::MarkedJson;
 use crate::parse::{Findings, Found, Input, Peek, Reader, Step};
 
 /// What a call starts with.

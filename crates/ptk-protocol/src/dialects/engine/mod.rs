@@ -4,6 +4,7 @@
 pub(crate) mod action;
 pub(crate) mod botched;
 pub(crate) mod call_object;
+pub(crate) mod json_marks;
 pub(crate) mod key_value_literals;
 pub(crate) mod key_value_text;
 pub(crate) mod key_values;

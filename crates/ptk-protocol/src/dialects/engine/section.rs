@@ -1,6 +1,7 @@
 //! Marks around several calls, which say nothing by themselves.
 
-use super::marked_json::{HeadAt, looks_meant, name_head};
+use super::json_marks::{HeadAt, name_head};
+use super::marked_json::looks_meant;
 use super::tolerant::find_ignoring_case;
 use crate::ProblemCode;
 use crate::dialects::{Claim, Trigger};

@@ -1,0 +1,279 @@
+//! The marks of families that write JSON, and what stands between a mark and
+//! the JSON behind it.
+
+use std::sync::Arc;
+
+use aho_corasick::AhoCorasick;
+
+use super::super::{Claim, Dialect, Trigger, Writer};
+use super::call_object::Called;
+use super::marked_json::MarkedJson;
+use crate::parse::{MarkAt, Reader, floor, mark_at};
+
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a column of the table of families"
+)]
+/// The marks of a family. The first of each list is the right one, the others
+/// are what models write instead.
+#[derive(Debug)]
+pub(crate) struct JsonMarks {
+    pub(crate) open: Vec<String>,
+    pub(crate) close: Vec<String>,
+    /// Finds closing marks (by their index) and opening marks (behind those).
+    pub(crate) finder: Option<AhoCorasick>,
+    pub(crate) longest: usize,
+    /// What stands between the opening mark and the arguments.
+    pub(crate) head: Head,
+    /// Whether a fence between the marks belongs to the form.
+    pub(crate) fenced: bool,
+    /// Whether a call is written `{"f": {…}}`.
+    pub(crate) by_key: bool,
+    /// Whether several calls may follow each other with a semicolon between.
+    pub(crate) joined: bool,
+    /// How many of the opening marks are right; the others are misspelt.
+    pub(crate) right: usize,
+    /// How many bytes at the end of an opening mark belong to the JSON.
+    pub(crate) overlap: usize,
+    /// Whether the closing mark may as well be left out.
+    pub(crate) may_stay_open: bool,
+}
+
+/// What stands between an opening mark and the JSON.
+#[derive(Debug, Clone, Default)]
+pub(crate) enum Head {
+    /// Nothing.
+    #[default]
+    None,
+    /// What this function makes of it.
+    Read(fn(&str) -> HeadAt),
+    /// The tool's name, up to one of these marks, or up to the JSON where there
+    /// are none.
+    Name(Vec<String>),
+}
+
+/// What a head was found to be.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum HeadAt {
+    /// The JSON follows behind this many bytes. It is the arguments of the
+    /// call, if that is known by now.
+    Found(Option<Called>, usize),
+    /// More text has to come to tell.
+    More,
+    /// There is no head, though one was meant, or the mark is only named.
+    None,
+    /// This is another dialect's.
+    Other,
+}
+
+/// The longest head; a name and its marks fit.
+pub(super) const MAX_HEAD: usize = 512;
+
+/// Whether the text can be a tool's name.
+pub(crate) fn is_tool_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(is_name_character)
+}
+
+/// Whether a tool's name may have this character.
+pub(crate) fn is_name_character(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/' | '$')
+}
+
+impl Head {
+    pub(super) fn read(&self, text: &str, end: bool) -> HeadAt {
+        let window = text.get(..floor(text, MAX_HEAD)).unwrap_or("");
+        let found = match self {
+            Self::None => return HeadAt::Found(None, 0),
+            Self::Read(read) => read(window),
+            Self::Name(ends) if ends.is_empty() => name_before_json(window),
+            Self::Name(ends) => name_head(window, ends),
+        };
+        match found {
+            HeadAt::More if end || text.len() >= MAX_HEAD => HeadAt::None,
+            found => found,
+        }
+    }
+}
+
+/// A name up to one of the marks.
+pub(crate) fn name_head<S: AsRef<str>>(text: &str, ends: &[S]) -> HeadAt {
+    let rest = text.trim_start();
+    let Some((name, behind)) = leading_name(rest) else {
+        return HeadAt::More;
+    };
+    let mark = behind.trim_start();
+    match mark_at(mark, ends) {
+        _ if name.is_empty() => HeadAt::None,
+        MarkAt::Found { length, .. } => {
+            let length = text.len() - mark.len() + length;
+            HeadAt::Found(Some(Called::new(name)), length)
+        }
+        MarkAt::Partial => HeadAt::More,
+        MarkAt::None => HeadAt::None,
+    }
+}
+
+/// A name right before an object.
+fn name_before_json(text: &str) -> HeadAt {
+    match leading_name(text.trim_start()) {
+        None => HeadAt::More,
+        Some(("", _)) => HeadAt::None,
+        Some((name, behind)) => {
+            let object = behind.trim_start();
+            match object.chars().next() {
+                None => HeadAt::More,
+                Some('{') => HeadAt::Found(Some(Called::new(name)), text.len() - object.len()),
+                Some(_) => HeadAt::None,
+            }
+        }
+    }
+}
+
+/// The tool's name at the start of the text, and what follows; `None` if the
+/// text ends within it.
+pub(crate) fn leading_name(text: &str) -> Option<(&str, &str)> {
+    let end = text.find(|c: char| !is_name_character(c))?;
+    text.split_at_checked(end)
+}
+
+impl JsonMarks {
+    pub(crate) fn new(open: Vec<String>, close: Vec<String>) -> Self {
+        let all: Vec<&String> = close.iter().chain(&open).collect();
+        let longest = all.iter().map(|mark| mark.len()).max().unwrap_or(0);
+        let finder = AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .match_kind(aho_corasick::MatchKind::LeftmostLongest)
+            .build(&all)
+            .ok();
+        Self {
+            right: open.len(),
+            open,
+            finder,
+            longest,
+            head: Head::None,
+            fenced: false,
+            by_key: false,
+            joined: false,
+            overlap: 0,
+            may_stay_open: close.is_empty(),
+            close,
+        }
+    }
+
+    /// These very marks, without any misspelling.
+    pub(crate) fn exact(open: &[&str], close: &[&str]) -> Self {
+        let owned = |marks: &[&str]| marks.iter().map(|mark| (*mark).to_owned()).collect();
+        Self::new(owned(open), owned(close))
+    }
+
+    /// Whether one of the opening marks stands in the text.
+    pub(super) fn opens_in(&self, text: &str) -> bool {
+        let Some(finder) = &self.finder else {
+            return false;
+        };
+        let mut marks = finder.find_iter(text);
+        marks.any(|found| found.pattern().as_usize() >= self.close.len())
+    }
+
+    /// Where the calls of the family begin.
+    pub(crate) fn triggers(&self, trigger: fn(&str) -> Trigger) -> Vec<Trigger> {
+        self.open
+            .iter()
+            .enumerate()
+            .map(|(index, open)| {
+                let claim = if index < self.right {
+                    Claim::Own
+                } else {
+                    Claim::Misspelt
+                };
+                trigger(open).claimed(claim)
+            })
+            .collect()
+    }
+
+    /// The same, with a head between the opening mark and the arguments.
+    pub(crate) fn headed(mut self, head: Head) -> Self {
+        self.head = head;
+        self
+    }
+
+    /// The marks of a tag, with the misspellings that models produce.
+    pub(crate) fn tag(tag: &str) -> Self {
+        let spaced = tag.replace('_', " ");
+        let dashed = tag.replace('_', "-");
+        let joined = tag.replace('_', "");
+        let mut open = vec![format!("<{tag}>")];
+        let mut close = vec![format!("</{tag}>")];
+        for name in [tag, &spaced, &dashed, &joined] {
+            for form in [
+                format!("<{name}>"),
+                format!("<{name} >"),
+                format!("< {name}>"),
+                format!("<|{name}|>"),
+                format!("[{name}]"),
+            ] {
+                if !open.contains(&form) {
+                    open.push(form);
+                }
+            }
+            for form in [
+                format!("</{name}>"),
+                format!("</{name} >"),
+                format!("</ {name}>"),
+                format!("< /{name}>"),
+                format!("<\\/{name}>"),
+                format!("<|/{name}|>"),
+                format!("[/{name}]"),
+            ] {
+                if !close.contains(&form) {
+                    close.push(form);
+                }
+            }
+        }
+        let right = 1;
+        Self {
+            right,
+            ..Self::new(open, close)
+        }
+    }
+}
+
+/// A dialect that is nothing but JSON between the tags of its own.
+pub(crate) trait TaggedJson: Writer + std::fmt::Debug + Send + Sync {
+    /// The dialect's name.
+    fn name(&self) -> &'static str;
+    /// Its tags.
+    fn marks(&self) -> &Arc<JsonMarks>;
+    /// The dialects that are read beside it.
+    fn beside(&self) -> &'static [&'static str];
+}
+
+impl<T: TaggedJson> Dialect for T {
+    fn name(&self) -> &str {
+        TaggedJson::name(self)
+    }
+
+    fn triggers(&self) -> Vec<Trigger> {
+        let marks = self.marks();
+        marks.triggers(|mark| Trigger::anywhere(mark))
+    }
+
+    fn reader(&self, trigger: usize) -> Box<dyn Reader> {
+        Box::new(MarkedJson::new(Arc::clone(self.marks()), trigger))
+    }
+
+    fn closers(&self) -> Vec<String> {
+        self.marks().close.clone()
+    }
+
+    fn also_reads(&self) -> Vec<String> {
+        self.beside()
+            .iter()
+            .map(|name| (*name).to_owned())
+            .collect()
+    }
+
+    fn writer(&self) -> Option<&dyn Writer> {
+        Some(self)
+    }
+}
