@@ -34,6 +34,8 @@ pub use trace::{Decision, Kept, Note, Quote, Refusal, parse_explained};
 
 /// How much room for prose is made before any was seen.
 const MAX_RESERVED: usize = 1 << 16;
+/// How many pieces a reply with one call has, and a few more.
+const PIECES_OF_A_CALL: usize = 8;
 
 /// Reads a whole reply at once.
 ///
@@ -62,6 +64,7 @@ pub fn parse(text: &str, grammar: &Grammar) -> Reply {
     let mut reply = Reply::default();
     // Most of a reply is prose, mostly; a long one may as well be a call.
     reply.text.reserve(text.len().min(MAX_RESERVED));
+    reply.pieces.reserve(PIECES_OF_A_CALL);
     parser.push_to(text, &mut |event| reply.absorb(event));
     parser.finish_to(&mut |event| reply.absorb(event));
     reply

@@ -221,26 +221,36 @@ pub(crate) enum Found {
     Problem(Problem),
 }
 
+/// How many findings one call makes, and a few more.
+const FINDINGS_OF_A_CALL: usize = 8;
+
 impl Findings {
+    fn push(&mut self, found: Found) {
+        if self.found.capacity() == 0 {
+            self.found.reserve(FINDINGS_OF_A_CALL);
+        }
+        self.found.push(found);
+    }
+
     /// A stretch of the construct was taken for `kind`. Stretches are given in
     /// order; what is left out between them counts as [`SpanKind::Mark`].
     pub fn piece(&mut self, kind: SpanKind, range: Range<usize>) {
         if !range.is_empty() {
-            self.found.push(Found::Piece(kind, range));
+            self.push(Found::Piece(kind, range));
         }
     }
 
     /// A call begins and its name is known. From here on the reader may not
     /// reject, and every start is followed by one [`Findings::call`].
     pub fn start(&mut self, name: &str) {
-        self.found.push(Found::Start(name.to_owned()));
+        self.push(Found::Start(name.to_owned()));
     }
 
     /// Further text of the call's arguments. The fragments of one call, put
     /// together, are the JSON of its arguments.
     pub fn delta(&mut self, json: &str) {
         if !json.is_empty() {
-            self.found.push(Found::Delta(json.to_owned()));
+            self.push(Found::Delta(json.to_owned()));
         }
     }
 
@@ -248,13 +258,13 @@ impl Findings {
     /// just so.
     pub fn delta_at(&mut self, range: Range<usize>) {
         if !range.is_empty() {
-            self.found.push(Found::DeltaAt(range));
+            self.push(Found::DeltaAt(range));
         }
     }
 
     /// The call has ended.
     pub fn call(&mut self, call: FoundCall) {
-        self.found.push(Found::Call(Box::new(call)));
+        self.push(Found::Call(Box::new(call)));
     }
 
     /// Something was meant as a call and cannot be read: `range` is kept
@@ -268,7 +278,7 @@ impl Findings {
     ) {
         self.piece(SpanKind::Problem, range.clone());
         let span = Span::new(range.start, range.end);
-        self.found.push(Found::Problem(
+        self.push(Found::Problem(
             Problem::new(code, message, span).with_raw(raw),
         ));
     }

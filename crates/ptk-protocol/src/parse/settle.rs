@@ -36,47 +36,55 @@ impl Settler {
         !self.touched
     }
 
-    /// The items for one finding.
-    pub(super) fn settle(&mut self, found: Found, tools: Option<&Toolset>, items: &mut Vec<Item>) {
+    /// Tells the items for one finding.
+    pub(super) fn settle(
+        &mut self,
+        found: Found,
+        tools: Option<&Toolset>,
+        tell: &mut dyn FnMut(Item),
+    ) {
         self.touched = true;
         match found {
-            Found::Piece(kind, range) => self.piece(kind, &range, items),
+            Found::Piece(kind, range) => self.piece(kind, &range, tell),
             Found::Start(name) => {
                 self.started = true;
-                items.push(Item::Start(name));
+                tell(Item::Start(name));
             }
-            Found::Delta(json) => items.push(Item::Delta(json)),
+            Found::Delta(json) => tell(Item::Delta(json)),
             Found::DeltaAt(range) => {
                 let range = self.start + range.start..self.start + range.end;
-                items.push(Item::DeltaAt(range));
+                tell(Item::DeltaAt(range));
             }
             Found::Call(call) => {
                 if !self.started {
-                    items.push(Item::Start(call.name.clone()));
+                    tell(Item::Start(call.name.clone()));
                 }
                 self.started = false;
-                items.push(Item::Call(Box::new(self.call(*call, tools))));
+                tell(Item::Call(Box::new(self.call(*call, tools))));
             }
-            Found::Problem(problem) => items.push(Item::Problem(self.absolute(problem))),
+            Found::Problem(problem) => tell(Item::Problem(self.absolute(problem))),
         }
     }
 
-    fn piece(&mut self, kind: SpanKind, range: &Range<usize>, items: &mut Vec<Item>) {
+    fn piece(&mut self, kind: SpanKind, range: &Range<usize>, tell: &mut dyn FnMut(Item)) {
         let start = (self.start + range.start).max(self.covered);
         let end = (self.start + range.end).max(start);
-        self.fill(start, items);
+        if let Some(mark) = self.fill(start) {
+            tell(mark);
+        }
         if end > start {
-            items.push(Item::Span(kind, start..end));
+            tell(Item::Span(kind, start..end));
             self.covered = end;
         }
     }
 
     /// Everything up to `end` that nobody spoke for is markup.
-    pub(super) fn fill(&mut self, end: usize, items: &mut Vec<Item>) {
-        if end > self.covered {
-            items.push(Item::Span(SpanKind::Mark, self.covered..end));
+    pub(super) fn fill(&mut self, end: usize) -> Option<Item> {
+        let range = self.covered..end;
+        (!range.is_empty()).then(|| {
             self.covered = end;
-        }
+            Item::Span(SpanKind::Mark, range)
+        })
     }
 
     fn absolute(&self, mut problem: Problem) -> Problem {

@@ -90,6 +90,40 @@ pub(super) struct Candidate {
     pub(super) mark: Arc<str>,
 }
 
+/// The dialects that are still to be tried at a mark. The next one has a place
+/// of its own, as mostly it is the only one.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Candidates {
+    next: Option<Choice>,
+    rest: std::vec::IntoIter<Choice>,
+}
+
+impl Candidates {
+    pub(super) fn is_empty(&self) -> bool {
+        self.next.is_none()
+    }
+}
+
+impl Iterator for Candidates {
+    type Item = Choice;
+
+    fn next(&mut self) -> Option<Choice> {
+        std::mem::replace(&mut self.next, self.rest.next())
+    }
+}
+
+impl FromIterator<Choice> for Candidates {
+    fn from_iter<I: IntoIterator<Item = Choice>>(choices: I) -> Self {
+        let mut choices = choices.into_iter();
+        let next = choices.next();
+        let rest: Vec<Choice> = choices.collect();
+        Self {
+            next,
+            rest: rest.into_iter(),
+        }
+    }
+}
+
 /// The text at hand, and whether no more will come.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stretch<'a> {

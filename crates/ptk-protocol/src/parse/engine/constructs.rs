@@ -11,17 +11,16 @@ use crate::parse::hold::{Held, Hold, HoldKind, Item, has_call};
 use crate::parse::line::Line;
 use crate::parse::reader::{Findings, Found, Input, Step, floor};
 use crate::parse::settle::Settler;
-use crate::parse::table::{Choice, Table};
+use crate::parse::table::{Candidates, Table};
 use crate::parse::trace::{Decision, Quote, Refusal};
 use crate::{SpanKind, Status};
 
 impl Work<'_, '_, '_> {
     /// Starts to read a construct.
-    pub(super) fn begin(&mut self, start: usize, mut candidates: Vec<Choice>, back: Back) -> bool {
-        if candidates.is_empty() {
+    pub(super) fn begin(&mut self, start: usize, mut candidates: Candidates, back: Back) -> bool {
+        let Some(candidate) = candidates.next() else {
             return self.dismiss(start, back);
-        }
-        let candidate = candidates.remove(0);
+        };
         let Some(dialect) = self.grammar.dialect(candidate.dialect) else {
             return self.dismiss(start, back);
         };
@@ -92,23 +91,17 @@ impl Work<'_, '_, '_> {
             grammar: self.grammar,
         };
         let mut step = reading.reader.read(&input, &mut reading.findings);
-        let mut items = std::mem::take(&mut self.machine.scratch);
         let committed = reading.findings.is_committed();
         for found in reading.findings.found.drain(..) {
             reading.tells |= matches!(found, Found::Call(_) | Found::Problem(_));
-            reading
-                .settler
-                .settle(found, self.grammar.tools(), &mut items);
+            let deferred = &mut reading.deferred;
+            let mut tell = |item| match deferred {
+                Some(deferred) => deferred.push(item),
+                None => self.emit(item),
+            };
+            let tools = input.tools;
+            reading.settler.settle(found, tools, &mut tell);
         }
-        match &mut reading.deferred {
-            Some(deferred) => deferred.append(&mut items),
-            None => {
-                for item in items.drain(..) {
-                    self.emit(item);
-                }
-            }
-        }
-        self.machine.scratch = items;
         let length = input.text.len();
         if step == Step::More && text.end {
             self.machine.vain += length;
@@ -254,17 +247,18 @@ impl Work<'_, '_, '_> {
                 Decision::Passed { dialect }
             }
         });
-        let mut tail = Vec::new();
-        reading.settler.fill(end, &mut tail);
+        let tail = reading.settler.fill(end);
         let Some(mut items) = reading.deferred.take() else {
-            self.emit_all(tail);
+            if let Some(tail) = tail {
+                self.emit(tail);
+            }
             self.leave(end);
             return match reading.back {
                 Back::Reasoning { tag } => self.go(State::Reasoning { tag, fenced: false }),
                 _ => self.go(State::Prose),
             };
         };
-        items.append(&mut tail);
+        items.extend(tail);
         match reading.back {
             Back::Prose { quotation, .. } => {
                 // What is no whole call may as well be the beginning of one,

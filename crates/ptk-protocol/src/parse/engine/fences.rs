@@ -6,7 +6,7 @@ use crate::SpanKind;
 use crate::parse::grammar::Fences;
 use crate::parse::hold::{Held, Hold, HoldKind};
 use crate::parse::reader::floor;
-use crate::parse::table::{Hit, Next, Stretch};
+use crate::parse::table::{Candidates, Hit, Next, Stretch};
 use crate::parse::trace::{Decision, Kept, Quote};
 
 /// The longest line that closes a fence.
@@ -130,7 +130,7 @@ impl Work<'_, '_, '_> {
         };
         let candidates = match self.grammar.mark_at(&stretch, 0) {
             Next::Partial(_) => return self.wait(State::FenceOfCalls(fence)),
-            Next::None => Vec::new(),
+            Next::None => Candidates::default(),
             Next::Mark(hit) => {
                 let end = start + hit.end;
                 let hit = Hit { start, end, ..hit };

@@ -15,7 +15,7 @@ use super::hold::{Hold, Item};
 use super::line::Line;
 use super::reader::{Findings, Reader};
 use super::settle::Settler;
-use super::table::Choice;
+use super::table::Candidates;
 use super::trace::{Decision, Note, Trace};
 
 type Sink<'s> = dyn FnMut(Event<'_>) + 's;
@@ -169,7 +169,7 @@ struct Fence {
 struct Reading {
     start: usize,
     dialect: usize,
-    candidates: Vec<Choice>,
+    candidates: Candidates,
     reader: Box<dyn Reader>,
     settler: Settler,
     findings: Findings,
@@ -270,8 +270,6 @@ struct Machine {
     behind_call: bool,
     /// The dialect of the last construct.
     last: Option<usize>,
-    /// Room for items, kept so that it is not made anew for every chunk.
-    scratch: Vec<Item>,
     /// Why it went as it did, where that was asked for.
     trace: Option<Box<Trace>>,
 }
@@ -298,7 +296,6 @@ impl Machine {
             sections: 0,
             behind_call: false,
             last: None,
-            scratch: Vec::new(),
             trace: None,
         }
     }

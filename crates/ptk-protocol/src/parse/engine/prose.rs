@@ -5,7 +5,7 @@ use crate::dialects::{Claim, Place};
 
 use crate::parse::hold::Item;
 use crate::parse::line::Line;
-use crate::parse::table::{Candidate, Choice, Hit, Next, Stretch, Table};
+use crate::parse::table::{Candidate, Candidates, Hit, Next, Stretch, Table};
 use crate::parse::trace::{Decision, Quote};
 use crate::{Problem, ProblemCode, Span, SpanKind};
 
@@ -102,11 +102,11 @@ impl<'a> Work<'a, '_, '_> {
     }
 
     /// Writes down which dialects a mark may be of.
-    pub(super) fn note_tried(&mut self, hit: &Hit<'_>, candidates: &[Choice]) {
+    pub(super) fn note_tried(&mut self, hit: &Hit<'_>, candidates: &Candidates) {
         self.note(hit.start..hit.end, |work| Decision::Tried {
             mark: work.text.slice(&(hit.start..hit.end)).to_owned(),
             dialects: candidates
-                .iter()
+                .clone()
                 .map(|choice| work.name_of(choice.dialect))
                 .collect(),
         });
@@ -249,10 +249,10 @@ impl<'a> Work<'a, '_, '_> {
 
     /// The dialects that may begin here, unless too much was read in vain.
     /// Those that write the mark just so come first.
-    pub(super) fn candidates(&self, hit: &Hit<'_>) -> Vec<Choice> {
+    pub(super) fn candidates(&self, hit: &Hit<'_>) -> Candidates {
         let blank = self.machine.line.is_blank();
         if self.is_weary() {
-            return Vec::new();
+            return Candidates::default();
         }
         let here = || {
             hit.candidates().filter(|candidate| {
