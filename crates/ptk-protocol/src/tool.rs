@@ -1,6 +1,6 @@
 //! Tools as the model sees them: name, description, parameters.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
@@ -89,7 +89,9 @@ pub struct Toolset {
 #[derive(Debug, Default)]
 struct Inner {
     specs: Vec<ToolSpec>,
-    index: HashMap<String, usize>,
+    /// Their positions, by length and letters of the name: a handful of names
+    /// is compared sooner than hashed.
+    by_name: Vec<usize>,
     compiled: Vec<OnceLock<Compiled>>,
 }
 
@@ -119,24 +121,26 @@ impl Toolset {
     /// If a tool has no name or two share one.
     pub fn new(specs: impl IntoIterator<Item = ToolSpec>) -> Result<Self, ToolsetError> {
         let specs: Vec<ToolSpec> = specs.into_iter().collect();
-        let mut index = HashMap::with_capacity(specs.len());
+        let mut names = HashSet::with_capacity(specs.len());
         for (position, spec) in specs.iter().enumerate() {
             if spec.name.trim().is_empty() {
                 return Err(ToolsetError::Unnamed {
                     position: position + 1,
                 });
             }
-            if index.insert(spec.name.clone(), position).is_some() {
+            if !names.insert(spec.name.as_str()) {
                 return Err(ToolsetError::Duplicate {
                     name: spec.name.clone(),
                 });
             }
         }
+        let mut by_name: Vec<usize> = (0..specs.len()).collect();
+        by_name.sort_by_key(|&position| specs.get(position).map(|spec| rank(&spec.name)));
         let compiled = specs.iter().map(|_| OnceLock::new()).collect();
         Ok(Self {
             inner: Arc::new(Inner {
                 specs,
-                index,
+                by_name,
                 compiled,
             }),
         })
@@ -145,15 +149,19 @@ impl Toolset {
     /// The tool of exactly this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&ToolSpec> {
-        self.inner
-            .index
-            .get(name)
-            .and_then(|&position| self.inner.specs.get(position))
+        self.inner.specs.get(self.position(name)?)
+    }
+
+    fn position(&self, name: &str) -> Option<usize> {
+        let Inner { specs, by_name, .. } = &*self.inner;
+        let rank_at = |&position: &usize| specs.get(position).map(|spec| rank(&spec.name));
+        let found = by_name.binary_search_by_key(&Some(rank(name)), rank_at);
+        by_name.get(found.ok()?).copied()
     }
 
     /// The tool of exactly this name and its schema, compiled at first use.
     pub(crate) fn compiled(&self, name: &str) -> Option<(&ToolSpec, &Compiled)> {
-        let position = *self.inner.index.get(name)?;
+        let position = self.position(name)?;
         let spec = self.inner.specs.get(position)?;
         let cell = self.inner.compiled.get(position)?;
         Some((spec, cell.get_or_init(|| Compiled::new(&spec.parameters))))
@@ -162,7 +170,7 @@ impl Toolset {
     /// Whether there is a tool of exactly this name.
     #[must_use]
     pub fn contains(&self, name: &str) -> bool {
-        self.inner.index.contains_key(name)
+        self.position(name).is_some()
     }
 
     /// The tools in the order in which they were given.
@@ -188,4 +196,9 @@ impl Toolset {
     pub fn is_empty(&self) -> bool {
         self.inner.specs.is_empty()
     }
+}
+
+/// How names are sorted: mostly their lengths tell them apart.
+fn rank(name: &str) -> (usize, &str) {
+    (name.len(), name)
 }
