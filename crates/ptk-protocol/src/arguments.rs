@@ -188,13 +188,13 @@ impl Serialize for Arguments {
     }
 }
 
+/// Every whole number of at most this many digits fits into 64 bits.
+const EXACT_DIGITS: usize = 15;
+
 /// Whether the JSON text holds a number that would be printed with other digits
 /// than those written: too long for 64 bits, or of a form such as `1.10`.
 /// Digits inside strings do not count.
 pub(crate) fn has_inexact_number(json: &str) -> bool {
-    /// Every whole number of at most this many digits fits into 64 bits.
-    const EXACT_DIGITS: usize = 15;
-
     let bytes = json.as_bytes();
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::has_inexact_number;
+use super::{EXACT_DIGITS, has_inexact_number};
 use crate::json::scan::{hex_unit, plain_run};
 
 /// From this length on a string takes the room that is left at once, instead
@@ -28,6 +28,8 @@ pub(super) fn read(json: &str) -> Option<(Map<String, Value>, bool)> {
         let value = if reader.peek()? == b'"' {
             reader.at += 1;
             Value::String(reader.string()?)
+        } else if let Some(number) = reader.small_number() {
+            Value::from(number)
         } else {
             let rest = json.get(reader.at..)?;
             let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
@@ -113,6 +115,23 @@ impl<'a> Reader<'a> {
         Some(run)
     }
 
+    /// A whole number that surely fits into 64 bits. Nothing is passed if the
+    /// value is something else.
+    fn small_number(&mut self) -> Option<i64> {
+        let rest = self.rest();
+        let digits = rest.strip_prefix(b"-").unwrap_or(rest);
+        let count = digits.iter().position(|byte| !byte.is_ascii_digit())?;
+        let ends = matches!(digits.get(count)?, b',' | b'}' | b' ' | b'\n' | b'\r');
+        let is_zero = digits.first() == Some(&b'0');
+        if !ends || is_zero || !(1..=EXACT_DIGITS).contains(&count) {
+            return None;
+        }
+        let length = rest.len() - digits.len() + count;
+        let number = self.json.get(self.at..self.at + length)?;
+        self.at += length;
+        number.parse().ok()
+    }
+
     fn escape(&mut self) -> Option<char> {
         let escaped = *self.rest().get(1)?;
         let plain = match escaped {
@@ -166,6 +185,7 @@ mod tests {
             r#"{"a": "x", "b": [1, {"c": null}], "a": "y"}"#,
             r#"{"a":"\n\t\"\\\/\r\b\f\u00e9\ud83d\ude00 tail"}"#,
             r#"{"n": 1.5e3 , "t":true}"#,
+            r#"{"a":12,"b":-7 ,"c":0,"d":-0,"e":999999999999999,"f":1}"#,
         ] {
             assert_eq!(read(json).map(|(map, _)| map), slow(json), "{json}");
         }
@@ -182,6 +202,9 @@ mod tests {
             r#"{"a":"\ud800\u0041"}"#,
             r#"{"a":"\x"}"#,
             r#"{"a":1,}"#,
+            r#"{"a":01}"#,
+            r#"{"a":1-2}"#,
+            r#"{"a":-}"#,
             r#"{"a":1} x"#,
             r"{a:1}",
         ] {
