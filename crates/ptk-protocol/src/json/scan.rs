@@ -4,7 +4,8 @@
 
 use std::ops::Range;
 
-/// Nesting beyond this is refused; `serde_json` refuses it at 128.
+/// Nesting beyond this is refused; `serde_json` refuses it at 128, and there is
+/// a bit for each bracket.
 const MAX_DEPTH: usize = 120;
 
 /// Bytes at the end of an unfinished string that a repair may still take out
@@ -48,13 +49,43 @@ enum Frame {
     Array,
 }
 
+/// The brackets that are open, innermost last: a bit each, so that no room has
+/// to be made for them.
+#[derive(Debug, Default)]
+struct Frames {
+    arrays: u128,
+    depth: usize,
+}
+
+impl Frames {
+    fn push(&mut self, frame: Frame) {
+        self.arrays = self.arrays << 1 | u128::from(frame == Frame::Array);
+        self.depth += 1;
+    }
+
+    fn pop(&mut self) -> Option<Frame> {
+        let last = self.last()?;
+        self.arrays >>= 1;
+        self.depth -= 1;
+        Some(last)
+    }
+
+    fn last(&self) -> Option<Frame> {
+        match (self.depth, self.arrays & 1) {
+            (0, _) => None,
+            (_, 0) => Some(Frame::Object),
+            _ => Some(Frame::Array),
+        }
+    }
+}
+
 /// Scans one JSON object or array that starts at a given offset.
 #[derive(Debug)]
 pub(crate) struct Scanner {
     at: usize,
     token: usize,
     state: State,
-    stack: Vec<Frame>,
+    stack: Frames,
     settled: usize,
     /// The members of the root object seen so far.
     pub(crate) members: Vec<Member>,
@@ -67,7 +98,7 @@ impl Scanner {
             at,
             token: at,
             state: State::Value,
-            stack: Vec::new(),
+            stack: Frames::default(),
             settled: at,
             members: Vec::new(),
         }
@@ -117,7 +148,7 @@ impl Scanner {
                 Ok(false) => return Scan::More,
                 Err(()) => return Scan::Fault(self.at),
             }
-            if self.stack.is_empty() {
+            if self.stack.depth == 0 {
                 return Scan::Done(self.at);
             }
         }
@@ -129,7 +160,7 @@ impl Scanner {
             return self.close(Frame::Array);
         }
         match byte {
-            b'{' | b'[' if self.stack.len() >= MAX_DEPTH => return Err(()),
+            b'{' | b'[' if self.stack.depth >= MAX_DEPTH => return Err(()),
             b'{' => {
                 self.open_member_value();
                 self.stack.push(Frame::Object);
@@ -140,7 +171,7 @@ impl Scanner {
                 self.stack.push(Frame::Array);
                 self.state = State::FirstElement;
             }
-            _ if self.stack.is_empty() => return Err(()),
+            _ if self.stack.depth == 0 => return Err(()),
             b'"' => {
                 self.open_member_value();
                 self.token = self.at;
@@ -236,7 +267,7 @@ impl Scanner {
         }
         self.at += 1;
         if key {
-            if self.stack.len() == 1 {
+            if self.stack.depth == 1 {
                 self.members.push(Member {
                     key: self.token..self.at,
                     value: self.at..self.at,
@@ -254,7 +285,7 @@ impl Scanner {
     /// value of an object's member does, as a repair may turn a string in an
     /// array into a key.
     fn is_live(&self, key: bool) -> bool {
-        !key && self.stack.last() == Some(&Frame::Object)
+        !key && self.stack.last() == Some(Frame::Object)
     }
 
     /// Takes note of how much of the string, which was read on from `start` and
@@ -292,7 +323,7 @@ impl Scanner {
     }
 
     fn open_member_value(&mut self) {
-        if self.stack.len() == 1
+        if self.stack.depth == 1
             && let Some(member) = self.members.last_mut()
             && !member.closed
         {
@@ -302,8 +333,8 @@ impl Scanner {
 
     fn end_value(&mut self) {
         self.state = State::AfterValue;
-        if self.stack.len() == 1
-            && self.stack.first() == Some(&Frame::Object)
+        if self.stack.depth == 1
+            && self.stack.last() == Some(Frame::Object)
             && let Some(member) = self.members.last_mut()
         {
             member.value.end = self.at;

@@ -96,6 +96,7 @@ pub(crate) struct CallObject {
     start: usize,
     scanner: Scanner,
     seen: usize,
+    /// The tool's name, until the call is announced.
     name: Option<String>,
     /// The index of the member that holds the arguments.
     args: Option<usize>,
@@ -220,7 +221,7 @@ impl CallObject {
                     self.name = Some(key.into_owned());
                     self.args = Some(self.seen);
                 }
-            } else if is_name_key(&key, input) && self.name.is_none() {
+            } else if is_name_key(&key, input) && self.name.is_none() && self.live.is_none() {
                 if !member.closed {
                     break;
                 }
@@ -244,11 +245,11 @@ impl CallObject {
             return;
         };
         if self.live.is_none()
-            && let Some(name) = &self.name
+            && let Some(name) = self.name.take()
         {
-            out.start(name);
+            out.start(&name);
             self.live = Some(Live {
-                name: name.clone(),
+                name,
                 args_start: args.value.start,
                 sent: args.value.start,
             });
