@@ -32,7 +32,7 @@ pub use reply::{Outcome, Reply};
 pub(crate) use table::{REASONING, Table};
 pub use trace::{Decision, Kept, Note, Quote, Refusal, parse_explained};
 
-/// How much room for prose is made before any was seen.
+/// For a reply of this length, room for prose is made before any was seen.
 const MAX_RESERVED: usize = 1 << 16;
 /// How many pieces a reply with one call has, and a few more.
 const PIECES_OF_A_CALL: usize = 8;
@@ -62,9 +62,11 @@ const PIECES_OF_A_CALL: usize = 8;
 pub fn parse(text: &str, grammar: &Grammar) -> Reply {
     let mut parser = Parser::new(grammar);
     let mut reply = Reply::default();
-    // Most of a reply is prose, mostly; a long one may as well be a call.
-    reply.text.reserve(text.len().min(MAX_RESERVED));
     reply.pieces.reserve(PIECES_OF_A_CALL);
+    // Most of a reply is prose, mostly; a long one may as well be a call.
+    if text.len() <= MAX_RESERVED {
+        reply.text.reserve(text.len());
+    }
     parser.push_to(text, &mut |event| reply.absorb(event));
     parser.finish_to(&mut |event| reply.absorb(event));
     reply
