@@ -41,9 +41,11 @@ impl Compiled {
     /// itself below several alternatives is tried in every combination of
     /// them, level by level, so deep values are left unchecked.
     pub(crate) fn for_value(&self, value: &Value) -> Option<&Validator> {
-        let depth = u32::try_from(depth(value)).unwrap_or(u32::MAX);
-        let ways = self.alternatives.checked_pow(depth);
-        let affordable = self.alternatives < 2 || ways.is_some_and(|ways| ways <= MAX_WAYS);
+        let affordable = self.alternatives < 2 || {
+            let depth = u32::try_from(depth(value)).unwrap_or(u32::MAX);
+            let ways = self.alternatives.checked_pow(depth);
+            ways.is_some_and(|ways| ways <= MAX_WAYS)
+        };
         self.validator.as_ref().ok().filter(|_| affordable)
     }
 }
