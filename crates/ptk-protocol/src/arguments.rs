@@ -9,6 +9,7 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use crate::json::decode::Decoded;
 use crate::schema::Node;
 
 /// The arguments of a call, by name.
@@ -60,7 +61,17 @@ impl Arguments {
     ///
     /// If `json` is not a JSON object.
     pub fn from_json(json: &str) -> Result<Self, serde_json::Error> {
-        let (map, is_exact) = match flat::read(json) {
+        Self::from_json_at(json, 0, Vec::new())
+    }
+
+    /// Reads a JSON object that stands at `offset` of a text some strings of
+    /// which are decoded already.
+    pub(crate) fn from_json_at(
+        json: &str,
+        offset: usize,
+        decoded: Vec<Decoded>,
+    ) -> Result<Self, serde_json::Error> {
+        let (map, is_exact) = match flat::read(json, offset, decoded) {
             Some(read) => read,
             None => (serde_json::from_str(json)?, !has_inexact_number(json)),
         };

@@ -7,7 +7,7 @@
 )]
 
 use ptk_protocol::invariants::tools;
-use ptk_protocol::{Event, Grammar, Parser};
+use ptk_protocol::{Event, Grammar, Parser, Reply, parse};
 
 /// What was streamed of the arguments when the text up to `…` had come.
 fn streamed(dialect: &str, beginning: &str) -> String {
@@ -106,5 +106,33 @@ fn what_may_be_prose_is_announced_once_it_is_sure() {
         let json = streamed(dialect, &format!("{beginning}, "));
         assert!(json.starts_with(expected), "{beginning}: {json}");
         assert_eq!(json.is_empty(), expected.is_empty(), "{beginning}: {json}");
+    }
+}
+
+#[test]
+fn long_arguments_read_the_same_whole_and_in_pieces() {
+    let grammar = Grammar::auto(tools()).unwrap();
+    let long = "say \"hi\" \\ é😀\n\ttwice\n".repeat(400);
+    let json = serde_json::Value::from(long.as_str());
+    let args = format!("{{\"path\": \"a\", \"content\": {json}, \"l\": [{json}], \"k\": {json}}}");
+    for text in [
+        format!(
+            "<tool_call>{{\"name\": \"write_file\", \"thought\": {json}, \"arguments\": {args}}}</tool_call>"
+        ),
+        format!("<function=write_file>{args}</function>"),
+    ] {
+        let whole = parse(&text, &grammar);
+        let args = &whole.calls[0].call.args;
+        for key in ["content", "k"] {
+            assert_eq!(args.get(key).unwrap(), long.as_str());
+        }
+        assert_eq!(args.get("l").unwrap()[0], long.as_str());
+        let mut parser = Parser::new(&grammar);
+        let mut reply = Reply::default();
+        for chunk in text.split_inclusive('t') {
+            parser.push_to(chunk, &mut |event| reply.absorb(event));
+        }
+        parser.finish_to(&mut |event| reply.absorb(event));
+        assert_eq!(reply, whole);
     }
 }

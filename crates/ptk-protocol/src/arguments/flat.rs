@@ -1,10 +1,13 @@
 //! Reads the JSON of arguments whose values are mostly strings, long ones
 //! included, faster than a parser that knows no text beforehand.
 
+use std::iter::Peekable;
+use std::vec::IntoIter;
+
 use serde_json::{Map, Value};
 
 use super::{EXACT_DIGITS, has_inexact_number};
-use crate::json::scan::{hex_unit, plain_run};
+use crate::json::decode::{Decoded, Decoding, Stop, plain_run};
 
 /// From this length on a string takes the room that is left at once, instead
 /// of growing step by step.
@@ -12,8 +15,19 @@ const LONG: usize = 1 << 12;
 
 /// The object, and whether its numbers are exact. `None` where anything is out
 /// of the ordinary: a parser that can say what is wrong takes over then.
-pub(super) fn read(json: &str) -> Option<(Map<String, Value>, bool)> {
-    let mut reader = Reader { json, at: 0 };
+///
+/// `json` stands at `offset` of a text some strings of which are `decoded`.
+pub(super) fn read(
+    json: &str,
+    offset: usize,
+    decoded: Vec<Decoded>,
+) -> Option<(Map<String, Value>, bool)> {
+    let mut reader = Reader {
+        json,
+        at: 0,
+        offset,
+        decoded: decoded.into_iter().peekable(),
+    };
     let mut map = Map::new();
     let mut is_exact = true;
     reader.take(b'{')?;
@@ -27,7 +41,8 @@ pub(super) fn read(json: &str) -> Option<(Map<String, Value>, bool)> {
         reader.take(b':')?;
         let value = if reader.peek()? == b'"' {
             reader.at += 1;
-            Value::String(reader.string()?)
+            let known = reader.known();
+            Value::String(known.or_else(|| reader.string())?)
         } else if let Some(number) = reader.small_number() {
             Value::from(number)
         } else {
@@ -54,6 +69,8 @@ pub(super) fn read(json: &str) -> Option<(Map<String, Value>, bool)> {
 struct Reader<'a> {
     json: &'a str,
     at: usize,
+    offset: usize,
+    decoded: Peekable<IntoIter<Decoded>>,
 }
 
 impl<'a> Reader<'a> {
@@ -81,38 +98,46 @@ impl<'a> Reader<'a> {
 
     /// The string whose opening quote was passed.
     fn string(&mut self) -> Option<String> {
-        let run = self.run()?;
-        if self.rest().first()? == &b'"' {
-            self.at += 1;
-            return Some(run.to_owned());
+        let run = plain_run(self.rest());
+        let start = self.at;
+        if self.rest().get(run)? == &b'"' {
+            self.at += run + 1;
+            return self.json.get(start..start + run).map(str::to_owned);
         }
-        let mut text = String::with_capacity(2 * run.len());
-        text.push_str(run);
+        let mut string = Decoding::new(start, 2 * run);
         loop {
-            match self.rest().first()? {
-                b'"' => {
-                    self.at += 1;
-                    return Some(text);
+            match string.read(self.json) {
+                Stop::Full(needed) => {
+                    let length = string.text.len();
+                    // Escapes are longer than what they stand for.
+                    let rest = self.json.len() - string.at;
+                    let more = if length > LONG {
+                        rest - rest / 32
+                    } else {
+                        length
+                    };
+                    string.text.reserve_exact(more.max(needed));
                 }
-                b'\\' => text.push(self.escape()?),
-                _ => return None,
+                Stop::Quote => {
+                    self.at = string.at + 1;
+                    return Some(string.text);
+                }
+                Stop::Cut | Stop::Fault => return None,
             }
-            let run = self.run()?;
-            if text.len() > LONG && text.len() + run.len() > text.capacity() {
-                // Escapes are longer than what they stand for.
-                let rest = self.json.len() - self.at + run.len();
-                text.reserve_exact(run.len().max(rest - rest / 32));
-            }
-            text.push_str(run);
         }
     }
 
-    /// The text up to a quote, a backslash or a control character.
-    fn run(&mut self) -> Option<&'a str> {
-        let length = plain_run(self.rest());
-        let run = self.json.get(self.at..self.at + length)?;
-        self.at += length;
-        Some(run)
+    /// The string whose opening quote was passed, if it is decoded already.
+    fn known(&mut self) -> Option<String> {
+        let at = self.offset + self.at;
+        while self
+            .decoded
+            .next_if(|string| string.range.start < at)
+            .is_some()
+        {}
+        let string = self.decoded.next_if(|string| string.range.start == at)?;
+        self.at += string.range.len() + 1;
+        Some(string.text)
     }
 
     /// A whole number that surely fits into 64 bits. Nothing is passed if the
@@ -131,40 +156,6 @@ impl<'a> Reader<'a> {
         self.at += length;
         number.parse().ok()
     }
-
-    fn escape(&mut self) -> Option<char> {
-        let escaped = *self.rest().get(1)?;
-        let plain = match escaped {
-            b'n' => '\n',
-            b't' => '\t',
-            b'"' => '"',
-            b'\\' => '\\',
-            b'/' => '/',
-            b'r' => '\r',
-            b'b' => '\u{8}',
-            b'f' => '\u{c}',
-            b'u' => return self.unicode(),
-            _ => return None,
-        };
-        self.at += 2;
-        Some(plain)
-    }
-
-    /// `\u` with four digits, or a pair of them.
-    fn unicode(&mut self) -> Option<char> {
-        let first = hex_unit(self.rest(), 2)?;
-        self.at += 6;
-        if !(0xD800..0xE000).contains(&first) {
-            return char::from_u32(first);
-        }
-        let rest = self.rest();
-        if first >= 0xDC00 || rest.first() != Some(&b'\\') || rest.get(1) != Some(&b'u') {
-            return None;
-        }
-        let second = hex_unit(rest, 2)?.checked_sub(0xDC00)?;
-        self.at += 6;
-        char::from_u32(0x10000 + ((first - 0xD800) << 10) + second)
-    }
 }
 
 #[cfg(test)]
@@ -172,6 +163,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    fn fast(json: &str) -> Option<(Map<String, Value>, bool)> {
+        read(json, 0, Vec::new())
+    }
 
     fn slow(json: &str) -> Option<Map<String, Value>> {
         serde_json::from_str(json).ok()
@@ -187,7 +182,7 @@ mod tests {
             r#"{"n": 1.5e3 , "t":true}"#,
             r#"{"a":12,"b":-7 ,"c":0,"d":-0,"e":999999999999999,"f":1}"#,
         ] {
-            assert_eq!(read(json).map(|(map, _)| map), slow(json), "{json}");
+            assert_eq!(fast(json).map(|(map, _)| map), slow(json), "{json}");
         }
     }
 
@@ -208,7 +203,7 @@ mod tests {
             r#"{"a":1} x"#,
             r"{a:1}",
         ] {
-            assert_eq!(read(json), None, "{json}");
+            assert_eq!(fast(json), None, "{json}");
         }
     }
 
@@ -218,8 +213,8 @@ mod tests {
             key in ".{0,8}", value in "(?s).{0,80}", number in any::<f64>(), broken in "[{}\\[\\]\",:\\\\ua-f0-9 \n]{0,24}"
         ) {
             let json = serde_json::json!({key: value, "n": number, "l": [value]}).to_string();
-            prop_assert_eq!(read(&json).map(|(map, _)| map), slow(&json));
-            if let Some((map, _)) = read(&broken) {
+            prop_assert_eq!(fast(&json).map(|(map, _)| map), slow(&json));
+            if let Some((map, _)) = fast(&broken) {
                 prop_assert_eq!(Some(map), slow(&broken));
             }
         }

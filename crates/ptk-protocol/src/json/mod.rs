@@ -22,6 +22,7 @@
 //! ```
 
 mod blank;
+pub(crate) mod decode;
 mod escape;
 mod escapes;
 mod frame;

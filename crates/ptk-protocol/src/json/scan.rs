@@ -4,6 +4,8 @@
 
 use std::ops::Range;
 
+use super::decode::{Decoded, Decoding, Escape, Stop, escape, plain_run};
+
 /// Nesting beyond this is refused; `serde_json` refuses it at 128, and there is
 /// a bit for each bracket.
 const MAX_DEPTH: usize = 120;
@@ -11,6 +13,10 @@ const MAX_DEPTH: usize = 120;
 /// Bytes at the end of an unfinished string that a repair may still take out
 /// of it: `"a.txt}}` may turn out to be `"a.txt"}}`.
 const UNSETTLED: &[u8] = b"}],: \t";
+
+/// A string longer than this is decoded while it is read, by a scanner that is
+/// asked to, so that it is not gone through twice.
+const LONG: usize = 1 << 10;
 
 /// A member of the root object: ranges of its key (with quotes) and value.
 #[derive(Debug, Clone)]
@@ -89,6 +95,9 @@ pub(crate) struct Scanner {
     settled: usize,
     /// The members of the root object seen so far.
     pub(crate) members: Vec<Member>,
+    decodes: bool,
+    /// The long strings that stood in the text as a whole, in their order.
+    pub(crate) decoded: Vec<Decoded>,
 }
 
 impl Scanner {
@@ -101,6 +110,16 @@ impl Scanner {
             stack: Frames::default(),
             settled: at,
             members: Vec::new(),
+            decodes: false,
+            decoded: Vec::new(),
+        }
+    }
+
+    /// The same, which decodes long strings on the way.
+    pub(crate) fn decoding(at: usize) -> Self {
+        Self {
+            decodes: true,
+            ..Self::new(at)
         }
     }
 
@@ -132,11 +151,11 @@ impl Scanner {
         let bytes = text.as_bytes();
         while let Some(&byte) = bytes.get(self.at) {
             let step = match self.state {
-                State::Text { key } => self.text(bytes, key),
+                State::Text { key } => self.text(text, key),
                 State::Word => self.word(bytes),
                 _ if matches!(byte, b' ' | b'\t' | b'\n' | b'\r') => {
                     self.at += 1;
-                    Ok(true)
+                    continue;
                 }
                 State::Value | State::FirstElement => self.value(byte),
                 State::FirstKey | State::Key => self.key(byte),
@@ -241,16 +260,20 @@ impl Scanner {
     }
 
     /// Reads on in a string. `Ok(false)` if an escape is cut by the end of the text.
-    fn text(&mut self, bytes: &[u8], key: bool) -> Result<bool, ()> {
+    fn text(&mut self, text: &str, key: bool) -> Result<bool, ()> {
+        let bytes = text.as_bytes();
         let start = self.at;
+        let decodes = self.decodes && !key && start == self.token + 1;
         // Behind the last escape.
         let mut escaped = start;
         let stop = loop {
-            self.at += plain_run(bytes.get(self.at..).unwrap_or_default());
-            match bytes.get(self.at) {
+            let rest = bytes.get(self.at..).unwrap_or_default();
+            let run = plain_run(rest);
+            self.at += run;
+            match rest.get(run) {
                 Some(b'"') => break Ok(true),
-                Some(b'\\') => match escape_length(bytes.get(self.at..).unwrap_or_default()) {
-                    Escape::Valid(length) => {
+                Some(b'\\') => match escape(rest.get(run..).unwrap_or_default()) {
+                    Escape::Char(_, length) => {
                         self.at += length;
                         escaped = self.at;
                     }
@@ -259,6 +282,9 @@ impl Scanner {
                 },
                 Some(_) => break Err(()),
                 None => break Ok(false),
+            }
+            if decodes && self.at - start > LONG {
+                break self.decode(text, start, &mut escaped);
             }
         };
         self.settle_text(bytes, key, start, escaped);
@@ -275,10 +301,40 @@ impl Scanner {
                 });
             }
             self.state = State::Colon;
+            // Mostly it follows at once.
+            if bytes.get(self.at) == Some(&b':') {
+                return self.colon(b':');
+            }
         } else {
             self.end_value();
         }
         Ok(true)
+    }
+
+    /// Reads a long string from its start and keeps what it says.
+    fn decode(&mut self, text: &str, start: usize, escaped: &mut usize) -> Result<bool, ()> {
+        let mut string = Decoding::new(start, 2 * LONG);
+        let stop = loop {
+            match string.read(text) {
+                Stop::Full(needed) => {
+                    let rest = text.len() - string.at;
+                    let more = string.text.len().min(rest);
+                    string.text.reserve_exact(more.max(needed));
+                }
+                Stop::Quote => break Ok(true),
+                Stop::Cut => break Ok(false),
+                Stop::Fault => break Err(()),
+            }
+        };
+        self.at = string.at;
+        *escaped = string.escaped;
+        if stop == Ok(true) {
+            self.decoded.push(Decoded {
+                range: start..string.at,
+                text: string.text,
+            });
+        }
+        stop
     }
 
     /// Whether the current string's content settles while it is read: only the
@@ -343,90 +399,6 @@ impl Scanner {
     }
 }
 
-/// How many bytes at the start of `text` a string can hold as they are: up to
-/// a quote, a backslash or a control character.
-pub(crate) fn plain_run(text: &[u8]) -> usize {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGHS: u64 = 0x8080_8080_8080_8080;
-    let (words, tail) = text.as_chunks::<8>();
-    for (index, word) in words.iter().enumerate() {
-        let word = u64::from_le_bytes(*word);
-        // Each sets the highest bit of a byte that it is about; bits behind
-        // the first such byte may be wrong.
-        let control = word.wrapping_sub(ONES * 0x20) & !word;
-        let quote = word ^ (ONES * u64::from(b'"'));
-        let quote = quote.wrapping_sub(ONES) & !quote;
-        let backslash = word ^ (ONES * u64::from(b'\\'));
-        let backslash = backslash.wrapping_sub(ONES) & !backslash;
-        let special = (control | quote | backslash) & HIGHS;
-        if special != 0 {
-            return index * 8 + special.trailing_zeros() as usize / 8;
-        }
-    }
-    let is_special = |byte: &u8| matches!(byte, 0..0x20 | b'"' | b'\\');
-    let length = tail.iter().position(is_special).unwrap_or(tail.len());
-    words.len() * 8 + length
-}
-
-enum Escape {
-    Valid(usize),
-    Cut,
-    Bad,
-}
-
-/// Measures the escape at the start of `bytes`. A pair of surrogates is one
-/// escape; a lone one is bad, as no string can hold it.
-fn escape_length(bytes: &[u8]) -> Escape {
-    match bytes.get(1) {
-        None => Escape::Cut,
-        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Escape::Valid(2),
-        Some(b'u') => match unit(bytes, 2) {
-            Unit::Value(0xD800..=0xDBFF) => match (bytes.get(6), bytes.get(7)) {
-                (None, _) | (Some(b'\\'), None) => Escape::Cut,
-                (Some(b'\\'), Some(b'u')) => match unit(bytes, 8) {
-                    Unit::Value(0xDC00..=0xDFFF) => Escape::Valid(12),
-                    Unit::Cut => Escape::Cut,
-                    Unit::Value(_) | Unit::Bad => Escape::Bad,
-                },
-                _ => Escape::Bad,
-            },
-            Unit::Value(0xDC00..=0xDFFF) | Unit::Bad => Escape::Bad,
-            Unit::Value(_) => Escape::Valid(6),
-            Unit::Cut => Escape::Cut,
-        },
-        Some(_) => Escape::Bad,
-    }
-}
-
-enum Unit {
-    Value(u32),
-    Cut,
-    Bad,
-}
-
-/// The four hexadecimal digits at `at`.
-fn unit(bytes: &[u8], at: usize) -> Unit {
-    let mut value = 0;
-    for offset in 0..4 {
-        match bytes.get(at + offset) {
-            None => return Unit::Cut,
-            Some(&digit) => match char::from(digit).to_digit(16) {
-                Some(digit) => value = value * 16 + digit,
-                None => return Unit::Bad,
-            },
-        }
-    }
-    Unit::Value(value)
-}
-
-/// The value of the four hexadecimal digits at `at`.
-pub(crate) fn hex_unit(bytes: &[u8], at: usize) -> Option<u32> {
-    match unit(bytes, at) {
-        Unit::Value(value) => Some(value),
-        Unit::Cut | Unit::Bad => None,
-    }
-}
-
 /// Whether `word` is a JSON number.
 fn is_number(word: &[u8]) -> bool {
     fn digits(bytes: &[u8]) -> (usize, &[u8]) {
@@ -467,15 +439,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plain_run_ends_at_the_first_byte_that_is_none() {
-        for special in [b'"', b'\\', b'\n', 0, 0x1f] {
-            for at in 0..40 {
-                let mut text = "é~ x\u{7f}".repeat(8).into_bytes();
-                text.insert(at, special);
-                assert_eq!(plain_run(&text), at, "{special}");
+    fn a_long_string_is_decoded_on_the_way_and_read_no_differently() {
+        let long = r#"a \"é\" \ud83d\ude00\n"#.repeat(LONG / 8);
+        for tail in ["", "\"", "\", \"b\": 1}", "\\", "\\x", "\\ud8", "\n"] {
+            let text = format!("{{\"k\": \"{long}{tail}");
+            let (mut plain, mut decoding) = (Scanner::new(0), Scanner::decoding(0));
+            assert_eq!(plain.scan(&text), decoding.scan(&text), "{tail}");
+            assert_eq!(plain.settled(), decoding.settled(), "{tail}");
+            assert_eq!(decoding.decoded.len(), usize::from(tail.starts_with('"')));
+            for string in decoding.decoded {
+                let json = format!("\"{}\"", &text[string.range]);
+                assert_eq!(serde_json::from_str::<String>(&json).unwrap(), string.text);
             }
         }
-        assert_eq!(plain_run("é~ x\u{7f}".repeat(9).as_bytes()), 54);
     }
 
     fn scan_all(text: &str) -> Scan {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use crate::json::decode::Decoded;
 use crate::json::scan::{Member, Scan, Scanner};
 use crate::parse::{Findings, Input};
 use crate::{Arguments, Problem, ProblemCode, Span, ToolSpec};
@@ -144,7 +145,7 @@ impl CallObject {
     pub(crate) fn new(start: usize) -> Self {
         Self {
             start,
-            scanner: Scanner::new(start),
+            scanner: Scanner::decoding(start),
             seen: 0,
             name: None,
             args: None,
@@ -268,19 +269,24 @@ impl CallObject {
 
     /// What the object says, once it is whole.
     pub(crate) fn reading<'t>(
-        &self,
+        &mut self,
         input: &Input<'t>,
         end: usize,
     ) -> Result<Reading<'t>, Problem> {
         let span = Span::new(self.start, end);
+        let decoded = std::mem::take(&mut self.scanner.decoded);
+        let members = &self.scanner.members;
         match &self.called {
-            None if self.by_key => {
-                let members = &self.scanner.members;
-                keyed_call(input.text, members, span)
-                    .map_or_else(|| read_members(input.text, members, input, span), Ok)
+            None if self.by_key => keyed_call(input.text, members, span).map_or_else(
+                || read_members(input.text, members, decoded, input, span),
+                Ok,
+            ),
+            None => read_members(input.text, members, decoded, input, span),
+            Some(called) => {
+                let json = input.slice(self.start..end);
+                let args = Arguments::from_json_at(json, self.start, decoded);
+                reading_of(called, json, args, span)
             }
-            None => read_members(input.text, &self.scanner.members, input, span),
-            Some(called) => read_arguments(called, input.slice(self.start..end), span),
         }
     }
 
@@ -352,16 +358,19 @@ pub(crate) fn read_arguments<'t>(
     json: &'t str,
     span: Span,
 ) -> Result<Reading<'t>, Problem> {
-    let args = Arguments::from_json(json).map_err(|error| {
-        malformed(
-            &format!("Arguments cannot be read: {error}"),
-            span.start,
-            span.end,
-        )
-    })?;
+    reading_of(called, json, Arguments::from_json(json), span)
+}
+
+/// What a call whose name is known says with these arguments.
+fn reading_of<'t>(
+    called: &Called,
+    json: &'t str,
+    args: Result<Arguments, serde_json::Error>,
+    span: Span,
+) -> Result<Reading<'t>, Problem> {
     Ok(Reading {
         name: called.name.clone(),
-        args,
+        args: args.map_err(|error| unreadable_arguments(&error, span))?,
         args_json: Cow::Borrowed(json),
         reasoning: None,
         id: called.id.clone(),
@@ -379,7 +388,7 @@ pub(crate) fn read_object<'t>(
 ) -> Result<Reading<'t>, Problem> {
     let mut scanner = Scanner::new(0);
     match scanner.scan(json) {
-        Scan::Done(_) => read_members(json, &scanner.members, input, span),
+        Scan::Done(_) => read_members(json, &scanner.members, Vec::new(), input, span),
         Scan::More | Scan::Fault(_) => Err(malformed(
             "The call is not a JSON object",
             span.start,
@@ -388,17 +397,31 @@ pub(crate) fn read_object<'t>(
     }
 }
 
+/// A member of a call object.
+struct Entry<'t> {
+    key: Cow<'t, str>,
+    json: &'t str,
+    /// Where its value stands.
+    at: usize,
+}
+
+/// Reads the members of an object in `text`, some strings of which are decoded
+/// already.
 fn read_members<'t>(
     text: &'t str,
     members: &[Member],
+    decoded: Vec<Decoded>,
     input: &Input<'_>,
     span: Span,
 ) -> Result<Reading<'t>, Problem> {
-    let members: Vec<(Cow<'t, str>, &'t str)> = members
+    let members: Vec<Entry<'t>> = members
         .iter()
         .filter_map(|member| {
-            let key = text_of(text.get(member.key.clone())?)?;
-            Some((key, text.get(member.value.clone())?))
+            Some(Entry {
+                key: text_of(text.get(member.key.clone())?)?,
+                json: text.get(member.value.clone())?,
+                at: member.value.start,
+            })
         })
         .collect();
     let (name, name_at) = find_name(&members, input);
@@ -406,16 +429,16 @@ fn read_members<'t>(
         members
             .iter()
             .enumerate()
-            .find(|(at, (key, _))| Some(*at) != name_at && keys.contains(&&**key))
-            .and_then(|(_, (_, value))| text_of(value))
+            .find(|(at, entry)| Some(*at) != name_at && keys.contains(&&*entry.key))
+            .and_then(|(_, entry)| text_of(entry.json))
             .map(Cow::into_owned)
     };
     let Some(name) = name else {
         if let Some(inner) = members
             .iter()
-            .find(|(key, value)| is_name_key(key, input) && value.starts_with('{'))
+            .find(|entry| is_name_key(&entry.key, input) && entry.json.starts_with('{'))
         {
-            let mut reading = read_object(inner.1, input, span)?;
+            let mut reading = read_object(inner.json, input, span)?;
             reading.reasoning = reading.reasoning.or_else(|| text_member(REASON_KEYS));
             reading.id = reading.id.or_else(|| text_member(ID_KEYS));
             return Ok(reading);
@@ -434,27 +457,31 @@ fn read_members<'t>(
         id: text_member(ID_KEYS),
         problems: Vec::new(),
         args_closed: false,
-        own_keys: members.iter().any(|(key, _)| key == "tool")
-            && members.iter().any(|(key, _)| key == "args"),
+        own_keys: members.iter().any(|entry| entry.key == "tool")
+            && members.iter().any(|entry| entry.key == "args"),
     };
-    let is_args = |at: usize, key: &str| Some(at) != name_at && is_args_key(key, input);
+    let is_args =
+        |at: usize, entry: &Entry<'_>| Some(at) != name_at && is_args_key(&entry.key, input);
     let args = members
         .iter()
         .enumerate()
-        .find(|(at, (key, value))| is_args(*at, key) && value.starts_with('{'))
+        .find(|(at, entry)| is_args(*at, entry) && entry.json.starts_with('{'))
         .or_else(|| {
             members
                 .iter()
                 .enumerate()
-                .find(|(at, (key, _))| is_args(*at, key))
+                .find(|(at, entry)| is_args(*at, entry))
         });
-    match args.map(|(_, (key, value))| (key, *value)) {
+    match args.map(|(_, entry)| (entry, entry.json)) {
         Some((_, "null" | "\"\"")) => {}
-        Some((_, object)) if object.starts_with('{') => {
+        Some((entry, object)) if object.starts_with('{') => {
+            reading.args = Arguments::from_json_at(object, entry.at, decoded)
+                .map_err(|error| unreadable_arguments(&error, span))?;
             reading.args_json = Cow::Borrowed(object);
             reading.args_closed = true;
+            return Ok(reading);
         }
-        Some((key, string)) if string.starts_with('"') => {
+        Some((Entry { key, .. }, string)) if string.starts_with('"') => {
             match text_of(string).as_deref().and_then(object_in_string) {
                 Some((json, repairs)) => {
                     reading.args_json = Cow::Owned(json);
@@ -482,28 +509,25 @@ fn read_members<'t>(
             .push(invalid_args("Missing or invalid args", span)),
         None => flat_arguments(&members, name_at, span, &mut reading),
     }
-    reading.args = Arguments::from_json(&reading.args_json).map_err(|error| {
-        malformed(
-            &format!("Arguments cannot be read: {error}"),
-            span.start,
-            span.end,
-        )
-    })?;
+    reading.args = Arguments::from_json(&reading.args_json)
+        .map_err(|error| unreadable_arguments(&error, span))?;
     Ok(reading)
 }
 
 /// The tool's name and the index of the member that gave it: the first that
 /// names a declared tool, or else the first at all.
 fn find_name<'a>(
-    members: &[(Cow<'a, str>, &'a str)],
+    members: &[Entry<'a>],
     input: &Input<'_>,
 ) -> (Option<Cow<'a, str>>, Option<usize>) {
     let mut first = (None, None);
-    for (at, (key, value)) in members.iter().enumerate() {
-        if !is_name_key(key, input) {
+    for (at, entry) in members.iter().enumerate() {
+        if !is_name_key(&entry.key, input) {
             continue;
         }
-        let Some(name) = text_of(value) else { continue };
+        let Some(name) = text_of(entry.json) else {
+            continue;
+        };
         if name.trim().is_empty() {
             continue;
         }
@@ -519,13 +543,19 @@ fn find_name<'a>(
 
 /// Arguments that stand beside the tool's name.
 fn flat_arguments(
-    members: &[(Cow<'_, str>, &str)],
+    members: &[Entry<'_>],
     name_at: Option<usize>,
     span: Span,
     reading: &mut Reading<'_>,
 ) {
     let mut json = String::from("{");
-    for (at, (key, value)) in members.iter().enumerate() {
+    for (
+        at,
+        Entry {
+            key, json: value, ..
+        },
+    ) in members.iter().enumerate()
+    {
         let about_the_call = [REASON_KEYS, ID_KEYS, OTHER_KEYS]
             .iter()
             .any(|keys| keys.contains(&&**key));
@@ -576,6 +606,11 @@ fn text_of(json: &str) -> Option<Cow<'_, str>> {
 
 fn invalid_args(message: &str, span: Span) -> Problem {
     Problem::new(ProblemCode::InvalidArguments, message, span)
+}
+
+fn unreadable_arguments(error: &serde_json::Error, span: Span) -> Problem {
+    let message = format!("Arguments cannot be read: {error}");
+    malformed(&message, span.start, span.end)
 }
 
 fn malformed(message: &str, start: usize, end: usize) -> Problem {
