@@ -10,6 +10,7 @@
 )]
 
 mod case_file;
+mod random;
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
@@ -21,6 +22,7 @@ use case_file::{Case, Settings, Tools};
 use ptk_protocol::invariants::{check_every_cut, check_pieces};
 use ptk_protocol::schema::check;
 use ptk_protocol::{Grammar, Outcome, ParsedCall, Problem, Reply, ToolSpec, Toolset, parse};
+use random::Random;
 
 /// Random ways to cut each case into pieces.
 const RANDOM_CUTS: usize = 200;
@@ -168,34 +170,6 @@ fn cut_failure(case: &Case) -> Option<String> {
         .downcast_ref::<String>()
         .map_or("it panicked", String::as_str);
     Some(format!("{}: {}\n{message}", case.place, case.name))
-}
-
-/// `SplitMix64`: the same cuts every time.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    /// Cuts a text: one cut in two to thirty-three characters on average.
-    fn pieces<'t>(&mut self, text: &'t str) -> Vec<&'t str> {
-        let every = self.next() % 32 + 2;
-        let mut pieces = Vec::new();
-        let mut start = 0;
-        for (at, _) in text.char_indices().skip(1) {
-            if self.next().is_multiple_of(every) {
-                pieces.push(text.get(start..at).unwrap_or_default());
-                start = at;
-            }
-        }
-        pieces.push(text.get(start..).unwrap_or_default());
-        pieces
-    }
 }
 
 /// What a reply has that the case does not say, and the other way round.

@@ -7,6 +7,8 @@
     reason = "the lints allow these inside tests, but not in the functions that tests share"
 )]
 
+mod random;
+
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 use ptk_protocol::invariants::check_pieces;
 use ptk_protocol::{Grammar, SpanKind, ToolSpec, Toolset, parse};
+use random::Random;
 
 /// Random ways to cut each text into pieces.
 const RANDOM_CUTS: usize = 4;
@@ -255,32 +258,5 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
         } else if matches!(path.extension(), Some(e) if e == "rs" || e == "md") {
             files.push(path);
         }
-    }
-}
-
-/// `SplitMix64`: the same cuts every time.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    fn pieces<'t>(&mut self, text: &'t str) -> Vec<&'t str> {
-        let every = self.next() % 32 + 2;
-        let mut pieces = Vec::new();
-        let mut start = 0;
-        for (at, _) in text.char_indices().skip(1) {
-            if self.next().is_multiple_of(every) {
-                pieces.push(text.get(start..at).unwrap_or_default());
-                start = at;
-            }
-        }
-        pieces.push(text.get(start..).unwrap_or_default());
-        pieces
     }
 }
