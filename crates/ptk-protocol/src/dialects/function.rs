@@ -133,7 +133,7 @@ impl FunctionReader {
         let tail = line.trim();
         let comment = tail.strip_prefix('#').map(str::trim);
         out.examined(end + line.len());
-        let stands_alone = tail.is_empty() || comment.is_some() || tail.starts_with("</");
+        let stands_alone = input.is_blank(tail) || comment.is_some() || tail.starts_with("</");
         if !stands_alone && !call.values().is_sent() {
             return out.refuse(Refusal::WordsBehind);
         }

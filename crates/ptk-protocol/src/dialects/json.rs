@@ -15,7 +15,7 @@ use super::engine::tolerant::{guesses_last_quote, is_doubtful};
 use super::{Dialect, Trigger};
 use crate::json::scan::{Scan, Scanner};
 use crate::json::{End, Repaired, repair};
-use crate::parse::{Findings, FoundCall, Input, MarkAt, Peek, Reader, Step, mark_at};
+use crate::parse::{Findings, Input, MarkAt, Peek, Reader, Step, mark_at};
 use crate::{Problem, ProblemCode, Span, SpanKind, Status, ToolSpec};
 
 /// What stands around a bare call: nothing.
@@ -298,9 +298,52 @@ fn missing_marks(
     problems
 }
 
+/// A list that the end of the reply cut off: its elements are calls as far as
+/// they are whole, and the last one is a call that was cut off.
+fn cut_list(input: &Input<'_>, out: &mut Findings) -> Option<Step> {
+    let text = input.text;
+    let mut at = input.skip_space(1);
+    let mut whole = Vec::new();
+    while let Scan::Done(end) = Scanner::new(at).scan(text) {
+        let span = Span::new(at, end);
+        whole.push((
+            read_object(input.slice(at..end), input, span).ok()?,
+            at..end,
+        ));
+        at = input.skip_space(end);
+        if input.byte(at) != Some(b',') {
+            break;
+        }
+        at = input.skip_space(at + 1);
+    }
+    let is_call = |(reading, _): &(Reading<'_>, Range<usize>)| is_named(reading, input, false);
+    if whole.is_empty() || input.byte(at) != Some(b'{') || !whole.iter().all(is_call) {
+        return None;
+    }
+    for (reading, range) in whole {
+        give(out, reading, range, Vec::new(), Status::Complete, true);
+    }
+    let end = text.len();
+    let message = "The reply ends inside a list of calls; send the last one again, whole";
+    out.unreadable(
+        ProblemCode::Truncated,
+        message.to_owned(),
+        at..end,
+        input.from(at),
+    );
+    Some(Step::Done(end))
+}
+
 /// The value is broken: it is a call if, mended, it names a declared tool.
 fn broken(input: &Input<'_>, out: &mut Findings, region: usize) -> Step {
     let text = input.slice(0..region);
+    if input.end
+        && region == input.text.len()
+        && text.starts_with('[')
+        && let Some(step) = cut_list(input, out)
+    {
+        return step;
+    }
     let mended = repair(text);
     let Ok(mended) = mended else {
         return as_text(out, region);
@@ -337,11 +380,19 @@ fn broken(input: &Input<'_>, out: &mut Findings, region: usize) -> Step {
     if !rest.trim().is_empty() && !marked && !own_line {
         return as_text(out, region);
     }
-    let repairs: Vec<Problem> = fixes
+    let mut repairs: Vec<Problem> = fixes
         .iter()
         .filter(|fix| fix.code != ProblemCode::SurroundingText || fix.at < body || marked)
         .map(|fix| note(fix.code, fix.at..fix.at))
         .collect();
+    // Of several calls the first tells all that was mended, the others what kind
+    // of thing.
+    let mut kinds: Vec<Problem> = Vec::new();
+    for repair in &repairs {
+        if kinds.iter().all(|kind| kind.code != repair.code) {
+            kinds.push(repair.clone());
+        }
+    }
     for (position, reading) in readings.into_iter().enumerate() {
         let is_whole = match end {
             End::Closed => marked || !guessed,
@@ -349,7 +400,7 @@ fn broken(input: &Input<'_>, out: &mut Findings, region: usize) -> Step {
             End::InString { .. } => false,
         };
         let is_whole = is_whole && !doubtful;
-        let mut problems = repairs.clone();
+        let mut problems = std::mem::replace(&mut repairs, kinds.clone());
         problems.extend(missing_marks(&reading, body, marked, input));
         let status = if is_whole {
             Status::Repaired
@@ -370,14 +421,10 @@ fn give(
     out: &mut Findings,
     reading: Reading<'_>,
     range: Range<usize>,
-    mut problems: Vec<Problem>,
-    mut status: Status,
+    problems: Vec<Problem>,
+    status: Status,
     first: bool,
 ) {
-    problems.extend(reading.problems);
-    if status == Status::Complete && problems.iter().any(|problem| !problem.is_fault()) {
-        status = Status::Repaired;
-    }
     if first {
         out.piece(SpanKind::Call, range.clone());
     }
@@ -385,16 +432,12 @@ fn give(
     if status != Status::Truncated {
         out.delta(&reading.args_json);
     }
-    out.call(FoundCall {
-        name: reading.name,
-        args: reading.args,
-        reasoning: reading.reasoning,
-        id: reading.id,
-        status,
-        problems,
-        open_ended: false,
-        range,
-    });
+    let mut call = reading.into_call(status, problems, range);
+    let is_repaired = call.problems.iter().any(|problem| !problem.is_fault());
+    if status == Status::Complete && is_repaired {
+        call.status = Status::Repaired;
+    }
+    out.call(call);
 }
 
 fn note(code: ProblemCode, range: Range<usize>) -> Problem {
@@ -414,12 +457,18 @@ fn as_text(out: &mut Findings, end: usize) -> Step {
 /// declared, PTK's own keys or a closing mark have to do.
 fn named_for_sure(readings: &[Reading<'_>], input: &Input<'_>, marked: bool) -> bool {
     !readings.is_empty()
-        && readings.iter().all(|reading| match input.tools {
-            Some(tools) => tools
-                .get(&reading.name)
-                .is_some_and(|tool| fits(reading, tool) && !is_definition(reading, tool)),
-            None => reading.own_keys || marked,
-        })
+        && readings
+            .iter()
+            .all(|reading| is_named(reading, input, marked))
+}
+
+fn is_named(reading: &Reading<'_>, input: &Input<'_>, marked: bool) -> bool {
+    match input.tools {
+        Some(tools) => tools
+            .get(&reading.name)
+            .is_some_and(|tool| fits(reading, tool) && !is_definition(reading, tool)),
+        None => reading.own_keys || marked,
+    }
 }
 
 /// Whether the arguments are a schema: this is the tool's definition, as the

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::engine::call_object::Called;
-use super::engine::json_marks::{Head, HeadAt, JsonMarks, leading_name, name_head};
+use super::engine::json_marks::{BEHIND_NAME, Head, HeadAt, JsonMarks, leading_name, name_head};
 use super::engine::marked_json::MarkedJson;
 use super::engine::section::Section;
 use super::{Dialect, Trigger, Writer};
@@ -75,8 +75,8 @@ impl Dialect for Marked {
         };
         let mut triggers = self.marks.triggers(trigger);
         if self.by_name {
-            triggers.push(Trigger::tool_name("", "\n\r"));
-            triggers.push(Trigger::tool_name(">>>", "\n\r"));
+            triggers.push(Trigger::tool_name("", BEHIND_NAME));
+            triggers.push(Trigger::tool_name(">>>", BEHIND_NAME));
         }
         triggers.extend(self.sections.iter().map(Section::trigger));
         triggers

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::line::is_lead;
 use super::marks::Tree;
 use super::reader::MarkAt;
 use super::table::{Candidate, Hit, NOTHING, Next, Stretch, Table};
@@ -251,7 +252,11 @@ impl Grammar {
     /// one that the needles do not find.
     fn at_line(&self, text: &Stretch<'_>, from: usize) -> Next<'_> {
         let rest = text.all.get(from..).unwrap_or("");
-        let lead = rest.trim_start_matches([' ', '\t', '\u{feff}']);
+        // Most lines are not indented.
+        let lead = match rest.as_bytes().first() {
+            Some(byte) if byte.is_ascii_graphic() => rest,
+            _ => rest.trim_start_matches(|c: char| is_lead(c) && c != '\n'),
+        };
         let first = lead.as_bytes().first().copied();
         let starts = |table: &[bool]| {
             first.is_some_and(|first| table.get(usize::from(first)).copied().unwrap_or(false))

@@ -18,6 +18,11 @@ fn width(space: u8) -> usize {
 /// What some programs put before the first line.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
+/// Whether a character before a mark leaves it at the start of its line.
+pub(super) fn is_lead(c: char) -> bool {
+    c.is_whitespace() || c == BYTE_ORDER_MARK
+}
+
 /// The line at the parser's place.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Line {
@@ -50,8 +55,7 @@ impl Line {
         };
         let tail = match self.length {
             0 => {
-                let lead =
-                    tail.trim_start_matches(|c: char| c.is_whitespace() || c == BYTE_ORDER_MARK);
+                let lead = tail.trim_start_matches(is_lead);
                 let space = tail.get(..tail.len() - lead.len()).unwrap_or("");
                 self.indent += space.bytes().map(width).sum::<usize>();
                 lead

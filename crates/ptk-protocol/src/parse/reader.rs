@@ -132,6 +132,13 @@ impl<'a> Input<'a> {
         self.grammar.is_silent(self.from(at), self.end)
     }
 
+    /// Whether nothing but the end of the turn stands in the rest of a line.
+    #[must_use]
+    pub(crate) fn is_blank(&self, line: &str) -> bool {
+        let rest = line.trim();
+        rest.is_empty() || self.grammar.is_silent(rest, true)
+    }
+
     /// Whether a closing mark of some dialect stands at `at`.
     #[must_use]
     pub fn closing_mark(&self, at: usize) -> MarkAt {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::hold::Item;
 use super::reader::{Found, FoundCall};
 use crate::dialects::Dialect;
-use crate::{ParsedCall, Problem, Span, SpanKind, ToolCall, Toolset, schema};
+use crate::{ParsedCall, Problem, ProblemCode, Span, SpanKind, ToolCall, Toolset, schema};
 
 /// Turns the findings of one construct into items.
 #[derive(Debug)]
@@ -115,6 +115,7 @@ impl Settler {
         {
             let faults = schema::faults(tools, &call.name, &mut call.args);
             problems.extend(faults.iter().map(|fault| fault.problem(span)));
+            problems.extend(guessed_key(&call, &problems, tools, span));
         }
         ParsedCall {
             call,
@@ -125,4 +126,32 @@ impl Settler {
             span,
         }
     }
+}
+
+/// An argument that the tool does not have, where quotes were guessed: it may be
+/// a piece of another argument's text.
+fn guessed_key(
+    call: &ToolCall,
+    problems: &[Problem],
+    tools: &Toolset,
+    span: Span,
+) -> Option<Problem> {
+    let is_guess = |problem: &Problem| {
+        matches!(
+            problem.code,
+            ProblemCode::MissingComma | ProblemCode::UnescapedQuote
+        )
+    };
+    if !problems.iter().any(is_guess) {
+        return None;
+    }
+    let known = tools.get(&call.name)?.properties()?;
+    let mut keys = call.args.as_map().keys();
+    let key = keys.find(|key| !known.is_empty() && !known.contains_key(*key))?;
+    let message = format!(
+        "Quotes inside a string were not escaped, and `{key}` is no argument of `{}`; \
+         write them as \\\" and send the call again",
+        call.name
+    );
+    Some(Problem::new(ProblemCode::Malformed, message, span))
 }

@@ -14,6 +14,7 @@ pub(crate) const REASONING: &[(&str, &str)] = &[
     ("<reasoning>", "</reasoning>"),
     ("<analysis>", "</analysis>"),
     ("[THINK]", "[/THINK]"),
+    ("<|START_THINKING|>", "<|END_THINKING|>"),
     ("<|channel|>analysis<|message|>", "<|end|>"),
     (
         "<|start|>assistant<|channel|>analysis<|message|>",
@@ -21,7 +22,8 @@ pub(crate) const REASONING: &[(&str, &str)] = &[
     ),
 ];
 
-/// What ends a turn of some model, and may come out as text.
+/// What ends a turn of some model, or stands around its answer, and may come
+/// out as text.
 const END_OF_TURN: &[&str] = &[
     "<|eom_id|>",
     "<|eot_id|>",
@@ -31,6 +33,9 @@ const END_OF_TURN: &[&str] = &[
     "<|end_of_turn|>",
     "<end_of_turn>",
     "<｜end▁of▁sentence｜>",
+    "<|END_OF_TURN_TOKEN|>",
+    "<|START_RESPONSE|>",
+    "<|END_RESPONSE|>",
     "</s>",
 ];
 

@@ -1,13 +1,14 @@
 //! A call written as a JSON object: `{"tool": …, "args": …}` and its cousins.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use serde_json::Value;
 
 use crate::json::decode::Decoded;
 use crate::json::scan::{Member, Scan, Scanner};
-use crate::parse::{Findings, Input};
-use crate::{Arguments, Problem, ProblemCode, Span, ToolSpec};
+use crate::parse::{Findings, FoundCall, Input};
+use crate::{Arguments, Problem, ProblemCode, Span, Status, ToolSpec};
 
 /// Keys under which models give the tool's name.
 const NAME_KEYS: &[&str] = &["tool", "name", "tool_name", "function", "function_name"];
@@ -88,6 +89,28 @@ pub(crate) struct Reading<'t> {
     pub(crate) args_closed: bool,
     /// Whether the keys are PTK's own, `tool` and `args`.
     pub(crate) own_keys: bool,
+}
+
+impl Reading<'_> {
+    /// The call, with what is wrong around it said first.
+    pub(crate) fn into_call(
+        self,
+        status: Status,
+        mut problems: Vec<Problem>,
+        range: Range<usize>,
+    ) -> FoundCall {
+        problems.extend(self.problems);
+        FoundCall {
+            name: self.name,
+            args: self.args,
+            reasoning: self.reasoning,
+            id: self.id,
+            status,
+            problems,
+            open_ended: false,
+            range,
+        }
+    }
 }
 
 /// Reads one call object while it arrives: announces the call as soon as its

@@ -60,6 +60,8 @@ pub(crate) enum HeadAt {
     Found(Option<Called>, usize),
     /// More text has to come to tell.
     More,
+    /// The reply ends before that can be told.
+    Cut,
     /// There is no head, though one was meant, or the mark is only named.
     None,
     /// This is another dialect's.
@@ -68,6 +70,10 @@ pub(crate) enum HeadAt {
 
 /// The longest head; a name and its marks fit.
 pub(super) const MAX_HEAD: usize = 512;
+
+/// What may follow a tool's name that stands for itself at the start of a line:
+/// a line break, also one that is written out, or a tag.
+pub(crate) const BEHIND_NAME: &str = "\n\r<\\";
 
 /// Whether the text can be a tool's name.
 pub(crate) fn is_tool_name(name: &str) -> bool {
@@ -89,7 +95,8 @@ impl Head {
             Self::Name(ends) => name_head(window, ends),
         };
         match found {
-            HeadAt::More if end || text.len() >= MAX_HEAD => HeadAt::None,
+            HeadAt::More if text.len() >= MAX_HEAD => HeadAt::None,
+            HeadAt::More if end => HeadAt::Cut,
             found => found,
         }
     }

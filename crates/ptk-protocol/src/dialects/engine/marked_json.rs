@@ -5,7 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::call_object::{CallObject, Called, Reading, begins_arguments};
-use super::json_marks::{Head, HeadAt, JsonMarks, MAX_HEAD};
+use super::json_marks::{Head, HeadAt, JsonMarks, MAX_HEAD, is_name_character};
+use super::named_values::{NamedValues, Whole};
 use super::repair_message;
 use super::tolerant::Tolerant;
 use crate::json::scan::Scan;
@@ -113,10 +114,16 @@ impl MarkedJson {
             self.state = State::Lead;
             return None;
         }
-        match self.marks.head.read(rest, input.end) {
+        let head = self.marks.head.read(rest, input.end);
+        if let (HeadAt::Cut, Some(name)) = (&head, declared_name(rest, input)) {
+            let end = input.text.len();
+            NamedValues::new(name.to_owned()).finish(out, 0..end, Whole::No);
+            return Some(Step::Done(end));
+        }
+        match head {
             HeadAt::More => return Some(Step::More),
             HeadAt::Other => return Some(Step::Reject),
-            HeadAt::None => {
+            HeadAt::None | HeadAt::Cut => {
                 let at = input.skip_space(self.at);
                 if self.marks.close.is_empty() {
                     // Another dialect's call may follow the same mark.
@@ -543,23 +550,13 @@ impl MarkedJson {
         reading: Reading<'_>,
         range: Range<usize>,
         status: Status,
-        mut problems: Vec<Problem>,
+        problems: Vec<Problem>,
     ) {
-        problems.extend(reading.problems);
         if self.is_bare && reading.own_keys {
             self.note(ProblemCode::MissingOpenMark, 0..0);
             self.note(ProblemCode::MissingCloseMark, range.end..range.end);
         }
-        self.pending = Some(FoundCall {
-            name: reading.name,
-            args: reading.args,
-            reasoning: reading.reasoning,
-            id: reading.id,
-            status,
-            problems,
-            open_ended: false,
-            range,
-        });
+        self.pending = Some(reading.into_call(status, problems, range));
     }
 
     /// Marks the pending call as one that cannot be told right any more: what
@@ -589,6 +586,13 @@ impl MarkedJson {
         out.piece(SpanKind::Call, call.range.clone());
         out.call(call);
     }
+}
+
+/// The name of a declared tool at the start of the text.
+fn declared_name<'t>(text: &'t str, input: &Input<'_>) -> Option<&'t str> {
+    let text = text.trim_start();
+    let name = text.split(|c| !is_name_character(c)).next()?;
+    input.declares(name).then_some(name)
 }
 
 impl Reader for MarkedJson {

@@ -289,7 +289,7 @@ impl PythonCalls {
                 None if input.end => input.from(self.at),
                 None => return Step::More,
             };
-            if !line.trim().is_empty() {
+            if !input.is_blank(line) {
                 out.examined(self.at + line.len());
                 return out.refuse(Refusal::WordsBehind);
             }

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::json_marks::BEHIND_NAME;
 use super::section::Section;
 use super::tagged::TagReader;
 use crate::dialects::{Claim, Trigger};
@@ -105,7 +106,15 @@ impl TagForm {
         triggers.extend(
             address.map(|address| Trigger::at_line_start(&address.open).claimed(Claim::Section)),
         );
+        if self.named_first() {
+            triggers.push(Trigger::tool_name("", BEHIND_NAME));
+        }
         triggers
+    }
+
+    /// Whether a call may begin with the tool's name, its opening mark missing.
+    fn named_first(&self) -> bool {
+        matches!(self.named, Named::Behind(_))
     }
 
     /// A reader for the trigger of this index.

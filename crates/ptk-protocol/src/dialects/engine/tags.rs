@@ -82,10 +82,7 @@ pub(crate) fn attribute(tag: &str, name: &str) -> Option<String> {
 
 /// Drops the line breaks that set a value off from its tags.
 pub(crate) fn trim_lines(value: &str) -> &str {
-    let Some(inner) = value
-        .strip_prefix('\n')
-        .or_else(|| value.strip_prefix("\r\n"))
-    else {
+    let Some(inner) = behind_line_break(value) else {
         return value;
     };
     let trimmed = inner.trim_end_matches([' ', '\t']);
@@ -93,6 +90,13 @@ pub(crate) fn trim_lines(value: &str) -> &str {
         Some(body) => body.strip_suffix('\r').unwrap_or(body),
         None => inner,
     }
+}
+
+/// What follows a line break that an opening tag stands before.
+pub(crate) fn behind_line_break(value: &str) -> Option<&str> {
+    let rest = value.trim_start_matches([' ', '\t']);
+    rest.strip_prefix('\n')
+        .or_else(|| rest.strip_prefix("\r\n"))
 }
 
 /// Decodes the entities of XML; whatever else has an `&` stays as it is.

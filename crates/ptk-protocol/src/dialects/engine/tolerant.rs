@@ -65,11 +65,9 @@ impl MarkedJson {
             let body = search.body;
             let Some(stop) = self.next_stop(input, search) else {
                 if let Some(search) = &mut self.tolerant {
-                    let seen = input.text.len();
                     let longest = input.stops.iter().map(String::len).max().unwrap_or(0);
-                    let overlap = seen.saturating_sub(self.marks.longest);
-                    search.search = search.search.max(overlap);
-                    search.hard_search = search.hard_search.max(seen.saturating_sub(longest));
+                    search.search = input.resume_at(search.search, self.marks.longest);
+                    search.hard_search = input.resume_at(search.hard_search, longest);
                 }
                 return Step::More;
             };

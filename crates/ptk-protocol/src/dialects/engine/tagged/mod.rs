@@ -15,8 +15,10 @@ use super::json_marks::{JsonMarks, is_tool_name, leading_name};
 use super::marked_json::MarkedJson;
 use super::named_values::{NamedValues, Says, Whole};
 use super::tag_form::{JsonBody, Named, Param, TagForm};
-use super::tags::{TagEnd, attribute, tag_end};
+use super::tags::{TagEnd, attribute, behind_line_break, tag_end};
 use super::tolerant::find_ignoring_case;
+use values::{Follows, Nest};
+
 use crate::ProblemCode;
 use crate::parse::{Findings, Input, MarkAt, Reader, Refusal, Step, floor, mark_at};
 
@@ -26,6 +28,8 @@ const CDATA_END: &str = "]]>";
 const JSON_TYPES: &[&str] = &["null", "boolean", "number", "integer", "array", "object"];
 /// The longest name of a call or an argument.
 const MAX_NAME: usize = 512;
+/// The longest opening tag of a call.
+const MAX_HEAD: usize = 4 * MAX_NAME;
 /// How far the end of a call is looked for that holds something else than
 /// arguments.
 const BROKEN_LIMIT: usize = 4096;
@@ -57,6 +61,9 @@ struct Value {
     start: usize,
     search: usize,
     close: String,
+    /// What opens an argument of this kind, and what opens calls.
+    opens: Vec<String>,
+    nest: Nest,
 }
 
 #[derive(Debug, Default)]
@@ -164,36 +171,37 @@ impl TagReader {
                     .is_some_and(|start| start.eq_ignore_ascii_case(open))
             })
             .map_or(0, String::len);
-        let undecided = |reader: &mut Self| {
-            if input.end || input.text.len() > MAX_NAME * 4 {
-                Some(Step::Reject)
-            } else {
-                reader.wait(State::Head)
-            }
-        };
         let rest = input.from(open);
+        let rest = rest.get(..floor(rest, MAX_HEAD)).unwrap_or("");
         let (name, behind, closed) = match &form.named {
             Named::Behind(ends) => {
                 let lead = rest.trim_start();
                 let Some((name, behind)) = leading_name(lead) else {
-                    return undecided(self);
+                    return self.undecided(input, out, open);
                 };
                 let mark = behind.trim_start();
+                if open == 0 {
+                    match self.arguments_follow(mark, input.end) {
+                        Follows::Yes => {}
+                        Follows::No => return Some(out.refuse(Refusal::NoCallBehind)),
+                        Follows::More => return self.undecided(input, out, open),
+                    }
+                }
                 let length = match mark_at(mark, ends) {
-                    MarkAt::Partial if !input.end => return undecided(self),
+                    MarkAt::Partial if !input.end => return self.undecided(input, out, open),
                     MarkAt::Found { length, .. } => length,
                     MarkAt::Partial | MarkAt::None => 0,
                 };
                 (
                     name.to_owned(),
-                    input.text.len() - mark.len() + length,
+                    open + rest.len() - mark.len() + length,
                     false,
                 )
             }
             Named::Rest | Named::Attribute(_) | Named::Tag => {
                 let end = match tag_end(rest, &form.tag_end) {
                     TagEnd::At(end) => end,
-                    TagEnd::Open => return undecided(self),
+                    TagEnd::Open => return self.undecided(input, out, open),
                     TagEnd::None => return Some(out.refuse(Refusal::NoName)),
                 };
                 let Some(inner) = rest.get(..end) else {
@@ -223,6 +231,9 @@ impl TagReader {
             self.close = vec![format!("</{name}>")];
         }
         let mut values = NamedValues::new(name);
+        if open == 0 {
+            values.note(ProblemCode::MissingOpenMark, 0..0);
+        }
         if let Named::Attribute(_) = form.named
             && let Some(reasoning) = attribute(input.slice(open..behind), "reasoning")
         {
@@ -237,6 +248,34 @@ impl TagReader {
         }
         self.values = Some(values);
         self.go(State::Between)
+    }
+
+    /// More of the opening tag has to come.
+    fn undecided(&mut self, input: &Input<'_>, out: &mut Findings, open: usize) -> Option<Step> {
+        let rest = input.from(open);
+        if rest.len() >= MAX_HEAD {
+            return Some(out.refuse(Refusal::NoName));
+        }
+        if input.end {
+            return Some(self.cut_head(input, out, rest));
+        }
+        self.wait(State::Head)
+    }
+
+    /// The reply ends in the opening tag: a call that was cut off, if the name
+    /// of a declared tool stands in it.
+    fn cut_head(&mut self, input: &Input<'_>, out: &mut Findings, rest: &str) -> Step {
+        let name = match &self.form.named {
+            Named::Attribute(key) => attribute(rest, key).unwrap_or_default(),
+            Named::Rest => rest.trim().trim_matches(['"', '\'']).to_owned(),
+            Named::Behind(_) | Named::Tag => String::new(),
+        };
+        if !input.declares(&name) {
+            return Step::Reject;
+        }
+        self.values = Some(NamedValues::new(name));
+        let end = input.text.len();
+        self.finish(input, out, end, end, Whole::No)
     }
 
     /// What opens the next argument.
@@ -308,13 +347,20 @@ impl TagReader {
             }
             MarkAt::None => {}
         }
-        self.foreign(input, out, at)
+        self.foreign(input, out, at, State::Between)
     }
 
-    /// Something else than an argument or the end of the call.
-    fn foreign(&mut self, input: &Input<'_>, out: &mut Findings, at: usize) -> Option<Step> {
+    /// Something else than an argument or the end of the call. Where more has to
+    /// come to tell, `state` goes on.
+    fn foreign(
+        &mut self,
+        input: &Input<'_>,
+        out: &mut Findings,
+        at: usize,
+        state: State,
+    ) -> Option<Step> {
         match input.is_marked(at) {
-            None => return self.wait(State::Between),
+            None => return self.wait(state),
             Some(true) if self.is_sent() || (self.declared && Self::closes(input, at)) => {
                 if let Some(values) = &mut self.values {
                     values.note(ProblemCode::MissingCloseMark, at..at);
@@ -374,7 +420,11 @@ impl TagReader {
     /// The arguments are one JSON object.
     fn json_body(&mut self, input: &Input<'_>, at: usize) -> Option<Step> {
         let values = self.values.take()?;
-        let marks = JsonMarks::new(self.form.open.clone(), self.close.clone());
+        let open = match self.form.named {
+            Named::Tag => vec![format!("<{}>", values.name())],
+            _ => self.form.open.clone(),
+        };
+        let marks = JsonMarks::new(open, self.close.clone());
         let called = Called::new(values.name());
         if !self.sure && input.tools.is_some() && self.form.named == Named::Tag {
             return Some(Step::Reject);
@@ -396,7 +446,7 @@ impl TagReader {
             TagEnd::At(end) => end,
             TagEnd::Open if !input.end => return self.wait(State::Between),
             TagEnd::Open => return Some(self.cut(input, out, input.text.len())),
-            TagEnd::None => return self.foreign(input, out, at),
+            TagEnd::None => return self.foreign(input, out, at, State::Between),
         };
         let tag = rest.get(..end).unwrap_or("");
         let closed = tag.ends_with('/');
@@ -419,7 +469,7 @@ impl TagReader {
             Param::Pair { .. } => (None, String::new()),
         };
         let Some(key) = key.filter(|key| key.len() <= MAX_NAME) else {
-            return self.foreign(input, out, at);
+            return self.foreign(input, out, at, State::Between);
         };
         let says = says(inner);
         self.at = behind;
@@ -431,12 +481,7 @@ impl TagReader {
             self.at = behind + skip;
             return self.go(State::Between);
         }
-        let value = Value {
-            key,
-            start: behind,
-            search: behind,
-            close,
-        };
+        let value = self.open_value(key, behind, close);
         self.go(if form.is_xml {
             State::Lead(value)
         } else {
@@ -473,7 +518,7 @@ impl TagReader {
                 return Some(self.cut(input, out, input.text.len()));
             }
             if rest.len() >= MAX_NAME {
-                return self.foreign(input, out, self.at);
+                return self.foreign(input, out, self.at, State::Key);
             }
             return self.wait(State::Key);
         };
@@ -498,7 +543,7 @@ impl TagReader {
                 _ if rest == "\\" && !input.end => return self.wait(State::Key),
                 MarkAt::Partial if !input.end => return self.wait(State::Key),
                 MarkAt::Partial => return Some(self.cut(input, out, input.text.len())),
-                MarkAt::None => return self.foreign(input, out, at),
+                MarkAt::None => return self.foreign(input, out, at, State::Key),
                 MarkAt::Found { length, .. } => {
                     at += length;
                     break;
@@ -507,12 +552,8 @@ impl TagReader {
         }
         self.at = at;
         self.begin(&name, Says::Nothing, input);
-        self.go(State::Value(Value {
-            key: name,
-            start: at,
-            search: at,
-            close: value.1.clone(),
-        }))
+        let value = self.open_value(name, at, value.1.clone());
+        self.go(State::Value(value))
     }
 
     /// An argument begins.
@@ -631,6 +672,5 @@ fn says(tag: &str) -> Says {
 /// The part of a growing value that is kept, whatever comes: white space at
 /// its end may be dropped.
 fn settled(raw: &str) -> &str {
-    let inner = raw.strip_prefix('\n').or_else(|| raw.strip_prefix("\r\n"));
-    inner.unwrap_or(raw).trim_end()
+    behind_line_break(raw).unwrap_or(raw).trim_end()
 }

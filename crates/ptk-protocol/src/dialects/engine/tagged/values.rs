@@ -19,13 +19,43 @@ enum Mark {
     CallEnd(usize),
     /// The next argument, the closing tag of the value missing.
     Next,
+    /// The opening tag of an argument in the value.
+    Param,
+    /// The opening mark of a call in the value, of this length.
+    Call(usize),
     /// The end of what surrounds the construct.
     Stop,
 }
 
+/// What stands open in a value that shows calls itself, and where the value
+/// ended if none of that was meant to be closed.
+#[derive(Debug, Default)]
+pub(super) struct Nest {
+    params: usize,
+    calls: usize,
+    /// Whether a call of a declared tool began at the start of a line.
+    is_call: bool,
+    ended: Option<Ended>,
+}
+
+/// A place where a value may have ended.
+#[derive(Debug, Clone, Copy)]
+struct Ended {
+    at: usize,
+    /// The length of its closing tag, unless that is missing.
+    close: Option<usize>,
+    /// Whether that would cut a call off that may not be the value's.
+    cuts: bool,
+}
+
+/// How far a value is read beyond a place where it may have ended.
+const NESTED_LIMIT: usize = 16 * 1024;
+/// How many arguments may stand open in a value.
+const MAX_NESTED: usize = 16;
+
 /// Whether what follows a closing tag makes it one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Follows {
+pub(super) enum Follows {
     Yes,
     No,
     More,
@@ -56,53 +86,138 @@ impl TagReader {
         mut value: Value,
     ) -> Option<Step> {
         loop {
+            let nest = &value.nest;
+            if let Some(ended) = nest.ended
+                && (value.search > ended.at + NESTED_LIMIT || nest.params > MAX_NESTED)
+            {
+                let ended = Ended {
+                    cuts: true,
+                    ..ended
+                };
+                return self.end(input, out, &value, ended);
+            }
             let (at, mark) = match self.next_mark(input, &value) {
+                Ok((at, Mark::Stop)) => return self.stopped(input, out, &value, at),
+                Err(safe) if input.end => return self.stopped(input, out, &value, safe),
+                Err(safe) => return self.wait_in(input, out, value, safe),
                 Ok(found) => found,
-                Err(safe) => {
-                    value.search = safe;
-                    self.grow(input, out, value.start..safe);
-                    return if input.end {
-                        Some(self.cut(input, out, input.text.len()))
-                    } else {
-                        self.wait(State::Value(value))
-                    };
-                }
             };
             let follows = match mark {
                 Mark::Close(length) => self.follows(input, at + length, true),
                 Mark::CallEnd(length) => self.follows(input, at + length, false),
-                Mark::Next => self.is_next_argument(input, &value, at),
-                Mark::Stop => return Some(self.cut(input, out, at)),
+                Mark::Call(length) => self.is_call(input, &value, at, length),
+                Mark::Next if value.nest.calls == 0 => self.is_next_argument(input, &value, at),
+                Mark::Next | Mark::Param | Mark::Stop => Follows::No,
             };
-            match follows {
-                Follows::More => {
-                    value.search = at;
-                    self.grow(input, out, value.start..at);
-                    return self.wait(State::Value(value));
-                }
-                Follows::No => {
-                    value.search = at + 1;
-                    continue;
-                }
-                Follows::Yes => {}
+            if follows == Follows::More {
+                return self.wait_in(input, out, value, at);
             }
-            let raw = input.slice(value.start..at);
-            if self.form.is_xml {
-                self.check_swallowed(raw, value.start..at, &value.close);
+            value.search = at + 1;
+            if let Some(ended) = self.meet(&mut value, at, &mark, follows == Follows::Yes) {
+                return self.end(input, out, &value, ended);
             }
-            if let Mark::Close(length) = mark {
-                self.end_value(input, out, &value.key, trim_lines(raw));
-                self.at = at + length;
-                return self.go(State::Between);
-            }
-            if let Some(values) = &mut self.values {
-                values.note(ProblemCode::MissingCloser, at..at);
-            }
-            let raw = trim_lines(raw).trim_end();
-            self.end_value(input, out, &value.key, raw);
-            self.at = at;
-            return self.go(State::Between);
         }
+    }
+
+    /// Counts what opens and closes in the value. Gives back where it ended, if
+    /// that is known now.
+    fn meet(&self, value: &mut Value, at: usize, mark: &Mark, follows: bool) -> Option<Ended> {
+        let nest = &mut value.nest;
+        let (open, close) = match mark {
+            Mark::Call(_) => {
+                nest.calls += 1;
+                nest.is_call |= follows;
+                return None;
+            }
+            Mark::Param => {
+                nest.params += 1;
+                return None;
+            }
+            Mark::Next if !follows => {
+                nest.params += usize::from(!matches!(self.form.param, Param::Pair { .. }));
+                return None;
+            }
+            Mark::Close(length) => (&mut nest.params, Some(*length)),
+            Mark::CallEnd(_) if nest.calls == 0 && nest.ended.is_some() => return nest.ended,
+            Mark::CallEnd(_) => (&mut nest.calls, None),
+            Mark::Next | Mark::Stop => (&mut 0, None),
+        };
+        let is_inside = *open > 0;
+        *open = open.saturating_sub(1);
+        if !follows {
+            return None;
+        }
+        let ended = Ended {
+            at,
+            close,
+            cuts: is_inside && nest.is_call,
+        };
+        if !is_inside {
+            return Some(ended);
+        }
+        nest.ended.get_or_insert(ended);
+        None
+    }
+
+    /// More of the value has to come to know what stands at `at`.
+    fn wait_in(
+        &mut self,
+        input: &Input<'_>,
+        out: &mut Findings,
+        mut value: Value,
+        at: usize,
+    ) -> Option<Step> {
+        value.search = at;
+        let known = value.nest.ended.map_or(at, |ended| ended.at);
+        self.grow(input, out, value.start..known);
+        self.wait(State::Value(value))
+    }
+
+    /// Nothing of the value follows behind `at`.
+    fn stopped(
+        &mut self,
+        input: &Input<'_>,
+        out: &mut Findings,
+        value: &Value,
+        at: usize,
+    ) -> Option<Step> {
+        if let Some(ended) = value.nest.ended {
+            return self.end(input, out, value, ended);
+        }
+        self.grow(input, out, value.start..at);
+        Some(self.cut(input, out, at))
+    }
+
+    fn end(
+        &mut self,
+        input: &Input<'_>,
+        out: &mut Findings,
+        value: &Value,
+        ended: Ended,
+    ) -> Option<Step> {
+        let range = value.start..ended.at;
+        let raw = input.slice(range.clone());
+        if self.form.is_xml {
+            self.check_swallowed(raw, range.clone(), &value.close);
+        }
+        if ended.cuts
+            && let Some(values) = &mut self.values
+        {
+            let message = "A value shows a call, and where the value ends cannot be told";
+            values.problem(ProblemCode::Malformed, message, range);
+        }
+        let raw = trim_lines(raw);
+        if let Some(length) = ended.close {
+            self.end_value(input, out, &value.key, raw);
+            self.at = ended.at + length;
+        } else {
+            if let Some(values) = &mut self.values {
+                values.note(ProblemCode::MissingCloser, ended.at..ended.at);
+            }
+            self.end_value(input, out, &value.key, raw.trim_end());
+            self.at = ended.at;
+        }
+        self.go(State::Between)
     }
 
     /// The next mark that may end the value, or how far there is none.
@@ -135,6 +250,14 @@ impl TagReader {
                 MarkAt::Partial if self.may_follow_unclosed() => partial = true,
                 _ => {}
             }
+            for (index, open) in value.opens.iter().enumerate() {
+                match mark_at(rest, std::slice::from_ref(open)) {
+                    MarkAt::Found { .. } if index == 0 => return Ok((at, Mark::Param)),
+                    MarkAt::Found { length, .. } => return Ok((at, Mark::Call(length))),
+                    MarkAt::Partial => partial = true,
+                    MarkAt::None => {}
+                }
+            }
             if !stop.is_empty() {
                 match mark_at(rest, &[stop]) {
                     MarkAt::Found { .. } => return Ok((at, Mark::Stop)),
@@ -148,6 +271,75 @@ impl TagReader {
             at += 1;
         }
         Err(input.text.len())
+    }
+
+    /// A value of this name that begins at `start`.
+    pub(super) fn open_value(&self, key: String, start: usize, close: String) -> Value {
+        let spaced = |open: &str, named: &Named| match named {
+            Named::Attribute(_) => format!("{open} "),
+            _ => open.to_owned(),
+        };
+        let param = match &self.form.param {
+            Param::Tag { open, named, .. } => spaced(open, named),
+            Param::Pair { value, .. } => value.0.clone(),
+            Param::Element { prefix } => format!("{prefix}<{key}>"),
+        };
+        let calls = self.form.open.iter().map(|open| match &self.form.named {
+            Named::Tag => {
+                let name = self.values.as_ref().map_or("", |values| values.name());
+                format!("{open}{name}>")
+            }
+            named => spaced(open, named),
+        });
+        Value {
+            opens: std::iter::once(param).chain(calls).collect(),
+            key,
+            start,
+            search: start,
+            close,
+            nest: Nest::default(),
+        }
+    }
+
+    /// Whether a call of a declared tool begins at `at`, at the start of a line.
+    fn is_call(&self, input: &Input<'_>, value: &Value, at: usize, length: usize) -> Follows {
+        let before = input.slice(value.start..at);
+        if !before.trim_end_matches([' ', '\t']).ends_with('\n') {
+            return Follows::No;
+        }
+        let rest = input.from(at + length);
+        let window = rest.get(..floor(rest, MAX_NAME)).unwrap_or("");
+        let name = match &self.form.named {
+            Named::Attribute(key) => match tag_end(window, &self.form.tag_end) {
+                TagEnd::At(end) => attribute(window.get(..end).unwrap_or(""), key),
+                TagEnd::Open => None,
+                TagEnd::None => Some(String::new()),
+            },
+            Named::Tag => return Follows::Yes,
+            _ => leading_name(window).map(|(name, _)| name.to_owned()),
+        };
+        match name {
+            Some(name) if input.declares(&name) => Follows::Yes,
+            None if !input.end && rest.len() < MAX_NAME => Follows::More,
+            _ => Follows::No,
+        }
+    }
+
+    /// Whether a name without an opening mark has arguments behind it, or the end
+    /// of the call.
+    pub(super) fn arguments_follow(&self, behind: &str, end: bool) -> Follows {
+        let mut rest = behind.trim_start();
+        while let Some(next) = rest.strip_prefix("\\n") {
+            rest = next.trim_start();
+        }
+        let marks = [&[self.param_open()], self.close.as_slice()].concat();
+        match mark_at(rest, &marks) {
+            MarkAt::Found { .. } => Follows::Yes,
+            _ if end => Follows::No,
+            MarkAt::Partial => Follows::More,
+            MarkAt::None if rest == "\\" => Follows::More,
+            MarkAt::None => Follows::No,
+        }
     }
 
     /// Whether the next argument may end a value whose closing tag is missing.
@@ -312,9 +504,9 @@ impl TagReader {
     ) -> Option<Step> {
         let rest = input.from(value.search).as_bytes();
         let Some(found) = memchr::memmem::find(rest, CDATA_END.as_bytes()) else {
+            value.search = input.resume_at(value.search, CDATA_END.len());
+            self.take_section(input, out, value.search);
             if !input.end {
-                value.search = input.resume_at(value.search, CDATA_END.len());
-                self.take_section(input, out, value.search);
                 return self.wait(State::CData { value, text });
             }
             return Some(self.cut(input, out, input.text.len()));
@@ -327,6 +519,7 @@ impl TagReader {
         match mark_at(input.from(next), &marks) {
             MarkAt::Partial if !input.end => {
                 value.search = end;
+                self.take_section(input, out, end);
                 self.wait(State::CData { value, text })
             }
             MarkAt::Found { index: 0, length } => {
