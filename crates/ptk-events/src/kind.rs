@@ -1,0 +1,172 @@
+//! What can happen: the kinds of events and the values they carry.
+
+use std::time::Duration;
+
+use ptk_protocol::{ErrorType, ToolResult};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::EventType;
+
+/// What happened (R168–R170, R230–R234).
+///
+/// It is written as part of its [`Event`](crate::Event).
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum EventKind {
+    /// A session asked for a call.
+    ToolCallRequested {
+        /// The tool's name.
+        tool: String,
+        /// What it was asked to work on.
+        arguments: Value,
+    },
+    /// A call began.
+    ToolCallStart {
+        /// The tool's name.
+        tool: String,
+        /// What it works on.
+        arguments: Value,
+    },
+    /// A step of a call's way ended.
+    ToolStep(ToolStep),
+    /// A running tool wrote something.
+    ToolOutputChunk {
+        /// Where it wrote.
+        stream: OutputStream,
+        /// What it wrote.
+        chunk: String,
+    },
+    /// A call ended. There is exactly one for each start, whatever happened.
+    ToolCallEnd {
+        /// The tool's name.
+        tool: String,
+        /// Whether the tool did what was asked.
+        success: bool,
+        /// How long the call took, in milliseconds.
+        duration_ms: u64,
+        /// What the tool gave back.
+        result: ToolResult,
+    },
+    /// Something failed. If it was a call, its end follows.
+    Error {
+        /// The name of the tool that failed.
+        #[serde(default)]
+        tool: Option<String>,
+        /// What went wrong.
+        message: String,
+        /// The kind of failure.
+        #[serde(default)]
+        error_type: Option<ErrorType>,
+    },
+}
+
+impl EventKind {
+    /// The type under which it is written and subscribed to.
+    #[must_use]
+    pub fn name(&self) -> EventType {
+        match self {
+            Self::ToolCallRequested { .. } => EventType::ToolCallRequested,
+            Self::ToolCallStart { .. } => EventType::ToolCallStart,
+            Self::ToolStep(_) => EventType::ToolStep,
+            Self::ToolOutputChunk { .. } => EventType::ToolOutputChunk,
+            Self::ToolCallEnd { .. } => EventType::ToolCallEnd,
+            Self::Error { .. } => EventType::Error,
+        }
+    }
+}
+
+/// How one step of a call's way went.
+///
+/// ```
+/// use std::time::Duration;
+/// use ptk_events::{Step, StepOutcome, ToolStep};
+///
+/// let step = ToolStep::new(Step::Permission, StepOutcome::Refused, Duration::from_micros(12))
+///     .with_detail("`rm` is not allowed here");
+/// assert_eq!(step.duration_us, 12);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolStep {
+    /// Which step.
+    pub step: Step,
+    /// How it ended.
+    pub outcome: StepOutcome,
+    /// More about it, for a person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// How long it took, in microseconds.
+    pub duration_us: u64,
+}
+
+impl ToolStep {
+    /// A step that ended so after this time.
+    #[must_use]
+    pub fn new(step: Step, outcome: StepOutcome, took: Duration) -> Self {
+        Self {
+            step,
+            outcome,
+            detail: None,
+            duration_us: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+        }
+    }
+
+    /// The same step with a word about it.
+    #[must_use]
+    pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
+        self.detail = Some(detail.into());
+        self
+    }
+}
+
+/// The steps of a call's way, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Step {
+    /// Find the tool by its name.
+    Find,
+    /// Check and coerce the arguments.
+    Validate,
+    /// See whether the same call was made before.
+    Repeat,
+    /// See whether the call is allowed.
+    Permission,
+    /// Keep what is about to be overwritten.
+    PreImage,
+    /// Run the tool.
+    Run,
+    /// Cut the output to its limit.
+    Bound,
+    /// Note which files were touched.
+    Track,
+    /// Write the call to the log.
+    Record,
+}
+
+/// How a step ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum StepOutcome {
+    /// The call goes on to the next step.
+    Passed,
+    /// The step had the result itself, so the tool need not run.
+    Answered,
+    /// The call goes no further.
+    Refused,
+}
+
+/// Where a running tool wrote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum OutputStream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+    /// Word of how far it is.
+    Progress,
+}

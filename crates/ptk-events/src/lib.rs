@@ -1,0 +1,63 @@
+//! What happens while tools run, told to whoever wants to know.
+//!
+//! A call tells of itself through the [`Bus`]: it was asked for, it started,
+//! a step passed, output came, it ended. Every [`Event`] says which request
+//! and which call it belongs to. Whoever [subscribes](Bus::subscribe) gets the
+//! events that match a [`Filter`], each at a pace of its own.
+//!
+//! ```
+//! use ptk_events::{Bus, Channel, Correlation, EventKind, Filter, OutputStream, RequestId};
+//! use ptk_protocol::ToolResult;
+//! use serde_json::json;
+//!
+//! let bus = Bus::new();
+//! let mut events = bus.subscribe(Filter::all());
+//!
+//! let correlation = Correlation::of_request(RequestId::new());
+//! let call = bus.call(correlation, Channel::Realtime).start("bash", json!({"command": "ls"}));
+//! call.events().chunk(OutputStream::Stdout, "a.txt\n");
+//! call.end(ToolResult::success([("exit_code", json!(0))]));
+//! drop(bus);
+//!
+//! let mut types = Vec::new();
+//! while let Some(delivery) = events.recv_blocking() {
+//!     types.extend(delivery.event().map(|event| event.kind.name().as_str()));
+//! }
+//! assert_eq!(types, ["tool_call_start", "tool_output_chunk", "tool_call_end"]);
+//! ```
+//!
+//! What holds:
+//!
+//! - Publishing waits for nobody and never fails. The crate needs no async
+//!   runtime, and works on any.
+//! - Each start has exactly one end, also when a tool panics or its future is
+//!   dropped. Nothing of a call follows its end.
+//! - All events of a call travel on one channel and arrive in order.
+//! - A subscriber that is too slow loses output chunks first. It is told what
+//!   it [`Missed`], at the place where that would have stood. Nobody else
+//!   loses anything.
+
+mod bus;
+mod call;
+mod callback;
+mod delivery;
+mod event;
+mod event_type;
+mod filter;
+mod ids;
+mod kind;
+mod queue;
+mod subscriber;
+mod subscription;
+mod wire;
+
+pub use bus::{Bus, Capacities};
+pub use call::{CallEvents, CallScope, OpenCall};
+pub use callback::CallbackGuard;
+pub use delivery::{Delivery, Missed};
+pub use event::{Channel, Correlation, Event};
+pub use event_type::{EventType, UnknownEventType};
+pub use filter::Filter;
+pub use ids::{CallId, RequestId};
+pub use kind::{EventKind, OutputStream, Step, StepOutcome, ToolStep};
+pub use subscription::{Subscription, TryRecvError};

@@ -1,0 +1,168 @@
+//! One channel's queue at one subscriber: bounded, and honest about what it
+//! drops.
+//!
+//! Output chunks and all other events wait in two deques and are merged by
+//! their places when they leave. So the oldest chunk is found, and dropped,
+//! without a search, however full the queue is.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::{Channel, Delivery, Event, EventKind, Missed};
+
+/// Where a delivery stands among all that the subscriber was sent.
+pub(crate) type Place = u64;
+
+#[derive(Debug)]
+pub(crate) struct Queue {
+    channel: Channel,
+    limits: Limits,
+    chunks: VecDeque<Entry>,
+    /// The length of all chunks together.
+    chunk_bytes: usize,
+    others: VecDeque<Entry>,
+    /// What was dropped after the last entry, and where.
+    missed_last: Gap,
+    missed_last_at: Place,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// Nothing is taken as one.
+    pub(crate) events: usize,
+    /// What the chunks may come to, unless there is but one.
+    pub(crate) chunk_bytes: usize,
+}
+
+#[derive(Debug)]
+struct Entry {
+    place: Place,
+    /// What was dropped just before it.
+    missed: Gap,
+    event: Arc<Event>,
+}
+
+/// Gaps are rare, so they take no more room than a pointer.
+type Gap = Option<Box<Missed>>;
+
+impl Queue {
+    pub(crate) fn new(channel: Channel, limits: Limits) -> Self {
+        Self {
+            channel,
+            limits,
+            chunks: VecDeque::new(),
+            chunk_bytes: 0,
+            others: VecDeque::new(),
+            missed_last: None,
+            missed_last_at: 0,
+        }
+    }
+
+    pub(crate) fn push(&mut self, place: Place, event: Arc<Event>) {
+        let mut entry = Entry {
+            place,
+            missed: None,
+            event,
+        };
+        let chunk = entry.chunk_len();
+        if let Some(bytes) = chunk {
+            while self.chunk_bytes.saturating_add(bytes) > self.limits.chunk_bytes
+                && let Some(oldest) = self.pop_chunk()
+            {
+                self.note_dropped(oldest);
+            }
+        }
+        if self.chunks.len() + self.others.len() >= self.limits.events.max(1) {
+            if chunk.is_some() && self.chunks.is_empty() {
+                // It is itself the oldest chunk.
+                return self.note_dropped(entry);
+            }
+            if let Some(oldest) = self.pop_chunk().or_else(|| self.others.pop_front()) {
+                self.note_dropped(oldest);
+            }
+        }
+        entry.missed = self.missed_last.take();
+        if let Some(bytes) = chunk {
+            self.chunk_bytes += bytes;
+            self.chunks.push_back(entry);
+        } else {
+            self.others.push_back(entry);
+        }
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<Delivery> {
+        let chunk_first = match (self.chunks.front(), self.others.front()) {
+            (Some(chunk), Some(other)) => chunk.place < other.place,
+            (chunk, _) => chunk.is_some(),
+        };
+        let next = if chunk_first {
+            self.chunks.front_mut()
+        } else {
+            self.others.front_mut()
+        };
+        let gap = match next {
+            Some(entry) => &mut entry.missed,
+            None => &mut self.missed_last,
+        };
+        if let Some(missed) = gap.take() {
+            return Some(Delivery::Missed(*missed));
+        }
+        let entry = if chunk_first {
+            self.pop_chunk()
+        } else {
+            self.others.pop_front()
+        };
+        entry.map(|entry| Delivery::Event(entry.event))
+    }
+
+    /// The place of what `pop` would give.
+    pub(crate) fn next_place(&self) -> Option<Place> {
+        let chunk = self.chunks.front().map(|entry| entry.place);
+        let other = self.others.front().map(|entry| entry.place);
+        let last = self.missed_last.as_ref().map(|_| self.missed_last_at);
+        [chunk, other, last].into_iter().flatten().min()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        *self = Self::new(self.channel, self.limits);
+    }
+
+    fn pop_chunk(&mut self) -> Option<Entry> {
+        let oldest = self.chunks.pop_front()?;
+        self.chunk_bytes -= oldest.chunk_len().unwrap_or_default();
+        Some(oldest)
+    }
+
+    /// Leaves word of what was dropped with the entry that follows it.
+    fn note_dropped(&mut self, dropped: Entry) {
+        // What is left of the chunks is younger than the one dropped.
+        let chunk = self.chunks.front_mut();
+        let other = self.others.partition_point(|one| one.place < dropped.place);
+        let gap = match (chunk, self.others.get_mut(other)) {
+            (Some(chunk), Some(other)) if other.place < chunk.place => &mut other.missed,
+            (Some(next), _) | (None, Some(next)) => &mut next.missed,
+            (None, None) => {
+                self.missed_last_at = dropped.place;
+                &mut self.missed_last
+            }
+        };
+        let mut missed = dropped
+            .missed
+            .unwrap_or_else(|| Box::new(Missed::nothing(self.channel)));
+        missed.count(dropped.event.kind.name());
+        match gap {
+            Some(gap) => gap.absorb(&missed),
+            none => *none = Some(missed),
+        }
+    }
+}
+
+impl Entry {
+    /// The length of the output chunk that it is, if it is one.
+    fn chunk_len(&self) -> Option<usize> {
+        match &self.event.kind {
+            EventKind::ToolOutputChunk { chunk, .. } => Some(chunk.len()),
+            _ => None,
+        }
+    }
+}

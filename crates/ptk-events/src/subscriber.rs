@@ -1,0 +1,179 @@
+//! The two ends of a subscription: the bus puts deliveries in, the subscriber
+//! takes them out.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+
+use crate::bus::{Capacities, Registry};
+use crate::queue::{Limits, Queue};
+use crate::{Channel, Delivery, Event, Filter, TryRecvError};
+
+#[derive(Debug)]
+pub(crate) struct Subscriber {
+    filter: Filter,
+    inbox: Mutex<Inbox>,
+}
+
+#[derive(Debug)]
+struct Inbox {
+    realtime: Queue,
+    background: Queue,
+    sent: u64,
+    /// Whether more may come.
+    open: bool,
+    waker: Option<Waker>,
+}
+
+impl Subscriber {
+    pub(crate) fn new(filter: Filter, capacities: Capacities) -> Self {
+        let queue = |channel, events| {
+            let chunk_bytes = capacities.chunk_bytes;
+            Queue::new(
+                channel,
+                Limits {
+                    events,
+                    chunk_bytes,
+                },
+            )
+        };
+        Self {
+            filter,
+            inbox: Mutex::new(Inbox {
+                realtime: queue(Channel::Realtime, capacities.realtime),
+                background: queue(Channel::Background, capacities.background),
+                sent: 0,
+                open: true,
+                waker: None,
+            }),
+        }
+    }
+
+    pub(crate) fn wants(&self, event: &Event) -> bool {
+        self.filter.matches(event)
+    }
+
+    pub(crate) fn deliver(&self, event: Arc<Event>) {
+        let mut inbox = self.inbox();
+        if !inbox.open {
+            return;
+        }
+        inbox.sent += 1;
+        let place = inbox.sent;
+        match event.channel {
+            Channel::Realtime => inbox.realtime.push(place, event),
+            Channel::Background => inbox.background.push(place, event),
+        }
+        wake(inbox);
+    }
+
+    /// Takes no more. What is there can still be had.
+    pub(crate) fn close(&self) {
+        let mut inbox = self.inbox();
+        inbox.open = false;
+        wake(inbox);
+    }
+
+    /// Forgets what is there.
+    pub(crate) fn clear(&self) {
+        let mut inbox = self.inbox();
+        inbox.realtime.clear();
+        inbox.background.clear();
+    }
+
+    pub(crate) fn try_next(&self) -> Result<Delivery, TryRecvError> {
+        self.inbox().try_next()
+    }
+
+    pub(crate) fn poll_next(&self, context: &mut Context<'_>) -> Poll<Option<Delivery>> {
+        let mut inbox = self.inbox();
+        match inbox.try_next() {
+            Ok(delivery) => Poll::Ready(Some(delivery)),
+            Err(TryRecvError::Closed) => Poll::Ready(None),
+            Err(TryRecvError::Empty) => {
+                match &mut inbox.waker {
+                    Some(waker) => waker.clone_from(context.waker()),
+                    none => *none = Some(context.waker().clone()),
+                }
+                Poll::Pending
+            }
+        }
+    }
+
+    pub(crate) fn next_blocking(&self) -> Option<Delivery> {
+        match self.try_next() {
+            Ok(delivery) => return Some(delivery),
+            Err(TryRecvError::Closed) => return None,
+            Err(TryRecvError::Empty) => {}
+        }
+        let waker = Waker::from(Arc::new(Unpark(thread::current())));
+        let mut context = Context::from_waker(&waker);
+        loop {
+            match self.poll_next(&mut context) {
+                Poll::Ready(delivery) => return delivery,
+                Poll::Pending => thread::park(),
+            }
+        }
+    }
+
+    fn inbox(&self) -> MutexGuard<'_, Inbox> {
+        self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Lets go of the lock first: the one who wakes will want it.
+fn wake(mut inbox: MutexGuard<'_, Inbox>) {
+    let waker = inbox.waker.take();
+    drop(inbox);
+    if let Some(waker) = waker {
+        waker.wake();
+    }
+}
+
+impl Inbox {
+    fn try_next(&mut self) -> Result<Delivery, TryRecvError> {
+        let next = match (self.realtime.next_place(), self.background.next_place()) {
+            (Some(realtime), Some(background)) if background < realtime => &mut self.background,
+            (None, Some(_)) => &mut self.background,
+            _ => &mut self.realtime,
+        };
+        next.pop().ok_or(if self.open {
+            TryRecvError::Empty
+        } else {
+            TryRecvError::Closed
+        })
+    }
+}
+
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// A subscriber's place on the bus. Dropping it gives the place up, with all
+/// that still waits there.
+#[derive(Debug)]
+pub(crate) struct Registration {
+    pub(crate) registry: Weak<Registry>,
+    pub(crate) subscriber: Arc<Subscriber>,
+}
+
+impl Registration {
+    /// Takes no more. What is there can still be had.
+    pub(crate) fn leave(&self) {
+        if let Some(registry) = self.registry.upgrade() {
+            registry.remove(&self.subscriber);
+        }
+        self.subscriber.close();
+    }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        self.leave();
+        self.subscriber.clear();
+    }
+}

@@ -1,0 +1,95 @@
+//! How an event is written: one flat JSON object, the type first, then when,
+//! then whose, then what.
+
+use std::fmt::Write as _;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::de::{Deserialize, Deserializer, Error as _};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use crate::{Event, EventKind, ToolStep};
+
+impl Serialize for Event {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut line = serializer.serialize_map(None)?;
+        line.serialize_entry("type", &self.kind.name())?;
+        line.serialize_entry("ts", &written::<S::Error>(self.ts)?)?;
+        entry_if_some(&mut line, "request_id", self.correlation.request_id)?;
+        entry_if_some(&mut line, "parent_id", self.correlation.parent_id.as_ref())?;
+        entry_if_some(&mut line, "call_id", self.correlation.call_id.as_ref())?;
+        line.serialize_entry("channel", &self.channel)?;
+        write_kind(&mut line, &self.kind)?;
+        line.end()
+    }
+}
+
+fn write_kind<M: SerializeMap>(line: &mut M, kind: &EventKind) -> Result<(), M::Error> {
+    match kind {
+        EventKind::ToolCallRequested { tool, arguments }
+        | EventKind::ToolCallStart { tool, arguments } => {
+            line.serialize_entry("tool", tool)?;
+            line.serialize_entry("arguments", arguments)
+        }
+        EventKind::ToolStep(ToolStep {
+            step,
+            outcome,
+            detail,
+            duration_us,
+        }) => {
+            line.serialize_entry("step", step)?;
+            line.serialize_entry("outcome", outcome)?;
+            entry_if_some(line, "detail", detail.as_ref())?;
+            line.serialize_entry("duration_us", duration_us)
+        }
+        EventKind::ToolOutputChunk { stream, chunk } => {
+            line.serialize_entry("stream", stream)?;
+            line.serialize_entry("chunk", chunk)
+        }
+        EventKind::ToolCallEnd {
+            tool,
+            success,
+            duration_ms,
+            result,
+        } => {
+            line.serialize_entry("tool", tool)?;
+            line.serialize_entry("success", success)?;
+            line.serialize_entry("duration_ms", duration_ms)?;
+            line.serialize_entry("result", result)
+        }
+        EventKind::Error {
+            tool,
+            message,
+            error_type,
+        } => {
+            entry_if_some(line, "tool", tool.as_ref())?;
+            line.serialize_entry("message", message)?;
+            entry_if_some(line, "error_type", *error_type)
+        }
+    }
+}
+
+fn entry_if_some<M: SerializeMap>(
+    line: &mut M,
+    name: &str,
+    value: Option<impl Serialize>,
+) -> Result<(), M::Error> {
+    value.map_or(Ok(()), |value| line.serialize_entry(name, &value))
+}
+
+/// RFC 3339, UTC, milliseconds. Times before 1970 have no such form here.
+fn written<E: serde::ser::Error>(time: SystemTime) -> Result<String, E> {
+    let mut text = String::new();
+    let time = humantime::format_rfc3339_millis(time.max(UNIX_EPOCH));
+    match write!(text, "{time}") {
+        Ok(()) => Ok(text),
+        Err(_) => Err(E::custom("the time is past the year 9999")),
+    }
+}
+
+pub(crate) fn read_time<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<SystemTime, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    humantime::parse_rfc3339(&text)
+        .map_err(|reason| D::Error::custom(format!("not a time: `{text}`: {reason}")))
+}

@@ -1,0 +1,145 @@
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use ptk_events::{
+    Channel, Correlation, Event, EventKind, EventType, OutputStream, Step, StepOutcome, ToolStep,
+};
+use ptk_protocol::{ErrorType, ToolResult};
+use serde_json::json;
+
+use super::note;
+
+/// An event of each type, with as many fields as it can have.
+fn samples() -> Vec<Event> {
+    let took = Duration::from_micros(1500);
+    let kinds = [
+        EventKind::ToolCallRequested {
+            tool: "grep".to_owned(),
+            arguments: json!({"pattern": "x", "limit": 3}),
+        },
+        EventKind::ToolCallStart {
+            tool: "grep".to_owned(),
+            arguments: json!({"pattern": "x", "limit": 3}),
+        },
+        EventKind::ToolStep(
+            ToolStep::new(Step::PreImage, StepOutcome::Refused, took).with_detail("too large"),
+        ),
+        EventKind::ToolOutputChunk {
+            stream: OutputStream::Stdout,
+            chunk: "a\n\u{1b}é".to_owned(),
+        },
+        EventKind::ToolCallEnd {
+            tool: "grep".to_owned(),
+            success: false,
+            duration_ms: 12,
+            result: ToolResult::failure(ErrorType::UserError, "No such folder")
+                .with_suggestion("List the folder."),
+        },
+        EventKind::Error {
+            tool: Some("grep".to_owned()),
+            message: "No such folder".to_owned(),
+            error_type: Some(ErrorType::UserError),
+        },
+    ];
+    let request = "01890a5d-ac96-774b-bcce-b302099a8057";
+    let correlation = Correlation::of_request(request.parse().unwrap_or_default())
+        .caused_by("call_0")
+        .with_call("call_1");
+    kinds
+        .into_iter()
+        .map(|kind| Event {
+            ts: UNIX_EPOCH + Duration::from_millis(1_769_846_400_007),
+            correlation: correlation.clone(),
+            channel: Channel::Background,
+            kind,
+        })
+        .collect()
+}
+
+#[test]
+fn each_type_is_one_flat_line() {
+    let lines: Vec<_> = samples()
+        .iter()
+        .map(|event| serde_json::to_string(event).unwrap())
+        .collect();
+    insta::assert_snapshot!(lines.join("\n"), @r#"
+    {"type":"tool_call_requested","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","tool":"grep","arguments":{"pattern":"x","limit":3}}
+    {"type":"tool_call_start","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","tool":"grep","arguments":{"pattern":"x","limit":3}}
+    {"type":"tool_step","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","step":"pre_image","outcome":"refused","detail":"too large","duration_us":1500}
+    {"type":"tool_output_chunk","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","stream":"stdout","chunk":"a\n\u001bé"}
+    {"type":"tool_call_end","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","tool":"grep","success":false,"duration_ms":12,"result":{"success":false,"error":"No such folder","error_type":"user_error","suggestion":"List the folder."}}
+    {"type":"error","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","tool":"grep","message":"No such folder","error_type":"user_error"}
+    "#);
+}
+
+#[test]
+fn what_does_not_apply_is_left_out() {
+    let least = |kind| {
+        serde_json::to_string(&Event {
+            ts: UNIX_EPOCH,
+            correlation: Correlation::default(),
+            channel: Channel::Realtime,
+            kind,
+        })
+        .unwrap()
+    };
+    let step = ToolStep::new(Step::Find, StepOutcome::Passed, Duration::ZERO);
+    insta::assert_snapshot!(
+        [least(note("no")), least(EventKind::ToolStep(step))].join("\n"),
+        @r#"
+        {"type":"error","ts":"1970-01-01T00:00:00.000Z","channel":"realtime","message":"no"}
+        {"type":"tool_step","ts":"1970-01-01T00:00:00.000Z","channel":"realtime","step":"find","outcome":"passed","duration_us":0}
+        "#
+    );
+}
+
+#[test]
+fn every_event_reads_back_as_it_was() {
+    let mut events = samples();
+    let types: Vec<_> = events.iter().map(|event| event.kind.name()).collect();
+    assert_eq!(types, EventType::ALL);
+    events.extend(
+        samples()
+            .into_iter()
+            .map(|event| Event::new(Correlation::default(), Channel::Realtime, event.kind)),
+    );
+    for event in events {
+        let line = serde_json::to_string(&event).unwrap();
+        assert_eq!(serde_json::from_str::<Event>(&line).unwrap(), event);
+    }
+}
+
+#[test]
+fn an_event_has_the_time_at_which_it_was_made() {
+    let before = SystemTime::now() - Duration::from_millis(1);
+    let event = Event::new(Correlation::default(), Channel::Realtime, note(""));
+    assert!(before < event.ts && event.ts <= SystemTime::now());
+}
+
+#[test]
+fn a_time_that_cannot_be_written_is_no_panic() {
+    let at = |ts| Event {
+        ts,
+        ..Event::new(Correlation::default(), Channel::Realtime, note(""))
+    };
+    let early = serde_json::to_string(&at(UNIX_EPOCH - Duration::from_secs(1))).unwrap();
+    assert!(early.contains("1970-01-01T00:00:00.000Z"));
+    let late = at(UNIX_EPOCH + Duration::from_secs(400_000_000_000));
+    assert!(serde_json::to_string(&late).is_err());
+}
+
+#[test]
+fn a_line_that_is_no_event_is_refused_with_the_reason() {
+    for (line, reason) in [
+        (
+            r#"{"type":"error","ts":"noon","channel":"realtime","message":""}"#,
+            "not a time: `noon`",
+        ),
+        (
+            r#"{"type":"thought","ts":"2026-01-31T08:00:00Z","channel":"realtime"}"#,
+            "unknown variant `thought`",
+        ),
+    ] {
+        let error = serde_json::from_str::<Event>(line).unwrap_err().to_string();
+        assert!(error.contains(reason), "{error}");
+    }
+}
