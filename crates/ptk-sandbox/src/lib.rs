@@ -1,0 +1,68 @@
+//! The path jail that all file tools work through.
+//!
+//! A [`Workspace`] is a set of folders, opened once. A path that a model wrote
+//! becomes a [`Place`] in one of them, and a place can be read, listed, written
+//! and removed. Whatever links there are, and however fast somebody swaps them,
+//! nothing outside those folders is read or written: every operation starts at
+//! the handle of a folder and the kernel itself refuses to leave it. There is
+//! no check of a path that is then opened by its name.
+//!
+//! ```
+//! use ptk_sandbox::{Expect, Fingerprint, Workspace};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! let workspace = Workspace::open(folder.path())?;
+//!
+//! let place = workspace.resolve("src/main.rs")?;
+//! place.create_parents()?;
+//! place.replace(b"fn main() {}\n", Expect::Missing)?;
+//!
+//! // A writer says what it believes to be there; a file that somebody else
+//! // has changed in the meantime stays as it is.
+//! let seen = Fingerprint::of(b"fn main() {}\n");
+//! place.replace(b"fn main() { run() }\n", Expect::Unchanged(seen))?;
+//! let stale = place.replace(b"", Expect::Unchanged(seen)).unwrap_err();
+//! assert_eq!(
+//!     stale.to_string(),
+//!     "Cannot write src/main.rs: its content is not what was last seen",
+//! );
+//!
+//! let error = workspace.resolve("../secret").unwrap_err();
+//! assert_eq!(error.to_string(), "Path traversal not allowed");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Everything blocks; asynchronous callers use a thread for it.
+//!
+//! | Module | Its one concern |
+//! |---|---|
+//! | `workspace` | the roots, and from a text to a [`Place`] |
+//! | `place` | what a place is called, and how each operation enters the jail |
+//! | `links` | where links lead that the kernel refuses to follow, though they stay inside |
+//! | `read`, `listing` | reading, metadata, listing |
+//! | `target`, `write`, `temporary`, `rename` | the folder that is written to, the atomic replacement, its temporary file, the last step |
+//! | `fingerprint` | whether a file is still what it was |
+//! | [`confine`] | a thread that can read inside the roots and nowhere else, for searches that walk by path |
+//! | `error` | what can go wrong, and what to do about it |
+
+pub mod confine;
+mod error;
+mod fingerprint;
+mod links;
+mod listing;
+mod place;
+mod read;
+mod rename;
+mod target;
+mod temporary;
+mod workspace;
+mod write;
+
+pub use error::{Attempt, ErrorKind, PathError, WorkspaceError};
+pub use fingerprint::{Fingerprint, Stamp};
+pub use listing::{Entries, Entry};
+pub use place::Place;
+pub use read::{Kind, Metadata};
+pub use temporary::is_temporary_name;
+pub use workspace::{Access, Workspace};
+pub use write::{Expect, Written};

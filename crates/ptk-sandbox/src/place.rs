@@ -1,0 +1,148 @@
+//! A place in a root: what it is called, and how an operation enters the jail.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cap_std::fs::Dir;
+
+use crate::error::{Attempt, PathError, is_escape, shown};
+use crate::links::Last;
+use crate::workspace::{Root, Workspace};
+
+/// A path in one of the roots of a [`Workspace`], whether there is anything or
+/// not. Made by [`Workspace::resolve`]; shows itself relative to the workspace
+/// where it lies in the first root, absolute otherwise.
+#[derive(Debug, Clone)]
+pub struct Place {
+    workspace: Workspace,
+    root: Arc<Root>,
+    /// Empty for the root itself.
+    relative: PathBuf,
+}
+
+impl Place {
+    pub(crate) fn new(workspace: Workspace, root: Arc<Root>, relative: PathBuf) -> Self {
+        Self {
+            workspace,
+            root,
+            relative,
+        }
+    }
+
+    /// The workspace that it lies in.
+    #[must_use]
+    pub fn workspace(&self) -> &Workspace {
+        &self.workspace
+    }
+
+    /// The root that it lies in, without links.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root.canonical
+    }
+
+    /// The path within its root; empty for the root itself.
+    #[must_use]
+    pub fn relative(&self) -> &Path {
+        &self.relative
+    }
+
+    /// The absolute path. For showing and comparing: who opens it leaves the
+    /// jail.
+    #[must_use]
+    pub fn absolute(&self) -> PathBuf {
+        if self.relative.as_os_str().is_empty() {
+            self.root.canonical.clone()
+        } else {
+            self.root.canonical.join(&self.relative)
+        }
+    }
+
+    pub(crate) fn opened(&self) -> &Root {
+        &self.root
+    }
+
+    /// The relative path as system calls want it.
+    pub(crate) fn path(&self) -> &Path {
+        if self.relative.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            &self.relative
+        }
+    }
+
+    /// The place of a name in this folder.
+    pub(crate) fn child(&self, name: &OsStr) -> Self {
+        let relative = self.relative.join(name);
+        self.workspace
+            .locate(&self.root.canonical.join(&relative))
+            .unwrap_or_else(|| Self::new(self.workspace.clone(), Arc::clone(&self.root), relative))
+    }
+
+    /// Runs an operation on the handle of the root and the path beneath it.
+    ///
+    /// The jail refuses every link that leads out of its own root, by an
+    /// absolute path too. Where such a link stays in the workspace after all,
+    /// the operation is repeated on the path without links, in the jail again.
+    pub(crate) fn within<T>(
+        &self,
+        attempt: Attempt,
+        last: Last,
+        run: impl Fn(&Dir, &Path) -> io::Result<T>,
+    ) -> Result<T, PathError> {
+        match run(&self.root.dir, self.path()) {
+            Err(error) if is_escape(&error) => {
+                let real = self.without_links(attempt, last)?;
+                run(&real.root.dir, real.path()).map_err(|error| self.failed(attempt, error))
+            }
+            result => result.map_err(|error| self.failed(attempt, error)),
+        }
+    }
+
+    pub(crate) fn failed(&self, attempt: Attempt, error: io::Error) -> PathError {
+        if is_escape(&error) {
+            return self.outside(attempt);
+        }
+        PathError::from_io(attempt, self.shown(), error)
+    }
+
+    pub(crate) fn outside(&self, attempt: Attempt) -> PathError {
+        PathError::Outside {
+            attempt,
+            path: self.shown(),
+            allowed: self.workspace.allowed(),
+        }
+    }
+
+    /// As messages show it.
+    pub(crate) fn shown(&self) -> String {
+        shown(&self.name())
+    }
+
+    fn name(&self) -> PathBuf {
+        let absolute = self.absolute();
+        match absolute.strip_prefix(self.workspace.root()) {
+            Ok(relative) if relative.as_os_str().is_empty() => PathBuf::from("."),
+            Ok(relative) => relative.to_owned(),
+            Err(_) => absolute,
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.name().display().fmt(f)
+    }
+}
+
+/// Two places are the same if they have the same absolute path.
+impl PartialEq for Place {
+    fn eq(&self, other: &Self) -> bool {
+        self.absolute() == other.absolute()
+    }
+}
+
+impl Eq for Place {}

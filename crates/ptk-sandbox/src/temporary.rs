@@ -1,0 +1,125 @@
+//! The file that a new content is written to before it takes the place of the
+//! old one.
+
+use std::ffi::OsStr;
+use std::hash::{BuildHasher as _, RandomState};
+use std::io;
+
+use cap_std::fs::{Dir, File, OpenOptions};
+
+use crate::rename::rename_new;
+
+const PREFIX: &str = ".ptk-";
+const SUFFIX: &str = ".tmp";
+/// Hexadecimal digits of a random number of 64 bits.
+const DIGITS: usize = 16;
+/// Names to try. One is enough, unless somebody has guessed it.
+const MAX_NAMES: usize = 16;
+
+/// Whether a file of this name is a temporary one of
+/// [`Place::replace`](crate::Place::replace): `.ptk-`, 16 hexadecimal digits
+/// in lower case, `.tmp`. One that is older than the process that writes was
+/// left behind when the power or the process went, and can be removed; listings
+/// and searches can pass it over.
+///
+/// ```
+/// use ptk_sandbox::is_temporary_name;
+///
+/// assert!(is_temporary_name(".ptk-00c0ffee00c0ffee.tmp".as_ref()));
+/// assert!(!is_temporary_name(".ptk-notes.tmp".as_ref()));
+/// ```
+#[must_use]
+pub fn is_temporary_name(name: &OsStr) -> bool {
+    name.to_str()
+        .and_then(|name| name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX))
+        .is_some_and(|digits| {
+            digits.len() == DIGITS
+                && digits
+                    .bytes()
+                    .all(|d| matches!(d, b'0'..=b'9' | b'a'..=b'f'))
+        })
+}
+
+/// Who may do what with a file that is yet to be written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Visibility {
+    /// As for any new file.
+    New,
+    /// Nobody but its owner, until it has the permissions of the old file.
+    Private,
+}
+
+/// A temporary file; removed when it is dropped, unless it was given its name.
+pub(crate) struct Temporary<'folder> {
+    folder: &'folder Dir,
+    name: String,
+    pub(crate) file: File,
+    removed: bool,
+}
+
+impl<'folder> Temporary<'folder> {
+    pub(crate) fn create(folder: &'folder Dir, visibility: Visibility) -> io::Result<Self> {
+        let options = writing(visibility);
+        let mut tries = 0;
+        loop {
+            let number = RandomState::new().hash_one(tries);
+            let name = format!("{PREFIX}{number:0DIGITS$x}{SUFFIX}");
+            match folder.open_with(&name, &options) {
+                Ok(file) => {
+                    return Ok(Self {
+                        folder,
+                        name,
+                        file,
+                        removed: false,
+                    });
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && tries < MAX_NAMES => {
+                    tries += 1;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Gives the file its name, in place of whatever has it.
+    pub(crate) fn take_place_of(mut self, name: &OsStr) -> io::Result<()> {
+        self.folder.rename(&self.name, self.folder, name)?;
+        self.removed = true;
+        Ok(())
+    }
+
+    /// Gives the file its name, if nothing has it.
+    pub(crate) fn take_new_name(mut self, name: &OsStr) -> io::Result<()> {
+        rename_new(self.folder, self.name.as_ref(), self.folder, name)?;
+        self.removed = true;
+        Ok(())
+    }
+}
+
+impl Drop for Temporary<'_> {
+    fn drop(&mut self) {
+        if !self.removed {
+            // Nobody is left to tell; the name says what it is.
+            let _ = self.folder.remove_file(&self.name);
+        }
+    }
+}
+
+#[cfg(unix)]
+fn writing(visibility: Visibility) -> OpenOptions {
+    use cap_std::fs::OpenOptionsExt as _;
+
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(match visibility {
+        Visibility::New => 0o644,
+        Visibility::Private => 0o600,
+    });
+    options
+}
+
+#[cfg(not(unix))]
+fn writing(_visibility: Visibility) -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    options
+}

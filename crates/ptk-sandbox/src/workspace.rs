@@ -1,0 +1,217 @@
+//! The roots, and the way from a text to a place in one of them.
+
+use std::fmt;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+
+use crate::error::{Attempt, PathError, WorkspaceError, shown_text};
+use crate::place::Place;
+
+/// What may be done beneath a root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Access {
+    /// Read and list.
+    ReadOnly,
+    /// Read, list, write and remove.
+    ReadWrite,
+}
+
+/// A folder that was opened.
+pub(crate) struct Root {
+    pub(crate) dir: Arc<Dir>,
+    /// Without links.
+    pub(crate) canonical: PathBuf,
+    /// As the user wrote it, made absolute.
+    given: PathBuf,
+    pub(crate) access: Access,
+}
+
+impl fmt::Debug for Root {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({:?})", self.canonical.display(), self.access)
+    }
+}
+
+impl Root {
+    fn open(path: &Path, access: Access) -> Result<Self, WorkspaceError> {
+        let failed = |error: io::Error| match error.kind() {
+            io::ErrorKind::NotFound => WorkspaceError::NotFound {
+                path: path.to_owned(),
+            },
+            io::ErrorKind::NotADirectory => WorkspaceError::NotAFolder {
+                path: path.to_owned(),
+            },
+            _ => WorkspaceError::Io {
+                path: path.to_owned(),
+                source: error,
+            },
+        };
+        let given = std::path::absolute(path).map_err(failed)?;
+        let canonical = path.canonicalize().map_err(failed)?;
+        let dir = Dir::open_ambient_dir(&canonical, ambient_authority()).map_err(failed)?;
+        Ok(Self {
+            dir: Arc::new(dir),
+            canonical,
+            given,
+            access,
+        })
+    }
+
+    /// The absolute path without the links above the root, if `path` lies in
+    /// the root by either of its names.
+    fn translate(&self, path: &Path) -> Option<PathBuf> {
+        [&self.canonical, &self.given]
+            .into_iter()
+            .find_map(|name| path.strip_prefix(name).ok())
+            .map(|rest| self.canonical.join(rest))
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Roots {
+    first: Arc<Root>,
+    more: Vec<Arc<Root>>,
+}
+
+/// The folders that tools may work in. Cheap to clone.
+///
+/// The folders are opened once and held: one that is moved while the workspace
+/// lives is still worked in, under its old name.
+///
+/// Where roots lie within each other, the innermost one says what may be done:
+/// a read-only folder inside a workspace that can be written stays as it is.
+#[derive(Debug, Clone)]
+pub struct Workspace {
+    roots: Arc<Roots>,
+}
+
+impl Workspace {
+    /// Opens the folder that relative paths are relative to, for reading and
+    /// writing.
+    ///
+    /// # Errors
+    ///
+    /// If it does not exist, is no folder, or cannot be opened.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, WorkspaceError> {
+        let first = Arc::new(Root::open(path.as_ref(), Access::ReadWrite)?);
+        Ok(Self {
+            roots: Arc::new(Roots {
+                first,
+                more: Vec::new(),
+            }),
+        })
+    }
+
+    /// The same workspace with another root. A folder that is a root already
+    /// gets the new access.
+    ///
+    /// # Errors
+    ///
+    /// If it does not exist, is no folder, or cannot be opened.
+    pub fn with_root(self, path: impl AsRef<Path>, access: Access) -> Result<Self, WorkspaceError> {
+        let root = Arc::new(Root::open(path.as_ref(), access)?);
+        let mut roots = Arc::unwrap_or_clone(self.roots);
+        let same = std::iter::once(&mut roots.first)
+            .chain(&mut roots.more)
+            .find(|known| known.canonical == root.canonical);
+        match same {
+            Some(known) => *known = root,
+            None => roots.more.push(root),
+        }
+        Ok(Self {
+            roots: Arc::new(roots),
+        })
+    }
+
+    /// The same workspace with the system's folder for temporary files, for
+    /// reading and writing (R272).
+    ///
+    /// # Errors
+    ///
+    /// If that folder cannot be opened.
+    pub fn with_temp(self) -> Result<Self, WorkspaceError> {
+        self.with_root(std::env::temp_dir(), Access::ReadWrite)
+    }
+
+    /// The first root, without links.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.roots.first.canonical
+    }
+
+    /// All roots, the first one first, and what may be done in each.
+    pub fn roots(&self) -> impl Iterator<Item = (&Path, Access)> {
+        self.all()
+            .map(|root| (root.canonical.as_path(), root.access))
+    }
+
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<Root>> {
+        std::iter::once(&self.roots.first).chain(&self.roots.more)
+    }
+
+    /// The place that a path names. Looks at the text only: nothing is opened,
+    /// and nothing need exist.
+    ///
+    /// A relative path is relative to the first root, an absolute one must lie
+    /// in a root, by the name it was opened with or by its name without links.
+    ///
+    /// # Errors
+    ///
+    /// If the path has a component `..` (C27), lies outside all roots, is
+    /// empty, begins with `~`, or holds a NUL byte.
+    pub fn resolve(&self, path: &str) -> Result<Place, PathError> {
+        let invalid = |reason| PathError::InvalidName {
+            path: shown_text(path),
+            reason,
+        };
+        if path.is_empty() {
+            return Err(invalid("it is empty"));
+        }
+        if path.contains('\0') {
+            return Err(invalid("it holds a NUL byte"));
+        }
+        let mut clean = PathBuf::new();
+        for component in Path::new(path).components() {
+            match component {
+                Component::ParentDir => {
+                    return Err(PathError::Traversal {
+                        path: shown_text(path),
+                    });
+                }
+                Component::CurDir => {}
+                Component::Normal(_) | Component::RootDir | Component::Prefix(_) => {
+                    clean.push(component);
+                }
+            }
+        }
+        if path == "~" || path.starts_with("~/") {
+            return Err(invalid("`~` is not expanded"));
+        }
+        self.locate(&self.root().join(clean))
+            .ok_or_else(|| PathError::Outside {
+                attempt: Attempt::Use,
+                path: shown_text(path),
+                allowed: self.allowed(),
+            })
+    }
+
+    /// The place of an absolute path without `..`, in the innermost root that
+    /// holds it.
+    pub(crate) fn locate(&self, path: &Path) -> Option<Place> {
+        let path = self.all().find_map(|root| root.translate(path))?;
+        let root = self
+            .all()
+            .filter(|root| path.starts_with(&root.canonical))
+            .max_by_key(|root| root.canonical.components().count())?;
+        let relative = path.strip_prefix(&root.canonical).ok()?.to_owned();
+        Some(Place::new(self.clone(), Arc::clone(root), relative))
+    }
+
+    pub(crate) fn allowed(&self) -> Vec<PathBuf> {
+        self.all().map(|root| root.canonical.clone()).collect()
+    }
+}
