@@ -1,0 +1,236 @@
+//! What a call knows while it runs.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+use ptk_events::{CallEvents, CallId, Correlation, OutputStream};
+use ptk_sandbox::{Fingerprint, Place, Workspace};
+use tokio_util::sync::CancellationToken;
+
+use crate::files::Ranges;
+use crate::services::Services;
+use crate::{Outputs, ToolError};
+
+/// One call: its id, its cancellation, its events, and the workspace it is in.
+/// Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct CallContext {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    call_id: CallId,
+    correlation: Correlation,
+    events: CallEvents,
+    cancel: CancellationToken,
+    deadline: OnceLock<Instant>,
+    services: Arc<Services>,
+    touched: Mutex<Vec<Touched>>,
+    planned: Mutex<Vec<(Place, Option<Fingerprint>)>>,
+}
+
+/// A file that the call has read or written.
+#[derive(Debug, Clone)]
+pub(crate) enum Touched {
+    Read {
+        place: Place,
+        fingerprint: Fingerprint,
+        lines: Ranges,
+    },
+    Wrote {
+        place: Place,
+        fingerprint: Fingerprint,
+    },
+}
+
+impl Touched {
+    /// The file was read, but its lines were not shown.
+    pub(crate) fn hide(&mut self) {
+        if let Self::Read { lines, .. } = self {
+            lines.clear();
+        }
+    }
+}
+
+impl CallContext {
+    pub(crate) fn new(
+        call_id: CallId,
+        correlation: Correlation,
+        events: CallEvents,
+        cancel: CancellationToken,
+        services: Arc<Services>,
+    ) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                call_id,
+                correlation,
+                events,
+                cancel,
+                deadline: OnceLock::new(),
+                services,
+                touched: Mutex::default(),
+                planned: Mutex::default(),
+            }),
+        }
+    }
+
+    /// The id that all events of the call carry.
+    #[must_use]
+    pub fn call_id(&self) -> &CallId {
+        &self.inner.call_id
+    }
+
+    /// What the call belongs to.
+    #[must_use]
+    pub fn correlation(&self) -> &Correlation {
+        &self.inner.correlation
+    }
+
+    /// The folders in which the tool may work.
+    #[must_use]
+    pub fn workspace(&self) -> &Workspace {
+        &self.inner.services.workspace
+    }
+
+    /// The place that a path of the model's means.
+    ///
+    /// # Errors
+    ///
+    /// If the path leads out of the workspace or cannot be one.
+    pub fn resolve(&self, path: &str) -> Result<Place, ToolError> {
+        Ok(self.workspace().resolve(path)?)
+    }
+
+    /// Outputs that are too long for a result, kept whole.
+    #[must_use]
+    pub fn outputs(&self) -> &Outputs {
+        &self.inner.services.outputs
+    }
+
+    pub(crate) fn services(&self) -> &Arc<Services> {
+        &self.inner.services
+    }
+
+    /// Told when the call is to stop.
+    #[must_use]
+    pub fn cancellation(&self) -> &CancellationToken {
+        &self.inner.cancel
+    }
+
+    /// Whether the call is to stop. Long work asks now and then.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.inner.cancel.is_cancelled()
+    }
+
+    /// How much time is left.
+    #[must_use]
+    pub fn remaining(&self) -> Duration {
+        let deadline = self.inner.deadline.get();
+        deadline.map_or(Duration::MAX, |deadline| {
+            deadline.saturating_duration_since(Instant::now())
+        })
+    }
+
+    /// From now on the call has so much time.
+    pub(crate) fn allow(&self, time: Duration) {
+        // Set once: a call runs once.
+        let _ = self.inner.deadline.set(Instant::now() + time);
+    }
+
+    pub(crate) fn events(&self) -> &CallEvents {
+        &self.inner.events
+    }
+
+    /// Shows a piece of output while the tool still runs.
+    pub fn emit(&self, stream: OutputStream, chunk: &str) {
+        self.inner.events.chunk(stream, chunk);
+    }
+
+    /// Says how far the work has come, for whatever takes longer than a second
+    /// (R293).
+    pub fn progress(&self, message: &str) {
+        self.emit(OutputStream::Progress, message);
+    }
+
+    /// Remembers that these lines of a file were shown, and what it held.
+    pub fn note_read(&self, place: Place, fingerprint: Fingerprint, lines: Ranges) {
+        self.note(Touched::Read {
+            place,
+            fingerprint,
+            lines,
+        });
+    }
+
+    /// Remembers what the file holds after a write.
+    pub fn note_write(&self, place: Place, fingerprint: Fingerprint) {
+        self.note(Touched::Wrote { place, fingerprint });
+    }
+
+    fn note(&self, touched: Touched) {
+        let mut all = self
+            .inner
+            .touched
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        all.push(touched);
+    }
+
+    /// Remembers what a file held when the call was planned, `None` for no
+    /// file: that is what somebody agreed to change.
+    pub fn note_planned(&self, place: Place, content: Option<Fingerprint>) {
+        let planned = &self.inner.planned;
+        let mut planned = planned.lock().unwrap_or_else(PoisonError::into_inner);
+        planned.push((place, content));
+    }
+
+    /// Whether a file, or its absence, is what it was when the call was
+    /// planned.
+    #[must_use]
+    pub fn is_as_planned(&self, place: &Place, content: Option<Fingerprint>) -> bool {
+        let planned = &self.inner.planned;
+        let planned = planned.lock().unwrap_or_else(PoisonError::into_inner);
+        let then = planned.iter().rev().find(|(known, _)| known == place);
+        then.is_none_or(|(_, then)| *then == content)
+    }
+
+    /// What the call has touched so far.
+    pub(crate) fn take_touched(&self) -> Vec<Touched> {
+        let mut all = self
+            .inner
+            .touched
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *all)
+    }
+
+    /// Runs work that blocks, such as reading files, where it blocks nobody.
+    ///
+    /// # Errors
+    ///
+    /// Those of the work, and a system error if it panics.
+    pub async fn blocking<T, F>(&self, work: F) -> Result<T, ToolError>
+    where
+        T: Send + 'static,
+        F: FnOnce() -> Result<T, ToolError> + Send + 'static,
+    {
+        match tokio::task::spawn_blocking(work).await {
+            Ok(result) => result,
+            Err(error) => Err(ToolError::system(format!(
+                "The tool broke down: {}",
+                panic_message(error)
+            ))),
+        }
+    }
+}
+
+/// What a task that panicked had to say.
+pub(crate) fn panic_message(error: tokio::task::JoinError) -> String {
+    let Ok(panic) = error.try_into_panic() else {
+        return "it was cancelled".to_owned();
+    };
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "it panicked".to_owned())
+}

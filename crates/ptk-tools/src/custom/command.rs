@@ -1,0 +1,107 @@
+//! A declared command.
+
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use ptk_protocol::{Arguments, ToolSpec};
+use serde_json::json;
+
+use super::template::Template;
+use crate::process::{Exit, Program, Reason};
+use crate::{CallContext, Class, Effects, Fields, Plan, Tool, ToolError};
+
+/// Runs a program. No shell is in between, so that no argument can become a
+/// command. The arguments also stand as JSON on its standard input.
+pub(super) struct CommandTool {
+    pub(super) spec: ToolSpec,
+    pub(super) command: Vec<Template>,
+    pub(super) effects: Effects,
+    pub(super) timeout: Duration,
+}
+
+impl CommandTool {
+    fn words(&self, args: &Arguments) -> Vec<String> {
+        let filled = self.command.iter();
+        filled
+            .filter_map(|word| word.fill(args, str::to_owned))
+            .collect()
+    }
+}
+
+impl Tool for CommandTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn effects(&self) -> Effects {
+        self.effects
+    }
+
+    fn class(&self) -> Class {
+        Class::Background
+    }
+
+    fn timeout(&self, _args: &Arguments) -> Option<Duration> {
+        Some(self.timeout)
+    }
+
+    fn plan(&self, context: &CallContext, args: &Arguments) -> Result<Plan, ToolError> {
+        let command = self.words(args).join(" ");
+        Ok(Plan {
+            summary: format!("Run {command}"),
+            command: Some((command, context.workspace().root().to_owned())),
+            ..Plan::default()
+        })
+    }
+
+    fn run<'a>(
+        &'a self,
+        context: &'a CallContext,
+        args: Arguments,
+    ) -> BoxFuture<'a, Result<Fields, ToolError>> {
+        Box::pin(async move {
+            let words = self.words(&args);
+            let Some((program, arguments)) = words.split_first() else {
+                return Err(ToolError::validation("Nothing is left to run")
+                    .suggest("Give the argument that names the program."));
+            };
+            let ended = Program::new(program, arguments, context.workspace().root())
+                .stdin(args.to_json())
+                .timeout(self.timeout)
+                .run(context)
+                .await?;
+            let code = match ended.exit {
+                Exit::Code(code) => code,
+                Exit::Signal(signal) => 128 + signal,
+            };
+            let (output, stderr) = (ended.stdout.text(), ended.stderr.text());
+            let failed = |error: ToolError| {
+                error
+                    .with("output", output.as_str())
+                    .with("stderr", stderr.as_str())
+                    .with("return_code", code)
+            };
+            match ended.reason {
+                Reason::Finished if ended.exit == Exit::Code(0) => Ok(Fields::from_iter([
+                    ("output".to_owned(), json!(output)),
+                    ("stderr".to_owned(), json!(stderr)),
+                    ("return_code".to_owned(), json!(code)),
+                ])),
+                Reason::Finished => Err(failed(
+                    ToolError::user(format!("{program} ended with exit code {code}"))
+                        .suggest("Read `stderr` and `output`, and call with other arguments."),
+                )),
+                Reason::TimedOut => Err(failed(
+                    ToolError::system(format!(
+                        "{program} was stopped after {} s",
+                        self.timeout.as_secs()
+                    ))
+                    .suggest("Ask for less at once."),
+                )),
+                Reason::Cancelled | Reason::Stopped => {
+                    Err(failed(ToolError::system(format!("{program} was stopped"))))
+                }
+            }
+        })
+    }
+}

@@ -1,0 +1,167 @@
+//! Tools from configuration (R222, R344): a command or an HTTP endpoint with a
+//! JSON Schema. They run through the same pipeline as the built-in ones.
+
+mod command;
+mod http;
+mod template;
+
+use std::time::Duration;
+
+use ptk_protocol::ToolSpec;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+pub use http::Method;
+
+use crate::custom::command::CommandTool;
+use crate::custom::http::HttpTool;
+use crate::custom::template::Template;
+use crate::{Effect, Effects, Tool};
+
+/// How long a tool may take if nothing is said, in seconds.
+const DEFAULT_TIMEOUT: u64 = 30;
+/// How long a tool may take at most, in seconds.
+const MAX_TIMEOUT: u64 = 3_600;
+
+/// A tool as it stands in `ptk.toml`, under `[[tools]]`.
+///
+/// ```
+/// use ptk_tools::custom::Declaration;
+///
+/// let declared: Declaration = serde_json::from_str(r#"{
+///     "name": "count_words",
+///     "description": "Count the words of a file",
+///     "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]},
+///     "command": ["wc", "-w", "{path}"],
+///     "effects": ["read"]
+/// }"#)?;
+/// let tool = declared.into_tool()?;
+/// assert_eq!(tool.spec().name, "count_words");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Declaration {
+    /// The name a call uses.
+    pub name: String,
+    /// What it does, for the model.
+    pub description: String,
+    /// The JSON Schema of its arguments.
+    #[serde(default = "no_parameters")]
+    pub parameters: Value,
+    /// A program and its arguments. `{name}` stands for an argument of the
+    /// call; an entry whose argument was not given is left out.
+    #[serde(default)]
+    pub command: Vec<String>,
+    /// The address of an endpoint. `{name}` stands for an argument of the call.
+    pub url: Option<String>,
+    /// How the endpoint is asked.
+    #[serde(default)]
+    pub method: Method,
+    /// Headers of the request. `$NAME` stands for a variable of the
+    /// environment, so that secrets need not stand in the file.
+    #[serde(default)]
+    pub headers: Vec<(String, String)>,
+    /// What it may do. A command may do everything, an endpoint talks to the
+    /// network, unless this says less.
+    pub effects: Option<Vec<Effect>>,
+    /// How long it may take, in seconds.
+    pub timeout: Option<u64>,
+}
+
+fn no_parameters() -> Value {
+    json!({"type": "object", "properties": {}})
+}
+
+/// What is wrong with a declaration.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DeclarationError {
+    /// Nothing to run.
+    #[error("the tool `{0}` has neither `command` nor `url`; give it one of them")]
+    Nothing(String),
+    /// Two things to run.
+    #[error("the tool `{0}` has both `command` and `url`; keep one of them")]
+    Both(String),
+    /// A placeholder that is no parameter.
+    #[error("the tool `{tool}` uses {{{placeholder}}}, but has no such parameter{known}")]
+    Placeholder {
+        /// The tool.
+        tool: String,
+        /// The name between the braces.
+        placeholder: String,
+        /// The names that there are, as a part of the sentence.
+        known: String,
+    },
+    /// An address that is none.
+    #[error("the `url` of the tool `{tool}` cannot be used: {reason}")]
+    Url {
+        /// The tool.
+        tool: String,
+        /// Why not.
+        reason: String,
+    },
+    /// A time that makes no sense.
+    #[error("the `timeout` of the tool `{0}` is {1} s; it may be 1 to {MAX_TIMEOUT}")]
+    Timeout(String, u64),
+}
+
+impl Declaration {
+    /// The tool that is declared.
+    ///
+    /// # Errors
+    ///
+    /// If the declaration makes no sense.
+    pub fn into_tool(self) -> Result<Box<dyn Tool>, DeclarationError> {
+        let seconds = self.timeout.unwrap_or(DEFAULT_TIMEOUT);
+        if seconds == 0 || seconds > MAX_TIMEOUT {
+            return Err(DeclarationError::Timeout(self.name, seconds));
+        }
+        let timeout = Duration::from_secs(seconds);
+        let spec = ToolSpec::new(&self.name, &self.description, self.parameters);
+        let effects = self.effects.map(Effects::from_iter);
+        let templates = |texts: &[String]| -> Result<Vec<Template>, DeclarationError> {
+            texts.iter().map(|text| template(&spec, text)).collect()
+        };
+        match (self.command.as_slice(), self.url) {
+            ([], None) => Err(DeclarationError::Nothing(self.name)),
+            ([_, ..], Some(_)) => Err(DeclarationError::Both(self.name)),
+            (command, None) => Ok(Box::new(CommandTool {
+                command: templates(command)?,
+                effects: effects.unwrap_or(
+                    Effects::READ | Effects::WRITE | Effects::EXECUTE | Effects::NETWORK,
+                ),
+                timeout,
+                spec,
+            })),
+            ([], Some(url)) => {
+                let url = template(&spec, &url)?;
+                let effects = effects.unwrap_or(Effects::NETWORK);
+                HttpTool::new(spec, url, self.method, self.headers, effects, timeout)
+                    .map(|tool| Box::new(tool) as Box<dyn Tool>)
+            }
+        }
+    }
+}
+
+/// Reads a template and checks that its placeholders are parameters.
+fn template(spec: &ToolSpec, text: &str) -> Result<Template, DeclarationError> {
+    let template = Template::new(text);
+    let names = || spec.properties().into_iter().flat_map(|all| all.keys());
+    let stranger = template
+        .names()
+        .find(|name| names().all(|known| known != name));
+    if let Some(placeholder) = stranger {
+        let known: Vec<&str> = names().map(String::as_str).collect();
+        let known = match known.as_slice() {
+            [] => String::new(),
+            known => format!("; it has {}", known.join(", ")),
+        };
+        return Err(DeclarationError::Placeholder {
+            tool: spec.name.clone(),
+            placeholder: placeholder.to_owned(),
+            known,
+        });
+    }
+    Ok(template)
+}

@@ -1,0 +1,109 @@
+//! Texts with places for arguments: `--filter={filter}`.
+
+use ptk_protocol::Arguments;
+use serde_json::Value;
+
+/// A text with places for arguments. Braces that hold no name are text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Template {
+    parts: Vec<Part>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    Text(String),
+    Argument(String),
+}
+
+impl Template {
+    pub(super) fn new(text: &str) -> Self {
+        let mut parts = Vec::new();
+        let mut plain = String::new();
+        let mut rest = text;
+        while let Some((before, behind)) = rest.split_once('{') {
+            plain.push_str(before);
+            let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+            match behind.split_once('}') {
+                Some((name, after)) if !name.is_empty() && name.chars().all(is_part) => {
+                    if !plain.is_empty() {
+                        parts.push(Part::Text(std::mem::take(&mut plain)));
+                    }
+                    parts.push(Part::Argument(name.to_owned()));
+                    rest = after;
+                }
+                _ => {
+                    plain.push('{');
+                    rest = behind;
+                }
+            }
+        }
+        plain.push_str(rest);
+        if !plain.is_empty() {
+            parts.push(Part::Text(plain));
+        }
+        Self { parts }
+    }
+
+    /// The names of the arguments that it has places for.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Argument(name) => Some(name.as_str()),
+            Part::Text(_) => None,
+        })
+    }
+
+    /// The text with the arguments in their places; `None` if one of them was
+    /// not given.
+    pub(super) fn fill(&self, args: &Arguments, encode: impl Fn(&str) -> String) -> Option<String> {
+        let mut text = String::new();
+        for part in &self.parts {
+            match part {
+                Part::Text(plain) => text.push_str(plain),
+                Part::Argument(name) => match args.get(name)? {
+                    Value::Null => return None,
+                    Value::String(value) => text.push_str(&encode(value)),
+                    value => text.push_str(&encode(&value.to_string())),
+                },
+            }
+        }
+        Some(text)
+    }
+
+    /// The text before the first place for an argument.
+    pub(super) fn start(&self) -> &str {
+        match self.parts.first() {
+            Some(Part::Text(text)) => text,
+            _ => "",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fill(template: &str, args: &str) -> Option<String> {
+        let args = Arguments::from_json(args).unwrap();
+        Template::new(template).fill(&args, str::to_owned)
+    }
+
+    #[test]
+    fn arguments_stand_in_their_places() {
+        let args = r#"{"a": "x y", "n": 3, "list": [1, 2]}"#;
+        assert_eq!(fill("-{a}-{n}-", args).as_deref(), Some("-x y-3-"));
+        assert_eq!(fill("{list}", args).as_deref(), Some("[1,2]"));
+    }
+
+    #[test]
+    fn braces_that_hold_no_name_are_text() {
+        for text in ["{", "}", "{}", "{a b}", "awk '{print $1}'", "{{"] {
+            assert_eq!(fill(text, "{}").as_deref(), Some(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_place_without_an_argument_leaves_the_text_out() {
+        assert_eq!(fill("--x={x}", "{}"), None);
+        assert_eq!(fill("--x={x}", r#"{"x": null}"#), None);
+    }
+}

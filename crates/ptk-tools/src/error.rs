@@ -1,0 +1,118 @@
+//! Failures of tools: what happened, of which kind, and what to do next.
+
+use ptk_protocol::{ErrorType, ToolResult};
+use ptk_sandbox::{ErrorKind, PathError};
+use serde_json::Value;
+
+use crate::Fields;
+
+/// Why a tool did not do what was asked.
+///
+/// The message says what happened to what; the suggestion says what the model
+/// can do now. Fields carry what was done nevertheless, such as the output of
+/// a command that was stopped.
+///
+/// ```
+/// use ptk_tools::ToolError;
+///
+/// let error = ToolError::user("File not found: a.txt")
+///     .suggest("Use list_files to see which files there are.");
+/// let result = error.into_result();
+/// assert!(!result.success);
+/// ```
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{message}")]
+pub struct ToolError {
+    /// The kind of failure.
+    pub error_type: ErrorType,
+    /// What happened, to what.
+    pub message: String,
+    /// What to do next.
+    pub suggestion: Option<String>,
+    /// What there is nevertheless.
+    pub fields: Box<Fields>,
+}
+
+impl ToolError {
+    /// A failure of this kind.
+    pub fn new(error_type: ErrorType, message: impl Into<String>) -> Self {
+        Self {
+            error_type,
+            message: message.into(),
+            suggestion: None,
+            fields: Box::default(),
+        }
+    }
+
+    /// Wrong arguments or usage.
+    pub fn validation(message: impl Into<String>) -> Self {
+        Self::new(ErrorType::ValidationError, message)
+    }
+
+    /// Something that the user can see and mend, such as a missing file.
+    pub fn user(message: impl Into<String>) -> Self {
+        Self::new(ErrorType::UserError, message)
+    }
+
+    /// Something inside went wrong.
+    pub fn system(message: impl Into<String>) -> Self {
+        Self::new(ErrorType::SystemError, message)
+    }
+
+    /// Nobody agreed, or the system does not allow it.
+    pub fn permission(message: impl Into<String>) -> Self {
+        Self::new(ErrorType::PermissionError, message)
+    }
+
+    /// A rule that guards the machine was broken.
+    pub fn security(message: impl Into<String>) -> Self {
+        Self::new(ErrorType::SecurityError, message)
+    }
+
+    /// The same failure with a word on what to do next.
+    #[must_use]
+    pub fn suggest(mut self, suggestion: impl Into<String>) -> Self {
+        self.suggestion = Some(suggestion.into());
+        self
+    }
+
+    /// The same failure with a field.
+    #[must_use]
+    pub fn with(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.fields.insert(name.into(), value.into());
+        self
+    }
+
+    /// The envelope that goes to the model and to whoever watches.
+    #[must_use]
+    pub fn into_result(self) -> ToolResult {
+        ToolResult {
+            success: false,
+            error: self.message,
+            error_type: Some(self.error_type),
+            suggestion: self.suggestion,
+            fields: *self.fields,
+        }
+    }
+}
+
+impl From<PathError> for ToolError {
+    fn from(error: PathError) -> Self {
+        let error_type = match error.kind() {
+            ErrorKind::User => ErrorType::UserError,
+            ErrorKind::Permission => ErrorType::PermissionError,
+            ErrorKind::Security => ErrorType::SecurityError,
+            ErrorKind::System => ErrorType::SystemError,
+        };
+        let message = match &error {
+            PathError::NotFound { path, .. } => format!("File not found: {path}"),
+            PathError::IsAFolder { path, .. } => format!("Not a file: {path} is a folder"),
+            error => error.to_string(),
+        };
+        let told = Self::new(error_type, message);
+        match error.hint() {
+            Some(hint) => told.suggest(hint),
+            None => told,
+        }
+    }
+}

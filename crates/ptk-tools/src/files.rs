@@ -1,0 +1,227 @@
+//! Which files were read and written, and what they held (R214): a file is
+//! overwritten only by somebody who has seen all of it as it is now.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use ptk_sandbox::{Fingerprint, Place};
+
+use crate::ToolError;
+use crate::context::Touched;
+
+/// How many files are remembered; of the oldest it is forgotten that they were
+/// read.
+const MAX_FILES: usize = 10_000;
+
+/// Lines of a file, as ranges that neither touch nor overlap.
+///
+/// ```
+/// use ptk_tools::Ranges;
+///
+/// let mut seen = Ranges::new(10);
+/// seen.add(1, 4);
+/// seen.add(5, 9);
+/// assert!(!seen.is_whole());
+/// assert_eq!(seen.to_string(), "1-9 of 10");
+/// seen.add(10, 10);
+/// assert!(seen.is_whole());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ranges {
+    /// First and last line of each, counted from one, in order.
+    ranges: Vec<(usize, usize)>,
+    /// How many lines the file has.
+    lines: usize,
+}
+
+impl Ranges {
+    /// No line yet of a file with so many.
+    #[must_use]
+    pub const fn new(lines: usize) -> Self {
+        Self {
+            ranges: Vec::new(),
+            lines,
+        }
+    }
+
+    /// All lines.
+    #[must_use]
+    pub fn whole(lines: usize) -> Self {
+        let mut ranges = Self::new(lines);
+        ranges.add(1, lines);
+        ranges
+    }
+
+    /// Adds the lines from `first` to `last`, both included.
+    pub fn add(&mut self, mut first: usize, mut last: usize) {
+        if first > last {
+            return;
+        }
+        self.ranges.retain(|(start, end)| {
+            let apart = *end + 1 < first || last + 1 < *start;
+            if !apart {
+                first = first.min(*start);
+                last = last.max(*end);
+            }
+            apart
+        });
+        let at = self.ranges.partition_point(|(start, _)| *start < first);
+        self.ranges.insert(at, (first, last));
+    }
+
+    /// No line any more.
+    pub fn clear(&mut self) {
+        self.ranges.clear();
+    }
+
+    /// Adds all lines of another.
+    pub fn extend(&mut self, other: &Self) {
+        for (first, last) in &other.ranges {
+            self.add(*first, *last);
+        }
+    }
+
+    /// Whether no line is missing.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.lines == 0 || matches!(self.ranges.as_slice(), [(1, last)] if *last >= self.lines)
+    }
+}
+
+impl std::fmt::Display for Ranges {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let ranges = self.ranges.iter().map(|(first, last)| {
+            if first == last {
+                first.to_string()
+            } else {
+                format!("{first}-{last}")
+            }
+        });
+        let ranges: Vec<String> = ranges.collect();
+        write!(f, "{} of {}", ranges.join(", "), self.lines)
+    }
+}
+
+/// What is known of a file.
+#[derive(Debug, Clone)]
+struct Seen {
+    fingerprint: Fingerprint,
+    lines: Ranges,
+    /// When it was seen last, as a count.
+    at: u64,
+}
+
+/// The files that were read or written.
+#[derive(Debug, Default)]
+pub(crate) struct Files {
+    seen: Mutex<(HashMap<PathBuf, Seen>, u64)>,
+    writing: Mutex<()>,
+}
+
+/// Whether a file may be overwritten.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Knowledge {
+    /// All of it was seen as it is now.
+    Whole,
+    /// Nobody has looked at it.
+    None,
+    /// Only these lines were seen.
+    Part(Ranges),
+    /// It is not what it was when it was seen.
+    Changed,
+}
+
+impl Files {
+    fn lock(&self) -> std::sync::MutexGuard<'_, (HashMap<PathBuf, Seen>, u64)> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Held from the look at a file to its replacement, by code that blocks
+    /// anyway: of two calls that change one file at once, the second sees what
+    /// the first has made of it. One for all files, since one file may have
+    /// several names.
+    pub(crate) fn writing(&self) -> std::sync::MutexGuard<'_, ()> {
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes over what a call has touched.
+    pub(crate) fn take(&self, touched: Vec<Touched>) {
+        let mut guard = self.lock();
+        let (seen, count) = &mut *guard;
+        for touch in touched {
+            *count += 1;
+            let (place, fingerprint, lines) = match touch {
+                Touched::Read {
+                    place,
+                    fingerprint,
+                    lines,
+                } => (place, fingerprint, lines),
+                Touched::Wrote { place, fingerprint } => (place, fingerprint, Ranges::new(0)),
+            };
+            let path = place.absolute();
+            let entry = seen.entry(path).or_insert_with(|| Seen {
+                fingerprint,
+                lines: lines.clone(),
+                at: *count,
+            });
+            if entry.fingerprint == fingerprint && entry.lines.is_whole() {
+                // Whoever knows all of it learns nothing from a part.
+            } else if entry.fingerprint == fingerprint && entry.lines.lines == lines.lines {
+                entry.lines.extend(&lines);
+            } else {
+                entry.fingerprint = fingerprint;
+                entry.lines = lines;
+            }
+            entry.at = *count;
+        }
+        if seen.len() > MAX_FILES {
+            let mut ages: Vec<u64> = seen.values().map(|file| file.at).collect();
+            ages.sort_unstable();
+            let limit = ages.get(seen.len() - MAX_FILES).copied().unwrap_or(0);
+            seen.retain(|_, file| file.at >= limit);
+        }
+    }
+
+    /// What is known of a file that holds `now`.
+    pub(crate) fn knowledge(&self, place: &Place, now: Fingerprint) -> Knowledge {
+        match self.lock().0.get(&place.absolute()) {
+            None => Knowledge::None,
+            Some(seen) if seen.fingerprint != now => Knowledge::Changed,
+            Some(seen) if seen.lines.is_whole() => Knowledge::Whole,
+            Some(seen) => Knowledge::Part(seen.lines.clone()),
+        }
+    }
+
+    /// Forgets everything.
+    pub(crate) fn clear(&self) {
+        self.lock().0.clear();
+    }
+}
+
+impl Knowledge {
+    /// Refuses to overwrite what was not seen.
+    pub(crate) fn may_overwrite(&self, place: &Place) -> Result<(), ToolError> {
+        let read_it = || format!("Use read_file(path=\"{place}\") first, then write it.");
+        match self {
+            Self::Whole => Ok(()),
+            Self::None => Err(ToolError::validation(format!(
+                "{place} exists and was not read; writing it would lose what it holds"
+            ))
+            .suggest(format!("{} To change a part of it, use edit.", read_it()))),
+            Self::Part(lines) if lines.ranges.is_empty() => Err(ToolError::validation(format!(
+                "None of the {} lines of {place} were shown; writing it would lose them",
+                lines.lines
+            ))
+            .suggest("Read it in parts, or use edit to change a part of it.")),
+            Self::Part(lines) => Err(ToolError::validation(format!(
+                "Only lines {lines} of {place} were read; writing it would lose the others"
+            ))
+            .suggest("Read the other lines, too, or use edit to change a part of it.")),
+            Self::Changed => Err(ToolError::validation(format!(
+                "{place} has changed since it was read"
+            ))
+            .suggest(format!("Somebody else has written it. {}", read_it()))),
+        }
+    }
+}

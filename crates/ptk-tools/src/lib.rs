@@ -1,0 +1,81 @@
+//! Tools that a model can use well: the [`Tool`] trait, the pipeline that every
+//! call passes, and the built-in tools.
+//!
+//! A [`Registry`] holds the tools, a [`ToolManager`] runs calls of them. Every
+//! call goes the same way: find, validate, repeated?, allowed?, run, bound,
+//! track, record. Each step is an event on the [`Bus`](ptk_events::Bus), each
+//! failure is a result that says what to do next.
+//!
+//! ```
+//! use ptk_protocol::{Arguments, ToolCall};
+//! use ptk_sandbox::Workspace;
+//! use ptk_tools::{CallContext, CallRequest, Effects, Registry, ToolError, ToolManager, tool_fn};
+//! use schemars::JsonSchema;
+//! use serde::Deserialize;
+//!
+//! #[derive(Deserialize, JsonSchema)]
+//! struct Greet {
+//!     /// Who is greeted, for example "Ada"
+//!     name: String,
+//! }
+//!
+//! # tokio::runtime::Runtime::new()?.block_on(async {
+//! let mut registry = Registry::new();
+//! registry.register(tool_fn(
+//!     "greet",
+//!     "Greet somebody by name",
+//!     Effects::NONE,
+//!     |_: CallContext, args: Greet| async move { Ok::<_, ToolError>(format!("Hello, {}!", args.name)) },
+//! ))?;
+//!
+//! let tools = ToolManager::builder(Workspace::open(std::env::temp_dir())?).tools(registry).build();
+//! let call = ToolCall::new("greet", Arguments::from_json(r#"{"name": "Ada"}"#)?);
+//! let outcome = tools.execute(CallRequest::new(call)).await;
+//! assert_eq!(outcome.result.payload(), "Hello, Ada!");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod bound;
+mod cache;
+mod context;
+pub mod custom;
+mod effects;
+mod error;
+mod files;
+mod in_flight;
+mod jobs;
+mod manager;
+mod middleware;
+mod outputs;
+mod permission;
+mod pipeline;
+pub mod preview;
+pub mod process;
+mod registry;
+mod repeats;
+mod request;
+mod services;
+mod signature;
+mod tool;
+pub mod tools;
+mod typed;
+mod usage;
+
+pub use bound::DEFAULT_LIMIT;
+pub use cache::Cache;
+pub use context::CallContext;
+pub use effects::{Effect, Effects};
+pub use error::ToolError;
+pub use files::Ranges;
+pub use manager::{Limits, ToolManager, ToolManagerBuilder};
+pub use middleware::{Around, Middleware, Next, Passing};
+pub use outputs::{MAX_OUTPUT, OutputWriter, Outputs};
+pub use permission::{AllowAll, ApprovalRequest, Approver, Decision, DenyAll};
+pub use registry::{Registry, RegistryError};
+pub use repeats::MAX_REPEATS;
+pub use request::{CallOutcome, CallRequest};
+pub use tool::{Class, Fields, Plan, Tool};
+pub use typed::{FunctionTool, Typed, TypedTool, tool_fn};
+pub use usage::Usage;

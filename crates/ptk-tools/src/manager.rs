@@ -1,0 +1,267 @@
+//! The tools at work: whoever has calls to run comes here.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use ptk_events::Bus;
+use ptk_protocol::Toolset;
+use ptk_sandbox::Workspace;
+use tokio::sync::Semaphore;
+
+use crate::in_flight::InFlight;
+use crate::middleware::Around;
+use crate::pipeline;
+use crate::repeats::Repeats;
+use crate::services::Services;
+use crate::usage::{Statistics, Usage};
+use crate::{
+    Approver, CallOutcome, CallRequest, DenyAll, Middleware, Outputs, Registry, RegistryError,
+    Tool, bound,
+};
+
+/// What calls may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// How long a call may take if its tool says nothing.
+    pub deadline: Duration,
+    /// How much longer than its own timeout a tool may take.
+    pub grace: Duration,
+    /// How long a result may be, in bytes.
+    pub result: usize,
+    /// How many tools may run at once.
+    pub concurrency: usize,
+    /// How many lines a person is shown of a result.
+    pub preview_lines: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            deadline: Duration::from_secs(30),
+            grace: Duration::from_secs(5),
+            result: bound::DEFAULT_LIMIT,
+            concurrency: 16,
+            preview_lines: 3,
+        }
+    }
+}
+
+/// Runs calls, each through the whole pipeline (R208–R215). Cheap to clone;
+/// clones share what is remembered of files and calls.
+#[derive(Clone)]
+pub struct ToolManager {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    registry: RwLock<Arc<Registry>>,
+    pub(crate) around_call: Vec<Arc<dyn Middleware>>,
+    pub(crate) around_run: Vec<Arc<dyn Middleware>>,
+    pub(crate) approver: Arc<dyn Approver>,
+    pub(crate) bus: Bus,
+    pub(crate) services: Arc<Services>,
+    pub(crate) repeats: Repeats,
+    pub(crate) in_flight: InFlight,
+    pub(crate) statistics: Statistics,
+    pub(crate) limits: Limits,
+    pub(crate) running: Semaphore,
+}
+
+/// Puts a [`ToolManager`] together.
+pub struct ToolManagerBuilder {
+    workspace: Workspace,
+    registry: Registry,
+    layers: Vec<Arc<dyn Middleware>>,
+    approver: Arc<dyn Approver>,
+    bus: Bus,
+    limits: Limits,
+}
+
+impl ToolManagerBuilder {
+    /// The tools.
+    #[must_use]
+    pub fn tools(mut self, registry: Registry) -> Self {
+        self.registry = registry;
+        self
+    }
+
+    /// A layer around calls. The first one given is the outermost.
+    #[must_use]
+    pub fn layer(mut self, layer: impl Middleware + 'static) -> Self {
+        self.layers.push(Arc::new(layer));
+        self
+    }
+
+    /// Who decides about calls that change something. Without one, none runs.
+    #[must_use]
+    pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
+        self.approver = Arc::new(approver);
+        self
+    }
+
+    /// Where events go.
+    #[must_use]
+    pub fn bus(mut self, bus: Bus) -> Self {
+        self.bus = bus;
+        self
+    }
+
+    /// What calls may use.
+    #[must_use]
+    pub const fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Ready.
+    #[must_use]
+    pub fn build(self) -> ToolManager {
+        let (around_run, around_call) = self
+            .layers
+            .into_iter()
+            .partition(|layer| layer.around() == Around::Run);
+        let outputs = Arc::new(Outputs::default());
+        ToolManager {
+            inner: Arc::new(Inner {
+                registry: RwLock::new(Arc::new(self.registry)),
+                around_call,
+                around_run,
+                approver: self.approver,
+                bus: self.bus,
+                services: Arc::new(Services::new(self.workspace, outputs)),
+                repeats: Repeats::default(),
+                in_flight: InFlight::default(),
+                statistics: Statistics::default(),
+                running: Semaphore::new(self.limits.concurrency.max(1)),
+                limits: self.limits,
+            }),
+        }
+    }
+}
+
+impl ToolManager {
+    /// Tools for this workspace.
+    #[must_use]
+    pub fn builder(workspace: Workspace) -> ToolManagerBuilder {
+        ToolManagerBuilder {
+            workspace,
+            registry: Registry::new(),
+            layers: Vec::new(),
+            approver: Arc::new(DenyAll::default()),
+            bus: Bus::new(),
+            limits: Limits::default(),
+        }
+    }
+
+    /// The tools as they are now.
+    #[must_use]
+    pub fn registry(&self) -> Arc<Registry> {
+        let registry = &self.inner.registry;
+        Arc::clone(&registry.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The tools as a model sees them.
+    #[must_use]
+    pub fn toolset(&self) -> Toolset {
+        self.registry().toolset().clone()
+    }
+
+    /// Adds a tool while others run.
+    ///
+    /// # Errors
+    ///
+    /// If it is not fit for a model, or its name is taken.
+    pub fn register(&self, tool: impl Tool + 'static) -> Result<(), RegistryError> {
+        let mut registry = self
+            .inner
+            .registry
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        let mut changed = Registry::clone(&registry);
+        changed.register(tool)?;
+        *registry = Arc::new(changed);
+        Ok(())
+    }
+
+    /// Takes a tool out. Calls that run already go on.
+    #[must_use]
+    pub fn unregister(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        let mut registry = self
+            .inner
+            .registry
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        let mut changed = Registry::clone(&registry);
+        let tool = changed.unregister(name)?;
+        *registry = Arc::new(changed);
+        Some(tool)
+    }
+
+    /// Where events go.
+    #[must_use]
+    pub fn bus(&self) -> &Bus {
+        &self.inner.bus
+    }
+
+    /// Outputs that were too long for a result.
+    #[must_use]
+    pub fn outputs(&self) -> &Outputs {
+        &self.inner.services.outputs
+    }
+
+    /// Runs one call. It never fails: what goes wrong is a result, too.
+    pub async fn execute(&self, request: CallRequest) -> CallOutcome {
+        pipeline::run(self, request).await
+    }
+
+    /// Runs the calls of one reply. Those that only read run side by side, the
+    /// others one after the other, each behind those that stand before it. The
+    /// outcomes have the order of the calls.
+    pub async fn execute_all(&self, requests: Vec<CallRequest>) -> Vec<CallOutcome> {
+        let registry = self.registry();
+        let is_alone = |request: &CallRequest| {
+            let tool = registry.get(&request.call.name);
+            tool.is_some_and(|tool| !tool.effects().is_read_only())
+        };
+        let mut outcomes = Vec::with_capacity(requests.len());
+        let mut group = Vec::new();
+        for request in requests {
+            if is_alone(&request) {
+                outcomes.extend(join_all(group.drain(..)).await);
+                outcomes.push(self.execute(request).await);
+            } else {
+                group.push(self.execute(request));
+            }
+        }
+        outcomes.extend(join_all(group).await);
+        outcomes
+    }
+
+    /// A new turn begins: calls may be repeated (R215).
+    pub fn begin_turn(&self) {
+        self.inner.repeats.clear();
+    }
+
+    /// Forgets which files were read and which calls were made.
+    pub fn clear_state(&self) {
+        self.inner.repeats.clear();
+        self.inner.services.files.clear();
+    }
+
+    /// How the tools were used, by name.
+    #[must_use]
+    pub fn usage(&self) -> BTreeMap<String, Usage> {
+        self.inner.statistics.all()
+    }
+}
+
+impl std::fmt::Debug for ToolManager {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ToolManager")
+            .field("tools", &self.registry())
+            .field("limits", &self.inner.limits)
+            .finish_non_exhaustive()
+    }
+}

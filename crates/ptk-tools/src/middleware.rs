@@ -1,0 +1,95 @@
+//! Layers around calls: they can observe, change, answer or refuse.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use ptk_protocol::{Arguments, ToolResult};
+
+use crate::{CallContext, Tool};
+
+/// Where a layer stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Around {
+    /// Around everything behind the search for the tool: changed arguments are
+    /// checked like the model's own.
+    #[default]
+    Call,
+    /// Around the tool alone: the arguments are checked, somebody has agreed.
+    Run,
+}
+
+/// A call on its way to the tool.
+#[derive(Clone)]
+pub struct Passing<'a> {
+    /// The tool.
+    pub tool: &'a dyn Tool,
+    /// The arguments, which a layer may change.
+    pub args: Arguments,
+    /// The call.
+    pub context: &'a CallContext,
+}
+
+/// A layer around calls (R220).
+///
+/// It observes by awaiting `next`, changes by giving it other arguments,
+/// answers or refuses by giving back a result without it.
+///
+/// ```
+/// use futures_util::future::BoxFuture;
+/// use ptk_protocol::{ErrorType, ToolResult};
+/// use ptk_tools::{Middleware, Next, Passing};
+///
+/// /// No tool reads what has to stay secret.
+/// struct NoSecrets;
+///
+/// impl Middleware for NoSecrets {
+///     fn handle<'a>(&'a self, call: Passing<'a>, next: Next<'a>) -> BoxFuture<'a, ToolResult> {
+///         let is_secret = call.args.get("path").is_some_and(|path| path == ".env");
+///         Box::pin(async move {
+///             if is_secret {
+///                 return ToolResult::failure(ErrorType::PermissionError, "Secrets are not read");
+///             }
+///             next.run(call).await
+///         })
+///     }
+/// }
+/// ```
+pub trait Middleware: Send + Sync {
+    /// Takes the call and gives back its result.
+    fn handle<'a>(&'a self, call: Passing<'a>, next: Next<'a>) -> BoxFuture<'a, ToolResult>;
+
+    /// Where it stands.
+    fn around(&self) -> Around {
+        Around::Call
+    }
+}
+
+/// What lies behind the last layer.
+pub(crate) type End<'a> = Box<dyn FnOnce(Arguments) -> BoxFuture<'a, ToolResult> + Send + 'a>;
+
+/// The layers that are still to come, and the tool behind them.
+pub struct Next<'a> {
+    layers: &'a [Arc<dyn Middleware>],
+    end: End<'a>,
+}
+
+impl<'a> Next<'a> {
+    pub(crate) fn new(layers: &'a [Arc<dyn Middleware>], end: End<'a>) -> Self {
+        Self { layers, end }
+    }
+
+    /// Passes the call on.
+    #[must_use]
+    pub fn run(self, call: Passing<'a>) -> BoxFuture<'a, ToolResult> {
+        match self.layers.split_first() {
+            Some((layer, layers)) => layer.handle(
+                call,
+                Self {
+                    layers,
+                    end: self.end,
+                },
+            ),
+            None => (self.end)(call.args),
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Outputs too long for a result: kept whole in files of their own, and read
+//! piece by piece through `read_file(path="output:3", offset=…)`.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt as _;
+use std::sync::{Mutex, PoisonError};
+
+use tempfile::TempDir;
+
+use crate::ToolError;
+
+/// What a handle begins with.
+pub(crate) const PREFIX: &str = "output:";
+/// How many bytes all outputs of a session may take; the oldest go first.
+const MAX_TOTAL: u64 = 512 * 1024 * 1024;
+/// How many bytes one output may take.
+pub const MAX_OUTPUT: u64 = 64 * 1024 * 1024;
+/// How many outputs are kept.
+const MAX_OUTPUTS: usize = 1_000;
+
+/// The kept outputs of a session. They live in a private temporary folder that
+/// goes away with the session.
+#[derive(Debug, Default)]
+pub struct Outputs {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    folder: Option<TempDir>,
+    next: u64,
+    kept: VecDeque<Kept>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    number: u64,
+    bytes: u64,
+}
+
+/// An output that is being written.
+#[derive(Debug)]
+pub struct OutputWriter {
+    number: u64,
+    file: File,
+    written: u64,
+    dropped: u64,
+}
+
+impl Outputs {
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A new output, empty.
+    ///
+    /// # Errors
+    ///
+    /// If there is no temporary folder to write to.
+    pub fn create(&self) -> io::Result<OutputWriter> {
+        let mut state = self.lock();
+        if state.folder.is_none() {
+            state.folder = Some(tempfile::Builder::new().prefix("ptk-output-").tempdir()?);
+        }
+        state.next += 1;
+        let number = state.next;
+        let Some(folder) = &state.folder else {
+            return Err(io::Error::other("no temporary folder"));
+        };
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(folder.path().join(number.to_string()))?;
+        Ok(OutputWriter {
+            number,
+            file,
+            written: 0,
+            dropped: 0,
+        })
+    }
+
+    /// Keeps a whole text.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written.
+    pub fn keep(&self, text: &str) -> io::Result<String> {
+        let mut writer = self.create()?;
+        writer.write_all(text.as_bytes())?;
+        Ok(self.finish(writer))
+    }
+
+    /// Keeps what was written, and gives it its handle.
+    pub fn finish(&self, writer: OutputWriter) -> String {
+        let OutputWriter {
+            number,
+            written,
+            file,
+            ..
+        } = writer;
+        drop(file);
+        let handle = format!("{PREFIX}{number}");
+        let mut state = self.lock();
+        state.kept.push_back(Kept {
+            number,
+            bytes: written,
+        });
+        let mut total: u64 = state.kept.iter().map(|kept| kept.bytes).sum();
+        while (total > MAX_TOTAL && state.kept.len() > 1) || state.kept.len() > MAX_OUTPUTS {
+            let Some(oldest) = state.kept.pop_front() else {
+                break;
+            };
+            total -= oldest.bytes;
+            if let Some(folder) = &state.folder {
+                // A file that cannot be removed goes with the folder.
+                let _ = std::fs::remove_file(folder.path().join(oldest.number.to_string()));
+            }
+        }
+        handle
+    }
+
+    /// The output of this handle, from its beginning.
+    ///
+    /// # Errors
+    ///
+    /// If there is none, or it was thrown away to make room.
+    pub fn open(&self, handle: &str) -> Result<File, ToolError> {
+        let unknown = || {
+            ToolError::user(format!("There is no output {handle}"))
+                .suggest("Run the call again to get its output again.")
+        };
+        let number: u64 = handle
+            .strip_prefix(PREFIX)
+            .and_then(|number| number.parse().ok())
+            .ok_or_else(unknown)?;
+        let state = self.lock();
+        let is_kept = state.kept.iter().any(|kept| kept.number == number);
+        let folder = state
+            .folder
+            .as_ref()
+            .filter(|_| is_kept)
+            .ok_or_else(unknown)?;
+        File::open(folder.path().join(number.to_string()))
+            .map_err(|error| ToolError::system(format!("{handle} cannot be read: {error}")))
+    }
+}
+
+impl OutputWriter {
+    /// How many bytes were left out because the output became too long.
+    #[must_use]
+    pub const fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// How many bytes are kept.
+    #[must_use]
+    pub const fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Reads what was written, from this byte on.
+    pub(crate) fn read_exact_at(&self, bytes: &mut [u8], from: u64) -> io::Result<()> {
+        self.file.read_exact_at(bytes, from)
+    }
+}
+
+impl Write for OutputWriter {
+    /// Takes everything, and keeps as much of it as fits.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let room = usize::try_from(MAX_OUTPUT - self.written).unwrap_or(usize::MAX);
+        let kept = bytes.get(..room).unwrap_or(bytes);
+        self.file.write_all(kept)?;
+        self.written += kept.len() as u64;
+        self.dropped += (bytes.len() - kept.len()) as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}

@@ -1,0 +1,419 @@
+//! The way of a call: find · validate · repeated? · allowed? · run · bound ·
+//! track · record. Each step is an event, and each failure a result.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt as _;
+use ptk_events::{Channel, Step, StepOutcome, ToolStep};
+use ptk_protocol::schema::{CheckOptions, Fault, check_with};
+use ptk_protocol::{Arguments, ErrorType, ToolResult};
+use serde_json::Value;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::context::{Touched, panic_message};
+use crate::middleware::{End, Next, Passing};
+use crate::permission::{ApprovalRequest, Decision};
+use crate::repeats::{Repeat, stamps};
+use crate::signature::Signature;
+use crate::usage::Ending;
+use crate::{
+    CallContext, CallOutcome, CallRequest, Class, Effects, Plan, Registry, Tool, ToolError,
+    ToolManager, bound, preview,
+};
+
+/// How long a tool that was told to stop may take to clean up.
+const STOP_GRACE: Duration = Duration::from_secs(3);
+/// Faults of arguments that are told at once.
+const MAX_FAULTS: usize = 8;
+/// Characters of an argument in an error message.
+const MAX_PARAMETER: usize = 60;
+
+/// Runs a call through all steps.
+pub(crate) async fn run(manager: &ToolManager, request: CallRequest) -> CallOutcome {
+    let started = Instant::now();
+    let registry = manager.registry();
+    let name = request.call.name.clone();
+    let found = registry.get(&name).cloned();
+    let channel = match found.as_ref().map(|tool| tool.class()) {
+        Some(Class::Background) => Channel::Background,
+        Some(Class::Realtime) | None => Channel::Realtime,
+    };
+    let correlation = request.correlation();
+    let arguments = serde_json::Value::Object(request.call.args.as_map().clone());
+    let open = manager
+        .inner
+        .bus
+        .call(correlation.clone(), channel)
+        .start(&name, arguments);
+    let span = tracing::info_span!(
+        "tool_call",
+        tool = %name,
+        call_id = %request.call_id,
+        request_id = request.request_id.map(tracing::field::display),
+        parent_id = request.parent_id.as_deref(),
+    );
+    let context = CallContext::new(
+        request.call_id.clone(),
+        correlation,
+        open.events().clone(),
+        request.cancel.clone(),
+        Arc::clone(&manager.inner.services),
+    );
+    let call = Call {
+        manager,
+        context: &context,
+        ending: OnceLock::new(),
+    };
+    let steps = match &found {
+        Some(tool) => call.steps(tool, request.call.args).left_future(),
+        None => std::future::ready(call.unknown(&registry, &name, started)).right_future(),
+    };
+    let steps = AssertUnwindSafe(steps).catch_unwind();
+    let result = tracing::Instrument::instrument(steps, span.clone()).await;
+    let result = result
+        .unwrap_or_else(|_| ToolError::system("A layer around the tool broke down").into_result());
+    let ending = match call.ending.get() {
+        Some(ending) => *ending,
+        None if result.success => Ending::Success,
+        None if result.fields.get("timed_out") == Some(&Value::Bool(true)) => Ending::Timeout,
+        None => Ending::Failure,
+    };
+    let duration = started.elapsed();
+    manager.inner.statistics.record(&name, ending, duration);
+    call.passed(Step::Record, started);
+    span.in_scope(|| {
+        if result.success {
+            tracing::info!(?duration, "tool call completed");
+        } else {
+            tracing::warn!(?duration, error = %result.error, "tool call failed");
+        }
+    });
+    let lines = manager.inner.limits.preview_lines;
+    let preview = match &found {
+        Some(tool) => tool.preview(&result, lines),
+        None => preview::of(&result, lines),
+    };
+    open.end(result.clone());
+    CallOutcome {
+        call_id: request.call_id,
+        tool: name,
+        result,
+        preview,
+        duration,
+    }
+}
+
+/// A call on its way.
+struct Call<'a> {
+    manager: &'a ToolManager,
+    context: &'a CallContext,
+    /// How it ended, where the result alone does not say.
+    ending: OnceLock<Ending>,
+}
+
+impl Call<'_> {
+    fn step(&self, step: Step, outcome: StepOutcome, detail: Option<&str>, since: Instant) {
+        let mut told = ToolStep::new(step, outcome, since.elapsed());
+        if let Some(detail) = detail {
+            told = told.with_detail(detail);
+        }
+        self.context.events().step(told);
+    }
+
+    fn passed(&self, step: Step, since: Instant) {
+        self.step(step, StepOutcome::Passed, None, since);
+    }
+
+    fn refused(&self, step: Step, since: Instant, result: ToolResult) -> ToolResult {
+        self.ended(Ending::Refused);
+        self.step(step, StepOutcome::Refused, Some(&result.error), since);
+        result
+    }
+
+    fn ended(&self, ending: Ending) {
+        // The first word counts: a layer may answer behind it.
+        let _ = self.ending.set(ending);
+    }
+
+    /// There is no such tool.
+    fn unknown(&self, registry: &Registry, name: &str, since: Instant) -> ToolResult {
+        let tools = registry.toolset();
+        let check = check_with(CheckOptions::default(), tools, name, Arguments::new());
+        self.refused(Step::Find, since, invalid(&check.faults))
+    }
+
+    /// Everything behind the search for the tool.
+    async fn steps(&self, tool: &Arc<dyn Tool>, args: Arguments) -> ToolResult {
+        self.passed(Step::Find, Instant::now());
+        let end: End<'_> = Box::new(move |args| Box::pin(self.checked(tool, args)));
+        let passing = Passing {
+            tool: tool.as_ref(),
+            args,
+            context: self.context,
+        };
+        let layers = &self.manager.inner.around_call;
+        Next::new(layers, end).run(passing).await
+    }
+
+    /// Validate · repeated? · allowed? · run · bound · track.
+    async fn checked(&self, tool: &Arc<dyn Tool>, args: Arguments) -> ToolResult {
+        let args = match self.validate(tool, args) {
+            Ok(args) => args,
+            Err(result) => return *result,
+        };
+        let plan = match tool.plan(self.context, &args) {
+            Ok(plan) => plan,
+            Err(error) => {
+                let result = failure(tool.as_ref(), &args, error);
+                return self.refused(Step::Validate, Instant::now(), result);
+            }
+        };
+        let services = self.context.services();
+        // While a job runs, the workspace may change at any moment.
+        let is_still = services.jobs.running() == 0;
+        let repeat = (tool.effects() == Effects::READ && is_still).then(|| Repeat {
+            signature: Signature::new(&tool.spec().name, &args),
+            mutations: services.mutations(),
+            files: stamps(&plan.reads),
+        });
+        if let Some(repeat) = &repeat {
+            let since = Instant::now();
+            if let Err(result) = self.manager.inner.repeats.check(&tool.spec().name, repeat) {
+                return self.refused(Step::Repeat, since, *result);
+            }
+            self.passed(Step::Repeat, since);
+        }
+        if let Err(result) = self.permit(tool.as_ref(), &args, &plan).await {
+            return *result;
+        }
+        let run = self.run(tool, args);
+        let mut result = match &repeat {
+            Some(repeat) => {
+                let in_flight = &self.manager.inner.in_flight;
+                in_flight.share(&repeat.signature, run).await
+            }
+            None => run.await,
+        };
+        let is_cut = self.bound(&mut result);
+        self.track(&result, is_cut);
+        if let Some(repeat) = repeat.filter(|_| result.success) {
+            self.manager.inner.repeats.made(repeat);
+        }
+        result
+    }
+
+    fn validate(
+        &self,
+        tool: &Arc<dyn Tool>,
+        args: Arguments,
+    ) -> Result<Arguments, Box<ToolResult>> {
+        let since = Instant::now();
+        let spec = tool.spec();
+        let options = CheckOptions::default().with_defaults();
+        let registry = self.manager.registry();
+        let check = check_with(options, registry.toolset(), &spec.name, tool.adapt(args));
+        if !check.is_valid() {
+            let result = self.refused(Step::Validate, since, invalid(&check.faults));
+            return Err(Box::new(result));
+        }
+        self.passed(Step::Validate, since);
+        Ok(check.args)
+    }
+
+    /// Asks whoever decides about calls that change something.
+    async fn permit(
+        &self,
+        tool: &dyn Tool,
+        args: &Arguments,
+        plan: &Plan,
+    ) -> Result<(), Box<ToolResult>> {
+        let effects = tool.effects();
+        if !effects.needs_approval() {
+            return Ok(());
+        }
+        let since = Instant::now();
+        let name = &tool.spec().name;
+        let request = ApprovalRequest {
+            tool: name,
+            args,
+            effects,
+            plan,
+        };
+        let decision = tokio::select! {
+            decision = self.manager.inner.approver.decide(request) => decision,
+            () = self.context.cancellation().cancelled() => {
+                let result = self.refused(Step::Permission, since, cancelled(name));
+                return Err(Box::new(result));
+            }
+        };
+        match decision {
+            Decision::Allow => {
+                self.passed(Step::Permission, since);
+                Ok(())
+            }
+            Decision::Deny(reason) => {
+                let result = ToolError::permission(format!("{name} was not allowed: {reason}"))
+                    .suggest("Do not try it again in another way. Say what you wanted to do and why, or go on without it.")
+                    .into_result();
+                Err(Box::new(self.refused(Step::Permission, since, result)))
+            }
+        }
+    }
+
+    /// Runs the tool within its time, behind the layers around it.
+    async fn run(&self, tool: &Arc<dyn Tool>, args: Arguments) -> ToolResult {
+        let Ok(_permit) = self.manager.inner.running.acquire().await else {
+            return ToolError::system("The tools were shut down").into_result();
+        };
+        let since = Instant::now();
+        let limits = self.manager.inner.limits;
+        let own = tool.timeout(&args).map(|timeout| timeout + limits.grace);
+        let time = own.map_or(limits.deadline, |own| own.max(limits.deadline));
+        self.context.allow(time);
+        let changes = !tool.effects().is_read_only();
+        if changes {
+            self.context.services().mutated();
+        }
+        let end: End<'_> = Box::new(move |args| Box::pin(self.timed(tool, args, time)));
+        let passing = Passing {
+            tool: tool.as_ref(),
+            args,
+            context: self.context,
+        };
+        let layers = &self.manager.inner.around_run;
+        let result = Next::new(layers, end).run(passing).await;
+        if changes {
+            self.context.services().mutated();
+        }
+        if result.success {
+            self.passed(Step::Run, since);
+        } else {
+            self.step(Step::Run, StepOutcome::Refused, Some(&result.error), since);
+        }
+        result
+    }
+
+    /// Runs the tool in a task of its own, so that it can break down or be
+    /// stopped alone.
+    async fn timed(&self, tool: &Arc<dyn Tool>, args: Arguments, time: Duration) -> ToolResult {
+        let name = &tool.spec().name;
+        let mut task = AbortOnDropHandle::new(tokio::spawn({
+            let (tool, context, args) = (Arc::clone(tool), self.context.clone(), args.clone());
+            async move { tool.run(&context, args).await }
+        }));
+        let cancel = self.context.cancellation();
+        let stopped = tokio::select! {
+            done = &mut task => return settled(tool.as_ref(), &args, done),
+            () = cancel.cancelled() => cancelled(name),
+            () = tokio::time::sleep(time) => {
+                self.ended(Ending::Timeout);
+                cancel.cancel();
+                timed_out(name, time)
+            }
+        };
+        // It may have something to say about how far it came.
+        match tokio::time::timeout(STOP_GRACE, &mut task).await {
+            Ok(Ok(Err(error))) => failure(tool.as_ref(), &args, error),
+            _ => stopped,
+        }
+    }
+
+    /// Says whether something was cut.
+    fn bound(&self, result: &mut ToolResult) -> bool {
+        let since = Instant::now();
+        let limit = self.manager.inner.limits.result;
+        let cut = bound::bound(result, limit, self.context.outputs());
+        self.step(Step::Bound, StepOutcome::Passed, cut.as_deref(), since);
+        cut.is_some()
+    }
+
+    /// Remembers the files that were read and written. Of a result that was
+    /// cut nobody can say which lines are still in it.
+    fn track(&self, result: &ToolResult, is_cut: bool) {
+        let since = Instant::now();
+        let mut touched = self.context.take_touched();
+        if is_cut {
+            touched.iter_mut().for_each(Touched::hide);
+        }
+        if result.success && !touched.is_empty() {
+            self.context.services().files.take(touched);
+            self.passed(Step::Track, since);
+        }
+    }
+}
+
+/// What came of the tool's own task.
+fn settled(
+    tool: &dyn Tool,
+    args: &Arguments,
+    done: Result<Result<crate::tool::Fields, ToolError>, tokio::task::JoinError>,
+) -> ToolResult {
+    match done {
+        Ok(Ok(fields)) => ToolResult::success(fields),
+        Ok(Err(error)) => failure(tool, args, error),
+        Err(error) => {
+            let message = format!("The tool broke down: {}", panic_message(error));
+            let error = ToolError::system(message)
+                .suggest("This is a fault of the tool. Try other arguments, or go on without it.");
+            failure(tool, args, error)
+        }
+    }
+}
+
+/// The failure of a tool, with the call that failed (R203). What the schema
+/// gives anyway says nothing about it.
+fn failure(tool: &dyn Tool, args: &Arguments, error: ToolError) -> ToolResult {
+    let properties = tool.spec().parameters.get("properties");
+    let parameters = args.as_map().iter().filter_map(|(name, value)| {
+        let default = properties.and_then(|all| all.get(name)?.get("default"));
+        let is_empty = match value {
+            value if default == Some(value) => true,
+            Value::Null => true,
+            Value::Array(items) => items.is_empty(),
+            Value::Object(members) => members.is_empty(),
+            _ => false,
+        };
+        (!is_empty).then(|| format!("{name}={}", shortened(&value.to_string())))
+    });
+    let parameters: Vec<String> = parameters.collect();
+    let call = format!("{}({})", tool.spec().name, parameters.join(", "));
+    let message = format!("{call}: {}", error.message);
+    ToolError { message, ..error }.into_result()
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(MAX_PARAMETER) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+    }
+}
+
+/// Arguments that do not fit, all faults at once.
+fn invalid(faults: &[Fault]) -> ToolResult {
+    let messages: Vec<&str> = faults
+        .iter()
+        .take(MAX_FAULTS)
+        .map(|fault| fault.message.as_str())
+        .collect();
+    let result = ToolResult::failure(ErrorType::ValidationError, messages.join("; "));
+    match faults.iter().find_map(Fault::suggestion) {
+        Some(suggestion) => result.with_suggestion(suggestion),
+        None => result,
+    }
+}
+
+fn cancelled(name: &str) -> ToolResult {
+    ToolError::system(format!("{name} was cancelled"))
+        .suggest("It did not finish. Look at what it left before you go on.")
+        .with("cancelled", true)
+        .into_result()
+}
+
+fn timed_out(name: &str, time: Duration) -> ToolResult {
+    ToolError::system(format!("{name} was stopped after {} s", time.as_secs()))
+        .suggest("Ask for less at once, or give it more time where it has a timeout.")
+        .with("timed_out", true)
+        .into_result()
+}

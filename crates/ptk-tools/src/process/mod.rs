@@ -1,0 +1,197 @@
+//! Programs that tools run: the one place where a process is started.
+//!
+//! A [`Program`] says what runs, where, and for how long. It gets a process
+//! group of its own, a clean environment and no terminal. Whatever it writes is
+//! kept within bounds, and when it has ended nothing of it is left: not the
+//! children that it left behind, not those that ignore a polite signal.
+//!
+//! ```no_run
+//! # async fn run(context: &ptk_tools::CallContext) -> Result<(), ptk_tools::ToolError> {
+//! use ptk_tools::process::{Exit, Program};
+//!
+//! let folder = context.workspace().root();
+//! let ended = Program::new("cargo", ["check"], folder).run(context).await?;
+//! if ended.exit == Exit::Code(0) {
+//!     println!("{}", ended.stdout.text());
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | Module | Its one concern |
+//! |---|---|
+//! | `start` | from a program to a process, and why there is none |
+//! | `environment` | the variables that it sees |
+//! | `running` | its time: streams, timeout, cancellation, end |
+//! | `group`, `processes` | all processes that belong to it, and their end |
+//! | `capture` | what is kept of a stream |
+//! | `live` | what is shown of a stream while it comes |
+//! | `shown` | what a model sees of it |
+
+mod capture;
+mod environment;
+mod group;
+mod live;
+mod processes;
+mod running;
+mod shown;
+mod start;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+pub use capture::Captured;
+pub(crate) use capture::{Capture, Piece};
+pub(crate) use group::Group;
+pub(crate) use running::Running;
+pub(crate) use shown::clean;
+pub use start::StartError;
+
+use crate::{CallContext, ToolError};
+
+/// How long a program may run if nothing is said.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
+/// The shells that a command is given to, the first that is there counts.
+const SHELLS: [&str; 3] = ["/bin/bash", "bash", "sh"];
+
+/// A program that is to be run.
+#[derive(Debug, Clone)]
+pub struct Program {
+    /// What could run it, the first that is there counts.
+    candidates: Vec<OsString>,
+    arguments: Vec<OsString>,
+    folder: PathBuf,
+    variables: Vec<(OsString, OsString)>,
+    stdin: Option<Vec<u8>>,
+    timeout: Duration,
+    streams: Streams,
+}
+
+/// Whether the two streams are kept apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Streams {
+    Apart,
+    /// In the order in which they came, as a terminal shows them.
+    Together,
+}
+
+impl Program {
+    /// A program with its arguments, looked up in the `PATH` if its name has
+    /// no slash.
+    pub fn new<A: Into<OsString>>(
+        program: impl Into<OsString>,
+        arguments: impl IntoIterator<Item = A>,
+        folder: impl Into<PathBuf>,
+    ) -> Self {
+        Self {
+            candidates: vec![program.into()],
+            arguments: arguments.into_iter().map(Into::into).collect(),
+            folder: folder.into(),
+            variables: Vec::new(),
+            stdin: None,
+            timeout: DEFAULT_TIMEOUT,
+            streams: Streams::Apart,
+        }
+    }
+
+    /// A command for the shell: `bash`, or `sh` where there is none.
+    pub fn shell(command: impl Into<OsString>, folder: impl Into<PathBuf>) -> Self {
+        let [first, others @ ..] = SHELLS;
+        let mut program = Self::new(first, ["-c".into(), command.into()], folder);
+        program.candidates.extend(others.map(OsString::from));
+        program
+    }
+
+    /// The same with another program in front of the arguments.
+    #[must_use]
+    pub fn run_by(mut self, program: impl Into<OsString>) -> Self {
+        self.candidates = vec![program.into()];
+        self
+    }
+
+    /// The same with one more variable. The others are a short list of
+    /// harmless ones.
+    #[must_use]
+    pub fn variable(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.variables.push((name.into(), value.into()));
+        self
+    }
+
+    /// The same with something to read. Without it, input is at its end from
+    /// the beginning.
+    #[must_use]
+    pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.stdin = Some(bytes.into());
+        self
+    }
+
+    /// The same with this much time.
+    #[must_use]
+    pub const fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// The same with both streams in one, in the order in which they came.
+    #[must_use]
+    pub const fn together(mut self) -> Self {
+        self.streams = Streams::Together;
+        self
+    }
+
+    /// Runs it to its end. What it writes is shown as the call's output while
+    /// it comes; the call's cancellation ends it. Dropping the future kills it.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be started.
+    pub async fn run(self, context: &CallContext) -> Result<Ended, ToolError> {
+        let running = self.start(&context.services().outputs)?;
+        let show = |stream, text: &str| context.emit(stream, text);
+        Ok(running.end(context.cancellation(), Some(&show)).await)
+    }
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// By itself, with this code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+}
+
+/// Why a program is not running any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// It came to its end.
+    Finished,
+    /// Its time was over.
+    TimedOut,
+    /// Nobody wanted it any more.
+    Cancelled,
+    /// It was stopped, mostly because it wanted to use the terminal, and would
+    /// have stood still for ever.
+    Stopped,
+}
+
+/// A program that has ended.
+#[derive(Debug, Clone)]
+pub struct Ended {
+    /// How its process ended.
+    pub exit: Exit,
+    /// Why.
+    pub reason: Reason,
+    /// What it wrote; both streams, if they were kept together.
+    pub stdout: Captured,
+    /// What it wrote about its work.
+    pub stderr: Captured,
+    /// How many processes it had left running when it came to its end. They
+    /// have been ended.
+    pub left_behind: usize,
+    /// How many of its processes could not be ended, such as another user's.
+    pub survived: usize,
+    /// How long it ran.
+    pub duration: Duration,
+}

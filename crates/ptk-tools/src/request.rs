@@ -1,0 +1,91 @@
+//! A call that is to be run, and what came of it.
+
+use std::time::Duration;
+
+use ptk_events::{CallId, Correlation, RequestId};
+use ptk_protocol::{ToolCall, ToolResult};
+use tokio_util::sync::CancellationToken;
+
+/// A call that is to be run.
+///
+/// ```
+/// use ptk_protocol::{Arguments, ToolCall};
+/// use ptk_tools::CallRequest;
+///
+/// let args = Arguments::from_json(r#"{"path": "a.txt"}"#)?;
+/// let request = CallRequest::new(ToolCall::new("read_file", args));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct CallRequest {
+    pub(crate) call: ToolCall,
+    pub(crate) call_id: CallId,
+    pub(crate) request_id: Option<RequestId>,
+    pub(crate) parent_id: Option<String>,
+    pub(crate) cancel: CancellationToken,
+}
+
+impl CallRequest {
+    /// The call under its own id, or a new one where it has none.
+    #[must_use]
+    pub fn new(call: ToolCall) -> Self {
+        let call_id = call.id.as_deref().map_or_else(CallId::new, CallId::from);
+        Self {
+            call,
+            call_id,
+            request_id: None,
+            parent_id: None,
+            cancel: CancellationToken::new(),
+        }
+    }
+
+    /// The same call as part of a request.
+    #[must_use]
+    pub fn in_request(mut self, request: RequestId) -> Self {
+        self.request_id = Some(request);
+        self
+    }
+
+    /// The same call, caused by this.
+    #[must_use]
+    pub fn caused_by(mut self, parent: impl Into<String>) -> Self {
+        self.parent_id = Some(parent.into());
+        self
+    }
+
+    /// The same call, which ends when `token` is cancelled.
+    #[must_use]
+    pub fn cancelled_by(mut self, token: &CancellationToken) -> Self {
+        self.cancel = token.child_token();
+        self
+    }
+
+    /// The id under which its events travel.
+    #[must_use]
+    pub const fn call_id(&self) -> &CallId {
+        &self.call_id
+    }
+
+    pub(crate) fn correlation(&self) -> Correlation {
+        Correlation {
+            request_id: self.request_id,
+            parent_id: self.parent_id.clone(),
+            call_id: Some(self.call_id.clone()),
+        }
+    }
+}
+
+/// What came of a call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallOutcome {
+    /// The id under which its events travelled.
+    pub call_id: CallId,
+    /// The tool.
+    pub tool: String,
+    /// For the model.
+    pub result: ToolResult,
+    /// For a person, in a few lines.
+    pub preview: Vec<String>,
+    /// How long it took.
+    pub duration: Duration,
+}

@@ -1,0 +1,43 @@
+//! What the calls of one session share.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ptk_sandbox::Workspace;
+
+use crate::files::Files;
+use crate::jobs::Jobs;
+use crate::outputs::Outputs;
+
+/// The workspace, and what is remembered across calls.
+#[derive(Debug)]
+pub(crate) struct Services {
+    pub(crate) workspace: Workspace,
+    pub(crate) outputs: Arc<Outputs>,
+    pub(crate) files: Files,
+    pub(crate) jobs: Jobs,
+    /// Counts calls that may have changed something.
+    mutations: AtomicU64,
+}
+
+impl Services {
+    pub(crate) fn new(workspace: Workspace, outputs: Arc<Outputs>) -> Self {
+        Self {
+            workspace,
+            outputs,
+            files: Files::default(),
+            jobs: Jobs::default(),
+            mutations: AtomicU64::new(0),
+        }
+    }
+
+    /// How often something may have been changed.
+    pub(crate) fn mutations(&self) -> u64 {
+        self.mutations.load(Ordering::Acquire)
+    }
+
+    /// Something may have been changed: what was found before may not hold.
+    pub(crate) fn mutated(&self) {
+        self.mutations.fetch_add(1, Ordering::AcqRel);
+    }
+}

@@ -1,0 +1,90 @@
+//! What a tool is.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use ptk_protocol::{Arguments, ToolResult, ToolSpec};
+use ptk_sandbox::Place;
+use serde_json::{Map, Value};
+
+use crate::{CallContext, Effects, ToolError, preview};
+
+/// How a tool's events travel, and whether somebody waits for them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Class {
+    /// Short; whoever watches wants to see it at once.
+    #[default]
+    Realtime,
+    /// Long or costly.
+    Background,
+}
+
+/// What a call is about to touch, told before it runs: for whoever is asked,
+/// and for what is kept before it is overwritten.
+#[derive(Debug, Clone, Default)]
+pub struct Plan {
+    /// Files that are read.
+    pub reads: Vec<Place>,
+    /// Files that are written, new or not.
+    pub writes: Vec<Place>,
+    /// The command that runs, and the folder in which it does.
+    pub command: Option<(String, PathBuf)>,
+    /// What a person is shown before agreeing, such as a diff.
+    pub summary: String,
+}
+
+/// The fields of a result.
+pub type Fields = Map<String, Value>;
+
+/// Something that a model can call.
+///
+/// A tool holds no state of a call: that is in the [`CallContext`]. Most tools
+/// are easier written as a [`TypedTool`](crate::TypedTool) or with
+/// [`tool_fn`](crate::tool_fn).
+pub trait Tool: Send + Sync {
+    /// Name, description and parameters, for the model.
+    fn spec(&self) -> &ToolSpec;
+
+    /// What it may do to the world.
+    fn effects(&self) -> Effects;
+
+    /// How its events travel.
+    fn class(&self) -> Class {
+        Class::Realtime
+    }
+
+    /// The arguments under the names of the schema, where models are known to
+    /// use others. They are not checked yet.
+    fn adapt(&self, args: Arguments) -> Arguments {
+        args
+    }
+
+    /// How long this call may take by its own account. Where it says nothing,
+    /// the pipeline's deadline holds.
+    fn timeout(&self, _args: &Arguments) -> Option<Duration> {
+        None
+    }
+
+    /// What the call is about to touch. The arguments are checked already.
+    ///
+    /// # Errors
+    ///
+    /// If the call cannot run at all: then nobody is asked for permission.
+    fn plan(&self, _context: &CallContext, _args: &Arguments) -> Result<Plan, ToolError> {
+        Ok(Plan::default())
+    }
+
+    /// Does it. Cancelled by dropping, or by the context's token where the
+    /// tool has to clean up.
+    fn run<'a>(
+        &'a self,
+        context: &'a CallContext,
+        args: Arguments,
+    ) -> BoxFuture<'a, Result<Fields, ToolError>>;
+
+    /// What a person is shown of a result (R201).
+    fn preview(&self, result: &ToolResult, max_lines: usize) -> Vec<String> {
+        preview::of(result, max_lines)
+    }
+}

@@ -1,0 +1,72 @@
+//! Other names that models know the parameters by.
+
+use ptk_protocol::Arguments;
+use serde_json::Value;
+
+/// What other tools call the path of a file.
+const PATH: [&str; 3] = ["file_path", "filename", "file"];
+
+/// The arguments with `path`, whatever it was called.
+pub(crate) fn with_path(args: Arguments) -> Arguments {
+    with(args, "path", &PATH, |path| path)
+}
+
+/// The arguments with `file_paths`, where a single path was given.
+pub(crate) fn with_paths(args: Arguments) -> Arguments {
+    let as_list = |path| match path {
+        Value::Array(_) => path,
+        path => Value::Array(vec![path]),
+    };
+    with(args, "file_paths", &["path", "paths", "file_path"], as_list)
+}
+
+/// Takes the value of the first other name that is there, unless the name
+/// itself is.
+fn with(
+    args: Arguments,
+    name: &str,
+    others: &[&str],
+    value: impl FnOnce(Value) -> Value,
+) -> Arguments {
+    let other = others.iter().find(|other| args.get(other).is_some());
+    let Some(other) = other.filter(|_| args.get(name).is_none()) else {
+        return args;
+    };
+    let mut map = args.into_map();
+    if let Some(given) = map.remove(*other) {
+        map.insert(name.to_owned(), value(given));
+    }
+    Arguments::from(map)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn json(args: Arguments) -> String {
+        Value::Object(args.into_map()).to_string()
+    }
+
+    fn args(json: &str) -> Arguments {
+        Arguments::from_json(json).unwrap()
+    }
+
+    #[test]
+    fn another_name_counts_only_if_the_right_one_is_missing() {
+        assert_eq!(
+            json(with_path(args(r#"{"file_path":"a"}"#))),
+            r#"{"path":"a"}"#
+        );
+        let both = r#"{"file_path":"a","path":"b"}"#;
+        assert_eq!(json(with_path(args(both))), both);
+        assert_eq!(json(with_path(args("{}"))), "{}");
+        assert_eq!(
+            json(with_paths(args(r#"{"path":"a"}"#))),
+            r#"{"file_paths":["a"]}"#
+        );
+        assert_eq!(
+            json(with_paths(args(r#"{"paths":["a"]}"#))),
+            r#"{"file_paths":["a"]}"#
+        );
+    }
+}

@@ -1,0 +1,297 @@
+//! `bash`: a command in a shell, with its output as it comes, within its time,
+//! and nothing left behind. `bash_output` and `bash_kill` are for commands that
+//! run in the background.
+//!
+//! A command that ran is a success, whatever its exit code: that it ran is what
+//! was asked for, and `return_code` says the rest (C25). `output` is what it
+//! wrote to its standard output and `stderr` what it wrote to the other one;
+//! each is whole, and `error` stays empty as in every success.
+
+mod danger;
+mod output;
+mod result;
+mod words;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ptk_protocol::ToolResult;
+use ptk_sandbox::Kind;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tokio::time::{Instant, interval_at};
+
+pub use output::{BashKill, BashOutput};
+
+use crate::process::{Program, StartError};
+use crate::{
+    CallContext, Class, Effects, Fields, Plan, Registry, RegistryError, ToolError, Typed, TypedTool,
+};
+
+/// How long a command may take if nothing is said (C24).
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long it may take at most.
+pub const MAX_TIMEOUT: Duration = Duration::from_secs(600);
+/// How long a command in the background may take.
+pub const JOB_TIMEOUT: Duration = Duration::from_secs(3600);
+/// When it is first said that a command still runs.
+const FIRST_WORD: Duration = Duration::from_secs(1);
+/// How often it is said from then on.
+const NEXT_WORD: Duration = Duration::from_secs(5);
+
+/// The tool `bash`.
+#[derive(Debug, Clone)]
+pub struct Bash {
+    shell: Option<OsString>,
+    job_timeout: Duration,
+    nonzero: NonZero,
+}
+
+/// What an exit code other than zero makes of a call (C25).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum NonZero {
+    /// A success, as any command that ran: many programs say "no" so.
+    #[default]
+    Success,
+    /// A failure, for models that overlook the code.
+    Failure,
+}
+
+impl Default for Bash {
+    fn default() -> Self {
+        Self {
+            shell: None,
+            job_timeout: JOB_TIMEOUT,
+            nonzero: NonZero::Success,
+        }
+    }
+}
+
+impl Bash {
+    /// With this shell instead of `bash`, or `sh` where there is none. It is
+    /// called as `SHELL -c COMMAND`.
+    #[must_use]
+    pub fn shell(mut self, shell: impl Into<OsString>) -> Self {
+        self.shell = Some(shell.into());
+        self
+    }
+
+    /// With so much time for commands in the background.
+    #[must_use]
+    pub const fn job_timeout(mut self, time: Duration) -> Self {
+        self.job_timeout = time;
+        self
+    }
+
+    /// With this meaning of an exit code other than zero.
+    #[must_use]
+    pub const fn nonzero(mut self, nonzero: NonZero) -> Self {
+        self.nonzero = nonzero;
+        self
+    }
+
+    /// Registers `bash`, `bash_output` and `bash_kill`.
+    ///
+    /// # Errors
+    ///
+    /// If one of the names is taken.
+    pub fn register(self, registry: &mut Registry) -> Result<(), RegistryError> {
+        registry
+            .register(Typed::new(self))?
+            .register(Typed::new(BashOutput))?
+            .register(Typed::new(BashKill))?;
+        Ok(())
+    }
+}
+
+/// Arguments of `bash`.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub struct BashArgs {
+    /// The command, for example "cargo test 2>&1 | tail -n 20"
+    command: String,
+    /// What it does, in 5 to 10 words, for the person who watches
+    #[serde(default)]
+    description: Option<String>,
+    /// Seconds until it is ended; 60 if not given, at most 600
+    #[serde(default)]
+    timeout: Option<f64>,
+    /// The folder in which it runs, for example "crates/core"; the workspace if not given
+    #[serde(default)]
+    working_dir: Option<String>,
+    /// Whether it goes on while you do other things, such as a server. Read its output with `bash_output`, end it with `bash_kill`
+    #[serde(default)]
+    run_in_background: Option<bool>,
+}
+
+/// The time of a command, and what there is to say about it.
+#[derive(Debug, PartialEq, Eq)]
+struct Time {
+    limit: Duration,
+    note: Option<String>,
+}
+
+impl BashArgs {
+    fn time(&self) -> Time {
+        let default = DEFAULT_TIMEOUT.as_secs();
+        let most = MAX_TIMEOUT.as_secs();
+        let (limit, note) = match self.timeout {
+            None => (DEFAULT_TIMEOUT, None),
+            Some(asked) if asked > MAX_TIMEOUT.as_secs_f64() => {
+                let note = format!("timeout is at most {most} s, and so it was.");
+                (MAX_TIMEOUT, Some(note))
+            }
+            Some(asked) => match Duration::try_from_secs_f64(asked) {
+                Ok(asked) if !asked.is_zero() => (asked, None),
+                Ok(_) | Err(_) => {
+                    let note = format!("timeout {asked} is no time; it was {default} s.");
+                    (DEFAULT_TIMEOUT, Some(note))
+                }
+            },
+        };
+        Time { limit, note }
+    }
+
+    fn is_job(&self) -> bool {
+        self.run_in_background == Some(true)
+    }
+
+    /// Where it runs.
+    fn folder(&self, context: &CallContext) -> Result<PathBuf, ToolError> {
+        let path = match self.working_dir.as_deref() {
+            None | Some("") => ".",
+            Some(path) => path,
+        };
+        let place = context.resolve(path)?;
+        let kind = place.metadata().map(|metadata| metadata.kind);
+        match kind {
+            Ok(Kind::Folder) => Ok(place.absolute()),
+            Ok(_) => Err(ToolError::user(format!("Not a folder: {place}"))
+                .suggest("working_dir is the folder in which the command runs.")),
+            Err(ptk_sandbox::PathError::NotFound { path, .. }) => {
+                Err(ToolError::user(format!("The folder {path} does not exist"))
+                    .suggest("Use list_files to see which folders there are."))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn check(&self) -> Result<(), ToolError> {
+        if self.command.trim().is_empty() {
+            return Err(ToolError::validation("The command is empty")
+                .suggest("Give a command, for example \"ls -la\"."));
+        }
+        if self.command.contains('\0') {
+            return Err(StartError::Nul.into());
+        }
+        match danger::why(&self.command) {
+            None => Ok(()),
+            Some(why) => Err(ToolError::security(format!("The command is blocked: {why}"))
+                .suggest("Do not try it in another way. Name exactly what you want to change, inside the workspace.")),
+        }
+    }
+}
+
+impl Bash {
+    fn program(&self, args: &BashArgs, folder: PathBuf) -> Program {
+        let program = Program::shell(&args.command, folder);
+        match &self.shell {
+            Some(shell) => program.run_by(shell),
+            None => program,
+        }
+    }
+
+    /// Starts a job.
+    fn begin(
+        &self,
+        context: &CallContext,
+        args: BashArgs,
+        folder: PathBuf,
+    ) -> Result<Fields, ToolError> {
+        let services = context.services();
+        let room = services.jobs.room()?;
+        let program = self.program(&args, folder).timeout(self.job_timeout);
+        let running = program.together().start(&services.outputs)?;
+        let weak = Arc::downgrade(services);
+        let job = services.jobs.add(room, args.command, running, weak);
+        let hint = format!(
+            "It runs on, for at most {} s. Read its output with bash_output(job=\"{name}\"), end it with bash_kill(job=\"{name}\").",
+            self.job_timeout.as_secs(),
+            name = job.name,
+        );
+        let mut fields = Fields::new();
+        fields.insert("job".to_owned(), job.name.clone().into());
+        fields.insert("status".to_owned(), "running".into());
+        fields.insert("hint".to_owned(), hint.into());
+        if args.timeout.is_some() {
+            let note = "timeout does not hold for what runs in the background.";
+            fields.insert("note".to_owned(), note.into());
+        }
+        Ok(fields)
+    }
+}
+
+/// Says that a command still runs, while it does (R293).
+async fn told_now_and_then<T>(context: &CallContext, run: impl Future<Output = T>) -> T {
+    let started = Instant::now();
+    let mut beat = interval_at(started + FIRST_WORD, NEXT_WORD);
+    tokio::pin!(run);
+    loop {
+        tokio::select! {
+            ended = &mut run => return ended,
+            _ = beat.tick() => {
+                context.progress(&format!("running for {} s", started.elapsed().as_secs()));
+            }
+        }
+    }
+}
+
+impl TypedTool for Bash {
+    type Args = BashArgs;
+    type Output = Fields;
+
+    const NAME: &'static str = "bash";
+    const DESCRIPTION: &'static str = "Run a command in bash and get its output, errors and exit code. \
+        Every call is a new shell: folder and variables do not carry over. There is no terminal and no \
+        input, so use flags such as --yes. What it leaves running is ended with it, unless \
+        run_in_background is true.";
+    const EFFECTS: Effects = Effects::ALL;
+    const CLASS: Class = Class::Background;
+
+    fn timeout(&self, args: &BashArgs) -> Option<Duration> {
+        Some(args.time().limit)
+    }
+
+    fn plan(&self, context: &CallContext, args: &BashArgs) -> Result<Plan, ToolError> {
+        args.check()?;
+        let folder = args.folder(context)?;
+        let summary = match args.description.as_deref() {
+            Some(description) if !description.trim().is_empty() => {
+                format!("{description}\n{}", args.command)
+            }
+            _ => args.command.clone(),
+        };
+        Ok(Plan {
+            command: Some((args.command.clone(), folder)),
+            summary,
+            ..Plan::default()
+        })
+    }
+
+    async fn run(&self, context: &CallContext, args: BashArgs) -> Result<Fields, ToolError> {
+        args.check()?;
+        let folder = args.folder(context)?;
+        if args.is_job() {
+            return self.begin(context, args, folder);
+        }
+        let Time { limit, note } = args.time();
+        let program = self.program(&args, folder).timeout(limit);
+        let ended = told_now_and_then(context, program.run(context)).await?;
+        result::of(&ended, limit, note, self.nonzero)
+    }
+
+    fn preview(&self, result: &ToolResult, max_lines: usize) -> Vec<String> {
+        result::preview(result, max_lines)
+    }
+}

@@ -1,0 +1,152 @@
+//! What is said of a command that has ended.
+
+use std::time::Duration;
+
+use ptk_protocol::ToolResult;
+use serde_json::Value;
+
+use super::NonZero;
+use crate::process::{Ended, Exit, Reason};
+use crate::{Fields, ToolError, preview};
+
+/// What programs write that want an answer from somebody.
+const QUESTIONS: [&str; 13] = [
+    "[y/n]",
+    "(y/n)",
+    "(yes/no",
+    "password:",
+    "passphrase",
+    "press enter",
+    "press any key",
+    "eoferror",
+    "eof when reading",
+    "not a tty",
+    "not a terminal",
+    "no tty present",
+    "terminal is required",
+];
+
+const LOOK: &str = "Its output and stderr say why. Mend that, then run it again.";
+
+/// The fields of a result, or of a failure that carries them.
+pub(super) fn of(
+    ended: &Ended,
+    limit: Duration,
+    note: Option<String>,
+    nonzero: NonZero,
+) -> Result<Fields, ToolError> {
+    let seconds = limit.as_secs_f64();
+    let mut fields = fields(ended);
+    let notes: Vec<String> = note.into_iter().chain(leftovers(ended)).collect();
+    if !notes.is_empty() {
+        fields.insert("note".to_owned(), notes.join(" ").into());
+    }
+    let error = match ended.reason {
+        Reason::Finished => {
+            let hint = hint(ended).map(Value::from);
+            fields.extend(hint.map(|hint| ("hint".to_owned(), hint)));
+            match (nonzero, ended.exit) {
+                (NonZero::Success, _) | (_, Exit::Code(0)) => return Ok(fields),
+                (NonZero::Failure, Exit::Code(code)) => {
+                    ToolError::user(format!("The command failed with exit code {code}"))
+                        .suggest(LOOK)
+                }
+                (NonZero::Failure, Exit::Signal(signal)) => {
+                    ToolError::user(format!("The command was ended by signal {signal}"))
+                        .suggest(LOOK)
+                }
+            }
+        }
+        Reason::TimedOut => {
+            fields.insert("timed_out".to_owned(), true.into());
+            ToolError::system(format!("The command timed out after {seconds} s and was ended"))
+                .suggest("Its output so far is here. Give it more time with timeout (at most 600), do less at once, or start it with run_in_background=true.")
+        }
+        Reason::Cancelled => {
+            fields.insert("cancelled".to_owned(), true.into());
+            ToolError::system("The command was cancelled")
+                .suggest("It did not finish. Look at what it left before you go on.")
+        }
+        Reason::Stopped => ToolError::system(
+            "The command wanted to use the terminal, or stopped itself, and was ended",
+        )
+        .suggest("There is no terminal and nobody to answer. Use flags such as --yes or --non-interactive, or pipe the answers in."),
+    };
+    Err(ToolError {
+        fields: Box::new(fields),
+        ..error
+    })
+}
+
+/// The fields that every command has.
+fn fields(ended: &Ended) -> Fields {
+    let mut fields = Fields::new();
+    fields.insert("output".to_owned(), ended.stdout.text().into());
+    fields.insert("stderr".to_owned(), ended.stderr.text().into());
+    fields.extend(exit(ended));
+    let duration = u64::try_from(ended.duration.as_millis()).unwrap_or(u64::MAX);
+    fields.insert("duration_ms".to_owned(), duration.into());
+    fields
+}
+
+/// A word on what it left running.
+fn leftovers(ended: &Ended) -> impl Iterator<Item = String> {
+    let left = (ended.left_behind > 0).then_some(
+        "It left processes running, and they were ended; use run_in_background=true for what is to go on.",
+    );
+    let survived = (ended.survived > 0)
+        .then_some("Some of its processes could not be ended; they may belong to another user.");
+    left.into_iter().chain(survived).map(str::to_owned)
+}
+
+/// How a command ended, and what it left, as fields.
+pub(super) fn exit(ended: &Ended) -> Fields {
+    let mut fields = Fields::new();
+    match ended.exit {
+        Exit::Code(code) => fields.insert("return_code".to_owned(), code.into()),
+        Exit::Signal(signal) => {
+            fields.insert("return_code".to_owned(), (-1).into());
+            fields.insert("signal".to_owned(), signal.into())
+        }
+    };
+    if ended.left_behind > 0 {
+        fields.insert("left_behind".to_owned(), ended.left_behind.into());
+    }
+    if ended.survived > 0 {
+        fields.insert("still_running".to_owned(), ended.survived.into());
+    }
+    fields
+}
+
+/// A word on a command that seems to have waited for an answer.
+fn hint(ended: &Ended) -> Option<&'static str> {
+    if ended.exit == Exit::Code(0) {
+        return None;
+    }
+    let asks = [&ended.stdout, &ended.stderr].into_iter().any(|stream| {
+        let text = stream.text();
+        let last = text.lines().last().unwrap_or("").to_lowercase();
+        let is_open = !text.ends_with('\n') && last.trim_end().ends_with(['?', ':']);
+        is_open || QUESTIONS.iter().any(|question| last.contains(question))
+    });
+    asks.then_some("It seems to have asked for something, and got no answer: there is no input. Use flags such as --yes, or pipe the answer in.")
+}
+
+/// The exit code first, then what it wrote (F21).
+pub(super) fn preview(result: &ToolResult, max_lines: usize) -> Vec<String> {
+    let code = result.fields.get("return_code").and_then(Value::as_i64);
+    let Some(code) = code.filter(|_| result.success && max_lines > 0) else {
+        return preview::of(result, max_lines);
+    };
+    let mark = if code == 0 { '✓' } else { '✗' };
+    let mut lines = vec![format!("{mark} Exit code: {code}")];
+    let shown = ["output", "stderr"].into_iter().find(|name| {
+        let text = result.fields.get(*name).and_then(Value::as_str);
+        text.is_some_and(|text| !text.trim().is_empty())
+    });
+    if let Some(text) = shown.and_then(|name| result.fields.get(name)) {
+        let content = ToolResult::success([("output", text.clone())]);
+        lines.extend(preview::of(&content, max_lines - 1));
+    }
+    lines
+}

@@ -1,0 +1,144 @@
+//! From edits to a new text: all of them on the original, or none.
+
+use super::Replacement;
+use super::change::Change;
+use super::find::{Haystack, Search, Splice, Strictness, Tolerance};
+use super::refusal::{Refused, Scene, Why, line_of};
+use crate::ToolError;
+
+/// A file's text with all edits made.
+#[derive(Debug)]
+pub(super) struct Applied {
+    pub(super) text: String,
+    /// One for each edit, in their order.
+    pub(super) edits: Vec<Made>,
+}
+
+/// What came of one edit.
+#[derive(Debug)]
+pub(super) struct Made {
+    pub(super) matched: Tolerance,
+    pub(super) numbers_removed: bool,
+    /// First and last line of each new text, in the new file. The last is the
+    /// line above the first if nothing is left.
+    pub(super) lines: Vec<(usize, usize)>,
+}
+
+/// Makes all edits on a text.
+pub(super) fn apply(
+    scene: &Scene<'_>,
+    asked: &[Replacement],
+    strictness: Strictness,
+) -> Result<Applied, ToolError> {
+    let changes: Vec<Change> = asked
+        .iter()
+        .enumerate()
+        .map(|(at, asked)| Change::new(asked, at + 1))
+        .collect::<Result<_, _>>()?;
+    let haystack = Haystack::new(scene.text);
+    let mut refused = Vec::new();
+    let mut splices: Vec<(usize, Splice)> = Vec::new();
+    let mut edits = Vec::with_capacity(changes.len());
+    for (at, change) in changes.iter().enumerate() {
+        let (search, numbers_removed) = find(&haystack, change, at + 1, strictness)?;
+        let why = match search {
+            Search::Found(found, matched) => {
+                splices.extend(found.into_iter().map(|splice| (at, splice)));
+                edits.push(Made {
+                    matched,
+                    numbers_removed,
+                    lines: Vec::new(),
+                });
+                continue;
+            }
+            Search::Several(ranges, tolerance) => Why::Several(ranges, tolerance),
+            Search::Nothing => Why::Nothing,
+        };
+        refused.push(Refused {
+            edit: at + 1,
+            change,
+            why,
+        });
+    }
+    if !refused.is_empty() {
+        return Err(scene.refuse(&refused));
+    }
+    splices.sort_by_key(|(_, splice)| splice.range.start);
+    refuse_overlaps(scene, &splices)?;
+    let text = splice(scene.text, &splices, &mut edits);
+    if text == scene.text {
+        return Err(ToolError::validation(format!(
+            "{} says so already: nothing would change",
+            scene.name
+        ))
+        .suggest("Go on, or say in new_string what is to be different."));
+    }
+    Ok(Applied { text, edits })
+}
+
+/// Looks for a text as it was given, then without line numbers.
+fn find(
+    haystack: &Haystack<'_>,
+    change: &Change,
+    number: usize,
+    strictness: Strictness,
+) -> Result<(Search, bool), ToolError> {
+    let exact = haystack.find(change, Strictness::ExactOnly);
+    if !matches!(exact, Search::Nothing) {
+        return Ok((exact, false));
+    }
+    if let Some(bare) = change.without_numbers(number)? {
+        let found = haystack.find(&bare, strictness);
+        if !matches!(found, Search::Nothing) {
+            return Ok((found, true));
+        }
+    }
+    Ok((haystack.find(change, strictness), false))
+}
+
+fn refuse_overlaps(scene: &Scene<'_>, splices: &[(usize, Splice)]) -> Result<(), ToolError> {
+    for pair in splices.windows(2) {
+        let [(first, before), (second, after)] = pair else {
+            continue;
+        };
+        if before.range.end > after.range.start {
+            let (low, high) = (first.min(second) + 1, first.max(second) + 1);
+            let line = line_of(scene.text, after.range.start);
+            return Err(ToolError::validation(format!(
+                "Edits {low} and {high} overlap at line {line} of {}. Nothing was changed",
+                scene.name
+            ))
+            .suggest(
+                "Every edit is looked up in the file as it is now. Make one edit of those that \
+                 overlap.",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Puts the new parts in, and notes the lines that they take.
+fn splice(text: &str, splices: &[(usize, Splice)], edits: &mut [Made]) -> String {
+    let mut result = String::with_capacity(text.len());
+    let (mut copied, mut line) = (0, 1);
+    for (edit, Splice { range, new }) in splices {
+        let kept = text.get(copied..range.start).unwrap_or_default();
+        line += breaks(kept);
+        result.push_str(kept);
+        result.push_str(new);
+        let lines = breaks(new);
+        let is_open = !new.is_empty() && !new.ends_with('\n');
+        let last = (line + lines + usize::from(is_open)).saturating_sub(1);
+        if let Some(made) = edits.get_mut(*edit) {
+            made.lines.push((line, last));
+        }
+        line += lines;
+        copied = range.end;
+    }
+    result.push_str(text.get(copied..).unwrap_or_default());
+    result
+}
+
+fn breaks(text: &str) -> usize {
+    memchr::memchr_iter(b'\n', text.as_bytes()).count()
+}

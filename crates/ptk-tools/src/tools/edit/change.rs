@@ -1,0 +1,118 @@
+//! One change as it was asked for, checked as far as that needs no file.
+
+use super::Replacement;
+use crate::ToolError;
+
+/// A text to find and the text to put in its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Change {
+    pub(super) old: String,
+    pub(super) new: String,
+    pub(super) replace_all: bool,
+}
+
+impl Change {
+    pub(super) fn new(asked: &Replacement, number: usize) -> Result<Self, ToolError> {
+        if asked.old_string.is_empty() {
+            return Err(
+                ToolError::validation(format!("old_string of edit {number} is empty")).suggest(
+                    "Quote the text to replace, or the line next to which to insert. To write a \
+                     new or empty file, use write_file.",
+                ),
+            );
+        }
+        if asked.old_string == asked.new_string {
+            return Err(ToolError::validation(format!(
+                "old_string and new_string of edit {number} are the same"
+            ))
+            .suggest("Leave this edit out, or say in new_string what is to be there instead."));
+        }
+        Ok(Self {
+            old: asked.old_string.clone(),
+            new: asked.new_string.clone(),
+            replace_all: asked.replace_all,
+        })
+    }
+
+    /// The same change without the line numbers of a listing; `None` if its
+    /// old text has none.
+    ///
+    /// # Errors
+    ///
+    /// If only some lines of the new text have numbers: nobody knows whether
+    /// these are meant.
+    pub(super) fn without_numbers(&self, number: usize) -> Result<Option<Self>, ToolError> {
+        let Some(old) = without_numbers(&self.old).filter(|old| !old.trim().is_empty()) else {
+            return Ok(None);
+        };
+        let lines = self.new.lines().filter(|line| !line.is_empty());
+        let numbered = lines
+            .clone()
+            .filter(|line| split_number(line).is_some())
+            .count();
+        let new = match numbered {
+            0 => self.new.clone(),
+            _ if numbered == lines.count() => {
+                let lines = self.new.split_inclusive('\n');
+                lines
+                    .map(|line| split_number(line).map_or(line, |(_, rest)| rest))
+                    .collect()
+            }
+            _ => {
+                return Err(ToolError::validation(format!(
+                    "The lines of old_string in edit {number} have line numbers, and some lines \
+                     of new_string, too"
+                ))
+                .suggest("Leave the line numbers of the listing out; they are not in the file."));
+            }
+        };
+        Ok(Some(Self {
+            old,
+            new,
+            replace_all: self.replace_all,
+        }))
+    }
+}
+
+/// A text without the numbers before its lines; `None` if not every line has
+/// one, or they do not count up.
+fn without_numbers(text: &str) -> Option<String> {
+    let mut bare = String::with_capacity(text.len());
+    let mut expected = None;
+    for line in text.split_inclusive('\n') {
+        let (number, rest) = split_number(line)?;
+        if expected.is_some_and(|expected| expected != number) {
+            return None;
+        }
+        expected = number.checked_add(1);
+        bare.push_str(rest);
+    }
+    expected.map(|_| bare)
+}
+
+/// The number before a line of a listing, and the line.
+fn split_number(line: &str) -> Option<(usize, &str)> {
+    let (number, rest) = line.split_once('\t')?;
+    let number = number.trim_start_matches(' ');
+    let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
+    Some((number.parse().ok().filter(|_| is_number)?, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn line_numbers_are_removed_only_where_all_lines_have_them() {
+        let bare = |text| without_numbers(text);
+        assert_eq!(
+            bare("     1\ta\n     2\t\tb\n").as_deref(),
+            Some("a\n\tb\n")
+        );
+        assert_eq!(bare("9\ta\n10\tb").as_deref(), Some("a\nb"));
+        assert_eq!(bare("     1\ta\nb"), None);
+        assert_eq!(bare("1\ta\n1\tb"), None);
+        assert_eq!(bare("a\tb"), None);
+        assert_eq!(bare(""), None);
+    }
+}

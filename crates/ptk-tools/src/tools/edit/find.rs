@@ -1,0 +1,274 @@
+//! The search for the text that an edit replaces: exactly first, then with
+//! more and more tolerance, each step only where the one before found nothing.
+
+use std::cell::OnceCell;
+use std::ops::Range;
+
+use serde::Serialize;
+
+use super::carry::{Endings, carried};
+use super::change::Change;
+use super::indent::Shift;
+use super::lines::{Lines, essence, without_break};
+use super::view::{Blur, View, occurrences, occurrences_where};
+
+/// What the search did not care about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Tolerance {
+    Exact,
+    LineEndings,
+    TrailingWhitespace,
+    Lookalikes,
+    Indentation,
+    BlankLines,
+}
+
+impl Tolerance {
+    /// Whether places are found character by character. Those that are found
+    /// by lines are too different to change several of them unseen.
+    pub(super) const fn is_by_characters(self) -> bool {
+        !matches!(self, Self::Indentation | Self::BlankLines)
+    }
+
+    pub(super) const fn told(self) -> &'static str {
+        match self {
+            Self::Exact => "exactly",
+            Self::LineEndings => "line endings aside",
+            Self::TrailingWhitespace => "white space at the ends of lines aside",
+            Self::Lookalikes => "quotes, dashes and other lookalikes aside",
+            Self::Indentation => "indentation aside",
+            Self::BlankLines => "blank lines aside",
+        }
+    }
+}
+
+/// How much tolerance there may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Strictness {
+    ExactOnly,
+    Tolerant,
+}
+
+/// A part of the file, and what takes its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Splice {
+    pub(super) range: Range<usize>,
+    pub(super) new: String,
+}
+
+/// What the search found.
+#[derive(Debug)]
+pub(super) enum Search {
+    Found(Vec<Splice>, Tolerance),
+    /// The text is at several places, and nobody said that all are meant.
+    Several(Vec<Range<usize>>, Tolerance),
+    Nothing,
+}
+
+/// A text that is searched, with what was worked out about it so far.
+pub(super) struct Haystack<'t> {
+    text: &'t str,
+    views: [OnceCell<View>; 3],
+    lines: OnceCell<Lines<'t>>,
+    endings: OnceCell<Endings>,
+}
+
+impl<'t> Haystack<'t> {
+    pub(super) fn new(text: &'t str) -> Self {
+        Self {
+            text,
+            views: [const { OnceCell::new() }; 3],
+            lines: OnceCell::new(),
+            endings: OnceCell::new(),
+        }
+    }
+
+    /// Where the old text of a change is.
+    pub(super) fn find(&self, change: &Change, strictness: Strictness) -> Search {
+        let exact = occurrences(self.text, &change.old);
+        if !exact.is_empty() {
+            let places = exact.into_iter().map(|at| (at..at + change.old.len(), ()));
+            return settle(places.collect(), Tolerance::Exact, change, |range, ()| {
+                if change.old.contains('\r') {
+                    change.new.clone()
+                } else {
+                    self.with_endings(range, &change.new)
+                }
+            });
+        }
+        // Nothing but white space is everywhere, one way or another.
+        if strictness == Strictness::ExactOnly || essence(&change.old).is_empty() {
+            return Search::Nothing;
+        }
+        let blurs = [
+            (Blur::LineEndings, Tolerance::LineEndings),
+            (Blur::TrailingSpace, Tolerance::TrailingWhitespace),
+            (Blur::Lookalikes, Tolerance::Lookalikes),
+        ];
+        for (blur, tolerance) in blurs {
+            let found = self.blurred(change, blur, tolerance);
+            if !matches!(found, Search::Nothing) {
+                return found;
+            }
+        }
+        match self.by_lines(change) {
+            Search::Nothing => self.without_blanks(change),
+            found => found,
+        }
+    }
+
+    fn view(&self, blur: Blur) -> Option<&View> {
+        let cell = self.views.get(blur as usize)?;
+        Some(cell.get_or_init(|| View::new(self.text, blur)))
+    }
+
+    /// Finds the text as it is in a blurred view.
+    fn blurred(&self, change: &Change, blur: Blur, tolerance: Tolerance) -> Search {
+        let Some(view) = self.view(blur) else {
+            return Search::Nothing;
+        };
+        let wanted = View::new(&change.old, blur);
+        if wanted.as_str().trim().is_empty() {
+            return Search::Nothing;
+        }
+        // White space before the first line break was a line of its own.
+        let first_line = change.old.split('\n').next().unwrap_or_default();
+        let needs_line_start =
+            wanted.as_str().starts_with('\n') && !without_break(first_line).is_empty();
+        let is_line_start =
+            |at: usize| at == 0 || view.as_str().as_bytes().get(at - 1) == Some(&b'\n');
+        let original = |at: usize| view.original(at..at + wanted.as_str().len());
+        let counts = |at: usize| original(at).is_some() && (!needs_line_start || is_line_start(at));
+        let found = occurrences_where(view.as_str(), wanted.as_str(), counts);
+        let places = found.into_iter().filter_map(|at| Some((original(at)?, at)));
+        settle(places.collect(), tolerance, change, |range, at| {
+            let new = match tolerance {
+                Tolerance::LineEndings => change.new.clone(),
+                _ => carried(self.text, view, at, &wanted, change),
+            };
+            self.with_endings(range, &new)
+        })
+    }
+
+    /// The new text with the line breaks that belong there.
+    fn with_endings(&self, replaced: &Range<usize>, new: &str) -> String {
+        let endings = self.endings.get_or_init(|| Endings::of(self.text));
+        let replaced = self.text.get(replaced.clone()).unwrap_or_default();
+        endings.applied(replaced, new)
+    }
+
+    fn lines(&self) -> &Lines<'t> {
+        self.lines.get_or_init(|| Lines::new(self.text))
+    }
+
+    /// Finds whole lines under another indentation. Where the indentation is
+    /// the same, it was white space at the end, or the last line break.
+    fn by_lines(&self, change: &Change) -> Search {
+        let lines = self.lines();
+        let places = lines.find(&change.old);
+        let (same, shifted): (Vec<_>, Vec<_>) = places
+            .into_iter()
+            .partition(|place| place.shift == Shift::Same);
+        let (places, tolerance) = match (same.is_empty(), shifted) {
+            (false, _) => (same, Tolerance::TrailingWhitespace),
+            (true, shifted) => (shifted, Tolerance::Indentation),
+        };
+        let with_break = change.old.ends_with('\n');
+        let found = places.iter().filter_map(|place| {
+            let range = lines.range(place, with_break)?;
+            let new = place.shift.reindent(&change.new)?;
+            Some((range, new))
+        });
+        self.settle_lines(found.collect(), tolerance, change)
+    }
+
+    /// Finds whole lines with other blank lines between them. Blank lines at
+    /// the ends of the old text must be at the ends of the new one, too: then
+    /// they are left alone.
+    fn without_blanks(&self, change: &Change) -> Search {
+        let Some((old, new)) = without_outer_blanks(&change.old, &change.new) else {
+            return Search::Nothing;
+        };
+        let lines = self.lines();
+        let with_break = old.ends_with('\n');
+        let found = lines
+            .find_without_blanks(old)
+            .into_iter()
+            .filter_map(|place| {
+                let range = lines.range(&place, with_break)?;
+                let mut kept = lines.keep_blanks(&place, old, new)?;
+                if new.ends_with('\n') && !kept.ends_with('\n') {
+                    kept.push('\n');
+                }
+                Some((range, kept))
+            });
+        self.settle_lines(found.collect(), Tolerance::BlankLines, change)
+    }
+
+    fn settle_lines(
+        &self,
+        found: Vec<(Range<usize>, String)>,
+        tolerance: Tolerance,
+        change: &Change,
+    ) -> Search {
+        settle(found, tolerance, change, |range, new| {
+            let mut new = self.with_endings(range, &new);
+            let replaced = self.text.get(range.clone()).unwrap_or_default();
+            if change.old.ends_with('\n') && !replaced.ends_with('\n') && new.ends_with('\n') {
+                // The last line of the file had none.
+                new.truncate(without_break(&new).len());
+            }
+            new
+        })
+    }
+}
+
+/// One place, or all if all are meant.
+fn settle<T>(
+    places: Vec<(Range<usize>, T)>,
+    tolerance: Tolerance,
+    change: &Change,
+    new: impl Fn(&Range<usize>, T) -> String,
+) -> Search {
+    if places.is_empty() {
+        return Search::Nothing;
+    }
+    let may_be_several = change.replace_all && tolerance.is_by_characters();
+    if places.len() > 1 && !may_be_several {
+        let ranges = places.into_iter().map(|(range, _)| range);
+        return Search::Several(ranges.collect(), tolerance);
+    }
+    let mut splices: Vec<Splice> = Vec::with_capacity(places.len());
+    for (range, found) in places {
+        let is_free = splices
+            .last()
+            .is_none_or(|last| last.range.end <= range.start);
+        if is_free {
+            let new = new(&range, found);
+            splices.push(Splice { range, new });
+        }
+    }
+    Search::Found(splices, tolerance)
+}
+
+/// Both texts without the blank lines at their ends; `None` if those differ.
+fn without_outer_blanks<'a>(old: &'a str, new: &'a str) -> Option<(&'a str, &'a str)> {
+    let (old_text, old_before, old_after) = trimmed(old);
+    let (new_text, new_before, new_after) = trimmed(new);
+    let is_same = new_text.is_empty() || (old_before, old_after) == (new_before, new_after);
+    is_same.then_some((old_text, new_text))
+}
+
+/// The text without blank lines at its ends, and how many there were.
+fn trimmed(text: &str) -> (&str, usize, usize) {
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let is_blank = |line: &&&str| essence(line).is_empty();
+    let before = lines.iter().take_while(is_blank).count();
+    let after = lines.iter().skip(before).rev().take_while(is_blank).count();
+    let length =
+        |lines: &mut dyn Iterator<Item = &&str>| lines.map(|line| line.len()).sum::<usize>();
+    let start = length(&mut lines.iter().take(before));
+    let end = text.len() - length(&mut lines.iter().rev().take(after));
+    (text.get(start..end).unwrap_or_default(), before, after)
+}

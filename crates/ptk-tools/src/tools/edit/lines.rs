@@ -1,0 +1,278 @@
+//! Search by whole lines, whatever their indentation, and whatever blank lines
+//! there are between them.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::indent::{Shift, indentation};
+use super::view::{Blur, View};
+
+/// A blank line.
+const BLANK: u32 = 0;
+/// A line that the file does not have.
+const UNKNOWN: u32 = u32::MAX;
+
+/// The lines of a file, equal ones under the same number.
+#[derive(Debug)]
+pub(super) struct Lines<'t> {
+    text: &'t str,
+    numbers: HashMap<Cow<'t, str>, u32>,
+    all: Vec<Line>,
+    /// The lines that are not blank.
+    filled: Vec<usize>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Line {
+    start: usize,
+    /// Before the line break.
+    end: usize,
+    /// Behind the line break.
+    next: usize,
+    number: u32,
+}
+
+/// A place that matches line by line.
+#[derive(Debug)]
+pub(super) struct Place {
+    /// The lines that are not blank, as indices.
+    filled: Vec<usize>,
+    /// The lines of the place, blank ones at its ends left out where the
+    /// search left them out.
+    lines: Range<usize>,
+    pub(super) shift: Shift,
+}
+
+impl<'t> Lines<'t> {
+    pub(super) fn new(text: &'t str) -> Self {
+        let mut found = Self {
+            text,
+            numbers: HashMap::new(),
+            all: Vec::new(),
+            filled: Vec::new(),
+        };
+        let mut start = 0;
+        for line in text.split_inclusive('\n') {
+            let next = start + line.len();
+            let key = essence(line);
+            let number = if key.is_empty() {
+                BLANK
+            } else {
+                found.filled.push(found.all.len());
+                let new = u32::try_from(found.numbers.len() + 1).unwrap_or(UNKNOWN - 1);
+                *found.numbers.entry(key).or_insert(new)
+            };
+            let end = start + without_break(line).len();
+            found.all.push(Line {
+                start,
+                end,
+                next,
+                number,
+            });
+            start = next;
+        }
+        found
+    }
+
+    fn number(&self, line: &str) -> u32 {
+        match essence(line) {
+            key if key.is_empty() => BLANK,
+            key => self.numbers.get(&key).copied().unwrap_or(UNKNOWN),
+        }
+    }
+
+    fn line(&self, at: usize) -> &'t str {
+        let line = self.all.get(at);
+        line.and_then(|line| self.text.get(line.start..line.end))
+            .unwrap_or_default()
+    }
+
+    /// The places whose lines are those of `old`, indented by one rule.
+    pub(super) fn find(&self, old: &str) -> Vec<Place> {
+        let wanted: Vec<&str> = old.split_inclusive('\n').collect();
+        let numbers: Vec<u32> = wanted.iter().map(|line| self.number(line)).collect();
+        let file: Vec<u32> = self.all.iter().map(|line| line.number).collect();
+        let places = positions(&file, &numbers).into_iter().filter_map(|at| {
+            let lines = at..at + wanted.len();
+            let filled = lines.clone().filter(|line| file.get(*line) != Some(&BLANK));
+            self.place(&wanted, filled.collect(), lines)
+        });
+        places.collect()
+    }
+
+    /// The places whose lines are those of `old`, blank ones aside.
+    pub(super) fn find_without_blanks(&self, old: &str) -> Vec<Place> {
+        let wanted: Vec<&str> = old.split_inclusive('\n').collect();
+        let numbers = wanted.iter().map(|line| self.number(line));
+        let numbers: Vec<u32> = numbers.filter(|number| *number != BLANK).collect();
+        let file = self.filled.iter().filter_map(|at| self.all.get(*at));
+        let file: Vec<u32> = file.map(|line| line.number).collect();
+        let places = positions(&file, &numbers).into_iter().filter_map(|at| {
+            let filled = self.filled.get(at..at + numbers.len())?.to_vec();
+            let lines = *filled.first()?..*filled.last()? + 1;
+            self.place(&wanted, filled, lines)
+        });
+        places.collect()
+    }
+
+    fn place(&self, wanted: &[&str], filled: Vec<usize>, lines: Range<usize>) -> Option<Place> {
+        let written = wanted.iter().filter(|line| !essence(line).is_empty());
+        let real = filled.iter().map(|at| indentation(self.line(*at)));
+        let pairs: Vec<(&str, &str)> = written.map(|line| indentation(line)).zip(real).collect();
+        let shift = Shift::between(&pairs)?;
+        Some(Place {
+            filled,
+            lines,
+            shift,
+        })
+    }
+
+    /// What is replaced, with the last line break or without.
+    pub(super) fn range(&self, place: &Place, with_break: bool) -> Option<Range<usize>> {
+        let first = self.all.get(place.lines.start)?;
+        let last = self.all.get(place.lines.end.checked_sub(1)?)?;
+        Some(first.start..if with_break { last.next } else { last.end })
+    }
+
+    /// The new text for a place that has other blank lines than `old`: lines
+    /// that stay are taken from the file, and so are the blank lines between
+    /// two of them.
+    pub(super) fn keep_blanks(&self, place: &Place, old: &str, new: &str) -> Option<String> {
+        let old = Spaced::new(old);
+        let new = Spaced::new(new);
+        let texts = |spaced: &Spaced<'_>| -> Vec<String> {
+            spaced
+                .lines
+                .iter()
+                .map(|line| without_break(line).to_owned())
+                .collect()
+        };
+        let ops =
+            similar::capture_diff_slices(similar::Algorithm::Myers, &texts(&old), &texts(&new));
+        let mut kept: HashMap<usize, usize> = HashMap::new();
+        for op in ops {
+            if let similar::DiffOp::Equal {
+                old_index,
+                new_index,
+                len,
+            } = op
+            {
+                kept.extend((0..len).map(|step| (new_index + step, old_index + step)));
+            }
+        }
+        let mut text = String::new();
+        for (at, line) in new.lines.iter().enumerate() {
+            let before = at.checked_sub(1);
+            let from = kept
+                .get(&at)
+                .and_then(|old_at| Some((*old_at, *place.filled.get(*old_at)?)));
+            let follows = before.and_then(|before| kept.get(&before)).copied();
+            match (from, follows) {
+                (Some((old_at, here)), Some(previous))
+                    if previous + 1 == old_at && old.gap(old_at) == new.gap(at) =>
+                {
+                    let above = *place.filled.get(previous)?;
+                    let gap = self.all.get(above)?.next..self.all.get(here)?.start;
+                    text.push_str(self.text.get(gap)?);
+                }
+                _ if before.is_some() => text.push_str(&"\n".repeat(new.gap(at))),
+                _ => {}
+            }
+            match from {
+                Some((_, here)) => text.push_str(self.line(here)),
+                None => text.push_str(&place.shift.reindent(without_break(line))?),
+            }
+            if at + 1 < new.lines.len() {
+                text.push('\n');
+            }
+        }
+        Some(text)
+    }
+}
+
+/// Lines that are not blank, and how many blank ones stand before each.
+struct Spaced<'a> {
+    lines: Vec<&'a str>,
+    gaps: Vec<usize>,
+}
+
+impl<'a> Spaced<'a> {
+    fn new(text: &'a str) -> Self {
+        let mut spaced = Self {
+            lines: Vec::new(),
+            gaps: Vec::new(),
+        };
+        let mut gap = 0;
+        for line in text.split_inclusive('\n') {
+            if essence(line).is_empty() {
+                gap += 1;
+            } else {
+                spaced.lines.push(line);
+                spaced.gaps.push(std::mem::take(&mut gap));
+            }
+        }
+        spaced
+    }
+
+    fn gap(&self, at: usize) -> usize {
+        self.gaps.get(at).copied().unwrap_or(0)
+    }
+}
+
+pub(super) fn without_break(line: &str) -> &str {
+    let line = line.strip_suffix('\n').unwrap_or(line);
+    line.strip_suffix('\r').unwrap_or(line)
+}
+
+/// A line without its indentation, lookalikes and white space at its end.
+pub(super) fn essence(line: &str) -> Cow<'_, str> {
+    if line.is_ascii() {
+        return Cow::Borrowed(line.trim());
+    }
+    let view = View::new(line, Blur::Lookalikes);
+    Cow::Owned(view.as_str().trim().to_owned())
+}
+
+/// Where a sequence occurs in another, overlapping or not, in one pass (Knuth,
+/// Morris, Pratt).
+fn positions(text: &[u32], wanted: &[u32]) -> Vec<usize> {
+    if wanted.iter().all(|number| *number == BLANK) || wanted.contains(&UNKNOWN) {
+        return Vec::new();
+    }
+    let mut falls = vec![0; wanted.len()];
+    let step = |falls: &[usize], mut matched: usize, number: u32| {
+        while matched > 0 && wanted.get(matched) != Some(&number) {
+            matched = falls.get(matched - 1).copied().unwrap_or(0);
+        }
+        matched + usize::from(wanted.get(matched) == Some(&number))
+    };
+    let mut matched = 0;
+    for (at, number) in wanted.iter().enumerate().skip(1) {
+        matched = step(&falls, matched, *number);
+        if let Some(fall) = falls.get_mut(at) {
+            *fall = matched;
+        }
+    }
+    let mut found = Vec::new();
+    matched = 0;
+    for (at, number) in text.iter().enumerate() {
+        matched = step(&falls, matched, *number);
+        if matched == wanted.len() {
+            found.push(at + 1 - matched);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sequences_are_found_overlapping_or_not() {
+        assert_eq!(positions(&[1, 2, 1, 2, 1], &[1, 2, 1]), [0, 2]);
+        assert_eq!(positions(&[1, 1, 2], &[1, 2]), [1]);
+        assert_eq!(positions(&[0, 0], &[0]), Vec::<usize>::new());
+    }
+}

@@ -1,0 +1,156 @@
+//! What there is to check: the files of the workspace by name, as far as a
+//! short look goes.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+
+use ptk_sandbox::{Kind, Place, Workspace};
+
+use crate::{CallContext, ToolError};
+
+/// Folders beneath the workspace in which projects are looked for.
+const MAX_DEPTH: usize = 6;
+/// Names that are looked at.
+const MAX_ENTRIES: usize = 20_000;
+/// Folders that hold what others wrote, or what programs made.
+const SKIPPED: [&str; 9] = [
+    "node_modules",
+    "target",
+    "vendor",
+    "venv",
+    "__pycache__",
+    "dist",
+    "build",
+    "out",
+    "site-packages",
+];
+
+/// What a call asks about.
+#[derive(Debug)]
+pub(super) struct Scope {
+    /// The file or folder that was named.
+    pub(super) only: Option<Place>,
+    pub(super) is_folder: bool,
+    /// The root in which is checked.
+    pub(super) root: PathBuf,
+    pub(super) workspace: Workspace,
+    /// The files of the workspace, or the one that was named.
+    files: Vec<PathBuf>,
+}
+
+impl Scope {
+    /// Looks around.
+    pub(super) fn new(context: &CallContext, file: Option<&str>) -> Result<Self, ToolError> {
+        let workspace = context.workspace().clone();
+        let Some(file) = file.filter(|file| !file.is_empty()) else {
+            let root = context.resolve(".")?;
+            return Ok(Self {
+                only: None,
+                is_folder: true,
+                root: root.absolute(),
+                workspace,
+                files: walk(root),
+            });
+        };
+        let place = context.resolve(file)?;
+        let is_folder = place.metadata()?.kind == Kind::Folder;
+        let files = if is_folder {
+            walk(place.clone())
+        } else {
+            vec![place.absolute()]
+        };
+        Ok(Self {
+            is_folder,
+            root: place.root().to_owned(),
+            workspace,
+            files,
+            only: Some(place),
+        })
+    }
+
+    /// The file that was named, if it is one.
+    pub(super) fn file(&self) -> Option<PathBuf> {
+        let only = self.only.as_ref().filter(|_| !self.is_folder);
+        only.map(Place::absolute)
+    }
+
+    /// The files whose names are like this, those nearer to the root first.
+    pub(super) fn matching(&self, is_like: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+        let files = self.files.iter();
+        let matching = files.filter(|path| name(path).is_some_and(&is_like));
+        matching.cloned().collect()
+    }
+
+    /// The folders of the projects that have a file of this name: those at or
+    /// above what was named, or else those beneath that do not lie in each
+    /// other.
+    pub(super) fn projects(&self, marks: &[&str]) -> Vec<PathBuf> {
+        if let Some(folder) = self.above(marks) {
+            return vec![folder];
+        }
+        let mut found: Vec<PathBuf> = Vec::new();
+        for path in self.matching(|name| marks.contains(&name)) {
+            let Some(folder) = path.parent() else {
+                continue;
+            };
+            if !found.iter().any(|known| folder.starts_with(known)) {
+                found.push(folder.to_owned());
+            }
+        }
+        found
+    }
+
+    /// The nearest folder, from what was named up to the root, that has a file
+    /// of this name.
+    pub(super) fn above(&self, marks: &[&str]) -> Option<PathBuf> {
+        let start = match &self.only {
+            Some(place) => place.absolute(),
+            None => self.root.clone(),
+        };
+        let within = |folder: &&Path| folder.starts_with(&self.root);
+        let mut folders = start.ancestors().take_while(within);
+        let has_mark = |folder: &&Path| marks.iter().any(|mark| folder.join(mark).is_file());
+        folders.find(has_mark).map(Path::to_owned)
+    }
+}
+
+pub(super) fn name(path: &Path) -> Option<&str> {
+    path.file_name()?.to_str()
+}
+
+/// Whether a file name ends like this.
+pub(super) fn has_extension(name: &str, extensions: &[&str]) -> bool {
+    let extension = Path::new(name).extension().and_then(|all| all.to_str());
+    extension.is_some_and(|extension| extensions.contains(&extension))
+}
+
+/// The files beneath a folder, level by level, without hidden folders and those
+/// of others. What cannot be read is passed over.
+fn walk(root: Place) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut seen = 0;
+    let mut folders = VecDeque::from([(root, 0)]);
+    while let Some((folder, depth)) = folders.pop_front() {
+        let Ok(entries) = folder.read_dir() else {
+            continue;
+        };
+        let mut entries: Vec<_> = entries.flatten().take(MAX_ENTRIES - seen).collect();
+        seen += entries.len();
+        entries.sort_by(|one, other| one.name().cmp(other.name()));
+        for entry in entries {
+            let is_hidden = entry.name().as_encoded_bytes().starts_with(b".");
+            let is_skipped = entry
+                .name()
+                .to_str()
+                .is_some_and(|name| SKIPPED.contains(&name));
+            match entry.kind() {
+                Kind::File => files.push(entry.place().absolute()),
+                Kind::Folder if depth < MAX_DEPTH && !is_hidden && !is_skipped => {
+                    folders.push_back((entry.place(), depth + 1));
+                }
+                _ => {}
+            }
+        }
+    }
+    files
+}

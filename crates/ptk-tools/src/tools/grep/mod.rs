@@ -1,0 +1,183 @@
+//! `grep`: lines that match a regular expression.
+//!
+//! A match is shown as `path:line:text`, as grep and ripgrep do, because every
+//! model has read millions of such lines. Lines around it are
+//! `path-line-text`, and `--` stands where lines are left out between them.
+
+mod page;
+
+use ptk_protocol::ToolResult;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use self::page::Page;
+use super::search::content::Query;
+use super::search::matches::{Search, Worth};
+use super::search::page::preview_list;
+use super::search::rules::Rules;
+use super::search::start::{self, start};
+use super::search::stop::{Stop, confined};
+use super::search::tally::Skipped;
+use crate::{CallContext, Effects, ToolError, TypedTool};
+
+/// Searches the lines of files.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Grep;
+
+/// Arguments of [`Grep`].
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "a model knows switches better than anything else"
+)]
+#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
+pub struct GrepArgs {
+    /// The regular expression that lines are searched for, for example "fn \w+_test" or "TODO|FIXME"
+    pattern: String,
+    /// The folder or file to search, relative to the workspace, for example "src". Default: the whole workspace
+    #[serde(default = "here")]
+    path: String,
+    /// Search only files that match this glob, for example "*.rs", "src/**/*.{ts,tsx}", or "!*.lock" for all others
+    #[serde(default)]
+    glob: Option<String>,
+    /// Whether capital and small letters differ. Default: true
+    #[serde(default = "yes")]
+    case_sensitive: bool,
+    /// How many lines to show before and after each match. Default: 0
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 20))]
+    context: usize,
+    /// "content" gives the lines as path:line:text, "files" only the names of the files that match, "count" how many lines match in each file. Default: "content"
+    #[serde(default)]
+    #[schemars(with = "String", extend("enum" = ["content", "files", "count"]))]
+    output: GrepOutput,
+    /// Search for the text of the pattern itself, not as a regular expression. Default: false
+    #[serde(default)]
+    literal: bool,
+    /// Let a match go over several lines; "." matches line breaks, too. Default: false
+    #[serde(default)]
+    multiline: bool,
+    /// Also search files and folders whose names begin with a dot. Default: false
+    #[serde(default)]
+    hidden: bool,
+    /// How many matches to give at most, or how many files if output is not "content". Default: 50
+    #[serde(default = "max_results")]
+    #[schemars(range(min = 1, max = 1000))]
+    max_results: usize,
+    /// How many results to pass over, to read on where the last page ended. Default: 0
+    #[serde(default)]
+    offset: usize,
+}
+
+/// What a search gives back.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum GrepOutput {
+    /// The lines.
+    #[default]
+    Content,
+    /// The names of the files.
+    Files,
+    /// How many lines match in each file.
+    Count,
+}
+
+fn here() -> String {
+    ".".to_owned()
+}
+
+const fn yes() -> bool {
+    true
+}
+
+const fn max_results() -> usize {
+    50
+}
+
+/// What was found.
+#[derive(Debug, Default, Serialize)]
+pub struct GrepResult {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    matches: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    files: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    counts: Option<Map<String, Value>>,
+    /// How many results there are on this page.
+    count: usize,
+    /// How many there are in all.
+    total: u64,
+    /// In how many files.
+    total_files: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    skipped: Option<Skipped>,
+}
+
+impl TypedTool for Grep {
+    type Args = GrepArgs;
+    type Output = GrepResult;
+
+    const NAME: &'static str = "grep";
+    const DESCRIPTION: &'static str = "Search the lines of files for a regular expression (Rust \
+        syntax, as in ripgrep). Gives lines as path:line:text, sorted by path. Binary files, hidden \
+        files and those that .gitignore or .ignore leave out are not searched.";
+    const EFFECTS: Effects = Effects::READ;
+
+    async fn run(&self, context: &CallContext, args: GrepArgs) -> Result<GrepResult, ToolError> {
+        let query = Query {
+            text: args.pattern.clone(),
+            literal: args.literal,
+            case_sensitive: args.case_sensitive,
+            multiline: args.multiline,
+            remedy: "To search for the text as it stands, set literal to true; or put a backslash \
+                     before each character that is meant literally.",
+        };
+        let prepare = {
+            let (call, args, query) = (context.clone(), args.clone(), query.clone());
+            move || {
+                let matcher = query.matcher()?;
+                let glob = args.glob.as_deref().map(start::Glob::filter).transpose()?;
+                let (place, kind) = start(&call, &args.path)?;
+                let rules = Rules::above(&place);
+                Ok((matcher, glob, place, kind, rules))
+            }
+        };
+        let call = context.clone();
+        let search = move |prepared, stop: &Stop| {
+            let (matcher, glob, place, kind, rules): (_, Option<start::Glob>, _, _, _) = prepared;
+            let search = Search {
+                context: &call,
+                place: &place,
+                kind,
+                query: &query,
+                matcher: &matcher,
+                glob: glob.as_ref(),
+                hidden: args.hidden,
+                only_whether: args.output == GrepOutput::Files,
+                rank: &|_| Worth::default(),
+                stop,
+            };
+            let counted = search.count(rules);
+            let page = Page {
+                args: &args,
+                search: &search,
+                counted: &counted,
+            };
+            Ok(page.result())
+        };
+        confined(context, prepare, search).await
+    }
+
+    fn preview(&self, result: &ToolResult, max_lines: usize) -> Vec<String> {
+        let (field, what) = if result.fields.contains_key("files") {
+            ("files", "files")
+        } else {
+            ("matches", "matches")
+        };
+        preview_list(result, field, what, max_lines)
+    }
+}

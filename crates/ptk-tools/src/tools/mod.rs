@@ -1,0 +1,62 @@
+//! The built-in tools, one file or folder each.
+
+mod aliases;
+pub mod bash;
+mod edit;
+pub mod get_diagnostics;
+mod glob;
+mod grep;
+mod list_files;
+mod read;
+mod read_file;
+mod search;
+mod search_code;
+mod source;
+mod text;
+mod write_file;
+
+pub use edit::Edit;
+pub use glob::{Glob, GlobArgs};
+pub use grep::{Grep, GrepArgs, GrepOutput, GrepResult};
+pub use list_files::{ListFiles, ListFilesArgs};
+pub use read::Read;
+pub use read_file::ReadFile;
+pub use search::files::FileList;
+pub use search_code::{SearchCode, SearchCodeArgs, SearchCodeOptions, SearchCodeResult};
+pub use write_file::WriteFile;
+
+use self::bash::Bash;
+use self::get_diagnostics::{Diagnostics, GetDiagnostics};
+use crate::{Registry, RegistryError, Typed};
+
+/// The tools that a model is offered unless told otherwise.
+pub const DEFAULT: [&str; 7] = [
+    "read_file",
+    "write_file",
+    "edit",
+    "list_files",
+    "grep",
+    "bash",
+    "get_diagnostics",
+];
+
+/// All built-in tools, with the checkers that the user has configured.
+///
+/// # Errors
+///
+/// Never, as long as their names differ.
+pub fn all(diagnostics: Diagnostics) -> Result<Registry, RegistryError> {
+    let mut registry = Registry::new();
+    registry
+        .register(Typed::new(ReadFile))?
+        .register(Typed::new(Read))?
+        .register(Typed::new(WriteFile))?
+        .register(Typed::new(Edit))?
+        .register(Typed::new(ListFiles))?
+        .register(Typed::new(Glob))?
+        .register(Typed::new(Grep))?
+        .register(Typed::new(SearchCode))?;
+    Bash::default().register(&mut registry)?;
+    registry.register(Typed::new(GetDiagnostics::new(diagnostics)))?;
+    Ok(registry)
+}

@@ -1,0 +1,268 @@
+//! The search through a tree of files, in two steps: first every file is
+//! searched for how often it matches, then the few that a page shows are read
+//! again for their lines. So the whole is counted exactly, in little memory,
+//! and the lines and the fingerprint of a file come from the same bytes.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bstr::ByteSlice as _;
+use grep_regex::RegexMatcher;
+use grep_searcher::Searcher;
+use ptk_events::OutputStream;
+use ptk_sandbox::{Fingerprint, Kind, Place};
+
+use super::collect::{Collecting, Line, Window};
+use super::content::{Content, Counting, Query};
+use super::jail;
+use super::rules::Rules;
+use super::start::Glob;
+use super::stop::Stop;
+use super::tally::{Tally, shown};
+use super::visit::{Found, Sight, Visitor};
+use super::walk::Walk;
+use crate::{CallContext, Ranges};
+
+/// How many lines are shown while the search still runs.
+const STREAMED: usize = 200;
+/// A longer file is searched without remembering that it was read.
+const MAX_TRACKED: u64 = 16 * 1024 * 1024;
+
+/// A search in a folder or a file.
+pub(crate) struct Search<'a> {
+    pub(crate) context: &'a CallContext,
+    pub(crate) place: &'a Place,
+    pub(crate) kind: Kind,
+    pub(crate) query: &'a Query,
+    pub(crate) matcher: &'a RegexMatcher,
+    pub(crate) glob: Option<&'a Glob>,
+    pub(crate) hidden: bool,
+    /// Whether it is enough to know that a file matches.
+    pub(crate) only_whether: bool,
+    /// What a line that matches is worth.
+    pub(crate) rank: &'a (dyn Fn(&[u8]) -> Worth + Sync),
+    pub(crate) stop: &'a Stop,
+}
+
+/// What matches are worth: definitions, then whole words.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Worth {
+    pub(crate) definitions: u64,
+    pub(crate) words: u64,
+}
+
+/// A file that matches.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Matched {
+    pub(crate) path: Box<[u8]>,
+    pub(crate) count: u64,
+    pub(crate) worth: Worth,
+}
+
+/// What the first step found.
+pub(crate) struct Counted<'a> {
+    walk: Walk<'a>,
+    /// In the order of their paths.
+    pub(crate) files: Vec<Matched>,
+    pub(crate) tally: Tally,
+    pub(crate) is_complete: bool,
+}
+
+/// Lines of a file that a page shows.
+pub(crate) struct Excerpt {
+    pub(crate) lines: Vec<Line>,
+    /// How many matches are among them.
+    pub(crate) taken: usize,
+    read: Option<(Fingerprint, usize)>,
+}
+
+impl<'a> Search<'a> {
+    /// Counts the matches of all files.
+    pub(crate) fn count(&self, rules: Rules) -> Counted<'a> {
+        let sight = Sight {
+            hidden: self.hidden,
+            depth: usize::MAX,
+            everything: false,
+        };
+        let walk = Walk::new(self.place, sight, rules, self.stop);
+        let streamed = AtomicUsize::new(0);
+        let (mut files, tally) = if self.kind == Kind::File {
+            let mut looking = Looking::new(self, &streamed);
+            let mut tally = Tally::default();
+            let name = self.place.to_string();
+            tally.files = 1;
+            looking.file(name.as_bytes(), jail::open(self.place), &mut tally);
+            (looking.found, tally)
+        } else {
+            let (visitors, tally) = walk.run(|| Looking::new(self, &streamed));
+            let mut files = Vec::new();
+            for mut visitor in visitors {
+                files.append(&mut visitor.found);
+            }
+            (files, tally)
+        };
+        files.sort_unstable();
+        Counted {
+            walk,
+            files,
+            tally,
+            is_complete: !self.stop.is_set(),
+        }
+    }
+
+    /// Some of the matches of a file, with the lines around them.
+    pub(crate) fn excerpt(
+        &self,
+        counted: &Counted<'_>,
+        path: &[u8],
+        window: Window,
+        around: usize,
+    ) -> io::Result<Excerpt> {
+        let (file, size) = if self.kind == Kind::File {
+            jail::open(self.place)?
+        } else {
+            counted.walk.reopen(path)?
+        };
+        let mut searcher = self.query.searcher(Some(around));
+        let mut lines = Collecting::new(self.matcher, window);
+        let read = if size <= MAX_TRACKED {
+            let bytes = whole(file)?;
+            searcher.search_slice(self.matcher, &bytes, &mut lines)?;
+            let is_utf16 = bytes.starts_with(b"\xFF\xFE") || bytes.starts_with(b"\xFE\xFF");
+            (!is_utf16).then(|| (Fingerprint::of(&bytes), bytes.lines().count()))
+        } else {
+            let mut content = Content::default();
+            let is_over = || self.stop.is_abandoned();
+            content.search(
+                (file, size),
+                &mut searcher,
+                self.matcher,
+                is_over,
+                &mut lines,
+            )?;
+            None
+        };
+        if lines.is_binary {
+            return Err(io::Error::other("it is not a text any more"));
+        }
+        Ok(Excerpt {
+            lines: lines.lines,
+            taken: lines.taken,
+            read,
+        })
+    }
+
+    /// Remembers that the lines of an excerpt were shown (L15). A name that no
+    /// call can use cannot be written either, so it need not be remembered.
+    pub(crate) fn note_read(&self, path: &[u8], excerpt: &Excerpt) {
+        let place = path.to_str().map(|path| self.context.resolve(path));
+        let (Some((fingerprint, count)), Ok(Ok(place))) = (excerpt.read, place) else {
+            return;
+        };
+        let mut lines = Ranges::new(count);
+        for line in excerpt.lines.iter().filter(|line| line.is_whole) {
+            let number = usize::try_from(line.number).unwrap_or(usize::MAX);
+            lines.add(number, number);
+        }
+        self.context.note_read(place, fingerprint, lines);
+    }
+}
+
+fn whole(file: File) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(MAX_TRACKED).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Searches files, one for each thread.
+struct Looking<'a> {
+    search: &'a Search<'a>,
+    matcher: RegexMatcher,
+    /// Counts lines, for what is shown while it runs.
+    numbering: Searcher,
+    plain: Searcher,
+    content: Content,
+    streamed: &'a AtomicUsize,
+    found: Vec<Matched>,
+}
+
+impl<'a> Looking<'a> {
+    fn new(search: &'a Search<'a>, streamed: &'a AtomicUsize) -> Self {
+        Self {
+            search,
+            matcher: search.matcher.clone(),
+            numbering: search.query.searcher(Some(0)),
+            plain: search.query.searcher(None),
+            content: Content::default(),
+            streamed,
+            found: Vec::new(),
+        }
+    }
+
+    fn file(&mut self, path: &[u8], opened: io::Result<(File, u64)>, tally: &mut Tally) {
+        let opened = match opened {
+            Ok((_, 0)) => return,
+            Ok(opened) => opened,
+            Err(error) => return tally.unreadable(path, &error),
+        };
+        let search = self.search;
+        let streams = self.streamed.load(Ordering::Relaxed) < STREAMED;
+        let searcher = if streams {
+            &mut self.numbering
+        } else {
+            &mut self.plain
+        };
+        let mut chunk = String::new();
+        let mut worth = Worth::default();
+        let mut each = |number: Option<u64>, bytes: &[u8]| {
+            let one = (search.rank)(bytes);
+            worth.definitions += one.definitions;
+            worth.words += one.words;
+            let Some(number) = number else { return };
+            if self.streamed.fetch_add(1, Ordering::Relaxed) < STREAMED {
+                let first = bytes.lines().next().unwrap_or_default();
+                let line = Line::new(number, first, Some(search.matcher));
+                chunk.push_str(&format!("{}:{number}:{}\n", shown(path), line.text));
+            }
+        };
+        let mut counting = Counting {
+            count: 0,
+            is_binary: false,
+            only_whether: search.only_whether,
+            each: &mut each,
+        };
+        let is_over = || search.stop.is_set();
+        let outcome = self
+            .content
+            .search(opened, searcher, &self.matcher, is_over, &mut counting);
+        let Counting {
+            count, is_binary, ..
+        } = counting;
+        match outcome {
+            Err(error) => tally.unreadable(path, &error),
+            Ok(()) if is_binary => tally.binary += 1,
+            Ok(()) if count > 0 => {
+                search.context.emit(OutputStream::Stdout, &chunk);
+                self.found.push(Matched {
+                    path: path.into(),
+                    count,
+                    worth,
+                });
+            }
+            Ok(()) => {}
+        }
+    }
+}
+
+impl Visitor for Looking<'_> {
+    const IS_WORK: bool = true;
+
+    fn wants(&self, relative: &[u8]) -> bool {
+        self.search.glob.is_none_or(|glob| glob.matches(relative))
+    }
+
+    fn visit(&mut self, found: &Found<'_>, tally: &mut Tally) {
+        self.file(found.shown(), found.open(), tally);
+    }
+}

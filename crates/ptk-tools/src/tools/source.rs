@@ -1,0 +1,177 @@
+//! What `read_file` and `read` read: a file in the workspace, or an output
+//! that was too long for a result.
+
+use std::fs::File;
+use std::io::{Cursor, Read as _};
+
+use ptk_sandbox::{Fingerprint, Place, Stamp};
+
+use super::text::{Content, Excerpt, ExcerptError, MAX_FILE_SIZE, Taken, Wanted};
+use crate::outputs::PREFIX;
+use crate::{CallContext, Ranges, ToolError};
+
+/// A larger file is shown, but not remembered as read: to know what it holds
+/// would take longer than a call should, and no tool that changes a file takes
+/// one of this size.
+const MAX_TRACKED: u64 = 1024 * 1024 * 1024;
+
+/// Something that can be read.
+#[derive(Debug, Clone)]
+pub(crate) enum Source {
+    File(Place),
+    Output(String),
+}
+
+/// A part of a source.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    pub(crate) content: Content,
+    /// What the whole file held.
+    seen: Option<(Place, Fingerprint)>,
+}
+
+impl Source {
+    /// What a path of the model's means.
+    pub(crate) fn new(context: &CallContext, path: &str) -> Result<Self, ToolError> {
+        if is_output(path) {
+            return Ok(Self::Output(path.to_owned()));
+        }
+        Ok(Self::File(context.resolve(path)?))
+    }
+
+    /// As the model may call it.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::File(place) => place.to_string(),
+            Self::Output(handle) => handle.clone(),
+        }
+    }
+
+    /// As a listing calls it.
+    pub(crate) fn absolute(&self) -> String {
+        match self {
+            Self::File(place) => place.absolute().display().to_string(),
+            Self::Output(handle) => handle.clone(),
+        }
+    }
+
+    pub(crate) fn place(&self) -> Option<&Place> {
+        match self {
+            Self::File(place) => Some(place),
+            Self::Output(_) => None,
+        }
+    }
+
+    /// Reads the part that is wanted. Blocks.
+    pub(crate) fn load(&self, context: &CallContext, wanted: Wanted) -> Result<Loaded, ToolError> {
+        let mut file = match self {
+            Self::File(place) => place.open()?,
+            Self::Output(handle) => context.outputs().open(handle)?,
+        };
+        let is_cancelled = || context.is_cancelled();
+        let size = file
+            .metadata()
+            .map_err(|error| self.unreadable(&error))?
+            .len();
+        if size > MAX_FILE_SIZE {
+            let before = Stamp::of(&file).ok();
+            let part = Excerpt::read(&mut file, wanted, &is_cancelled)
+                .map_err(|error| self.failed(&error, wanted))?;
+            let seen = self.place().filter(|_| size <= MAX_TRACKED);
+            let seen = seen.and_then(|place| {
+                let fingerprint = place.fingerprint().ok()?;
+                let is_same = Stamp::of(&file).ok() == before;
+                is_same.then(|| (place.clone(), fingerprint))
+            });
+            return Ok(Loaded {
+                content: part,
+                seen,
+            });
+        }
+        let bytes = whole(file).map_err(|error| self.unreadable(&error))?;
+        let seen = self
+            .place()
+            .map(|place| (place.clone(), Fingerprint::of(&bytes)));
+        let part = Excerpt::read(&mut Cursor::new(bytes), wanted, &is_cancelled)
+            .map_err(|error| self.failed(&error, wanted))?;
+        Ok(Loaded {
+            content: part,
+            seen,
+        })
+    }
+
+    fn unreadable(&self, error: &std::io::Error) -> ToolError {
+        ToolError::system(format!("{} cannot be read: {error}", self.name()))
+    }
+
+    fn failed(&self, error: &ExcerptError, wanted: Wanted) -> ToolError {
+        let name = self.name();
+        match error {
+            ExcerptError::Io(error) => self.unreadable(error),
+            ExcerptError::PastEnd(lines) => {
+                let told = format!(
+                    "offset={} is past the end: {name} has {}",
+                    wanted.offset,
+                    counted(*lines, "line")
+                );
+                ToolError::validation(told).suggest(format!(
+                    "Use an offset from 1 to {}, or leave it out.",
+                    (*lines).max(1)
+                ))
+            }
+            ExcerptError::PastLine(bytes) => {
+                let (line, column) = (wanted.offset, wanted.column);
+                let told = format!(
+                    "column={column} is past the end: line {line} of {name} has {bytes} bytes"
+                );
+                ToolError::validation(told).suggest(format!(
+                    "Leave column out to read line {line} from its beginning."
+                ))
+            }
+        }
+    }
+}
+
+impl Loaded {
+    /// Remembers the lines that are shown.
+    pub(crate) fn note(&self, context: &CallContext, excerpt: &Excerpt, taken: &Taken<'_>) {
+        let Some((place, fingerprint)) = &self.seen else {
+            return;
+        };
+        let mut lines = Ranges::new(excerpt.total);
+        if taken.cut.is_none() {
+            let first = taken.first + usize::from(excerpt.begins_in_line());
+            lines.add(first, taken.last);
+        }
+        context.note_read(place.clone(), *fingerprint, lines);
+    }
+}
+
+/// Whether a path is the handle of a kept output.
+pub(crate) fn is_output(path: &str) -> bool {
+    path.starts_with(PREFIX)
+}
+
+/// Refuses to write to a kept output.
+pub(crate) fn writable(context: &CallContext, path: &str) -> Result<Place, ToolError> {
+    if is_output(path) {
+        return Err(ToolError::validation(format!(
+            "{path} is the output of a call and cannot be changed"
+        ))
+        .suggest("Write to a file in the workspace instead."));
+    }
+    context.resolve(path)
+}
+
+/// All bytes of a file, up to the size at which files are streamed.
+pub(crate) fn whole(file: File) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(MAX_FILE_SIZE).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// "1 line", "2 lines".
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}

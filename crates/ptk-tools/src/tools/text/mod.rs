@@ -1,0 +1,34 @@
+//! Text in files: which encoding it has, where its lines are, how much of it
+//! fits, what changed.
+
+mod binary;
+mod diff;
+mod encoding;
+mod excerpt;
+mod survey;
+mod utf8;
+
+pub(crate) use binary::Binary;
+pub(crate) use diff::{added_lines, unified};
+pub(crate) use encoding::{Encoding, Text};
+pub(crate) use excerpt::{Content, Excerpt, ExcerptError, Taken, Wanted};
+pub(crate) use survey::HEAD;
+
+/// How much of a file is held in memory; a larger one is streamed (R271).
+pub(crate) const MAX_FILE_SIZE: u64 = 10 * 1024 * 1024;
+/// How many tokens of files one call shows (C31). With four bytes a token it
+/// stays below what a result may have.
+pub(crate) const MAX_TOKENS: usize = 10_000;
+const BYTES_PER_TOKEN: usize = 4;
+/// The same in bytes.
+pub(crate) const MAX_BYTES: usize = MAX_TOKENS * BYTES_PER_TOKEN;
+
+/// About how many tokens a text has.
+pub(crate) const fn tokens(text: &str) -> usize {
+    text.len().div_ceil(BYTES_PER_TOKEN)
+}
+
+/// How many pieces line breaks cut a text into (R262).
+pub(crate) fn pieces(text: &str) -> usize {
+    memchr::memchr_iter(b'\n', text.as_bytes()).count() + 1
+}
