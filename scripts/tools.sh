@@ -14,6 +14,7 @@ FUZZ_VERSION=0.13.2
 # The same as that of the crate `gungraun` in the workspace.
 GUNGRAUN_VERSION=0.20.0
 NEXTEST_VERSION=0.9.143
+RUFF_VERSION=0.17.4
 TYPOS_VERSION=1.51.1
 
 say() { printf '\n== %s\n' "$*"; }
@@ -51,6 +52,18 @@ need_fuzz() { install_crate cargo-fuzz "$FUZZ_VERSION"; }
 need_gungraun() {
     command -v valgrind >/dev/null || fail "valgrind is missing; install it with the system's package manager"
     install_crate gungraun-runner "$GUNGRAUN_VERSION"
+}
+
+# A checker and a language server for the tests of get_diagnostics.
+need_ruff() {
+    [ "$(ruff --version 2>/dev/null)" = "ruff $RUFF_VERSION" ] && return
+    say "Installing ruff $RUFF_VERSION (once)"
+    local venv=$tools/ruff
+    python3 -m venv --clear "$venv" >/dev/null 2>&1 &&
+        "$venv/bin/pip" install --quiet --disable-pip-version-check "ruff==$RUFF_VERSION" ||
+        fail "ruff could not be installed; it needs python3 with venv, and the network once"
+    mkdir -p "$tools/bin"
+    ln -sf "$venv/bin/ruff" "$tools/bin/ruff"
 }
 
 # The Python package holds the ready binary; without Python it is compiled.

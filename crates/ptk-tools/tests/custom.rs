@@ -1,0 +1,222 @@
+//! Tools from configuration: a command, an HTTP endpoint.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::needless_pass_by_value,
+    reason = "the lints allow these inside tests, but not in the functions that tests share"
+)]
+
+use ptk_protocol::{Arguments, ToolCall, ToolResult};
+use ptk_sandbox::Workspace;
+use ptk_tools::custom::{Declaration, DeclarationError};
+use ptk_tools::{AllowAll, CallRequest, Registry, ToolManager};
+use serde_json::{Value, json};
+use wiremock::matchers::{body_json, header, method, path, query_param};
+use wiremock::{Mock, MockServer, ResponseTemplate};
+
+fn declared(value: Value) -> Declaration {
+    serde_json::from_value(value).unwrap()
+}
+
+async fn call(tool: Value, args: Value) -> ToolResult {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a b.txt"), "one two three\n").unwrap();
+    let tool = declared(tool).into_tool().unwrap();
+    let name = tool.spec().name.clone();
+    let mut registry = Registry::new();
+    registry.register_shared(tool.into()).unwrap();
+    let tools = ToolManager::builder(Workspace::open(folder.path()).unwrap())
+        .tools(registry)
+        .approver(AllowAll)
+        .build();
+    let args = Arguments::from_json(&args.to_string()).unwrap();
+    let request = CallRequest::new(ToolCall::new(name, args));
+    tools.execute(request).await.result
+}
+
+fn command(command: Value) -> Value {
+    json!({
+        "name": "tool",
+        "description": "A tool of a user",
+        "parameters": {
+            "type": "object",
+            "properties": {"path": {"type": "string"}, "lines": {"type": "integer"}},
+        },
+        "command": command,
+    })
+}
+
+#[tokio::test]
+async fn arguments_stand_in_their_places_without_a_shell_in_between() {
+    let tool = command(json!(["wc", "-w", "{path}"]));
+    let result = call(tool.clone(), json!({"path": "a b.txt"})).await;
+    assert_eq!(result.fields["output"], "3 a b.txt\n");
+    let result = call(tool, json!({"path": "$(touch evil); `id`"})).await;
+    assert!(
+        result.fields["stderr"]
+            .as_str()
+            .unwrap()
+            .contains("$(touch evil)")
+    );
+}
+
+#[tokio::test]
+async fn an_entry_whose_argument_was_not_given_is_left_out() {
+    let tool = command(json!(["echo", "start", "--lines={lines}", "end"]));
+    let result = call(tool.clone(), json!({})).await;
+    assert_eq!(result.fields["output"], "start end\n");
+    let result = call(tool, json!({"lines": 3})).await;
+    assert_eq!(result.fields["output"], "start --lines=3 end\n");
+}
+
+#[tokio::test]
+async fn the_arguments_stand_as_json_on_stdin() {
+    let result = call(command(json!(["cat"])), json!({"path": "x", "lines": 2})).await;
+    assert_eq!(result.fields["output"], r#"{"path":"x","lines":2}"#);
+}
+
+#[tokio::test]
+async fn a_command_that_fails_is_told_with_its_output() {
+    let tool = command(json!(["sh", "-c", "echo out; echo wrong >&2; exit 3"]));
+    let result = call(tool, json!({})).await;
+    insta::assert_snapshot!(
+        format!("{}\n→ {}", result.error, result.suggestion.as_deref().unwrap_or_default()),
+        @r"
+    tool(): sh ended with exit code 3
+    → Read `stderr` and `output`, and call with other arguments.
+    "
+    );
+    assert_eq!(result.fields["output"], "out\n");
+    assert_eq!(result.fields["stderr"], "wrong\n");
+}
+
+#[tokio::test]
+async fn a_program_that_is_not_there_is_told() {
+    let result = call(command(json!(["no-such-program-here"])), json!({})).await;
+    assert!(!result.success);
+    assert!(
+        result.error.contains("no-such-program-here"),
+        "{}",
+        result.error
+    );
+    assert!(result.suggestion.is_some());
+}
+
+fn endpoint(url: &str, method: &str) -> Value {
+    json!({
+        "name": "tool",
+        "description": "A tool of a user",
+        "parameters": {
+            "type": "object",
+            "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
+            "required": ["city"],
+        },
+        "url": url,
+        "method": method,
+        "headers": [["X-Home", "Bearer $HOME"]],
+    })
+}
+
+#[tokio::test]
+async fn an_endpoint_is_asked_with_its_arguments_encoded() {
+    let server = MockServer::start().await;
+    let home = format!("Bearer {}", std::env::var("HOME").unwrap());
+    Mock::given(method("GET"))
+        .and(path("/v1/H%C3%A0%20N%E1%BB%99i%2F%2E%2E"))
+        .and(query_param("days", "2"))
+        .and(header("X-Home", home.as_str()))
+        .respond_with(ResponseTemplate::new(200).set_body_json(json!({"degrees": 30})))
+        .expect(1)
+        .mount(&server)
+        .await;
+    let tool = endpoint(&format!("{}/v1/{{city}}", server.uri()), "GET");
+    let result = call(tool, json!({"city": "Hà Nội/..", "days": 2})).await;
+    assert!(result.success, "{}", result.error);
+    assert_eq!(result.fields["data"], json!({"degrees": 30}));
+}
+
+#[tokio::test]
+async fn a_post_has_the_other_arguments_in_its_body() {
+    let server = MockServer::start().await;
+    Mock::given(method("POST"))
+        .and(path("/v1/Hue"))
+        .and(body_json(json!({"days": 2})))
+        .respond_with(ResponseTemplate::new(201).set_body_string("done"))
+        .expect(1)
+        .mount(&server)
+        .await;
+    let tool = endpoint(&format!("{}/v1/{{city}}", server.uri()), "POST");
+    let result = call(tool, json!({"city": "Hue", "days": 2})).await;
+    assert_eq!(result.fields["data"], "done");
+}
+
+#[tokio::test]
+async fn an_answer_that_is_none_is_told_with_its_status() {
+    let server = MockServer::start().await;
+    Mock::given(method("GET"))
+        .respond_with(ResponseTemplate::new(404).set_body_string("no such city"))
+        .mount(&server)
+        .await;
+    let tool = endpoint(&format!("{}/v1/{{city}}", server.uri()), "GET");
+    let result = call(tool, json!({"city": "Nowhere"})).await;
+    assert_eq!(result.fields["status"], 404);
+    assert_eq!(result.fields["answer"], "no such city");
+    insta::assert_snapshot!(
+        format!("{}\n→ {}", result.error, result.suggestion.unwrap_or_default()),
+        @r#"
+    tool(city="Nowhere"): The endpoint answered 404 Not Found
+    → Read `answer`, and call with other arguments.
+    "#
+    );
+}
+
+#[tokio::test]
+async fn headers_do_not_follow_to_another_host() {
+    let server = MockServer::start().await;
+    let other = MockServer::start().await;
+    let elsewhere = format!("{}/stolen", other.uri());
+    Mock::given(method("GET"))
+        .respond_with(ResponseTemplate::new(302).insert_header("Location", elsewhere))
+        .mount(&server)
+        .await;
+    let tool = endpoint(&format!("{}/v1/{{city}}", server.uri()), "GET");
+    let result = call(tool, json!({"city": "Hue"})).await;
+    assert!(!result.success);
+    assert!(other.received_requests().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_is_told() {
+    let tool = endpoint("http://127.0.0.1:9/v1/{city}", "GET");
+    let result = call(tool, json!({"city": "Hue"})).await;
+    assert!(!result.success);
+    assert!(
+        result.error.contains("127.0.0.1 could not be asked"),
+        "{}",
+        result.error
+    );
+}
+
+#[test]
+fn declarations_that_make_no_sense_are_refused() {
+    let refused = |change: Value| {
+        let mut tool = command(json!([]));
+        tool.as_object_mut()
+            .unwrap()
+            .extend(change.as_object().unwrap().clone());
+        let error: DeclarationError = declared(tool).into_tool().err().unwrap();
+        error.to_string()
+    };
+    let all = [
+        refused(json!({})),
+        refused(json!({"command": ["x"], "url": "http://a/"})),
+        refused(json!({"command": ["x", "{file}"]})),
+        refused(json!({"url": "ftp://a/"})),
+        refused(json!({"url": "not an address"})),
+        refused(json!({"url": "http://{path}/x"})),
+        refused(json!({"url": "http://a.{path}/x"})),
+        refused(json!({"command": ["x"], "timeout": 0})),
+    ];
+    insta::assert_snapshot!(all.join("\n"));
+}

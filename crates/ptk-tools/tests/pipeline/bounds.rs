@@ -1,0 +1,67 @@
+use std::io::Read as _;
+
+use ptk_tools::{AllowAll, Limits};
+use serde_json::json;
+
+use super::Fixture;
+
+fn small() -> Fixture {
+    let limits = Limits {
+        result: 2_000,
+        ..Limits::default()
+    };
+    Fixture::with(|builder| builder.approver(AllowAll).limits(limits))
+}
+
+#[tokio::test]
+async fn a_result_that_fits_stays_as_it_is() {
+    let fixture = small();
+    let result = fixture
+        .call("look", json!({"text": "a".repeat(1_900)}))
+        .await;
+    assert!(!result.fields.contains_key("truncated"));
+}
+
+#[tokio::test]
+async fn a_long_result_is_cut_and_says_how_to_read_the_rest() {
+    let fixture = small();
+    let lines: Vec<String> = (1..=1_000).map(|line| format!("line {line}")).collect();
+    let text = lines.join("\n") + "\n";
+    let result = fixture.call("look", json!({"text": text})).await;
+    let content = result.fields["content"].as_str().unwrap();
+    assert!(content.len() < 2_200, "{}", content.len());
+    assert!(content.starts_with("line 1\nline 2\n"));
+    assert!(content.ends_with("line 1000\n"));
+    let cut = &result.fields["truncated"]["content"];
+    assert_eq!(cut["bytes"], json!(text.len()));
+    let next = cut["next"].as_str().unwrap();
+    assert!(content.contains(next), "{next}");
+
+    let handle = cut["whole"].as_str().unwrap();
+    let mut whole = String::new();
+    let mut file = fixture.tools.outputs().open(handle).unwrap();
+    file.read_to_string(&mut whole).unwrap();
+    assert_eq!(whole, text);
+}
+
+#[tokio::test]
+async fn characters_are_never_cut_in_two() {
+    let fixture = small();
+    for length in 0..4 {
+        let text = "x".repeat(length) + &"🌀".repeat(3_000);
+        let result = fixture.call("look", json!({"text": text})).await;
+        assert!(
+            result.fields["content"]
+                .as_str()
+                .unwrap()
+                .contains("left out")
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_output_that_is_not_there_says_so() {
+    let fixture = small();
+    let error = fixture.tools.outputs().open("output:99").unwrap_err();
+    assert_eq!(error.message, "There is no output output:99");
+}

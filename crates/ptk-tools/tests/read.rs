@@ -1,0 +1,103 @@
+//! `read` through the whole pipeline.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "the lints allow these inside tests, but not in the functions that tests share"
+)]
+
+mod scene;
+
+use scene::Scene;
+use serde_json::{Value, json};
+
+fn text(value: &Value) -> &str {
+    value["content"].as_str().unwrap()
+}
+
+#[tokio::test]
+async fn files_stand_below_their_headers_with_numbers() {
+    let scene = Scene::new();
+    scene.write("a.txt", "one\n\n\tthree\n");
+    scene.write("b.txt", "x");
+    scene.write("empty.txt", "");
+    scene.write("image.png", b"\x89PNG\r\n\x1a\n\0");
+    scene.write("old.txt", b"gr\xfcn\n");
+    let args = json!({"file_paths": ["a.txt", "missing.txt", "b.txt", "empty.txt", "image.png", "old.txt", "../x"]});
+    let read = scene.ok("read", args).await;
+    assert_eq!(
+        (&read["files_read"], &read["files_failed"]),
+        (&json!(5), &json!(2))
+    );
+    insta::assert_snapshot!(scene.neutral(text(&read)));
+}
+
+#[tokio::test]
+async fn offset_and_limit_hold_for_each_file() {
+    let scene = Scene::new();
+    scene.write("a.txt", "1\n2\n3\n");
+    scene.write("b.txt", "1\n");
+    let args = json!({"file_paths": ["a.txt", "b.txt"], "offset": 2, "limit": 1});
+    let read = scene.ok("read", args).await;
+    let shown = scene.neutral(text(&read));
+    assert!(
+        shown.starts_with("=== /…/space/a.txt ===\n     2\t2\n\n=== "),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("offset=2 is past the end: b.txt has 1 line"),
+        "{shown}"
+    );
+    let all = scene
+        .ok("read", json!({"file_paths": ["a.txt"], "limit": 0}))
+        .await;
+    assert_eq!(
+        scene.neutral(text(&all)),
+        "=== /…/space/a.txt ===\n     1\t1\n     2\t2\n     3\t3"
+    );
+}
+
+#[tokio::test]
+async fn long_files_share_what_there_is() {
+    let scene = Scene::new();
+    scene.write("small.txt", "small\n".repeat(10));
+    scene.write("big.txt", "a line of the big file\n".repeat(5_000));
+    scene.write("wide.txt", "y".repeat(200_000));
+    let args = json!({"file_paths": ["big.txt", "small.txt", "wide.txt"]});
+    let read = scene.ok("read", args).await;
+    assert_eq!(read["truncated"], true);
+    let shown = text(&read);
+    assert!(shown.len() < 48 * 1024, "{}", shown.len());
+    assert_eq!(shown.matches("\tsmall").count(), 10);
+    let notices: Vec<&str> = shown
+        .lines()
+        .filter(|line| line.starts_with("[…"))
+        .collect();
+    insta::assert_snapshot!(notices.join("\n"));
+}
+
+#[tokio::test]
+async fn what_a_listing_showed_whole_may_be_overwritten() {
+    let scene = Scene::new();
+    scene.write("a.txt", "one\ntwo\n");
+    scene.ok("read", json!({"file_paths": ["a.txt"]})).await;
+    scene
+        .ok("write_file", json!({"path": "a.txt", "content": "three\n"}))
+        .await;
+    assert_eq!(scene.text("a.txt"), "three\n");
+}
+
+#[tokio::test]
+async fn failures_say_what_to_do() {
+    let scene = Scene::new();
+    let many: Vec<String> = (0..101).map(|at| format!("{at}.txt")).collect();
+    let calls = [
+        json!({"file_paths": []}),
+        json!({"file_paths": many}),
+        json!({}),
+    ];
+    let mut told = Vec::new();
+    for args in calls {
+        told.push(scene.refusal("read", args).await);
+    }
+    insta::assert_snapshot!(told.join("\n\n"));
+}

@@ -1,0 +1,246 @@
+//! What a search must not do: leave the workspace, hang, or differ from run to
+//! run.
+
+#![cfg(unix)]
+
+use std::os::unix::fs::symlink;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use ptk_protocol::{Arguments, ToolCall};
+use ptk_tools::{CallRequest, Limits};
+use rustix::fs::{CWD, FileType, Mode, RenameFlags, mknodat, renameat_with};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::scene::{Scene, strings, write};
+
+#[tokio::test]
+async fn links_are_not_followed_wherever_they_lead() {
+    let scene = Scene::new(&[("in/a.txt", "needle\n")]);
+    write(&scene.outside("secret/b.txt"), b"needle\n");
+    symlink(scene.outside("secret"), scene.path("out")).unwrap();
+    symlink(scene.outside("secret/b.txt"), scene.path("out.txt")).unwrap();
+    symlink("in", scene.path("again")).unwrap();
+    symlink("..", scene.path("in/loop")).unwrap();
+    let fields = scene.fields("grep", json!({"pattern": "needle"})).await;
+    assert_eq!(strings(&fields, "matches"), ["in/a.txt:1:needle"]);
+    let fields = scene.fields("list_files", json!({"pattern": "**/*"})).await;
+    assert_eq!(strings(&fields, "files"), ["in/a.txt"]);
+    let fields = scene.fields("glob", json!({"pattern": "**/*"})).await;
+    assert_eq!(strings(&fields, "files"), ["in/a.txt"]);
+    for (tool, args) in [
+        ("grep", json!({"pattern": "needle", "path": "out"})),
+        ("grep", json!({"pattern": "needle", "path": "out.txt"})),
+        ("list_files", json!({"directory": "out"})),
+        ("glob", json!({"pattern": "out/*"})),
+        ("search_code", json!({"query": "needle", "path": "out"})),
+    ] {
+        let outcome = scene.outcome(tool, args.clone()).await;
+        let told = serde_json::to_string(&outcome.result.fields).unwrap();
+        assert!(!told.contains("b.txt"), "{tool} {args}: {told}");
+        assert!(!outcome.result.success || outcome.result.fields["count"] == 0);
+    }
+}
+
+#[tokio::test]
+async fn a_link_that_is_asked_for_by_name_is_entered_if_it_stays_inside() {
+    let scene = Scene::new(&[("real/a.txt", "needle\n")]);
+    symlink("real", scene.path("relative")).unwrap();
+    symlink(scene.path("real"), scene.path("absolute")).unwrap();
+    for link in ["relative", "absolute"] {
+        let args = json!({"pattern": "needle", "path": link});
+        let fields = scene.fields("grep", args).await;
+        assert_eq!(
+            strings(&fields, "matches"),
+            [format!("{link}/a.txt:1:needle")]
+        );
+    }
+}
+
+#[tokio::test]
+async fn pipes_and_sockets_do_not_hold_a_search_up() {
+    let scene = Scene::new(&[("a.txt", "needle\n"), ("sub/b.txt", "needle\n")]);
+    for name in ["pipe", "sub/.gitignore", "sub/.ignore"] {
+        mknodat(
+            CWD,
+            scene.path(name),
+            FileType::Fifo,
+            Mode::from_raw_mode(0o644),
+            0,
+        )
+        .unwrap();
+    }
+    let _socket = std::os::unix::net::UnixListener::bind(scene.path("socket")).unwrap();
+    let found = tokio::time::timeout(
+        Duration::from_secs(10),
+        scene.fields("grep", json!({"pattern": "needle"})),
+    );
+    let fields = found.await.expect("a pipe held it up");
+    assert_eq!(
+        strings(&fields, "matches"),
+        ["a.txt:1:needle", "sub/b.txt:1:needle"]
+    );
+    let failure = scene
+        .failure("grep", json!({"pattern": "x", "path": "pipe"}))
+        .await;
+    insta::assert_snapshot!(failure, @r#"
+    user_error: grep(pattern="x", path="pipe"): Cannot search pipe: it is a named pipe
+    Give a folder or a regular file.
+    "#);
+}
+
+#[tokio::test]
+async fn an_unreadable_folder_is_counted_and_named() {
+    let scene = Scene::new(&[("a.txt", "needle\n")]);
+    // Deeper than a path can be long, which even the superuser cannot read.
+    let name = "d".repeat(250);
+    let script = format!(
+        "cd '{}' && for i in $(seq 20); do mkdir {name} && cd {name}; done",
+        scene.path("").display()
+    );
+    assert!(
+        std::process::Command::new("bash")
+            .args(["-c", &script])
+            .status()
+            .unwrap()
+            .success()
+    );
+    let fields = scene.fields("grep", json!({"pattern": "needle"})).await;
+    assert_eq!(strings(&fields, "matches"), ["a.txt:1:needle"]);
+    assert_eq!(fields["skipped"]["unreadable"], 1);
+    let named = &strings(&fields["skipped"], "unreadable_first")[0];
+    assert!(named.contains("name too long"), "{named}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_search_that_is_cancelled_ends_at_once() {
+    let scene = Scene::new(&[]);
+    // Sparse: nothing but zeros, which are text for a search that finds no
+    // line to end.
+    let huge = std::fs::File::create(scene.path("huge.txt")).unwrap();
+    huge.set_len(1 << 40).unwrap();
+    scene.write("start.txt", "x");
+    let token = CancellationToken::new();
+    let args = Arguments::from_json(r#"{"pattern": "needle", "path": "huge.txt"}"#).unwrap();
+    let request = CallRequest::new(ToolCall::new("grep", args)).cancelled_by(&token);
+    let started = Instant::now();
+    tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        token.cancel();
+    });
+    let outcome = scene.tools.execute(request).await;
+    assert!(started.elapsed() < Duration::from_secs(2));
+    // Either it was cancelled, or it saw at once that this is no text.
+    assert!(outcome.result.success || outcome.result.fields["cancelled"] == true);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_search_is_cancelled_in_the_middle() {
+    let scene = Scene::new(&[]);
+    let text = "abcdefghijklmnopqrstuvwxyz \n".repeat(400_000);
+    for n in 0..20 {
+        scene.write(&format!("{n}.txt"), &text);
+    }
+    let token = CancellationToken::new();
+    let args = Arguments::from_json(r#"{"pattern": "(a.*z|b.*y)+.*(q.*){9}w$"}"#).unwrap();
+    let request = CallRequest::new(ToolCall::new("grep", args)).cancelled_by(&token);
+    let tools = scene.tools.clone();
+    let run = tokio::spawn(async move { tools.execute(request).await });
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    token.cancel();
+    let cancelled = Instant::now();
+    let outcome = run.await.unwrap();
+    assert!(cancelled.elapsed() < Duration::from_secs(1));
+    assert!(!outcome.result.success);
+    assert_eq!(outcome.result.fields["cancelled"], true);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn when_the_time_is_up_what_was_found_is_told() {
+    let scene = Scene::new(&[("a.txt", "needle1\n")]);
+    // Letters beyond ASCII make boundaries of words slow to find.
+    let text = "äbcdefghijklm nöpqrstuvwxyz \n".repeat(400_000);
+    for n in 0..20 {
+        scene.write(&format!("later/{n}.txt"), &text);
+    }
+    let tools = scene.tools_with(Limits {
+        deadline: Duration::from_secs(3),
+        ..Limits::default()
+    });
+    let args = r#"{"pattern": "\\b\\w+[0-9]\\b"}"#;
+    let call = ToolCall::new("grep", Arguments::from_json(args).unwrap());
+    let result = tools.execute(CallRequest::new(call)).await.result;
+    assert!(result.success, "{result:?}");
+    assert_eq!(result.fields["matches"], json!(["a.txt:1:needle1"]));
+    let note = result.fields["note"].as_str().unwrap();
+    assert!(note.starts_with("The time was up after"), "{note}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_call_has_the_same_result_every_time() {
+    let scene = Scene::new(&[]);
+    for n in 0..600 {
+        scene.write(
+            &format!("d{}/e{}/f{n}.txt", n % 13, n % 7),
+            format!("needle {n}\nneedle\n"),
+        );
+    }
+    for (tool, args) in [
+        (
+            "grep",
+            json!({"pattern": "needle", "max_results": 100, "context": 1}),
+        ),
+        ("list_files", json!({"pattern": "**/*"})),
+        ("search_code", json!({"query": "needle"})),
+    ] {
+        let first = scene.fields(tool, args.clone()).await;
+        for _ in 0..20 {
+            assert_eq!(scene.fields(tool, args.clone()).await, first);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_deep_tree_is_walked_to_its_end() {
+    let deep = "d/".repeat(1_500);
+    let scene = Scene::new(&[]);
+    scene.write(&format!("{deep}end.txt"), "needle\n");
+    let fields = scene.fields("grep", json!({"pattern": "needle"})).await;
+    assert_eq!(fields["total"], 1);
+    assert!(strings(&fields, "matches")[0].ends_with("d/end.txt:1:needle"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_swapped_with_a_link_does_not_lead_out() {
+    let scene = Scene::new(&[("sub/deep/a.txt", "needle inside\n")]);
+    write(&scene.outside("secret/deep/a.txt"), b"needle SECRET\n");
+    symlink(scene.outside("secret"), scene.path("link")).unwrap();
+    let (folder, link) = (scene.path("sub"), scene.path("link"));
+    let done = Arc::new(AtomicBool::new(false));
+    let swapping = std::thread::spawn({
+        let done = Arc::clone(&done);
+        move || {
+            while !done.load(Ordering::Relaxed) {
+                renameat_with(CWD, &folder, CWD, &link, RenameFlags::EXCHANGE).unwrap();
+            }
+        }
+    });
+    for _ in 0..30 {
+        for (tool, args) in [
+            ("grep", json!({"pattern": "needle"})),
+            ("grep", json!({"pattern": "needle", "path": "sub"})),
+            (
+                "search_code",
+                json!({"query": "needle", "path": "sub/deep"}),
+            ),
+        ] {
+            let outcome = scene.outcome(tool, args).await;
+            let told = serde_json::to_string(&outcome.result.fields).unwrap();
+            assert!(!told.contains("SECRET"), "{told}");
+        }
+    }
+    done.store(true, Ordering::Relaxed);
+    swapping.join().unwrap();
+}

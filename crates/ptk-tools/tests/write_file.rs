@@ -1,0 +1,312 @@
+//! `write_file` through the whole pipeline.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "the lints allow these inside tests, but not in the functions that tests share"
+)]
+
+mod asked;
+mod scene;
+
+use asked::Asked;
+use scene::Scene;
+use serde_json::json;
+
+#[tokio::test]
+async fn a_new_file_is_created_with_its_folders() {
+    let scene = Scene::new();
+    let args = json!({"path": "src/deep/a.rs", "content": "fn main() {}\n"});
+    let outcome = scene.call("write_file", args).await;
+    assert_eq!(
+        json!(outcome.result.fields),
+        json!({"path": "src/deep/a.rs", "bytes_written": 13, "lines": 2, "created": true})
+    );
+    assert_eq!(outcome.preview, ["src/deep/a.rs: new file, lines: 2"]);
+    assert_eq!(scene.text("src/deep/a.rs"), "fn main() {}\n");
+}
+
+#[tokio::test]
+async fn content_is_written_exactly() {
+    let scene = Scene::new();
+    for content in [
+        "",
+        "\n",
+        "no end",
+        "a\r\nb\n",
+        "\u{feff}mark",
+        "tab\there 🦀 \u{0}",
+    ] {
+        let path = format!("{}.txt", content.len());
+        scene
+            .ok("write_file", json!({"path": path, "content": content}))
+            .await;
+        assert_eq!(scene.text(&path), content);
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_was_read_is_overwritten() {
+    let scene = Scene::new();
+    scene.write("a.txt", "old\n");
+    scene.read("a.txt").await;
+    let written = scene
+        .ok("write_file", json!({"path": "a.txt", "content": "new\n"}))
+        .await;
+    assert_eq!(written["created"], false);
+    assert_eq!(scene.text("a.txt"), "new\n");
+    // Whoever wrote it knows it.
+    scene
+        .ok("write_file", json!({"path": "a.txt", "content": "newer\n"}))
+        .await;
+    scene
+        .ok("read_file", json!({"path": "a.txt", "limit": 1}))
+        .await;
+    scene
+        .ok(
+            "write_file",
+            json!({"path": "a.txt", "content": "newest\n"}),
+        )
+        .await;
+    assert_eq!(scene.text("a.txt"), "newest\n");
+}
+
+#[tokio::test]
+async fn an_empty_file_holds_nothing_to_lose() {
+    let scene = Scene::new();
+    scene.write("a.txt", "");
+    scene
+        .ok("write_file", json!({"path": "a.txt", "content": "x"}))
+        .await;
+    assert_eq!(scene.text("a.txt"), "x");
+}
+
+#[tokio::test]
+async fn the_same_content_is_left_alone() {
+    let scene = Scene::new();
+    scene.write("a.txt", "same\n");
+    let before = std::fs::metadata(scene.path("a.txt"))
+        .unwrap()
+        .modified()
+        .unwrap();
+    let outcome = scene
+        .call("write_file", json!({"path": "a.txt", "content": "same\n"}))
+        .await;
+    assert_eq!(
+        json!(outcome.result.fields),
+        json!({"path": "a.txt", "bytes_written": 0, "lines": 2, "created": false, "unchanged": true})
+    );
+    assert_eq!(outcome.preview, ["a.txt: unchanged, lines: 2"]);
+    let after = std::fs::metadata(scene.path("a.txt"))
+        .unwrap()
+        .modified()
+        .unwrap();
+    assert_eq!(before, after);
+}
+
+#[tokio::test]
+async fn other_line_endings_and_encodings_are_told() {
+    let scene = Scene::new();
+    scene.write("a.txt", "a\r\nb\r\n");
+    scene.read("a.txt").await;
+    let written = scene
+        .ok("write_file", json!({"path": "a.txt", "content": "a\nc\n"}))
+        .await;
+    assert_eq!(
+        written["warning"],
+        "The line endings were CRLF and are LF now."
+    );
+    scene.write("b.txt", b"gr\xfcn");
+    scene.read("b.txt").await;
+    let written = scene
+        .ok("write_file", json!({"path": "b.txt", "content": "grün!"}))
+        .await;
+    assert_eq!(
+        written["warning"],
+        "The encoding was windows-1252 and is utf-8 now."
+    );
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn permissions_and_links_stay() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let scene = Scene::new();
+    scene.write("run.sh", "#!/bin/sh\n");
+    scene.link("run.sh", "link.sh");
+    std::fs::set_permissions(scene.path("run.sh"), std::fs::Permissions::from_mode(0o750)).unwrap();
+    scene.read("link.sh").await;
+    scene
+        .ok(
+            "write_file",
+            json!({"path": "link.sh", "content": "#!/bin/sh\ntrue\n"}),
+        )
+        .await;
+    let mode = std::fs::metadata(scene.path("run.sh"))
+        .unwrap()
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o750);
+    assert_eq!(scene.text("run.sh"), "#!/bin/sh\ntrue\n");
+    assert!(
+        std::fs::symlink_metadata(scene.path("link.sh"))
+            .unwrap()
+            .is_symlink()
+    );
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_folder_that_may_not_be_written_to_stays() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let scene = Scene::new();
+    std::fs::create_dir(scene.path("locked")).unwrap();
+    scene.write("locked/a.txt", "one\n");
+    std::fs::set_permissions(scene.path("locked"), std::fs::Permissions::from_mode(0o555)).unwrap();
+    if std::fs::write(scene.path("locked/probe"), "").is_ok() {
+        // The superuser may do anything.
+        return;
+    }
+    scene.read("locked/a.txt").await;
+    for path in ["locked/a.txt", "locked/b.txt"] {
+        let told = scene
+            .refusal("write_file", json!({"path": path, "content": "two\n"}))
+            .await;
+        assert!(told.starts_with("permission_error"), "{told}");
+    }
+    assert_eq!(scene.text("locked/a.txt"), "one\n");
+}
+
+#[tokio::test]
+async fn a_result_that_was_cut_is_no_look_at_the_file() {
+    let scene = Scene::new();
+    let content = "a line\n".repeat(50);
+    scene.write("a.txt", &content);
+    let limits = ptk_tools::Limits {
+        result: 300,
+        ..ptk_tools::Limits::default()
+    };
+    let mut registry = ptk_tools::Registry::new();
+    registry
+        .register(ptk_tools::Typed::new(ptk_tools::tools::ReadFile))
+        .unwrap();
+    registry
+        .register(ptk_tools::Typed::new(ptk_tools::tools::WriteFile))
+        .unwrap();
+    let tools =
+        ptk_tools::ToolManager::builder(ptk_sandbox::Workspace::open(scene.root()).unwrap())
+            .tools(registry)
+            .approver(ptk_tools::AllowAll)
+            .limits(limits)
+            .build();
+    let scene = scene.served_by(tools);
+    let read = scene.read("a.txt").await;
+    assert_eq!(read["truncated"]["content"]["bytes"], content.len());
+    let told = scene
+        .refusal("write_file", json!({"path": "a.txt", "content": "x"}))
+        .await;
+    assert!(
+        told.contains("None of the 50 lines of a.txt were shown"),
+        "{told}"
+    );
+}
+
+#[tokio::test]
+async fn whoever_is_asked_sees_what_changes() {
+    let asked = Asked::default();
+    let scene = Scene::with(asked.clone());
+    scene.write("a.txt", "one\ntwo\nthree\n");
+    scene.read("a.txt").await;
+    scene
+        .ok(
+            "write_file",
+            json!({"path": "a.txt", "content": "one\n2\nthree\n"}),
+        )
+        .await;
+    scene
+        .ok(
+            "write_file",
+            json!({"path": "b.txt", "content": "new\nfile\n"}),
+        )
+        .await;
+    scene
+        .ok(
+            "write_file",
+            json!({"path": "b.txt", "content": "new\nfile\n"}),
+        )
+        .await;
+    scene
+        .ok(
+            "write_file",
+            json!({"path": "long.txt", "content": "line\n".repeat(300)}),
+        )
+        .await;
+    let summaries = asked.summaries();
+    assert_eq!(summaries[3].lines().count(), 202);
+    insta::assert_snapshot!(summaries[..3].join("\n\n"));
+}
+
+#[tokio::test]
+async fn nobody_is_asked_for_what_would_be_refused_anyway() {
+    let asked = Asked::default();
+    let scene = Scene::with(asked.clone());
+    scene.write("a.txt", "one\n");
+    scene
+        .refusal("write_file", json!({"path": "a.txt", "content": "two\n"}))
+        .await;
+    assert_eq!(asked.summaries(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn of_two_new_files_of_one_name_one_is_refused() {
+    let scene = Scene::new();
+    let write = |content| scene.call("write_file", json!({"path": "a.txt", "content": content}));
+    let (first, second) = tokio::join!(write("first"), write("second"));
+    let done = [&first, &second].map(|outcome| outcome.result.success);
+    assert_ne!(done[0], done[1], "{first:?} {second:?}");
+    let kept = if done[0] { "first" } else { "second" };
+    assert_eq!(scene.text("a.txt"), kept);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn failures_say_what_to_do() {
+    let scene = Scene::new();
+    scene.write("a.txt", "1\n2\n");
+    scene.write("part.txt", "1\n2\n3\n4\n");
+    scene.write("changed.txt", "1\n");
+    scene.write("image.png", b"\x89PNG\r\n\x1a\n\0");
+    std::fs::create_dir(scene.path("folder")).unwrap();
+    scene.link("../outside/secret.txt", "link.txt");
+    scene.link("../outside/new.txt", "dangling.txt");
+    scene
+        .ok(
+            "read_file",
+            json!({"path": "part.txt", "offset": 2, "limit": 2}),
+        )
+        .await;
+    scene.read("changed.txt").await;
+    scene.read("image.png").await;
+    scene.write("changed.txt", "2\n");
+    let mut told = Vec::new();
+    for path in [
+        "a.txt",
+        "part.txt",
+        "changed.txt",
+        "image.png",
+        "folder",
+        "link.txt",
+        "dangling.txt",
+        "../x.txt",
+        "a.txt/b.txt",
+        "output:1",
+    ] {
+        let args = json!({"path": path, "content": "new\n"});
+        told.push(scene.refusal("write_file", args).await);
+    }
+    told.push(scene.refusal("write_file", json!({"path": "x"})).await);
+    assert_eq!(scene.text("a.txt"), "1\n2\n");
+    assert!(!scene.path("../outside/new.txt").exists());
+    insta::assert_snapshot!(told.join("\n\n"));
+}
