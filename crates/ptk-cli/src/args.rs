@@ -33,6 +33,9 @@ pub(crate) enum Command {
     /// Print the system prompt that teaches a model to call tools
     #[command(after_help = PROMPT_EXAMPLES)]
     Prompt(PromptArgs),
+    /// List the tools, show one, or call it directly
+    #[command(subcommand)]
+    Tools(ToolsCommand),
     /// Print a script that completes ptk's commands and flags in a shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions(CompletionsArgs),
@@ -73,6 +76,73 @@ pub(crate) struct ParseArgs {
 
     #[command(flatten)]
     pub(crate) config: ConfigArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ToolsCommand {
+    /// List the tools: PTK's own and those that ptk.toml declares
+    List(ListToolsArgs),
+    /// Show what a model is told about a tool
+    #[command(after_help = SHOW_TOOL_EXAMPLES)]
+    Show(ShowToolArgs),
+    /// Call a tool, through every check that a model's call goes through
+    #[command(after_help = CALL_TOOL_EXAMPLES)]
+    Call(CallToolArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListToolsArgs {
+    /// Print one JSON object a tool
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowToolArgs {
+    /// The tool's name
+    pub(crate) name: String,
+
+    /// Print the definition as the native tool APIs have it
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CallToolArgs {
+    /// The tool's name
+    pub(crate) name: String,
+
+    /// The arguments as a JSON object; `-` reads them from stdin
+    #[arg(value_name = "JSON", default_value = "{}", hide_default_value = true)]
+    pub(crate) arguments: String,
+
+    /// What to do before a call that changes something
+    #[arg(long, value_enum, default_value_t = Approve::Ask, env = "PTK_APPROVE", hide_env_values = true)]
+    pub(crate) approve: Approve,
+
+    /// Print the events of the call, and its result as the last line, as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+}
+
+/// What to do before a call that changes something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Approve {
+    /// Ask on the terminal; without one, refuse
+    Ask,
+    /// Let it run
+    Auto,
+    /// Refuse
+    Deny,
 }
 
 /// Where the configuration is.
@@ -169,6 +239,7 @@ const EXAMPLES: &str = "\
 Examples:
   ptk parse --tool-defs examples/tools.json examples/reply.txt
   ptk prompt --tool-defs examples/tools.json
+  ptk tools call read_file '{\"path\": \"README.md\"}'
 
 Data goes to stdout, everything else to stderr.
 Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted.";
@@ -186,6 +257,20 @@ const PROMPT_EXAMPLES: &str = "\
 Examples:
   ptk prompt --tool-defs examples/tools.json
   ptk prompt --tool-defs examples/tools.json --dialect xml --style signature";
+
+const SHOW_TOOL_EXAMPLES: &str = "\
+Examples:
+  ptk tools show grep
+  ptk tools show edit --json";
+
+const CALL_TOOL_EXAMPLES: &str = "\
+Exit codes: 0 the tool did it, 1 it did not, 2 wrong usage, 130 interrupted.
+
+Examples:
+  ptk tools call read_file '{\"path\": \"README.md\", \"limit\": 5}'
+  ptk tools call grep '{\"pattern\": \"fn main\"}' --workspace ../other --json
+  ptk tools call bash '{\"command\": \"cargo test\"}' --approve auto
+  echo '{\"path\": \"a.txt\", \"content\": \"hi\"}' | ptk tools call write_file - --approve auto";
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Examples, for the shell's start-up file:

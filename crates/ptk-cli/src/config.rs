@@ -2,12 +2,16 @@
 //! needs; those it does not know are for others.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use ptk_protocol::dialects::Registry;
 use ptk_protocol::dialects::declared::{self, Declaration};
+use ptk_tools::tools::get_diagnostics::Diagnostics;
+use ptk_tools::{custom, tools};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use toml::Spanned;
 
 use crate::args::ConfigArgs;
@@ -16,30 +20,38 @@ use crate::input;
 /// The file in the workspace.
 const FILE: &str = "ptk.toml";
 
+/// Forms of calls.
 #[derive(Debug, Deserialize)]
-struct Config {
+struct DialectSections {
     #[serde(default)]
     dialects: Vec<Spanned<Declaration>>,
 }
 
-/// The dialects to choose from: PTK's own, and those that are declared in the
-/// file of `--config` or `PTK_CONFIG`, or else in the workspace's `ptk.toml`, if
-/// there is one.
-pub(crate) fn dialects(args: &ConfigArgs) -> Result<Registry> {
-    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-    let named = args
-        .config
-        .clone()
-        .or_else(|| variable("PTK_CONFIG").map(PathBuf::from));
+/// What tools there are, and how they work.
+#[derive(Debug, Deserialize)]
+struct ToolSections {
+    #[serde(default)]
+    tools: Vec<Spanned<custom::Declaration>>,
+    #[serde(default)]
+    diagnostics: Diagnostics,
+}
+
+/// A configuration, or none.
+#[derive(Debug, Default)]
+pub(crate) struct Config {
+    path: PathBuf,
+    text: String,
+}
+
+/// Reads the file of `--config` or `PTK_CONFIG`, or else the workspace's
+/// `ptk.toml`, if there is one.
+pub(crate) fn read(args: &ConfigArgs) -> Result<Config> {
+    let named = args.config.clone().or_else(|| variable("PTK_CONFIG"));
     if let Some(path) = named {
         let text = input::read_file(&path).context("configuration")?;
-        return from_text(&path, &text);
+        return Ok(Config { path, text });
     }
-    let workspace = args
-        .workspace
-        .clone()
-        .or_else(|| variable("PTK_WORKSPACE").map(PathBuf::from));
-    let path = match &workspace {
+    let path = match workspace(args) {
         Some(folder) => {
             ensure!(
                 folder.is_dir(),
@@ -51,10 +63,25 @@ pub(crate) fn dialects(args: &ConfigArgs) -> Result<Registry> {
         None => PathBuf::from(FILE),
     };
     match input::read_file(&path) {
-        Ok(text) => from_text(&path, &text),
-        Err(error) if is_missing(&error) => Ok(Registry::builtin()),
+        Ok(text) => Ok(Config { path, text }),
+        Err(error) if is_missing(&error) => Ok(Config::default()),
         Err(error) => Err(error.context("configuration")),
     }
+}
+
+/// The workspace that was named, if one was.
+pub(crate) fn workspace(args: &ConfigArgs) -> Option<PathBuf> {
+    args.workspace.clone().or_else(|| variable("PTK_WORKSPACE"))
+}
+
+fn variable(name: &str) -> Option<PathBuf> {
+    let value = std::env::var_os(name).filter(|value| !value.is_empty());
+    value.map(PathBuf::from)
+}
+
+/// The dialects to choose from: PTK's own, and those that are declared.
+pub(crate) fn dialects(args: &ConfigArgs) -> Result<Registry> {
+    read(args)?.dialects()
 }
 
 fn is_missing(error: &anyhow::Error) -> bool {
@@ -63,27 +90,49 @@ fn is_missing(error: &anyhow::Error) -> bool {
         .is_some_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
-fn from_text(path: &Path, text: &str) -> Result<Registry> {
-    let place = |offset: usize| {
-        let before = text.get(..offset).unwrap_or(text);
+impl Config {
+    /// The sections that a command needs; a mistake in others is for others.
+    fn sections<S: DeserializeOwned>(&self) -> Result<S> {
+        toml::from_str(&self.text).map_err(|error| {
+            let place = self.place(error.span().map_or(0, |span| span.start));
+            anyhow!("{place}: {}", error.message())
+        })
+    }
+
+    /// Where something stands, for a message.
+    fn place(&self, offset: usize) -> String {
+        let before = self.text.get(..offset).unwrap_or(&self.text);
         let line = before.matches('\n').count() + 1;
         let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
-        format!("{}:{line}:{column}", path.display())
-    };
-    let config: Config = toml::from_str(text).map_err(|error| {
-        let place = place(error.span().map_or(0, |span| span.start));
-        anyhow!("{place}: {}", error.message())
-    })?;
-    let starts: Vec<usize> = config.dialects.iter().map(|it| it.span().start).collect();
-    let declarations: Vec<Declaration> = config
-        .dialects
-        .into_iter()
-        .map(Spanned::into_inner)
-        .collect();
-    declared::register(Registry::builtin(), &declarations).map_err(|error| {
-        let start = starts.get(error.index).copied().unwrap_or(0);
-        anyhow!("{}: {error}", place(start))
-    })
+        format!("{}:{line}:{column}", self.path.display())
+    }
+
+    /// PTK's own dialects, and those that are declared.
+    fn dialects(&self) -> Result<Registry> {
+        let DialectSections { dialects } = self.sections()?;
+        let starts: Vec<usize> = dialects.iter().map(|it| it.span().start).collect();
+        let declarations: Vec<Declaration> =
+            dialects.into_iter().map(Spanned::into_inner).collect();
+        declared::register(Registry::builtin(), &declarations).map_err(|error| {
+            let start = starts.get(error.index).copied().unwrap_or(0);
+            anyhow!("{}: {error}", self.place(start))
+        })
+    }
+
+    /// PTK's own tools, and those that are declared.
+    pub(crate) fn tools(&self) -> Result<ptk_tools::Registry> {
+        let sections: ToolSections = self.sections()?;
+        let mut registry = tools::all(sections.diagnostics)?;
+        for declared in sections.tools {
+            let start = declared.span().start;
+            let place = || self.place(start);
+            let tool = declared.into_inner().into_tool();
+            let tool = tool.map_err(|error| anyhow!("{}: {error}", place()))?;
+            let added = registry.register_shared(Arc::from(tool));
+            added.map_err(|error| anyhow!("{}: {error}", place()))?;
+        }
+        Ok(registry)
+    }
 }
 
 #[cfg(test)]
@@ -91,7 +140,8 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Registry> {
-        from_text(Path::new("ptk.toml"), text)
+        let (path, text) = (PathBuf::from("ptk.toml"), text.to_owned());
+        Config { path, text }.dialects()
     }
 
     #[test]

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use clap::builder::styling::{AnsiColor, Style};
 
-/// The exit codes. An interrupt ends the process by its signal, which shells
-/// report as 130.
+/// The exit codes. Where nothing is to be put away, an interrupt ends the
+/// process by its signal, which shells report as 130 as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// It did what was asked.
@@ -15,6 +15,8 @@ pub(crate) enum Exit {
     Failed,
     /// The command line makes no sense; stderr says what would.
     WrongUsage,
+    /// Somebody pressed Ctrl-C, and everything was put away.
+    Interrupted,
 }
 
 impl From<Exit> for ExitCode {
@@ -23,6 +25,7 @@ impl From<Exit> for ExitCode {
             Exit::Success => Self::SUCCESS,
             Exit::Failed => Self::FAILURE,
             Exit::WrongUsage => Self::from(2),
+            Exit::Interrupted => Self::from(130),
         }
     }
 }

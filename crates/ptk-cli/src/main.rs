@@ -3,6 +3,7 @@
 //! [`args`] is the one definition of commands and flags; help, errors and
 //! shell completions follow from it. Each command has a file in [`commands`].
 
+mod approver;
 mod args;
 mod commands;
 mod config;

@@ -3,6 +3,7 @@
 mod completions;
 mod parse;
 mod prompt;
+mod tools;
 
 use std::io::{self, BufWriter, Write};
 
@@ -17,6 +18,7 @@ pub(crate) fn run(cli: &Cli) -> Result<Exit> {
     let exit = match &cli.command {
         Command::Parse(args) => parse::run(args, &mut out)?,
         Command::Prompt(args) => prompt::run(args, &mut out)?,
+        Command::Tools(command) => tools::run(command, &mut out)?,
         Command::Completions(args) => completions::run(args, &mut out)?,
     };
     out.flush()?;

@@ -1,0 +1,276 @@
+//! `ptk tools`: list the tools, show one, call one.
+
+use std::io::{Read as _, Write};
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, anyhow};
+use clap::CommandFactory as _;
+use clap::error::ErrorKind;
+use ptk_events::{Delivery, EventKind, Filter, OutputStream};
+use ptk_protocol::schema::{example, suggest};
+use ptk_protocol::{Arguments, ToolCall, ToolResult};
+use ptk_sandbox::Workspace;
+use ptk_tools::{CallRequest, Registry, Tool, ToolManager, tools};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::approver::approver;
+use crate::args::{CallToolArgs, Cli, ConfigArgs, ListToolsArgs, ShowToolArgs, ToolsCommand};
+use crate::config;
+use crate::exit::{self, Exit};
+
+/// How much JSON is read from stdin.
+const MAX_ARGUMENTS: u64 = 64 * 1024 * 1024;
+
+pub(crate) fn run(command: &ToolsCommand, out: &mut impl Write) -> Result<Exit> {
+    match command {
+        ToolsCommand::List(args) => list(args, out),
+        ToolsCommand::Show(args) => show(args, out),
+        ToolsCommand::Call(args) => call(args, out),
+    }
+}
+
+/// All tools: the built-in ones and those that are declared.
+fn registry(args: &ConfigArgs) -> Result<Registry> {
+    config::read(args)?.tools()
+}
+
+fn list(args: &ListToolsArgs, out: &mut impl Write) -> Result<Exit> {
+    let registry = registry(&args.config)?;
+    let longest = |lengths: &mut dyn Iterator<Item = usize>| lengths.max().unwrap_or_default();
+    let width = longest(&mut registry.toolset().names().map(str::len));
+    let effects_width = longest(&mut registry.iter().map(|tool| tool.effects().to_string().len()));
+    for tool in registry.iter() {
+        let spec = tool.spec();
+        let effects = tool.effects();
+        let is_default = tools::DEFAULT.contains(&spec.name.as_str());
+        if args.json {
+            let effects: Vec<&str> = effects.iter().map(ptk_tools::Effect::as_str).collect();
+            let line = json!({
+                "name": spec.name,
+                "description": spec.description,
+                "effects": effects,
+                "default": is_default,
+            });
+            writeln!(out, "{line}")?;
+        } else {
+            let mark = if is_default { '*' } else { ' ' };
+            let about = spec.description.lines().next().unwrap_or_default();
+            let about = about.split_inclusive(". ").next().unwrap_or(about);
+            writeln!(
+                out,
+                "{mark} {:width$}  {:effects_width$}  {}",
+                spec.name,
+                effects.to_string(),
+                about.trim_end()
+            )?;
+        }
+    }
+    if !args.json {
+        writeln!(out, "\n* offered to a model unless told otherwise")?;
+    }
+    Ok(Exit::Success)
+}
+
+/// The tool of this name, or an error that names a near one.
+fn find<'r>(registry: &'r Registry, name: &str) -> Result<&'r std::sync::Arc<dyn Tool>> {
+    registry.get(name).ok_or_else(|| {
+        let names = registry.toolset().names();
+        let near = suggest::nearest(name, names);
+        let near = near.map_or_else(
+            || "see `ptk tools list`".to_owned(),
+            |near| format!("did you mean `{near}`?"),
+        );
+        let message = format!("there is no tool `{name}`; {near}\n");
+        let error = Cli::command().error(ErrorKind::InvalidValue, message);
+        anyhow!(error)
+    })
+}
+
+fn show(args: &ShowToolArgs, out: &mut impl Write) -> Result<Exit> {
+    let registry = registry(&args.config)?;
+    let tool = find(&registry, &args.name)?;
+    let spec = tool.spec();
+    if args.json {
+        writeln!(out, "{}", spec.function_definition())?;
+        return Ok(Exit::Success);
+    }
+    writeln!(out, "{}\n\n{}\n", spec.name, spec.description)?;
+    let effects = tool.effects().to_string();
+    let effects = if effects.is_empty() { "none" } else { &effects };
+    writeln!(out, "Effects: {effects}")?;
+    let properties = spec.properties().into_iter().flatten();
+    let properties: Vec<(&String, &Value)> = properties.collect();
+    if properties.is_empty() {
+        writeln!(out, "It has no parameters.")?;
+    } else {
+        writeln!(out, "Parameters:")?;
+    }
+    for (name, schema) in properties {
+        let is_required = spec.required().any(|required| required == name);
+        let required = if is_required { ", required" } else { "" };
+        let kind = kind(schema);
+        writeln!(out, "  {name} ({kind}{required})")?;
+        let about = schema.get("description").and_then(Value::as_str);
+        for line in about.unwrap_or_default().lines() {
+            writeln!(out, "      {line}")?;
+        }
+    }
+    let example = Value::Object(example::args(spec));
+    writeln!(
+        out,
+        "\nExample:\n  ptk tools call {} '{example}'",
+        spec.name
+    )?;
+    Ok(Exit::Success)
+}
+
+/// The type of a parameter in a word.
+fn kind(schema: &Value) -> String {
+    match schema.get("type") {
+        Some(Value::String(kind)) => kind.clone(),
+        Some(Value::Array(kinds)) => {
+            let kinds = kinds.iter().filter_map(Value::as_str);
+            let kinds: Vec<&str> = kinds.filter(|kind| *kind != "null").collect();
+            kinds.join(" or ")
+        }
+        _ => "any".to_owned(),
+    }
+}
+
+/// The arguments that were given, on the command line or on stdin.
+fn arguments(given: &str) -> Result<Arguments> {
+    let mut text = given.to_owned();
+    if given == "-" {
+        text.clear();
+        let mut stdin = std::io::stdin().lock().take(MAX_ARGUMENTS);
+        stdin.read_to_string(&mut text).context("stdin")?;
+    }
+    Arguments::from_json(&text).map_err(|error| {
+        let message = format!(
+            "the arguments are no JSON object: {error}\n\n  \
+             Write them in single quotes: '{{\"path\": \"a.txt\"}}'\n"
+        );
+        anyhow!(Cli::command().error(ErrorKind::InvalidValue, message))
+    })
+}
+
+fn call(args: &CallToolArgs, out: &mut impl Write) -> Result<Exit> {
+    let registry = registry(&args.config)?;
+    find(&registry, &args.name)?;
+    let call = ToolCall::new(&args.name, arguments(&args.arguments)?);
+    let folder = config::workspace(&args.config).unwrap_or_else(|| PathBuf::from("."));
+    let workspace = Workspace::open(folder)?.with_temp()?;
+    let manager = ToolManager::builder(workspace)
+        .tools(registry)
+        .approver(approver(args.approve))
+        .build();
+    let mut events = manager.bus().subscribe(Filter::all());
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("the tools cannot be run")?;
+    let cancel = CancellationToken::new();
+    let outcome = runtime.block_on(async {
+        let request = CallRequest::new(call).cancelled_by(&cancel);
+        let running = manager.execute(request);
+        tokio::pin!(running);
+        loop {
+            tokio::select! {
+                outcome = &mut running => return outcome,
+                Some(delivery) = events.recv() => show_event(&delivery, args.json, out),
+                _ = tokio::signal::ctrl_c() => cancel.cancel(),
+            }
+        }
+    });
+    while let Ok(delivery) = events.try_recv() {
+        show_event(&delivery, args.json, out);
+    }
+    // Whatever runs in the background ends with the manager.
+    drop(manager);
+    if args.json {
+        writeln!(out, "{}", serde_json::to_string(&outcome.result)?)?;
+    } else {
+        print(&outcome.result, out)?;
+    }
+    Ok(if cancel.is_cancelled() {
+        Exit::Interrupted
+    } else if outcome.result.success {
+        Exit::Success
+    } else {
+        Exit::Failed
+    })
+}
+
+/// Shows what happens while the tool runs: as JSON on stdout, or its progress
+/// on stderr. Whoever has stopped reading is told no more, but the call goes on.
+fn show_event(delivery: &Delivery, json: bool, out: &mut impl Write) {
+    let line = match delivery {
+        Delivery::Event(event) if json => serde_json::to_string(&**event).ok(),
+        Delivery::Missed(missed) if json => {
+            let missed =
+                json!({"type": "missed", "total": missed.total, "by_type": missed.by_type});
+            Some(missed.to_string())
+        }
+        Delivery::Event(event) => {
+            if let EventKind::ToolOutputChunk {
+                stream: OutputStream::Progress,
+                chunk,
+            } = &event.kind
+            {
+                drop(writeln!(anstream::stderr(), "{chunk}"));
+            }
+            None
+        }
+        Delivery::Missed(_) => None,
+    };
+    if let Some(line) = line {
+        drop(writeln!(out, "{line}").and_then(|()| out.flush()));
+    }
+}
+
+/// Fields that hold what a person wants to see; the first that is there counts.
+const CONTENT: [&str; 6] = ["content", "output", "matches", "files", "snippets", "diff"];
+/// Fields that say something about it.
+const NOTES: [&str; 4] = ["note", "notice", "hint", "next"];
+
+/// The result for a person: its text or its lines, or else its fields.
+fn print(result: &ToolResult, out: &mut impl Write) -> Result<()> {
+    let content = CONTENT.iter().find_map(|name| result.fields.get(*name));
+    match content {
+        Some(Value::String(text)) => {
+            out.write_all(text.as_bytes())?;
+            if !text.is_empty() && !text.ends_with('\n') {
+                writeln!(out)?;
+            }
+        }
+        Some(Value::Array(items)) if items.iter().all(Value::is_string) => {
+            for item in items.iter().filter_map(Value::as_str) {
+                writeln!(out, "{item}")?;
+            }
+        }
+        _ if !result.fields.is_empty() => {
+            let fields = serde_json::to_string_pretty(&result.fields)?;
+            writeln!(out, "{fields}")?;
+        }
+        _ => {}
+    }
+    out.flush()?;
+    if content.is_some() {
+        let notes = NOTES.iter().filter_map(|name| result.fields.get(*name));
+        for note in notes.filter_map(Value::as_str) {
+            writeln!(anstream::stderr(), "{note}")?;
+        }
+    }
+    if let Some(stderr) = result.fields.get("stderr").and_then(Value::as_str) {
+        write!(anstream::stderr(), "{stderr}")?;
+    }
+    if !result.success {
+        exit::say(&result.error);
+        if let Some(suggestion) = &result.suggestion {
+            writeln!(anstream::stderr(), "  {suggestion}")?;
+        }
+    }
+    Ok(())
+}

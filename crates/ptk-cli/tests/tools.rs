@@ -1,0 +1,230 @@
+//! `ptk tools`: a tool run directly, through the whole pipeline.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "the lints allow these inside tests, but not in the functions that tests share"
+)]
+
+use std::process::{Command, Stdio};
+
+use assert_cmd::cargo::cargo_bin;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+struct Scene {
+    folder: TempDir,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.txt"), "one\ntwo\nthree\n").unwrap();
+        Self { folder }
+    }
+
+    fn ptk(&self, args: &[&str]) -> assert_cmd::Command {
+        let mut command = assert_cmd::Command::new(cargo_bin!("ptk"));
+        command
+            .args(["tools"])
+            .args(args)
+            .arg("--workspace")
+            .arg(self.folder.path());
+        command
+    }
+
+    /// Calls a tool; gives back the exit code and every line of JSON.
+    fn call(&self, name: &str, args: &Value, more: &[&str]) -> (i32, Vec<Value>) {
+        let args = args.to_string();
+        let mut all = vec!["call", name, &args, "--json"];
+        all.extend(more);
+        let output = self.ptk(&all).output().unwrap();
+        let lines = String::from_utf8(output.stdout).unwrap();
+        let lines = lines
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap());
+        (output.status.code().unwrap(), lines.collect())
+    }
+}
+
+#[test]
+fn the_result_is_the_last_line_behind_the_events() {
+    let (code, lines) = Scene::new().call("read_file", &json!({"path": "a.txt"}), &[]);
+    assert_eq!(code, 0);
+    assert_eq!(lines[0]["type"], "tool_call_start");
+    assert_eq!(lines[lines.len() - 2]["type"], "tool_call_end");
+    assert_eq!(
+        lines[lines.len() - 1],
+        json!({"success": true, "error": "", "content": "one\ntwo\nthree\n", "lines": 4}),
+    );
+}
+
+#[test]
+fn a_person_sees_the_content_and_errors_on_stderr() {
+    let scene = Scene::new();
+    let output = scene
+        .ptk(&["call", "read_file", r#"{"path": "a.txt"}"#])
+        .assert()
+        .success();
+    assert_eq!(output.get_output().stdout, b"one\ntwo\nthree\n");
+
+    let output = scene
+        .ptk(&["call", "read_file", r#"{"path": "b.txt"}"#])
+        .assert()
+        .code(1);
+    let error = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
+    assert!(error.contains("File not found: b.txt"), "{error}");
+}
+
+#[test]
+fn what_changes_something_runs_only_if_somebody_agrees() {
+    let scene = Scene::new();
+    let write = json!({"path": "new/b.txt", "content": "hi"});
+    let new = scene.folder.path().join("new/b.txt");
+    for refuse in [&[][..], &["--approve", "ask"], &["--approve", "deny"]] {
+        let (code, lines) = scene.call("write_file", &write, refuse);
+        assert_eq!(
+            (code, &lines.last().unwrap()["error_type"]),
+            (1, &json!("permission_error"))
+        );
+        assert!(!new.exists());
+    }
+    let (code, _) = scene.call("write_file", &write, &["--approve", "auto"]);
+    assert_eq!(code, 0);
+    assert_eq!(std::fs::read_to_string(new).unwrap(), "hi");
+}
+
+#[test]
+fn arguments_can_come_on_stdin() {
+    let scene = Scene::new();
+    scene
+        .ptk(&["call", "read_file", "-"])
+        .write_stdin(r#"{"path": "a.txt", "limit": 1}"#)
+        .assert()
+        .success()
+        .stdout("one\n");
+}
+
+#[test]
+fn wrong_usage_has_its_own_exit_code() {
+    let scene = Scene::new();
+    for wrong in [
+        &["call", "reed_file", "{}"][..],
+        &["call", "read_file", "{"],
+        &["call", "read_file", "[]"],
+        &["show", "nobody"],
+    ] {
+        scene.ptk(wrong).assert().code(2);
+    }
+    // A model's mistake is a result.
+    let (code, lines) = scene.call("read_file", &json!({}), &[]);
+    assert_eq!(code, 1);
+    assert_eq!(
+        lines.last().unwrap()["error"],
+        "Missing required parameter 'path' for read_file"
+    );
+}
+
+#[test]
+fn every_built_in_tool_is_listed_and_can_be_shown() {
+    let scene = Scene::new();
+    let output = scene.ptk(&["list", "--json"]).output().unwrap();
+    let listed = String::from_utf8(output.stdout).unwrap();
+    let names = listed.lines().map(|line| {
+        let line: Value = serde_json::from_str(line).unwrap();
+        line["name"].as_str().unwrap().to_owned()
+    });
+    let names: Vec<String> = names.collect();
+    for name in [
+        "read_file",
+        "read",
+        "write_file",
+        "edit",
+        "list_files",
+        "glob",
+        "grep",
+        "search_code",
+        "bash",
+        "get_diagnostics",
+    ] {
+        assert!(names.iter().any(|listed| listed == name), "{name}");
+    }
+    for name in names {
+        let shown = scene.ptk(&["show", &name, "--json"]).output().unwrap();
+        let shown: Value = serde_json::from_slice(&shown.stdout).unwrap();
+        assert_eq!(shown["function"]["name"], name.as_str());
+        scene.ptk(&["show", &name]).assert().success();
+    }
+}
+
+#[test]
+fn declared_tools_are_tools_like_the_others() {
+    let scene = Scene::new();
+    let config = r#"
+[[tools]]
+name = "count"
+description = "Count the lines of a file"
+command = ["wc", "-l", "{path}"]
+effects = ["read"]
+
+[tools.parameters]
+type = "object"
+required = ["path"]
+
+[tools.parameters.properties.path]
+type = "string"
+"#;
+    let path = scene.folder.path().join("ptk.toml");
+    std::fs::write(&path, config).unwrap();
+    let (code, lines) = scene.call("count", &json!({"path": "a.txt"}), &[]);
+    assert_eq!(code, 0);
+    assert_eq!(lines.last().unwrap()["output"], "3 a.txt\n");
+
+    std::fs::write(&path, config.replace("{path}", "{file}")).unwrap();
+    let output = scene.ptk(&["list"]).assert().code(1);
+    let error = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
+    assert!(
+        error.contains("ptk.toml:2:1: the tool `count` uses {file}"),
+        "{error}"
+    );
+}
+
+/// Sends a signal to the process.
+fn signal(process: u32, name: &str) {
+    let status = Command::new("kill")
+        .args([name, &process.to_string()])
+        .status();
+    assert!(status.unwrap().success());
+}
+
+#[test]
+fn an_interrupt_ends_the_tool_and_what_it_started() {
+    use std::io::{BufRead, BufReader};
+
+    let scene = Scene::new();
+    let args = r#"{"command": "echo $$; exec sleep 1000"}"#;
+    let mut child = Command::new(cargo_bin!("ptk"))
+        .args(["tools", "call", "bash", args, "--approve", "auto", "--json"])
+        .current_dir(scene.folder.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut sleeper = None;
+    let mut last = String::new();
+    for line in lines {
+        last = line.unwrap();
+        let event: Value = serde_json::from_str(&last).unwrap();
+        if sleeper.is_none() && event["type"] == "tool_output_chunk" && event["stream"] == "stdout"
+        {
+            let chunk = event["chunk"].as_str().unwrap().trim().to_owned();
+            sleeper = Some(chunk);
+            signal(child.id(), "-INT");
+        }
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let result: Value = serde_json::from_str(&last).unwrap();
+    assert_eq!(result["success"], false);
+    let alive = format!("/proc/{}", sleeper.unwrap());
+    assert!(!std::path::Path::new(&alive).exists());
+}
