@@ -54,10 +54,14 @@ fn question(request: &ApprovalRequest<'_>) -> String {
     )
 }
 
-/// Control characters could paint over the question.
+/// Characters that could paint over the question, turn it round or hide in it.
 fn visible(c: char) -> char {
     match c {
         '\n' | '\t' => c,
+        '\u{200b}'..='\u{200f}'
+        | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{2069}'
+        | '\u{feff}' => '\u{fffd}',
         c if c.is_control() => '\u{fffd}',
         c => c,
     }

@@ -176,7 +176,13 @@ type = "string"
 "#;
     let path = scene.folder.path().join("ptk.toml");
     std::fs::write(&path, config).unwrap();
+    // Whatever the file says of its effects: somebody is asked.
     let (code, lines) = scene.call("count", &json!({"path": "a.txt"}), &[]);
+    assert_eq!(
+        (code, &lines.last().unwrap()["error_type"]),
+        (1, &json!("permission_error"))
+    );
+    let (code, lines) = scene.call("count", &json!({"path": "a.txt"}), &["--approve", "auto"]);
     assert_eq!(code, 0);
     assert_eq!(lines.last().unwrap()["output"], "3 a.txt\n");
 
@@ -199,6 +205,12 @@ fn signal(process: u32, name: &str) {
 
 #[test]
 fn an_interrupt_ends_the_tool_and_what_it_started() {
+    for name in ["-INT", "-TERM", "-HUP"] {
+        interrupt(name);
+    }
+}
+
+fn interrupt(name: &str) {
     use std::io::{BufRead, BufReader};
 
     let scene = Scene::new();
@@ -219,7 +231,7 @@ fn an_interrupt_ends_the_tool_and_what_it_started() {
         {
             let chunk = event["chunk"].as_str().unwrap().trim().to_owned();
             sleeper = Some(chunk);
-            signal(child.id(), "-INT");
+            signal(child.id(), name);
         }
     }
     assert_eq!(child.wait().unwrap().code(), Some(130));

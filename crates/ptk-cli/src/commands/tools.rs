@@ -180,15 +180,17 @@ fn call(args: &CallToolArgs, out: &mut impl Write) -> Result<Exit> {
             tokio::select! {
                 outcome = &mut running => return outcome,
                 Some(delivery) = events.recv() => show_event(&delivery, args.json, out),
-                _ = tokio::signal::ctrl_c() => cancel.cancel(),
+                () = interrupted() => cancel.cancel(),
             }
         }
     });
     while let Ok(delivery) = events.try_recv() {
         show_event(&delivery, args.json, out);
     }
-    // Whatever runs in the background ends with the manager.
+    // Whatever runs in the background ends with the manager. A question that
+    // nobody answers is not waited for.
     drop(manager);
+    runtime.shutdown_background();
     if args.json {
         writeln!(out, "{}", serde_json::to_string(&outcome.result)?)?;
     } else {
@@ -201,6 +203,30 @@ fn call(args: &CallToolArgs, out: &mut impl Write) -> Result<Exit> {
     } else {
         Exit::Failed
     })
+}
+
+/// Waits until somebody wants it to end: Ctrl-C, the end of the terminal, or
+/// whoever watches over this process.
+async fn interrupted() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let (Ok(mut end), Ok(mut gone)) = (
+            signal(SignalKind::terminate()),
+            signal(SignalKind::hangup()),
+        ) {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = end.recv() => {}
+                _ = gone.recv() => {}
+            }
+            return;
+        }
+    }
+    // Without signals there is nothing to wait for.
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
 }
 
 /// Shows what happens while the tool runs: as JSON on stdout, or its progress
@@ -265,6 +291,10 @@ fn print(result: &ToolResult, out: &mut impl Write) -> Result<()> {
     }
     if let Some(stderr) = result.fields.get("stderr").and_then(Value::as_str) {
         write!(anstream::stderr(), "{stderr}")?;
+    }
+    let code = result.fields.get("return_code").and_then(Value::as_i64);
+    if let Some(code) = code.filter(|code| *code != 0 && result.success) {
+        writeln!(anstream::stderr(), "exit code {code}")?;
     }
     if !result.success {
         exit::say(&result.error);

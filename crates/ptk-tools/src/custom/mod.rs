@@ -62,8 +62,8 @@ pub struct Declaration {
     /// environment, so that secrets need not stand in the file.
     #[serde(default)]
     pub headers: Vec<(String, String)>,
-    /// What it may do. A command may do everything, an endpoint talks to the
-    /// network, unless this says less.
+    /// What it may do besides running a program or talking to the network. A
+    /// command may do everything if nothing is said.
     pub effects: Option<Vec<Effect>>,
     /// How long it may take, in seconds.
     pub timeout: Option<u64>,
@@ -128,15 +128,13 @@ impl Declaration {
             ([_, ..], Some(_)) => Err(DeclarationError::Both(self.name)),
             (command, None) => Ok(Box::new(CommandTool {
                 command: templates(command)?,
-                effects: effects.unwrap_or(
-                    Effects::READ | Effects::WRITE | Effects::EXECUTE | Effects::NETWORK,
-                ),
+                effects: effects.unwrap_or(Effects::ALL) | Effects::EXECUTE,
                 timeout,
                 spec,
             })),
             ([], Some(url)) => {
                 let url = template(&spec, &url)?;
-                let effects = effects.unwrap_or(Effects::NETWORK);
+                let effects = effects.unwrap_or_default() | Effects::NETWORK;
                 HttpTool::new(spec, url, self.method, self.headers, effects, timeout)
                     .map(|tool| Box::new(tool) as Box<dyn Tool>)
             }

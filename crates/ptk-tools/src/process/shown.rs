@@ -50,7 +50,11 @@ fn notice(stream: &Captured, left_out: u64, line: usize) -> String {
 /// was overwritten only what was left standing.
 pub(crate) fn clean(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
-    let text = anstream::adapter::strip_str(&text).to_string();
+    // Line by line, so that a code that never ends hides no other line.
+    let lines = text.split_inclusive('\n');
+    let text: String = lines
+        .flat_map(|line| anstream::adapter::strip_str(line).collect::<Vec<_>>())
+        .collect();
     if !text.contains('\r') {
         return text;
     }
@@ -77,6 +81,8 @@ mod tests {
             clean(b"\x1b[1;31mred\x1b[0m \x1b]0;title\x07x\n"),
             "red x\n"
         );
+        assert_eq!(clean(b"\x1b]0;title\nafter\n"), "after\n");
+        assert_eq!(clean(b"\x1bPfoo\nafter\n"), "after\n");
         assert_eq!(clean(b"a\x00b\x08\n"), "ab\n");
         assert_eq!(clean("ä\u{fffd}".as_bytes()), "ä\u{fffd}");
         assert_eq!(clean(b"\xff\xfe"), "\u{fffd}\u{fffd}");

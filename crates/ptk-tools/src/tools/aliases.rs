@@ -20,6 +20,17 @@ pub(crate) fn with_paths(args: Arguments) -> Arguments {
     with(args, "file_paths", &["path", "paths", "file_path"], as_list)
 }
 
+/// The arguments with `directory`, whatever it was called.
+pub(crate) fn with_directory(args: Arguments) -> Arguments {
+    with(args, "directory", &["path", "dir", "folder"], |path| path)
+}
+
+/// The arguments with `working_dir`, whatever it was called.
+pub(crate) fn with_working_dir(args: Arguments) -> Arguments {
+    let others = ["cwd", "workdir", "working_directory"];
+    with(args, "working_dir", &others, |path| path)
+}
+
 /// Takes the value of the first other name that is there, unless the name
 /// itself is.
 fn with(

@@ -1,9 +1,10 @@
 //! `list_files`: what there is in a folder (R264).
 
-use ptk_protocol::ToolResult;
+use ptk_protocol::{Arguments, ToolResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::aliases::with_directory;
 use super::search::files::{FileList, Find, Order};
 use super::search::page::{defaults_of, next_call, preview_list};
 use crate::{CallContext, Effects, ToolError, TypedTool};
@@ -50,6 +51,10 @@ impl TypedTool for ListFiles {
         with a pattern such as \"**/*.ts\" all files beneath it that match, sorted by path. Files \
         that .gitignore or .ignore leave out are not listed, nor are hidden ones unless asked for.";
     const EFFECTS: Effects = Effects::READ;
+
+    fn adapt(&self, args: Arguments) -> Arguments {
+        with_directory(args)
+    }
 
     async fn run(&self, context: &CallContext, args: ListFilesArgs) -> Result<FileList, ToolError> {
         let find = Find {

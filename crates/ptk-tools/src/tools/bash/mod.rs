@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ptk_protocol::ToolResult;
+use ptk_protocol::{Arguments, ToolResult};
 use ptk_sandbox::Kind;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -25,6 +25,7 @@ use tokio::time::{Instant, interval_at};
 
 pub use output::{BashKill, BashOutput};
 
+use super::aliases::with_working_dir;
 use crate::process::{Program, StartError};
 use crate::{
     CallContext, Class, Effects, Fields, Plan, Registry, RegistryError, ToolError, Typed, TypedTool,
@@ -258,6 +259,10 @@ impl TypedTool for Bash {
         run_in_background is true.";
     const EFFECTS: Effects = Effects::ALL;
     const CLASS: Class = Class::Background;
+
+    fn adapt(&self, args: Arguments) -> Arguments {
+        with_working_dir(args)
+    }
 
     fn timeout(&self, args: &BashArgs) -> Option<Duration> {
         Some(args.time().limit)
