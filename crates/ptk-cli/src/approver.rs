@@ -68,9 +68,8 @@ fn visible(c: char) -> char {
 }
 
 fn ask(question: &str) -> io::Result<bool> {
-    let mut err = io::stderr().lock();
-    err.write_all(question.as_bytes())?;
-    err.flush()?;
+    // Not locked while waiting: others may have something to say meanwhile.
+    io::stderr().write_all(question.as_bytes())?;
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer)?;
     let answer = answer.trim();
