@@ -22,6 +22,9 @@ use crate::exit::{self, Exit};
 /// How much JSON is read from stdin.
 const MAX_ARGUMENTS: u64 = 64 * 1024 * 1024;
 
+/// How deep parameters in parameters are shown.
+const MAX_DEPTH: usize = 6;
+
 pub(crate) fn run(command: &ToolsCommand, out: &mut impl Write) -> Result<Exit> {
     match command {
         ToolsCommand::List(args) => list(args, out),
@@ -99,22 +102,11 @@ fn show(args: &ShowToolArgs, out: &mut impl Write) -> Result<Exit> {
     let effects = tool.effects().to_string();
     let effects = if effects.is_empty() { "none" } else { &effects };
     writeln!(out, "Effects: {effects}")?;
-    let properties = spec.properties().into_iter().flatten();
-    let properties: Vec<(&String, &Value)> = properties.collect();
-    if properties.is_empty() {
+    if spec.properties().is_none_or(serde_json::Map::is_empty) {
         writeln!(out, "It has no parameters.")?;
     } else {
         writeln!(out, "Parameters:")?;
-    }
-    for (name, schema) in properties {
-        let is_required = spec.required().any(|required| required == name);
-        let required = if is_required { ", required" } else { "" };
-        let kind = kind(schema);
-        writeln!(out, "  {name} ({kind}{required})")?;
-        let about = schema.get("description").and_then(Value::as_str);
-        for line in about.unwrap_or_default().lines() {
-            writeln!(out, "      {line}")?;
-        }
+        describe(&spec.parameters, 1, out)?;
     }
     let example = Value::Object(example::args(spec));
     writeln!(
@@ -123,6 +115,26 @@ fn show(args: &ShowToolArgs, out: &mut impl Write) -> Result<Exit> {
         spec.name
     )?;
     Ok(Exit::Success)
+}
+
+/// The members of an object, one by one, and theirs below them.
+fn describe(schema: &Value, depth: usize, out: &mut impl Write) -> Result<()> {
+    let space = "  ".repeat(depth);
+    let members = schema.get("properties").and_then(Value::as_object);
+    let required = schema.get("required").and_then(Value::as_array);
+    for (name, member) in members.into_iter().flatten() {
+        let is_required = required.is_some_and(|names| names.iter().any(|it| it == name));
+        let required = if is_required { ", required" } else { "" };
+        writeln!(out, "{space}{name} ({}{required})", kind(member))?;
+        let about = member.get("description").and_then(Value::as_str);
+        for line in about.unwrap_or_default().lines() {
+            writeln!(out, "{space}    {line}")?;
+        }
+        if depth < MAX_DEPTH {
+            describe(member.get("items").unwrap_or(member), depth + 2, out)?;
+        }
+    }
+    Ok(())
 }
 
 /// The type of a parameter in a word.
