@@ -1,5 +1,7 @@
 //! From edits to a new text: all of them on the original, or none.
 
+use std::ops::Range;
+
 use super::Replacement;
 use super::change::Change;
 use super::find::{Haystack, Search, Splice, Strictness, Tolerance};
@@ -33,14 +35,14 @@ pub(super) fn apply(
     let changes: Vec<Change> = asked
         .iter()
         .enumerate()
-        .map(|(at, asked)| Change::new(asked, at + 1))
+        .map(|(at, asked)| Change::new(&scene.without_mark(asked), at + 1))
         .collect::<Result<_, _>>()?;
     let haystack = Haystack::new(scene.text);
     let mut refused = Vec::new();
     let mut splices: Vec<(usize, Splice)> = Vec::new();
     let mut edits = Vec::with_capacity(changes.len());
     for (at, change) in changes.iter().enumerate() {
-        let (search, numbers_removed) = find(&haystack, change, at + 1, strictness)?;
+        let (search, numbers_removed) = find(scene.text, &haystack, change, at + 1, strictness)?;
         let why = match search {
             Search::Found(found, matched) => {
                 splices.extend(found.into_iter().map(|splice| (at, splice)));
@@ -76,8 +78,10 @@ pub(super) fn apply(
     Ok(Applied { text, edits })
 }
 
-/// Looks for a text as it was given, then without line numbers.
+/// Looks for a text as it was given, then without line numbers, if these are
+/// those of the lines where it is.
 fn find(
+    text: &str,
     haystack: &Haystack<'_>,
     change: &Change,
     number: usize,
@@ -87,13 +91,29 @@ fn find(
     if !matches!(exact, Search::Nothing) {
         return Ok((exact, false));
     }
-    if let Some(bare) = change.without_numbers(number)? {
+    if let Some((first, bare)) = change.without_numbers(number)? {
         let found = haystack.find(&bare, strictness);
-        if !matches!(found, Search::Nothing) {
+        if is_at_line(text, &found, first) {
             return Ok((found, true));
         }
     }
     Ok((haystack.find(change, strictness), false))
+}
+
+/// Whether something was found that begins with this line, as in a listing.
+/// The numbers count up, so blank lines may not be others than quoted.
+fn is_at_line(text: &str, found: &Search, line: usize) -> bool {
+    let is_there = |range: &Range<usize>| {
+        let before = text.get(..range.start).unwrap_or_default();
+        let above = before.rfind('\n').map_or(0, |at| at + 1);
+        let indentation = before.get(above..).unwrap_or_default();
+        line_of(text, range.start) == line && indentation.trim().is_empty()
+    };
+    match found {
+        Search::Found(_, Tolerance::BlankLines) | Search::Nothing => false,
+        Search::Found(splices, _) => splices.iter().any(|splice| is_there(&splice.range)),
+        Search::Several(ranges, _) => ranges.iter().any(is_there),
+    }
 }
 
 fn refuse_overlaps(scene: &Scene<'_>, splices: &[(usize, Splice)]) -> Result<(), ToolError> {

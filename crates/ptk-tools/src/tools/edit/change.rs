@@ -34,15 +34,19 @@ impl Change {
         })
     }
 
-    /// The same change without the line numbers of a listing; `None` if its
-    /// old text has none.
+    /// The same change without the line numbers of a listing, and the first of
+    /// them; `None` if its old text has none.
     ///
     /// # Errors
     ///
     /// If only some lines of the new text have numbers: nobody knows whether
     /// these are meant.
-    pub(super) fn without_numbers(&self, number: usize) -> Result<Option<Self>, ToolError> {
-        let Some(old) = without_numbers(&self.old).filter(|old| !old.trim().is_empty()) else {
+    pub(super) fn without_numbers(
+        &self,
+        number: usize,
+    ) -> Result<Option<(usize, Self)>, ToolError> {
+        let bare = without_numbers(&self.old).filter(|(_, old)| !old.trim().is_empty());
+        let Some((first, old)) = bare else {
             return Ok(None);
         };
         let lines = self.new.lines().filter(|line| !line.is_empty());
@@ -66,28 +70,32 @@ impl Change {
                 .suggest("Leave the line numbers of the listing out; they are not in the file."));
             }
         };
-        Ok(Some(Self {
+        let replace_all = self.replace_all;
+        let bare = Self {
             old,
             new,
-            replace_all: self.replace_all,
-        }))
+            replace_all,
+        };
+        Ok(Some((first, bare)))
     }
 }
 
-/// A text without the numbers before its lines; `None` if not every line has
-/// one, or they do not count up.
-fn without_numbers(text: &str) -> Option<String> {
+/// A text without the numbers before its lines, and the first of them; `None`
+/// if not every line has one, or they do not count up.
+fn without_numbers(text: &str) -> Option<(usize, String)> {
     let mut bare = String::with_capacity(text.len());
+    let mut first = None;
     let mut expected = None;
     for line in text.split_inclusive('\n') {
         let (number, rest) = split_number(line)?;
         if expected.is_some_and(|expected| expected != number) {
             return None;
         }
-        expected = number.checked_add(1);
+        first.get_or_insert(number);
+        expected = Some(number.checked_add(1)?);
         bare.push_str(rest);
     }
-    expected.map(|_| bare)
+    first.map(|first| (first, bare))
 }
 
 /// The number before a line of a listing, and the line.
@@ -106,10 +114,10 @@ mod tests {
     fn line_numbers_are_removed_only_where_all_lines_have_them() {
         let bare = |text| without_numbers(text);
         assert_eq!(
-            bare("     1\ta\n     2\t\tb\n").as_deref(),
-            Some("a\n\tb\n")
+            bare("     1\ta\n     2\t\tb\n"),
+            Some((1, "a\n\tb\n".to_owned()))
         );
-        assert_eq!(bare("9\ta\n10\tb").as_deref(), Some("a\nb"));
+        assert_eq!(bare("9\ta\n10\tb"), Some((9, "a\nb".to_owned())));
         assert_eq!(bare("     1\ta\nb"), None);
         assert_eq!(bare("1\ta\n1\tb"), None);
         assert_eq!(bare("a\tb"), None);

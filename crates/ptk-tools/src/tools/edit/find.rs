@@ -6,10 +6,10 @@ use std::ops::Range;
 
 use serde::Serialize;
 
-use super::carry::{Endings, carried};
+use super::carry::{Endings, carried, with_mixed_endings};
 use super::change::Change;
 use super::indent::Shift;
-use super::lines::{Lines, essence, without_break};
+use super::lines::{Lines, Place, essence, without_break};
 use super::view::{Blur, View, occurrences, occurrences_where};
 
 /// What the search did not care about.
@@ -90,11 +90,13 @@ impl<'t> Haystack<'t> {
         if !exact.is_empty() {
             let places = exact.into_iter().map(|at| (at..at + change.old.len(), ()));
             return settle(places.collect(), Tolerance::Exact, change, |range, ()| {
-                if change.old.contains('\r') {
-                    change.new.clone()
+                let is_meant = self.has_meant_endings(range, change);
+                let new = change.new.clone();
+                Some(if is_meant {
+                    new
                 } else {
-                    self.with_endings(range, &change.new)
-                }
+                    self.with_endings(range, change, new)
+                })
             });
         }
         // Nothing but white space is everywhere, one way or another.
@@ -112,10 +114,8 @@ impl<'t> Haystack<'t> {
                 return found;
             }
         }
-        match self.by_lines(change) {
-            Search::Nothing => self.without_blanks(change),
-            found => found,
-        }
+        self.by_lines(change)
+            .unwrap_or_else(|| self.without_blanks(change))
     }
 
     fn view(&self, blur: Blur) -> Option<&View> {
@@ -147,15 +147,53 @@ impl<'t> Haystack<'t> {
                 Tolerance::LineEndings => change.new.clone(),
                 _ => carried(self.text, view, at, &wanted, change),
             };
-            self.with_endings(range, &new)
+            Some(self.with_endings(range, change, new))
         })
     }
 
-    /// The new text with the line breaks that belong there.
-    fn with_endings(&self, replaced: &Range<usize>, new: &str) -> String {
-        let endings = self.endings.get_or_init(|| Endings::of(self.text));
-        let replaced = self.text.get(replaced.clone()).unwrap_or_default();
-        endings.applied(replaced, new)
+    /// Whether line breaks that were quoted exactly are to become others:
+    /// nothing else changes, or they differ within both texts.
+    fn has_meant_endings(&self, range: &Range<usize>, change: &Change) -> bool {
+        let is_mixed = || {
+            let replaced = self.text.get(range.clone()).unwrap_or_default();
+            Endings::of(replaced) == Endings::Mixed && change.new.contains("\r\n")
+        };
+        let is_same = || Endings::Lf.applied(&change.old) == Endings::Lf.applied(&change.new);
+        change.old.contains("\r\n") && (is_same() || is_mixed())
+    }
+
+    /// The new text with the line breaks that belong there: those of what it
+    /// replaces, of the file, or of the line.
+    fn with_endings(&self, replaced: &Range<usize>, change: &Change, new: String) -> String {
+        let part = |range: Range<usize>| self.text.get(range).unwrap_or_default();
+        let (before, behind) = (part(0..replaced.start), part(replaced.end..self.text.len()));
+        // The line break that the text begins with may be one of two bytes.
+        let is_cut = before.ends_with('\r') && part(replaced.clone()).starts_with('\n');
+        let start = replaced.start - usize::from(is_cut);
+        let inside = part(start..replaced.end);
+        let rest = match behind.find('\n') {
+            Some(at) if !inside.ends_with('\n') => at + 1,
+            _ => 0,
+        };
+        let lines = part(start..replaced.end + rest);
+        let file = *self.endings.get_or_init(|| Endings::of(self.text));
+        let new = match (Endings::of(inside), file) {
+            (Endings::Mixed, _) => with_mixed_endings(lines, change, new),
+            (Endings::None, Endings::Mixed) => match Endings::of(lines) {
+                Endings::None => {
+                    let above = before.rfind('\n').map_or("", |at| part(0..at + 1));
+                    let is_crlf = above.ends_with("\r\n");
+                    (if is_crlf { Endings::Crlf } else { Endings::Lf }).applied(&new)
+                }
+                line => line.applied(&new),
+            },
+            (Endings::None, file) => file.applied(&new),
+            (inside, _) => inside.applied(&new),
+        };
+        match new.strip_prefix('\r') {
+            Some(rest) if is_cut && rest.starts_with('\n') => rest.to_owned(),
+            _ => new,
+        }
     }
 
     fn lines(&self) -> &Lines<'t> {
@@ -163,8 +201,9 @@ impl<'t> Haystack<'t> {
     }
 
     /// Finds whole lines under another indentation. Where the indentation is
-    /// the same, it was white space at the end, or the last line break.
-    fn by_lines(&self, change: &Change) -> Search {
+    /// the same, it was white space at the end, or the last line break. `None`
+    /// if there are no such lines; `Nothing` if they cannot be rewritten.
+    fn by_lines(&self, change: &Change) -> Option<Search> {
         let lines = self.lines();
         let places = lines.find(&change.old);
         let (same, shifted): (Vec<_>, Vec<_>) = places
@@ -174,13 +213,16 @@ impl<'t> Haystack<'t> {
             (false, _) => (same, Tolerance::TrailingWhitespace),
             (true, shifted) => (shifted, Tolerance::Indentation),
         };
+        if places.is_empty() {
+            return None;
+        }
         let with_break = change.old.ends_with('\n');
-        let found = places.iter().filter_map(|place| {
-            let range = lines.range(place, with_break)?;
-            let new = place.shift.reindent(&change.new)?;
-            Some((range, new))
+        let found = places.into_iter().filter_map(|place| {
+            let range = lines.range(&place, with_break)?;
+            Some((range, place))
         });
-        self.settle_lines(found.collect(), tolerance, change)
+        let new = |place: &Place| lines.keep_lines(place, &change.old, &change.new);
+        Some(self.settle_lines(found.collect(), tolerance, change, new))
     }
 
     /// Finds whole lines with other blank lines between them. Blank lines at
@@ -195,41 +237,43 @@ impl<'t> Haystack<'t> {
         let found = lines
             .find_without_blanks(old)
             .into_iter()
-            .filter_map(|place| {
-                let range = lines.range(&place, with_break)?;
-                let mut kept = lines.keep_blanks(&place, old, new)?;
-                if new.ends_with('\n') && !kept.ends_with('\n') {
-                    kept.push('\n');
-                }
-                Some((range, kept))
-            });
-        self.settle_lines(found.collect(), Tolerance::BlankLines, change)
+            .filter_map(|place| Some((lines.range(&place, with_break)?, place)));
+        let new = |place: &Place| {
+            let mut kept = lines.keep_blanks(place, old, new)?;
+            if new.ends_with('\n') && !kept.ends_with('\n') {
+                kept.push_str(lines.last_break(place));
+            }
+            Some(kept)
+        };
+        self.settle_lines(found.collect(), Tolerance::BlankLines, change, new)
     }
 
+    /// All places count, also those for which there is no new text.
     fn settle_lines(
         &self,
-        found: Vec<(Range<usize>, String)>,
+        found: Vec<(Range<usize>, Place)>,
         tolerance: Tolerance,
         change: &Change,
+        new: impl Fn(&Place) -> Option<String>,
     ) -> Search {
-        settle(found, tolerance, change, |range, new| {
-            let mut new = self.with_endings(range, &new);
+        settle(found, tolerance, change, |range, place| {
+            let mut new = new(&place)?;
             let replaced = self.text.get(range.clone()).unwrap_or_default();
             if change.old.ends_with('\n') && !replaced.ends_with('\n') && new.ends_with('\n') {
                 // The last line of the file had none.
                 new.truncate(without_break(&new).len());
             }
-            new
+            Some(new)
         })
     }
 }
 
-/// One place, or all if all are meant.
+/// One place, or all if all are meant; none if one has no new text.
 fn settle<T>(
     places: Vec<(Range<usize>, T)>,
     tolerance: Tolerance,
     change: &Change,
-    new: impl Fn(&Range<usize>, T) -> String,
+    new: impl Fn(&Range<usize>, T) -> Option<String>,
 ) -> Search {
     if places.is_empty() {
         return Search::Nothing;
@@ -245,7 +289,9 @@ fn settle<T>(
             .last()
             .is_none_or(|last| last.range.end <= range.start);
         if is_free {
-            let new = new(&range, found);
+            let Some(new) = new(&range, found) else {
+                return Search::Nothing;
+            };
             splices.push(Splice { range, new });
         }
     }

@@ -135,33 +135,56 @@ impl<'t> Lines<'t> {
         Some(first.start..if with_break { last.next } else { last.end })
     }
 
+    /// The line break of a line; where the last one has none, that of the line
+    /// above.
+    fn line_break(&self, at: usize) -> &'t str {
+        let of = |at: usize| {
+            let line = self.all.get(at)?;
+            self.text
+                .get(line.end..line.next)
+                .filter(|found| !found.is_empty())
+        };
+        of(at).or_else(|| of(at.checked_sub(1)?)).unwrap_or("\n")
+    }
+
+    /// The line break behind a place.
+    pub(super) fn last_break(&self, place: &Place) -> &'t str {
+        self.line_break(place.lines.end.saturating_sub(1))
+    }
+
+    /// The new text for a place that has the lines of `old` under another
+    /// indentation: lines that stay are taken from the file. `None` if it is
+    /// not clear how the others are indented.
+    pub(super) fn keep_lines(&self, place: &Place, old: &str, new: &str) -> Option<String> {
+        let old: Vec<&str> = old.split_inclusive('\n').collect();
+        let new: Vec<&str> = new.split_inclusive('\n').collect();
+        let pairing = Pairing::new(&old, &new);
+        let mut text = String::new();
+        for (at, line) in new.iter().enumerate() {
+            match pairing.kept.get(&at) {
+                Some(old_at) => text.push_str(self.line(place.lines.start + old_at)),
+                None => text.push_str(&place.shift.reindent(without_break(line))?),
+            }
+            if line.ends_with('\n') {
+                text.push_str(self.line_break(place.lines.start + pairing.nearest(at)));
+            }
+        }
+        Some(text)
+    }
+
     /// The new text for a place that has other blank lines than `old`: lines
     /// that stay are taken from the file, and so are the blank lines between
-    /// two of them.
+    /// two of them. `None` if blank lines would be lost that `old` does not
+    /// show.
     pub(super) fn keep_blanks(&self, place: &Place, old: &str, new: &str) -> Option<String> {
         let old = Spaced::new(old);
         let new = Spaced::new(new);
-        let texts = |spaced: &Spaced<'_>| -> Vec<String> {
-            spaced
-                .lines
-                .iter()
-                .map(|line| without_break(line).to_owned())
-                .collect()
-        };
-        let ops =
-            similar::capture_diff_slices(similar::Algorithm::Myers, &texts(&old), &texts(&new));
-        let mut kept: HashMap<usize, usize> = HashMap::new();
-        for op in ops {
-            if let similar::DiffOp::Equal {
-                old_index,
-                new_index,
-                len,
-            } = op
-            {
-                kept.extend((0..len).map(|step| (new_index + step, old_index + step)));
-            }
+        let kept = Pairing::new(&old.lines, &new.lines).kept;
+        if !new.lines.is_empty() && !place.gaps_stay(&old, &new, &kept) {
+            return None;
         }
         let mut text = String::new();
+        let mut near = self.line_break(place.lines.start);
         for (at, line) in new.lines.iter().enumerate() {
             let before = at.checked_sub(1);
             let from = kept
@@ -176,18 +199,79 @@ impl<'t> Lines<'t> {
                     let gap = self.all.get(above)?.next..self.all.get(here)?.start;
                     text.push_str(self.text.get(gap)?);
                 }
-                _ if before.is_some() => text.push_str(&"\n".repeat(new.gap(at))),
+                _ if before.is_some() => text.push_str(&near.repeat(new.gap(at))),
                 _ => {}
             }
             match from {
-                Some((_, here)) => text.push_str(self.line(here)),
+                Some((_, here)) => {
+                    text.push_str(self.line(here));
+                    near = self.line_break(here);
+                }
                 None => text.push_str(&place.shift.reindent(without_break(line))?),
             }
             if at + 1 < new.lines.len() {
-                text.push('\n');
+                text.push_str(near);
             }
         }
         Some(text)
+    }
+}
+
+impl Place {
+    /// Whether all blank lines of the file that `old` does not show stay
+    /// between the lines that they are between.
+    fn gaps_stay(&self, old: &Spaced<'_>, new: &Spaced<'_>, kept: &HashMap<usize, usize>) -> bool {
+        let stays: HashMap<usize, usize> = kept.iter().map(|(new, old)| (*old, *new)).collect();
+        self.filled.windows(2).enumerate().all(|(above, pair)| {
+            let [first, second] = pair else {
+                return true;
+            };
+            let below = above + 1;
+            let gap = second - first - 1;
+            if gap == 0 || gap == old.gap(below) {
+                return true;
+            }
+            match (stays.get(&above), stays.get(&below)) {
+                (Some(first), Some(second)) => {
+                    first + 1 == *second && new.gap(*second) == old.gap(below)
+                }
+                _ => false,
+            }
+        })
+    }
+}
+
+/// Which new lines belong to which old ones, line breaks aside.
+#[derive(Debug)]
+pub(super) struct Pairing {
+    /// The new lines that stay as they were, each with the old line that it is.
+    pub(super) kept: HashMap<usize, usize>,
+    /// For each new line the old one that it is, replaces or follows.
+    nearest: Vec<usize>,
+}
+
+impl Pairing {
+    pub(super) fn new(old: &[&str], new: &[&str]) -> Self {
+        let bare = |lines: &[&str]| -> Vec<String> {
+            let lines = lines.iter().map(|line| without_break(line).to_owned());
+            lines.collect()
+        };
+        let ops = similar::capture_diff_slices(similar::Algorithm::Myers, &bare(old), &bare(new));
+        let mut kept = HashMap::new();
+        let mut nearest = Vec::with_capacity(new.len());
+        for op in ops {
+            let from = op.old_range();
+            if matches!(op, similar::DiffOp::Equal { .. }) {
+                kept.extend(op.new_range().zip(from.clone()));
+            }
+            let last = from.end.saturating_sub(1);
+            nearest.extend((0..op.new_range().len()).map(|step| (from.start + step).min(last)));
+        }
+        Self { kept, nearest }
+    }
+
+    pub(super) fn nearest(&self, new: usize) -> usize {
+        self.nearest.get(new).copied().unwrap_or(0)
     }
 }
 

@@ -25,7 +25,7 @@ use serde_json::Value;
 
 use super::aliases::with_path;
 use super::source::{whole, writable};
-use super::text::{Binary, HEAD, MAX_FILE_SIZE, Text, unified};
+use super::text::{Binary, Encoding, HEAD, MAX_FILE_SIZE, Text, unified};
 use crate::files::Knowledge;
 use crate::{CallContext, Effects, Plan, Ranges, ToolError, TypedTool, preview};
 use apply::{Applied, Made, apply};
@@ -177,6 +177,7 @@ impl Prepared {
         let name = place.to_string();
         let bytes = read(&place)?;
         let old = Fingerprint::of(&bytes);
+        let has_mark = Encoding::by_mark(&bytes).is_some();
         let text = Text::decode(bytes);
         if !text.is_exact {
             return Err(ToolError::user(format!(
@@ -192,6 +193,7 @@ impl Prepared {
             text: &text.content,
             edits: asked.len(),
             is_stale,
+            has_mark,
         };
         let strictness = if is_stale {
             Strictness::ExactOnly

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use serde_json::{Value, json};
 
+use super::Replacement;
 use super::change::Change;
 use super::closest::Closest;
 use super::find::Tolerance;
@@ -18,6 +19,9 @@ const MAX_PLACES: usize = 10;
 const LEAST_TELLING: usize = 16;
 /// Characters of a line in a list of places.
 const MAX_LINE: usize = 100;
+
+/// The byte order mark.
+const MARK: char = '\u{feff}';
 
 /// An edit that cannot be made.
 #[derive(Debug)]
@@ -44,9 +48,25 @@ pub(super) struct Scene<'a> {
     pub(super) edits: usize,
     /// Whether the file has changed since it was read.
     pub(super) is_stale: bool,
+    /// Whether a byte order mark stands before the text.
+    pub(super) has_mark: bool,
 }
 
 impl Scene<'_> {
+    /// What was asked for without the byte order mark, which is not part of
+    /// the text.
+    pub(super) fn without_mark(&self, asked: &Replacement) -> Replacement {
+        let bare = |text: &str| match text.strip_prefix(MARK) {
+            Some(rest) if self.has_mark && !self.text.starts_with(MARK) => rest.to_owned(),
+            _ => text.to_owned(),
+        };
+        Replacement {
+            old_string: bare(&asked.old_string),
+            new_string: bare(&asked.new_string),
+            replace_all: asked.replace_all,
+        }
+    }
+
     /// One failure for all edits that cannot be made.
     pub(super) fn refuse(&self, refused: &[Refused<'_>]) -> ToolError {
         let mut messages = Vec::new();
