@@ -112,7 +112,9 @@ where
                 return outcome.unwrap_or_else(|_| Err(ToolError::system("The search broke down")));
             }
             () = &mut cancelled => {
-                return Err(ToolError::system("The search was cancelled").with("cancelled", true));
+                return Err(ToolError::system("The search was cancelled")
+                    .suggest("Search a smaller folder, or go on without it.")
+                    .with("cancelled", true));
             }
             () = &mut out_of_time, if !stop.is_set() => stop.time_is_up(),
             _ = progress.tick() => {
