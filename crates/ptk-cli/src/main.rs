@@ -18,6 +18,8 @@ use std::process::ExitCode;
 use clap::Parser;
 
 fn main() -> ExitCode {
+    // When it was run as the helper that starts commands, this is its end.
+    ptk_sandbox::command::enter();
     match args::Cli::try_parse() {
         Ok(cli) => commands::run(&cli)
             .unwrap_or_else(|error| exit::report(&error))

@@ -6,6 +6,8 @@
     reason = "the lints allow these inside tests, but not in the functions that tests share"
 )]
 
+use std::fs::File;
+use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
 
 use assert_cmd::cargo::cargo_bin;
@@ -239,4 +241,27 @@ fn interrupt(name: &str) {
     assert_eq!(result["success"], false);
     let alive = format!("/proc/{}", sleeper.unwrap());
     assert!(!std::path::Path::new(&alive).exists());
+}
+
+/// Not even `kill -9` leaves a command behind: whatever it holds open is closed
+/// in the end.
+#[test]
+fn a_command_ends_with_ptk_however_that_ends() {
+    let scene = Scene::new();
+    let fifo = scene.folder.path().join("alive");
+    let made = Command::new("mkfifo").arg(&fifo).status().unwrap();
+    assert!(made.success());
+    let command = "exec 3>alive; echo up >&3; trap '' TERM; setsid env -i sleep 1000 & sleep 1000";
+    let mut ptk = Command::new(cargo_bin!("ptk"))
+        .args(["tools", "call", "bash", "--approve", "auto", "--workspace"])
+        .arg(scene.folder.path())
+        .arg(json!({ "command": command }).to_string())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(File::open(&fifo).unwrap()).lines();
+    assert_eq!(lines.next().unwrap().unwrap(), "up");
+    ptk.kill().unwrap();
+    ptk.wait().unwrap();
+    assert!(lines.next().is_none(), "all who could write are gone");
 }

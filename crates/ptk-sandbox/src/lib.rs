@@ -42,9 +42,12 @@
 //! | `read`, `listing` | reading, metadata, listing |
 //! | `target`, `write`, `temporary`, `rename` | the folder that is written to, the atomic replacement, its temporary file, the last step |
 //! | `fingerprint` | whether a file is still what it was |
+//! | [`command`] | programs that run with a keeper, which ends whatever they start |
 //! | [`confine`] | a thread that can read inside the roots and nowhere else, for searches that walk by path |
 //! | `error` | what can go wrong, and what to do about it |
 
+#[cfg(unix)]
+pub mod command;
 pub mod confine;
 mod error;
 mod fingerprint;

@@ -4,11 +4,12 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
+use ptk_sandbox::command::Control;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::ToolError;
-use crate::process::{Capture, Ended, Group, Piece, Running};
+use crate::process::{Capture, Ended, Piece, Running};
 use crate::services::Services;
 
 /// How many jobs may run at once.
@@ -37,7 +38,7 @@ pub(crate) struct Job {
     pub(crate) name: String,
     pub(crate) command: String,
     started: Instant,
-    group: Arc<Group>,
+    control: Control,
     output: Arc<Mutex<Capture>>,
     /// How far the output was asked for.
     asked: Mutex<u64>,
@@ -69,7 +70,7 @@ impl Drop for Jobs {
         for job in &self.lock().jobs {
             if job.ended().is_none() {
                 job.cancel.cancel();
-                job.group.kill();
+                job.control.kill();
             }
         }
     }
@@ -112,7 +113,7 @@ impl Jobs {
             name: format!("job_{}", list.started),
             command,
             started: Instant::now(),
-            group: Arc::clone(running.group()),
+            control: running.control().clone(),
             output: Arc::clone(running.stdout()),
             asked: Mutex::default(),
             cancel: cancel.clone(),

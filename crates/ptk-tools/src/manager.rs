@@ -8,6 +8,7 @@ use futures_util::future::join_all;
 use ptk_events::Bus;
 use ptk_protocol::Toolset;
 use ptk_sandbox::Workspace;
+use ptk_sandbox::command::Helper;
 use tokio::sync::Semaphore;
 
 use crate::in_flight::InFlight;
@@ -77,6 +78,7 @@ pub struct ToolManagerBuilder {
     approver: Arc<dyn Approver>,
     bus: Bus,
     limits: Limits,
+    helper: Option<Helper>,
 }
 
 impl ToolManagerBuilder {
@@ -115,6 +117,14 @@ impl ToolManagerBuilder {
         self
     }
 
+    /// The executable that commands are started by. Without one it is this
+    /// program's own, if it calls [`ptk_sandbox::command::enter`].
+    #[must_use]
+    pub fn helper(mut self, helper: Helper) -> Self {
+        self.helper = Some(helper);
+        self
+    }
+
     /// Ready.
     #[must_use]
     pub fn build(self) -> ToolManager {
@@ -130,7 +140,7 @@ impl ToolManagerBuilder {
                 around_run,
                 approver: self.approver,
                 bus: self.bus,
-                services: Arc::new(Services::new(self.workspace, outputs)),
+                services: Arc::new(Services::new(self.workspace, self.helper, outputs)),
                 repeats: Repeats::default(),
                 in_flight: InFlight::default(),
                 statistics: Statistics::default(),
@@ -152,6 +162,7 @@ impl ToolManager {
             approver: Arc::new(DenyAll::default()),
             bus: Bus::new(),
             limits: Limits::default(),
+            helper: Helper::find(),
         }
     }
 

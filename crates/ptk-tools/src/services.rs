@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ptk_sandbox::Workspace;
+use ptk_sandbox::command::Helper;
 
 use crate::files::Files;
 use crate::jobs::Jobs;
@@ -13,6 +14,8 @@ use crate::outputs::Outputs;
 #[derive(Debug)]
 pub(crate) struct Services {
     pub(crate) workspace: Workspace,
+    /// What commands are started by.
+    pub(crate) helper: Option<Helper>,
     pub(crate) outputs: Arc<Outputs>,
     pub(crate) files: Files,
     pub(crate) jobs: Jobs,
@@ -21,9 +24,10 @@ pub(crate) struct Services {
 }
 
 impl Services {
-    pub(crate) fn new(workspace: Workspace, outputs: Arc<Outputs>) -> Self {
+    pub(crate) fn new(workspace: Workspace, helper: Option<Helper>, outputs: Arc<Outputs>) -> Self {
         Self {
             workspace,
+            helper,
             outputs,
             files: Files::default(),
             jobs: Jobs::default(),

@@ -9,6 +9,7 @@
 
 use ptk_protocol::{Arguments, ToolCall, ToolResult};
 use ptk_sandbox::Workspace;
+use ptk_sandbox::command::Helper;
 use ptk_tools::custom::{Declaration, DeclarationError};
 use ptk_tools::{AllowAll, CallRequest, Registry, ToolManager};
 use serde_json::{Value, json};
@@ -27,6 +28,7 @@ async fn call(tool: Value, args: Value) -> ToolResult {
     let mut registry = Registry::new();
     registry.register_shared(tool.into()).unwrap();
     let tools = ToolManager::builder(Workspace::open(folder.path()).unwrap())
+        .helper(Helper::at(env!("CARGO_BIN_EXE_ptk-helper")))
         .tools(registry)
         .approver(AllowAll)
         .build();

@@ -98,7 +98,7 @@ impl Tool for CommandTool {
                     ))
                     .suggest("Ask for less at once."),
                 )),
-                Reason::Cancelled | Reason::Stopped => {
+                Reason::Cancelled | Reason::Stopped | Reason::Lost => {
                     Err(failed(ToolError::system(format!("{program} was stopped"))))
                 }
             }

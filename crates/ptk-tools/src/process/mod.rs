@@ -1,9 +1,10 @@
 //! Programs that tools run: the one place where a process is started.
 //!
 //! A [`Program`] says what runs, where, and for how long. It gets a process
-//! group of its own, a clean environment and no terminal. Whatever it writes is
-//! kept within bounds, and when it has ended nothing of it is left: not the
-//! children that it left behind, not those that ignore a polite signal.
+//! session of its own, a clean environment and no terminal. Whatever it writes
+//! is kept within bounds, and when it has ended nothing of it is left: not the
+//! children that it left behind, not those that ignore a polite signal (see
+//! [`ptk_sandbox::command`]).
 //!
 //! ```no_run
 //! # async fn run(context: &ptk_tools::CallContext) -> Result<(), ptk_tools::ToolError> {
@@ -23,16 +24,13 @@
 //! | `start` | from a program to a process, and why there is none |
 //! | `environment` | the variables that it sees |
 //! | `running` | its time: streams, timeout, cancellation, end |
-//! | `group`, `processes` | all processes that belong to it, and their end |
 //! | `capture` | what is kept of a stream |
 //! | `live` | what is shown of a stream while it comes |
 //! | `shown` | what a model sees of it |
 
 mod capture;
 mod environment;
-mod group;
 mod live;
-mod processes;
 mod running;
 mod shown;
 mod start;
@@ -43,7 +41,7 @@ use std::time::Duration;
 
 pub use capture::Captured;
 pub(crate) use capture::{Capture, Piece};
-pub(crate) use group::Group;
+pub use ptk_sandbox::command::Exit;
 pub(crate) use running::Running;
 pub(crate) use shown::clean;
 pub use start::StartError;
@@ -63,7 +61,7 @@ pub struct Program {
     arguments: Vec<OsString>,
     folder: PathBuf,
     variables: Vec<(OsString, OsString)>,
-    stdin: Option<Vec<u8>>,
+    input: Input,
     timeout: Duration,
     streams: Streams,
 }
@@ -74,6 +72,15 @@ enum Streams {
     Apart,
     /// In the order in which they came, as a terminal shows them.
     Together,
+}
+
+/// What a program reads.
+#[derive(Debug, Clone)]
+enum Input {
+    None,
+    Bytes(Vec<u8>),
+    /// What it is told while it runs.
+    Dialogue,
 }
 
 impl Program {
@@ -89,7 +96,7 @@ impl Program {
             arguments: arguments.into_iter().map(Into::into).collect(),
             folder: folder.into(),
             variables: Vec::new(),
-            stdin: None,
+            input: Input::None,
             timeout: DEFAULT_TIMEOUT,
             streams: Streams::Apart,
         }
@@ -122,7 +129,14 @@ impl Program {
     /// the beginning.
     #[must_use]
     pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
-        self.stdin = Some(bytes.into());
+        self.input = Input::Bytes(bytes.into());
+        self
+    }
+
+    /// The same as somebody to talk with: see [`Running::talk`].
+    #[must_use]
+    pub(crate) fn dialogue(mut self) -> Self {
+        self.input = Input::Dialogue;
         self
     }
 
@@ -147,19 +161,10 @@ impl Program {
     ///
     /// If it cannot be started.
     pub async fn run(self, context: &CallContext) -> Result<Ended, ToolError> {
-        let running = self.start(&context.services().outputs)?;
+        let running = self.start(context.services()).await?;
         let show = |stream, text: &str| context.emit(stream, text);
         Ok(running.end(context.cancellation(), Some(&show)).await)
     }
-}
-
-/// How a process ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Exit {
-    /// By itself, with this code.
-    Code(i32),
-    /// By this signal.
-    Signal(i32),
 }
 
 /// Why a program is not running any more.
@@ -171,9 +176,11 @@ pub enum Reason {
     TimedOut,
     /// Nobody wanted it any more.
     Cancelled,
-    /// It was stopped, mostly because it wanted to use the terminal, and would
+    /// It was stopped, mostly because it wanted to use a terminal, and would
     /// have stood still for ever.
     Stopped,
+    /// Its keeper was killed, so nobody knows what became of it.
+    Lost,
 }
 
 /// A program that has ended.

@@ -1,22 +1,20 @@
 //! The time of a program: its streams are read, its end is waited for or
 //! brought about.
 
-use std::os::unix::process::ExitStatusExt as _;
-use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ptk_events::OutputStream;
+use ptk_sandbox::command::{Control, Kept, Left, Report};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::process::Child;
+use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::capture::{Shared, lock};
-use super::group::Leftovers;
 use super::live::Live;
-use super::{Ended, Exit, Group, Reason};
+use super::{Ended, Exit, Reason};
 
 /// Bytes that are read at once: as many as a pipe holds.
 const BUFFER: usize = 64 * 1024;
@@ -25,43 +23,35 @@ const BUFFER: usize = 64 * 1024;
 const SILENCE: Duration = Duration::from_millis(300);
 /// How long it is read at most after the program has ended.
 const LAST_WORDS: Duration = Duration::from_secs(2);
-/// How long a killed program has to be gone.
-const KILLED: Duration = Duration::from_secs(2);
-/// How often it is looked at whether the program stands still.
-const LOOK: Duration = Duration::from_millis(500);
+/// How long the keeper has to end everything. It needs two seconds at most.
+const ENDING: Duration = Duration::from_secs(5);
 
 /// Who is shown what comes.
 pub(super) type Show<'a> = &'a (dyn Fn(OutputStream, &str) + Send + Sync);
 
-/// A program that runs.
+/// A program that runs. Dropping it kills it.
 #[derive(Debug)]
 pub(crate) struct Running {
-    pub(super) child: Child,
-    pub(super) group: Arc<Group>,
-    pub(super) stdin: Option<Vec<u8>>,
+    pub(super) kept: Kept,
+    pub(super) input: Vec<u8>,
     pub(super) timeout: Duration,
     pub(super) started: Instant,
     pub(super) stdout: Shared,
     pub(super) stderr: Shared,
 }
 
-/// Kills what is still there when nobody waits any more.
-struct KillOnDrop(Option<Arc<Group>>);
-
-impl Drop for KillOnDrop {
-    fn drop(&mut self) {
-        if let Some(group) = &self.0 {
-            group.kill();
-        }
-    }
-}
-
 /// How many streams are open. Every piece that comes is a change.
 type Flow = watch::Sender<usize>;
 
 impl Running {
-    pub(crate) const fn group(&self) -> &Arc<Group> {
-        &self.group
+    pub(crate) const fn control(&self) -> &Control {
+        self.kept.control()
+    }
+
+    /// Where the program is told something, and where it answers, for whoever
+    /// talks with it. Its answers are then not kept here.
+    pub(crate) fn talk(&mut self) -> Option<(Sender, Receiver)> {
+        self.kept.stdin.take().zip(self.kept.stdout.take())
     }
 
     pub(crate) const fn stdout(&self) -> &Shared {
@@ -70,11 +60,10 @@ impl Running {
 
     /// Runs it to its end.
     pub(crate) async fn end(mut self, cancel: &CancellationToken, show: Option<Show<'_>>) -> Ended {
-        let mut guard = KillOnDrop(Some(Arc::clone(&self.group)));
         let (flow, watched) = watch::channel(2);
         let enough = CancellationToken::new();
-        let stdout = self.child.stdout.take();
-        let stderr = self.child.stderr.take();
+        let stdout = self.kept.stdout.take();
+        let stderr = self.kept.stderr.take();
         let out = Pump {
             stream: OutputStream::Stdout,
             capture: &self.stdout,
@@ -85,19 +74,18 @@ impl Running {
             capture: &self.stderr,
             show,
         };
-        let input = self.stdin.take();
-        let pipe = self.child.stdin.take();
+        let pipe = self.kept.stdin.take();
         let feed = async {
-            if let (Some(mut pipe), Some(input)) = (pipe, input) {
+            if let Some(mut pipe) = pipe {
                 // A program need not read what it is given.
-                let written = pipe.write_all(&input);
+                let written = pipe.write_all(&self.input);
                 let _ = enough.run_until_cancelled(written).await;
             }
         };
         let supervised = async {
             let supervisor = Supervisor {
-                child: &mut self.child,
-                group: &self.group,
+                kept: &mut self.kept,
+                exit: None,
                 timeout: self.timeout.saturating_sub(self.started.elapsed()),
                 cancel,
                 flow: watched,
@@ -112,7 +100,6 @@ impl Running {
             err.run(stderr, &flow, &enough),
             supervised,
         );
-        guard.0 = None;
         let is_one = Arc::ptr_eq(&self.stdout, &self.stderr);
         let stdout = lock(&self.stdout).finish();
         let stderr = if is_one {
@@ -189,44 +176,65 @@ impl Pump<'_> {
 
 /// Waits for the end, or brings it about.
 struct Supervisor<'a> {
-    child: &'a mut Child,
-    group: &'a Arc<Group>,
+    kept: &'a mut Kept,
+    /// How the first process ended, if it has.
+    exit: Option<Exit>,
     timeout: Duration,
     cancel: &'a CancellationToken,
     flow: watch::Receiver<usize>,
 }
 
 impl Supervisor<'_> {
-    async fn run(mut self) -> (Exit, Reason, Leftovers) {
+    async fn run(mut self) -> (Exit, Reason, Left) {
+        let (cancel, time) = (self.cancel, sleep(self.timeout));
         let reason = tokio::select! {
-            _ = self.child.wait() => Reason::Finished,
-            () = self.cancel.cancelled() => Reason::Cancelled,
-            () = sleep(self.timeout) => Reason::TimedOut,
-            () = stands_still(self.group) => Reason::Stopped,
+            reason = self.ends() => reason,
+            () = cancel.cancelled() => Reason::Cancelled,
+            () = time => Reason::TimedOut,
         };
         if reason == Reason::Finished {
-            self.group.reaped();
             self.last_words().await;
         }
         let mut left = self.end_all().await;
         if reason != Reason::Finished {
             left.found = 0;
         }
-        let status = timeout(KILLED, self.child.wait()).await;
-        self.group.reaped();
         self.last_words().await;
-        let exit = match status {
-            Ok(Ok(status)) => exit(status),
-            // Not even killing helped: it hangs in the kernel.
-            Ok(Err(_)) | Err(_) => Exit::Signal(9),
-        };
+        // Not even killing helped: it hangs in the kernel.
+        let exit = self.exit.unwrap_or(Exit::Signal(9));
         (exit, reason, left)
     }
 
-    async fn end_all(&self) -> Leftovers {
-        let group = Arc::clone(self.group);
-        let ended = tokio::task::spawn_blocking(move || group.end()).await;
-        ended.unwrap_or_default()
+    /// Until there is no use in waiting any more.
+    async fn ends(&mut self) -> Reason {
+        loop {
+            match self.kept.report().await {
+                Some(Report::Exited(exit)) => {
+                    self.exit = Some(exit);
+                    return Reason::Finished;
+                }
+                Some(Report::Stopped) => return Reason::Stopped,
+                Some(Report::Gone(_)) | None => return Reason::Lost,
+                Some(_) => {}
+            }
+        }
+    }
+
+    async fn end_all(&mut self) -> Left {
+        self.kept.control().end();
+        let mut left = Left::default();
+        let gone = async {
+            while let Some(report) = self.kept.report().await {
+                match report {
+                    Report::Exited(exit) => self.exit = Some(exit),
+                    Report::Gone(last) => left = last,
+                    _ => {}
+                }
+            }
+        };
+        // Were it not to end, what is known of it is all there is to say.
+        let _ = timeout(ENDING, gone).await;
+        left
     }
 
     /// Until both streams have ended, or are silent, or it has been enough.
@@ -240,21 +248,5 @@ impl Supervisor<'_> {
             }
         };
         let _ = timeout(LAST_WORDS, quiet).await;
-    }
-}
-
-/// Ends when the program stands still, twice in a row.
-async fn stands_still(group: &Group) {
-    let mut seen = 0;
-    while seen < 2 {
-        sleep(LOOK).await;
-        seen = if group.is_stopped() { seen + 1 } else { 0 };
-    }
-}
-
-fn exit(status: ExitStatus) -> Exit {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => Exit::Code(code),
-        (None, signal) => Exit::Signal(signal.unwrap_or_default()),
     }
 }

@@ -1,22 +1,17 @@
 //! From a program to a process.
 
 use std::ffi::OsString;
-use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use ptk_sandbox::command::{Command, Helper, Kept};
 use rustix::io::Errno;
-use rustix::process::Pid;
-use tokio::process::{Child, Command};
 
-use super::environment;
-use super::group::{Group, MARK};
-use super::{Capture, Program, Running, Streams};
-use crate::{Outputs, ToolError};
+use super::{Capture, Input, Program, Running, Streams, environment};
+use crate::ToolError;
+use crate::services::Services;
 
 /// Why a program could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -73,7 +68,7 @@ impl From<StartError> for ToolError {
 
 impl Program {
     /// Starts it.
-    pub(crate) fn start(mut self, outputs: &Arc<Outputs>) -> Result<Running, StartError> {
+    pub(crate) async fn start(self, services: &Services) -> Result<Running, StartError> {
         let parts = self.candidates.iter().chain(&self.arguments);
         if parts
             .clone()
@@ -81,31 +76,50 @@ impl Program {
         {
             return Err(StartError::Nul);
         }
-        let mark = mark();
-        let stdin = self.stdin.take();
-        let timeout = self.timeout;
-        let streams = self.streams;
         let started = Instant::now();
-        let child = spawn(&self, &mark, stdin.is_some())?;
-        let pid = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
-        let Some(pid) = pid else {
-            let error = io::Error::other("it has no id");
-            return Err(self.refused(error));
-        };
-        let stdout = Capture::new(Arc::clone(outputs)).shared();
-        let stderr = match streams {
-            Streams::Apart => Capture::new(Arc::clone(outputs)).shared(),
+        let kept = self.keep(services.helper.as_ref()).await?;
+        let stdout = Capture::new(Arc::clone(&services.outputs)).shared();
+        let stderr = match self.streams {
+            Streams::Apart => Capture::new(Arc::clone(&services.outputs)).shared(),
             Streams::Together => Arc::clone(&stdout),
         };
         Ok(Running {
-            child,
-            group: Arc::new(Group::new(pid, mark)),
-            stdin,
-            timeout,
+            kept,
+            input: match self.input {
+                Input::Bytes(bytes) => bytes,
+                Input::None | Input::Dialogue => Vec::new(),
+            },
+            timeout: self.timeout,
             started,
             stdout,
             stderr,
         })
+    }
+
+    /// Starts the first candidate that is there.
+    async fn keep(&self, helper: Option<&Helper>) -> Result<Kept, StartError> {
+        let mut failure = io::Error::from(io::ErrorKind::NotFound);
+        for candidate in &self.candidates {
+            match self.command(candidate).start(helper).await {
+                Ok(kept) => return Ok(kept),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => failure = error,
+                Err(error) => return Err(self.why(error)),
+            }
+        }
+        Err(self.why(failure))
+    }
+
+    fn command(&self, program: &OsString) -> Command {
+        let mut variables = environment::variables(std::env::vars_os());
+        variables.extend_from_slice(&self.variables);
+        Command {
+            program: program.clone(),
+            arguments: self.arguments.clone(),
+            folder: self.folder.clone(),
+            variables,
+            has_input: !matches!(self.input, Input::None),
+            is_merged: self.streams == Streams::Together,
+        }
     }
 
     fn refused(&self, error: io::Error) -> StartError {
@@ -130,51 +144,5 @@ impl Program {
             }
             _ => self.refused(error),
         }
-    }
-}
-
-fn spawn(program: &Program, mark: &OsString, has_input: bool) -> Result<Child, StartError> {
-    let mut failure = io::Error::from(io::ErrorKind::NotFound);
-    for candidate in &program.candidates {
-        let mut command = Command::new(candidate);
-        command
-            .args(&program.arguments)
-            .current_dir(&program.folder)
-            .env_clear()
-            .envs(environment::variables(std::env::vars_os()))
-            .envs(program.variables.iter().map(|(name, value)| (name, value)))
-            .env(MARK, mark)
-            .stdin(if has_input {
-                Stdio::piped()
-            } else {
-                Stdio::null()
-            })
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0)
-            .kill_on_drop(true);
-        match command.spawn() {
-            Ok(child) => return Ok(child),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => failure = error,
-            Err(error) => return Err(program.why(error)),
-        }
-    }
-    Err(program.why(failure))
-}
-
-/// What the processes of one program carry, and no others. A program that is
-/// run by a program of ours carries both marks.
-fn mark() -> OsString {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let random = RandomState::new().hash_one(number);
-    let own = format!("{}.{number}.{random:016x}", std::process::id());
-    match std::env::var_os(MARK) {
-        Some(mut outer) => {
-            outer.push("/");
-            outer.push(own);
-            outer
-        }
-        None => own.into(),
     }
 }

@@ -150,14 +150,31 @@ async fn a_cancelled_call_that_does_not_want_to_end_still_tells_its_output() {
     assert_eq!(alive(&sleep), [""; 0]);
 }
 
-/// A program of ours within a program of ours: the outer one's end is the end
-/// of all.
+/// Leaving the group and the session, losing all parents and cleaning the
+/// environment does not help.
 #[tokio::test]
-async fn what_a_command_of_a_command_leaves_is_ended_by_the_outer_one() {
+async fn what_hides_is_ended_too() {
     let scene = Scene::new();
-    let sleep = unique();
-    let command = format!("PTK_PROCESS=$PTK_PROCESS/inner setsid sleep {sleep} >/dev/null 2>&1 &");
-    let result = scene.bash(&command).await;
-    assert_eq!(result.fields["left_behind"], 1);
-    assert_eq!(alive(&sleep), [""; 0]);
+    for way in [
+        "env -i setsid sleep N >/dev/null 2>&1 &",
+        "(setsid env -i sh -c '(setsid sleep N &) &' &) >/dev/null 2>&1; :",
+        "(trap '' TERM HUP INT; exec setsid env -i sleep N) >/dev/null 2>&1 &",
+    ] {
+        let sleep = unique();
+        let result = scene.bash(&way.replace('N', &sleep)).await;
+        assert_eq!(result.fields["left_behind"], 1, "{way}: {result:?}");
+        assert_eq!(alive(&sleep), [""; 0], "{way}");
+    }
+}
+
+#[tokio::test]
+async fn a_command_that_kills_its_keeper_is_said_to_be_lost() {
+    let scene = Scene::new();
+    let result = scene.bash("echo before; kill -9 $PPID; sleep 0.1").await;
+    let told = scene.told(&result);
+    assert!(
+        told.contains("watches over the command was killed"),
+        "{told}"
+    );
+    assert_eq!(field(&result, "output"), "before\n");
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use ptk_sandbox::Workspace;
+use ptk_sandbox::command::Helper;
 use ptk_tools::tools::bash::Bash;
 use ptk_tools::{ApprovalRequest, Approver, Decision, Registry, ToolManager};
 use serde_json::json;
@@ -136,6 +137,7 @@ async fn the_folder_is_removed_in_between() {
     let mut registry = Registry::new();
     Bash::default().register(&mut registry).unwrap();
     let tools = ToolManager::builder(Workspace::open(scene.path()).unwrap())
+        .helper(Helper::at(env!("CARGO_BIN_EXE_ptk-helper")))
         .tools(registry)
         .approver(Remover(scene.path().join("sub")))
         .build();

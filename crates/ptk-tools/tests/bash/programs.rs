@@ -1,6 +1,7 @@
 //! Tools of others that run programs in the same way.
 
 use ptk_sandbox::Workspace;
+use ptk_sandbox::command::Helper;
 use ptk_tools::process::{Exit, Program, Reason};
 use ptk_tools::{AllowAll, CallContext, Effects, Registry, ToolError, ToolManager, tool_fn};
 use serde_json::{Map, Value, json};
@@ -46,6 +47,7 @@ async fn a_program_has_arguments_input_and_variables() {
         .register(tool_fn("made", "Run programs", Effects::ALL, run))
         .unwrap();
     let tools = ToolManager::builder(Workspace::open(folder.path()).unwrap())
+        .helper(Helper::at(env!("CARGO_BIN_EXE_ptk-helper")))
         .tools(registry)
         .approver(AllowAll)
         .build();

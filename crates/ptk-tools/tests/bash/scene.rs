@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use ptk_protocol::{Arguments, ToolCall, ToolResult};
 use ptk_sandbox::Workspace;
+use ptk_sandbox::command::Helper;
 use ptk_tools::tools::bash::Bash;
 use ptk_tools::{AllowAll, CallOutcome, CallRequest, Limits, Registry, ToolManager};
 use serde_json::{Value, json};
@@ -31,6 +32,7 @@ impl Scene {
         let mut registry = Registry::new();
         bash.register(&mut registry).unwrap();
         let tools = ToolManager::builder(Workspace::open(folder.path()).unwrap())
+            .helper(Helper::at(env!("CARGO_BIN_EXE_ptk-helper")))
             .tools(registry)
             .approver(AllowAll)
             .limits(Limits {

@@ -113,7 +113,7 @@ async fn commands_that_fail() {
         .file("check", "no program")
         .configured(json!({"command": ["./check"]}));
     insta::assert_snapshot!(scene.told(&scene.call(no_args()).await), @"
-    user_error: get_diagnostics(): The check failed: ./check: WORKSPACE/check cannot be started: Exec format error (os error 8)
+    user_error: get_diagnostics(): The check failed: ./check: exit code 127: WORKSPACE/check: 1: no: not found
     → Mend what the checker complains about, such as the project's own file, and call get_diagnostics again. If it does not say enough, run it with bash.
     ");
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use ptk_events::Bus;
 use ptk_protocol::{Arguments, ToolCall, ToolResult};
 use ptk_sandbox::Workspace;
+use ptk_sandbox::command::Helper;
 use ptk_tools::tools::get_diagnostics::{Diagnostics, GetDiagnostics};
 use ptk_tools::{
     AllowAll, Approver, CallOutcome, CallRequest, Limits, Registry, ToolManager, Typed,
@@ -50,6 +51,7 @@ impl Scene {
         let mut registry = Registry::new();
         registry.register(Typed::new(tool)).unwrap();
         let tools = ToolManager::builder(Workspace::open(self.path()).unwrap())
+            .helper(Helper::at(env!("CARGO_BIN_EXE_ptk-helper")))
             .tools(registry)
             .approver(approver)
             .bus(self.bus.clone())

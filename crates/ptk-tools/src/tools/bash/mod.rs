@@ -204,7 +204,7 @@ impl Bash {
     }
 
     /// Starts a job.
-    fn begin(
+    async fn begin(
         &self,
         context: &CallContext,
         args: BashArgs,
@@ -213,7 +213,7 @@ impl Bash {
         let services = context.services();
         let room = services.jobs.room()?;
         let program = self.program(&args, folder).timeout(self.job_timeout);
-        let running = program.together().start(&services.outputs)?;
+        let running = program.together().start(services).await?;
         let weak = Arc::downgrade(services);
         let job = services.jobs.add(room, args.command, running, weak);
         let hint = format!(
@@ -288,7 +288,7 @@ impl TypedTool for Bash {
         args.check()?;
         let folder = args.folder(context)?;
         if args.is_job() {
-            return self.begin(context, args, folder);
+            return self.begin(context, args, folder).await;
         }
         let Time { limit, note } = args.time();
         let program = self.program(&args, folder).timeout(limit);

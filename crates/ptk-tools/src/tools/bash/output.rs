@@ -149,6 +149,7 @@ fn state(job: &Job, ended: Option<&Ended>) -> Fields {
         Some(Reason::TimedOut) => "timed_out",
         Some(Reason::Cancelled) => "killed",
         Some(Reason::Stopped) => "stopped",
+        Some(Reason::Lost) => "lost",
     };
     let mut fields = Fields::new();
     fields.insert("job".to_owned(), job.name.clone().into());

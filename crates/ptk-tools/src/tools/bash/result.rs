@@ -71,6 +71,10 @@ pub(super) fn of(
             "The command wanted to use the terminal, or stopped itself, and was ended",
         )
         .suggest("There is no terminal and nobody to answer. Use flags such as --yes or --non-interactive, or pipe the answers in."),
+        Reason::Lost => ToolError::system(
+            "The process that watches over the command was killed, so how it ended is not known",
+        )
+        .suggest("Processes of it may still run. Look for them with ps before you go on, and do not kill the parent of a command."),
     };
     Err(ToolError {
         fields: Box::new(fields),

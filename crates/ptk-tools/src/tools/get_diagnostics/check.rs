@@ -71,7 +71,7 @@ impl Checker {
             return Ok(self.outcome(Status::Missing, Some(note), Vec::new()));
         };
         let program = Program::new(program, &self.arguments, &self.folder).timeout(time);
-        let running = match program.start(&context.services().outputs) {
+        let running = match program.start(context.services()).await {
             Ok(running) => running,
             Err(error) => {
                 return Ok(self.outcome(Status::Failed, Some(error.to_string()), Vec::new()));
@@ -169,6 +169,7 @@ impl Checker {
             (Reason::Stopped, _) => {
                 Some("it wanted to use the terminal, and was stopped".to_owned())
             }
+            (Reason::Lost, _) => Some("its keeper was killed".to_owned()),
             (Reason::Finished, Exit::Code(0)) => None,
             (Reason::Finished, Exit::Code(_)) if is_proven => None,
             (Reason::Finished, Exit::Code(code)) => {

@@ -8,7 +8,6 @@
 mod answers;
 mod frame;
 mod heard;
-mod line;
 mod messages;
 mod talk;
 
@@ -17,8 +16,8 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+use self::frame::FrameError;
 use self::heard::Heard;
-use self::line::Line;
 use self::talk::{Document, Talk, TalkError};
 use super::check::{self, Checked, Outcome, Status};
 use super::checkers::command;
@@ -26,7 +25,7 @@ use super::config;
 use super::places;
 use super::programs::Search;
 use super::project::{Scope, name};
-use crate::process::{Ended, Reason, Running};
+use crate::process::{Ended, Program, Reason, Running};
 use crate::{CallContext, ToolError};
 
 /// Files that are shown to a server at once.
@@ -92,9 +91,14 @@ impl Visit {
         // Ends with the call, or with this function, however that ends.
         let stop = context.cancellation().child_token();
         let _guard = stop.clone().drop_guard();
-        let (line, running) = match Line::start(context, program, arguments, &self.folder, time) {
-            Ok(started) => started,
-            Err(error) => return Ok(self.outcome(Status::Failed, &[error.message])),
+        let server = Program::new(program, arguments, &self.folder).timeout(time);
+        let mut running = match server.dialogue().start(context.services()).await {
+            Ok(running) => running,
+            Err(error) => return Ok(self.outcome(Status::Failed, &[error.to_string()])),
+        };
+        let Some(line) = running.talk() else {
+            let note = "there is no line to it".to_owned();
+            return Ok(self.outcome(Status::Failed, &[note]));
         };
         let mut heard = Heard::default();
         let talk = Talk::new(line, &self.folder, documents, &mut heard);
@@ -195,7 +199,13 @@ async fn meet(
         talked = talk.whole() => talked,
         ended = &mut ended => return (None, ended),
     };
-    if talked.is_ok() {
+    if matches!(talked, Err(TalkError::Frame(FrameError::Line(_)))) {
+        // Most likely because it ends.
+        tokio::select! {
+            () = tokio::time::sleep(LEAVE) => {}
+            ended = &mut ended => return (None, ended),
+        }
+    } else if talked.is_ok() {
         let leave = async {
             talk.goodbye().await;
             tokio::time::sleep(LEAVE).await;

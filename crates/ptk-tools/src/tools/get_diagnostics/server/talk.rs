@@ -5,15 +5,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tempfile::TempDir;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::time::timeout;
 
+use super::answers;
 use super::frame::{FrameError, Frames, framed};
 use super::heard::Heard;
 use super::messages::{Published, Pulled, initialize, opened, path, uri};
-use super::{answers, line::Line};
 use crate::tools::get_diagnostics::diagnostic::shortened;
 
 /// How long a server that has spoken of every file has to be silent: some say
@@ -69,21 +68,19 @@ pub(super) struct Talk<'a> {
     /// The work that the server says it is at.
     busy: HashSet<String>,
     heard: &'a mut Heard,
-    /// The server opens the line by its names.
-    _names: TempDir,
 }
 
 impl<'a> Talk<'a> {
     pub(super) fn new(
-        line: Line,
+        (to, from): (Sender, Receiver),
         folder: &Path,
         documents: Vec<Document>,
         heard: &'a mut Heard,
     ) -> Self {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
         Self {
-            to: line.to,
-            from: Frames::new(line.from),
+            to,
+            from: Frames::new(from),
             folders: json!([{"uri": uri(folder), "name": name}]),
             documents,
             asked: HashMap::new(),
@@ -91,7 +88,6 @@ impl<'a> Talk<'a> {
             again: Vec::new(),
             busy: HashSet::new(),
             heard,
-            _names: line.names,
         }
     }
 

@@ -1,0 +1,26 @@
+//! The executable as a helper: which stage it is says the name it was run by.
+
+use std::env;
+use std::ffi::OsStr;
+use std::process;
+
+use super::{KEEPER, inner, keeper};
+
+/// The name that makes the executable the last stage before the program.
+pub(super) const INNER: &str = "ptk-inner";
+
+/// Does not return if the executable was run by one of the names.
+pub(super) fn run_if_asked() {
+    let mut words = env::args_os();
+    let name = words.next();
+    let code = match name.as_deref().and_then(OsStr::to_str) {
+        Some(KEEPER) => keeper::run(words),
+        Some(INNER) => inner::run(words),
+        _ => return,
+    };
+    #[expect(
+        clippy::exit,
+        reason = "the helper has done its work, and `main` must not go on with another"
+    )]
+    process::exit(code)
+}

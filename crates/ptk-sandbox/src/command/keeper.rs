@@ -1,0 +1,290 @@
+//! The life of a program and of what it started. All of it is below the keeper
+//! in the tree of processes, whoever its parents were: the system hands
+//! orphans to the keeper, and tells it when the last one is gone.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use command_fds::{CommandFdExt as _, FdMapping};
+use rustix::io::{Errno, IoSliceMut};
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, set_child_subreaper, wait};
+use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
+
+use super::words::{END, Exit, Left, Report};
+use super::{GRACE, KILLED, PAUSE, helper, inner, tree};
+
+/// How long the program has to stand still before it is said.
+const STILL: Duration = Duration::from_secs(1);
+
+/// What the keeper waits for.
+enum Event {
+    /// A child of the keeper, or an orphan.
+    Changed(Pid, WaitStatus),
+    /// There is no process left below the keeper.
+    Childless,
+    Asked(Ask),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ask {
+    End,
+    /// Nobody is there any more to whom the end matters.
+    Kill,
+}
+
+struct Keeper {
+    control: UnixStream,
+    events: Receiver<Event>,
+    /// The first process of the program, until it has ended.
+    leader: Option<Pid>,
+    is_childless: bool,
+    stopped: Option<Instant>,
+}
+
+pub(super) fn run(words: impl Iterator<Item = OsString>) -> i32 {
+    let Ok(control) = io::stdin().as_fd().try_clone_to_owned() else {
+        return 1;
+    };
+    let mut control = UnixStream::from(control);
+    match start(&control, words) {
+        Ok(leader) => match Keeper::new(control, leader) {
+            Ok(keeper) => keeper.keep(),
+            // Its end is the end of what it started: see `follow`.
+            Err(_) => return 1,
+        },
+        Err(error) => {
+            let number = error.raw_os_error().unwrap_or_default();
+            tell(&mut control, &Report::Failed(number));
+        }
+    }
+    0
+}
+
+/// If nobody listens any more, the events say so too.
+fn tell(control: &mut UnixStream, report: &Report) {
+    let _ = control.write_all(&report.line());
+}
+
+/// Starts the program, and waits until it really is the program.
+fn start(control: &UnixStream, words: impl Iterator<Item = OsString>) -> io::Result<Pid> {
+    set_child_subreaper(Some(getpid()))?;
+    let input = receive_input(control)?;
+    let (why, reporting) = pipe_with(PipeFlags::CLOEXEC)?;
+    let mut command = Command::new("/proc/self/exe");
+    command
+        .arg0(helper::INNER)
+        .args(words)
+        .stdin(input.map_or_else(Stdio::null, Stdio::from));
+    let mapping = FdMapping {
+        parent_fd: reporting,
+        child_fd: inner::WHY,
+    };
+    command
+        .fd_mappings(vec![mapping])
+        .map_err(io::Error::other)?;
+    let child = command.spawn()?;
+    // It holds the other end of the pipe, and what the program reads from.
+    drop(command);
+    fall_silent()?;
+    let mut number = String::new();
+    File::from(why).read_to_string(&mut number)?;
+    if let Ok(number) = number.parse() {
+        return Err(io::Error::from_raw_os_error(number));
+    }
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    pid.ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+/// What the program reads from, if it reads anything: it comes with the first
+/// byte.
+fn receive_input(control: &UnixStream) -> io::Result<Option<OwnedFd>> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    let mut byte = [0];
+    let mut slices = [IoSliceMut::new(&mut byte)];
+    let flags = RecvFlags::CMSG_CLOEXEC;
+    let received = recvmsg(control, &mut slices, &mut ancillary, flags)?;
+    if received.bytes == 0 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    let mut files = ancillary.drain().filter_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut files) => files.next(),
+        _ => None,
+    });
+    Ok(files.next())
+}
+
+/// Lets go of the program's streams, so that they end when it ends.
+fn fall_silent() -> io::Result<()> {
+    let null = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open("/dev/null")?;
+    dup2_stdin(&null)?;
+    dup2_stdout(&null)?;
+    dup2_stderr(&null)?;
+    Ok(())
+}
+
+/// Sends what happens to the processes, until there are none.
+fn follow(events: &Sender<Event>) {
+    loop {
+        let event = match wait(WaitOptions::UNTRACED | WaitOptions::CONTINUED) {
+            Ok(Some((pid, status))) => Event::Changed(pid, status),
+            Ok(None) | Err(Errno::INTR) => continue,
+            Err(_) => Event::Childless,
+        };
+        let is_last = matches!(event, Event::Childless);
+        if events.send(event).is_err() || is_last {
+            return;
+        }
+    }
+}
+
+/// Sends what is asked for, until nobody is there to ask.
+fn listen(control: UnixStream, events: &Sender<Event>) {
+    let mut lines = BufReader::new(control);
+    let mut line = Vec::new();
+    while let Ok(1..) = lines.read_until(b'\n', &mut line) {
+        if line == END && events.send(Event::Asked(Ask::End)).is_err() {
+            return;
+        }
+        line.clear();
+    }
+    // The keeper may have ended before.
+    let _ = events.send(Event::Asked(Ask::Kill));
+}
+
+impl Keeper {
+    fn new(control: UnixStream, leader: Pid) -> io::Result<Self> {
+        let (sender, events) = mpsc::channel();
+        let followed = sender.clone();
+        thread::Builder::new().spawn(move || follow(&followed))?;
+        let heard = control.try_clone()?;
+        thread::Builder::new().spawn(move || listen(heard, &sender))?;
+        Ok(Self {
+            control,
+            events,
+            leader: Some(leader),
+            is_childless: false,
+            stopped: None,
+        })
+    }
+
+    fn keep(mut self) {
+        tell(&mut self.control, &Report::Started);
+        let ask = self.until_asked();
+        let left = match ask {
+            Ask::End => self.end(),
+            Ask::Kill => self.kill(),
+        };
+        tell(&mut self.control, &Report::Gone(left));
+    }
+
+    fn until_asked(&mut self) -> Ask {
+        loop {
+            let until = self.stopped.map(|since| since + STILL);
+            match self.next(until) {
+                Some(ask) => return ask,
+                None if self.is_still() => {
+                    self.stopped = None;
+                    tell(&mut self.control, &Report::Stopped);
+                }
+                None => {}
+            }
+        }
+    }
+
+    fn is_still(&self) -> bool {
+        self.stopped.is_some_and(|since| since.elapsed() >= STILL)
+    }
+
+    /// Takes note of the next event, or of the time. Says what was asked.
+    fn next(&mut self, until: Option<Instant>) -> Option<Ask> {
+        let event = match until {
+            Some(until) => {
+                let time = until.saturating_duration_since(Instant::now());
+                self.events.recv_timeout(time).ok()?
+            }
+            // Both senders can be gone only after the last word of each.
+            None => self.events.recv().unwrap_or(Event::Asked(Ask::Kill)),
+        };
+        match event {
+            Event::Asked(ask) => return Some(ask),
+            Event::Childless => self.is_childless = true,
+            Event::Changed(pid, status) if Some(pid) == self.leader => self.changed(status),
+            Event::Changed(..) => {}
+        }
+        None
+    }
+
+    fn changed(&mut self, status: WaitStatus) {
+        if status.stopped() {
+            self.stopped = Some(Instant::now());
+            return;
+        }
+        self.stopped = None;
+        let code = status.exit_status().map(Exit::Code);
+        let exit = code.or_else(|| status.terminating_signal().map(Exit::Signal));
+        if let Some(exit) = exit {
+            self.leader = None;
+            tell(&mut self.control, &Report::Exited(exit));
+        }
+    }
+
+    /// Asks all of them to end, and kills those that do not.
+    fn end(&mut self) -> Left {
+        if self.is_childless {
+            return Left::default();
+        }
+        let found = tree::signal(getpid(), Signal::TERM);
+        // One that stands still does not hear the first signal.
+        tree::signal(getpid(), Signal::CONT);
+        if self.childless_within(GRACE) {
+            return Left { found, survived: 0 };
+        }
+        let killed = self.kill();
+        Left {
+            found: found.max(killed.found),
+            survived: killed.survived,
+        }
+    }
+
+    /// Kills all of them. Those that are born meanwhile are found in the next
+    /// round.
+    fn kill(&mut self) -> Left {
+        let until = Instant::now() + KILLED;
+        let mut found = 0;
+        loop {
+            let survived = tree::signal(getpid(), Signal::KILL);
+            found = found.max(survived);
+            if self.childless_within(PAUSE) {
+                return Left { found, survived: 0 };
+            }
+            if Instant::now() > until {
+                return Left { found, survived };
+            }
+        }
+    }
+
+    fn childless_within(&mut self, time: Duration) -> bool {
+        let until = Instant::now() + time;
+        while !self.is_childless && Instant::now() < until {
+            if self.next(Some(until)) == Some(Ask::Kill) {
+                break;
+            }
+        }
+        self.is_childless
+    }
+}

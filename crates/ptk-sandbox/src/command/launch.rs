@@ -1,0 +1,190 @@
+//! From a command to a process that runs.
+
+use std::io::{self, IoSlice, Write as _};
+use std::mem::MaybeUninit;
+use std::net::Shutdown;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::process::Stdio;
+use std::sync::Arc;
+
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
+use tokio::net::unix::pipe;
+use tokio::process::Child;
+
+use super::words::{END, Report};
+use super::{Command, Helper, KEEPER, bare};
+
+/// The way to the keeper. Any thread can use it.
+#[derive(Debug, Clone)]
+pub struct Control(Arc<UnixStream>);
+
+impl Control {
+    /// Asks everything to end, and kills what does not.
+    pub fn end(&self) {
+        // If nobody listens, nothing is left to be ended.
+        let _ = (&*self.0).write_all(END);
+    }
+
+    /// Kills everything, without a wait. [`Report::Gone`] says when it is
+    /// done.
+    pub fn kill(&self) {
+        let _ = self.0.shutdown(Shutdown::Write);
+    }
+}
+
+/// A program that runs, and its keeper. Dropping it kills everything.
+#[derive(Debug)]
+pub struct Kept {
+    /// What the program reads, if it was to get something.
+    pub stdin: Option<pipe::Sender>,
+    /// What it writes.
+    pub stdout: Option<pipe::Receiver>,
+    /// What it writes about its work, unless that comes with the other.
+    pub stderr: Option<pipe::Receiver>,
+    control: Control,
+    reports: Lines<BufReader<tokio::net::UnixStream>>,
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.control.kill();
+    }
+}
+
+impl Kept {
+    fn new(control: UnixStream) -> io::Result<Self> {
+        control.set_nonblocking(true)?;
+        Ok(Self {
+            stdin: None,
+            stdout: None,
+            stderr: None,
+            control: Control(Arc::new(control.try_clone()?)),
+            reports: BufReader::new(tokio::net::UnixStream::from_std(control)?).lines(),
+        })
+    }
+
+    /// The way to the keeper.
+    #[must_use]
+    pub const fn control(&self) -> &Control {
+        &self.control
+    }
+
+    /// What happened next; nothing if the keeper is gone. After
+    /// [`Report::Gone`] there is nothing more, as soon as it has left too.
+    ///
+    /// No report is lost if the future is dropped.
+    pub async fn report(&mut self) -> Option<Report> {
+        let line = self.reports.next_line().await.ok().flatten()?;
+        Report::read(&line)
+    }
+}
+
+impl Command {
+    /// Starts it. Without a helper, its keeper is a task of this process, and
+    /// knows no more of it than its process group.
+    ///
+    /// # Errors
+    ///
+    /// What the system said, if it could not be started.
+    ///
+    /// # Panics
+    ///
+    /// Outside a Tokio runtime.
+    pub async fn start(&self, helper: Option<&Helper>) -> io::Result<Kept> {
+        let (near, far) = UnixStream::pair()?;
+        let (input, stdin) = self.input()?.unzip();
+        let (stdout, output) = io::pipe()?;
+        let (stderr, errors) = if self.is_merged {
+            (None, output.try_clone()?)
+        } else {
+            let (stderr, errors) = io::pipe()?;
+            (Some(stderr), errors)
+        };
+        let streams = [output.into(), errors.into()];
+        if let Some(helper) = helper {
+            self.spawn_keeper(helper, far, streams)?;
+            send_input(&near, input.as_ref())?;
+        } else {
+            far.set_nonblocking(true)?;
+            let far = tokio::net::UnixStream::from_std(far)?;
+            tokio::spawn(bare::keep(self.spawn(input, streams)?, far));
+        }
+        let mut kept = Kept::new(near)?;
+        kept.stdin = stdin.map(pipe::Sender::from_owned_fd).transpose()?;
+        kept.stdout = Some(pipe::Receiver::from_owned_fd(stdout.into())?);
+        let stderr = stderr.map(|stderr| pipe::Receiver::from_owned_fd(stderr.into()));
+        kept.stderr = stderr.transpose()?;
+        match kept.report().await {
+            Some(Report::Started) => Ok(kept),
+            Some(Report::Failed(number)) => Err(io::Error::from_raw_os_error(number)),
+            _ => Err(io::Error::other("the helper ended before the program ran")),
+        }
+    }
+
+    /// What the program reads from, and where that is written.
+    fn input(&self) -> io::Result<Option<(OwnedFd, OwnedFd)>> {
+        if !self.has_input {
+            return Ok(None);
+        }
+        let (input, stdin) = io::pipe()?;
+        Ok(Some((input.into(), stdin.into())))
+    }
+
+    /// The keeper is waited for in the background.
+    fn spawn_keeper(
+        &self,
+        helper: &Helper,
+        control: UnixStream,
+        streams: [OwnedFd; 2],
+    ) -> io::Result<()> {
+        if !helper.0.exists() {
+            let text = format!("the helper {} is not there", helper.0.display());
+            return Err(io::Error::other(text));
+        }
+        let mut command = tokio::process::Command::new(&helper.0);
+        command.arg0(KEEPER).arg(&self.program);
+        self.prepare(&mut command, OwnedFd::from(control).into(), streams)
+            .spawn()?;
+        Ok(())
+    }
+
+    fn spawn(&self, input: Option<OwnedFd>, streams: [OwnedFd; 2]) -> io::Result<Child> {
+        let mut command = tokio::process::Command::new(&self.program);
+        let input = input.map_or_else(Stdio::null, Stdio::from);
+        self.prepare(&mut command, input, streams)
+            .kill_on_drop(true)
+            .spawn()
+    }
+
+    fn prepare<'c>(
+        &self,
+        command: &'c mut tokio::process::Command,
+        stdin: Stdio,
+        [stdout, stderr]: [OwnedFd; 2],
+    ) -> &'c mut tokio::process::Command {
+        command
+            .args(&self.arguments)
+            .current_dir(&self.folder)
+            .env_clear()
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
+            .stdin(stdin)
+            .stdout(stdout)
+            .stderr(stderr)
+            .process_group(0)
+    }
+}
+
+/// Sends what the program reads from along with a byte that means nothing.
+fn send_input(control: &UnixStream, input: Option<&OwnedFd>) -> io::Result<()> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    let files = input.map(|file| [file.as_fd()]);
+    if let Some(files) = &files {
+        ancillary.push(SendAncillaryMessage::ScmRights(files));
+    }
+    let byte = [IoSlice::new(b"i")];
+    sendmsg(control, &byte, &mut ancillary, SendFlags::NOSIGNAL)?;
+    Ok(())
+}

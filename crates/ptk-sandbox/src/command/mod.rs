@@ -1,0 +1,115 @@
+//! Programs that run with a keeper: whatever they start, the keeper ends.
+//!
+//! A program is not started by the caller itself but by a helper, which is the
+//! caller's own executable run again (see [`enter`]). The helper stays beside
+//! the program as its **keeper**. Every process that the program starts is
+//! below the keeper in the system's tree of processes, and stays there when
+//! its parents die: it can leave its process group and its session and clean
+//! its environment, and is found all the same. If the caller dies, even by
+//! `kill -9`, the keeper ends everything.
+//!
+//! ```text
+//! caller ──spawns──► keeper ──spawns──► inner stage ══becomes══► the program
+//!    └───── a socket: what happened, what is to be done ─────┘
+//! ```
+//!
+//! Where there is no helper ([`Helper::find`] gave none, or the system is not
+//! Linux), the caller itself keeps the program, as far as its process group
+//! goes.
+//!
+//! | Module | Its one concern |
+//! |---|---|
+//! | `launch` | from a [`Command`] to a process that runs |
+//! | `words` | what keeper and caller say to each other |
+//! | `helper` | the program that [`enter`] becomes when it is asked to |
+//! | `keeper` | the life of a program and of what it started |
+//! | `tree` | the processes below one |
+//! | `inner` | the last steps before the program |
+//! | `bare` | a keeper without a helper |
+
+mod bare;
+#[cfg(target_os = "linux")]
+mod helper;
+#[cfg(target_os = "linux")]
+mod inner;
+#[cfg(target_os = "linux")]
+mod keeper;
+mod launch;
+#[cfg(target_os = "linux")]
+mod tree;
+mod words;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+pub use launch::{Control, Kept};
+pub use words::{Exit, Left, Report};
+
+/// How long processes have between the polite signal and the other one.
+const GRACE: Duration = Duration::from_secs(1);
+/// How long killed processes have to go away.
+const KILLED: Duration = Duration::from_secs(1);
+/// The pause between two rounds of killing.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// The name that makes the executable a keeper.
+const KEEPER: &str = "ptk-keeper";
+
+/// Whether [`enter`] was called, so that this executable can be the helper.
+static ENTERED: AtomicBool = AtomicBool::new(false);
+
+/// Makes this executable usable as the helper that programs are started by.
+/// It has to be the first thing that `main` does, before there is a thread.
+/// When the executable was run as the helper, this does not return.
+///
+/// ```
+/// ptk_sandbox::command::enter();
+/// // From here on it is an ordinary run of the program.
+/// # assert!(cfg!(not(target_os = "linux")) || ptk_sandbox::command::Helper::find().is_some());
+/// ```
+pub fn enter() {
+    #[cfg(target_os = "linux")]
+    helper::run_if_asked();
+    ENTERED.store(true, Ordering::Release);
+}
+
+/// The executable that starts programs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Helper(PathBuf);
+
+impl Helper {
+    /// This executable, if it called [`enter`].
+    #[must_use]
+    pub fn find() -> Option<Self> {
+        let is_ready = cfg!(target_os = "linux") && ENTERED.load(Ordering::Acquire);
+        // By this name it is found even after it was replaced by a newer one.
+        is_ready.then(|| Self(PathBuf::from("/proc/self/exe")))
+    }
+
+    /// Another executable that calls [`enter`].
+    #[must_use]
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        Self(path.into())
+    }
+}
+
+/// A program that is to be started, with all that it gets.
+#[derive(Debug, Clone)]
+pub struct Command {
+    /// What runs: a path, or a name that is looked up in the `PATH` of
+    /// `variables`.
+    pub program: OsString,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// The folder in which it starts.
+    pub folder: PathBuf,
+    /// Its whole environment.
+    pub variables: Vec<(OsString, OsString)>,
+    /// Whether it gets a pipe to read from. Without one, its input is at its
+    /// end from the beginning.
+    pub has_input: bool,
+    /// Whether both of its streams are one, as a terminal would show them.
+    pub is_merged: bool,
+}
