@@ -54,6 +54,7 @@ pub(super) fn apply(
                 continue;
             }
             Search::Several(ranges, tolerance) => Why::Several(ranges, tolerance),
+            Search::Unclear(range, tolerance, why) => Why::Unclear(range, tolerance, why),
             Search::Nothing => Why::Nothing,
         };
         refused.push(Refused {
@@ -110,7 +111,10 @@ fn is_at_line(text: &str, found: &Search, line: usize) -> bool {
         line_of(text, range.start) == line && indentation.trim().is_empty()
     };
     match found {
-        Search::Found(_, Tolerance::BlankLines) | Search::Nothing => false,
+        Search::Found(_, Tolerance::BlankLines)
+        | Search::Unclear(_, Tolerance::BlankLines, _)
+        | Search::Nothing => false,
+        Search::Unclear(range, ..) => is_there(range),
         Search::Found(splices, _) => splices.iter().any(|splice| is_there(&splice.range)),
         Search::Several(ranges, _) => ranges.iter().any(is_there),
     }

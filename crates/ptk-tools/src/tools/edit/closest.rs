@@ -3,10 +3,12 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ops::Range;
 
 use serde::Serialize;
 
 use super::lines::{essence, without_break};
+use super::refusal::line_of;
 use crate::bound::floor;
 use crate::tools::text::unified;
 
@@ -25,6 +27,10 @@ const MAX_WEIGHT: usize = 40;
 /// Equal lines that weigh less are chance.
 const LEAST_WEIGHT: usize = 6;
 
+/// Places that are compared by their letters, those with the most equal lines.
+const MAX_PLACES: usize = 8;
+/// Lines of such a place that are compared.
+const MAX_PAIRS: usize = 100;
 /// How far away a line may be that was looked for, too.
 const NEIGHBOURS: usize = 3;
 
@@ -39,6 +45,9 @@ pub(super) struct Closest {
     pub(super) text: String,
     /// From the text that was looked for to the text of the file.
     pub(super) diff: String,
+    /// Whether it is the place that was meant, not one that is like it.
+    #[serde(skip)]
+    pub(super) is_meant: bool,
 }
 
 impl Closest {
@@ -47,11 +56,27 @@ impl Closest {
         let file: Vec<&str> = text.split_inclusive('\n').collect();
         let wanted: Vec<&str> = old.split_inclusive('\n').collect();
         let keys: Vec<Cow<'_, str>> = wanted.iter().map(|line| essence(line)).collect();
-        let start = by_equal_lines(&file, &keys).or_else(|| by_letters(&file, &wanted))?;
-        let end = (start + wanted.len()).min(file.len());
-        let (start, end) = with_neighbours(&file, &keys, start, end);
-        let count = (end - start).min(MAX_LINES);
-        let mut quoted: String = file.get(start..start + count)?.concat();
+        let lines = by_equal_lines(&file, &keys).or_else(|| by_letters(&file, &wanted))?;
+        let lines = with_neighbours(&file, &keys, lines);
+        Self::quoted(&file, lines, old, edit)
+    }
+
+    /// The lines of `text` that a part of it is in, where `old` was found with
+    /// tolerance.
+    pub(super) fn at(text: &str, part: &Range<usize>, old: &str, edit: usize) -> Option<Self> {
+        let file: Vec<&str> = text.split_inclusive('\n').collect();
+        let last = part.end.saturating_sub(1).max(part.start);
+        let lines = line_of(text, part.start) - 1..line_of(text, last);
+        let quoted = Self::quoted(&file, lines, old, edit)?;
+        Some(Self {
+            is_meant: true,
+            ..quoted
+        })
+    }
+
+    fn quoted(file: &[&str], lines: Range<usize>, old: &str, edit: usize) -> Option<Self> {
+        let count = lines.len().min(MAX_LINES);
+        let mut quoted: String = file.get(lines.start..lines.start + count)?.concat();
         if !old.ends_with('\n') {
             quoted.truncate(without_break(&quoted).len());
         }
@@ -66,58 +91,104 @@ impl Closest {
         let diff = unified(&end(old), &end(&quoted), 1, MAX_LINES);
         Some(Self {
             edit,
-            start_line: start + 1,
-            end_line: start + count,
+            start_line: lines.start + 1,
+            end_line: lines.start + count,
             text: quoted,
             diff,
+            is_meant: false,
         })
     }
 }
 
-/// Lines nearby that were looked for, too: the file has others in between.
-fn with_neighbours(
-    file: &[&str],
-    keys: &[Cow<'_, str>],
-    start: usize,
-    end: usize,
-) -> (usize, usize) {
+/// Lines nearby that are still looked for: the file has others in between.
+fn with_neighbours(file: &[&str], keys: &[Cow<'_, str>], lines: Range<usize>) -> Range<usize> {
+    let Range { start, end } = lines;
+    let key = |at: usize| file.get(at).map(|line| essence(line)).unwrap_or_default();
+    let found: Vec<Cow<'_, str>> = (start..end).map(key).collect();
     let is_wanted = |at: &usize| {
-        let key = file.get(*at).map(|line| essence(line)).unwrap_or_default();
-        key.len() >= LEAST_WEIGHT && keys.contains(&key)
+        let key = key(*at);
+        key.len() >= LEAST_WEIGHT && keys.contains(&key) && !found.contains(&key)
     };
     let first = (start.saturating_sub(NEIGHBOURS)..start).find(is_wanted);
     let last = (end..(end + NEIGHBOURS).min(file.len()))
         .rev()
         .find(is_wanted);
-    (first.unwrap_or(start), last.map_or(end, |last| last + 1))
+    first.unwrap_or(start)..last.map_or(end, |last| last + 1)
 }
 
-/// Where most of the lines are equal, indentation aside.
-fn by_equal_lines(file: &[&str], keys: &[Cow<'_, str>]) -> Option<usize> {
+/// Lines that are not blank, with their numbers.
+fn filled<'a>(keys: &'a [Cow<'_, str>]) -> Vec<(usize, &'a str)> {
+    let all = keys.iter().map(AsRef::as_ref).enumerate();
+    all.filter(|(_, key)| !key.is_empty()).collect()
+}
+
+/// Where most of the lines are equal, indentation and blank lines aside; of
+/// several such places the one whose other lines are most alike.
+fn by_equal_lines(file: &[&str], keys: &[Cow<'_, str>]) -> Option<Range<usize>> {
+    let real: Vec<Cow<'_, str>> = file.iter().map(|line| essence(line)).collect();
+    let (real, wanted) = (filled(&real), filled(keys));
     let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
-    for (at, key) in keys.iter().enumerate() {
-        if !key.is_empty() {
-            places.entry(key).or_default().push(at);
-        }
+    for (at, (_, key)) in wanted.iter().enumerate() {
+        places.entry(key).or_default().push(at);
     }
-    let all: usize = keys.iter().map(|key| key.len().min(MAX_WEIGHT)).sum();
     let mut votes: HashMap<usize, usize> = HashMap::new();
-    for (at, line) in file.iter().enumerate() {
-        let key = essence(line);
-        for offset in places.get(key.as_ref()).into_iter().flatten().take(8) {
+    for (at, (_, key)) in real.iter().enumerate() {
+        for offset in places.get(key).into_iter().flatten().take(8) {
             if let Some(start) = at.checked_sub(*offset) {
-                *votes.entry(start).or_default() += key.len().min(MAX_WEIGHT);
+                *votes.entry(start).or_default() += weight(key);
             }
         }
     }
-    let best = votes
-        .into_iter()
-        .max_by_key(|(start, votes)| (*votes, std::cmp::Reverse(*start)))?;
-    (best.1 >= LEAST_WEIGHT.min(all)).then_some(best.0)
+    let all: usize = wanted.iter().map(|(_, key)| weight(key)).sum();
+    let mut votes: Vec<(usize, usize)> = votes.into_iter().collect();
+    votes.retain(|(_, votes)| *votes >= LEAST_WEIGHT.min(all));
+    votes.sort_by_key(|(start, votes)| (std::cmp::Reverse(*votes), *start));
+    votes.truncate(MAX_PLACES);
+    let window = |start: usize| real.get(start..(start + wanted.len()).min(real.len()));
+    let scored = votes.iter().filter_map(|(start, _)| {
+        let lines = window(*start)?;
+        Some((alike(lines, &wanted), lines))
+    });
+    let (_, best) = scored.reduce(|best, next| if next.0 > best.0 { next } else { best })?;
+    let ((first, _), (last, _)) = (best.first()?, best.last()?);
+    Some(with_outer_blanks(file, keys, *first..last + 1))
+}
+
+/// A line counts by its length.
+fn weight(key: &str) -> usize {
+    key.len().min(MAX_WEIGHT)
+}
+
+/// How alike lines are, one by one.
+fn alike(real: &[(usize, &str)], wanted: &[(usize, &str)]) -> f64 {
+    let pairs = real.iter().zip(wanted).take(MAX_PAIRS);
+    let pairs = pairs.map(|((_, real), (_, wanted))| {
+        let weight = f64::from(u8::try_from(weight(wanted)).unwrap_or(u8::MAX));
+        let is_short = real.len().max(wanted.len()) <= MAX_COMPARED;
+        match real == wanted {
+            true => weight,
+            false if is_short => weight * strsim::sorensen_dice(real, wanted),
+            false => 0.0,
+        }
+    });
+    pairs.sum()
+}
+
+/// With as many of the blank lines around it as the quote has.
+fn with_outer_blanks(file: &[&str], keys: &[Cow<'_, str>], lines: Range<usize>) -> Range<usize> {
+    let is_blank = |line: &&&str| essence(line).is_empty();
+    let quoted = |key: &&Cow<'_, str>| key.is_empty();
+    let before = keys.iter().take_while(quoted).count();
+    let after = keys.iter().rev().take_while(quoted).count();
+    let above = file.get(..lines.start).unwrap_or_default().iter().rev();
+    let below = file.get(lines.end..).unwrap_or_default().iter();
+    let above = above.take(before).take_while(is_blank).count();
+    let below = below.take(after).take_while(is_blank).count();
+    lines.start - above..lines.end + below
 }
 
 /// Where the most telling line has a line most like it.
-fn by_letters(file: &[&str], wanted: &[&str]) -> Option<usize> {
+fn by_letters(file: &[&str], wanted: &[&str]) -> Option<Range<usize>> {
     let (offset, telling) = wanted
         .iter()
         .map(|line| line.trim())
@@ -139,7 +210,8 @@ fn by_letters(file: &[&str], wanted: &[&str]) -> Option<usize> {
             best = (alike, Some(at));
         }
     }
-    Some(best.1?.saturating_sub(offset))
+    let start = best.1?.saturating_sub(offset);
+    Some(start..(start + wanted.len()).min(file.len()))
 }
 
 #[cfg(test)]

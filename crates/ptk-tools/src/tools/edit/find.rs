@@ -63,7 +63,18 @@ pub(super) enum Search {
     Found(Vec<Splice>, Tolerance),
     /// The text is at several places, and nobody said that all are meant.
     Several(Vec<Range<usize>>, Tolerance),
+    /// The text is there, but what the new one is to be does not follow.
+    Unclear(Range<usize>, Tolerance, Unclear),
     Nothing,
+}
+
+/// What stands in the way of a text that was found with tolerance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unclear {
+    /// How the new lines are indented.
+    Indentation,
+    /// Which blank lines stay.
+    BlankLines,
 }
 
 /// A text that is searched, with what was worked out about it so far.
@@ -92,7 +103,7 @@ impl<'t> Haystack<'t> {
             return settle(places.collect(), Tolerance::Exact, change, |range, ()| {
                 let is_meant = self.has_meant_endings(range, change);
                 let new = change.new.clone();
-                Some(if is_meant {
+                Ok(if is_meant {
                     new
                 } else {
                     self.with_endings(range, change, new)
@@ -147,7 +158,7 @@ impl<'t> Haystack<'t> {
                 Tolerance::LineEndings => change.new.clone(),
                 _ => carried(self.text, view, at, &wanted, change),
             };
-            Some(self.with_endings(range, change, new))
+            Ok(self.with_endings(range, change, new))
         })
     }
 
@@ -202,7 +213,7 @@ impl<'t> Haystack<'t> {
 
     /// Finds whole lines under another indentation. Where the indentation is
     /// the same, it was white space at the end, or the last line break. `None`
-    /// if there are no such lines; `Nothing` if they cannot be rewritten.
+    /// if there are no such lines.
     fn by_lines(&self, change: &Change) -> Option<Search> {
         let lines = self.lines();
         let places = lines.find(&change.old);
@@ -221,7 +232,10 @@ impl<'t> Haystack<'t> {
             let range = lines.range(&place, with_break)?;
             Some((range, place))
         });
-        let new = |place: &Place| lines.keep_lines(place, &change.old, &change.new);
+        let new = |place: &Place| {
+            let kept = lines.keep_lines(place, &change.old, &change.new);
+            kept.ok_or(Unclear::Indentation)
+        };
         Some(self.settle_lines(found.collect(), tolerance, change, new))
     }
 
@@ -229,9 +243,8 @@ impl<'t> Haystack<'t> {
     /// the ends of the old text must be at the ends of the new one, too: then
     /// they are left alone.
     fn without_blanks(&self, change: &Change) -> Search {
-        let Some((old, new)) = without_outer_blanks(&change.old, &change.new) else {
-            return Search::Nothing;
-        };
+        let (old, _, _) = trimmed(&change.old);
+        let new = new_without_outer_blanks(&change.old, &change.new);
         let lines = self.lines();
         let with_break = old.ends_with('\n');
         let found = lines
@@ -239,11 +252,12 @@ impl<'t> Haystack<'t> {
             .into_iter()
             .filter_map(|place| Some((lines.range(&place, with_break)?, place)));
         let new = |place: &Place| {
+            let new = new.ok_or(Unclear::BlankLines)?;
             let mut kept = lines.keep_blanks(place, old, new)?;
             if new.ends_with('\n') && !kept.ends_with('\n') {
                 kept.push_str(lines.last_break(place));
             }
-            Some(kept)
+            Ok(kept)
         };
         self.settle_lines(found.collect(), Tolerance::BlankLines, change, new)
     }
@@ -254,7 +268,7 @@ impl<'t> Haystack<'t> {
         found: Vec<(Range<usize>, Place)>,
         tolerance: Tolerance,
         change: &Change,
-        new: impl Fn(&Place) -> Option<String>,
+        new: impl Fn(&Place) -> Result<String, Unclear>,
     ) -> Search {
         settle(found, tolerance, change, |range, place| {
             let mut new = new(&place)?;
@@ -263,17 +277,17 @@ impl<'t> Haystack<'t> {
                 // The last line of the file had none.
                 new.truncate(without_break(&new).len());
             }
-            Some(new)
+            Ok(new)
         })
     }
 }
 
-/// One place, or all if all are meant; none if one has no new text.
+/// One place, or all if all are meant, as long as all have a new text.
 fn settle<T>(
     places: Vec<(Range<usize>, T)>,
     tolerance: Tolerance,
     change: &Change,
-    new: impl Fn(&Range<usize>, T) -> Option<String>,
+    new: impl Fn(&Range<usize>, T) -> Result<String, Unclear>,
 ) -> Search {
     if places.is_empty() {
         return Search::Nothing;
@@ -289,21 +303,22 @@ fn settle<T>(
             .last()
             .is_none_or(|last| last.range.end <= range.start);
         if is_free {
-            let Some(new) = new(&range, found) else {
-                return Search::Nothing;
-            };
-            splices.push(Splice { range, new });
+            match new(&range, found) {
+                Ok(new) => splices.push(Splice { range, new }),
+                Err(why) => return Search::Unclear(range, tolerance, why),
+            }
         }
     }
     Search::Found(splices, tolerance)
 }
 
-/// Both texts without the blank lines at their ends; `None` if those differ.
-fn without_outer_blanks<'a>(old: &'a str, new: &'a str) -> Option<(&'a str, &'a str)> {
-    let (old_text, old_before, old_after) = trimmed(old);
+/// The new text without the blank lines at its ends; `None` if the old one has
+/// others.
+fn new_without_outer_blanks<'a>(old: &str, new: &'a str) -> Option<&'a str> {
+    let (_, old_before, old_after) = trimmed(old);
     let (new_text, new_before, new_after) = trimmed(new);
     let is_same = new_text.is_empty() || (old_before, old_after) == (new_before, new_after);
-    is_same.then_some((old_text, new_text))
+    is_same.then_some(new_text)
 }
 
 /// The text without blank lines at its ends, and how many there were.

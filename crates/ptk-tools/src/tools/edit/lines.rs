@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
+use super::find::Unclear;
 use super::indent::{Shift, indentation};
 use super::view::{Blur, View};
 
@@ -174,14 +175,23 @@ impl<'t> Lines<'t> {
 
     /// The new text for a place that has other blank lines than `old`: lines
     /// that stay are taken from the file, and so are the blank lines between
-    /// two of them. `None` if blank lines would be lost that `old` does not
-    /// show.
-    pub(super) fn keep_blanks(&self, place: &Place, old: &str, new: &str) -> Option<String> {
+    /// two of them.
+    ///
+    /// # Errors
+    ///
+    /// If blank lines would be lost that `old` does not show, or it is not
+    /// clear how a line is indented.
+    pub(super) fn keep_blanks(
+        &self,
+        place: &Place,
+        old: &str,
+        new: &str,
+    ) -> Result<String, Unclear> {
         let old = Spaced::new(old);
         let new = Spaced::new(new);
         let kept = Pairing::new(&old.lines, &new.lines).kept;
         if !new.lines.is_empty() && !place.gaps_stay(&old, &new, &kept) {
-            return None;
+            return Err(Unclear::BlankLines);
         }
         let mut text = String::new();
         let mut near = self.line_break(place.lines.start);
@@ -195,25 +205,31 @@ impl<'t> Lines<'t> {
                 (Some((old_at, here)), Some(previous))
                     if previous + 1 == old_at && old.gap(old_at) == new.gap(at) =>
                 {
-                    let above = *place.filled.get(previous)?;
-                    let gap = self.all.get(above)?.next..self.all.get(here)?.start;
-                    text.push_str(self.text.get(gap)?);
+                    let gap = self.gap(place, previous, here);
+                    text.push_str(gap.ok_or(Unclear::BlankLines)?);
                 }
                 _ if before.is_some() => text.push_str(&near.repeat(new.gap(at))),
                 _ => {}
             }
-            match from {
-                Some((_, here)) => {
-                    text.push_str(self.line(here));
-                    near = self.line_break(here);
-                }
-                None => text.push_str(&place.shift.reindent(without_break(line))?),
+            if let Some((_, here)) = from {
+                text.push_str(self.line(here));
+                near = self.line_break(here);
+            } else {
+                let shifted = place.shift.reindent(without_break(line));
+                text.push_str(&shifted.ok_or(Unclear::Indentation)?);
             }
             if at + 1 < new.lines.len() {
                 text.push_str(near);
             }
         }
-        Some(text)
+        Ok(text)
+    }
+
+    /// What stands between a line of a place and another one.
+    fn gap(&self, place: &Place, above: usize, line: usize) -> Option<&'t str> {
+        let above = *place.filled.get(above)?;
+        self.text
+            .get(self.all.get(above)?.next..self.all.get(line)?.start)
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::Replacement;
 use super::change::Change;
 use super::closest::Closest;
-use super::find::Tolerance;
+use super::find::{Tolerance, Unclear};
 use super::view::occurrences;
 use crate::ToolError;
 
@@ -36,6 +36,31 @@ pub(super) struct Refused<'a> {
 pub(super) enum Why {
     Nothing,
     Several(Vec<Range<usize>>, Tolerance),
+    Unclear(Range<usize>, Tolerance, Unclear),
+}
+
+impl Unclear {
+    /// It reads on from "but".
+    const fn told(self) -> &'static str {
+        match self {
+            Self::Indentation => {
+                "how the lines of new_string are to be indented there is not clear"
+            }
+            Self::BlankLines => "which of the blank lines there are to stay is not clear",
+        }
+    }
+
+    const fn advice(self) -> &'static str {
+        match self {
+            Self::Indentation => {
+                "Write old_string and new_string with the indentation that the file has."
+            }
+            Self::BlankLines => {
+                "Write old_string with the blank lines that the file has, and new_string with \
+                 those that are to be there."
+            }
+        }
+    }
 }
 
 /// What the edits are about.
@@ -88,6 +113,13 @@ impl Scene<'_> {
                     messages.push(format!("{prefix}{}", self.several(ranges, *tolerance)));
                     places.extend(self.places(refused.edit, ranges));
                     all_can_change &= tolerance.is_by_characters();
+                }
+                Why::Unclear(range, tolerance, why) => {
+                    let told = self.unclear(range, *tolerance, *why);
+                    messages.push(format!("{prefix}{told}"));
+                    advice.push(format!("{prefix}{}", why.advice()));
+                    let there = Closest::at(self.text, range, &refused.change.old, refused.edit);
+                    closest.extend(there.filter(|_| closest.len() < MAX_CLOSEST));
                 }
             }
         }
@@ -180,6 +212,16 @@ impl Scene<'_> {
         )
     }
 
+    fn unclear(&self, range: &Range<usize>, tolerance: Tolerance, why: Unclear) -> String {
+        format!(
+            "old_string is in {} ({}), at line {}, but {}",
+            self.name,
+            tolerance.told(),
+            line_of(self.text, range.start),
+            why.told()
+        )
+    }
+
     fn places(&self, edit: usize, ranges: &[Range<usize>]) -> Vec<Value> {
         let place = |range: &Range<usize>| {
             let before = self.text.get(..range.start).unwrap_or_default();
@@ -205,9 +247,14 @@ impl Scene<'_> {
             format!("lines {start_line}-{end_line}")
         };
         format!(
-            "{}The closest text is in {lines}:\n{text}\nold_string (-) differs from the file (+):\n\
+            "{}{} {lines}:\n{text}\nold_string (-) differs from the file (+):\n\
              {diff}Use the file's text as old_string, if that is what you mean.",
-            self.prefix(closest.edit)
+            self.prefix(closest.edit),
+            if closest.is_meant {
+                "The file has in"
+            } else {
+                "The closest text is in"
+            },
         )
     }
 
