@@ -6,8 +6,9 @@ use std::ops::Range;
 
 use serde::Serialize;
 
-use super::carry::{Endings, carried, with_mixed_endings};
+use super::carry::Sighting;
 use super::change::Change;
+use super::endings::{Endings, with_mixed_endings};
 use super::indent::Shift;
 use super::lines::{Lines, Place, essence, without_break};
 use super::view::{Blur, View, occurrences, occurrences_where};
@@ -75,6 +76,8 @@ pub(super) enum Unclear {
     Indentation,
     /// Which blank lines stay.
     BlankLines,
+    /// Which of the file's quotes, dashes and such one of the new text is.
+    Signs,
 }
 
 /// A text that is searched, with what was worked out about it so far.
@@ -154,9 +157,19 @@ impl<'t> Haystack<'t> {
         let found = occurrences_where(view.as_str(), wanted.as_str(), counts);
         let places = found.into_iter().filter_map(|at| Some((original(at)?, at)));
         settle(places.collect(), tolerance, change, |range, at| {
+            let part = |range: Range<usize>| self.text.get(range).unwrap_or_default();
+            let sighting = Sighting {
+                text: self.text,
+                view,
+                at,
+                wanted: &wanted,
+                old: &change.old,
+                new: &change.new,
+                around: (part(0..range.start), part(range.end..self.text.len())),
+            };
             let new = match tolerance {
                 Tolerance::LineEndings => change.new.clone(),
-                _ => carried(self.text, view, at, &wanted, change),
+                _ => sighting.carried()?,
             };
             Ok(self.with_endings(range, change, new))
         })

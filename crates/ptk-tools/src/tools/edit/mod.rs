@@ -10,11 +10,13 @@ mod apply;
 mod carry;
 mod change;
 mod closest;
+mod endings;
 mod find;
 mod indent;
 mod lines;
 mod lookalikes;
 mod refusal;
+mod signs;
 mod view;
 
 use ptk_protocol::{Arguments, ToolResult};

@@ -47,6 +47,9 @@ impl Unclear {
                 "how the lines of new_string are to be indented there is not clear"
             }
             Self::BlankLines => "which of the blank lines there are to stay is not clear",
+            Self::Signs => {
+                "which of the quotes or dashes there those of new_string are is not clear"
+            }
         }
     }
 
@@ -57,6 +60,10 @@ impl Unclear {
             }
             Self::BlankLines => {
                 "Write old_string with the blank lines that the file has, and new_string with \
+                 those that are to be there."
+            }
+            Self::Signs => {
+                "Write old_string with the characters that the file has, and new_string with \
                  those that are to be there."
             }
         }

@@ -115,22 +115,30 @@ impl View {
         let last = part.end.checked_sub(1)?;
         let (start, _) = *self.from.get(part.start)?;
         let (_, end) = *self.from.get(last)?;
-        let is_edge = |at: usize| {
-            let before = at.checked_sub(1).and_then(|before| self.from.get(before));
-            before.is_none() || before != self.from.get(at)
-        };
-        (is_edge(part.start) && is_edge(part.end)).then_some(start as usize..end as usize)
+        (self.is_edge(part.start) && self.is_edge(part.end)).then_some(start as usize..end as usize)
     }
 
-    /// The part of the view that came from a part of the original.
-    pub(super) fn part(&self, original: &Range<usize>) -> Option<Range<usize>> {
-        let start = self
+    /// Whether one part of the original ends here and another begins.
+    pub(super) fn is_edge(&self, at: usize) -> bool {
+        let before = at.checked_sub(1).and_then(|before| self.from.get(before));
+        before.is_none() || before != self.from.get(at)
+    }
+
+    /// The next such place.
+    pub(super) fn next_edge(&self, at: usize) -> Option<usize> {
+        (at + 1..=self.from.len()).find(|at| self.is_edge(*at))
+    }
+
+    /// Where a place in the original is in the view; `None` if it is in the
+    /// middle of something.
+    pub(super) fn edge(&self, original: usize) -> Option<usize> {
+        let at = self
             .from
-            .partition_point(|(start, _)| (*start as usize) < original.start);
-        let end = self
-            .from
-            .partition_point(|(_, end)| *end as usize <= original.end);
-        (start < end).then_some(start..end)
+            .partition_point(|(start, _)| (*start as usize) < original);
+        let before = at.checked_sub(1).and_then(|before| self.from.get(before));
+        before
+            .is_none_or(|(_, end)| *end as usize <= original)
+            .then_some(at)
     }
 }
 
