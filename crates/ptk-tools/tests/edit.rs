@@ -223,6 +223,30 @@ async fn a_file_that_cannot_be_written_stays() {
     assert_eq!(std::fs::read_to_string(path).unwrap(), "one\n");
 }
 
+#[tokio::test]
+async fn bytes_that_are_no_text_stay_as_they_are() {
+    let scene = Scene::new();
+    scene.write("a.txt", b"\xc3\xbcber gr\xc3\xbcn \xff, sch\xc3\xb6n \xfe.");
+    let args = edits(
+        "a.txt",
+        &[
+            ("gr\u{fc}n", "bl\u{e4}ulich"),
+            ("n \u{10fffe}.", "n! \u{10fffe}"),
+        ],
+    );
+    scene.ok("edit", args).await;
+    assert_eq!(
+        scene.bytes("a.txt"),
+        b"\xc3\xbcber bl\xc3\xa4ulich \xff, sch\xc3\xb6n! \xfe"
+    );
+    let late = format!("{}\0 end\n", "x".repeat(9_000));
+    scene.write("late.txt", &late);
+    scene
+        .ok("edit", edits("late.txt", &[("\0 end", "\0 END")]))
+        .await;
+    assert_eq!(scene.text("late.txt"), late.replace("end", "END"));
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn failures_say_what_to_do() {
@@ -230,6 +254,9 @@ async fn failures_say_what_to_do() {
     scene.write("a.txt", "fn one() {\n    1\n}\nfn two() {\n    2\n}\n");
     scene.write("image.png", b"\x89PNG\r\n\x1a\n\0");
     scene.write("broken.txt", b"\xff\xfea\0\x3d\xd8b\0");
+    scene.write("bytes.txt", b"gr\xc3\xbcn, sch\xc3\xb6n \xff");
+    let both = b"gr\xc3\xbcn, sch\xc3\xb6n \xff \xf4\x8f\xbf\xbf";
+    scene.write("both.txt", both);
     scene.write("huge.txt", "x".repeat(11 * 1024 * 1024));
     std::fs::create_dir(scene.path("folder")).unwrap();
     scene.link("../outside/secret.txt", "link.txt");
@@ -246,6 +273,9 @@ async fn failures_say_what_to_do() {
         edits("../x", &one),
         edits("image.png", &one),
         edits("broken.txt", &one),
+        edits("both.txt", &[("gr\u{fc}n", "bl\u{e4}ulich")]),
+        edits("bytes.txt", &[("gr\u{fc}n", "\u{10ffff}")]),
+        edits("a.txt", &[("one", "o\0e")]),
         edits("huge.txt", &one),
         edits("output:1", &one),
         edits("a.txt", &[]),
@@ -271,5 +301,6 @@ async fn failures_say_what_to_do() {
         scene.text("a.txt"),
         "fn one() {\n    1\n}\nfn two() {\n    2\n}\n"
     );
+    assert_eq!(scene.bytes("both.txt"), both);
     insta::assert_snapshot!(told.join("\n\n"));
 }

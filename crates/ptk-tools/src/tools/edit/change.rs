@@ -27,6 +27,12 @@ impl Change {
             ))
             .suggest("Leave this edit out, or say in new_string what is to be there instead."));
         }
+        if asked.new_string.contains('\0') && !asked.old_string.contains('\0') {
+            return Err(ToolError::validation(format!(
+                "new_string of edit {number} has a NUL character, and a file with one is no text"
+            ))
+            .suggest("Write the escape of the file's language, such as \\0, or leave it out."));
+        }
         Ok(Self {
             old: asked.old_string.clone(),
             new: asked.new_string.clone(),

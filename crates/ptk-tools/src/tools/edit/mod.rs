@@ -183,11 +183,12 @@ impl Prepared {
         let text = Text::decode(bytes);
         if !text.is_exact {
             return Err(ToolError::user(format!(
-                "{name} is broken {}: an edit would lose bytes",
+                "{name} is broken ({}): an edit would lose bytes",
                 text.encoding.name()
             ))
             .suggest("Ask the user to mend the file, or use a program that edits bytes."));
         }
+        refuse_bytes(text.encoding, asked, &name)?;
         let knowledge = context.services().files.knowledge(&place, old);
         let is_stale = knowledge == Knowledge::Changed || !context.is_as_planned(&place, Some(old));
         let scene = Scene {
@@ -267,6 +268,22 @@ impl Done {
                 .numbers_removed
                 .then_some("the line numbers of a listing were removed from it"),
         }
+    }
+}
+
+/// Refuses characters that stand for invalid bytes in this file, unless the
+/// replaced text has them, too.
+fn refuse_bytes(encoding: Encoding, asked: &[Replacement], name: &str) -> Result<(), ToolError> {
+    let added = asked.iter().find_map(|edit| {
+        let byte = encoding.byte_in(&edit.new_string)?;
+        (!edit.old_string.contains(byte)).then_some(byte)
+    });
+    match added {
+        None => Ok(()),
+        Some(byte) => Err(ToolError::validation(format!(
+            "new_string has the character {byte:?}, which stands for an invalid byte of {name}"
+        ))
+        .suggest("Leave it out, or quote the byte in old_string, too, if it is to stay.")),
     }
 }
 

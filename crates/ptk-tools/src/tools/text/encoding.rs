@@ -26,7 +26,8 @@ pub(crate) struct Text {
     pub(crate) content: String,
     pub(crate) encoding: Encoding,
     /// Whether the text stands for exactly these bytes. A broken UTF-16 file
-    /// does not survive being written again.
+    /// does not survive being written again, nor one that has both invalid
+    /// bytes and the characters that stand for them.
     pub(crate) is_exact: bool,
 }
 
@@ -131,6 +132,13 @@ impl Encoding {
         }
     }
 
+    /// A character of a text that stands for a byte, not for itself.
+    pub(crate) fn byte_in(self, text: &str) -> Option<char> {
+        let is_byte = |c: &char| utf8::escaped_byte(*c).is_some();
+        let mut chars = text.chars().filter(|_| self == Self::Utf8Broken);
+        chars.find(is_byte)
+    }
+
     /// How many bytes a text has in the file.
     pub(crate) fn length(self, text: &str) -> usize {
         match self {
@@ -164,24 +172,24 @@ impl Text {
                 is_exact,
             };
         }
-        let (text, encoding) = match String::from_utf8(bytes) {
-            Ok(text) => (text, Encoding::Utf8),
+        let (text, encoding, is_exact) = match String::from_utf8(bytes) {
+            Ok(text) => (text, Encoding::Utf8, true),
             Err(error) => {
                 let bytes = error.as_bytes();
                 let escaped = utf8::escaped(bytes);
-                let is_meant = Utf8Check::of(bytes).is_meant();
-                if is_meant && utf8::unescaped(&escaped) == bytes {
-                    (escaped, Encoding::Utf8Broken)
+                let is_exact = utf8::unescaped(&escaped) == bytes;
+                if Utf8Check::of(bytes).is_meant() {
+                    (escaped, Encoding::Utf8Broken, is_exact)
                 } else {
                     let encoding = Encoding::Windows1252;
-                    (encoding.decode_part(bytes), encoding)
+                    (encoding.decode_part(bytes), encoding, true)
                 }
             }
         };
         Self {
             content: text,
             encoding,
-            is_exact: true,
+            is_exact,
         }
     }
 
@@ -221,10 +229,12 @@ mod tests {
     }
 
     #[test]
-    fn broken_wide_text_is_known_to_be_broken() {
+    fn text_that_cannot_be_written_again_is_known() {
         assert!(!Text::decode(b"\xff\xfea\0\x3d\xd8".to_vec()).is_exact);
         assert!(!Text::decode(b"\xff\xfea\0b".to_vec()).is_exact);
         assert!(!Text::decode(b"\xef\xbb\xbfa\xff".to_vec()).is_exact);
+        let both = b"gr\xc3\xbcn, sch\xc3\xb6n \xff \xf4\x8f\xbf\xbf";
+        assert!(!Text::decode(both.to_vec()).is_exact);
     }
 
     #[test]

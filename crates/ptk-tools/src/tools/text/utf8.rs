@@ -98,7 +98,7 @@ pub(super) fn unescaped_length(text: &str) -> usize {
     text.chars().map(length).sum()
 }
 
-fn escaped_byte(c: char) -> Option<u8> {
+pub(super) fn escaped_byte(c: char) -> Option<u8> {
     let byte = u8::try_from(u32::from(c).checked_sub(ESCAPE)?).ok()?;
     (byte >= 0x80).then_some(byte)
 }
