@@ -58,6 +58,23 @@ const SLIPS: [(&str, &str); 14] = [
     ("\n", "\n\n"),
 ];
 
+/// A text as a plain keyboard writes it.
+fn plain(text: &str) -> String {
+    text.replace(['\u{201c}', '\u{201d}'], "\"")
+        .replace('\u{2014}', "-")
+        .replace('\u{200b}', "")
+        .replace("e\u{301}", "é")
+}
+
+/// The same, without what does not matter at the ends of lines.
+fn said(text: &str) -> Vec<String> {
+    let lines = plain(text);
+    lines
+        .split('\n')
+        .map(|line| line.trim_end().to_owned())
+        .collect()
+}
+
 fn letters(text: &str) -> String {
     text.replace('é', "e")
         .chars()
@@ -139,6 +156,27 @@ proptest! {
         let args = json!({"path": "a.txt", "old_string": old, "new_string": "new", "replace_all": all});
         prop_assert!(!run(&scene, args));
         prop_assert_eq!(scene.text("a.txt"), text);
+    }
+
+    /// Whatever characters the file has, after an edit it says what was asked.
+    #[test]
+    fn an_edit_with_lookalikes_says_what_was_asked(
+        text in file(),
+        cuts in prop::collection::vec(any::<usize>(), 2..3),
+        put in "[a\"' .-]{0,4}",
+    ) {
+        let old = plain(&text);
+        let part = parts(&old, &cuts).pop();
+        prop_assume!(part.is_some() && !old.trim().is_empty());
+        let mut new = old.clone();
+        new.replace_range(part.unwrap(), &put);
+        prop_assume!(new != old);
+        let scene = Scene::new();
+        scene.write("a.txt", &text);
+        let args = json!({"path": "a.txt", "old_string": old, "new_string": new});
+        let is_made = run(&scene, args);
+        let after = scene.text("a.txt");
+        prop_assert_eq!(said(&after), said(if is_made { &new } else { &text }));
     }
 
     /// However a part of the file is misquoted, an edit that is made changes

@@ -19,6 +19,8 @@ const MAX_TIME: Duration = Duration::from_millis(200);
 pub(super) struct Sighting<'a> {
     /// The text of the file.
     pub(super) text: &'a str,
+    /// Where in it the old text begins.
+    pub(super) start: usize,
     pub(super) view: &'a View,
     /// Where in the view the old text begins.
     pub(super) at: usize,
@@ -93,14 +95,22 @@ impl Sighting<'_> {
         let is_edge = |at: &usize| self.old.is_char_boundary(*at) && self.edge(*at).is_some();
         let first = (start..=end).find(is_edge).unwrap_or(end);
         let last = (first..=end).rev().find(is_edge).unwrap_or(first);
-        let Some(kept) = self.in_file(&(first..last)) else {
+        let Some(mut kept) = self.in_file(&(first..last)) else {
             result.push_str(part(self.old, &both.old));
             return None;
         };
+        if first == 0 {
+            kept.start = self.start;
+        }
         result.push_str(part(self.old, &(start..first)));
         result.push_str(part(self.text, &kept));
-        result.push_str(part(self.old, &(last..end)));
-        (last == end).then_some(kept.end)
+        // White space that is not at the end of a line any more.
+        let seen = self.edge(last).map_or(last, |edge| self.wanted.seen(edge));
+        let behind = part(self.new, &(both.new.start + (last - start)..self.new.len()));
+        let is_moved = seen < last && !starts_with_break(behind);
+        let rest = if is_moved { seen } else { last };
+        result.push_str(part(self.old, &(rest..end)));
+        (rest == end).then_some(kept.end)
     }
 
     /// What the file has, and nobody saw, where something is inserted. White
@@ -110,8 +120,8 @@ impl Sighting<'_> {
             return "";
         };
         let new = part(self.new, &inserted.new);
-        let is_line_end = part(self.old, &next.old).starts_with(['\r', '\n']);
-        if is_line_end && !new.starts_with(['\r', '\n']) {
+        let is_line_end = starts_with_break(part(self.old, &next.old));
+        if is_line_end && !starts_with_break(new) {
             return "";
         }
         let to = self.edge(next.old.start).and_then(|edge| {
@@ -297,6 +307,10 @@ fn common_end(one: &str, other: &str) -> usize {
         length -= kept.chars().next().map_or(length, char::len_utf8);
     }
     length
+}
+
+fn starts_with_break(text: &str) -> bool {
+    text.starts_with('\n') || text.starts_with("\r\n")
 }
 
 fn starts_with_mark(text: &str) -> bool {

@@ -146,6 +146,7 @@ impl<'t> Haystack<'t> {
         if wanted.as_str().trim().is_empty() {
             return Search::Nothing;
         }
+        let part = |range: Range<usize>| self.text.get(range).unwrap_or_default();
         // White space before the first line break was a line of its own.
         let first_line = change.old.split('\n').next().unwrap_or_default();
         let needs_line_start =
@@ -155,11 +156,18 @@ impl<'t> Haystack<'t> {
         let original = |at: usize| view.original(at..at + wanted.as_str().len());
         let counts = |at: usize| original(at).is_some() && (!needs_line_start || is_line_start(at));
         let found = occurrences_where(view.as_str(), wanted.as_str(), counts);
-        let places = found.into_iter().filter_map(|at| Some((original(at)?, at)));
+        let places = found.into_iter().filter_map(|at| {
+            let range = original(at)?;
+            let start = match part(0..range.start).rfind('\n') {
+                _ if !needs_line_start => range.start,
+                above => above.map_or(0, |above| above + 1),
+            };
+            Some((start..range.end, at))
+        });
         settle(places.collect(), tolerance, change, |range, at| {
-            let part = |range: Range<usize>| self.text.get(range).unwrap_or_default();
             let sighting = Sighting {
                 text: self.text,
+                start: range.start,
                 view,
                 at,
                 wanted: &wanted,

@@ -129,6 +129,12 @@ impl View {
         (at + 1..=self.from.len()).find(|at| self.is_edge(*at))
     }
 
+    /// Where in the original that ends which stands before a place.
+    pub(super) fn seen(&self, at: usize) -> usize {
+        let before = at.checked_sub(1).and_then(|before| self.from.get(before));
+        before.map_or(0, |(_, end)| *end as usize)
+    }
+
     /// Where a place in the original is in the view; `None` if it is in the
     /// middle of something.
     pub(super) fn edge(&self, original: usize) -> Option<usize> {
