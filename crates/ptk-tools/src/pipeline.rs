@@ -163,7 +163,7 @@ impl Call<'_> {
             Ok(args) => args,
             Err(result) => return *result,
         };
-        let plan = match tool.plan(self.context, &args) {
+        let plan = match self.plan(tool, &args).await {
             Ok(plan) => plan,
             Err(error) => {
                 let result = failure(tool.as_ref(), &args, error);
@@ -220,6 +220,13 @@ impl Call<'_> {
         }
         self.passed(Step::Validate, since);
         Ok(check.args)
+    }
+
+    /// What the call is about to touch. To know that, a tool may read files.
+    async fn plan(&self, tool: &Arc<dyn Tool>, args: &Arguments) -> Result<Plan, ToolError> {
+        let (tool, context, args) = (Arc::clone(tool), self.context.clone(), args.clone());
+        let plan = move || tool.plan(&context, &args);
+        self.context.blocking(plan).await
     }
 
     /// Asks whoever decides about calls that change something.

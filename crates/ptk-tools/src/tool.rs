@@ -66,7 +66,8 @@ pub trait Tool: Send + Sync {
         None
     }
 
-    /// What the call is about to touch. The arguments are checked already.
+    /// What the call is about to touch. The arguments are checked already. May
+    /// block, such as to read a file: it runs where it holds up nobody.
     ///
     /// # Errors
     ///

@@ -47,7 +47,7 @@ pub trait TypedTool: Send + Sync + 'static {
         None
     }
 
-    /// What the call is about to touch.
+    /// What the call is about to touch. May block.
     ///
     /// # Errors
     ///
