@@ -129,6 +129,9 @@ pub enum PathError {
     /// The system denied access.
     #[error("Cannot {attempt} {path}: permission denied")]
     PermissionDenied { attempt: Attempt, path: String },
+    /// Nobody may write to the file, though it could be replaced.
+    #[error("Cannot {attempt} {path}: it is read-only, nobody has the permission to write to it")]
+    ReadOnlyFile { attempt: Attempt, path: String },
     /// The root was opened for reading only.
     #[error("Cannot {attempt} {path}: {root} is read-only here", root = shown(.root))]
     ReadOnlyRoot {
@@ -178,7 +181,9 @@ impl PathError {
             | Self::AlreadyExists { .. }
             | Self::TooLong { .. }
             | Self::InvalidName { .. } => ErrorKind::User,
-            Self::PermissionDenied { .. } | Self::ReadOnlyRoot { .. } => ErrorKind::Permission,
+            Self::PermissionDenied { .. }
+            | Self::ReadOnlyFile { .. }
+            | Self::ReadOnlyRoot { .. } => ErrorKind::Permission,
             Self::Traversal { .. } | Self::Outside { .. } => ErrorKind::Security,
             Self::NoSpace { .. } | Self::Io { .. } => ErrorKind::System,
         }
@@ -210,6 +215,9 @@ impl PathError {
             Self::PermissionDenied { .. } => {
                 "Ask the user to change the permissions, or choose another path."
             }
+            Self::ReadOnlyFile { .. } => {
+                "If it is meant to change, make it writable first (chmod u+w)."
+            }
             Self::ReadOnlyRoot { .. } => "Write to a path in the workspace instead.",
             Self::RootItself { .. } => "Choose a file or folder within it.",
             Self::Changed { .. } => "Read the file again, then repeat the change on what it says.",
@@ -220,6 +228,31 @@ impl PathError {
             Self::Io { .. } => return None,
         };
         Some(hint.to_owned())
+    }
+
+    /// The same error of something else that was attempted: who writes a file
+    /// may have to read it first.
+    #[must_use]
+    pub fn while_attempting(mut self, what: Attempt) -> Self {
+        match &mut self {
+            Self::NotFound { attempt, .. }
+            | Self::NotAFile { attempt, .. }
+            | Self::IsAFolder { attempt, .. }
+            | Self::NotAFolder { attempt, .. }
+            | Self::Outside { attempt, .. }
+            | Self::LinkLoop { attempt, .. }
+            | Self::PermissionDenied { attempt, .. }
+            | Self::ReadOnlyFile { attempt, .. }
+            | Self::ReadOnlyRoot { attempt, .. }
+            | Self::RootItself { attempt, .. }
+            | Self::Changed { attempt, .. }
+            | Self::AlreadyExists { attempt, .. }
+            | Self::TooLong { attempt, .. }
+            | Self::NoSpace { attempt, .. }
+            | Self::Io { attempt, .. } => *attempt = what,
+            Self::Traversal { .. } | Self::InvalidName { .. } => {}
+        }
+        self
     }
 
     /// The error for what the system said, except that a path led outside.

@@ -108,6 +108,8 @@ pub struct Metadata {
     /// How many names it has. More than one: another name, perhaps outside the
     /// workspace, shows the same content.
     pub names: u64,
+    /// Whether nobody has the permission to write to it.
+    pub read_only: bool,
     /// For a cheap check whether it is still the same.
     pub stamp: Stamp,
 }
@@ -120,6 +122,7 @@ impl Metadata {
             size: stamp.size,
             modified: stamp.modified,
             names: metadata.nlink(),
+            read_only: metadata.permissions().readonly(),
             stamp,
         }
     }

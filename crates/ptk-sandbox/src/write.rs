@@ -3,7 +3,7 @@
 
 use std::io::{self, Write as _};
 
-use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt as _};
+use cap_fs_ext::{FollowSymlinks, MetadataExt, OpenOptionsFollowExt as _};
 use cap_std::fs::{File, Metadata};
 
 use crate::error::{Attempt, PathError};
@@ -32,6 +32,8 @@ pub enum Expect {
 pub struct Written {
     /// Whether there was no file before.
     pub created: bool,
+    /// How many names the file had before. The others keep the old content.
+    pub names: u64,
     /// The content.
     pub fingerprint: Fingerprint,
     /// For a cheap check whether it is still there.
@@ -55,7 +57,8 @@ impl Place {
     /// The permissions of the old file are kept, and its owner and group as far
     /// as the system allows; not the bits that run it as its owner or group,
     /// nor extended attributes. A file that may not be written to is refused,
-    /// even where its folder would allow to replace it.
+    /// even where its folder would allow to replace it; so is one that nobody
+    /// may write to, even if the writer is the superuser.
     ///
     /// # Errors
     ///
@@ -68,6 +71,12 @@ impl Place {
         match (expect, &old) {
             (Expect::Missing, Some(_)) => return Err(self.exists_already()),
             (Expect::Unchanged(_), None) => return Err(self.changed()),
+            (_, Some(old)) if old.permissions().readonly() => {
+                return Err(PathError::ReadOnlyFile {
+                    attempt: Attempt::Write,
+                    path: self.shown(),
+                });
+            }
             (_, Some(_)) => may_write(&target).map_err(failed)?,
             (_, None) => {}
         }
@@ -92,6 +101,7 @@ impl Place {
 
         Ok(Written {
             created: old.is_none(),
+            names: old.as_ref().map_or(0, MetadataExt::nlink),
             fingerprint: Fingerprint::of(bytes),
             stamp,
             durable: sync_folder(&target.folder).is_ok(),

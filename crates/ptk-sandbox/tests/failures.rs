@@ -72,10 +72,19 @@ fn a_folder_that_may_not_be_written_to_stays_as_it_is() {
 fn a_file_that_may_not_be_written_to_is_not_replaced_though_its_folder_allows_it() {
     let scene = Scene::new();
     scene.write("a.txt", "old");
-    set_mode(&scene.inside("a.txt"), 0o444);
+    set_mode(&scene.inside("a.txt"), 0o464);
     as_an_ordinary_user(|| {
         assert_denied(scene.place("a.txt").replace(b"new", Expect::Anything));
     });
+    // Not even by the superuser.
+    set_mode(&scene.inside("a.txt"), 0o444);
+    assert!(scene.place("a.txt").metadata().unwrap().read_only);
+    let error = scene.place("a.txt").replace(b"new", Expect::Anything);
+    assert_eq!(
+        told(&scene, &error.unwrap_err()),
+        "Cannot write a.txt: it is read-only, nobody has the permission to write to it\n\
+         If it is meant to change, make it writable first (chmod u+w).",
+    );
     assert_eq!(scene.content("a.txt"), "old");
     scene.assert_untouched();
 }

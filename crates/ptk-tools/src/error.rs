@@ -111,6 +111,8 @@ impl From<PathError> for ToolError {
         };
         let told = Self::new(error_type, message);
         match error.hint() {
+            Some(_) if matches!(error, PathError::ReadOnlyFile { .. }) => told
+                .suggest("If it is meant to change, make it writable first: chmod u+w with bash."),
             Some(hint) => told.suggest(hint),
             None => told,
         }

@@ -157,6 +157,67 @@ async fn permissions_and_links_stay() {
 
 #[cfg(unix)]
 #[tokio::test]
+async fn a_file_of_several_names_becomes_one_of_its_own() {
+    let scene = Scene::new();
+    scene.write("a.txt", "one\n");
+    for (name, args) in [
+        ("write_file", json!({"path": "a.txt", "content": "two\n"})),
+        (
+            "edit",
+            json!({"path": "a.txt", "old_string": "two", "new_string": "three"}),
+        ),
+    ] {
+        let twin = format!("twin of {name}.txt");
+        std::fs::hard_link(scene.path("a.txt"), scene.path(&twin)).unwrap();
+        let before = scene.text("a.txt");
+        scene.read("a.txt").await;
+        let written = scene.ok(name, args).await;
+        assert_eq!(
+            written["notice"],
+            "a.txt had 2 links; this one is now a file of its own, the others keep the old content"
+        );
+        assert_eq!(scene.text(&twin), before);
+    }
+    assert_eq!(scene.text("a.txt"), "three\n");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_file_that_nobody_may_write_to_stays() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let asked = Asked::default();
+    let scene = Scene::with(asked.clone());
+    scene.write("a.txt", "one\n");
+    let mode = std::fs::Permissions::from_mode(0o444);
+    std::fs::set_permissions(scene.path("a.txt"), mode).unwrap();
+    scene.read("a.txt").await;
+    for (name, args) in [
+        ("write_file", json!({"path": "a.txt", "content": "two\n"})),
+        (
+            "edit",
+            json!({"path": "a.txt", "old_string": "one", "new_string": "two"}),
+        ),
+    ] {
+        let told = scene.refusal(name, args).await;
+        assert!(told.starts_with("permission_error"), "{told}");
+        assert!(
+            told.contains("Cannot write a.txt: it is read-only"),
+            "{told}"
+        );
+        assert!(told.contains("chmod u+w with bash"), "{told}");
+    }
+    assert_eq!(scene.text("a.txt"), "one\n");
+    let mode = std::fs::metadata(scene.path("a.txt")).unwrap();
+    assert_eq!(mode.permissions().mode() & 0o777, 0o444);
+    assert!(asked.summaries().is_empty());
+    // What it says already may be written.
+    let same = json!({"path": "a.txt", "content": "one\n"});
+    assert_eq!(scene.ok("write_file", same).await["unchanged"], true);
+}
+
+#[cfg(unix)]
+#[tokio::test]
 async fn a_folder_that_may_not_be_written_to_stays() {
     use std::os::unix::fs::PermissionsExt as _;
 
@@ -300,6 +361,7 @@ async fn failures_say_what_to_do() {
         "dangling.txt",
         "../x.txt",
         "a.txt/b.txt",
+        "new/",
         "output:1",
     ] {
         let args = json!({"path": path, "content": "new\n"});

@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::io::{Cursor, Read as _};
 
-use ptk_sandbox::{Fingerprint, Place, Stamp};
+use ptk_sandbox::{Attempt, Fingerprint, PathError, Place, Stamp, Written};
 
 use super::text::{Content, Excerpt, ExcerptError, MAX_FILE_SIZE, Taken, Wanted};
 use crate::outputs::PREFIX;
@@ -152,7 +152,7 @@ pub(crate) fn is_output(path: &str) -> bool {
     path.starts_with(PREFIX)
 }
 
-/// Refuses to write to a kept output.
+/// The place to write to. Kept outputs and folders are refused.
 pub(crate) fn writable(context: &CallContext, path: &str) -> Result<Place, ToolError> {
     if is_output(path) {
         return Err(ToolError::validation(format!(
@@ -160,7 +160,39 @@ pub(crate) fn writable(context: &CallContext, path: &str) -> Result<Place, ToolE
         ))
         .suggest("Write to a file in the workspace instead."));
     }
+    if path.ends_with(std::path::is_separator) {
+        return Err(ToolError::user(format!(
+            "Not a file: {path} is a folder, as the slash at its end says"
+        ))
+        .suggest("Give the path of a file. Folders that it needs are created with it."));
+    }
     context.resolve(path)
+}
+
+/// Refuses a file that nobody may write to, before somebody is asked.
+pub(crate) fn refuse_read_only(place: &Place) -> Result<(), ToolError> {
+    let metadata = place.metadata();
+    let metadata = metadata.map_err(|error| error.while_attempting(Attempt::Write))?;
+    if !metadata.read_only {
+        return Ok(());
+    }
+    Err(PathError::ReadOnlyFile {
+        attempt: Attempt::Write,
+        path: place.to_string(),
+    }
+    .into())
+}
+
+/// What is worth knowing of a file that took the place of one with several
+/// names: it is never written through them.
+pub(crate) fn notice(place: &Place, written: &Written) -> Option<String> {
+    (written.names > 1).then(|| {
+        format!(
+            "{place} had {} links; this one is now a file of its own, the others keep the old \
+             content",
+            written.names
+        )
+    })
 }
 
 /// All bytes of a file, up to the size at which files are streamed.

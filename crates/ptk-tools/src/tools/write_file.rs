@@ -1,12 +1,12 @@
 //! `write_file`: a whole file, new or in place of what was read.
 
 use ptk_protocol::{Arguments, ToolResult};
-use ptk_sandbox::{Expect, Fingerprint, PathError, Place};
+use ptk_sandbox::{Attempt, Expect, Fingerprint, PathError, Place};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::aliases::with_path;
-use super::source::{counted, whole, writable};
+use super::source::{counted, notice, refuse_read_only, whole, writable};
 use super::text::{Binary, Encoding, HEAD, MAX_FILE_SIZE, Text, added_lines, pieces, unified};
 use crate::files::Knowledge;
 use crate::{CallContext, Effects, Plan, ToolError, TypedTool, preview};
@@ -40,6 +40,8 @@ pub struct WriteFileOutput {
     unchanged: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     warning: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    notice: Option<String>,
 }
 
 /// A file that is there already.
@@ -107,11 +109,9 @@ impl TypedTool for WriteFile {
             _ => "overwritten",
         };
         let mut shown = vec![format!("{path}: {what}, lines: {lines}")];
-        shown.extend(
-            field("warning")
-                .and_then(|warning| warning.as_str())
-                .map(|warning| format!("Warning: {warning}")),
-        );
+        let text = |name: &str| field(name).and_then(|text| text.as_str());
+        shown.extend(text("warning").map(|warning| format!("Warning: {warning}")));
+        shown.extend(text("notice").map(|notice| format!("Notice: {notice}")));
         shown.truncate(max_lines);
         shown
     }
@@ -136,6 +136,7 @@ fn write(context: &CallContext, args: &WriteFileArgs) -> Result<WriteFileOutput,
         created: old.is_none(),
         unchanged: None,
         warning: None,
+        notice: None,
     };
     let expect = match &old {
         None => {
@@ -160,6 +161,7 @@ fn write(context: &CallContext, args: &WriteFileArgs) -> Result<WriteFileOutput,
         )));
     }
     let written = place.replace(bytes, expect)?;
+    output.notice = notice(&place, &written);
     context.note_write(place, written.fingerprint);
     Ok(output)
 }
@@ -170,7 +172,7 @@ impl Old {
         let file = match place.open() {
             Ok(file) => file,
             Err(PathError::NotFound { .. }) => return Ok(None),
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(error.while_attempting(Attempt::Write).into()),
         };
         let unreadable = |error| {
             ToolError::system(format!(
@@ -196,7 +198,11 @@ impl Old {
 
     /// Refuses where something would be lost that nobody has seen.
     fn may_become(&self, new: &str, context: &CallContext, place: &Place) -> Result<(), ToolError> {
-        if self.fingerprint == Fingerprint::of(new.as_bytes()) || self.fingerprint.size() == 0 {
+        if self.fingerprint == Fingerprint::of(new.as_bytes()) {
+            return Ok(());
+        }
+        refuse_read_only(place)?;
+        if self.fingerprint.size() == 0 {
             return Ok(());
         }
         let knowledge = context.services().files.knowledge(place, self.fingerprint);

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::aliases::with_path;
-use super::source::{whole, writable};
+use super::source::{notice, refuse_read_only, whole, writable};
 use super::text::{Binary, Encoding, HEAD, MAX_FILE_SIZE, Text, unified};
 use crate::files::Knowledge;
 use crate::{CallContext, Effects, Plan, Ranges, ToolError, TypedTool, preview};
@@ -75,6 +75,8 @@ pub struct EditOutput {
     replacements: usize,
     edits: Vec<Done>,
     diff: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    notice: Option<String>,
 }
 
 /// What came of one replacement.
@@ -211,6 +213,7 @@ impl Prepared {
             ))
             .suggest("Write it with other characters, or the whole file with write_file, in utf-8.")
         })?;
+        refuse_read_only(&place)?;
         Ok(Self {
             diff: unified(&text.content, &applied.text, CONTEXT, MAX_DIFF),
             place,
@@ -238,6 +241,7 @@ impl Prepared {
             replacements: edits.iter().map(|made| made.lines.len()).sum(),
             edits: edits.iter().map(Done::new).collect(),
             diff: self.diff,
+            notice: notice(&self.place, &written),
         })
     }
 
