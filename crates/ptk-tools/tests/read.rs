@@ -40,7 +40,10 @@ async fn offset_and_limit_hold_for_each_file() {
     let read = scene.ok("read", args).await;
     let shown = scene.neutral(text(&read));
     assert!(
-        shown.starts_with("=== /…/space/a.txt ===\n     2\t2\n\n=== "),
+        shown.starts_with(
+            "=== /…/space/a.txt ===\n     2\t2\n[… 1 more line; the rest: \
+             read(file_paths=[\"a.txt\"], offset=3) …]\n\n=== "
+        ),
         "{shown}"
     );
     assert!(
@@ -89,11 +92,15 @@ async fn what_a_listing_showed_whole_may_be_overwritten() {
 #[tokio::test]
 async fn failures_say_what_to_do() {
     let scene = Scene::new();
+    scene.write("empty.txt", "");
     let many: Vec<String> = (0..101).map(|at| format!("{at}.txt")).collect();
     let calls = [
         json!({"file_paths": []}),
         json!({"file_paths": many}),
         json!({}),
+        json!({"file_paths": ["missing.txt"]}),
+        json!({"file_paths": ["missing.txt", "also missing.txt"]}),
+        json!({"file_paths": ["missing.txt", "../x", "empty.txt"], "offset": 2}),
     ];
     let mut told = Vec::new();
     for args in calls {

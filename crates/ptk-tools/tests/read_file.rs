@@ -61,12 +61,14 @@ async fn a_part_is_read_by_offset_and_limit() {
         json!({
             "content": "2\n3\n4\n", "lines": 6,
             "start_line": 2, "end_line": 4, "total_lines": 5, "tokens": 2,
+            "notice": "1 line follows. The next: read_file(path=\"a.txt\", offset=5, limit=3)",
         })
     );
     let rest = scene
         .ok("read_file", json!({"path": "a.txt", "offset": 4}))
         .await;
     assert_eq!(text(&rest), "4\n5\n");
+    assert_eq!(rest["notice"], json!(null));
 }
 
 #[tokio::test]
@@ -124,10 +126,11 @@ async fn a_long_line_is_read_piece_by_piece_without_a_gap() {
             let args = json!({"path": name, "offset": 2, "limit": 1, "column": column});
             let part = scene.ok("read_file", args).await;
             read.push_str(text(&part));
-            let Some(notice) = part["notice"].as_str() else {
+            let notice = part["notice"].as_str().unwrap();
+            let Some((_, next)) = notice.split_once("column=") else {
+                assert!(notice.starts_with("1 line follows."), "{notice}");
                 break;
             };
-            let (_, next) = notice.split_once("column=").unwrap();
             column = next.split(')').next().unwrap().parse::<usize>().unwrap();
         }
         assert_eq!(read, format!("{line}\n"), "{name}");
@@ -225,7 +228,11 @@ async fn kept_outputs_are_read_like_files() {
     let listing = scene
         .ok("read", json!({"file_paths": [handle], "limit": 1}))
         .await;
-    assert_eq!(text(&listing), "=== output:1 ===\n     1\trow 1");
+    assert_eq!(
+        text(&listing),
+        "=== output:1 ===\n     1\trow 1\n\
+         [… 4999 more lines; the rest: read(file_paths=[\"output:1\"], offset=2) …]"
+    );
 }
 
 #[tokio::test]

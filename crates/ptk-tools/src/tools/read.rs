@@ -89,11 +89,11 @@ impl TypedTool for Read {
 
     async fn run(&self, context: &CallContext, args: ReadArgs) -> Result<ReadOutput, ToolError> {
         let own = context.clone();
-        context.blocking(move || Ok(listing(&own, &args))).await
+        context.blocking(move || listing(&own, &args)).await
     }
 }
 
-fn listing(context: &CallContext, args: &ReadArgs) -> ReadOutput {
+fn listing(context: &CallContext, args: &ReadArgs) -> Result<ReadOutput, ToolError> {
     let wanted = Wanted {
         offset: args.offset.unwrap_or(1).max(1),
         column: 1,
@@ -104,6 +104,9 @@ fn listing(context: &CallContext, args: &ReadArgs) -> ReadOutput {
         .iter()
         .map(|path| Section::load(context, path, wanted))
         .collect();
+    if let Some(error) = nothing_read(&sections) {
+        return Err(error);
+    }
     let needs: Vec<usize> = sections.iter().map(Section::need).collect();
     let mut truncated = false;
     let mut texts = Vec::with_capacity(sections.len());
@@ -116,12 +119,53 @@ fn listing(context: &CallContext, args: &ReadArgs) -> ReadOutput {
         .iter()
         .filter(|section| section.loaded.is_err())
         .count();
-    ReadOutput {
+    Ok(ReadOutput {
         content: texts.join("\n\n"),
         files_read: sections.len() - failed,
         files_failed: (failed > 0).then_some(failed),
         truncated: truncated.then_some(true),
+    })
+}
+
+/// The failure, if no file can be read: the reason of each, and what helps.
+fn nothing_read(sections: &[Section]) -> Option<ToolError> {
+    let failed = |section: &Section| section.loaded.as_ref().err().cloned();
+    let errors: Vec<ToolError> = sections.iter().map(failed).collect::<Option<_>>()?;
+    let first = errors.first()?;
+    if errors.len() == 1 {
+        return Some(first.clone());
     }
+    let is_one_kind = errors
+        .iter()
+        .all(|error| error.error_type == first.error_type);
+    let told = sections.iter().zip(&errors);
+    let told: Vec<String> = told
+        .map(|(section, error)| format!("{}: {error}", section.name))
+        .collect();
+    let mut hints: Vec<&str> = Vec::new();
+    for hint in errors
+        .iter()
+        .filter_map(|error| error.suggestion.as_deref())
+    {
+        if !hints.contains(&hint) {
+            hints.push(hint);
+        }
+    }
+    let message = format!(
+        "None of the {} files can be read. {}",
+        errors.len(),
+        told.join(". ")
+    );
+    let error = if is_one_kind {
+        ToolError::new(first.error_type, message)
+    } else {
+        ToolError::user(message)
+    };
+    Some(
+        error
+            .suggest(hints.join("\n"))
+            .with("files_failed", errors.len()),
+    )
 }
 
 impl Section {
@@ -219,6 +263,13 @@ fn notes(name: &str, excerpt: &Excerpt, taken: &Taken<'_>) -> Vec<String> {
         notes.push(format!(
             "[… {} left out; the rest: read(file_paths=[\"{name}\"], offset={}) …]",
             counted(left, "line"),
+            taken.last + 1
+        ));
+    } else if taken.last < excerpt.total {
+        let more = excerpt.total - taken.last;
+        notes.push(format!(
+            "[… {}; the rest: read(file_paths=[\"{name}\"], offset={}) …]",
+            counted(more, "more line"),
             taken.last + 1
         ));
     }

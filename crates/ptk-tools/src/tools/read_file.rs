@@ -156,10 +156,26 @@ impl ReadFileOutput {
     }
 }
 
+/// The lines behind those that were wanted.
+fn following(name: &str, excerpt: &Excerpt, taken: &Taken<'_>) -> Option<String> {
+    let more = excerpt
+        .total
+        .checked_sub(taken.last)
+        .filter(|more| *more > 0)?;
+    let follow = if more == 1 { "follows" } else { "follow" };
+    let limit = excerpt.limit();
+    let limit = limit.map_or_else(String::new, |limit| format!(", limit={limit}"));
+    Some(format!(
+        "{} {follow}. The next: read_file(path=\"{name}\", offset={}{limit})",
+        counted(more, "line"),
+        taken.last + 1
+    ))
+}
+
 /// What of the wanted lines is not there, and how to get it.
 fn missing(name: &str, excerpt: &Excerpt, taken: &Taken<'_>) -> Option<String> {
     if taken.is_all {
-        return None;
+        return following(name, excerpt, taken);
     }
     if let Some((bytes, column)) = taken.cut {
         let line = taken.first;

@@ -109,15 +109,9 @@ impl Source {
         match error {
             ExcerptError::Io(error) => self.unreadable(error),
             ExcerptError::PastEnd(lines) => {
-                let told = format!(
-                    "offset={} is past the end: {name} has {}",
-                    wanted.offset,
-                    counted(*lines, "line")
-                );
-                ToolError::validation(told).suggest(format!(
-                    "Use an offset from 1 to {}, or leave it out.",
-                    (*lines).max(1)
-                ))
+                let (has, hint) = past_end(*lines);
+                let told = format!("offset={} is past the end: {name} {has}", wanted.offset);
+                ToolError::validation(told).suggest(hint)
             }
             ExcerptError::PastLine(bytes) => {
                 let (line, column) = (wanted.offset, wanted.column);
@@ -128,6 +122,22 @@ impl Source {
                     "Leave column out to read line {line} from its beginning."
                 ))
             }
+        }
+    }
+}
+
+/// What a file of so few lines is, and which offset it takes.
+fn past_end(lines: usize) -> (String, String) {
+    let has = format!("has {}", counted(lines, "line"));
+    match lines {
+        0 => (
+            "is empty".to_owned(),
+            "Go on: there is nothing to read in it.".to_owned(),
+        ),
+        1 => (has, "Leave offset out.".to_owned()),
+        _ => {
+            let hint = format!("Use an offset from 1 to {lines}, or leave it out.");
+            (has, hint)
         }
     }
 }

@@ -162,6 +162,11 @@ impl Excerpt {
         }
     }
 
+    /// How many lines were wanted, if not all.
+    pub(crate) const fn limit(&self) -> Option<usize> {
+        self.wanted.limit
+    }
+
     /// Whether what was wanted begins within a line.
     pub(crate) const fn begins_in_line(&self) -> bool {
         self.wanted.column > 1
