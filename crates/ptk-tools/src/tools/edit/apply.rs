@@ -35,7 +35,7 @@ pub(super) fn apply(
     let changes: Vec<Change> = asked
         .iter()
         .enumerate()
-        .map(|(at, asked)| Change::new(&scene.without_mark(asked), at + 1))
+        .map(|(at, asked)| Change::new(&scene.without_mark(asked, at + 1)?, at + 1))
         .collect::<Result<_, _>>()?;
     let haystack = Haystack::new(scene.text);
     let mut refused = Vec::new();
@@ -64,7 +64,7 @@ pub(super) fn apply(
         });
     }
     if !refused.is_empty() {
-        return Err(scene.refuse(&refused));
+        return Err(scene.refuse(&refused, &changes));
     }
     splices.sort_by_key(|(_, splice)| splice.range.start);
     refuse_overlaps(scene, &splices)?;

@@ -5,13 +5,14 @@ use std::cell::OnceCell;
 use std::ops::Range;
 
 use serde::Serialize;
+use unicode_normalization::char::canonical_combining_class;
 
 use super::carry::Sighting;
 use super::change::Change;
 use super::endings::{Endings, with_mixed_endings};
 use super::indent::Shift;
 use super::lines::{Lines, Place, essence, without_break};
-use super::view::{Blur, View, occurrences, occurrences_where};
+use super::view::{Blur, View, occurrences_where};
 
 /// What the search did not care about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -100,7 +101,8 @@ impl<'t> Haystack<'t> {
 
     /// Where the old text of a change is.
     pub(super) fn find(&self, change: &Change, strictness: Strictness) -> Search {
-        let exact = occurrences(self.text, &change.old);
+        let counts = |at: usize| !self.cuts_letter(at + change.old.len());
+        let exact = occurrences_where(self.text, &change.old, counts);
         if !exact.is_empty() {
             let places = exact.into_iter().map(|at| (at..at + change.old.len(), ()));
             return settle(places.collect(), Tolerance::Exact, change, |range, ()| {
@@ -132,6 +134,12 @@ impl<'t> Haystack<'t> {
             .unwrap_or_else(|| self.without_blanks(change))
     }
 
+    /// Whether an accent stands here that belongs to the letter before.
+    fn cuts_letter(&self, at: usize) -> bool {
+        let behind = self.text.get(at..).and_then(|rest| rest.chars().next());
+        behind.is_some_and(|c| canonical_combining_class(c) != 0)
+    }
+
     fn view(&self, blur: Blur) -> Option<&View> {
         let cell = self.views.get(blur as usize)?;
         Some(cell.get_or_init(|| View::new(self.text, blur)))
@@ -153,7 +161,10 @@ impl<'t> Haystack<'t> {
             wanted.as_str().starts_with('\n') && !without_break(first_line).is_empty();
         let is_line_start =
             |at: usize| at == 0 || view.as_str().as_bytes().get(at - 1) == Some(&b'\n');
-        let original = |at: usize| view.original(at..at + wanted.as_str().len());
+        let original = |at: usize| {
+            let range = view.original(at..at + wanted.as_str().len());
+            range.filter(|range| !self.cuts_letter(range.end))
+        };
         let counts = |at: usize| original(at).is_some() && (!needs_line_start || is_line_start(at));
         let found = occurrences_where(view.as_str(), wanted.as_str(), counts);
         let places = found.into_iter().filter_map(|at| {
@@ -253,10 +264,7 @@ impl<'t> Haystack<'t> {
             let range = lines.range(&place, with_break)?;
             Some((range, place))
         });
-        let new = |place: &Place| {
-            let kept = lines.keep_lines(place, &change.old, &change.new);
-            kept.ok_or(Unclear::Indentation)
-        };
+        let new = |place: &Place| lines.keep_lines(place, &change.old, &change.new);
         Some(self.settle_lines(found.collect(), tolerance, change, new))
     }
 

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
+use super::carry::Sighting;
 use super::find::Unclear;
 use super::indent::{Shift, indentation};
 use super::view::{Blur, View};
@@ -154,23 +155,76 @@ impl<'t> Lines<'t> {
     }
 
     /// The new text for a place that has the lines of `old` under another
-    /// indentation: lines that stay are taken from the file. `None` if it is
-    /// not clear how the others are indented.
-    pub(super) fn keep_lines(&self, place: &Place, old: &str, new: &str) -> Option<String> {
+    /// indentation: lines that stay are taken from the file.
+    ///
+    /// # Errors
+    ///
+    /// If it is not clear how the others are indented, or which quotes they
+    /// have.
+    pub(super) fn keep_lines(
+        &self,
+        place: &Place,
+        old: &str,
+        new: &str,
+    ) -> Result<String, Unclear> {
         let old: Vec<&str> = old.split_inclusive('\n').collect();
         let new: Vec<&str> = new.split_inclusive('\n').collect();
         let pairing = Pairing::new(&old, &new);
+        let written = self.written(place.lines.clone(), &old, &new)?;
         let mut text = String::new();
         for (at, line) in new.iter().enumerate() {
             match pairing.kept.get(&at) {
                 Some(old_at) => text.push_str(self.line(place.lines.start + old_at)),
-                None => text.push_str(&place.shift.reindent(without_break(line))?),
+                None => text.push_str(&place.changed(written.get(at))?),
             }
             if line.ends_with('\n') {
                 text.push_str(self.line_break(place.lines.start + pairing.nearest(at)));
             }
         }
-        Some(text)
+        Ok(text)
+    }
+
+    /// The new lines without their line breaks, under their own indentation:
+    /// what they share with the old ones is as in these lines of the file.
+    fn written(
+        &self,
+        file: impl Iterator<Item = usize>,
+        old: &[&str],
+        new: &[&str],
+    ) -> Result<Vec<String>, Unclear> {
+        let bare = |line: &str| line.trim().to_owned();
+        let file: Vec<String> = file.map(|at| bare(self.line(at))).collect();
+        let old: Vec<String> = old.iter().map(|line| bare(line)).collect();
+        let new: Vec<&str> = new.iter().map(|line| without_break(line)).collect();
+        let as_given = || new.iter().map(|line| (*line).to_owned()).collect();
+        let (file, old) = (file.join("\n"), old.join("\n"));
+        let view = View::new(&file, Blur::Lookalikes);
+        let wanted = View::new(&old, Blur::Lookalikes);
+        if file == old || view.as_str() != wanted.as_str() {
+            return Ok(as_given());
+        }
+        let indents: Vec<&str> = new.iter().map(|line| indentation(line)).collect();
+        let contents = new.iter().zip(&indents);
+        let contents = contents.map(|(line, indent)| line.get(indent.len()..).unwrap_or_default());
+        let sighting = Sighting {
+            text: &file,
+            start: 0,
+            view: &view,
+            at: 0,
+            wanted: &wanted,
+            old: &old,
+            new: &contents.collect::<Vec<_>>().join("\n"),
+            around: ("", ""),
+        };
+        let carried = sighting.carried()?;
+        let lines: Vec<&str> = carried.split('\n').collect();
+        if lines.len() != new.len() {
+            return Ok(as_given());
+        }
+        let lines = indents.iter().zip(lines);
+        Ok(lines
+            .map(|(indent, line)| format!("{indent}{line}"))
+            .collect())
     }
 
     /// The new text for a place that has other blank lines than `old`: lines
@@ -190,12 +244,13 @@ impl<'t> Lines<'t> {
         let old = Spaced::new(old);
         let new = Spaced::new(new);
         let kept = Pairing::new(&old.lines, &new.lines).kept;
+        let written = self.written(place.filled.iter().copied(), &old.lines, &new.lines)?;
         if !new.lines.is_empty() && !place.gaps_stay(&old, &new, &kept) {
             return Err(Unclear::BlankLines);
         }
         let mut text = String::new();
         let mut near = self.line_break(place.lines.start);
-        for (at, line) in new.lines.iter().enumerate() {
+        for at in 0..new.lines.len() {
             let before = at.checked_sub(1);
             let from = kept
                 .get(&at)
@@ -215,8 +270,7 @@ impl<'t> Lines<'t> {
                 text.push_str(self.line(here));
                 near = self.line_break(here);
             } else {
-                let shifted = place.shift.reindent(without_break(line));
-                text.push_str(&shifted.ok_or(Unclear::Indentation)?);
+                text.push_str(&place.changed(written.get(at))?);
             }
             if at + 1 < new.lines.len() {
                 text.push_str(near);
@@ -234,6 +288,12 @@ impl<'t> Lines<'t> {
 }
 
 impl Place {
+    /// A line that was written, indented as in the file.
+    fn changed(&self, line: Option<&String>) -> Result<String, Unclear> {
+        let shifted = line.and_then(|line| self.shift.reindent(line));
+        shifted.ok_or(Unclear::Indentation)
+    }
+
     /// Whether all blank lines of the file that `old` does not show stay
     /// between the lines that they are between.
     fn gaps_stay(&self, old: &Spaced<'_>, new: &Spaced<'_>, kept: &HashMap<usize, usize>) -> bool {

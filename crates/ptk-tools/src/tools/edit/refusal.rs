@@ -87,20 +87,36 @@ pub(super) struct Scene<'a> {
 impl Scene<'_> {
     /// What was asked for without the byte order mark, which is not part of
     /// the text.
-    pub(super) fn without_mark(&self, asked: &Replacement) -> Replacement {
+    ///
+    /// # Errors
+    ///
+    /// If nothing but the mark is to be replaced.
+    pub(super) fn without_mark(
+        &self,
+        asked: &Replacement,
+        number: usize,
+    ) -> Result<Replacement, ToolError> {
         let bare = |text: &str| match text.strip_prefix(MARK) {
             Some(rest) if self.has_mark && !self.text.starts_with(MARK) => rest.to_owned(),
             _ => text.to_owned(),
         };
-        Replacement {
-            old_string: bare(&asked.old_string),
+        let old_string = bare(&asked.old_string);
+        if old_string.is_empty() && !asked.old_string.is_empty() {
+            return Err(ToolError::validation(format!(
+                "old_string of edit {number} is nothing but the byte order mark, which edit leaves \
+                 as it is"
+            ))
+            .suggest("Leave this edit out. write_file writes a file without the mark."));
+        }
+        Ok(Replacement {
+            old_string,
             new_string: bare(&asked.new_string),
             replace_all: asked.replace_all,
-        }
+        })
     }
 
     /// One failure for all edits that cannot be made.
-    pub(super) fn refuse(&self, refused: &[Refused<'_>]) -> ToolError {
+    pub(super) fn refuse(&self, refused: &[Refused<'_>], all: &[Change]) -> ToolError {
         let mut messages = Vec::new();
         let mut advice = Vec::new();
         let mut fields: Vec<(&str, Value)> = Vec::new();
@@ -111,6 +127,11 @@ impl Scene<'_> {
             let prefix = self.prefix(refused.edit);
             match &refused.why {
                 Why::Nothing => {
+                    if let Some(edit) = written_by(all, refused.change) {
+                        messages.push(format!("{prefix}{}", self.not_yet(edit)));
+                        advice.push(format!("Make one edit of {edit} and {}.", refused.edit));
+                        continue;
+                    }
                     messages.push(format!("{prefix}{}", self.missing(refused.change)));
                     if closest.len() < MAX_CLOSEST && !self.is_done(refused.change) {
                         closest.extend(Closest::find(self.text, &refused.change.old, refused.edit));
@@ -197,6 +218,14 @@ impl Scene<'_> {
         )
     }
 
+    fn not_yet(&self, edit: usize) -> String {
+        format!(
+            "old_string is not in {} yet, only in new_string of edit {edit}: every edit is looked \
+             up in the file as it is now",
+            self.name
+        )
+    }
+
     fn several(&self, ranges: &[Range<usize>], tolerance: Tolerance) -> String {
         let lines = ranges.iter().take(MAX_PLACES);
         let lines: Vec<String> = lines
@@ -278,6 +307,12 @@ impl Scene<'_> {
             "Nothing in it is similar. Use read_file(path=\"{name}\") and quote its text exactly."
         )
     }
+}
+
+/// The other edit that would write what this one looks for.
+fn written_by(all: &[Change], change: &Change) -> Option<usize> {
+    let is_in = |other: &Change| other != change && other.new.contains(&change.old);
+    all.iter().position(is_in).map(|at| at + 1)
 }
 
 /// The line that a byte is in, counted from one.

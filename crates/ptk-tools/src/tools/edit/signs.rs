@@ -7,6 +7,9 @@ use std::ops::Range;
 use super::find::Unclear;
 use super::lookalikes::plain;
 
+/// How far away that may be which tells the role of a quote.
+const MAX_AWAY: usize = 16;
+
 /// A sign of the old text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Sign<'a> {
@@ -74,6 +77,7 @@ impl Role {
         // Quotes in quotes, and what marks emphasis, do not count.
         let is_seen = |c: &char| !is_quote(*c) && !matches!(c, '*' | '_' | '~' | '`');
         let closes = |c: char| c.is_alphanumeric() || ".,;!?)]}%\u{2026}".contains(c);
+        let (mut before, mut behind) = (before.take(MAX_AWAY), behind.take(MAX_AWAY));
         match (before.find(is_seen), behind.find(is_seen)) {
             (Some(before), _) if closes(before) => Self::Closing,
             (_, Some(behind)) if !behind.is_whitespace() => Self::Opening,
