@@ -14,6 +14,8 @@ use crate::tools::text::unified;
 
 /// How many lines are quoted.
 const MAX_LINES: usize = 30;
+/// How many of them stand before the first difference.
+const BEFORE: usize = 5;
 /// How many bytes are quoted.
 const MAX_BYTES: usize = 4_000;
 /// Longer lines are not compared by their letters.
@@ -45,6 +47,9 @@ pub(super) struct Closest {
     pub(super) text: String,
     /// From the text that was looked for to the text of the file.
     pub(super) diff: String,
+    /// First and last line of the whole part, where only some are quoted.
+    #[serde(skip)]
+    pub(super) all_lines: (usize, usize),
     /// Whether it is the place that was meant, not one that is like it.
     #[serde(skip)]
     pub(super) is_meant: bool,
@@ -75,8 +80,9 @@ impl Closest {
     }
 
     fn quoted(file: &[&str], lines: Range<usize>, old: &str, edit: usize) -> Option<Self> {
-        let count = lines.len().min(MAX_LINES);
-        let mut quoted: String = file.get(lines.start..lines.start + count)?.concat();
+        let all = file.get(lines.clone())?;
+        let shown = around_difference(all, old);
+        let mut quoted: String = all.get(shown.clone())?.concat();
         if !old.ends_with('\n') {
             quoted.truncate(without_break(&quoted).len());
         }
@@ -88,16 +94,30 @@ impl Closest {
                 format!("{text}\n")
             }
         };
-        let diff = unified(&end(old), &end(&quoted), 1, MAX_LINES);
+        let diff = unified(&end(old), &end(&all.concat()), 1, MAX_LINES);
         Some(Self {
             edit,
-            start_line: lines.start + 1,
-            end_line: lines.start + count,
+            start_line: lines.start + shown.start + 1,
+            end_line: lines.start + shown.end,
+            all_lines: (lines.start + 1, lines.end),
             text: quoted,
             diff,
             is_meant: false,
         })
     }
+}
+
+/// The lines to quote: all, or as many as there may be from shortly before the
+/// first one that is not as in the quote.
+fn around_difference(lines: &[&str], old: &str) -> Range<usize> {
+    if lines.len() <= MAX_LINES {
+        return 0..lines.len();
+    }
+    let pairs = lines.iter().zip(old.split_inclusive('\n'));
+    let same = pairs.take_while(|(line, old)| without_break(line) == without_break(old));
+    let start = same.count().saturating_sub(BEFORE);
+    let start = start.min(lines.len() - MAX_LINES);
+    start..start + MAX_LINES
 }
 
 /// Lines nearby that are still looked for: the file has others in between.

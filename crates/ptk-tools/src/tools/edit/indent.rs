@@ -24,6 +24,11 @@ pub(super) enum Shift {
         /// So many in the file for so many that were written.
         ratio: (usize, usize),
     },
+    /// All lines have the same one, which says nothing of others.
+    Only {
+        written: String,
+        real: String,
+    },
 }
 
 impl Shift {
@@ -43,10 +48,20 @@ impl Shift {
         let removed = written
             .strip_suffix(real)
             .map(|less| Self::Remove(less.to_owned()));
-        [Some(Self::Same), added, removed, Self::scale(pairs)]
-            .into_iter()
-            .flatten()
-            .find(holds)
+        let only = Self::Only {
+            written: (*written).to_owned(),
+            real: (*real).to_owned(),
+        };
+        [
+            Some(Self::Same),
+            added,
+            removed,
+            Self::scale(pairs),
+            Some(only),
+        ]
+        .into_iter()
+        .flatten()
+        .find(holds)
     }
 
     fn scale(pairs: &[(&str, &str)]) -> Option<Self> {
@@ -59,7 +74,8 @@ impl Shift {
         let high = widths.max()?;
         let ratio = match (high.1.checked_sub(low.1)?, high.0 - low.0) {
             // One width says nothing of a unit, unless the characters differ.
-            (0, 0) if from != to => (low.1, low.0),
+            (0, 0) if from == '\t' && is_tab(low.0, low.1) => (low.1, low.0),
+            (0, 0) if to == '\t' && is_tab(low.1, low.0) => (low.1, low.0),
             ratio => ratio,
         };
         (ratio.0 > 0 && ratio.1 > 0).then_some(Self::Scale {
@@ -81,6 +97,10 @@ impl Shift {
                 is_plain.then(|| format!("{more}{written}"))
             }
             Self::Remove(less) => written.strip_prefix(less.as_str()).map(str::to_owned),
+            Self::Only {
+                written: known,
+                real,
+            } => (written == known).then(|| real.clone()),
             Self::Scale {
                 from,
                 to,
@@ -115,6 +135,12 @@ impl Shift {
     }
 }
 
+/// Whether so many tabs are likely to stand for so many spaces: two tabs for
+/// four spaces may as well be another depth.
+const fn is_tab(tabs: usize, spaces: usize) -> bool {
+    tabs > 0 && spaces > 0 && (tabs == 1 || spaces == 4 * tabs || spaces == 8 * tabs)
+}
+
 /// The one character that all of these are made of.
 fn unit<'a>(mut indents: impl Iterator<Item = &'a str>) -> Option<char> {
     let mut found = None;
@@ -145,6 +171,9 @@ mod tests {
         assert_eq!(tabs.apply("  "), None);
         let wider = shift(&[("", ""), ("  ", "    ")]).unwrap();
         assert_eq!(wider.apply("    ").unwrap(), "        ");
+        let deeper = shift(&[("    ", "\t\t")]).unwrap();
+        assert_eq!(deeper.apply("    ").unwrap(), "\t\t");
+        assert_eq!(deeper.apply("        "), None);
     }
 
     #[test]

@@ -277,11 +277,15 @@ impl Scene<'_> {
             diff,
             ..
         } = closest;
-        let lines = if start_line == end_line {
-            format!("line {start_line}")
+        let (first, last) = closest.all_lines;
+        let mut lines = if first == last {
+            format!("line {first}")
         } else {
-            format!("lines {start_line}-{end_line}")
+            format!("lines {first}-{last}")
         };
+        if (first, last) != (*start_line, *end_line) {
+            lines.push_str(&format!("; {start_line}-{end_line} are"));
+        }
         format!(
             "{}{} {lines}:\n{text}\nold_string (-) differs from the file (+):\n\
              {diff}Use the file's text as old_string, if that is what you mean.",
