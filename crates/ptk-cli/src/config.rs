@@ -1,6 +1,7 @@
 //! `ptk.toml`: what a workspace declares. Each command takes the sections it
-//! needs; those it does not know are for others.
+//! needs; those that no command knows are mistakes.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,10 +9,11 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow, ensure};
 use ptk_protocol::dialects::Registry;
 use ptk_protocol::dialects::declared::{self, Declaration};
+use ptk_protocol::schema::suggest;
 use ptk_tools::tools::get_diagnostics::Diagnostics;
 use ptk_tools::{custom, tools};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use toml::Spanned;
 
 use crate::args::ConfigArgs;
@@ -19,6 +21,9 @@ use crate::input;
 
 /// The file in the workspace.
 const FILE: &str = "ptk.toml";
+
+/// The sections that there are, for all commands.
+const SECTIONS: [&str; 3] = ["dialects", "tools", "diagnostics"];
 
 /// Forms of calls.
 #[derive(Debug, Deserialize)]
@@ -93,10 +98,31 @@ fn is_missing(error: &anyhow::Error) -> bool {
 impl Config {
     /// The sections that a command needs; a mistake in others is for others.
     fn sections<S: DeserializeOwned>(&self) -> Result<S> {
+        self.known_only()?;
+        self.parsed()
+    }
+
+    fn parsed<T: DeserializeOwned>(&self) -> Result<T> {
         toml::from_str(&self.text).map_err(|error| {
             let place = self.place(error.span().map_or(0, |span| span.start));
-            anyhow!("{place}: {}", error.message())
+            anyhow!("{place}: {}", with_near(error.message()))
         })
+    }
+
+    /// Refuses sections that nobody takes: most often a name misspelt.
+    fn known_only(&self) -> Result<()> {
+        let all: BTreeMap<Spanned<String>, IgnoredAny> = self.parsed()?;
+        let stranger = all
+            .into_keys()
+            .filter(|name| !SECTIONS.contains(&name.get_ref().as_str()))
+            .min_by_key(|name| name.span().start);
+        let Some(stranger) = stranger else {
+            return Ok(());
+        };
+        let (place, name) = (self.place(stranger.span().start), stranger.get_ref());
+        let known = SECTIONS.map(|known| format!("`{known}`")).join(", ");
+        let message = format!("unknown section `{name}`, expected one of {known}");
+        Err(anyhow!("{place}: {}", with_near(&message)))
     }
 
     /// Where something stands, for a message.
@@ -135,6 +161,20 @@ impl Config {
     }
 }
 
+/// The message with the name that was probably meant: of "unknown field `a`,
+/// expected one of `b`, `c`" the one that is near `a`.
+fn with_near(message: &str) -> String {
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    let near = match (message.starts_with("unknown "), quoted.next()) {
+        (true, Some(name)) => suggest::nearest(name, quoted),
+        _ => None,
+    };
+    match near {
+        Some(near) => format!("{message}; did you mean `{near}`?"),
+        None => message.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,9 +185,8 @@ mod tests {
     }
 
     #[test]
-    fn sections_of_others_are_ignored() {
-        let registry =
-            read("[model]\nname = \"x\"\n[[dialects]]\nname = \"a\"\nopen = [\"<a>\"]\n");
+    fn sections_of_other_commands_are_ignored() {
+        let registry = read("[diagnostics]\nx = 1\n[[dialects]]\nname = \"a\"\nopen = [\"<a>\"]\n");
         assert!(registry.unwrap().get("a").is_ok());
         assert!(read("").is_ok());
     }
@@ -167,6 +206,14 @@ mod tests {
             (
                 "[[dialects]]\nname = \"a\"\nopen = [\"<a>\"]\ncolour = 1\n",
                 "ptk.toml:4:1: unknown field `colour`",
+            ),
+            (
+                "\n[[dialect]]\nname = \"a\"\n",
+                "ptk.toml:2:3: unknown section `dialect`, expected one of `dialects`, `tools`, `diagnostics`; did you mean `dialects`?",
+            ),
+            (
+                "[model]\nname = \"a\"\n",
+                "ptk.toml:1:2: unknown section `model`, expected one of `dialects`, `tools`, `diagnostics`",
             ),
             (
                 "[[dialects]]\nname = \"a\"\nopen = [\"<a>\"]\n\n[[dialects]]\nname = \"b\"\nopen = [\"x\"]\n",

@@ -197,6 +197,52 @@ type = "string"
     );
 }
 
+#[test]
+fn slips_in_the_configuration_are_told_with_what_was_meant() {
+    const GOOD: &str = "[[tools]]\nname = \"t\"\ndescription = \"A tool\"\ncommand = [\"true\"]\n";
+    let scene = Scene::new();
+    let path = scene.folder.path().join("ptk.toml");
+    let url = "url = \"http://a/\"\nmethod = \"PSOT\"";
+    let parameters = r#"parameters = { type = "object", properties = { p = { type = "strin" } } }"#;
+    for (text, expected) in [
+        (
+            GOOD.replace("[[tools]]", "[[tool]]"),
+            "1:3: unknown section `tool`, expected one of `dialects`, `tools`, `diagnostics`; did you mean `tools`?",
+        ),
+        (
+            format!("{GOOD}timout = 3\n"),
+            "5:1: unknown field `timout`, ",
+        ),
+        (format!("{GOOD}timout = 3\n"), "; did you mean `timeout`?\n"),
+        (
+            format!("{GOOD}method = \"POST\"\n"),
+            "1:1: the tool `t` has `method` beside `command`",
+        ),
+        (
+            format!("{GOOD}body = \"x\"\n"),
+            "5:1: unknown field `body`, ",
+        ),
+        (
+            GOOD.replace("command = [\"true\"]", url),
+            "5:10: unknown variant `PSOT`, expected one of `GET`, `POST`, `PUT`, `PATCH`, `DELETE`; did you mean `POST`?",
+        ),
+        (
+            format!("{GOOD}{parameters}\n"),
+            "1:1: the tool `t`: `parameters.properties.p.type` is \"strin\", which is no type; did you mean `string`?",
+        ),
+        (
+            format!("{GOOD}[diagnostics]\nformt = \"gcc\"\n"),
+            "; did you mean `format`?",
+        ),
+    ] {
+        std::fs::write(&path, &text).unwrap();
+        let output = scene.ptk(&["list"]).assert().code(1);
+        let error = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
+        let told = error.split("ptk.toml:").nth(1).unwrap();
+        assert!(told.contains(expected), "{text}\n{error}");
+    }
+}
+
 /// Sends a signal to the process.
 fn signal(process: u32, name: &str) {
     let status = Command::new("kill")

@@ -219,6 +219,42 @@ fn declarations_that_make_no_sense_are_refused() {
         refused(json!({"url": "http://{path}/x"})),
         refused(json!({"url": "http://a.{path}/x"})),
         refused(json!({"command": ["x"], "timeout": 0})),
+        refused(json!({"command": ["{path}", "x"]})),
+        refused(json!({"command": ["./{path}"]})),
+        refused(json!({"command": ["x"], "method": "POST"})),
+        refused(json!({"command": ["x"], "headers": [["a", "b"]]})),
     ];
     insta::assert_snapshot!(all.join("\n"));
+}
+
+#[test]
+fn parameters_that_are_no_schema_are_refused() {
+    let refused = |property: Value| {
+        let mut tool = command(json!(["x"]));
+        tool["parameters"]["properties"]["path"] = property;
+        declared(tool).into_tool().err().unwrap().to_string()
+    };
+    let all = [
+        refused(json!({"type": "strin"})),
+        refused(json!({"type": "date"})),
+        refused(json!({"type": ["string", "nul"]})),
+        refused(json!({"type": 3})),
+        refused(json!("string")),
+        refused(json!({"type": "array", "items": {"type": "int"}})),
+        refused(json!({"anyOf": [{"type": "string"}, {"type": "strng"}]})),
+        refused(json!({"type": "string", "descripton": "A path"})),
+        refused(json!({"type": "string", "colour": "red"})),
+    ];
+    insta::assert_snapshot!(all.join("\n"));
+    let tool = json!({"type": "string", "x-order": 1, "default": {"any": "thing"}});
+    let mut whole = command(json!(["x"]));
+    whole["parameters"]["properties"]["path"] = tool;
+    assert!(declared(whole).into_tool().is_ok());
+}
+
+#[tokio::test]
+async fn doubled_braces_are_text() {
+    let tool = command(json!(["echo", "{{path}}", "{path}"]));
+    let result = call(tool, json!({"path": "x"})).await;
+    assert_eq!(result.fields["output"], "{path} x\n");
 }

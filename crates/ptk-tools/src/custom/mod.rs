@@ -3,6 +3,7 @@
 
 mod command;
 mod http;
+mod schema;
 mod template;
 
 use std::time::Duration;
@@ -12,6 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 pub use http::Method;
+pub use schema::SchemaFault;
 
 use crate::custom::command::CommandTool;
 use crate::custom::http::HttpTool;
@@ -50,14 +52,14 @@ pub struct Declaration {
     #[serde(default = "no_parameters")]
     pub parameters: Value,
     /// A program and its arguments. `{name}` stands for an argument of the
-    /// call; an entry whose argument was not given is left out.
+    /// call; an entry whose argument was not given is left out. `{{name}}` is
+    /// the text `{name}`.
     #[serde(default)]
     pub command: Vec<String>,
     /// The address of an endpoint. `{name}` stands for an argument of the call.
     pub url: Option<String>,
     /// How the endpoint is asked.
-    #[serde(default)]
-    pub method: Method,
+    pub method: Option<Method>,
     /// Headers of the request. `$NAME` stands for a variable of the
     /// environment, so that secrets need not stand in the file.
     #[serde(default)]
@@ -93,6 +95,34 @@ pub enum DeclarationError {
         /// The names that there are, as a part of the sentence.
         known: String,
     },
+    /// A key of endpoints beside a command.
+    #[error(
+        "the tool `{tool}` has `{key}` beside `command`; `{key}` belongs to a tool with `url`. Take it out"
+    )]
+    Stray {
+        /// The tool.
+        tool: String,
+        /// The key.
+        key: &'static str,
+    },
+    /// A model could choose what is run.
+    #[error(
+        "the tool `{tool}` has {{{placeholder}}} in its program, the first entry of `command`; a model must not choose what is run. Write the program's name there"
+    )]
+    Program {
+        /// The tool.
+        tool: String,
+        /// The name between the braces.
+        placeholder: String,
+    },
+    /// Parameters that are no JSON Schema.
+    #[error("the tool `{tool}`: {fault}")]
+    Schema {
+        /// The tool.
+        tool: String,
+        /// What is wrong, and where.
+        fault: SchemaFault,
+    },
     /// An address that is none.
     #[error("the `url` of the tool `{tool}` cannot be used: {reason}")]
     Url {
@@ -118,6 +148,11 @@ impl Declaration {
             return Err(DeclarationError::Timeout(self.name, seconds));
         }
         let timeout = Duration::from_secs(seconds);
+        if let Err(fault) = schema::check(&self.parameters) {
+            let tool = self.name;
+            return Err(DeclarationError::Schema { tool, fault });
+        }
+        let stray = self.of_endpoints();
         let spec = ToolSpec::new(&self.name, &self.description, self.parameters);
         let effects = self.effects.map(Effects::from_iter);
         let templates = |texts: &[String]| -> Result<Vec<Template>, DeclarationError> {
@@ -126,19 +161,49 @@ impl Declaration {
         match (self.command.as_slice(), self.url) {
             ([], None) => Err(DeclarationError::Nothing(self.name)),
             ([_, ..], Some(_)) => Err(DeclarationError::Both(self.name)),
-            (command, None) => Ok(Box::new(CommandTool {
-                command: templates(command)?,
-                effects: effects.unwrap_or(Effects::ALL) | Effects::EXECUTE,
-                timeout,
-                spec,
-            })),
+            (command, None) => {
+                if let Some(key) = stray {
+                    let tool = self.name;
+                    return Err(DeclarationError::Stray { tool, key });
+                }
+                Ok(Box::new(CommandTool {
+                    command: fixed_program(&spec, templates(command)?)?,
+                    effects: effects.unwrap_or(Effects::ALL) | Effects::EXECUTE,
+                    timeout,
+                    spec,
+                }))
+            }
             ([], Some(url)) => {
                 let url = template(&spec, &url)?;
                 let effects = effects.unwrap_or_default() | Effects::NETWORK;
-                HttpTool::new(spec, url, self.method, self.headers, effects, timeout)
+                let method = self.method.unwrap_or_default();
+                HttpTool::new(spec, url, method, self.headers, effects, timeout)
                     .map(|tool| Box::new(tool) as Box<dyn Tool>)
             }
         }
+    }
+}
+
+impl Declaration {
+    /// The first key that only an endpoint has.
+    fn of_endpoints(&self) -> Option<&'static str> {
+        let headers = (!self.headers.is_empty()).then_some("headers");
+        self.method.map(|_| "method").or(headers)
+    }
+}
+
+/// The command, unless an argument is a part of its program.
+fn fixed_program(
+    spec: &ToolSpec,
+    command: Vec<Template>,
+) -> Result<Vec<Template>, DeclarationError> {
+    let chosen = command.first().and_then(|program| program.names().next());
+    match chosen.map(str::to_owned) {
+        None => Ok(command),
+        Some(placeholder) => Err(DeclarationError::Program {
+            tool: spec.name.clone(),
+            placeholder,
+        }),
     }
 }
 

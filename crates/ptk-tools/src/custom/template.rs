@@ -3,7 +3,8 @@
 use ptk_protocol::Arguments;
 use serde_json::Value;
 
-/// A text with places for arguments. Braces that hold no name are text.
+/// A text with places for arguments. Braces that hold no name are text, and
+/// `{{name}}` is the text `{name}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Template {
     parts: Vec<Part>,
@@ -22,19 +23,18 @@ impl Template {
         let mut rest = text;
         while let Some((before, behind)) = rest.split_once('{') {
             plain.push_str(before);
-            let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
-            match behind.split_once('}') {
-                Some((name, after)) if !name.is_empty() && name.chars().all(is_part) => {
-                    if !plain.is_empty() {
-                        parts.push(Part::Text(std::mem::take(&mut plain)));
-                    }
-                    parts.push(Part::Argument(name.to_owned()));
-                    rest = after;
+            if let Some((name, after)) = escaped(behind) {
+                plain.push_str(&format!("{{{name}}}"));
+                rest = after;
+            } else if let Some((name, after)) = named(behind) {
+                if !plain.is_empty() {
+                    parts.push(Part::Text(std::mem::take(&mut plain)));
                 }
-                _ => {
-                    plain.push('{');
-                    rest = behind;
-                }
+                parts.push(Part::Argument(name.to_owned()));
+                rest = after;
+            } else {
+                plain.push('{');
+                rest = behind;
             }
         }
         plain.push_str(rest);
@@ -78,6 +78,20 @@ impl Template {
     }
 }
 
+/// The name that an opening brace is followed by, and what stands behind the
+/// closing one.
+fn named(behind: &str) -> Option<(&str, &str)> {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    let (name, after) = behind.split_once('}')?;
+    (!name.is_empty() && name.chars().all(is_part)).then_some((name, after))
+}
+
+/// The same for a name in two pairs of braces.
+fn escaped(behind: &str) -> Option<(&str, &str)> {
+    let (name, after) = named(behind.strip_prefix('{')?)?;
+    Some((name, after.strip_prefix('}')?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,6 +113,16 @@ mod tests {
         for text in ["{", "}", "{}", "{a b}", "awk '{print $1}'", "{{"] {
             assert_eq!(fill(text, "{}").as_deref(), Some(text), "{text}");
         }
+    }
+
+    #[test]
+    fn braces_are_doubled_to_be_text() {
+        let args = r#"{"a": "x"}"#;
+        assert_eq!(fill("{{a}}", args).as_deref(), Some("{a}"));
+        assert_eq!(fill("{{{a}}}", args).as_deref(), Some("{{a}}"));
+        assert_eq!(fill("{{b}} {a}", args).as_deref(), Some("{b} x"));
+        assert_eq!(fill("{{a}", args).as_deref(), Some("{x"));
+        assert_eq!(Template::new("{{a}}").names().count(), 0);
     }
 
     #[test]
