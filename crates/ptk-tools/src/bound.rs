@@ -1,10 +1,13 @@
 //! Results of a size that a model can take. Nothing is cut silently: the whole
 //! is kept, and what is left says how to read the rest.
 
+use std::io;
+
 use ptk_protocol::ToolResult;
 use serde_json::{Map, Value, json};
 
 use crate::Outputs;
+use crate::outputs::read_on;
 
 /// How long a result may be by default, in bytes of its JSON.
 pub const DEFAULT_LIMIT: usize = 48 * 1024;
@@ -66,38 +69,84 @@ fn length(value: &Value) -> usize {
 
 /// Shortens a value to about `room` bytes, and says how to get the rest.
 fn shorten(value: &mut Value, room: usize, outputs: &Outputs) -> Value {
-    let whole = match &mut *value {
-        Value::String(text) => std::mem::take(text),
+    match value {
+        Value::String(text) => {
+            let whole = std::mem::take(text);
+            let (head, tail) = ends(&whole, room);
+            let cut = Cut::new(&whole, head, tail, outputs);
+            *text = format!("{}\n{}\n{tail}", head.trim_end_matches('\n'), cut.notice());
+            cut.told()
+        }
         Value::Array(items) => {
             let lines: Vec<String> = items.iter().map(line).collect();
-            lines.join("\n")
+            let whole = lines.join("\n");
+            let (count, length) = fitting(&lines, room);
+            let head = whole.get(..length).unwrap_or_default();
+            let cut = Cut::new(&whole, head, "", outputs);
+            items.truncate(count);
+            items.push(Value::String(cut.notice()));
+            cut.told()
         }
-        value => serde_json::to_string_pretty(value).unwrap_or_default(),
-    };
-    let kept = outputs.keep(&whole);
-    let (head, tail) = ends(&whole, room);
-    let missing = whole.len() - head.len() - tail.len();
-    let next_line = head.lines().count() + 1;
-    let how = match &kept {
-        Ok(handle) => format!("read_file(path=\"{handle}\", offset={next_line})"),
-        Err(_) => String::new(),
-    };
-    let notice = match &kept {
-        Ok(_) => format!("[… {missing} bytes left out; the rest: {how} …]"),
-        Err(error) => format!("[… {missing} bytes lost: they could not be kept, {error} …]"),
-    };
-    if let Value::Array(items) = value {
-        items.truncate(head.lines().count());
-        items.push(Value::String(notice));
-    } else {
-        *value = Value::String(format!("{head}\n{notice}\n{tail}"));
+        value => {
+            let text = serde_json::to_string_pretty(value).unwrap_or_default();
+            *value = Value::String(text);
+            shorten(value, room, outputs)
+        }
     }
-    let mut cut = json!({"bytes": whole.len(), "left_out": missing});
-    if let (Ok(handle), Some(cut)) = (&kept, cut.as_object_mut()) {
-        cut.insert("whole".to_owned(), json!(handle));
-        cut.insert("next".to_owned(), json!(how));
+}
+
+/// What was left out of a text, and how to read it.
+struct Cut {
+    bytes: usize,
+    left_out: usize,
+    kept: io::Result<(String, String)>,
+}
+
+impl Cut {
+    /// Keeps the whole, of which these ends are shown.
+    fn new(whole: &str, head: &str, tail: &str, outputs: &Outputs) -> Self {
+        let kept = outputs.keep(whole);
+        Self {
+            bytes: whole.len(),
+            left_out: whole.len() - head.len() - tail.len(),
+            kept: kept.map(|handle| {
+                let next = read_on(&handle, head.as_bytes());
+                (handle, next)
+            }),
+        }
     }
-    cut
+
+    /// For whoever reads the text.
+    fn notice(&self) -> String {
+        let missing = self.left_out;
+        match &self.kept {
+            Ok((_, next)) => format!("[… {missing} bytes left out; the rest: {next} …]"),
+            Err(error) => format!("[… {missing} bytes lost: they could not be kept, {error} …]"),
+        }
+    }
+
+    /// For programs.
+    fn told(&self) -> Value {
+        let mut told = json!({"bytes": self.bytes, "left_out": self.left_out});
+        if let (Ok((handle, next)), Some(told)) = (&self.kept, told.as_object_mut()) {
+            told.insert("whole".to_owned(), json!(handle));
+            told.insert("next".to_owned(), json!(next));
+        }
+        told
+    }
+}
+
+/// How many of the lines fit, and how many bytes they have with the line break
+/// behind each.
+fn fitting(lines: &[String], room: usize) -> (usize, usize) {
+    let mut length = 0;
+    for (at, line) in lines.iter().enumerate() {
+        if length + line.len() + 1 > room {
+            return (at, length);
+        }
+        length += line.len() + 1;
+    }
+    (lines.len(), length)
 }
 
 fn line(item: &Value) -> String {
@@ -111,7 +160,7 @@ fn line(item: &Value) -> String {
 fn ends(text: &str, room: usize) -> (&str, &str) {
     let head = floor(text, room / 3 * 2);
     let head = match text.get(..head).and_then(|start| start.rfind('\n')) {
-        Some(line_end) if line_end > head / 2 => line_end,
+        Some(line_end) if line_end > head / 2 => line_end + 1,
         _ => head,
     };
     let tail = text.len() - room / 3;

@@ -20,6 +20,19 @@ pub const MAX_OUTPUT: u64 = 64 * 1024 * 1024;
 /// How many outputs are kept.
 const MAX_OUTPUTS: usize = 1_000;
 
+/// The call that goes on reading an output behind these first bytes of it.
+pub(crate) fn read_on(handle: &str, before: &[u8]) -> String {
+    let line = memchr::memchr_iter(b'\n', before).count() + 1;
+    let start = memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1);
+    match before.len() - start {
+        0 => format!("read_file(path=\"{handle}\", offset={line})"),
+        within => {
+            let column = within + 1;
+            format!("read_file(path=\"{handle}\", offset={line}, column={column})")
+        }
+    }
+}
+
 /// The kept outputs of a session. They live in a private temporary folder that
 /// goes away with the session.
 #[derive(Debug, Default)]

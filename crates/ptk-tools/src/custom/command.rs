@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::template::Template;
 use crate::process::{Exit, Program, Reason};
+use crate::tools::bash::left_out;
 use crate::{CallContext, Class, Effects, Fields, Plan, Tool, ToolError};
 
 /// Runs a program. No shell is in between, so that no argument can become a
@@ -74,19 +75,18 @@ impl Tool for CommandTool {
                 Exit::Code(code) => code,
                 Exit::Signal(signal) => 128 + signal,
             };
-            let (output, stderr) = (ended.stdout.text(), ended.stderr.text());
-            let failed = |error: ToolError| {
-                error
-                    .with("output", output.as_str())
-                    .with("stderr", stderr.as_str())
-                    .with("return_code", code)
+            let mut fields = Fields::from_iter([
+                ("output".to_owned(), json!(ended.stdout.text())),
+                ("stderr".to_owned(), json!(ended.stderr.text())),
+                ("return_code".to_owned(), json!(code)),
+            ]);
+            fields.extend(left_out(&ended));
+            let failed = |error: ToolError| ToolError {
+                fields: Box::new(fields.clone()),
+                ..error
             };
             match ended.reason {
-                Reason::Finished if ended.exit == Exit::Code(0) => Ok(Fields::from_iter([
-                    ("output".to_owned(), json!(output)),
-                    ("stderr".to_owned(), json!(stderr)),
-                    ("return_code".to_owned(), json!(code)),
-                ])),
+                Reason::Finished if ended.exit == Exit::Code(0) => Ok(fields),
                 Reason::Finished => Err(failed(
                     ToolError::user(format!("{program} ended with exit code {code}"))
                         .suggest("Read `stderr` and `output`, and call with other arguments."),

@@ -101,11 +101,8 @@ impl Capture {
     }
 
     fn keep(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if matches!(self.whole, Whole::Memory) && self.wants_disk(bytes.len()) {
-            let mut writer = self.outputs.create()?;
-            writer.write_all(&self.head)?;
-            writer.write_all(self.tail.make_contiguous())?;
-            self.whole = Whole::Writing(writer);
+        if self.wants_disk(bytes.len()) {
+            self.to_file()?;
         }
         if let Whole::Writing(writer) = &mut self.whole {
             writer.write_all(bytes)?;
@@ -113,8 +110,24 @@ impl Capture {
         Ok(())
     }
 
+    /// Goes on in a file, if it is in memory so far.
+    fn to_file(&mut self) -> io::Result<()> {
+        if matches!(self.whole, Whole::Memory) {
+            let mut writer = self.outputs.create()?;
+            writer.write_all(&self.head)?;
+            writer.write_all(self.tail.make_contiguous())?;
+            self.whole = Whole::Writing(writer);
+        }
+        Ok(())
+    }
+
     /// Nothing more comes.
     pub(super) fn finish(&mut self) -> Captured {
+        let ends = [self.head.as_slice(), self.tail.make_contiguous()];
+        let is_overwritten = ends.into_iter().any(|end| shown::cleaned(end).1);
+        if is_overwritten && let Err(error) = self.to_file() {
+            self.whole = Whole::Lost(error.to_string());
+        }
         self.whole = match std::mem::replace(&mut self.whole, Whole::Memory) {
             Whole::Writing(writer) => {
                 let bytes = writer.written();
@@ -135,6 +148,7 @@ impl Capture {
             kept,
             handle,
             lost,
+            is_overwritten,
         }
     }
 
@@ -197,6 +211,7 @@ pub struct Captured {
     pub(super) kept: u64,
     pub(super) handle: Option<String>,
     pub(super) lost: Option<String>,
+    pub(super) is_overwritten: bool,
 }
 
 impl Captured {
@@ -212,8 +227,15 @@ impl Captured {
         (self.total - self.kept).saturating_sub(self.tail.len() as u64)
     }
 
-    /// Under which handle the whole is kept, where it was too long for
-    /// [`text`](Self::text).
+    /// Whether it was too long for [`text`](Self::text), which leaves out its
+    /// middle.
+    #[must_use]
+    pub const fn is_cut(&self) -> bool {
+        self.total != (self.head.len() + self.tail.len()) as u64
+    }
+
+    /// Under which handle the whole is kept, where [`text`](Self::text) does
+    /// not show all of it.
     #[must_use]
     pub fn handle(&self) -> Option<&str> {
         self.handle.as_deref()

@@ -43,7 +43,7 @@ pub use capture::Captured;
 pub(crate) use capture::{Capture, Piece};
 pub use ptk_sandbox::command::Exit;
 pub(crate) use running::Running;
-pub(crate) use shown::clean;
+pub(crate) use shown::{clean, cleaned, overwritten, whole_characters};
 pub use start::StartError;
 
 use crate::{CallContext, ToolError};

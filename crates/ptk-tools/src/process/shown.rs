@@ -1,43 +1,43 @@
 //! What a model sees of a stream.
 
+use anstream::adapter::strip_str;
+
 use super::Captured;
-use crate::outputs::MAX_OUTPUT;
+use crate::outputs::{MAX_OUTPUT, read_on};
 
 /// The text of a stream, its middle left out if it is long.
 pub(super) fn text(stream: &Captured) -> String {
-    let whole = stream.head.len() + stream.tail.len();
-    if stream.total == whole as u64 {
+    if !stream.is_cut() {
         return clean(&[stream.head.as_slice(), &stream.tail].concat());
     }
-    let head = stream.head.as_slice();
+    let head = whole_characters(&stream.head);
     let head = match head.iter().rposition(|byte| *byte == b'\n') {
         Some(end) if end >= head.len() / 2 => head.get(..=end).unwrap_or(head),
         _ => head,
     };
-    let tail = stream.tail.as_slice();
+    let tail = from_character(&stream.tail);
     let tail = match tail.iter().position(|byte| *byte == b'\n') {
         Some(end) if end < tail.len() / 2 => tail.get(end + 1..).unwrap_or(tail),
         _ => tail,
     };
     let left_out = stream.total - (head.len() + tail.len()) as u64;
-    let line = head.split(|byte| *byte == b'\n').count();
-    let notice = notice(stream, left_out, line);
+    let notice = notice(stream, left_out, head);
     let (head, tail) = (clean(head), clean(tail));
     format!("{}\n{notice}\n{tail}", head.trim_end_matches('\n'))
 }
 
-fn notice(stream: &Captured, left_out: u64, line: usize) -> String {
+fn notice(stream: &Captured, left_out: u64, head: &[u8]) -> String {
     let dropped = stream.dropped();
     match (&stream.handle, &stream.lost) {
         (Some(handle), _) if dropped == 0 => {
-            format!(
-                "[… {left_out} bytes left out; the rest: read_file(path=\"{handle}\", offset={line}) …]"
-            )
+            let rest = read_on(handle, head);
+            format!("[… {left_out} bytes left out; the rest: {rest} …]")
         }
         (Some(handle), _) => format!(
             "[… {left_out} bytes left out; {dropped} of them were thrown away, because only the \
-             first {} MB of an output are kept; the others: read_file(path=\"{handle}\", offset={line}) …]",
+             first {} MB of an output are kept; the others: {} …]",
             MAX_OUTPUT / 1024 / 1024,
+            read_on(handle, head),
         ),
         (None, lost) => format!(
             "[… {left_out} bytes lost: they could not be kept, {} …]",
@@ -46,31 +46,118 @@ fn notice(stream: &Captured, left_out: u64, line: usize) -> String {
     }
 }
 
+/// A word on lines of a stream that were overwritten.
+pub(crate) fn overwritten(name: &str, stream: &Captured) -> Option<String> {
+    let whole = match &stream.handle {
+        Some(handle) => format!("the whole: read_file(path=\"{handle}\")"),
+        None => "the rest could not be kept".to_owned(),
+    };
+    stream.is_overwritten.then(|| {
+        format!("Of lines that were overwritten, {name} has only what was left standing; {whole}")
+    })
+}
+
+/// The bytes without the beginning of a character that stands at their end.
+pub(crate) fn whole_characters(bytes: &[u8]) -> &[u8] {
+    let tail = bytes.len().saturating_sub(4);
+    let start = (tail..bytes.len()).rev().find(|at| {
+        let byte = bytes.get(*at).copied().unwrap_or_default();
+        !(0x80..0xC0).contains(&byte)
+    });
+    match start.and_then(|start| bytes.split_at_checked(start)) {
+        Some((whole, rest)) => match std::str::from_utf8(rest) {
+            Err(error) if error.error_len().is_none() => whole,
+            _ => bytes,
+        },
+        None => bytes,
+    }
+}
+
+/// The bytes without the end of a character that stands at their beginning.
+fn from_character(bytes: &[u8]) -> &[u8] {
+    let is_middle = |byte: &&u8| (0x80..0xC0).contains(*byte);
+    let middle = bytes.iter().take(3).take_while(is_middle).count();
+    bytes.get(middle..).unwrap_or(bytes)
+}
+
 /// Bytes as text: without escape codes and other controls, and of a line that
 /// was overwritten only what was left standing.
 pub(crate) fn clean(bytes: &[u8]) -> String {
+    cleaned(bytes).0
+}
+
+/// The same, and whether something was overwritten.
+pub(crate) fn cleaned(bytes: &[u8]) -> (String, bool) {
     let text = String::from_utf8_lossy(bytes);
+    let mut cleaned = String::with_capacity(text.len());
+    let mut is_overwritten = false;
     // Line by line, so that a code that never ends hides no other line.
-    let lines = text.split_inclusive('\n');
-    let text: String = lines
-        .flat_map(|line| anstream::adapter::strip_str(line).collect::<Vec<_>>())
-        .collect();
-    if !text.contains('\r') {
-        return text;
+    for line in text.split_inclusive('\n') {
+        if line.contains(['\r', BACKSPACE]) {
+            let content = line.strip_suffix('\n').unwrap_or(line);
+            let row = Row::written(content);
+            cleaned.extend(row.cells);
+            cleaned.push_str(line.get(content.len()..).unwrap_or_default());
+            is_overwritten |= row.is_overwritten;
+        } else {
+            cleaned.extend(strip_str(line));
+        }
     }
-    let lines = text.split('\n').map(|line| {
-        let written = line.split('\r').rev();
-        written
-            .into_iter()
-            .find(|part| !part.is_empty())
-            .unwrap_or("")
-    });
-    lines.collect::<Vec<_>>().join("\n")
+    (cleaned, is_overwritten)
+}
+
+/// Goes back by one character.
+const BACKSPACE: char = '\u{8}';
+
+/// A line as a terminal has it.
+#[derive(Debug, Default)]
+struct Row {
+    cells: Vec<char>,
+    at: usize,
+    /// Behind a carriage return: what comes next takes the whole line. Programs
+    /// that go back to write it anew clear it first or fill it up.
+    is_done: bool,
+    is_overwritten: bool,
+}
+
+impl Row {
+    fn written(line: &str) -> Self {
+        let mut row = Self::default();
+        for (number, part) in line.split(BACKSPACE).enumerate() {
+            if number > 0 {
+                row.at = row.at.saturating_sub(1);
+            }
+            strip_str(part)
+                .flat_map(str::chars)
+                .for_each(|c| row.put(c));
+        }
+        row
+    }
+
+    fn put(&mut self, c: char) {
+        if c == '\r' {
+            self.is_done = true;
+            self.at = 0;
+            return;
+        }
+        if std::mem::take(&mut self.is_done) {
+            self.is_overwritten |= !self.cells.is_empty();
+            self.cells.clear();
+        }
+        match self.cells.get_mut(self.at) {
+            Some(cell) => {
+                self.is_overwritten |= *cell != c && !cell.is_whitespace();
+                *cell = c;
+            }
+            None => self.cells.push(c),
+        }
+        self.at += 1;
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::clean;
+    use super::*;
 
     #[test]
     fn overwritten_lines_and_escape_codes_are_gone() {
@@ -86,5 +173,27 @@ mod tests {
         assert_eq!(clean(b"a\x00b\x08\n"), "ab\n");
         assert_eq!(clean("ä\u{fffd}".as_bytes()), "ä\u{fffd}");
         assert_eq!(clean(b"\xff\xfe"), "\u{fffd}\u{fffd}");
+    }
+    #[test]
+    fn backspaces_go_back_as_on_a_terminal() {
+        assert_eq!(clean(b"|\x08/\x08-\x08done\n"), "done\n");
+        assert_eq!(clean(b"10%\x08\x08\x08100%\n"), "100%\n");
+        assert_eq!(clean(b"abc\x08\x08X\n"), "aXc\n");
+        assert_eq!(clean(b"\x08\x08a\x08\x08\x08b\r\n"), "b\n");
+        assert_eq!(clean("_\u{8}ä\n".as_bytes()), "ä\n");
+    }
+
+    #[test]
+    fn what_was_overwritten_is_known() {
+        for (text, expected) in [
+            ("one\r\ntwo\r\n", false),
+            ("100%\r", false),
+            ("50%\r100%", true),
+            ("bold: b\u{8}b", false),
+            (" \u{8}x", false),
+            ("|\u{8}/", true),
+        ] {
+            assert_eq!(cleaned(text.as_bytes()).1, expected, "{text:?}");
+        }
     }
 }

@@ -171,6 +171,20 @@ async fn much_new_output_is_shown_from_both_ends() {
 }
 
 #[tokio::test]
+async fn of_a_job_too_it_is_said_what_was_overwritten() {
+    let scene = Scene::new();
+    let job = scene.job(r"printf '10%%\r100%%\n'").await;
+    let mut result = output(&scene, &job, 30).await;
+    let shown = result.clone();
+    while field(&result, "status") == "running" {
+        result = output(&scene, &job, 30).await;
+    }
+    assert_eq!(field(&shown, "output"), "100%\n");
+    assert!(field(&shown, "notice").contains("overwritten"), "{shown:?}");
+    assert_eq!(field(&result, "whole"), "output:1");
+}
+
+#[tokio::test]
 async fn while_a_job_runs_a_call_may_be_repeated() {
     let folder = tempfile::tempdir().unwrap();
     let mut registry = Registry::new();

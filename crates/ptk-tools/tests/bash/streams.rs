@@ -89,6 +89,7 @@ async fn the_model_sees_no_escape_codes_and_no_overwritten_lines() {
     let command = r"printf '\e[31mred\e[0m\r\n'; printf '10%%\r50%%\r100%%\n'; printf 'dos\r\n'";
     let result = scene.bash(command).await;
     assert_eq!(field(&result, "output"), "red\n100%\ndos\n");
+    assert!(!result.fields.contains_key("truncated"));
     let pieces = pieces(&scene, command).await;
     assert_eq!(
         joined(&pieces, OutputStream::Stdout),
@@ -106,10 +107,7 @@ async fn of_long_output_both_ends_are_shown_and_the_whole_is_kept() {
     let notice = output.lines().find(|line| line.starts_with("[…")).unwrap();
     insta::assert_snapshot!(notice, @r#"[… 566372 bytes left out; the rest: read_file(path="output:1", offset=1860) …]"#);
     assert!(field(&result, "stderr").ends_with("50000\n"));
-    assert!(
-        !result.fields.contains_key("truncated"),
-        "both fit into a result"
-    );
+    assert_eq!(result.fields["truncated"], true);
 
     // The line that the notice names is the first that is missing.
     let mut whole = String::new();
@@ -130,6 +128,49 @@ async fn of_long_output_both_ends_are_shown_and_the_whole_is_kept() {
         "{notice} {shown}"
     );
     assert_eq!(whole.lines().nth(shown - 1), output.lines().nth(shown - 1));
+}
+
+fn whole(scene: &Scene, handle: &str) -> String {
+    let mut whole = String::new();
+    let mut file = scene.tools.outputs().open(handle).unwrap();
+    file.read_to_string(&mut whole).unwrap();
+    whole
+}
+
+#[tokio::test]
+async fn what_was_overwritten_is_said_and_kept() {
+    let scene = Scene::new();
+    let command = r"printf 'a: 10%%\ra: 100%%\n'; printf '|\b/\bok\n' >&2";
+    let result = scene.bash(command).await;
+    assert_eq!(field(&result, "output"), "a: 100%\n");
+    assert_eq!(field(&result, "stderr"), "ok\n");
+    insta::assert_snapshot!(field(&result, "notice"), @r#"
+    Of lines that were overwritten, output has only what was left standing; the whole: read_file(path="output:1")
+    Of lines that were overwritten, stderr has only what was left standing; the whole: read_file(path="output:2")
+    "#);
+    assert_eq!(whole(&scene, "output:1"), "a: 10%\ra: 100%\n");
+    assert_eq!(whole(&scene, "output:2"), "|\u{8}/\u{8}ok\n");
+
+    let result = scene.bash(r"printf 'dos\r\n'").await;
+    assert!(!result.fields.contains_key("notice"), "{result:?}");
+}
+
+#[tokio::test]
+async fn one_very_long_line_can_be_read_on_within_itself() {
+    let scene = Scene::new();
+    let command = r"printf 'first\n'; printf 'é%.0s' $(seq 30000); printf 'end\n'";
+    let result = scene.bash(command).await;
+    assert_eq!(result.fields["truncated"], true);
+    let output = field(&result, "output");
+    assert!(!output.contains('\u{fffd}'), "{output}");
+    let notice = output.lines().find(|line| line.starts_with("[…")).unwrap();
+    insta::assert_snapshot!(notice, @r#"[… 37482 bytes left out; the rest: read_file(path="output:1", offset=2, column=8187) …]"#);
+
+    // The column that the notice names is the first that is missing.
+    let shown = output.lines().nth(1).unwrap();
+    assert_eq!(shown.len(), 8186);
+    let kept = whole(&scene, "output:1");
+    assert!(kept.lines().nth(1).unwrap().starts_with(shown));
 }
 
 #[tokio::test]

@@ -44,6 +44,26 @@ async fn a_long_result_is_cut_and_says_how_to_read_the_rest() {
     assert_eq!(whole, text);
 }
 
+/// The numbers of a hint such as `read_file(…, offset=2, column=3)`.
+fn number(hint: &str, name: &str) -> usize {
+    let value = hint.split(&format!("{name}=")).nth(1).unwrap();
+    let digits: String = value.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().unwrap()
+}
+
+#[tokio::test]
+async fn the_rest_of_one_long_line_begins_within_it() {
+    let fixture = small();
+    let text = format!("short\n{}", "é".repeat(9_000));
+    let result = fixture.call("look", json!({"text": text})).await;
+    let content = result.fields["content"].as_str().unwrap();
+    let next = result.fields["truncated"]["content"]["next"].as_str();
+    let next = next.unwrap();
+    let shown = content.lines().nth(1).unwrap();
+    assert_eq!(number(next, "offset"), 2);
+    assert_eq!(number(next, "column"), shown.len() + 1);
+}
+
 #[tokio::test]
 async fn characters_are_never_cut_in_two() {
     let fixture = small();

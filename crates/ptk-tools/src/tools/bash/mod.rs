@@ -24,6 +24,7 @@ use serde::Deserialize;
 use tokio::time::{Instant, interval_at};
 
 pub use output::{BashKill, BashOutput};
+pub(crate) use result::left_out;
 
 use super::aliases::with_working_dir;
 use crate::process::{Program, StartError};

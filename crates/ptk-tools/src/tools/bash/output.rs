@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::result::exit;
 use crate::jobs::Job;
-use crate::process::{Ended, Reason, clean};
+use crate::process::{Ended, Reason, cleaned, whole_characters};
 use crate::{CallContext, Effects, Fields, ToolError, TypedTool};
 
 /// How long is waited at most.
@@ -19,6 +19,10 @@ const MAX_WAIT: f64 = 600.0;
 const MOST: usize = 24 * 1024;
 /// Of more than that, so many are of the beginning.
 const HEAD: usize = 8 * 1024;
+
+/// Said of lines that were overwritten.
+const OVERWRITTEN: &str = "Of lines that were overwritten, output has only what was left standing; \
+    `whole`, which is given once the job has ended, has all of them.";
 
 /// The tool `bash_output`.
 #[derive(Debug, Clone, Copy, Default)]
@@ -71,26 +75,52 @@ impl TypedTool for BashOutput {
         let read = Arc::clone(&job);
         let is_over = ended.is_some();
         let is_from_offset = args.offset.is_some();
-        let (text, next) = context
+        let written = context
             .blocking(move || written(&read, from, is_over, is_from_offset))
             .await?;
         if !is_from_offset {
-            job.asked_to(next);
+            job.asked_to(written.next);
         }
         let mut fields = state(&job, ended.as_deref());
-        fields.insert("output".to_owned(), text.into());
-        fields.insert("next_offset".to_owned(), next.into());
+        if written.is_cut {
+            fields.insert("truncated".to_owned(), true.into());
+        }
+        if written.is_overwritten {
+            fields.insert("notice".to_owned(), OVERWRITTEN.into());
+        }
+        fields.insert("output".to_owned(), written.text.into());
+        fields.insert("next_offset".to_owned(), written.next.into());
         Ok(fields)
     }
 }
 
-/// What was written from a place on, and where the next reading begins.
+/// What was written from a place on.
+#[derive(Debug, Default)]
+struct Written {
+    text: String,
+    /// Where the next reading begins.
+    next: u64,
+    /// Whether something is left out.
+    is_cut: bool,
+    /// Whether lines were overwritten.
+    is_overwritten: bool,
+}
+
+impl Written {
+    fn push(&mut self, bytes: &[u8]) {
+        let (text, is_overwritten) = cleaned(bytes);
+        self.text.push_str(&text);
+        self.is_overwritten |= is_overwritten;
+    }
+}
+
+/// Reads what was written from a place on.
 fn written(
     job: &Job,
     from: u64,
     is_over: bool,
     is_from_offset: bool,
-) -> Result<(String, u64), ToolError> {
+) -> Result<Written, ToolError> {
     let total = job.total();
     if from > total {
         return Err(
@@ -100,44 +130,38 @@ fn written(
     }
     let is_long = total - from > MOST as u64 && !is_from_offset;
     let first = job.piece(from, if is_long { HEAD } else { MOST })?;
-    let mut text = String::new();
+    let mut written = Written::default();
     if first.start > from {
-        text = format!("[… {} bytes were not kept …]\n", first.start - from);
+        let lost = first.start - from;
+        written.text = format!("[… {lost} bytes were not kept …]\n");
+        written.is_cut = true;
     }
-    let kept = whole_characters(&first.bytes, is_over && first.end() == total);
-    text.push_str(&clean(kept));
-    let mut next = first.start + kept.len() as u64;
+    let kept = complete(&first.bytes, is_over && first.end() == total);
+    written.push(kept);
+    written.next = first.start + kept.len() as u64;
     if is_long {
         let last = job.piece(total - (MOST - HEAD) as u64, MOST - HEAD)?;
-        let kept = whole_characters(&last.bytes, is_over);
-        text.push_str(&format!(
-            "\n[… {} bytes left out; the rest: bash_output(job=\"{}\", offset={next}) …]\n",
-            last.start - next,
+        let kept = complete(&last.bytes, is_over);
+        written.text.push_str(&format!(
+            "\n[… {} bytes left out; the rest: bash_output(job=\"{}\", offset={}) …]\n",
+            last.start - written.next,
             job.name,
+            written.next,
         ));
-        text.push_str(&clean(kept));
-        next = last.start + kept.len() as u64;
+        written.push(kept);
+        written.next = last.start + kept.len() as u64;
+        written.is_cut = true;
     }
-    Ok((text, next))
+    Ok(written)
 }
 
 /// The bytes without the beginning of a character that stands at their end,
 /// unless nothing more comes.
-fn whole_characters(bytes: &[u8], is_last: bool) -> &[u8] {
+fn complete(bytes: &[u8], is_last: bool) -> &[u8] {
     if is_last {
-        return bytes;
-    }
-    let tail = bytes.len().saturating_sub(4);
-    let start = (tail..bytes.len()).rev().find(|at| {
-        let byte = bytes.get(*at).copied().unwrap_or_default();
-        !(0x80..0xC0).contains(&byte)
-    });
-    match start.and_then(|start| bytes.split_at_checked(start)) {
-        Some((whole, rest)) => match std::str::from_utf8(rest) {
-            Err(error) if error.error_len().is_none() => whole,
-            _ => bytes,
-        },
-        None => bytes,
+        bytes
+    } else {
+        whole_characters(bytes)
     }
 }
 

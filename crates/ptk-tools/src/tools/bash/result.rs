@@ -6,7 +6,7 @@ use ptk_protocol::ToolResult;
 use serde_json::Value;
 
 use super::NonZero;
-use crate::process::{Ended, Exit, Reason};
+use crate::process::{Ended, Exit, Reason, overwritten};
 use crate::{Fields, ToolError, preview};
 
 /// What programs write that want an answer from somebody.
@@ -87,9 +87,25 @@ fn fields(ended: &Ended) -> Fields {
     let mut fields = Fields::new();
     fields.insert("output".to_owned(), ended.stdout.text().into());
     fields.insert("stderr".to_owned(), ended.stderr.text().into());
+    fields.extend(left_out(ended));
     fields.extend(exit(ended));
     let duration = u64::try_from(ended.duration.as_millis()).unwrap_or(u64::MAX);
     fields.insert("duration_ms".to_owned(), duration.into());
+    fields
+}
+
+/// What of its output is not shown, as fields.
+pub(crate) fn left_out(ended: &Ended) -> Fields {
+    let streams = [("output", &ended.stdout), ("stderr", &ended.stderr)];
+    let mut fields = Fields::new();
+    if streams.iter().any(|(_, stream)| stream.is_cut()) {
+        fields.insert("truncated".to_owned(), true.into());
+    }
+    let notices = streams.map(|(name, stream)| overwritten(name, stream));
+    let notices: Vec<String> = notices.into_iter().flatten().collect();
+    if !notices.is_empty() {
+        fields.insert("notice".to_owned(), notices.join("\n").into());
+    }
     fields
 }
 
