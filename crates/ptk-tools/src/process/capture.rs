@@ -102,7 +102,7 @@ impl Capture {
 
     fn keep(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.wants_disk(bytes.len()) {
-            self.to_file()?;
+            self.spill()?;
         }
         if let Whole::Writing(writer) = &mut self.whole {
             writer.write_all(bytes)?;
@@ -111,7 +111,7 @@ impl Capture {
     }
 
     /// Goes on in a file, if it is in memory so far.
-    fn to_file(&mut self) -> io::Result<()> {
+    fn spill(&mut self) -> io::Result<()> {
         if matches!(self.whole, Whole::Memory) {
             let mut writer = self.outputs.create()?;
             writer.write_all(&self.head)?;
@@ -125,7 +125,7 @@ impl Capture {
     pub(super) fn finish(&mut self) -> Captured {
         let ends = [self.head.as_slice(), self.tail.make_contiguous()];
         let is_overwritten = ends.into_iter().any(|end| shown::cleaned(end).1);
-        if is_overwritten && let Err(error) = self.to_file() {
+        if is_overwritten && let Err(error) = self.spill() {
             self.whole = Whole::Lost(error.to_string());
         }
         self.whole = match std::mem::replace(&mut self.whole, Whole::Memory) {
