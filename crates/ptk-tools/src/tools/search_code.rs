@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 use super::search::collect::{Line, Window};
 use super::search::content::Query;
 use super::search::files::{MAX_PAGE, Outcome};
-use super::search::matches::{Matched, Search, Worth};
-use super::search::page::preview_list;
+use super::search::matches::{Counted, Matched, Search, Worth};
+use super::search::page::{defaults_of, next_call, preview_list};
 use super::search::rules::Rules;
 use super::search::start::{self, start};
 use super::search::stop::{Stop, confined};
@@ -48,26 +48,29 @@ pub struct SearchCodeArgs {
     /// How to search
     #[serde(default)]
     options: SearchCodeOptions,
+    /// How many matches to pass over, to read on where the last page ended. Default: 0
+    #[serde(default)]
+    offset: usize,
 }
 
 /// How [`SearchCode`] searches.
-#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub struct SearchCodeOptions {
     /// Read the query as a regular expression. Default: false
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_false")]
     regex: bool,
     /// Whether capital and small letters differ. Default: only if the query has a capital letter
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     case_sensitive: Option<bool>,
     /// How many matches to show at most. Default: 20
-    #[serde(default = "max_results")]
+    #[serde(default = "max_results", skip_serializing_if = "is_max_results")]
     #[schemars(range(min = 1, max = 200))]
     max_results: usize,
     /// Search only files of these types, for example "rs" and "toml"
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     file_types: Vec<String>,
     /// Search only files that match this glob, for example "src/**/*.ts"
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     glob: Option<String>,
 }
 
@@ -91,6 +94,16 @@ const fn max_results() -> usize {
     20
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+const fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+const fn is_max_results(value: &usize) -> bool {
+    *value == max_results()
+}
+
 /// What was found.
 #[derive(Debug, Serialize)]
 pub struct SearchCodeResult {
@@ -102,6 +115,8 @@ pub struct SearchCodeResult {
     total: u64,
     /// In how many files.
     total_files: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -228,6 +243,50 @@ fn escaped(text: &str) -> String {
 
 fn found(args: &SearchCodeArgs, search: &Search<'_>, rules: Rules) -> SearchCodeResult {
     let counted = search.count(rules);
+    let files = ranked(&counted);
+    let (snippets, count) = page(args, search, &counted, &files);
+    let total: u64 = files.iter().map(|file| file.count).sum();
+    let shown: usize = files.iter().map(|file| of_file(file)).sum();
+    let behind = args.offset.saturating_add(count);
+    let next = (behind < shown && count > 0).then(|| {
+        let defaults = defaults_of(&[("query", &args.query)]);
+        let defaults = defaults.as_ref().unwrap_or(args);
+        next_call(SearchCode::NAME, args, defaults, &["query"], behind)
+    });
+    let mut notes = Vec::new();
+    if !counted.is_complete {
+        notes.push(format!(
+            "The time was up: there are at least {total} matches."
+        ));
+    }
+    if total == 0 {
+        let outcome = Outcome {
+            tally: &counted.tally,
+            is_complete: true,
+            hint: format!("No match in {} files.", counted.tally.files),
+        };
+        notes.push(outcome.nothing());
+    } else if count == 0 {
+        notes.push(format!(
+            "The offset lies behind the end: {shown} matches are shown in all."
+        ));
+    }
+    if (shown as u64) < total {
+        notes.push(all_of_them(args));
+    }
+    SearchCodeResult {
+        snippets,
+        count,
+        total,
+        total_files: counted.files.len(),
+        next,
+        note: (!notes.is_empty()).then(|| notes.join(" ")),
+        skipped: counted.tally.skipped(),
+    }
+}
+
+/// The files, those that are worth most first.
+fn ranked<'a>(counted: &'a Counted<'_>) -> Vec<&'a Matched> {
     let mut files: Vec<&Matched> = counted.files.iter().collect();
     files.sort_by_key(|file| {
         let Worth { definitions, words } = file.worth;
@@ -237,18 +296,37 @@ fn found(args: &SearchCodeArgs, search: &Search<'_>, rules: Rules) -> SearchCode
             Reverse(file.count),
         )
     });
+    files
+}
+
+/// How many matches of a file are shown, on all pages together.
+fn of_file(file: &Matched) -> usize {
+    usize::try_from(file.count).map_or(PER_FILE, |count| count.min(PER_FILE))
+}
+
+/// The snippets of a page, and how many matches are in them.
+fn page(
+    args: &SearchCodeArgs,
+    search: &Search<'_>,
+    counted: &Counted<'_>,
+    files: &[&Matched],
+) -> (Vec<String>, usize) {
     let max = args.options.max_results;
     let (mut snippets, mut count, mut room) = (Vec::new(), 0, MAX_PAGE);
+    let mut skip = args.offset;
     for file in files {
+        let shown = of_file(file);
+        if skip >= shown {
+            skip -= shown;
+            continue;
+        }
         if count >= max || room == 0 {
             break;
         }
-        let window = Window {
-            skip: 0,
-            take: PER_FILE.min(max - count),
-            room,
-        };
-        let Ok(excerpt) = search.excerpt(&counted, &file.path, window, AROUND) else {
+        let take = (shown - skip).min(max - count);
+        let window = Window { skip, take, room };
+        skip = 0;
+        let Ok(excerpt) = search.excerpt(counted, &file.path, window, AROUND) else {
             continue;
         };
         let path = search
@@ -266,40 +344,21 @@ fn found(args: &SearchCodeArgs, search: &Search<'_>, rules: Rules) -> SearchCode
         count += excerpt.taken;
         snippets.extend(shown);
     }
-    let total: u64 = counted.files.iter().map(|file| file.count).sum();
-    let mut notes = Vec::new();
-    if !counted.is_complete {
-        notes.push(format!(
-            "The time was up: there are at least {total} matches."
-        ));
-    }
-    if total == 0 {
-        let outcome = Outcome {
-            tally: &counted.tally,
-            is_complete: true,
-            hint: format!("No match in {} files.", counted.tally.files),
-        };
-        notes.push(outcome.nothing());
-    } else if (count as u64) < total {
-        let literal = if args.options.regex {
-            ""
-        } else {
-            ", literal=true"
-        };
-        let pattern = serde_json::to_string(&args.query).unwrap_or_default();
-        notes.push(format!(
-            "At most {PER_FILE} matches of a file are shown. For all of them: \
-             grep(pattern={pattern}{literal})"
-        ));
-    }
-    SearchCodeResult {
-        snippets,
-        count,
-        total,
-        total_files: counted.files.len(),
-        note: (!notes.is_empty()).then(|| notes.join(" ")),
-        skipped: counted.tally.skipped(),
-    }
+    (snippets, count)
+}
+
+/// How to see the matches that are on no page.
+fn all_of_them(args: &SearchCodeArgs) -> String {
+    let literal = if args.options.regex {
+        ""
+    } else {
+        ", literal=true"
+    };
+    let pattern = serde_json::to_string(&args.query).unwrap_or_default();
+    format!(
+        "At most {PER_FILE} matches of a file are shown. For all of them: \
+         grep(pattern={pattern}{literal})"
+    )
 }
 
 /// Lines that follow each other, as one snippet each.

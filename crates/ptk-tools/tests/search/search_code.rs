@@ -97,6 +97,46 @@ async fn more_matches_than_are_shown_are_said_to_be_there() {
 }
 
 #[tokio::test]
+async fn pages_cover_every_match_that_is_shown_once() {
+    let scene = Scene::new(&[
+        ("a.rs", &"x();\n\n\n\n\n\n\n\n\n".repeat(4)),
+        ("b.rs", &"x();\n\n\n\n\n\n\n\n\n".repeat(7)),
+        ("c.rs", "x();\n"),
+    ]);
+    let mut starts = Vec::new();
+    let mut offset = 0;
+    loop {
+        let args = json!({"query": "x()", "offset": offset, "options": {"max_results": 3}});
+        let fields = scene.fields("search_code", args).await;
+        assert_eq!(fields["total"], 12);
+        let snippets = strings(&fields, "snippets");
+        starts.extend(snippets.iter().map(|text| {
+            let header = text.lines().next().unwrap();
+            header.rsplit('/').next().unwrap().to_owned()
+        }));
+        offset += fields["count"].as_u64().unwrap();
+        let Some(next) = fields["next"].as_str() else {
+            break;
+        };
+        let expected =
+            format!("search_code(query=\"x()\", options={{\"max_results\":3}}, offset={offset})");
+        assert_eq!(next, expected);
+    }
+    assert_eq!(offset, 10);
+    starts.sort_unstable();
+    let shown = starts.len();
+    starts.dedup();
+    assert_eq!((shown, starts.len()), (10, 10), "{starts:?}");
+
+    let fields = scene
+        .fields("search_code", json!({"query": "x()", "offset": 99}))
+        .await;
+    assert_eq!(fields["count"], 0);
+    let note = fields["note"].as_str().unwrap();
+    assert!(note.starts_with("The offset lies behind the end"), "{note}");
+}
+
+#[tokio::test]
 async fn failures_say_what_to_do() {
     let scene = project();
     let failure = async |args| scene.failure("search_code", args).await;
@@ -105,14 +145,14 @@ async fn failures_say_what_to_do() {
     To see a whole file, use read_file; to see which files there are, list_files.
     "#);
     assert_snapshot!(failure(json!({"query": "a(", "options": {"regex": true}})).await, @r#"
-    validation_error: search_code(query="a(", options={"regex":true,"case_sensitive":null,"max_results":20,"file_t…): The pattern is no regular expression: regex parse error:
+    validation_error: search_code(query="a(", options={"regex":true}): The pattern is no regular expression: regex parse error:
         a(
          ^
     error: unclosed group
     To search for the text as it stands, leave out the option regex.
     "#);
     assert_snapshot!(failure(json!({"query": "a", "options": {"glob": "*.rs", "file_types": ["rs"]}})).await, @r#"
-    validation_error: search_code(query="a", options={"glob":"*.rs","file_types":["rs"],"regex":false,"case_sensi…): Both glob and file_types are given
+    validation_error: search_code(query="a", options={"glob":"*.rs","file_types":["rs"]}): Both glob and file_types are given
     Give one of them: a glob can name types, too, as in "src/**/*.{rs,toml}".
     "#);
     let fields = scene
