@@ -31,6 +31,11 @@ pub(crate) fn with_working_dir(args: Arguments) -> Arguments {
     with(args, "working_dir", &others, |path| path)
 }
 
+/// The arguments with `glob`, whatever it was called.
+pub(crate) fn with_glob(args: Arguments) -> Arguments {
+    with(args, "glob", &["include"], |glob| glob)
+}
+
 /// Takes the value of the first other name that is there, unless the name
 /// itself is.
 fn with(

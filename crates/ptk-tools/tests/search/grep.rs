@@ -255,14 +255,42 @@ async fn text_in_other_encodings_is_found() {
     scene.write("utf16.txt", utf16);
     scene.write("latin1.txt", b"gr\xF6\xDFe = 2\n");
     scene.write("utf8.txt", "\u{FEFF}größe = 3\n");
-    let found = matches(&scene, json!({"pattern": "größe"})).await;
-    assert_eq!(found.len(), 2, "{found:?}");
-    assert!(
-        found[0].starts_with("utf16.txt:1:") && found[0].ends_with("größe = 1"),
-        "{found:?}"
-    );
+    for pattern in ["größe", r"gr\w\we", "GRÖSSE|größe = ."] {
+        let found = matches(&scene, json!({"pattern": pattern})).await;
+        assert_eq!(found.len(), 3, "{found:?}");
+        assert_eq!(found[0], "latin1.txt:1:größe = 2");
+        assert!(
+            found[1].starts_with("utf16.txt:1:") && found[1].ends_with("größe = 1"),
+            "{found:?}"
+        );
+    }
     let found = matches(&scene, json!({"pattern": "= 2"})).await;
-    assert_eq!(found, ["latin1.txt:1:gr\u{FFFD}\u{FFFD}e = 2"]);
+    assert_eq!(found, ["latin1.txt:1:größe = 2"]);
+}
+
+#[tokio::test]
+async fn a_line_is_shown_as_reading_the_file_shows_it() {
+    let scene = Scene::new(&[]);
+    let long = [&b"x\n".repeat(600_000)[..], b"gr\xFCn\n"].concat();
+    let mixed = "grün, schön\nneedle ".as_bytes();
+    scene.write("long.txt", [b"gr\xFCn\n", &long[..]].concat());
+    scene.write("broken.txt", [mixed, b"\xFF\n"].concat());
+    let found = matches(&scene, json!({"pattern": "gr.n$"})).await;
+    assert_eq!(found, ["long.txt:1:grün", "long.txt:600002:grün"]);
+    // One byte that is none does not make another encoding of a file.
+    let found = matches(&scene, json!({"pattern": "needle|schön"})).await;
+    let read = scene
+        .fields("read_file", json!({"path": "broken.txt", "offset": 2}))
+        .await;
+    let line = read["content"].as_str().unwrap().trim_end();
+    assert_eq!(found[1], format!("broken.txt:2:{line}"));
+}
+
+#[tokio::test]
+async fn the_glob_may_be_called_include() {
+    let scene = Scene::new(&[("a.rs", "needle\n"), ("a.md", "needle\n")]);
+    let found = matches(&scene, json!({"pattern": "needle", "include": "*.rs"})).await;
+    assert_eq!(found, ["a.rs:1:needle"]);
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ptk_events::Bus;
 use ptk_protocol::{Arguments, ToolCall, ToolResult};
 use ptk_sandbox::Workspace;
-use ptk_tools::tools::{Glob, Grep, ListFiles, SearchCode};
+use ptk_tools::tools::{Glob, Grep, ListFiles, ReadFile, SearchCode};
 use ptk_tools::{CallOutcome, CallRequest, Limits, Registry, ToolManager, Typed};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -100,6 +100,7 @@ fn registry() -> Registry {
     registry.register(Typed::new(Glob)).unwrap();
     registry.register(Typed::new(Grep)).unwrap();
     registry.register(Typed::new(SearchCode)).unwrap();
+    registry.register(Typed::new(ReadFile)).unwrap();
     registry
 }
 

@@ -6,12 +6,13 @@
 
 mod page;
 
-use ptk_protocol::ToolResult;
+use ptk_protocol::{Arguments, ToolResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use self::page::Page;
+use super::aliases::with_glob;
 use super::search::content::Query;
 use super::search::matches::{Search, Worth};
 use super::search::page::preview_list;
@@ -126,6 +127,10 @@ impl TypedTool for Grep {
         syntax, as in ripgrep). Gives lines as path:line:text, sorted by path. Binary files, hidden \
         files and those that .gitignore or .ignore leave out are not searched.";
     const EFFECTS: Effects = Effects::READ;
+
+    fn adapt(&self, args: Arguments) -> Arguments {
+        with_glob(args)
+    }
 
     async fn run(&self, context: &CallContext, args: GrepArgs) -> Result<GrepResult, ToolError> {
         let query = Query {

@@ -6,11 +6,15 @@ use std::io::{self, Read};
 use grep_matcher::LineTerminator;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
+use regex_syntax::hir::{Class, Hir, HirKind, Look};
 
 use crate::ToolError;
+use crate::tools::text::Text;
 
 /// Files up to this size are read in one go; longer ones piece by piece.
 const WHOLE: usize = 1024 * 1024;
+/// Files up to this size are decoded where they are no UTF-8.
+pub(crate) const MAX_DECODED: u64 = 16 * 1024 * 1024;
 /// How much of a file a search over several lines takes into memory.
 const MAX_MULTILINE: usize = 64 * 1024 * 1024;
 
@@ -66,6 +70,15 @@ impl Query {
             .suggest(self.remedy)
     }
 
+    /// Whether it finds the same in any encoding that has ASCII in it, so that
+    /// no file has to be decoded for it.
+    fn is_ascii(&self) -> bool {
+        if self.literal {
+            return self.text.is_ascii();
+        }
+        regex_syntax::parse(&self.text).is_ok_and(|pattern| is_ascii(&pattern))
+    }
+
     /// A searcher that shows so many lines around a match; `None` for one that
     /// does not even count lines.
     pub(crate) fn searcher(&self, context: Option<usize>) -> Searcher {
@@ -86,13 +99,39 @@ impl Query {
     }
 }
 
+/// Whether a pattern says nothing of characters beyond ASCII.
+fn is_ascii(pattern: &Hir) -> bool {
+    match pattern.kind() {
+        HirKind::Empty => true,
+        HirKind::Literal(literal) => literal.0.is_ascii(),
+        HirKind::Class(Class::Unicode(class)) => class.is_ascii(),
+        HirKind::Class(Class::Bytes(class)) => class.is_ascii(),
+        HirKind::Look(look) => matches!(
+            look,
+            Look::Start | Look::End | Look::StartLF | Look::EndLF | Look::StartCRLF | Look::EndCRLF
+        ),
+        HirKind::Repetition(repeated) => is_ascii(&repeated.sub),
+        HirKind::Capture(group) => is_ascii(&group.sub),
+        HirKind::Concat(parts) | HirKind::Alternation(parts) => parts.iter().all(is_ascii),
+    }
+}
+
 /// A file as it is searched, with the memory that is used again.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Content {
     buffer: Vec<u8>,
+    /// Whether what is no UTF-8 has to be decoded.
+    decodes: bool,
 }
 
 impl Content {
+    pub(crate) fn new(query: &Query) -> Self {
+        Self {
+            buffer: Vec::new(),
+            decodes: !query.is_ascii(),
+        }
+    }
+
     /// Searches a file of about this size.
     pub(crate) fn search<S: Sink<Error = io::Error>>(
         &mut self,
@@ -102,22 +141,52 @@ impl Content {
         is_over: impl Fn() -> bool,
         sink: S,
     ) -> io::Result<()> {
-        match usize::try_from(size) {
-            Ok(size) if size <= WHOLE => {
-                if self.buffer.len() < size {
-                    self.buffer
-                        .resize(size.next_power_of_two().max(64 * 1024), 0);
-                }
-                let room = self.buffer.get_mut(..size).unwrap_or_default();
-                let read = fill(&mut file, room)?;
-                let whole = self.buffer.get(..read).unwrap_or_default();
-                searcher.search_slice(matcher, whole, sink)
-            }
-            _ => {
-                let reader = Stoppable { file, is_over };
-                searcher.search_reader(matcher, reader, sink)
-            }
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        if size > WHOLE && !self.decodes {
+            let reader = Stoppable { file, is_over };
+            return searcher.search_reader(matcher, reader, sink);
         }
+        let start = self.read(&mut file, size.min(WHOLE))?;
+        if let Some(text) = self.decoded(start, &mut file, size)? {
+            return searcher.search_slice(matcher, text.as_bytes(), sink);
+        }
+        let start = self.buffer.get(..start).unwrap_or_default();
+        if size <= WHOLE {
+            return searcher.search_slice(matcher, start, sink);
+        }
+        let reader = start.chain(Stoppable { file, is_over });
+        searcher.search_reader(matcher, reader, sink)
+    }
+
+    /// Reads so many bytes into the buffer, if there are as many.
+    fn read(&mut self, file: &mut File, size: usize) -> io::Result<usize> {
+        if self.buffer.len() < size {
+            self.buffer
+                .resize(size.next_power_of_two().max(64 * 1024), 0);
+        }
+        fill(file, self.buffer.get_mut(..size).unwrap_or_default())
+    }
+
+    /// The text of a file whose beginning, so many bytes, is no UTF-8.
+    fn decoded(&self, start: usize, file: &mut File, size: usize) -> io::Result<Option<String>> {
+        let start = self.buffer.get(..start).unwrap_or_default();
+        if !self.decodes || size as u64 > MAX_DECODED || is_utf8(start) {
+            return Ok(None);
+        }
+        if size <= WHOLE {
+            return Ok(Text::decode_foreign(start));
+        }
+        let mut bytes = start.to_vec();
+        file.take(MAX_DECODED).read_to_end(&mut bytes)?;
+        Ok(Text::decode_foreign(&bytes))
+    }
+}
+
+/// Whether this is UTF-8, but for a character that is cut at its end.
+fn is_utf8(bytes: &[u8]) -> bool {
+    match std::str::from_utf8(bytes) {
+        Ok(_) => true,
+        Err(error) => error.error_len().is_none(),
     }
 }
 
@@ -172,5 +241,33 @@ impl<F: FnMut(Option<u64>, &[u8])> Sink for Counting<'_, F> {
     fn binary_data(&mut self, _searcher: &Searcher, _offset: u64) -> io::Result<bool> {
         self.is_binary = true;
         Ok(false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_ascii(text: &str, literal: bool) -> bool {
+        Query {
+            text: text.to_owned(),
+            literal,
+            case_sensitive: true,
+            multiline: false,
+            remedy: "",
+        }
+        .is_ascii()
+    }
+
+    #[test]
+    fn patterns_of_ascii_need_no_decoding() {
+        for pattern in ["fn main", "TODO|FIXME", r"a\(b\)", "[a-z]+_x{2}", "^end$"] {
+            assert!(is_ascii(pattern, false), "{pattern}");
+        }
+        for pattern in ["grün", "gr.n", r"\w+", "[^a]", r"\bfn\b"] {
+            assert!(!is_ascii(pattern, false), "{pattern}");
+        }
+        assert!(is_ascii("gr.n", true));
+        assert!(!is_ascii("grün", true));
     }
 }

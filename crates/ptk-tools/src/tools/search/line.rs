@@ -1,6 +1,8 @@
 //! Lines of a length that a model can take.
 
-use bstr::ByteSlice as _;
+use std::borrow::Cow;
+
+use crate::tools::text::Text;
 
 /// How many bytes of a line are shown.
 const MAX_LINE: usize = 400;
@@ -11,22 +13,31 @@ const BEFORE: usize = 120;
 /// around the match, and says how much is missing on each side.
 pub(crate) fn cut(line: &[u8], found_at: impl FnOnce() -> usize) -> (String, bool) {
     if line.len() <= MAX_LINE {
-        return (line.to_str_lossy().into_owned(), true);
+        return (text(line).into_owned(), true);
     }
     let start = match found_at() {
         near if near <= BEFORE => 0,
         far => boundary(line, (far - BEFORE).min(line.len() - MAX_LINE)),
     };
     let end = boundary(line, start + MAX_LINE);
-    let mut text = String::with_capacity(MAX_LINE + 64);
+    let mut shown = String::with_capacity(MAX_LINE + 64);
     if start > 0 {
-        text.push_str(&format!("[… {start} bytes …]"));
+        shown.push_str(&format!("[… {start} bytes …]"));
     }
-    text.push_str(&line.get(start..end).unwrap_or_default().to_str_lossy());
+    shown.push_str(&text(line.get(start..end).unwrap_or_default()));
     if end < line.len() {
-        text.push_str(&format!("[… {} bytes …]", line.len() - end));
+        shown.push_str(&format!("[… {} bytes …]", line.len() - end));
     }
-    (text, false)
+    (shown, false)
+}
+
+/// The line as text. In a file that was decoded as a whole it is UTF-8; of
+/// others the line alone has to tell.
+fn text(line: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(line) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => Cow::Owned(Text::decode(line.to_vec()).content),
+    }
 }
 
 /// The nearest place at or before `at` where a character begins.

@@ -14,7 +14,7 @@ use ptk_events::OutputStream;
 use ptk_sandbox::{Fingerprint, Kind, Place};
 
 use super::collect::{Collecting, Line, Window};
-use super::content::{Content, Counting, Query};
+use super::content::{Content, Counting, MAX_DECODED, Query};
 use super::jail;
 use super::rules::Rules;
 use super::start::Glob;
@@ -22,12 +22,11 @@ use super::stop::Stop;
 use super::tally::{Tally, shown};
 use super::visit::{Found, Sight, Visitor};
 use super::walk::Walk;
+use crate::tools::text::Text;
 use crate::{CallContext, Ranges};
 
 /// How many lines are shown while the search still runs.
 const STREAMED: usize = 200;
-/// A longer file is searched without remembering that it was read.
-const MAX_TRACKED: u64 = 16 * 1024 * 1024;
 
 /// A search in a folder or a file.
 pub(crate) struct Search<'a> {
@@ -126,13 +125,16 @@ impl<'a> Search<'a> {
         };
         let mut searcher = self.query.searcher(Some(around));
         let mut lines = Collecting::new(self.matcher, window);
-        let read = if size <= MAX_TRACKED {
+        let read = if size <= MAX_DECODED {
             let bytes = whole(file)?;
-            searcher.search_slice(self.matcher, &bytes, &mut lines)?;
+            let text = Text::decode_foreign(&bytes);
+            let searched = text.as_deref().map_or(bytes.as_slice(), str::as_bytes);
+            searcher.search_slice(self.matcher, searched, &mut lines)?;
             let is_utf16 = bytes.starts_with(b"\xFF\xFE") || bytes.starts_with(b"\xFE\xFF");
             (!is_utf16).then(|| (Fingerprint::of(&bytes), bytes.lines().count()))
         } else {
-            let mut content = Content::default();
+            // Too long to be remembered as read.
+            let mut content = Content::new(self.query);
             let is_over = || self.stop.is_abandoned();
             content.search(
                 (file, size),
@@ -171,7 +173,7 @@ impl<'a> Search<'a> {
 
 fn whole(file: File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    file.take(MAX_TRACKED).read_to_end(&mut bytes)?;
+    file.take(MAX_DECODED).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -194,7 +196,7 @@ impl<'a> Looking<'a> {
             matcher: search.matcher.clone(),
             numbering: search.query.searcher(Some(0)),
             plain: search.query.searcher(None),
-            content: Content::default(),
+            content: Content::new(search.query),
             streamed,
             found: Vec::new(),
         }

@@ -3,6 +3,7 @@
 use encoding_rs::{UTF_16BE, UTF_16LE, WINDOWS_1252};
 
 use super::utf8::{self, Utf8Check};
+use super::{Binary, HEAD};
 
 /// How a text is written in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -191,6 +192,17 @@ impl Text {
             encoding,
             is_exact,
         }
+    }
+
+    /// The text of bytes that are no UTF-8, nor begin with a mark, but are text
+    /// all the same.
+    pub(crate) fn decode_foreign(bytes: &[u8]) -> Option<String> {
+        if std::str::from_utf8(bytes).is_ok() {
+            return None;
+        }
+        let head = bytes.get(..HEAD).unwrap_or(bytes);
+        let is_known = Encoding::by_mark(head).is_some() || Binary::detect(head).is_some();
+        (!is_known).then(|| Self::decode(bytes.to_vec()).content)
     }
 
     /// The bytes of another text in the same encoding, with the same mark.
