@@ -11,6 +11,7 @@ mod engine;
 mod exit;
 mod explain;
 mod input;
+mod person;
 mod tool_defs;
 
 use std::process::ExitCode;

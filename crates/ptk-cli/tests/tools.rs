@@ -75,7 +75,91 @@ fn a_person_sees_the_content_and_errors_on_stderr() {
         .assert()
         .code(1);
     let error = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
-    assert!(error.contains("File not found: b.txt"), "{error}");
+    assert!(
+        error.starts_with("error: File not found: b.txt\n"),
+        "{error}"
+    );
+}
+
+/// What a person is told on stderr.
+fn told(scene: &Scene, args: &[&str]) -> String {
+    let output = scene.ptk(args).output().unwrap();
+    let folder = scene.folder.path().to_str().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    told.replace(&format!(" --workspace {folder}"), "")
+}
+
+#[test]
+fn a_person_is_told_of_commands_not_of_tools() {
+    let scene = Scene::new();
+    let auto = ["--approve", "auto"];
+    for (args, expected) in [
+        (
+            ["call", "bash", r#"{"command": "ls", "working_dir": "x"}"#],
+            "error: The folder x does not exist\n  Use `ptk tools call list_files` to see which folders there are.\n",
+        ),
+        (
+            ["call", "read_file", "{}"],
+            "error: Missing required parameter 'path' for read_file\n  `ptk tools show read_file` shows its parameters, and an example.\n",
+        ),
+        (
+            ["call", "write_file", r#"{"path": "a.txt", "content": ""}"#],
+            "error: a.txt exists and was not read; writing it would lose what it holds\n  To change a part of it, use `ptk tools call edit`. To replace it, remove the file first.\n",
+        ),
+        (
+            ["call", "bash", r#"{"command": "rm -rf /"}"#],
+            "error: The command is blocked: rm -r / removes the whole machine\n",
+        ),
+        (
+            ["call", "grep", r#"{"pattern": "t", "max_results": 1}"#],
+            "`ptk tools call grep '{\"pattern\": \"t\", \"max_results\": 1, \"offset\": 1}'`\n",
+        ),
+        (
+            [
+                "call",
+                "bash",
+                r#"{"command": "sleep 1000", "run_in_background": true}"#,
+            ],
+            "A job ends with the command that started it: run it without run_in_background, or in a shell.\n",
+        ),
+    ] {
+        assert_eq!(told(&scene, &[&args[..], &auto].concat()), expected);
+    }
+    // Who refuses says why, and nothing of what a model is to do then.
+    let refused = told(&scene, &["call", "bash", r#"{"command": "ls"}"#]);
+    assert_eq!(
+        refused,
+        "error: bash was not allowed: nobody can be asked here; run it on a terminal, or with --approve auto\n"
+    );
+}
+
+#[test]
+fn wrong_usage_shows_the_usage_of_the_command() {
+    let scene = Scene::new();
+    for (args, expected) in [
+        (
+            &["call", "reed_file", "{}"][..],
+            "error: there is no tool `reed_file`; did you mean `read_file`?\n\nUsage: ptk tools call [OPTIONS] <NAME> [JSON]\n",
+        ),
+        (&["call", "read_file", "{"], "\n\nUsage: ptk tools call "),
+        (&["show", "nobody"], "\n\nUsage: ptk tools show "),
+    ] {
+        let told = told(&scene, args);
+        assert!(told.contains(expected), "{told}");
+    }
+}
+
+#[test]
+fn a_person_sees_all_of_a_long_output() {
+    let scene = Scene::new();
+    let lines = |count: u32| -> String { (1..=count).map(|line| format!("{line}\n")).collect() };
+    let args = r#"{"command": "seq 100000; seq 50000 >&2"}"#;
+    let output = scene
+        .ptk(&["call", "bash", args, "--approve", "auto"])
+        .output()
+        .unwrap();
+    assert!(output.stdout == lines(100_000).into_bytes());
+    assert!(output.stderr == lines(50_000).into_bytes());
 }
 
 #[test]

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::files::Ranges;
 use crate::services::Services;
-use crate::{Outputs, ToolError};
+use crate::{Failure, Outputs, ToolError};
 
 /// One call: its id, its cancellation, its events, and the workspace it is in.
 /// Cheap to clone.
@@ -27,6 +27,7 @@ struct Inner {
     deadline: OnceLock<Instant>,
     services: Arc<Services>,
     touched: Mutex<Vec<Touched>>,
+    told: Mutex<Option<Failure>>,
     planned: Mutex<Vec<(Place, Option<Fingerprint>)>>,
 }
 
@@ -70,6 +71,7 @@ impl CallContext {
                 deadline: OnceLock::new(),
                 services,
                 touched: Mutex::default(),
+                told: Mutex::default(),
                 planned: Mutex::default(),
             }),
         }
@@ -193,6 +195,18 @@ impl CallContext {
         let planned = planned.lock().unwrap_or_else(PoisonError::into_inner);
         let then = planned.iter().rev().find(|(known, _)| known == place);
         then.is_none_or(|(_, then)| *then == content)
+    }
+
+    /// Remembers what a person is to be told.
+    pub(crate) fn tell(&self, failure: Failure) {
+        let told = &self.inner.told;
+        *told.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
+    }
+
+    /// What a person is to be told, if the call failed.
+    pub(crate) fn told(&self) -> Option<Failure> {
+        let told = &self.inner.told;
+        told.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// What the call has touched so far.

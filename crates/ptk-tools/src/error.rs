@@ -27,8 +27,10 @@ pub struct ToolError {
     pub error_type: ErrorType,
     /// What happened, to what.
     pub message: String,
-    /// What to do next.
+    /// What the model can do next.
     pub suggestion: Option<String>,
+    /// What a person can do, where that is something else.
+    pub advice: Option<String>,
     /// What there is nevertheless.
     pub fields: Box<Fields>,
 }
@@ -40,6 +42,7 @@ impl ToolError {
             error_type,
             message: message.into(),
             suggestion: None,
+            advice: None,
             fields: Box::default(),
         }
     }
@@ -73,6 +76,14 @@ impl ToolError {
     #[must_use]
     pub fn suggest(mut self, suggestion: impl Into<String>) -> Self {
         self.suggestion = Some(suggestion.into());
+        self
+    }
+
+    /// The same failure with a word for a person, who has other ways than the
+    /// model.
+    #[must_use]
+    pub fn advise(mut self, advice: impl Into<String>) -> Self {
+        self.advice = Some(advice.into());
         self
     }
 

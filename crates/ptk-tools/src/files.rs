@@ -202,26 +202,39 @@ impl Files {
 impl Knowledge {
     /// Refuses to overwrite what was not seen.
     pub(crate) fn may_overwrite(&self, place: &Place) -> Result<(), ToolError> {
-        let read_it = || format!("Use read_file(path=\"{place}\") first, then write it.");
-        match self {
-            Self::Whole => Ok(()),
-            Self::None => Err(ToolError::validation(format!(
-                "{place} exists and was not read; writing it would lose what it holds"
-            ))
-            .suggest(format!("{} To change a part of it, use edit.", read_it()))),
-            Self::Part(lines) if lines.ranges.is_empty() => Err(ToolError::validation(format!(
-                "None of the {} lines of {place} were shown; writing it would lose them",
-                lines.lines
-            ))
-            .suggest("Read it in parts, or use edit to change a part of it.")),
-            Self::Part(lines) => Err(ToolError::validation(format!(
-                "Only lines {lines} of {place} were read; writing it would lose the others"
-            ))
-            .suggest("Read the other lines, too, or use edit to change a part of it.")),
-            Self::Changed => Err(ToolError::validation(format!(
-                "{place} has changed since it was read"
-            ))
-            .suggest(format!("Somebody else has written it. {}", read_it()))),
+        match self.refusal(place) {
+            None => Ok(()),
+            Some(error) => Err(error
+                .advise("To change a part of it, use edit. To replace it, remove the file first.")),
         }
+    }
+
+    fn refusal(&self, place: &Place) -> Option<ToolError> {
+        let read_it = || format!("Use read_file(path=\"{place}\") first, then write it.");
+        let (message, suggestion) = match self {
+            Self::Whole => return None,
+            Self::None => (
+                format!("{place} exists and was not read; writing it would lose what it holds"),
+                format!("{} To change a part of it, use edit.", read_it()),
+            ),
+            Self::Part(lines) if lines.ranges.is_empty() => (
+                format!(
+                    "None of the {} lines of {place} were shown; writing it would lose them",
+                    lines.lines
+                ),
+                "Read it in parts, or use edit to change a part of it.".to_owned(),
+            ),
+            Self::Part(lines) => (
+                format!(
+                    "Only lines {lines} of {place} were read; writing it would lose the others"
+                ),
+                "Read the other lines, too, or use edit to change a part of it.".to_owned(),
+            ),
+            Self::Changed => (
+                format!("{place} has changed since it was read"),
+                format!("Somebody else has written it. {}", read_it()),
+            ),
+        };
+        Some(ToolError::validation(message).suggest(suggestion))
     }
 }

@@ -75,7 +75,7 @@ pub use outputs::{MAX_OUTPUT, OutputWriter, Outputs};
 pub use permission::{AllowAll, ApprovalRequest, Approver, Decision, DenyAll};
 pub use registry::{Registry, RegistryError};
 pub use repeats::MAX_REPEATS;
-pub use request::{CallOutcome, CallRequest};
+pub use request::{CallOutcome, CallRequest, Failure};
 pub use tool::{Class, Fields, Plan, Tool};
 pub use typed::{FunctionTool, Typed, TypedTool, tool_fn};
 pub use usage::Usage;

@@ -218,7 +218,7 @@ impl ToolManager {
 
     /// Outputs that were too long for a result.
     #[must_use]
-    pub fn outputs(&self) -> &Outputs {
+    pub fn outputs(&self) -> &Arc<Outputs> {
         &self.inner.services.outputs
     }
 

@@ -19,8 +19,8 @@ use crate::repeats::{Repeat, stamps};
 use crate::signature::Signature;
 use crate::usage::Ending;
 use crate::{
-    CallContext, CallOutcome, CallRequest, Class, Effects, Plan, Registry, Tool, ToolError,
-    ToolManager, bound, preview,
+    CallContext, CallOutcome, CallRequest, Class, Effects, Failure, Plan, Registry, Tool,
+    ToolError, ToolManager, bound, preview,
 };
 
 /// How long a tool that was told to stop may take to clean up.
@@ -99,6 +99,7 @@ pub(crate) async fn run(manager: &ToolManager, request: CallRequest) -> CallOutc
     CallOutcome {
         call_id: request.call_id,
         tool: name,
+        failure: Failure::of(&result, context.told()),
         result,
         preview,
         duration,
@@ -166,7 +167,7 @@ impl Call<'_> {
         let plan = match self.plan(tool, &args).await {
             Ok(plan) => plan,
             Err(error) => {
-                let result = failure(tool.as_ref(), &args, error);
+                let result = self.failure(tool.as_ref(), &args, error);
                 return self.refused(Step::Validate, Instant::now(), result);
             }
         };
@@ -312,7 +313,7 @@ impl Call<'_> {
         }));
         let cancel = self.context.cancellation();
         let stopped = tokio::select! {
-            done = &mut task => return settled(tool.as_ref(), &args, done),
+            done = &mut task => return self.settled(tool.as_ref(), &args, done),
             () = cancel.cancelled() => cancelled(name),
             () = tokio::time::sleep(time) => {
                 self.ended(Ending::Timeout);
@@ -322,9 +323,39 @@ impl Call<'_> {
         };
         // It may have something to say about how far it came.
         match tokio::time::timeout(STOP_GRACE, &mut task).await {
-            Ok(Ok(Err(error))) => failure(tool.as_ref(), &args, error),
+            Ok(Ok(Err(error))) => self.failure(tool.as_ref(), &args, error),
             _ => stopped,
         }
+    }
+
+    /// What came of the tool's own task.
+    fn settled(
+        &self,
+        tool: &dyn Tool,
+        args: &Arguments,
+        done: Result<Result<crate::tool::Fields, ToolError>, tokio::task::JoinError>,
+    ) -> ToolResult {
+        match done {
+            Ok(Ok(fields)) => ToolResult::success(fields),
+            Ok(Err(error)) => self.failure(tool, args, error),
+            Err(error) => {
+                let message = format!("The tool broke down: {}", panic_message(error));
+                let error = ToolError::system(message).suggest(
+                    "This is a fault of the tool. Try other arguments, or go on without it.",
+                );
+                self.failure(tool, args, error)
+            }
+        }
+    }
+
+    /// The failure of a tool: for the model with the call that failed (R203).
+    fn failure(&self, tool: &dyn Tool, args: &Arguments, error: ToolError) -> ToolResult {
+        self.context.tell(Failure {
+            message: error.message.clone(),
+            advice: error.advice.clone(),
+        });
+        let message = format!("{}: {}", shown(tool, args), error.message);
+        ToolError { message, ..error }.into_result()
     }
 
     /// Says whether something was cut.
@@ -351,27 +382,8 @@ impl Call<'_> {
     }
 }
 
-/// What came of the tool's own task.
-fn settled(
-    tool: &dyn Tool,
-    args: &Arguments,
-    done: Result<Result<crate::tool::Fields, ToolError>, tokio::task::JoinError>,
-) -> ToolResult {
-    match done {
-        Ok(Ok(fields)) => ToolResult::success(fields),
-        Ok(Err(error)) => failure(tool, args, error),
-        Err(error) => {
-            let message = format!("The tool broke down: {}", panic_message(error));
-            let error = ToolError::system(message)
-                .suggest("This is a fault of the tool. Try other arguments, or go on without it.");
-            failure(tool, args, error)
-        }
-    }
-}
-
-/// The failure of a tool, with the call that failed (R203). What the schema
-/// gives anyway says nothing about it.
-fn failure(tool: &dyn Tool, args: &Arguments, error: ToolError) -> ToolResult {
+/// The call that failed. What the schema gives anyway says nothing about it.
+fn shown(tool: &dyn Tool, args: &Arguments) -> String {
     let properties = tool.spec().parameters.get("properties");
     let parameters = args.as_map().iter().filter_map(|(name, value)| {
         let default = properties.and_then(|all| all.get(name)?.get("default"));
@@ -385,9 +397,7 @@ fn failure(tool: &dyn Tool, args: &Arguments, error: ToolError) -> ToolResult {
         (!is_empty).then(|| format!("{name}={}", shortened(&value.to_string())))
     });
     let parameters: Vec<String> = parameters.collect();
-    let call = format!("{}({})", tool.spec().name, parameters.join(", "));
-    let message = format!("{call}: {}", error.message);
-    ToolError { message, ..error }.into_result()
+    format!("{}({})", tool.spec().name, parameters.join(", "))
 }
 
 fn shortened(text: &str) -> String {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ptk_events::{CallId, Correlation, RequestId};
-use ptk_protocol::{ToolCall, ToolResult};
+use ptk_protocol::{ErrorType, ToolCall, ToolResult};
 use tokio_util::sync::CancellationToken;
 
 /// A call that is to be run.
@@ -86,6 +86,36 @@ pub struct CallOutcome {
     pub result: ToolResult,
     /// For a person, in a few lines.
     pub preview: Vec<String>,
+    /// For a person, if it failed.
+    pub failure: Option<Failure>,
     /// How long it took.
     pub duration: Duration,
+}
+
+/// A failure as a person is told of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// What happened. The call, which a person has made or seen, is not part
+    /// of it.
+    pub message: String,
+    /// What to do about it. It may name other tools.
+    pub advice: Option<String>,
+}
+
+impl Failure {
+    /// The failure of a result, given the last one that a tool has told.
+    pub(crate) fn of(result: &ToolResult, told: Option<Self>) -> Option<Self> {
+        // A layer may have answered instead.
+        let told = told.filter(|told| result.error.ends_with(&told.message));
+        let Self { message, advice } = told.unwrap_or_else(|| Self {
+            message: result.error.clone(),
+            advice: None,
+        });
+        let advice = advice.or_else(|| match result.error_type {
+            // The model is told not to try again, which is no news for a person.
+            Some(ErrorType::PermissionError | ErrorType::SecurityError) => None,
+            _ => result.suggestion.clone(),
+        });
+        (!result.success).then_some(Self { message, advice })
+    }
 }

@@ -2,13 +2,14 @@
 
 use std::io::{Read as _, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow};
 use clap::CommandFactory as _;
 use clap::error::ErrorKind;
 use ptk_events::{Delivery, EventKind, Filter, OutputStream};
 use ptk_protocol::schema::{example, suggest};
-use ptk_protocol::{Arguments, ToolCall, ToolResult};
+use ptk_protocol::{Arguments, ToolCall};
 use ptk_sandbox::Workspace;
 use ptk_tools::{CallRequest, Registry, Tool, ToolManager, tools};
 use serde_json::{Value, json};
@@ -17,7 +18,8 @@ use tokio_util::sync::CancellationToken;
 use crate::approver::approver;
 use crate::args::{CallToolArgs, Cli, ConfigArgs, ListToolsArgs, ShowToolArgs, ToolsCommand};
 use crate::config;
-use crate::exit::{self, Exit};
+use crate::exit::Exit;
+use crate::person::Person;
 
 /// How much JSON is read from stdin.
 const MAX_ARGUMENTS: u64 = 64 * 1024 * 1024;
@@ -76,7 +78,11 @@ fn list(args: &ListToolsArgs, out: &mut impl Write) -> Result<Exit> {
 }
 
 /// The tool of this name, or an error that names a near one.
-fn find<'r>(registry: &'r Registry, name: &str) -> Result<&'r std::sync::Arc<dyn Tool>> {
+fn find<'r>(
+    registry: &'r Registry,
+    name: &str,
+    command: &str,
+) -> Result<&'r std::sync::Arc<dyn Tool>> {
     registry.get(name).ok_or_else(|| {
         let names = registry.toolset().names();
         let near = suggest::nearest(name, names);
@@ -84,15 +90,27 @@ fn find<'r>(registry: &'r Registry, name: &str) -> Result<&'r std::sync::Arc<dyn
             || "see `ptk tools list`".to_owned(),
             |near| format!("did you mean `{near}`?"),
         );
-        let message = format!("there is no tool `{name}`; {near}\n");
-        let error = Cli::command().error(ErrorKind::InvalidValue, message);
-        anyhow!(error)
+        usage(command, &format!("there is no tool `{name}`; {near}"))
     })
+}
+
+/// Wrong usage of one of these commands.
+fn usage(name: &str, message: &str) -> anyhow::Error {
+    let mut whole = Cli::command();
+    // Without it, the usage is that of `ptk`.
+    whole.build();
+    let tools = whole.find_subcommand_mut("tools");
+    let command = tools.and_then(|tools| tools.find_subcommand_mut(name));
+    let error = match command {
+        Some(command) => command.error(ErrorKind::InvalidValue, message),
+        None => Cli::command().error(ErrorKind::InvalidValue, message),
+    };
+    anyhow!(error)
 }
 
 fn show(args: &ShowToolArgs, out: &mut impl Write) -> Result<Exit> {
     let registry = registry(&args.config)?;
-    let tool = find(&registry, &args.name)?;
+    let tool = find(&registry, &args.name, "show")?;
     let spec = tool.spec();
     if args.json {
         writeln!(out, "{}", spec.function_definition())?;
@@ -161,18 +179,19 @@ fn arguments(given: &str) -> Result<Arguments> {
     Arguments::from_json(&text).map_err(|error| {
         let message = format!(
             "the arguments are no JSON object: {error}\n\n  \
-             Write them in single quotes: '{{\"path\": \"a.txt\"}}'\n"
+             Write them in single quotes: '{{\"path\": \"a.txt\"}}'"
         );
-        anyhow!(Cli::command().error(ErrorKind::InvalidValue, message))
+        usage("call", &message)
     })
 }
 
 fn call(args: &CallToolArgs, out: &mut impl Write) -> Result<Exit> {
     let registry = registry(&args.config)?;
-    find(&registry, &args.name)?;
+    find(&registry, &args.name, "call")?;
     let call = ToolCall::new(&args.name, arguments(&args.arguments)?);
     let folder = config::workspace(&args.config).unwrap_or_else(|| PathBuf::from("."));
     let workspace = Workspace::open(folder)?.with_temp()?;
+    let names = registry.toolset().names().map(str::to_owned).collect();
     let manager = ToolManager::builder(workspace)
         .tools(registry)
         .approver(approver(args.approve))
@@ -201,12 +220,17 @@ fn call(args: &CallToolArgs, out: &mut impl Write) -> Result<Exit> {
     }
     // Whatever runs in the background ends with the manager. A question that
     // nobody answers is not waited for.
+    let person = Person {
+        tools: names,
+        outputs: Arc::clone(manager.outputs()),
+        workspace: args.config.workspace.clone(),
+    };
     drop(manager);
     runtime.shutdown_background();
     if args.json {
         writeln!(out, "{}", serde_json::to_string(&outcome.result)?)?;
     } else {
-        print(&outcome.result, out)?;
+        person.show(&outcome, out)?;
     }
     Ok(if cancel.is_cancelled() {
         Exit::Interrupted
@@ -266,53 +290,4 @@ fn show_event(delivery: &Delivery, json: bool, out: &mut impl Write) {
     if let Some(line) = line {
         drop(writeln!(out, "{line}").and_then(|()| out.flush()));
     }
-}
-
-/// Fields that hold what a person wants to see; the first that is there counts.
-const CONTENT: [&str; 6] = ["content", "output", "matches", "files", "snippets", "diff"];
-/// Fields that say something about it.
-const NOTES: [&str; 4] = ["note", "notice", "hint", "next"];
-
-/// The result for a person: its text or its lines, or else its fields.
-fn print(result: &ToolResult, out: &mut impl Write) -> Result<()> {
-    let content = CONTENT.iter().find_map(|name| result.fields.get(*name));
-    match content {
-        Some(Value::String(text)) => {
-            out.write_all(text.as_bytes())?;
-            if !text.is_empty() && !text.ends_with('\n') {
-                writeln!(out)?;
-            }
-        }
-        Some(Value::Array(items)) if items.iter().all(Value::is_string) => {
-            for item in items.iter().filter_map(Value::as_str) {
-                writeln!(out, "{item}")?;
-            }
-        }
-        _ if !result.fields.is_empty() => {
-            let fields = serde_json::to_string_pretty(&result.fields)?;
-            writeln!(out, "{fields}")?;
-        }
-        _ => {}
-    }
-    out.flush()?;
-    if content.is_some() {
-        let notes = NOTES.iter().filter_map(|name| result.fields.get(*name));
-        for note in notes.filter_map(Value::as_str) {
-            writeln!(anstream::stderr(), "{note}")?;
-        }
-    }
-    if let Some(stderr) = result.fields.get("stderr").and_then(Value::as_str) {
-        write!(anstream::stderr(), "{stderr}")?;
-    }
-    let code = result.fields.get("return_code").and_then(Value::as_i64);
-    if let Some(code) = code.filter(|code| *code != 0 && result.success) {
-        writeln!(anstream::stderr(), "exit code {code}")?;
-    }
-    if !result.success {
-        exit::say(&result.error);
-        if let Some(suggestion) = &result.suggestion {
-            writeln!(anstream::stderr(), "  {suggestion}")?;
-        }
-    }
-    Ok(())
 }

@@ -236,6 +236,7 @@ fn with_variables(text: &str) -> Result<String, ToolError> {
             filled.push_str(&std::env::var(name).map_err(|_| {
                 ToolError::system(format!("The variable {name} is not set"))
                     .suggest("The user has to set it in the environment of ptk.")
+                    .advise("Set it in the environment of ptk.")
             })?);
         }
         rest = after;

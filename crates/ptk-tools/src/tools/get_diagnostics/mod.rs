@@ -116,7 +116,8 @@ impl Work {
         if checkers.is_empty() && visits.is_empty() {
             let what = file.unwrap_or("the workspace");
             return Err(ToolError::user(format!("No checker is known for {what}"))
-                .suggest("Projects are known by Cargo.toml, tsconfig.json, pyproject.toml, go.mod, or .ts and .py files. For others, ask the user to name a checker in ptk.toml, for example [diagnostics] command = [\"make\", \"check\"], or run it with bash."));
+                .suggest("Projects are known by Cargo.toml, tsconfig.json, pyproject.toml, go.mod, or .ts and .py files. For others, ask the user to name a checker in ptk.toml, for example [diagnostics] command = [\"make\", \"check\"], or run it with bash.")
+                .advise("Projects are known by Cargo.toml, tsconfig.json, pyproject.toml, go.mod, or .ts and .py files. For others, name a checker in ptk.toml: [diagnostics] command = [\"make\", \"check\"]."));
         }
         Ok(Self {
             scope,

@@ -163,13 +163,16 @@ pub(super) fn failure(outcomes: Vec<Outcome>) -> ToolError {
     let error = if all_missing {
         ToolError::user(format!("No checker could run: {told}"))
             .suggest("Ask the user to install one of them, or to name a checker in ptk.toml: [diagnostics] command = [\"make\", \"check\"].")
+            .advise("Install one of them, or name a checker in ptk.toml: [diagnostics] command = [\"make\", \"check\"].")
     } else if is_late {
         ToolError::system(format!("The check did not end in time: {told}"))
             .suggest("Try again, since much of the work may be kept; ask about one file; or ask the user for a longer `timeout` under [diagnostics] in ptk.toml.")
+            .advise("Try again, since much of the work may be kept; ask about one file; or set a longer `timeout` under [diagnostics] in ptk.toml.")
             .with("timed_out", true)
     } else {
         ToolError::user(format!("The check failed: {told}"))
             .suggest("Mend what the checker complains about, such as the project's own file, and call get_diagnostics again. If it does not say enough, run it with bash.")
+            .advise("Mend what the checker complains about, such as the project's own file. If it does not say enough, run it yourself.")
     };
     error.with(
         "checkers",
