@@ -165,3 +165,16 @@ async fn whoever_is_asked_sees_what_will_run() {
     → Do not try it again in another way. Say what you wanted to do and why, or go on without it.
     ");
 }
+
+#[tokio::test]
+async fn what_gitignore_leaves_out_is_no_project() {
+    let scene = Scene::new()
+        .file(".gitignore", "made/\n")
+        .file("made/Cargo.toml", "[package]\n")
+        .file("kept/.gitignore", "*.py\n")
+        .file("kept/a.py", "x = 1\n");
+    insta::assert_snapshot!(scene.told(&scene.call(no_args()).await), @r#"
+    user_error: get_diagnostics(): No checker is known for the workspace
+    → Projects are known by Cargo.toml, tsconfig.json, pyproject.toml, go.mod, or .ts and .py files. For others, ask the user to name a checker in ptk.toml, for example [diagnostics] command = ["make", "check"], or run it with bash.
+    "#);
+}

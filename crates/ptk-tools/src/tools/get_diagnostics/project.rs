@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use ptk_sandbox::{Kind, Place, Workspace};
 
+use crate::tools::search::rules::{Rules, Verdict};
 use crate::{CallContext, ToolError};
 
 /// Folders beneath the workspace in which projects are looked for.
@@ -124,16 +125,19 @@ pub(super) fn has_extension(name: &str, extensions: &[&str]) -> bool {
     extension.is_some_and(|extension| extensions.contains(&extension))
 }
 
-/// The files beneath a folder, level by level, without hidden folders and those
-/// of others. What cannot be read is passed over.
+/// The files beneath a folder, level by level, without hidden folders, those of
+/// others, and what `.gitignore` and its like leave out. What cannot be read is
+/// passed over.
 fn walk(root: Place) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut seen = 0;
-    let mut folders = VecDeque::from([(root, 0)]);
-    while let Some((folder, depth)) = folders.pop_front() {
+    let rules = Rules::above(&root);
+    let mut folders = VecDeque::from([(root, 0, rules)]);
+    while let Some((folder, depth, rules)) = folders.pop_front() {
         let Ok(entries) = folder.read_dir() else {
             continue;
         };
+        let rules = rules.beneath(&folder);
         let mut entries: Vec<_> = entries.flatten().take(MAX_ENTRIES - seen).collect();
         seen += entries.len();
         entries.sort_by(|one, other| one.name().cmp(other.name()));
@@ -143,10 +147,15 @@ fn walk(root: Place) -> Vec<PathBuf> {
                 .name()
                 .to_str()
                 .is_some_and(|name| SKIPPED.contains(&name));
+            let path = entry.place().absolute();
+            let is_folder = entry.kind() == Kind::Folder;
+            if rules.verdict(&path, is_folder) == Verdict::Ignored {
+                continue;
+            }
             match entry.kind() {
-                Kind::File => files.push(entry.place().absolute()),
+                Kind::File => files.push(path),
                 Kind::Folder if depth < MAX_DEPTH && !is_hidden && !is_skipped => {
-                    folders.push_back((entry.place(), depth + 1));
+                    folders.push_back((entry.place(), depth + 1, rules.clone()));
                 }
                 _ => {}
             }

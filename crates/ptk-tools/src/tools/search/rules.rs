@@ -90,6 +90,27 @@ impl Rules {
         rules
     }
 
+    /// The rules that hold in a folder: these and its own, found by their
+    /// names. For a walk that has no listing of the folder at hand.
+    pub(crate) fn beneath(mut self, place: &Place) -> Self {
+        let folder = place.absolute();
+        let named = |name: &str| place.workspace().resolve(folder.join(name).to_str()?).ok();
+        let read = |name: &str| text(named(name)?.open().ok()?).ok();
+        if named(".git").is_some_and(|git| git.exists().unwrap_or(false)) {
+            self.enter_repository();
+            if let Some(text) = read(".git/info/exclude") {
+                self.exclude(&folder, &text);
+            }
+        }
+        if let Some(text) = read(".gitignore") {
+            self.gitignore(&folder, &text);
+        }
+        if let Some(text) = read(".ignore") {
+            self.ignore(&folder, &text);
+        }
+        self
+    }
+
     /// The rules that hold in a folder: these and its own. A pipe that is
     /// called `.gitignore` is none.
     pub(crate) fn within(mut self, folder: &Folder, listing: &Listing, path: &[u8]) -> Self {
