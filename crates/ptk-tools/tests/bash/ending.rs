@@ -3,7 +3,7 @@
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::scene::{Scene, alive, code, field, request, unique, until, zombies};
+use crate::scene::{Scene, alive, code, field, no_zombies, request, unique};
 
 #[tokio::test]
 async fn what_takes_too_long_is_ended_and_its_output_kept() {
@@ -72,7 +72,7 @@ async fn what_is_left_behind_is_ended() {
         assert!(left >= 1, "{way}");
         assert_eq!(alive(&sleep), [""; 0], "{way}");
     }
-    until("no zombies", || zombies() == 0).await;
+    no_zombies().await;
 }
 
 #[tokio::test]
@@ -99,15 +99,16 @@ async fn a_cancelled_call_ends_its_command() {
     let scene = Scene::new();
     let sleep = unique();
     let token = CancellationToken::new();
-    let command = format!("echo begun; touch begun; sleep {sleep}");
+    let begun = scene.pipe("begun").closed();
+    let command = format!("echo begun; echo >begun; sleep {sleep}");
     let request = request("bash", &json!({ "command": command })).cancelled_by(&token);
     let tools = scene.tools.clone();
     let call = tokio::spawn(async move { tools.execute(request).await.result });
-    until("it runs", || scene.path().join("begun").exists()).await;
+    begun.await;
     token.cancel();
     let result = call.await.unwrap();
     insta::assert_snapshot!(scene.told(&result).replace(&sleep, "N"), @r#"
-    system_error: bash(command="echo begun; touch begun; sleep N"): The command was cancelled
+    system_error: bash(command="echo begun; echo >begun; sleep N"): The command was cancelled
     → It did not finish. Look at what it left before you go on.
     "#);
     assert_eq!(result.fields["cancelled"], true);
@@ -119,15 +120,19 @@ async fn a_cancelled_call_ends_its_command() {
 async fn a_call_that_is_dropped_takes_its_command_with_it() {
     let scene = Scene::new();
     let sleep = unique();
-    let command =
-        format!("trap '' TERM; setsid sleep {sleep} & touch begun; sleep {sleep}; sleep {sleep}");
+    let (begun, lives) = (scene.pipe("begun").closed(), scene.pipe("lives").closed());
+    // As long as one of them is there, the pipe is open.
+    let command = format!(
+        "trap '' TERM; exec 9>lives; setsid sleep {sleep} & echo >begun; sleep {sleep}; sleep {sleep}"
+    );
     let request = request("bash", &json!({ "command": command }));
     let tools = scene.tools.clone();
     let call = tokio::spawn(async move { tools.execute(request).await });
-    until("it runs", || scene.path().join("begun").exists()).await;
+    begun.await;
     call.abort();
-    until("all is gone", || alive(&sleep).is_empty()).await;
-    until("no zombies", || zombies() == 0).await;
+    lives.await;
+    assert_eq!(alive(&sleep), [""; 0]);
+    no_zombies().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -135,13 +140,14 @@ async fn a_cancelled_call_that_does_not_want_to_end_still_tells_its_output() {
     let scene = Scene::new();
     let sleep = unique();
     let token = CancellationToken::new();
+    let begun = scene.pipe("begun").closed();
     let command = format!(
-        "trap '' TERM; echo begun; touch begun; setsid sleep {sleep} & sleep {sleep}; sleep {sleep}"
+        "trap '' TERM; echo begun; echo >begun; setsid sleep {sleep} & sleep {sleep}; sleep {sleep}"
     );
     let request = request("bash", &json!({ "command": command })).cancelled_by(&token);
     let tools = scene.tools.clone();
     let call = tokio::spawn(async move { tools.execute(request).await.result });
-    until("it runs", || scene.path().join("begun").exists()).await;
+    begun.await;
     token.cancel();
     let result = call.await.unwrap();
     assert!(!result.success);

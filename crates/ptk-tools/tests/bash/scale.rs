@@ -3,7 +3,7 @@
 use futures_util::future::join_all;
 use serde_json::json;
 
-use crate::scene::{Scene, code, field, until, zombies};
+use crate::scene::{Scene, code, field, no_zombies};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_hundred_commands_at_once() {
@@ -17,7 +17,7 @@ async fn two_hundred_commands_at_once() {
         assert_eq!(field(&result, "stderr"), format!("-{number}\n"));
         assert_eq!(code(&result), i64::try_from(number % 7).unwrap());
     }
-    until("no zombies", || zombies() == 0).await;
+    no_zombies().await;
 }
 
 fn peak_kilobytes() -> u64 {

@@ -1,6 +1,6 @@
 //! A workspace with the tools in it, and what tests look for.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use ptk_protocol::{Arguments, ToolCall, ToolResult};
@@ -45,6 +45,13 @@ impl Scene {
 
     pub(crate) fn path(&self) -> &Path {
         self.folder.path()
+    }
+
+    /// A pipe of this name.
+    pub(crate) fn pipe(&self, name: &str) -> Pipe {
+        let path = self.path().join(name);
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        Pipe { path }
     }
 
     pub(crate) async fn call(&self, tool: &str, args: Value) -> ToolResult {
@@ -134,12 +141,44 @@ pub(crate) fn zombies() -> usize {
     .count()
 }
 
-/// Waits until something holds.
+/// Waits until something holds of which no event tells.
 pub(crate) async fn until(what: &str, holds: impl Fn() -> bool) {
     let start = Instant::now();
     while !holds() {
         assert!(start.elapsed() < LONG, "in vain: {what}");
-        tokio::time::sleep(Duration::from_millis(10)).await;
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Waits until no child is left that nobody has waited for: the runtime sees to
+/// it between two tasks.
+pub(crate) async fn no_zombies() {
+    until("no zombies", || zombies() == 0).await;
+}
+
+/// A named pipe in the workspace, on which a command and a test wait for each
+/// other.
+pub(crate) struct Pipe {
+    path: PathBuf,
+}
+
+impl Pipe {
+    /// What commands write to it, once they have all closed it.
+    pub(crate) fn closed(&self) -> impl Future<Output = String> + use<> {
+        let (told, heard) = tokio::sync::oneshot::channel();
+        let path = self.path.clone();
+        // A thread of its own: one that waits in vain must hold up nobody.
+        std::thread::spawn(move || told.send(std::fs::read_to_string(path).unwrap()));
+        async {
+            let heard = tokio::time::timeout(LONG, heard).await;
+            heard.expect("somebody writes to the pipe").unwrap()
+        }
+    }
+
+    /// Lets a command go on that reads from it.
+    pub(crate) fn open(&self) {
+        let path = self.path.clone();
+        std::thread::spawn(move || std::fs::write(path, "go on\n").unwrap());
     }
 }
 

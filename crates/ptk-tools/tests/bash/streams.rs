@@ -32,8 +32,8 @@ fn joined(pieces: &[(OutputStream, String)], stream: OutputStream) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn output_is_shown_before_the_command_ends_under_the_id_of_the_call() {
     let scene = Scene::new();
-    let gate = scene.path().join("gate");
-    let command = "echo before; until [ -e gate ]; do sleep 0.01; done; echo after";
+    let gate = scene.pipe("gate");
+    let command = "echo before; read -r _ <gate; echo after";
     let request = request("bash", &json!({ "command": command }));
     let id = request.call_id().clone();
     let mut events = scene
@@ -54,7 +54,7 @@ async fn output_is_shown_before_the_command_ends_under_the_id_of_the_call() {
         matches!(&event.kind, EventKind::ToolOutputChunk { stream: OutputStream::Stdout, chunk } if chunk == "before\n")
     );
     assert!(!call.is_finished());
-    std::fs::write(gate, "").unwrap();
+    gate.open();
     let outcome = call.await.unwrap();
     assert_eq!(field(&outcome.result, "output"), "before\nafter\n");
 }

@@ -134,24 +134,19 @@ async fn a_call_that_is_cancelled_ends_its_checkers() {
     let token = CancellationToken::new();
     let call = ToolCall::new("get_diagnostics", Arguments::new());
     let request = CallRequest::new(call).cancelled_by(&token);
-    let started = scene.path().join("started");
-    let process = || {
-        let id = std::fs::read_to_string(&started).unwrap_or_default();
-        id.trim().parse::<u32>().ok()
-    };
+    let started = scene.pipe("started").closed();
     let cancel = async {
-        while process().is_none() {
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-        }
+        let process = started.await;
         token.cancel();
+        process
     };
-    let (outcome, ()) = tokio::join!(scene.execute(request), cancel);
+    let (outcome, process) = tokio::join!(scene.execute(request), cancel);
     insta::assert_snapshot!(scene.told(&outcome.result), @"
     system_error: get_diagnostics(): The checkers were cancelled
     → Call get_diagnostics again when you want to know.
     ");
-    let id = process().unwrap();
-    assert!(!std::path::Path::new(&format!("/proc/{id}")).exists());
+    let process = format!("/proc/{}", process.trim());
+    assert!(!std::path::Path::new(&process).exists());
 }
 
 #[tokio::test]

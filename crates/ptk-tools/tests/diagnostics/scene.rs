@@ -95,6 +95,13 @@ impl Scene {
             .file(&err, &here(stderr))
     }
 
+    /// A pipe of this name.
+    pub(crate) fn pipe(&self, name: &str) -> Pipe {
+        let path = self.path().join(name);
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        Pipe { path }
+    }
+
     pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
@@ -152,6 +159,26 @@ impl Scene {
 
     fn plain(&self, text: &str) -> String {
         text.replace(&self.root(), "WORKSPACE")
+    }
+}
+
+/// A named pipe in the workspace, on which a command and a test wait for each
+/// other.
+pub(crate) struct Pipe {
+    path: PathBuf,
+}
+
+impl Pipe {
+    /// What commands write to it, once they have all closed it.
+    pub(crate) fn closed(&self) -> impl Future<Output = String> + use<> {
+        let (told, heard) = tokio::sync::oneshot::channel();
+        let path = self.path.clone();
+        // A thread of its own: one that waits in vain must hold up nobody.
+        std::thread::spawn(move || told.send(std::fs::read_to_string(path).unwrap()));
+        async {
+            let heard = tokio::time::timeout(LONG, heard).await;
+            heard.expect("somebody writes to the pipe").unwrap()
+        }
     }
 }
 

@@ -126,14 +126,22 @@ async fn a_huge_file_that_is_no_text_is_not_read_to_its_end() {
     assert_eq!(fields["skipped"]["binary"], 1);
 }
 
+/// Files that no machine searches within the time of a call: one of 12 MB under
+/// ten thousand names. Letters beyond ASCII make boundaries of words slow to
+/// find.
+fn endless(scene: &Scene) {
+    let text = "äbcdefghijklm nöpqrstuvwxyz \n".repeat(400_000);
+    scene.write("later/0.txt", &text);
+    let first = scene.path("later/0.txt");
+    for n in 1..10_000 {
+        std::fs::hard_link(&first, scene.path(&format!("later/{n}.txt"))).unwrap();
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_search_that_is_cancelled_ends_by_itself() {
     let scene = Scene::new(&[("a.txt", "needle1\n")]);
-    // Letters beyond ASCII make boundaries of words slow to find.
-    let text = "äbcdefghijklm nöpqrstuvwxyz \n".repeat(400_000);
-    for n in 0..20 {
-        scene.write(&format!("later/{n}.txt"), &text);
-    }
+    endless(&scene);
     let token = CancellationToken::new();
     let args = Arguments::from_json(r#"{"pattern": "\\b\\w+[0-9]\\b"}"#).unwrap();
     let request = CallRequest::new(ToolCall::new("grep", args)).cancelled_by(&token);
@@ -161,11 +169,7 @@ async fn a_search_that_is_cancelled_ends_by_itself() {
 #[tokio::test(flavor = "multi_thread")]
 async fn when_the_time_is_up_what_was_found_is_told() {
     let scene = Scene::new(&[("a.txt", "needle1\n")]);
-    // Letters beyond ASCII make boundaries of words slow to find.
-    let text = "äbcdefghijklm nöpqrstuvwxyz \n".repeat(400_000);
-    for n in 0..20 {
-        scene.write(&format!("later/{n}.txt"), &text);
-    }
+    endless(&scene);
     let tools = scene.tools_with(Limits {
         deadline: Duration::from_secs(3),
         ..Limits::default()
