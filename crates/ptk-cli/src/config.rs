@@ -11,7 +11,7 @@ use ptk_protocol::dialects::Registry;
 use ptk_protocol::dialects::declared::{self, Declaration};
 use ptk_protocol::schema::suggest;
 use ptk_tools::tools::get_diagnostics::Diagnostics;
-use ptk_tools::{custom, tools};
+use ptk_tools::{SnippetFormat, custom, tools};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use toml::Spanned;
@@ -23,7 +23,7 @@ use crate::input;
 const FILE: &str = "ptk.toml";
 
 /// The sections that there are, for all commands.
-const SECTIONS: [&str; 3] = ["dialects", "tools", "diagnostics"];
+const SECTIONS: [&str; 4] = ["dialects", "tools", "diagnostics", "snippet_format"];
 
 /// Forms of calls.
 #[derive(Debug, Deserialize)]
@@ -39,6 +39,8 @@ struct ToolSections {
     tools: Vec<Spanned<custom::Declaration>>,
     #[serde(default)]
     diagnostics: Diagnostics,
+    #[serde(default)]
+    snippet_format: SnippetFormat,
 }
 
 /// A configuration, or none.
@@ -145,8 +147,8 @@ impl Config {
         })
     }
 
-    /// PTK's own tools, and those that are declared.
-    pub(crate) fn tools(&self) -> Result<ptk_tools::Registry> {
+    /// PTK's own tools and those that are declared, and how they show code.
+    pub(crate) fn tools(&self) -> Result<(ptk_tools::Registry, SnippetFormat)> {
         let sections: ToolSections = self.sections()?;
         let mut registry = tools::all(sections.diagnostics)?;
         for declared in sections.tools {
@@ -157,7 +159,7 @@ impl Config {
             let added = registry.register_shared(Arc::from(tool));
             added.map_err(|error| anyhow!("{}: {error}", place()))?;
         }
-        Ok(registry)
+        Ok((registry, sections.snippet_format))
     }
 }
 
@@ -209,11 +211,11 @@ mod tests {
             ),
             (
                 "\n[[dialect]]\nname = \"a\"\n",
-                "ptk.toml:2:3: unknown section `dialect`, expected one of `dialects`, `tools`, `diagnostics`; did you mean `dialects`?",
+                "ptk.toml:2:3: unknown section `dialect`, expected one of `dialects`, `tools`, `diagnostics`, `snippet_format`; did you mean `dialects`?",
             ),
             (
                 "[model]\nname = \"a\"\n",
-                "ptk.toml:1:2: unknown section `model`, expected one of `dialects`, `tools`, `diagnostics`",
+                "ptk.toml:1:2: unknown section `model`, expected one of `dialects`, `tools`, `diagnostics`, `snippet_format`",
             ),
             (
                 "[[dialects]]\nname = \"a\"\nopen = [\"<a>\"]\n\n[[dialects]]\nname = \"b\"\nopen = [\"x\"]\n",

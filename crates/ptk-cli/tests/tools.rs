@@ -152,7 +152,10 @@ fn wrong_usage_shows_the_usage_of_the_command() {
 #[test]
 fn a_person_sees_all_of_a_long_output() {
     let scene = Scene::new();
-    let lines = |count: u32| -> String { (1..=count).map(|line| format!("{line}\n")).collect() };
+    let lines = |count: u32| {
+        let lines: Vec<String> = (1..=count).map(|line| line.to_string()).collect();
+        lines.join("\n") + "\n"
+    };
     let args = r#"{"command": "seq 100000; seq 50000 >&2"}"#;
     let output = scene
         .ptk(&["call", "bash", args, "--approve", "auto"])
@@ -282,6 +285,26 @@ type = "string"
 }
 
 #[test]
+fn code_is_read_as_snippets_where_the_configuration_says_so() {
+    let scene = Scene::new();
+    let root = scene.folder.path().canonicalize().unwrap();
+    let read = || {
+        let (_, lines) = scene.call("read_file", &json!({"path": "a.txt", "offset": 2}), &[]);
+        lines.last().unwrap()["content"].clone()
+    };
+    assert_eq!(read(), "two\nthree\n");
+    let config = scene.folder.path().join("ptk.toml");
+    std::fs::write(&config, "snippet_format = \"always\"\n").unwrap();
+    let expected = format!(
+        "<code=\"{}/a.txt\" #2:3>\ntwo\nthree\n</code>",
+        root.display()
+    );
+    assert_eq!(read(), expected.as_str());
+    std::fs::write(&config, "snippet_format = \"alwys\"\n").unwrap();
+    scene.ptk(&["list"]).assert().code(1);
+}
+
+#[test]
 fn slips_in_the_configuration_are_told_with_what_was_meant() {
     const GOOD: &str = "[[tools]]\nname = \"t\"\ndescription = \"A tool\"\ncommand = [\"true\"]\n";
     let scene = Scene::new();
@@ -291,7 +314,7 @@ fn slips_in_the_configuration_are_told_with_what_was_meant() {
     for (text, expected) in [
         (
             GOOD.replace("[[tools]]", "[[tool]]"),
-            "1:3: unknown section `tool`, expected one of `dialects`, `tools`, `diagnostics`; did you mean `tools`?",
+            "1:3: unknown section `tool`, expected one of `dialects`, `tools`, `diagnostics`, `snippet_format`; did you mean `tools`?",
         ),
         (
             format!("{GOOD}timout = 3\n"),

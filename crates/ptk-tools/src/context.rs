@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::files::Ranges;
 use crate::services::Services;
-use crate::{Failure, Outputs, ToolError};
+use crate::{Failure, Outputs, SnippetFormat, ToolError};
 
 /// One call: its id, its cancellation, its events, and the workspace it is in.
 /// Cheap to clone.
@@ -108,6 +108,12 @@ impl CallContext {
     #[must_use]
     pub fn outputs(&self) -> &Outputs {
         &self.inner.services.outputs
+    }
+
+    /// Which results are to have code in the snippet format.
+    #[must_use]
+    pub fn snippet_format(&self) -> SnippetFormat {
+        self.inner.services.snippet_format
     }
 
     pub(crate) fn services(&self) -> &Arc<Services> {

@@ -19,7 +19,7 @@ use crate::services::Services;
 use crate::usage::{Statistics, Usage};
 use crate::{
     Approver, CallOutcome, CallRequest, DenyAll, Middleware, Outputs, Registry, RegistryError,
-    Tool, bound,
+    SnippetFormat, Tool, bound,
 };
 
 /// What calls may use.
@@ -79,6 +79,7 @@ pub struct ToolManagerBuilder {
     bus: Bus,
     limits: Limits,
     helper: Option<Helper>,
+    snippet_format: SnippetFormat,
 }
 
 impl ToolManagerBuilder {
@@ -125,6 +126,13 @@ impl ToolManagerBuilder {
         self
     }
 
+    /// Which results have code in the snippet format.
+    #[must_use]
+    pub const fn snippet_format(mut self, format: SnippetFormat) -> Self {
+        self.snippet_format = format;
+        self
+    }
+
     /// Ready.
     #[must_use]
     pub fn build(self) -> ToolManager {
@@ -133,6 +141,7 @@ impl ToolManagerBuilder {
             .into_iter()
             .partition(|layer| layer.around() == Around::Run);
         let outputs = Arc::new(Outputs::default());
+        let services = Services::new(self.workspace, self.helper, outputs, self.snippet_format);
         ToolManager {
             inner: Arc::new(Inner {
                 registry: RwLock::new(Arc::new(self.registry)),
@@ -140,7 +149,7 @@ impl ToolManagerBuilder {
                 around_run,
                 approver: self.approver,
                 bus: self.bus,
-                services: Arc::new(Services::new(self.workspace, self.helper, outputs)),
+                services: Arc::new(services),
                 repeats: Repeats::default(),
                 in_flight: InFlight::default(),
                 statistics: Statistics::default(),
@@ -163,6 +172,7 @@ impl ToolManager {
             bus: Bus::new(),
             limits: Limits::default(),
             helper: Helper::find(),
+            snippet_format: SnippetFormat::default(),
         }
     }
 

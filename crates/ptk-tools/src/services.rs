@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ptk_sandbox::Workspace;
 use ptk_sandbox::command::Helper;
 
+use crate::SnippetFormat;
 use crate::files::Files;
 use crate::jobs::Jobs;
 use crate::outputs::Outputs;
@@ -19,18 +20,25 @@ pub(crate) struct Services {
     pub(crate) outputs: Arc<Outputs>,
     pub(crate) files: Files,
     pub(crate) jobs: Jobs,
+    pub(crate) snippet_format: SnippetFormat,
     /// Counts calls that may have changed something.
     mutations: AtomicU64,
 }
 
 impl Services {
-    pub(crate) fn new(workspace: Workspace, helper: Option<Helper>, outputs: Arc<Outputs>) -> Self {
+    pub(crate) fn new(
+        workspace: Workspace,
+        helper: Option<Helper>,
+        outputs: Arc<Outputs>,
+        snippet_format: SnippetFormat,
+    ) -> Self {
         Self {
             workspace,
             helper,
             outputs,
             files: Files::default(),
             jobs: Jobs::default(),
+            snippet_format,
             mutations: AtomicU64::new(0),
         }
     }

@@ -7,6 +7,10 @@
 
 mod scene;
 
+use ptk_protocol::snippet;
+use ptk_sandbox::Workspace;
+use ptk_tools::tools::{Read, ReadFile};
+use ptk_tools::{Registry, SnippetFormat, ToolManager, Typed};
 use scene::Scene;
 use serde_json::{Value, json};
 
@@ -29,6 +33,43 @@ async fn files_stand_below_their_headers_with_numbers() {
         (&json!(5), &json!(2))
     );
     insta::assert_snapshot!(scene.neutral(text(&read)));
+}
+
+#[tokio::test]
+async fn where_all_code_is_in_snippets_files_are_too() {
+    let scene = Scene::new();
+    scene.write("a.txt", "one\n</code>\nthree\n");
+    scene.write("empty.txt", "");
+    scene.write("big.txt", "a line of the big file\n".repeat(5_000));
+    let mut registry = Registry::new();
+    registry.register(Typed::new(ReadFile)).unwrap();
+    registry.register(Typed::new(Read)).unwrap();
+    let tools = ToolManager::builder(Workspace::open(scene.root()).unwrap())
+        .tools(registry)
+        .snippet_format(SnippetFormat::Always)
+        .build();
+    let scene = scene.served_by(tools);
+    let args = json!({"file_paths": ["a.txt", "empty.txt", "none.txt"], "limit": 2});
+    let read = scene.ok("read", args).await;
+    insta::assert_snapshot!(scene.neutral(text(&read)), @r#"
+    <code="/…/space/a.txt" #1:2>
+    one
+    </code>
+    </code>
+
+    === /…/space/empty.txt ===
+    [Empty file]
+
+    === /…/space/none.txt ===
+    Error: File not found: none.txt
+    List the folder above it to see what there is.
+    "#);
+    let read = scene.read("big.txt").await;
+    let found = snippet::read(text(&read));
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].problems, []);
+    assert_eq!(json!(found[0].snippet.end()), read["end_line"]);
+    assert_eq!(scene.read("empty.txt").await["content"], "");
 }
 
 #[tokio::test]

@@ -37,7 +37,8 @@ pub(crate) fn run(command: &ToolsCommand, out: &mut impl Write) -> Result<Exit> 
 
 /// All tools: the built-in ones and those that are declared.
 fn registry(args: &ConfigArgs) -> Result<Registry> {
-    config::read(args)?.tools()
+    let (registry, _) = config::read(args)?.tools()?;
+    Ok(registry)
 }
 
 fn list(args: &ListToolsArgs, out: &mut impl Write) -> Result<Exit> {
@@ -186,7 +187,7 @@ fn arguments(given: &str) -> Result<Arguments> {
 }
 
 fn call(args: &CallToolArgs, out: &mut impl Write) -> Result<Exit> {
-    let registry = registry(&args.config)?;
+    let (registry, snippet_format) = config::read(&args.config)?.tools()?;
     find(&registry, &args.name, "call")?;
     let call = ToolCall::new(&args.name, arguments(&args.arguments)?);
     let folder = config::workspace(&args.config).unwrap_or_else(|| PathBuf::from("."));
@@ -194,6 +195,7 @@ fn call(args: &CallToolArgs, out: &mut impl Write) -> Result<Exit> {
     let names = registry.toolset().names().map(str::to_owned).collect();
     let manager = ToolManager::builder(workspace)
         .tools(registry)
+        .snippet_format(snippet_format)
         .approver(approver(args.approve))
         .build();
     let mut events = manager.bus().subscribe(Filter::all());

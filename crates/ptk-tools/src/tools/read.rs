@@ -43,6 +43,8 @@ pub struct ReadOutput {
 
 /// One file of the listing.
 struct Section {
+    /// What it is, unless the path leads nowhere.
+    source: Option<Source>,
     /// As it stands in the header.
     header: String,
     /// As the model may call it.
@@ -111,9 +113,9 @@ fn listing(context: &CallContext, args: &ReadArgs) -> Result<ReadOutput, ToolErr
     let mut truncated = false;
     let mut texts = Vec::with_capacity(sections.len());
     for (section, budget) in sections.iter().zip(shares(&needs, MAX_BYTES)) {
-        let (body, is_all) = section.body(context, budget);
+        let (text, is_all) = section.text(context, budget);
         truncated |= !is_all;
-        texts.push(format!("=== {} ===\n{body}", section.header));
+        texts.push(text);
     }
     let failed = sections
         .iter()
@@ -175,8 +177,10 @@ impl Section {
                 header: source.absolute(),
                 name: source.name(),
                 loaded: source.load(context, wanted),
+                source: Some(source),
             },
             Err(error) => Self {
+                source: None,
                 header: path.to_owned(),
                 name: path.to_owned(),
                 loaded: Err(error),
@@ -200,26 +204,34 @@ impl Section {
         }
     }
 
-    /// What stands below the header, and whether it is all that was wanted.
-    fn body(&self, context: &CallContext, budget: usize) -> (String, bool) {
+    /// The file as it stands in the listing, and whether that is all that was
+    /// wanted.
+    fn text(&self, context: &CallContext, budget: usize) -> (String, bool) {
         let loaded = match &self.loaded {
             Ok(loaded) => loaded,
-            Err(error) => return (failure(error), true),
+            Err(error) => return (self.below_header(&failure(error)), true),
         };
         let excerpt = match &loaded.content {
             Content::Text(excerpt) => excerpt,
-            Content::Binary(..) => return (Binary::SHOWN.to_owned(), true),
+            Content::Binary(..) => return (self.below_header(Binary::SHOWN), true),
         };
         let taken = excerpt.take(budget, NUMBER);
         loaded.note(context, excerpt, &taken);
-        let mut body = numbered(taken.first, taken.text);
+        let source = self.source.as_ref();
+        let snippet = source.and_then(|source| source.snippet(context, taken.first, taken.text));
+        let mut text =
+            snippet.unwrap_or_else(|| self.below_header(&numbered(taken.first, taken.text)));
         for note in notes(&self.name, excerpt, &taken) {
-            if !body.is_empty() {
-                body.push('\n');
+            if !text.ends_with('\n') {
+                text.push('\n');
             }
-            body.push_str(&note);
+            text.push_str(&note);
         }
-        (body, taken.is_all)
+        (text, taken.is_all)
+    }
+
+    fn below_header(&self, body: &str) -> String {
+        format!("=== {} ===\n{body}", self.header)
     }
 }
 

@@ -127,8 +127,9 @@ fn output(context: &CallContext, source: &Source, loaded: &Loaded) -> ReadFileOu
     } else {
         missing(&source.name(), excerpt, &taken)
     };
+    let snippet = source.snippet(context, taken.first, taken.text);
     ReadFileOutput {
-        content: taken.text.to_owned(),
+        content: snippet.unwrap_or_else(|| taken.text.to_owned()),
         lines: Some(excerpt.pieces),
         part,
         encoding: (excerpt.encoding != Encoding::Utf8).then(|| excerpt.encoding.name()),

@@ -4,11 +4,12 @@
 use std::fs::File;
 use std::io::{Cursor, Read as _};
 
+use ptk_protocol::snippet::Snippet;
 use ptk_sandbox::{Attempt, Fingerprint, PathError, Place, Stamp, Written};
 
 use super::text::{Content, Excerpt, ExcerptError, MAX_FILE_SIZE, Taken, Wanted};
 use crate::outputs::PREFIX;
-use crate::{CallContext, Ranges, ToolError};
+use crate::{CallContext, Ranges, SnippetFormat, ToolError};
 
 /// A larger file is shown, but not remembered as read: to know what it holds
 /// would take longer than a call should, and no tool that changes a file takes
@@ -60,6 +61,22 @@ impl Source {
             Self::File(place) => Some(place),
             Self::Output(_) => None,
         }
+    }
+
+    /// Lines of a file in the snippet format, if that is wanted of all code.
+    /// Kept outputs are no files.
+    pub(crate) fn snippet(
+        &self,
+        context: &CallContext,
+        first: usize,
+        text: &str,
+    ) -> Option<String> {
+        self.place()?;
+        let is_wanted = context.snippet_format() == SnippetFormat::Always && !text.is_empty();
+        is_wanted.then(|| {
+            let code = text.strip_suffix('\n').unwrap_or(text);
+            Snippet::new(self.absolute(), first as u64, code).to_string()
+        })
     }
 
     /// Reads the part that is wanted. Blocks.

@@ -128,8 +128,8 @@ impl<'a> Search<'a> {
         let read = if size <= MAX_DECODED {
             let bytes = whole(file)?;
             let text = Text::decode_foreign(&bytes);
-            let searched = text.as_deref().map_or(bytes.as_slice(), str::as_bytes);
-            searcher.search_slice(self.matcher, searched, &mut lines)?;
+            let content = text.as_deref().map_or(bytes.as_slice(), str::as_bytes);
+            searcher.search_slice(self.matcher, content, &mut lines)?;
             let is_utf16 = bytes.starts_with(b"\xFF\xFE") || bytes.starts_with(b"\xFE\xFF");
             (!is_utf16).then(|| (Fingerprint::of(&bytes), bytes.lines().count()))
         } else {

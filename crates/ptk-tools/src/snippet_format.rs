@@ -1,0 +1,16 @@
+//! Which results have code in the snippet format (C18).
+
+use serde::Deserialize;
+
+/// Which results have code in the
+/// [snippet format](ptk_protocol::snippet), with its file and lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SnippetFormat {
+    /// Those of searches. Files are read as they are: their text is what an
+    /// edit has to quote, and without marks there is less to copy by mistake.
+    #[default]
+    Search,
+    /// Those of `read_file` and `read`, too.
+    Always,
+}
