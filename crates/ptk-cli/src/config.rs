@@ -13,7 +13,7 @@ use ptk_protocol::schema::suggest;
 use ptk_tools::tools::get_diagnostics::Diagnostics;
 use ptk_tools::{SnippetFormat, custom, tools};
 use serde::Deserialize;
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::de::DeserializeOwned;
 use toml::Spanned;
 
 use crate::args::ConfigArgs;
@@ -113,7 +113,7 @@ impl Config {
 
     /// Refuses sections that nobody takes: most often a name misspelt.
     fn known_only(&self) -> Result<()> {
-        let all: BTreeMap<Spanned<String>, IgnoredAny> = self.parsed()?;
+        let all: BTreeMap<Spanned<String>, toml::Value> = self.parsed()?;
         let stranger = all
             .into_keys()
             .filter(|name| !SECTIONS.contains(&name.get_ref().as_str()))
