@@ -56,6 +56,7 @@ async fn where_all_code_is_in_snippets_files_are_too() {
     one
     </code>
     </code>
+    [… 1 more line; the rest: read(file_paths=["a.txt"], offset=3) …]
 
     === /…/space/empty.txt ===
     [Empty file]
