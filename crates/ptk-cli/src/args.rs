@@ -131,7 +131,22 @@ pub(crate) struct CallToolArgs {
     pub(crate) json: bool,
 
     #[command(flatten)]
+    pub(crate) sandbox: SandboxArgs,
+
+    #[command(flatten)]
     pub(crate) config: ConfigArgs,
+}
+
+/// What commands may do.
+#[derive(Debug, Args)]
+pub(crate) struct SandboxArgs {
+    /// Let commands reach the network, and services of this machine
+    #[arg(long)]
+    pub(crate) network: bool,
+
+    /// Let commands do whatever you may do
+    #[arg(long, conflicts_with = "network")]
+    pub(crate) no_sandbox: bool,
 }
 
 /// What to do before a call that changes something.

@@ -11,19 +11,25 @@ use ptk_protocol::dialects::Registry;
 use ptk_protocol::dialects::declared::{self, Declaration};
 use ptk_protocol::schema::suggest;
 use ptk_tools::tools::get_diagnostics::Diagnostics;
-use ptk_tools::{SnippetFormat, custom, tools};
+use ptk_tools::{Sandbox, SnippetFormat, custom, tools};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 
-use crate::args::ConfigArgs;
+use crate::args::{ConfigArgs, SandboxArgs};
 use crate::input;
 
 /// The file in the workspace.
 const FILE: &str = "ptk.toml";
 
 /// The sections that there are, for all commands.
-const SECTIONS: [&str; 4] = ["dialects", "tools", "diagnostics", "snippet_format"];
+const SECTIONS: [&str; 5] = [
+    "dialects",
+    "tools",
+    "diagnostics",
+    "snippet_format",
+    "sandbox",
+];
 
 /// Forms of calls.
 #[derive(Debug, Deserialize)]
@@ -43,6 +49,13 @@ struct ToolSections {
     snippet_format: SnippetFormat,
 }
 
+/// What commands may do.
+#[derive(Debug, Deserialize)]
+struct SandboxSection {
+    #[serde(default)]
+    sandbox: Sandbox,
+}
+
 /// A configuration, or none.
 #[derive(Debug, Default)]
 pub(crate) struct Config {
@@ -53,8 +66,7 @@ pub(crate) struct Config {
 /// Reads the file of `--config` or `PTK_CONFIG`, or else the workspace's
 /// `ptk.toml`, if there is one.
 pub(crate) fn read(args: &ConfigArgs) -> Result<Config> {
-    let named = args.config.clone().or_else(|| variable("PTK_CONFIG"));
-    if let Some(path) = named {
+    if let Some(path) = named(args) {
         let text = input::read_file(&path).context("configuration")?;
         return Ok(Config { path, text });
     }
@@ -69,11 +81,40 @@ pub(crate) fn read(args: &ConfigArgs) -> Result<Config> {
         }
         None => PathBuf::from(FILE),
     };
-    match input::read_file(&path) {
-        Ok(text) => Ok(Config { path, text }),
-        Err(error) if is_missing(&error) => Ok(Config::default()),
-        Err(error) => Err(error.context("configuration")),
-    }
+    Config::at(path)
+}
+
+/// The sandbox that the user wants: flags first, then the user's own
+/// configuration. A workspace's `ptk.toml` has no say in it, for it may be
+/// somebody else's.
+pub(crate) fn sandbox(args: &SandboxArgs, config: &ConfigArgs) -> Result<Sandbox> {
+    let section = if named(config).is_some() {
+        read(config)?
+    } else {
+        read(config)?.refuse_sandbox()?;
+        user()?
+    };
+    let SandboxSection { sandbox } = section.sections()?;
+    Ok(Sandbox {
+        enabled: sandbox.enabled && !args.no_sandbox,
+        network: sandbox.network || args.network,
+        ..sandbox
+    })
+}
+
+/// The user's own configuration, or none.
+fn user() -> Result<Config> {
+    let folder = variable("XDG_CONFIG_HOME").filter(|folder| folder.is_absolute());
+    let folder = folder.or_else(|| Some(std::env::home_dir()?.join(".config")));
+    let Some(folder) = folder else {
+        return Ok(Config::default());
+    };
+    Config::at(folder.join("ptk").join(FILE))
+}
+
+/// The configuration that was named, if one was.
+fn named(args: &ConfigArgs) -> Option<PathBuf> {
+    args.config.clone().or_else(|| variable("PTK_CONFIG"))
 }
 
 /// The workspace that was named, if one was.
@@ -98,6 +139,28 @@ fn is_missing(error: &anyhow::Error) -> bool {
 }
 
 impl Config {
+    /// The file at this path, if there is one.
+    fn at(path: PathBuf) -> Result<Self> {
+        match input::read_file(&path) {
+            Ok(text) => Ok(Self { path, text }),
+            Err(error) if is_missing(&error) => Ok(Self::default()),
+            Err(error) => Err(error.context("configuration")),
+        }
+    }
+
+    /// Refuses a section by which a workspace would free itself.
+    fn refuse_sandbox(&self) -> Result<()> {
+        let all: BTreeMap<Spanned<String>, toml::Value> = self.parsed()?;
+        let section = all.into_keys().find(|name| name.get_ref() == "sandbox");
+        match section {
+            None => Ok(()),
+            Some(name) => Err(anyhow!(
+                "{}: a workspace cannot say what its own commands may do; write [sandbox] into ptk/{FILE} in your configuration folder (~/.config), or name the file with --config",
+                self.place(name.span().start)
+            )),
+        }
+    }
+
     /// The sections that a command needs; a mistake in others is for others.
     fn sections<S: DeserializeOwned>(&self) -> Result<S> {
         self.known_only()?;
@@ -211,11 +274,11 @@ mod tests {
             ),
             (
                 "\n[[dialect]]\nname = \"a\"\n",
-                "ptk.toml:2:3: unknown section `dialect`, expected one of `dialects`, `tools`, `diagnostics`, `snippet_format`; did you mean `dialects`?",
+                "ptk.toml:2:3: unknown section `dialect`, expected one of `dialects`, `tools`, `diagnostics`, `snippet_format`, `sandbox`; did you mean `dialects`?",
             ),
             (
                 "[model]\nname = \"a\"\n",
-                "ptk.toml:1:2: unknown section `model`, expected one of `dialects`, `tools`, `diagnostics`, `snippet_format`",
+                "ptk.toml:1:2: unknown section `model`, expected one of `dialects`, `tools`, `diagnostics`, `snippet_format`, `sandbox`",
             ),
             (
                 "[[dialects]]\nname = \"a\"\nopen = [\"<a>\"]\n\n[[dialects]]\nname = \"b\"\nopen = [\"x\"]\n",

@@ -8,6 +8,7 @@
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use assert_cmd::cargo::cargo_bin;
@@ -33,6 +34,14 @@ impl Scene {
             .arg("--workspace")
             .arg(self.folder.path());
         command
+    }
+
+    /// A pipe that whoever is alive holds open.
+    fn fifo(&self) -> PathBuf {
+        let fifo = self.folder.path().join("alive");
+        let made = Command::new("mkfifo").arg(&fifo).status().unwrap();
+        assert!(made.success());
+        fifo
     }
 
     /// Calls a tool; gives back the exit code and every line of JSON.
@@ -314,7 +323,7 @@ fn slips_in_the_configuration_are_told_with_what_was_meant() {
     for (text, expected) in [
         (
             GOOD.replace("[[tools]]", "[[tool]]"),
-            "1:3: unknown section `tool`, expected one of `dialects`, `tools`, `diagnostics`, `snippet_format`; did you mean `tools`?",
+            "1:3: unknown section `tool`, expected one of `dialects`, `tools`, `diagnostics`, `snippet_format`, `sandbox`; did you mean `tools`?",
         ),
         (
             format!("{GOOD}timout = 3\n"),
@@ -366,34 +375,24 @@ fn an_interrupt_ends_the_tool_and_what_it_started() {
 }
 
 fn interrupt(name: &str) {
-    use std::io::{BufRead, BufReader};
-
     let scene = Scene::new();
-    let args = r#"{"command": "echo $$; exec sleep 1000"}"#;
+    let fifo = scene.fifo();
+    let args = r#"{"command": "exec 3>alive; echo up >&3; exec sleep 1000"}"#;
     let mut child = Command::new(cargo_bin!("ptk"))
         .args(["tools", "call", "bash", args, "--approve", "auto", "--json"])
         .current_dir(scene.folder.path())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
+    let mut alive = BufReader::new(File::open(fifo).unwrap()).lines();
+    assert_eq!(alive.next().unwrap().unwrap(), "up");
+    signal(child.id(), name);
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let mut sleeper = None;
-    let mut last = String::new();
-    for line in lines {
-        last = line.unwrap();
-        let event: Value = serde_json::from_str(&last).unwrap();
-        if sleeper.is_none() && event["type"] == "tool_output_chunk" && event["stream"] == "stdout"
-        {
-            let chunk = event["chunk"].as_str().unwrap().trim().to_owned();
-            sleeper = Some(chunk);
-            signal(child.id(), name);
-        }
-    }
+    let last = lines.last().unwrap().unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let result: Value = serde_json::from_str(&last).unwrap();
     assert_eq!(result["success"], false);
-    let alive = format!("/proc/{}", sleeper.unwrap());
-    assert!(!std::path::Path::new(&alive).exists());
+    assert!(alive.next().is_none(), "all who could write are gone");
 }
 
 /// Not even `kill -9` leaves a command behind: whatever it holds open is closed
@@ -401,9 +400,7 @@ fn interrupt(name: &str) {
 #[test]
 fn a_command_ends_with_ptk_however_that_ends() {
     let scene = Scene::new();
-    let fifo = scene.folder.path().join("alive");
-    let made = Command::new("mkfifo").arg(&fifo).status().unwrap();
-    assert!(made.success());
+    let fifo = scene.fifo();
     let command = "exec 3>alive; echo up >&3; trap '' TERM; setsid env -i sleep 1000 & sleep 1000";
     let mut ptk = Command::new(cargo_bin!("ptk"))
         .args(["tools", "call", "bash", "--approve", "auto", "--workspace"])

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
+use tempfile::TempDir;
 
 use crate::error::{Attempt, PathError, WorkspaceError, shown_text};
 use crate::place::Place;
@@ -25,9 +26,12 @@ pub(crate) struct Root {
     pub(crate) dir: Arc<Dir>,
     /// Without links.
     pub(crate) canonical: PathBuf,
-    /// As the user wrote it, made absolute.
+    /// Its other name: as the user wrote it, made absolute; or what it stands
+    /// for.
     given: PathBuf,
     pub(crate) access: Access,
+    /// Removed with the workspace.
+    owned: Option<TempDir>,
 }
 
 impl fmt::Debug for Root {
@@ -58,16 +62,37 @@ impl Root {
             canonical,
             given,
             access,
+            owned: None,
+        })
+    }
+
+    /// A new folder that stands for the system's folder for temporary files.
+    fn temporary() -> Result<Self, WorkspaceError> {
+        let given = std::env::temp_dir();
+        let failed = |source| WorkspaceError::Io {
+            path: given.clone(),
+            source,
+        };
+        let folder = tempfile::Builder::new().prefix("ptk-").tempdir();
+        let folder = folder.map_err(failed)?;
+        let root = Self::open(folder.path(), Access::ReadWrite)?;
+        Ok(Self {
+            given: given.canonicalize().map_err(failed)?,
+            owned: Some(folder),
+            ..root
         })
     }
 
     /// The absolute path without the links above the root, if `path` lies in
-    /// the root by either of its names.
-    fn translate(&self, path: &Path) -> Option<PathBuf> {
-        [&self.canonical, &self.given]
-            .into_iter()
-            .find_map(|name| path.strip_prefix(name).ok())
-            .map(|rest| self.canonical.join(rest))
+    /// the root by either of its names; and how long that name is.
+    fn translate(&self, path: &Path) -> Option<(usize, PathBuf)> {
+        let names = [&self.canonical, &self.given].into_iter();
+        names
+            .filter_map(|name| {
+                let rest = path.strip_prefix(name).ok()?;
+                Some((name.components().count(), self.canonical.join(rest)))
+            })
+            .max_by_key(|(length, _)| *length)
     }
 }
 
@@ -127,14 +152,27 @@ impl Workspace {
         })
     }
 
-    /// The same workspace with the system's folder for temporary files, for
-    /// reading and writing (R272).
+    /// The same workspace with a folder for temporary files, for reading and
+    /// writing (R272). It stands for the system's own: `/tmp/a` is a file in
+    /// it. Nobody else uses it, and it is removed with the workspace.
     ///
     /// # Errors
     ///
-    /// If that folder cannot be opened.
+    /// If it cannot be made.
     pub fn with_temp(self) -> Result<Self, WorkspaceError> {
-        self.with_root(std::env::temp_dir(), Access::ReadWrite)
+        let root = Arc::new(Root::temporary()?);
+        let mut roots = Arc::unwrap_or_clone(self.roots);
+        roots.more.push(root);
+        Ok(Self {
+            roots: Arc::new(roots),
+        })
+    }
+
+    /// The folder for temporary files, if there is one.
+    #[must_use]
+    pub fn temporary(&self) -> Option<&Path> {
+        let root = self.all().find(|root| root.owned.is_some())?;
+        Some(&root.canonical)
     }
 
     /// The first root, without links.
@@ -202,7 +240,8 @@ impl Workspace {
     /// The place of an absolute path without `..`, in the innermost root that
     /// holds it.
     pub(crate) fn locate(&self, path: &Path) -> Option<Place> {
-        let path = self.all().find_map(|root| root.translate(path))?;
+        let names = self.all().filter_map(|root| root.translate(path));
+        let (_, path) = names.max_by_key(|(length, _)| *length)?;
         let root = self
             .all()
             .filter(|root| path.starts_with(&root.canonical))

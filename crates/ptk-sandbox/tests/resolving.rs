@@ -4,7 +4,7 @@ mod scene;
 
 use std::fs;
 
-use ptk_sandbox::{Access, ErrorKind, PathError, Workspace, WorkspaceError};
+use ptk_sandbox::{Access, ErrorKind, Expect, PathError, Workspace, WorkspaceError};
 use scene::Scene;
 
 #[test]
@@ -132,7 +132,7 @@ fn the_innermost_root_holds_a_place_and_it_is_still_shown_relative() {
 }
 
 #[test]
-fn the_temporary_folder_can_be_added() {
+fn a_temporary_folder_can_be_added_and_is_nobody_elses() {
     let scene = Scene::new();
     let temp = std::env::temp_dir()
         .canonicalize()
@@ -140,15 +140,18 @@ fn the_temporary_folder_can_be_added() {
         .join("some.txt");
     assert!(scene.workspace.resolve(temp.to_str().unwrap()).is_err());
     let workspace = scene.workspace.clone().with_temp().unwrap();
-    assert_eq!(
-        workspace
-            .resolve(temp.to_str().unwrap())
-            .unwrap()
-            .absolute(),
-        temp
-    );
+    let place = workspace.resolve(temp.to_str().unwrap()).unwrap();
+    let private = workspace.temporary().unwrap().to_owned();
+    assert_eq!(place.absolute(), private.join("some.txt"));
+    place.replace(b"mine", Expect::Missing).unwrap();
+    assert!(!temp.exists());
+    // By its own name, too.
+    let same = workspace.resolve(place.absolute().to_str().unwrap());
+    assert_eq!(same.unwrap().absolute(), place.absolute());
     // The workspace itself lies in it, and stays the first.
     assert_eq!(workspace.resolve("a.txt").unwrap().to_string(), "a.txt");
+    drop((workspace, place));
+    assert!(!private.exists());
 }
 
 #[test]

@@ -19,7 +19,7 @@ use crate::services::Services;
 use crate::usage::{Statistics, Usage};
 use crate::{
     Approver, CallOutcome, CallRequest, DenyAll, Middleware, Outputs, Registry, RegistryError,
-    SnippetFormat, Tool, bound,
+    Sandbox, SnippetFormat, Tool, bound,
 };
 
 /// What calls may use.
@@ -79,6 +79,7 @@ pub struct ToolManagerBuilder {
     bus: Bus,
     limits: Limits,
     helper: Option<Helper>,
+    sandbox: Sandbox,
     snippet_format: SnippetFormat,
 }
 
@@ -118,6 +119,13 @@ impl ToolManagerBuilder {
         self
     }
 
+    /// What commands may do.
+    #[must_use]
+    pub fn sandbox(mut self, sandbox: Sandbox) -> Self {
+        self.sandbox = sandbox;
+        self
+    }
+
     /// The executable that commands are started by. Without one it is this
     /// program's own, if it calls [`ptk_sandbox::command::enter`].
     #[must_use]
@@ -141,7 +149,13 @@ impl ToolManagerBuilder {
             .into_iter()
             .partition(|layer| layer.around() == Around::Run);
         let outputs = Arc::new(Outputs::default());
-        let services = Services::new(self.workspace, self.helper, outputs, self.snippet_format);
+        let services = Services::new(
+            self.workspace,
+            self.helper,
+            &self.sandbox,
+            outputs,
+            self.snippet_format,
+        );
         ToolManager {
             inner: Arc::new(Inner {
                 registry: RwLock::new(Arc::new(self.registry)),
@@ -172,6 +186,7 @@ impl ToolManager {
             bus: Bus::new(),
             limits: Limits::default(),
             helper: Helper::find(),
+            sandbox: Sandbox::default(),
             snippet_format: SnippetFormat::default(),
         }
     }

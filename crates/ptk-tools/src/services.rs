@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ptk_sandbox::Workspace;
-use ptk_sandbox::command::Helper;
+use ptk_sandbox::command::{Helper, Policy};
 
-use crate::SnippetFormat;
 use crate::files::Files;
 use crate::jobs::Jobs;
 use crate::outputs::Outputs;
+use crate::{Sandbox, SnippetFormat, Unprotected};
 
 /// The workspace, and what is remembered across calls.
 #[derive(Debug)]
@@ -17,6 +17,10 @@ pub(crate) struct Services {
     pub(crate) workspace: Workspace,
     /// What commands are started by.
     pub(crate) helper: Option<Helper>,
+    /// What commands may do.
+    pub(crate) policy: Option<Policy>,
+    /// Whether they are not run without a protection that they are to have.
+    pub(crate) is_strict: bool,
     pub(crate) outputs: Arc<Outputs>,
     pub(crate) files: Files,
     pub(crate) jobs: Jobs,
@@ -29,10 +33,14 @@ impl Services {
     pub(crate) fn new(
         workspace: Workspace,
         helper: Option<Helper>,
+        sandbox: &Sandbox,
         outputs: Arc<Outputs>,
         snippet_format: SnippetFormat,
     ) -> Self {
+        let policy = sandbox.policy(&workspace);
         Self {
+            policy,
+            is_strict: sandbox.unprotected == Unprotected::Refuse,
             workspace,
             helper,
             outputs,

@@ -197,6 +197,7 @@ fn call(args: &CallToolArgs, out: &mut impl Write) -> Result<Exit> {
         .tools(registry)
         .snippet_format(snippet_format)
         .approver(approver(args.approve))
+        .sandbox(config::sandbox(&args.sandbox, &args.config)?)
         .build();
     let mut events = manager.bus().subscribe(Filter::all());
     let runtime = tokio::runtime::Builder::new_multi_thread()

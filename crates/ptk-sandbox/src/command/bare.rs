@@ -10,6 +10,7 @@ use tokio::net::unix::OwnedWriteHalf;
 use tokio::process::Child;
 use tokio::time::{Instant, sleep, timeout};
 
+use super::policy::Protections;
 use super::words::{Exit, Left, Report};
 use super::{GRACE, KILLED, PAUSE};
 
@@ -17,7 +18,7 @@ use super::{GRACE, KILLED, PAUSE};
 pub(super) async fn keep(mut child: Child, control: UnixStream) {
     let (heard, mut told) = control.into_split();
     let mut lines = BufReader::new(heard).lines();
-    tell(&mut told, &Report::Started).await;
+    tell(&mut told, &Report::Started(Protections::default())).await;
     let group = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
     let mut is_running = true;
     let is_polite = loop {

@@ -18,14 +18,22 @@ use command_fds::{CommandFdExt as _, FdMapping};
 use rustix::io::{Errno, IoSliceMut};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, set_child_subreaper, wait};
+use rustix::process::{
+    Pid, Signal, WaitOptions, WaitStatus, getpid, set_child_subreaper,
+    set_parent_process_death_signal, wait,
+};
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 
-use super::words::{END, Exit, Left, Report};
-use super::{GRACE, KILLED, PAUSE, helper, inner, tree};
+use super::isolation::{self, Refusal};
+use super::policy::Protections;
+use super::words::{END, Exit, Isolated, Isolation, Left, News, Report, Setup};
+use super::{GRACE, KEEPER, KILLED, PAUSE, helper, inner, loopback, tree};
 
 /// How long the program has to stand still before it is said.
 const STILL: Duration = Duration::from_secs(1);
+
+/// How long a process that has nothing more to do takes to be gone.
+const MOMENT: Duration = Duration::from_millis(50);
 
 /// What the keeper waits for.
 enum Event {
@@ -50,25 +58,86 @@ struct Keeper {
     leader: Option<Pid>,
     is_childless: bool,
     stopped: Option<Instant>,
+    isolated: Isolated,
 }
 
-pub(super) fn run(words: impl Iterator<Item = OsString>) -> i32 {
+pub(super) fn run(mut words: impl Iterator<Item = OsString>) -> i32 {
     let Ok(control) = io::stdin().as_fd().try_clone_to_owned() else {
         return 1;
     };
     let mut control = UnixStream::from(control);
-    match start(&control, words) {
-        Ok(leader) => match Keeper::new(control, leader) {
-            Ok(keeper) => keeper.keep(),
-            // Its end is the end of what it started: see `follow`.
-            Err(_) => return 1,
-        },
-        Err(error) => {
-            let number = error.raw_os_error().unwrap_or_default();
-            tell(&mut control, &Report::Failed(number));
+    let setup = Setup::read(words.next().as_deref());
+    let outcome = setup.and_then(|setup| enter(setup, &mut control, words));
+    if let Err(error) = &outcome {
+        let number = error.raw_os_error().unwrap_or_default();
+        tell(&mut control, &Report::Failed(number));
+    }
+    // It closes with the process: so the caller knows that the keeper is gone.
+    std::mem::forget(control);
+    i32::from(outcome.is_err())
+}
+
+/// Gets a view of its own first, if it is wanted and can be had.
+fn enter(
+    mut setup: Setup,
+    control: &mut UnixStream,
+    words: impl Iterator<Item = OsString>,
+) -> io::Result<()> {
+    if let (Some(policy), Isolation::Wanted) = (&setup.policy, &setup.isolation) {
+        match isolation::leave(policy) {
+            Ok(isolated) => {
+                setup.isolation = Isolation::Done(isolated);
+                return stand_outside(&setup, words);
+            }
+            Err(Refusal::Refused(error)) => {
+                setup.isolation = Isolation::Refused(error.to_string());
+            }
+            Err(Refusal::Confused(error)) => {
+                tell(control, &Report::Confused(error.to_string()));
+                return Ok(());
+            }
         }
     }
-    0
+    let isolated = furnish(&mut setup);
+    match start(control, &setup, words)? {
+        Ok((leader, protections)) => {
+            Keeper::new(control.try_clone()?, leader, isolated)?.keep(protections);
+        }
+        Err(protections) => tell(control, &Report::Unprotected(protections)),
+    }
+    Ok(())
+}
+
+/// Starts the keeper as the first process in its namespace. With that process
+/// ends everything in it.
+fn stand_outside(setup: &Setup, words: impl Iterator<Item = OsString>) -> io::Result<()> {
+    let mut keeper = Command::new("/proc/self/exe")
+        .arg0(KEEPER)
+        .arg(setup.word()?)
+        .args(words)
+        .spawn()?;
+    fall_silent()?;
+    keeper.wait()?;
+    Ok(())
+}
+
+/// Sets the view up, as far as there is one.
+fn furnish(setup: &mut Setup) -> Isolated {
+    let (Some(policy), Isolation::Done(isolated)) = (&setup.policy, &mut setup.isolation) else {
+        return Isolated::default();
+    };
+    // If the process outside is killed, so is everything inside.
+    let _ = set_parent_process_death_signal(Some(Signal::KILL));
+    if isolated.network {
+        // Without it a program cannot talk to itself, and that is all.
+        let _ = loopback::up();
+    }
+    isolated.folders = isolation::own_folders(policy).is_ok();
+    if isolated.folders {
+        // The limit of a user does not hold for root.
+        let _ = isolation::limit_processes(policy.limits.processes);
+    }
+    *isolated
 }
 
 /// If nobody listens any more, the events say so too.
@@ -76,19 +145,25 @@ fn tell(control: &mut UnixStream, report: &Report) {
     let _ = control.write_all(&report.line());
 }
 
-/// Starts the program, and waits until it really is the program.
-fn start(control: &UnixStream, words: impl Iterator<Item = OsString>) -> io::Result<Pid> {
+/// Starts the program, and waits until it really is the program. Without one,
+/// says which protections were not enough.
+fn start(
+    control: &UnixStream,
+    setup: &Setup,
+    words: impl Iterator<Item = OsString>,
+) -> io::Result<Result<(Pid, Protections), Protections>> {
     set_child_subreaper(Some(getpid()))?;
     let input = receive_input(control)?;
-    let (why, reporting) = pipe_with(PipeFlags::CLOEXEC)?;
+    let (news, reporting) = pipe_with(PipeFlags::CLOEXEC)?;
     let mut command = Command::new("/proc/self/exe");
     command
         .arg0(helper::INNER)
+        .arg(setup.word()?)
         .args(words)
         .stdin(input.map_or_else(Stdio::null, Stdio::from));
     let mapping = FdMapping {
         parent_fd: reporting,
-        child_fd: inner::WHY,
+        child_fd: inner::NEWS,
     };
     command
         .fd_mappings(vec![mapping])
@@ -97,13 +172,17 @@ fn start(control: &UnixStream, words: impl Iterator<Item = OsString>) -> io::Res
     // It holds the other end of the pipe, and what the program reads from.
     drop(command);
     fall_silent()?;
-    let mut number = String::new();
-    File::from(why).read_to_string(&mut number)?;
-    if let Ok(number) = number.parse() {
-        return Err(io::Error::from_raw_os_error(number));
-    }
+    let mut told = String::new();
+    File::from(news).read_to_string(&mut told)?;
+    let last = told.lines().last().unwrap_or_default();
+    let protections = match serde_json::from_str(last).map_err(io::Error::other)? {
+        News::Ready(protections) => protections,
+        News::Unprotected(protections) => return Ok(Err(protections)),
+        News::Failed(number) => return Err(io::Error::from_raw_os_error(number)),
+    };
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    pid.ok_or_else(|| io::ErrorKind::InvalidData.into())
+    let pid = pid.ok_or(io::ErrorKind::InvalidData)?;
+    Ok(Ok((pid, protections)))
 }
 
 /// What the program reads from, if it reads anything: it comes with the first
@@ -167,7 +246,7 @@ fn listen(control: UnixStream, events: &Sender<Event>) {
 }
 
 impl Keeper {
-    fn new(control: UnixStream, leader: Pid) -> io::Result<Self> {
+    fn new(control: UnixStream, leader: Pid, isolated: Isolated) -> io::Result<Self> {
         let (sender, events) = mpsc::channel();
         let followed = sender.clone();
         thread::Builder::new().spawn(move || follow(&followed))?;
@@ -179,11 +258,12 @@ impl Keeper {
             leader: Some(leader),
             is_childless: false,
             stopped: None,
+            isolated,
         })
     }
 
-    fn keep(mut self) {
-        tell(&mut self.control, &Report::Started);
+    fn keep(mut self, protections: Protections) {
+        tell(&mut self.control, &Report::Started(protections));
         let ask = self.until_asked();
         let left = match ask {
             Ask::End => self.end(),
@@ -243,14 +323,31 @@ impl Keeper {
         }
     }
 
+    /// Signals all of them, and says how many there are.
+    fn signal(&self, signal: Signal) -> usize {
+        if !self.isolated.processes {
+            return tree::signal(getpid(), signal);
+        }
+        // Where the system shows other processes than there are here, one
+        // stands for all.
+        let count = if self.isolated.folders {
+            tree::below(getpid()).len()
+        } else {
+            1
+        };
+        tree::signal_all_others(signal);
+        count
+    }
+
     /// Asks all of them to end, and kills those that do not.
     fn end(&mut self) -> Left {
-        if self.is_childless {
+        // What has closed its streams may be just about to end.
+        if self.leader.is_none() && self.childless_within(MOMENT) {
             return Left::default();
         }
-        let found = tree::signal(getpid(), Signal::TERM);
+        let found = self.signal(Signal::TERM);
         // One that stands still does not hear the first signal.
-        tree::signal(getpid(), Signal::CONT);
+        self.signal(Signal::CONT);
         if self.childless_within(GRACE) {
             return Left { found, survived: 0 };
         }
@@ -267,7 +364,7 @@ impl Keeper {
         let until = Instant::now() + KILLED;
         let mut found = 0;
         loop {
-            let survived = tree::signal(getpid(), Signal::KILL);
+            let survived = self.signal(Signal::KILL);
             found = found.max(survived);
             if self.childless_within(PAUSE) {
                 return Left { found, survived: 0 };

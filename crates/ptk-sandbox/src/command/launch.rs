@@ -13,7 +13,8 @@ use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
 use tokio::net::unix::pipe;
 use tokio::process::Child;
 
-use super::words::{END, Report};
+use super::policy::Protections;
+use super::words::{END, Isolation, Report, Setup};
 use super::{Command, Helper, KEEPER, bare};
 
 /// The way to the keeper. Any thread can use it.
@@ -34,6 +35,24 @@ impl Control {
     }
 }
 
+/// Why nothing is protected where there is no helper.
+const NO_HELPER: &str = "this program does not start commands by a helper";
+
+/// Why a program does not run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// What the system said.
+    #[error(transparent)]
+    System(#[from] io::Error),
+    /// It was to have all protections, and can have only these.
+    #[error("The sandbox is not complete: {0}")]
+    Unprotected(Protections),
+    /// The helper could not go on.
+    #[error("The sandbox could not be set up: {0}")]
+    Confused(String),
+}
+
 /// A program that runs, and its keeper. Dropping it kills everything.
 #[derive(Debug)]
 pub struct Kept {
@@ -43,6 +62,8 @@ pub struct Kept {
     pub stdout: Option<pipe::Receiver>,
     /// What it writes about its work, unless that comes with the other.
     pub stderr: Option<pipe::Receiver>,
+    /// Which protections it has.
+    pub protections: Protections,
     control: Control,
     reports: Lines<BufReader<tokio::net::UnixStream>>,
 }
@@ -60,6 +81,7 @@ impl Kept {
             stdin: None,
             stdout: None,
             stderr: None,
+            protections: Protections::default(),
             control: Control(Arc::new(control.try_clone()?)),
             reports: BufReader::new(tokio::net::UnixStream::from_std(control)?).lines(),
         })
@@ -87,12 +109,33 @@ impl Command {
     ///
     /// # Errors
     ///
-    /// What the system said, if it could not be started.
+    /// If it could not be started, or is not to be started without protections
+    /// that it cannot have.
     ///
     /// # Panics
     ///
     /// Outside a Tokio runtime.
-    pub async fn start(&self, helper: Option<&Helper>) -> io::Result<Kept> {
+    pub async fn start(&self, helper: Option<&Helper>) -> Result<Kept, StartError> {
+        if let (None, Some(policy)) = (helper, &self.policy) {
+            let protections = Protections::none(policy, NO_HELPER);
+            if self.is_strict {
+                return Err(StartError::Unprotected(protections));
+            }
+            let mut kept = self.attempt(None, Isolation::Wanted).await??;
+            kept.protections = protections;
+            return Ok(kept);
+        }
+        match self.attempt(helper, Isolation::Wanted).await? {
+            Err(StartError::Confused(why)) => self.attempt(helper, Isolation::Refused(why)).await?,
+            outcome => outcome,
+        }
+    }
+
+    async fn attempt(
+        &self,
+        helper: Option<&Helper>,
+        isolation: Isolation,
+    ) -> io::Result<Result<Kept, StartError>> {
         let (near, far) = UnixStream::pair()?;
         let (input, stdin) = self.input()?.unzip();
         let (stdout, output) = io::pipe()?;
@@ -104,7 +147,7 @@ impl Command {
         };
         let streams = [output.into(), errors.into()];
         if let Some(helper) = helper {
-            self.spawn_keeper(helper, far, streams)?;
+            self.spawn_keeper(helper, isolation, far, streams)?;
             send_input(&near, input.as_ref())?;
         } else {
             far.set_nonblocking(true)?;
@@ -117,7 +160,12 @@ impl Command {
         let stderr = stderr.map(|stderr| pipe::Receiver::from_owned_fd(stderr.into()));
         kept.stderr = stderr.transpose()?;
         match kept.report().await {
-            Some(Report::Started) => Ok(kept),
+            Some(Report::Started(protections)) => {
+                kept.protections = protections;
+                Ok(Ok(kept))
+            }
+            Some(Report::Confused(why)) => Ok(Err(StartError::Confused(why))),
+            Some(Report::Unprotected(protections)) => Ok(Err(StartError::Unprotected(protections))),
             Some(Report::Failed(number)) => Err(io::Error::from_raw_os_error(number)),
             _ => Err(io::Error::other("the helper ended before the program ran")),
         }
@@ -136,6 +184,7 @@ impl Command {
     fn spawn_keeper(
         &self,
         helper: &Helper,
+        isolation: Isolation,
         control: UnixStream,
         streams: [OwnedFd; 2],
     ) -> io::Result<()> {
@@ -144,7 +193,12 @@ impl Command {
             return Err(io::Error::other(text));
         }
         let mut command = tokio::process::Command::new(&helper.0);
-        command.arg0(KEEPER).arg(&self.program);
+        let setup = Setup {
+            policy: self.policy.clone(),
+            is_strict: self.is_strict,
+            isolation,
+        };
+        command.arg0(KEEPER).arg(setup.word()?).arg(&self.program);
         self.prepare(&mut command, OwnedFd::from(control).into(), streams)
             .spawn()?;
         Ok(())

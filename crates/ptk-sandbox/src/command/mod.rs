@@ -25,16 +25,30 @@
 //! | `keeper` | the life of a program and of what it started |
 //! | `tree` | the processes below one |
 //! | `inner` | the last steps before the program |
+//! | `policy` | what a program may do, and which protections it got |
+//! | `isolation`, `loopback` | its own view of processes, folders and network, by namespaces |
+//! | `files`, `calls`, `rights` | what it may open, call and use: Landlock, seccomp, capabilities and limits |
 //! | `bare` | a keeper without a helper |
 
 mod bare;
+#[cfg(target_os = "linux")]
+mod calls;
+#[cfg(target_os = "linux")]
+mod files;
 #[cfg(target_os = "linux")]
 mod helper;
 #[cfg(target_os = "linux")]
 mod inner;
 #[cfg(target_os = "linux")]
+mod isolation;
+#[cfg(target_os = "linux")]
 mod keeper;
 mod launch;
+#[cfg(target_os = "linux")]
+mod loopback;
+mod policy;
+#[cfg(target_os = "linux")]
+mod rights;
 #[cfg(target_os = "linux")]
 mod tree;
 mod words;
@@ -44,7 +58,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-pub use launch::{Control, Kept};
+pub use launch::{Control, Kept, StartError};
+pub use policy::{Limits, Missing, Policy, Protection, Protections};
 pub use words::{Exit, Left, Report};
 
 /// How long processes have between the polite signal and the other one.
@@ -112,4 +127,8 @@ pub struct Command {
     pub has_input: bool,
     /// Whether both of its streams are one, as a terminal would show them.
     pub is_merged: bool,
+    /// What it may do. Without a policy, whatever its user may.
+    pub policy: Option<Policy>,
+    /// Whether it is not to run at all if a protection is missing.
+    pub is_strict: bool,
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, getpid, kill_process};
 
 /// How often the list is read until it stays the same.
 const ATTEMPTS: usize = 8;
@@ -68,6 +68,17 @@ fn below_once(root: Pid) -> BTreeSet<i32> {
     let is_alive = |pid: &i32| all.get(pid).is_some_and(|stat| stat.is_alive);
     inside.remove(&root);
     inside.into_iter().filter(is_alive).collect()
+}
+
+/// Signals all processes that this one sees. Only for the first process in a
+/// namespace: everybody else would end the user's session with it.
+pub(super) fn signal_all_others(signal: Signal) {
+    let all = nix::unistd::Pid::from_raw(-1);
+    if getpid().is_init() {
+        let signal = nix::sys::signal::Signal::try_from(signal.as_raw()).ok();
+        // If there are none, that is what was wanted.
+        let _ = nix::sys::signal::kill(all, signal);
+    }
 }
 
 /// Signals all below `root`, and says how many there were.

@@ -2,7 +2,12 @@
 //! keeper, and single words to it. When the caller hangs up, everything is
 //! killed.
 
+use std::ffi::OsStr;
+use std::io;
+
 use serde::{Deserialize, Serialize};
+
+use super::policy::{Policy, Protections};
 
 /// Asks the keeper to end what there is.
 pub(super) const END: &[u8] = b"end\n";
@@ -31,8 +36,14 @@ pub struct Left {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Report {
-    /// It runs.
-    Started,
+    /// It runs, with these protections.
+    Started(Protections),
+    /// The helper could not get a view of the system of its own, for this
+    /// reason, and cannot go on. Nothing was started.
+    Confused(String),
+    /// It was not started, because it could have only these protections, and
+    /// was to have all.
+    Unprotected(Protections),
     /// It could not be started, for this reason of the system.
     Failed(i32),
     /// Its first process has ended. Others may run on.
@@ -60,6 +71,63 @@ impl Report {
     }
 }
 
+/// Whether a program is to get a view of the system of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Isolation {
+    /// It has not been tried.
+    Wanted,
+    /// As far as it is there.
+    Done(Isolated),
+    /// It cannot be had, for this reason.
+    Refused(String),
+}
+
+/// What the stages of the helper hand on to each other, as their first
+/// argument.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Setup {
+    /// Without one, the program may do whatever its user may.
+    pub(super) policy: Option<Policy>,
+    /// Whether it is not to run if a protection is missing.
+    pub(super) is_strict: bool,
+    pub(super) isolation: Isolation,
+}
+
+impl Setup {
+    pub(super) fn word(&self) -> io::Result<String> {
+        serde_json::to_string(self).map_err(io::Error::other)
+    }
+
+    pub(super) fn read(word: Option<&OsStr>) -> io::Result<Self> {
+        let word = word.and_then(OsStr::to_str).unwrap_or_default();
+        serde_json::from_str(word).map_err(io::Error::other)
+    }
+}
+
+/// What the last stage says of the program.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum News {
+    /// It has these protections, and is about to run.
+    Ready(Protections),
+    /// It does not run, because it has only these.
+    Unprotected(Protections),
+    /// It does not run, for this reason of the system.
+    Failed(i32),
+}
+
+/// What is a program's own already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(super) struct Isolated {
+    /// It sees no processes but its own.
+    pub(super) processes: bool,
+    /// It has a network of its own.
+    pub(super) network: bool,
+    /// It has its own view of the folders that others use too.
+    pub(super) folders: bool,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,7 +135,9 @@ mod tests {
     #[test]
     fn every_report_survives_the_way() {
         for report in [
-            Report::Started,
+            Report::Started(Protections::default()),
+            Report::Confused("so".to_owned()),
+            Report::Unprotected(Protections::default()),
             Report::Failed(2),
             Report::Exited(Exit::Code(0)),
             Report::Exited(Exit::Signal(9)),

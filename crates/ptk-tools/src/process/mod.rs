@@ -41,7 +41,7 @@ use std::time::Duration;
 
 pub use capture::Captured;
 pub(crate) use capture::{Capture, Piece};
-pub use ptk_sandbox::command::Exit;
+pub use ptk_sandbox::command::{Exit, Protections};
 pub(crate) use running::Running;
 pub(crate) use shown::{clean, cleaned, overwritten, whole_characters};
 pub use start::StartError;
@@ -199,6 +199,8 @@ pub struct Ended {
     pub left_behind: usize,
     /// How many of its processes could not be ended, such as another user's.
     pub survived: usize,
+    /// What protected the rest of the system from it.
+    pub protections: Protections,
     /// How long it ran.
     pub duration: Duration,
 }

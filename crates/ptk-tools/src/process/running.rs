@@ -115,6 +115,7 @@ impl Running {
             stderr,
             left_behind: left.found,
             survived: left.survived,
+            protections: std::mem::take(&mut self.kept.protections),
             duration,
         }
     }

@@ -6,12 +6,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use ptk_sandbox::command::{Command, Helper, Kept};
+use ptk_sandbox::command::{self, Command, Kept, Policy, Protections};
 use rustix::io::Errno;
 
 use super::{Capture, Input, Program, Running, Streams, environment};
 use crate::ToolError;
 use crate::services::Services;
+
+/// Links that the system follows one after another.
+const MAX_LINKS: usize = 40;
 
 /// Why a program could not be started.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +35,9 @@ pub enum StartError {
     /// It is not allowed to run.
     #[error("{0} may not be run: permission denied")]
     Denied(String),
+    /// It cannot have the protections that it is to have.
+    #[error("The command was not run, because the sandbox would not be complete: {0}")]
+    Unprotected(Protections),
     /// The system refused.
     #[error("{program} cannot be started: {error}")]
     Refused {
@@ -60,6 +66,9 @@ impl From<StartError> for ToolError {
             }
             StartError::Denied(_) => Self::permission(message)
                 .suggest("Look at the rights of the program, and of the folder in which it runs."),
+            StartError::Unprotected(_) => Self::permission(message).suggest(
+                "Do the work with the other tools. Only the user can change this: `ptk doctor` says what is missing.",
+            ),
             StartError::Refused { .. } => Self::system(message)
                 .suggest("The machine may be out of processes or memory. Try again later."),
         }
@@ -77,7 +86,7 @@ impl Program {
             return Err(StartError::Nul);
         }
         let started = Instant::now();
-        let kept = self.keep(services.helper.as_ref()).await?;
+        let kept = self.keep(services).await?;
         let stdout = Capture::new(Arc::clone(&services.outputs)).shared();
         let stderr = match self.streams {
             Streams::Apart => Capture::new(Arc::clone(&services.outputs)).shared(),
@@ -97,19 +106,32 @@ impl Program {
     }
 
     /// Starts the first candidate that is there.
-    async fn keep(&self, helper: Option<&Helper>) -> Result<Kept, StartError> {
+    async fn keep(&self, services: &Services) -> Result<Kept, StartError> {
         let mut failure = io::Error::from(io::ErrorKind::NotFound);
         for candidate in &self.candidates {
-            match self.command(candidate).start(helper).await {
+            let mut policy = services.policy.clone();
+            if let Some(policy) = &mut policy {
+                allow_program(policy, Path::new(candidate));
+            }
+            let command = self.command(candidate, policy, services.is_strict);
+            match command.start(services.helper.as_ref()).await {
                 Ok(kept) => return Ok(kept),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => failure = error,
-                Err(error) => return Err(self.why(error)),
+                Err(command::StartError::Unprotected(protections)) => {
+                    return Err(StartError::Unprotected(protections));
+                }
+                Err(command::StartError::System(error))
+                    if error.kind() == io::ErrorKind::NotFound =>
+                {
+                    failure = error;
+                }
+                Err(command::StartError::System(error)) => return Err(self.why(error)),
+                Err(error) => return Err(self.why(io::Error::other(error))),
             }
         }
         Err(self.why(failure))
     }
 
-    fn command(&self, program: &OsString) -> Command {
+    fn command(&self, program: &OsString, policy: Option<Policy>, is_strict: bool) -> Command {
         let mut variables = environment::variables(std::env::vars_os());
         variables.extend_from_slice(&self.variables);
         Command {
@@ -119,6 +141,8 @@ impl Program {
             variables,
             has_input: !matches!(self.input, Input::None),
             is_merged: self.streams == Streams::Together,
+            policy,
+            is_strict,
         }
     }
 
@@ -144,5 +168,22 @@ impl Program {
             }
             _ => self.refused(error),
         }
+    }
+}
+
+/// A program can be read by itself and by its interpreter, wherever it is and
+/// whatever links lead to it.
+fn allow_program(policy: &mut Policy, program: &Path) {
+    let mut next = program.is_absolute().then(|| program.to_owned());
+    for _ in 0..MAX_LINKS {
+        let Some((path, folder)) = next.as_ref().and_then(|path| Some((path, path.parent()?)))
+        else {
+            return;
+        };
+        // What Python calls an environment is of one piece.
+        let home = folder.parent();
+        let environment = home.filter(|home| home.join("pyvenv.cfg").exists());
+        policy.allow_reading(environment.unwrap_or(folder));
+        next = path.read_link().ok().map(|target| folder.join(target));
     }
 }

@@ -7,7 +7,7 @@ use ptk_protocol::{Arguments, ToolCall, ToolResult};
 use ptk_sandbox::Workspace;
 use ptk_sandbox::command::Helper;
 use ptk_tools::tools::bash::Bash;
-use ptk_tools::{AllowAll, CallOutcome, CallRequest, Limits, Registry, ToolManager};
+use ptk_tools::{AllowAll, CallOutcome, CallRequest, Limits, Registry, Sandbox, ToolManager};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -29,10 +29,21 @@ impl Scene {
     }
 
     pub(crate) fn at(folder: TempDir, bash: Bash) -> Self {
+        Self::within(folder, bash, Sandbox::default())
+    }
+
+    /// Commands may do whatever the user may.
+    pub(crate) fn unprotected() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        Self::within(folder, Bash::default(), Sandbox::off())
+    }
+
+    fn within(folder: TempDir, bash: Bash, sandbox: Sandbox) -> Self {
         let mut registry = Registry::new();
         bash.register(&mut registry).unwrap();
         let tools = ToolManager::builder(Workspace::open(folder.path()).unwrap())
             .helper(Helper::at(env!("CARGO_BIN_EXE_ptk-helper")))
+            .sandbox(sandbox)
             .tools(registry)
             .approver(AllowAll)
             .limits(Limits {

@@ -89,6 +89,7 @@ fn fields(ended: &Ended) -> Fields {
     fields.insert("stderr".to_owned(), ended.stderr.text().into());
     fields.extend(left_out(ended));
     fields.extend(exit(ended));
+    fields.insert("sandbox".to_owned(), ended.protections.to_string().into());
     let duration = u64::try_from(ended.duration.as_millis()).unwrap_or(u64::MAX);
     fields.insert("duration_ms".to_owned(), duration.into());
     fields

@@ -1,0 +1,214 @@
+//! A view of the system of the program's own, by namespaces: no processes but
+//! its own, a network with nothing in it, temporary folders and a home that
+//! nobody else uses.
+//!
+//! The user's own rights suffice for it where the system lets users make
+//! namespaces; root needs no namespace of users.
+
+use std::fs;
+use std::io;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::statvfs::{FsFlags, statvfs};
+use rustix::fs::{FileType, Mode, OFlags};
+use rustix::process::{Gid, Uid, getegid, geteuid};
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, capabilities, configure_capability_in_ambient_set,
+    set_capabilities,
+};
+
+use super::policy::Policy;
+use super::words::Isolated;
+
+/// Folders that programs share, and in which services have their sockets.
+const SHARED: [&str; 4] = ["/run", "/tmp", "/var/tmp", "/dev/shm"];
+/// Those of them that a program may use as it likes, once they are its own.
+pub(super) const WRITABLE: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
+/// What may be filled of a folder that is kept in memory.
+const IN_MEMORY: &str = "mode=0755,size=256m";
+/// The rights that the keeper needs to set the view up.
+const NEEDED: [CapabilitySet; 2] = [CapabilitySet::SYS_ADMIN, CapabilitySet::NET_ADMIN];
+
+/// Why there is no view of its own.
+pub(super) enum Refusal {
+    /// The system does not allow it. All is as before.
+    Refused(io::Error),
+    /// It failed half way.
+    Confused(io::Error),
+}
+
+/// Leaves the namespaces of the system. What is started next is the first
+/// process in a namespace of processes.
+pub(super) fn leave(policy: &Policy) -> Result<Isolated, Refusal> {
+    let mut flags = CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWPID | CloneFlags::CLONE_NEWIPC;
+    flags.set(CloneFlags::CLONE_NEWNET, !policy.network);
+    let (user, group) = (geteuid(), getegid());
+    if !(user.is_root() && unshare(flags).is_ok()) {
+        let flags = flags | CloneFlags::CLONE_NEWUSER;
+        unshare(flags).map_err(|error| Refusal::Refused(error.into()))?;
+        stay(user, group).map_err(Refusal::Confused)?;
+    }
+    Ok(Isolated {
+        processes: true,
+        network: !policy.network,
+        folders: false,
+    })
+}
+
+/// Stays who it was in the new namespace of users, and lets the next program
+/// have the rights that are needed.
+fn stay(user: Uid, group: Gid) -> io::Result<()> {
+    let (user, group) = (user.as_raw(), group.as_raw());
+    fs::write("/proc/self/setgroups", "deny")?;
+    fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
+    fs::write("/proc/self/gid_map", format!("{group} {group} 1"))?;
+    let sets = capabilities(None)?;
+    let needed = NEEDED.into_iter().collect();
+    set_capabilities(
+        None,
+        CapabilitySets {
+            inheritable: sets.inheritable | needed,
+            ..sets
+        },
+    )?;
+    for right in NEEDED {
+        configure_capability_in_ambient_set(right, true)?;
+    }
+    Ok(())
+}
+
+/// Something that is to be found again below a folder that is put in the place
+/// of another.
+struct Kept {
+    path: PathBuf,
+    file: OwnedFd,
+    is_folder: bool,
+    is_writable: bool,
+}
+
+/// A handle that stands for a place, and cannot be read.
+const PLACE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
+
+/// A name for what a handle stands for, whatever is above it now.
+fn by_handle(file: &OwnedFd) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+}
+
+/// Puts folders of its own in the places of those that others use, and keeps
+/// in them what the policy allows.
+pub(super) fn own_folders(policy: &Policy) -> io::Result<()> {
+    let none = None::<&str>;
+    mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)?;
+    let folder = std::env::current_dir();
+    let hidden = hidden(policy);
+    let kept = kept(policy, &hidden);
+    let temporary = policy.temporary.as_ref();
+    let temporary = temporary.map(|path| rustix::fs::open(path, PLACE, Mode::empty()));
+    let temporary = temporary.transpose()?;
+    for path in &hidden {
+        match &temporary {
+            Some(temporary) if path.ends_with("tmp") => {
+                let source = by_handle(temporary);
+                mount(Some(&source), path, none, MsFlags::MS_BIND, none)?;
+            }
+            _ => {
+                let harmless = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
+                mount(Some("none"), path, Some("tmpfs"), harmless, Some(IN_MEMORY))?;
+            }
+        }
+    }
+    for kept in kept {
+        put_back(&kept)?;
+    }
+    // From here on it shows the program's own processes.
+    let harmless = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+    mount(Some("none"), "/proc", Some("proc"), harmless, none)?;
+    // The same name, but what is there now.
+    std::env::set_current_dir(folder?)
+}
+
+/// What is replaced: not what holds a folder that is allowed whole.
+fn hidden(policy: &Policy) -> Vec<PathBuf> {
+    let shared = SHARED.iter().map(PathBuf::from);
+    let all = shared.chain(policy.home.clone());
+    let all = all.filter(|path| path.is_dir() && !path.is_symlink());
+    let is_allowed = |path: &Path| policy.write.iter().any(|write| path.starts_with(write));
+    all.filter(|path| !is_allowed(path)).collect()
+}
+
+fn kept(policy: &Policy, hidden: &[PathBuf]) -> Vec<Kept> {
+    let is_in = |path: &Path, folders: &[PathBuf]| folders.iter().any(|it| path.starts_with(it));
+    // What can be written comes last, for it may lie in what can be read.
+    let read = policy
+        .read
+        .iter()
+        .filter(|path| !is_in(path, &policy.write));
+    let read = read.map(|path| (path, false));
+    let write = policy.write.iter().map(|path| (path, true));
+    let all = read.chain(write).filter(|(path, _)| is_in(path, hidden));
+    all.filter_map(|(path, is_writable)| {
+        let file = rustix::fs::open(path, PLACE, Mode::empty()).ok()?;
+        let stat = rustix::fs::fstat(&file).ok()?;
+        Some(Kept {
+            path: path.clone(),
+            file,
+            is_folder: FileType::from_raw_mode(stat.st_mode) == FileType::Directory,
+            is_writable,
+        })
+    })
+    .collect()
+}
+
+fn put_back(kept: &Kept) -> io::Result<()> {
+    if kept.is_folder {
+        fs::create_dir_all(&kept.path)?;
+    } else {
+        kept.path.parent().map_or(Ok(()), fs::create_dir_all)?;
+        let mut file = fs::OpenOptions::new();
+        file.create(true).append(true).open(&kept.path)?;
+    }
+    let (none, source) = (None::<&str>, by_handle(&kept.file));
+    let flags = MsFlags::MS_BIND | MsFlags::MS_REC;
+    mount(Some(&source), &kept.path, none, flags, none)?;
+    if !kept.is_writable {
+        let flags = as_before(&kept.path)? | MsFlags::MS_REMOUNT | MsFlags::MS_BIND;
+        mount(none, &kept.path, none, flags | MsFlags::MS_RDONLY, none)?;
+    }
+    Ok(())
+}
+
+/// What may not be taken from a mount that somebody else made.
+fn as_before(path: &Path) -> io::Result<MsFlags> {
+    let flags = statvfs(path)?.flags();
+    let pairs = [
+        (FsFlags::ST_NOSUID, MsFlags::MS_NOSUID),
+        (FsFlags::ST_NODEV, MsFlags::MS_NODEV),
+        (FsFlags::ST_NOEXEC, MsFlags::MS_NOEXEC),
+        (FsFlags::ST_NOATIME, MsFlags::MS_NOATIME),
+        (FsFlags::ST_NODIRATIME, MsFlags::MS_NODIRATIME),
+        (FsFlags::ST_RELATIME, MsFlags::MS_RELATIME),
+    ];
+    let kept = pairs.into_iter().filter(|(flag, _)| flags.contains(*flag));
+    Ok(kept.map(|(_, flag)| flag).collect())
+}
+
+/// The first kernel in which the highest number of a process belongs to the
+/// namespace. Before, it was that of the whole system.
+const OWN_NUMBERS: (u32, u32) = (6, 14);
+/// Numbers that are not given again at once.
+const RESERVED: u64 = 300;
+
+/// Limits how many processes there can be in the namespace.
+pub(super) fn limit_processes(most: u64) -> io::Result<()> {
+    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease")?;
+    let mut numbers = kernel.split(|sign: char| !sign.is_ascii_digit());
+    let mut number = || numbers.next()?.parse().ok();
+    let version = number().zip(number());
+    if version.is_some_and(|version| version >= OWN_NUMBERS) {
+        fs::write("/proc/sys/kernel/pid_max", format!("{}", most + RESERVED))?;
+    }
+    Ok(())
+}
