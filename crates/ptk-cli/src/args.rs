@@ -36,9 +36,19 @@ pub(crate) enum Command {
     /// List the tools, show one, or call it directly
     #[command(subcommand)]
     Tools(ToolsCommand),
+    /// Say what works on this machine, and what is missing
+    #[command(after_help = DOCTOR_EXAMPLES)]
+    Doctor(DoctorArgs),
     /// Print a script that completes ptk's commands and flags in a shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions(CompletionsArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    /// Print what was found as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -286,6 +296,14 @@ Examples:
   ptk tools call grep '{\"pattern\": \"fn main\"}' --workspace ../other --json
   ptk tools call bash '{\"command\": \"cargo test\"}' --approve auto
   echo '{\"path\": \"a.txt\", \"content\": \"hi\"}' | ptk tools call write_file - --approve auto";
+
+const DOCTOR_EXAMPLES: &str = "\
+It tries to get out of the sandbox that commands run in, and says what kept it
+in. The exit code is 0 if everything did, 1 if not.
+
+Examples:
+  ptk doctor
+  ptk doctor --json";
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Examples, for the shell's start-up file:

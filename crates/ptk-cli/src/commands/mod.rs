@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod completions;
+mod doctor;
 mod parse;
 mod prompt;
 mod tools;
@@ -19,6 +20,7 @@ pub(crate) fn run(cli: &Cli) -> Result<Exit> {
         Command::Parse(args) => parse::run(args, &mut out)?,
         Command::Prompt(args) => prompt::run(args, &mut out)?,
         Command::Tools(command) => tools::run(command, &mut out)?,
+        Command::Doctor(args) => doctor::run(args, &mut out)?,
         Command::Completions(args) => completions::run(args, &mut out)?,
     };
     out.flush()?;

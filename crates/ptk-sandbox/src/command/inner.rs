@@ -69,11 +69,17 @@ fn prepare(
     let Some(policy) = setup.policy else {
         return Ok((Protections::default(), Some(command)));
     };
-    let isolated = match setup.isolation {
-        Isolation::Done(isolated) => isolated,
-        Isolation::Wanted | Isolation::Refused(_) => Isolated::default(),
+    let (isolated, no_folders) = match setup.isolation {
+        Isolation::Done(isolated) => (isolated, setup.no_folders),
+        Isolation::Refused(why) => (Isolated::default(), Some(why)),
+        Isolation::Wanted => (Isolated::default(), None),
     };
-    let protections = protect(&policy, isolated)?;
+    let mut protections = protect(&policy, isolated)?;
+    let attributes = match no_folders {
+        None => Ok(()),
+        Some(why) => Err(format!("the system refuses a namespace of mounts: {why}")),
+    };
+    protections.note(Protection::Attributes, attributes);
     let temporary = if isolated.folders {
         Some(PathBuf::from("/tmp"))
     } else {

@@ -5,9 +5,11 @@
 //! The user's own rights suffice for it where the system lets users make
 //! namespaces; root needs no namespace of users.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
 use nix::mount::{MsFlags, mount};
@@ -97,8 +99,9 @@ fn by_handle(file: &OwnedFd) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
-/// Puts folders of its own in the places of those that others use, and keeps
-/// in them what the policy allows.
+/// Makes everything read-only but for what may be written, puts folders of its
+/// own in the places of those that others use, and keeps in them what the
+/// policy allows.
 pub(super) fn own_folders(policy: &Policy) -> io::Result<()> {
     let none = None::<&str>;
     mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)?;
@@ -108,11 +111,15 @@ pub(super) fn own_folders(policy: &Policy) -> io::Result<()> {
     let temporary = policy.temporary.as_ref();
     let temporary = temporary.map(|path| rustix::fs::open(path, PLACE, Mode::empty()));
     let temporary = temporary.transpose()?;
+    for path in mounts()? {
+        allow_writing_to(&path, false)?;
+    }
     for path in &hidden {
         match &temporary {
             Some(temporary) if path.ends_with("tmp") => {
                 let source = by_handle(temporary);
                 mount(Some(&source), path, none, MsFlags::MS_BIND, none)?;
+                allow_writing_to(path, true)?;
             }
             _ => {
                 let harmless = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
@@ -130,13 +137,56 @@ pub(super) fn own_folders(policy: &Policy) -> io::Result<()> {
     std::env::set_current_dir(folder?)
 }
 
-/// What is replaced: not what holds a folder that is allowed whole.
+/// Where something is mounted.
+fn mounts() -> io::Result<Vec<PathBuf>> {
+    let table = fs::read("/proc/self/mountinfo")?;
+    let lines = table.split(|byte| *byte == b'\n');
+    let places = lines.filter_map(|line| line.split(|byte| *byte == b' ').nth(4));
+    Ok(places.map(unescaped).collect())
+}
+
+/// The path with the signs that the table writes as three octal digits.
+fn unescaped(place: &[u8]) -> PathBuf {
+    let mut path = Vec::new();
+    let mut rest = place;
+    while let Some((byte, behind)) = rest.split_first() {
+        let digits = behind.get(..3).and_then(|it| str::from_utf8(it).ok());
+        let sign = digits.and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        let sign = sign.filter(|_| *byte == b'\\');
+        path.push(sign.unwrap_or(*byte));
+        let length = if sign.is_some() { 3 } else { 0 };
+        rest = behind.get(length..).unwrap_or_default();
+    }
+    PathBuf::from(OsString::from_vec(path))
+}
+
+/// Says whether what is mounted at a place can be written. The rest of how it
+/// is mounted stays, for it may not be taken from what somebody else mounted.
+fn allow_writing_to(path: &Path, is_writable: bool) -> io::Result<()> {
+    // Somebody else's, such as one that is mounted by users of a file server,
+    // can neither be looked at nor written.
+    let Ok(before) = as_before(path) else {
+        return Ok(());
+    };
+    let mut flags = before | MsFlags::MS_REMOUNT | MsFlags::MS_BIND;
+    flags.set(MsFlags::MS_RDONLY, !is_writable);
+    mount(None::<&str>, path, None::<&str>, flags, None::<&str>)?;
+    Ok(())
+}
+
+/// What is replaced: not what is allowed whole, nor what lies in another of
+/// them.
 fn hidden(policy: &Policy) -> Vec<PathBuf> {
     let shared = SHARED.iter().map(PathBuf::from);
     let all = shared.chain(policy.home.clone());
-    let all = all.filter(|path| path.is_dir() && !path.is_symlink());
-    let is_allowed = |path: &Path| policy.write.iter().any(|write| path.starts_with(write));
-    all.filter(|path| !is_allowed(path)).collect()
+    let is_in = |path: &Path, folders: &[PathBuf]| folders.iter().any(|it| path.starts_with(it));
+    all.fold(Vec::new(), |mut hidden, path| {
+        let is_there = path.is_dir() && !path.is_symlink();
+        if is_there && !is_in(&path, &policy.write) && !is_in(&path, &hidden) {
+            hidden.push(path);
+        }
+        hidden
+    })
 }
 
 fn kept(policy: &Policy, hidden: &[PathBuf]) -> Vec<Kept> {
@@ -147,8 +197,9 @@ fn kept(policy: &Policy, hidden: &[PathBuf]) -> Vec<Kept> {
         .iter()
         .filter(|path| !is_in(path, &policy.write));
     let read = read.map(|path| (path, false));
+    let read = read.filter(|(path, _)| is_in(path, hidden));
     let write = policy.write.iter().map(|path| (path, true));
-    let all = read.chain(write).filter(|(path, _)| is_in(path, hidden));
+    let all = read.chain(write);
     all.filter_map(|(path, is_writable)| {
         let file = rustix::fs::open(path, PLACE, Mode::empty()).ok()?;
         let stat = rustix::fs::fstat(&file).ok()?;
@@ -162,25 +213,26 @@ fn kept(policy: &Policy, hidden: &[PathBuf]) -> Vec<Kept> {
     .collect()
 }
 
-fn put_back(kept: &Kept) -> io::Result<()> {
+/// A place to mount it at.
+fn make(kept: &Kept) -> io::Result<()> {
     if kept.is_folder {
-        fs::create_dir_all(&kept.path)?;
-    } else {
-        kept.path.parent().map_or(Ok(()), fs::create_dir_all)?;
-        let mut file = fs::OpenOptions::new();
-        file.create(true).append(true).open(&kept.path)?;
+        return fs::create_dir_all(&kept.path);
+    }
+    kept.path.parent().map_or(Ok(()), fs::create_dir_all)?;
+    fs::write(&kept.path, "")
+}
+
+fn put_back(kept: &Kept) -> io::Result<()> {
+    if !kept.path.exists() {
+        make(kept)?;
     }
     let (none, source) = (None::<&str>, by_handle(&kept.file));
     let flags = MsFlags::MS_BIND | MsFlags::MS_REC;
     mount(Some(&source), &kept.path, none, flags, none)?;
-    if !kept.is_writable {
-        let flags = as_before(&kept.path)? | MsFlags::MS_REMOUNT | MsFlags::MS_BIND;
-        mount(none, &kept.path, none, flags | MsFlags::MS_RDONLY, none)?;
-    }
-    Ok(())
+    allow_writing_to(&kept.path, kept.is_writable)
 }
 
-/// What may not be taken from a mount that somebody else made.
+/// How something is mounted, but for whether it can be written.
 fn as_before(path: &Path) -> io::Result<MsFlags> {
     let flags = statvfs(path)?.flags();
     let pairs = [

@@ -132,10 +132,13 @@ fn furnish(setup: &mut Setup) -> Isolated {
         // Without it a program cannot talk to itself, and that is all.
         let _ = loopback::up();
     }
-    isolated.folders = isolation::own_folders(policy).is_ok();
-    if isolated.folders {
-        // The limit of a user does not hold for root.
-        let _ = isolation::limit_processes(policy.limits.processes);
+    match isolation::own_folders(policy) {
+        Ok(()) => {
+            isolated.folders = true;
+            // The limit of a user does not hold for root.
+            let _ = isolation::limit_processes(policy.limits.processes);
+        }
+        Err(error) => setup.no_folders = Some(error.to_string()),
     }
     *isolated
 }

@@ -197,6 +197,7 @@ impl Command {
             policy: self.policy.clone(),
             is_strict: self.is_strict,
             isolation,
+            no_folders: None,
         };
         command.arg0(KEEPER).arg(setup.word()?).arg(&self.program);
         self.prepare(&mut command, OwnedFd::from(control).into(), streams)

@@ -108,7 +108,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             memory: 16 << 30,
-            processes: 4096,
+            processes: 2048,
             file_size: 16 << 30,
         }
     }
@@ -206,6 +206,9 @@ impl Policy {
 pub enum Protection {
     /// Files are written and read only where it is allowed.
     Files,
+    /// Modes, owners and times of files that may not be written stay as they
+    /// are.
+    Attributes,
     /// No other machine and no service of this one can be reached.
     Network,
     /// Other processes can be neither seen nor signalled, and the number of
@@ -221,6 +224,7 @@ impl fmt::Display for Protection {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Files => "files",
+            Self::Attributes => "attributes of other files",
             Self::Network => "network",
             Self::Processes => "processes",
             Self::Calls => "system calls",
@@ -252,6 +256,7 @@ impl Protections {
     pub(super) fn none(policy: &Policy, why: &str) -> Self {
         let all = [
             Protection::Files,
+            Protection::Attributes,
             Protection::Network,
             Protection::Processes,
             Protection::Calls,

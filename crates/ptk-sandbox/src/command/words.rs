@@ -92,6 +92,8 @@ pub(super) struct Setup {
     /// Whether it is not to run if a protection is missing.
     pub(super) is_strict: bool,
     pub(super) isolation: Isolation,
+    /// Why it has no view of the folders of its own, if it has none.
+    pub(super) no_folders: Option<String>,
 }
 
 impl Setup {

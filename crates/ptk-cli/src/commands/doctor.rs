@@ -1,0 +1,257 @@
+//! `ptk doctor`: what works on this machine. What protects from commands is not
+//! only asked of the system but tried.
+
+use std::fs;
+use std::io::Write;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Child, Stdio};
+
+use anyhow::{Context, Result};
+use ptk_sandbox::Workspace;
+use ptk_sandbox::command::{Command, Helper, Policy, Protection, Protections};
+use serde::Serialize;
+use tempfile::TempDir;
+
+use crate::args::DoctorArgs;
+use crate::exit::Exit;
+
+/// All that there are, in the order in which they are told.
+const ALL: [Protection; 6] = [
+    Protection::Files,
+    Protection::Attributes,
+    Protection::Network,
+    Protection::Processes,
+    Protection::Calls,
+    Protection::Limits,
+];
+
+/// What was found out about a protection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum State {
+    /// It is there.
+    Protected,
+    /// It is not.
+    Missing,
+    /// It should be there, and an attempt got past it.
+    Broken,
+}
+
+#[derive(Debug, Serialize)]
+struct Finding {
+    what: Protection,
+    state: State,
+    means: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    how: Option<&'static str>,
+}
+
+/// What `--json` prints.
+#[derive(Debug, Serialize)]
+struct Report<'a> {
+    sandbox: &'a [Finding],
+}
+
+pub(crate) fn run(args: &DoctorArgs, out: &mut impl Write) -> Result<Exit> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let findings = runtime.block_on(examine())?;
+    if args.json {
+        let report = Report { sandbox: &findings };
+        writeln!(out, "{}", serde_json::to_string(&report)?)?;
+    } else {
+        print(&findings, out)?;
+    }
+    let is_well = findings
+        .iter()
+        .all(|finding| finding.state == State::Protected);
+    Ok(if is_well { Exit::Success } else { Exit::Failed })
+}
+
+fn print(findings: &[Finding], out: &mut impl Write) -> Result<()> {
+    writeln!(out, "The sandbox that commands run in:")?;
+    for finding in findings {
+        let sign = match finding.state {
+            State::Protected => "ok",
+            State::Missing => "MISSING",
+            State::Broken => "BROKEN",
+        };
+        let what = finding.what.to_string();
+        writeln!(out, "  {sign:<8} {what:<26} {}", finding.means)?;
+        let more = finding.why.as_deref().into_iter().chain(finding.how);
+        for line in more {
+            writeln!(out, "{:11}{line}", "")?;
+        }
+    }
+    if findings
+        .iter()
+        .any(|finding| finding.state != State::Protected)
+    {
+        writeln!(
+            out,
+            "\nWithout all of them, commands are not run, unless you allow it: write\n\
+             [sandbox] and unprotected = \"allow\" into ~/.config/ptk/ptk.toml."
+        )?;
+    }
+    Ok(())
+}
+
+/// A place to try things in, and what must not be reached from there.
+struct Scene {
+    folder: TempDir,
+    workspace: Workspace,
+    listener: TcpListener,
+    victim: Child,
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        // It may have been killed already: that is what was tried.
+        let _ = self.victim.kill();
+        let _ = self.victim.wait();
+    }
+}
+
+impl Scene {
+    fn new() -> Result<Self> {
+        let folder = tempfile::tempdir().context("a folder to try things in")?;
+        let [inside, outside] = ["inside", "outside"].map(|name| folder.path().join(name));
+        fs::create_dir(&inside)?;
+        fs::write(&outside, "as it was\n")?;
+        let listener = TcpListener::bind("127.0.0.1:0").context("a port to try things with")?;
+        listener.set_nonblocking(true)?;
+        let victim = std::process::Command::new("sleep")
+            .arg("1000")
+            .stdin(Stdio::null())
+            .spawn()
+            .context("sleep")?;
+        Ok(Self {
+            workspace: Workspace::open(inside)?.with_temp()?,
+            folder,
+            listener,
+            victim,
+        })
+    }
+
+    /// Runs a script in the sandbox, as far as there is one, to its end.
+    async fn attempt(&self, script: &str) -> Result<Protections> {
+        let outside = self.folder.path().join("outside");
+        let port = self.listener.local_addr()?.port().to_string();
+        let arguments = [
+            "-c".into(),
+            script.into(),
+            "sh".into(),
+            outside.into_os_string(),
+            port.into(),
+            self.victim.id().to_string().into(),
+        ];
+        let command = Command {
+            program: "sh".into(),
+            arguments: arguments.into(),
+            folder: self.workspace.root().to_owned(),
+            variables: vec![("PATH".into(), std::env::var_os("PATH").unwrap_or_default())],
+            has_input: false,
+            is_merged: true,
+            policy: Some(Policy::new(&self.workspace)),
+            is_strict: false,
+        };
+        let mut kept = command.start(Helper::find().as_ref()).await?;
+        let protections = std::mem::take(&mut kept.protections);
+        // What it says does not matter, only what it did.
+        drop(kept.stdout.take());
+        let exited = kept.report();
+        let _ = tokio::time::timeout(std::time::Duration::from_secs(10), exited).await;
+        kept.control().end();
+        while kept.report().await.is_some() {}
+        Ok(protections)
+    }
+
+    /// Whether an attempt got past a protection. Of some nothing can be seen.
+    async fn got_past(&mut self, what: Protection) -> Result<bool> {
+        let outside = self.folder.path().join("outside");
+        Ok(match what {
+            Protection::Files => {
+                self.attempt("echo changed > \"$1\"").await?;
+                fs::read(&outside)? != b"as it was\n"
+            }
+            Protection::Attributes => {
+                let before = mode(&outside)?;
+                self.attempt("chmod 700 \"$1\"").await?;
+                mode(&outside)? != before
+            }
+            Protection::Network => {
+                let script = "exec bash -c 'exec 9<>/dev/tcp/127.0.0.1/$0' \"$2\"";
+                self.attempt(script).await?;
+                self.listener.accept().is_ok()
+            }
+            Protection::Processes => {
+                self.attempt("kill -9 \"$3\"").await?;
+                self.victim.try_wait()?.is_some()
+            }
+            _ => false,
+        })
+    }
+}
+
+fn mode(path: &Path) -> Result<u32> {
+    Ok(fs::metadata(path)?.permissions().mode())
+}
+
+async fn examine() -> Result<Vec<Finding>> {
+    let mut scene = Scene::new()?;
+    let protections = scene.attempt("true").await?;
+    let mut findings = Vec::new();
+    for what in ALL {
+        let missing = protections
+            .missing
+            .iter()
+            .find(|missing| missing.what == what);
+        let state = match missing {
+            Some(_) => State::Missing,
+            None if scene.got_past(what).await? => State::Broken,
+            None => State::Protected,
+        };
+        let advice = (state == State::Missing).then(|| advice(what));
+        findings.push(Finding {
+            what,
+            state,
+            means: means(what),
+            why: missing.map(|missing| missing.why.clone()),
+            how: advice,
+        });
+    }
+    Ok(findings)
+}
+
+fn means(what: Protection) -> &'static str {
+    match what {
+        Protection::Files => "written only in the workspace, read only where programs need it",
+        Protection::Attributes => "modes, owners and times elsewhere stay as they are",
+        Protection::Network => "no other machine and no service of this one is reached",
+        Protection::Processes => "other processes are neither seen nor signalled",
+        Protection::Calls => "calls of the system that no tool needs are refused",
+        Protection::Limits => "memory, files and processes are limited",
+        _ => "",
+    }
+}
+
+/// What to do about it.
+fn advice(what: Protection) -> &'static str {
+    match what {
+        Protection::Files | Protection::Processes => {
+            "Landlock is needed: Linux 6.12 or newer, with `landlock` among the lsm= of the kernel."
+        }
+        Protection::Attributes | Protection::Network => {
+            "Namespaces are needed: as root, sysctl kernel.unprivileged_userns_clone=1 and \
+             kernel.apparmor_restrict_unprivileged_userns=0, where there are such settings; in a \
+             container, let it make namespaces."
+        }
+        Protection::Calls => "A kernel with seccomp is needed (CONFIG_SECCOMP_FILTER).",
+        _ => "Look at the limits that your session has: ulimit -a.",
+    }
+}

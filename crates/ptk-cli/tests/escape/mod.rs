@@ -1,0 +1,319 @@
+//! The scene of an attempt: what is to be reached, and whether it was.
+
+mod attempts;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read as _;
+use std::net::{TcpListener, UdpSocket};
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// What must not be told.
+const SECRET: &str = "5ecret-7f3a91";
+
+pub(crate) fn is_root() -> bool {
+    fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0)
+}
+
+/// Runs a program as an ordinary user where no namespaces can be made.
+const WITHOUT_NAMESPACES: &str = r#"
+import ctypes, os, sys
+ready, go = os.pipe(), os.pipe()
+child = os.fork()
+if child == 0:
+    assert ctypes.CDLL(None).unshare(0x10000000) == 0
+    os.write(ready[1], b"x")
+    os.read(go[0], 1)
+    os.setgid(0)
+    os.setuid(0)
+    open("/proc/sys/user/max_user_namespaces", "w").write("0")
+    os.setgroups([])
+    os.setresgid(65534, 65534, 65534)
+    os.setresuid(65534, 65534, 65534)
+    os.execv(sys.argv[1], sys.argv[1:])
+os.read(ready[0], 1)
+for kind in "uid", "gid":
+    open(f"/proc/{child}/{kind}_map", "w").write("0 0 70000")
+os.write(go[1], b"x")
+os.waitpid(child, 0)
+"#;
+
+/// Low limits, so that they are soon reached.
+const CONFIGURATION: &str = r#"
+[sandbox]
+unprotected = "allow"
+processes = 200
+memory_mib = 512
+file_mib = 100
+"#;
+
+/// What is said where there are no namespaces.
+const WITHOUT: &str = "without attributes of other files \
+    (the system refuses a namespace of mounts: No space left on device (os error 28))";
+
+/// Who tries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Who {
+    /// The user of the test.
+    Same,
+    /// An ordinary user.
+    Nobody,
+    /// An ordinary user of a system without namespaces.
+    Bare,
+}
+
+pub(crate) struct Scene {
+    who: Who,
+    /// The user, if it is not that of the test.
+    user: Option<u32>,
+    /// Everything below is in it.
+    folder: TempDir,
+    workspace: PathBuf,
+    outside: PathBuf,
+    home: PathBuf,
+    ptk: PathBuf,
+    victim: Child,
+    tcp: TcpListener,
+    udp: UdpSocket,
+    unix: UnixListener,
+    hidden: UnixListener,
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        let _ = self.victim.kill();
+        let _ = self.victim.wait();
+    }
+}
+
+impl Scene {
+    pub(crate) fn new(who: Who) -> Self {
+        let user = (who != Who::Same).then_some(65_534);
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let [workspace, outside, home] =
+            ["workspace", "outside", "home"].map(|name| root.join(name));
+        for path in [
+            &workspace,
+            &outside,
+            &home.join(".ssh"),
+            &root.join("config/ptk"),
+        ] {
+            fs::create_dir_all(path).unwrap();
+        }
+        fs::write(root.join("config/ptk/ptk.toml"), CONFIGURATION).unwrap();
+        let secret = format!("{SECRET}\n");
+        fs::write(home.join(".ssh/id_rsa"), &secret).unwrap();
+        fs::write(home.join(".netrc"), &secret).unwrap();
+        fs::write(outside.join("file"), &secret).unwrap();
+        fs::write(workspace.join("inside"), "inside\n").unwrap();
+        fs::hard_link(outside.join("file"), root.join("other name")).unwrap();
+        symlink(outside.join("file"), workspace.join("link")).unwrap();
+        symlink(&outside, workspace.join("folder link")).unwrap();
+        // The executable may lie where others cannot read.
+        let ptk = root.join("ptk");
+        // Copied by another process, for one that has it open for writing keeps
+        // all others from running it.
+        let copied = Command::new("cp")
+            .arg(assert_cmd::cargo::cargo_bin!("ptk"))
+            .arg(&ptk)
+            .status();
+        assert!(copied.unwrap().success());
+        let unix = UnixListener::bind(outside.join("socket")).unwrap();
+        let name = SocketAddr::from_abstract_name(name(&root)).unwrap();
+        let scene = Self {
+            who,
+            user,
+            victim: sleeper(user),
+            tcp: TcpListener::bind("127.0.0.1:0").unwrap(),
+            udp: UdpSocket::bind("127.0.0.1:0").unwrap(),
+            unix,
+            hidden: UnixListener::bind_addr(&name).unwrap(),
+            folder,
+            workspace,
+            outside,
+            home,
+            ptk,
+        };
+        scene.tcp.set_nonblocking(true).unwrap();
+        scene.udp.set_nonblocking(true).unwrap();
+        scene.unix.set_nonblocking(true).unwrap();
+        scene.hidden.set_nonblocking(true).unwrap();
+        scene.give_away();
+        scene
+    }
+
+    /// All of it belongs to who tries, and anybody may change it: only the
+    /// sandbox is in the way.
+    fn give_away(&self) {
+        let mut all = vec![self.folder.path().to_owned()];
+        while let Some(path) = all.pop() {
+            if path.is_symlink() {
+                continue;
+            }
+            let mode = if path.is_dir() || path.ends_with("ptk") {
+                0o777
+            } else {
+                0o666
+            };
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            std::os::unix::fs::lchown(&path, self.user, self.user).unwrap();
+            let below = fs::read_dir(&path).into_iter().flatten().flatten();
+            all.extend(below.map(|entry| entry.path()));
+        }
+    }
+
+    /// What an attempt may name.
+    fn places(&self) -> [(&'static str, String); 10] {
+        let show = |path: &Path| path.display().to_string();
+        [
+            ("OUTSIDE", show(&self.outside)),
+            ("HOME_FOLDER", show(&self.home)),
+            ("WORKSPACE", show(&self.workspace)),
+            ("ABOVE", show(self.folder.path())),
+            ("VICTIM", self.victim.id().to_string()),
+            ("TEST", std::process::id().to_string()),
+            (
+                "TCP_PORT",
+                self.tcp.local_addr().unwrap().port().to_string(),
+            ),
+            (
+                "UDP_PORT",
+                self.udp.local_addr().unwrap().port().to_string(),
+            ),
+            ("HIDDEN", name(self.folder.path())),
+            ("PTK", show(&self.ptk)),
+        ]
+    }
+
+    fn filled(&self, text: &str) -> String {
+        let places = self.places().into_iter();
+        places.fold(text.to_owned(), |text, (name, value)| {
+            text.replace(&format!("@{name}@"), &value)
+        })
+    }
+
+    fn run(&self, tool: &str, args: &Value) -> Value {
+        self.run_with("config", tool, args)
+    }
+
+    fn run_with(&self, config: &str, tool: &str, args: &Value) -> Value {
+        let mut command = match self.who {
+            Who::Same | Who::Nobody => Command::new(&self.ptk),
+            Who::Bare => Command::new("python3"),
+        };
+        if self.who == Who::Bare {
+            command.args(["-c", WITHOUT_NAMESPACES]).arg(&self.ptk);
+        }
+        command
+            .args(["tools", "call", tool, &args.to_string()])
+            .args(["--approve", "auto", "--json"])
+            .current_dir(&self.workspace)
+            .env("HOME", &self.home)
+            .env("XDG_CONFIG_HOME", self.folder.path().join(config))
+            .env("OPENAI_API_KEY", SECRET)
+            .stdin(Stdio::null());
+        if let (Who::Nobody, Some(user)) = (self.who, self.user) {
+            command.uid(user).gid(user);
+        }
+        let output = command.output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        let last = text.lines().last().unwrap_or_default();
+        serde_json::from_str(last).unwrap_or_else(|_| panic!("{tool} {args}: {output:?}"))
+    }
+
+    /// Everything outside, byte for byte.
+    fn seen(&self) -> BTreeMap<PathBuf, (u32, u32, Vec<u8>)> {
+        let mut seen = BTreeMap::new();
+        let mut all = vec![self.outside.clone(), self.home.clone()];
+        all.push(self.folder.path().join("other name"));
+        while let Some(path) = all.pop() {
+            let meta = fs::symlink_metadata(&path).unwrap();
+            let mut content = Vec::new();
+            if meta.is_file() {
+                let mut file = fs::File::open(&path).unwrap();
+                file.read_to_end(&mut content).unwrap();
+            }
+            let below = fs::read_dir(&path).into_iter().flatten().flatten();
+            all.extend(below.map(|entry| entry.path()));
+            seen.insert(path, (meta.mode(), meta.uid(), content));
+        }
+        seen
+    }
+
+    pub(crate) fn try_all(mut self) {
+        let before = self.seen();
+        let mut count = 0;
+        let result = self.run_with("none", "bash", &json!({"command": "echo got out"}));
+        let is_refused = result["error_type"] == "permission_error";
+        assert_eq!(is_refused, self.who == Who::Bare, "{result}");
+        for (name, script) in attempts::SCRIPTS {
+            if self.who == Who::Bare && attempts::ON_ATTRIBUTES.contains(name) {
+                continue;
+            }
+            fs::write(self.workspace.join("attempt"), self.filled(script)).unwrap();
+            let result = self.run("bash", &json!({"command": "bash ./attempt", "timeout": 20}));
+            let expected = match self.who {
+                Who::Same | Who::Nobody => "full",
+                Who::Bare => WITHOUT,
+            };
+            assert_eq!(result["sandbox"], expected, "{name}: {result}");
+            self.check(name, &result, &before);
+            count += 1;
+        }
+        for (name, tool, args) in attempts::CALLS {
+            let args = serde_json::from_str(&self.filled(args)).unwrap();
+            let result = self.run(tool, &args);
+            self.check(name, &result, &before);
+            count += 1;
+        }
+        assert!(count >= 80, "{count} attempts");
+    }
+
+    fn check(
+        &mut self,
+        name: &str,
+        result: &Value,
+        before: &BTreeMap<PathBuf, (u32, u32, Vec<u8>)>,
+    ) {
+        assert!(self.seen() == *before, "{name} changed something: {result}");
+        let told = result.to_string();
+        assert!(!told.contains(SECRET), "{name} told a secret: {result}");
+        assert!(!told.contains("got out"), "{name} got out: {result}");
+        assert!(self.tcp.accept().is_err(), "{name} connected: {result}");
+        assert!(self.udp.recv(&mut [0; 9]).is_err(), "{name} sent: {result}");
+        assert!(self.unix.accept().is_err(), "{name} connected: {result}");
+        assert!(self.hidden.accept().is_err(), "{name} connected: {result}");
+        let is_alive = self.victim.try_wait().unwrap().is_none();
+        assert!(is_alive, "{name} killed a process: {result}");
+        assert!(!told.contains('\u{1b}'), "{name} wrote to the terminal");
+        assert!(
+            !Path::new("/etc/ptk-escape").exists(),
+            "{name} wrote to the system: {result}"
+        );
+    }
+}
+
+/// A name for a socket that is in no folder.
+fn name(root: &Path) -> String {
+    let folder = root.file_name().unwrap().to_string_lossy();
+    format!("ptk-{folder}")
+}
+
+/// A process to be killed or looked into, with a secret of its own.
+fn sleeper(user: Option<u32>) -> Child {
+    let mut command = Command::new("sleep");
+    command.arg("100000").env("SECRET", SECRET);
+    if let Some(user) = user {
+        command.uid(user).gid(user);
+    }
+    command.spawn().unwrap()
+}
