@@ -430,7 +430,7 @@ pub(super) const CALLS: &[(&str, &str, &str)] = &[
     (
         "edit through a link",
         "edit",
-        r#"{"path": "link", "edits": [{"old_string": "5", "new_string": "x"}]}"#,
+        r#"{"path": "link", "edits": [{"old_string": "hush", "new_string": "x"}]}"#,
     ),
     (
         "list_files outside",
@@ -441,9 +441,9 @@ pub(super) const CALLS: &[(&str, &str, &str)] = &[
     (
         "grep outside",
         "grep",
-        r#"{"pattern": "5ecret", "path": "@ABOVE@"}"#,
+        r#"{"pattern": "7f3a91", "path": "@ABOVE@"}"#,
     ),
-    ("grep through links", "grep", r#"{"pattern": "5ecret"}"#),
+    ("grep through links", "grep", r#"{"pattern": "7f3a91"}"#),
     (
         "bash in another folder",
         "bash",

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// What must not be told.
-const SECRET: &str = "5ecret-7f3a91";
+const SECRET: &str = "hush-7f3a91";
 
 pub(crate) fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0)

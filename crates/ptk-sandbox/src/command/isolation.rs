@@ -14,8 +14,7 @@ use std::path::{Path, PathBuf};
 
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
-use nix::sys::statvfs::{FsFlags, statvfs};
-use rustix::fs::{FileType, Mode, OFlags};
+use rustix::fs::{FileType, Mode, OFlags, StatVfs, StatVfsMountFlags, fstatvfs};
 use rustix::process::{Gid, Uid, getegid, geteuid};
 use rustix::thread::{
     CapabilitySet, CapabilitySets, capabilities, configure_capability_in_ambient_set,
@@ -111,8 +110,8 @@ pub(super) fn own_folders(policy: &Policy) -> io::Result<()> {
     let temporary = policy.temporary.as_ref();
     let temporary = temporary.map(|path| rustix::fs::open(path, PLACE, Mode::empty()));
     let temporary = temporary.transpose()?;
-    for path in mounts()? {
-        allow_writing_to(&path, false)?;
+    for mounted in mounts()? {
+        remount(&mounted.path, mounted.flags, false)?;
     }
     for path in &hidden {
         match &temporary {
@@ -137,12 +136,44 @@ pub(super) fn own_folders(policy: &Policy) -> io::Result<()> {
     std::env::set_current_dir(folder?)
 }
 
-/// Where something is mounted.
-fn mounts() -> io::Result<Vec<PathBuf>> {
+/// Something that is mounted, and how.
+struct Mounted {
+    path: PathBuf,
+    flags: MsFlags,
+}
+
+/// All that is mounted. It is not looked at, for a file server may not answer.
+fn mounts() -> io::Result<Vec<Mounted>> {
     let table = fs::read("/proc/self/mountinfo")?;
     let lines = table.split(|byte| *byte == b'\n');
-    let places = lines.filter_map(|line| line.split(|byte| *byte == b' ').nth(4));
-    Ok(places.map(unescaped).collect())
+    let mounted = lines.filter_map(|line| {
+        let mut words = line.split(|byte| *byte == b' ').skip(4);
+        let (path, options) = (words.next()?, words.next()?);
+        Some(Mounted {
+            path: unescaped(path),
+            flags: flags(str::from_utf8(options).ok()?),
+        })
+    });
+    Ok(mounted.collect())
+}
+
+/// How something is mounted, but for whether it can be written.
+fn flags(options: &str) -> MsFlags {
+    let known = options.split(',').map(|option| match option {
+        "nosuid" => MsFlags::MS_NOSUID,
+        "nodev" => MsFlags::MS_NODEV,
+        "noexec" => MsFlags::MS_NOEXEC,
+        "noatime" => MsFlags::MS_NOATIME,
+        "nodiratime" => MsFlags::MS_NODIRATIME,
+        "relatime" => MsFlags::MS_RELATIME,
+        _ => MsFlags::empty(),
+    });
+    let flags: MsFlags = known.collect();
+    if flags.intersects(MsFlags::MS_NOATIME | MsFlags::MS_RELATIME) {
+        flags
+    } else {
+        flags | MsFlags::MS_STRICTATIME
+    }
 }
 
 /// The path with the signs that the table writes as three octal digits.
@@ -162,22 +193,28 @@ fn unescaped(place: &[u8]) -> PathBuf {
 
 /// Says whether what is mounted at a place can be written. The rest of how it
 /// is mounted stays, for it may not be taken from what somebody else mounted.
-fn allow_writing_to(path: &Path, is_writable: bool) -> io::Result<()> {
-    // Somebody else's, such as one that is mounted by users of a file server,
-    // can neither be looked at nor written.
-    let Ok(before) = as_before(path) else {
-        return Ok(());
-    };
-    let mut flags = before | MsFlags::MS_REMOUNT | MsFlags::MS_BIND;
+fn remount(path: &Path, flags: MsFlags, is_writable: bool) -> io::Result<()> {
+    let mut flags = flags | MsFlags::MS_REMOUNT | MsFlags::MS_BIND;
     flags.set(MsFlags::MS_RDONLY, !is_writable);
-    mount(None::<&str>, path, None::<&str>, flags, None::<&str>)?;
-    Ok(())
+    let outcome = mount(None::<&str>, path, None::<&str>, flags, None::<&str>);
+    outcome.map_err(|error| io::Error::other(format!("{}: {error}", path.display())))
+}
+
+/// The same for what was just mounted.
+fn allow_writing_to(path: &Path, is_writable: bool) -> io::Result<()> {
+    let newest = mounts()?
+        .into_iter()
+        .rfind(|mounted| mounted.path == path)
+        .ok_or(io::ErrorKind::NotFound)?;
+    remount(path, newest.flags, is_writable)
 }
 
 /// What is replaced: not what is allowed whole, nor what lies in another of
 /// them.
 fn hidden(policy: &Policy) -> Vec<PathBuf> {
     let shared = SHARED.iter().map(PathBuf::from);
+    // Whoever may use the network needs to know its names.
+    let shared = shared.filter(|path| !policy.network || path != Path::new("/run"));
     let all = shared.chain(policy.home.clone());
     let is_in = |path: &Path, folders: &[PathBuf]| folders.iter().any(|it| path.starts_with(it));
     all.fold(Vec::new(), |mut hidden, path| {
@@ -205,12 +242,17 @@ fn kept(policy: &Policy, hidden: &[PathBuf]) -> Vec<Kept> {
         let stat = rustix::fs::fstat(&file).ok()?;
         Some(Kept {
             path: path.clone(),
-            file,
             is_folder: FileType::from_raw_mode(stat.st_mode) == FileType::Directory,
-            is_writable,
+            // What could not be written before cannot be made so.
+            is_writable: is_writable && !fstatvfs(&file).is_ok_and(|it| is_read_only(&it)),
+            file,
         })
     })
     .collect()
+}
+
+fn is_read_only(system: &StatVfs) -> bool {
+    system.f_flag.contains(StatVfsMountFlags::RDONLY)
 }
 
 /// A place to mount it at.
@@ -230,21 +272,6 @@ fn put_back(kept: &Kept) -> io::Result<()> {
     let flags = MsFlags::MS_BIND | MsFlags::MS_REC;
     mount(Some(&source), &kept.path, none, flags, none)?;
     allow_writing_to(&kept.path, kept.is_writable)
-}
-
-/// How something is mounted, but for whether it can be written.
-fn as_before(path: &Path) -> io::Result<MsFlags> {
-    let flags = statvfs(path)?.flags();
-    let pairs = [
-        (FsFlags::ST_NOSUID, MsFlags::MS_NOSUID),
-        (FsFlags::ST_NODEV, MsFlags::MS_NODEV),
-        (FsFlags::ST_NOEXEC, MsFlags::MS_NOEXEC),
-        (FsFlags::ST_NOATIME, MsFlags::MS_NOATIME),
-        (FsFlags::ST_NODIRATIME, MsFlags::MS_NODIRATIME),
-        (FsFlags::ST_RELATIME, MsFlags::MS_RELATIME),
-    ];
-    let kept = pairs.into_iter().filter(|(flag, _)| flags.contains(*flag));
-    Ok(kept.map(|(_, flag)| flag).collect())
 }
 
 /// The first kernel in which the highest number of a process belongs to the

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::workspace::{Access, Workspace};
 
 /// Folders of the system that hold programs and what these need.
-const SYSTEM: [&str; 16] = [
+const SYSTEM: [&str; 19] = [
     "/usr",
     "/bin",
     "/sbin",
@@ -26,6 +26,9 @@ const SYSTEM: [&str; 16] = [
     "/proc",
     "/var/lib/dpkg",
     "/var/lib/apt",
+    "/run/systemd/resolve",
+    "/run/resolvconf",
+    "/run/NetworkManager",
 ];
 /// What programmers' tools need of a home, and no file in which they keep a
 /// secret.
@@ -151,7 +154,7 @@ impl Policy {
             write: roots(Access::ReadWrite),
             read: roots(Access::ReadOnly),
             temporary: temporary.map(Path::to_owned),
-            home: std::env::home_dir().filter(|home| home.is_absolute() && home.parent().is_some()),
+            home: home(),
             network: false,
             limits: Limits::default(),
         };
@@ -197,6 +200,13 @@ impl Policy {
     pub fn allow_writing(&mut self, path: impl AsRef<Path>) {
         self.write.extend(path.as_ref().canonicalize());
     }
+}
+
+/// The user's home, unless it is everybody's.
+fn home() -> Option<PathBuf> {
+    let home = std::env::home_dir().filter(|home| home.is_absolute())?;
+    let home = home.canonicalize().unwrap_or(home);
+    home.parent().is_some().then_some(home)
 }
 
 /// A kind of protection.
