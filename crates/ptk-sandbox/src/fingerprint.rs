@@ -29,7 +29,11 @@ impl Fingerprint {
 
     /// The fingerprint of an open file, from where it is read to the size that
     /// it has now: a file that grows without end is not followed.
-    pub(crate) fn read(file: &File) -> io::Result<Self> {
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read.
+    pub fn read(file: &File) -> io::Result<Self> {
         let limit = file.metadata()?.len();
         let mut hasher = blake3::Hasher::new();
         hasher.update_reader(file.take(limit))?;
@@ -39,10 +43,22 @@ impl Fingerprint {
         })
     }
 
+    /// The fingerprint of a content whose hash is known.
+    #[must_use]
+    pub const fn from_hash(size: u64, hash: [u8; blake3::OUT_LEN]) -> Self {
+        Self { size, hash }
+    }
+
     /// The size in bytes.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.size
+    }
+
+    /// The BLAKE3 hash.
+    #[must_use]
+    pub const fn hash(&self) -> [u8; blake3::OUT_LEN] {
+        self.hash
     }
 }
 

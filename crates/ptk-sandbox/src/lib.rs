@@ -41,6 +41,7 @@
 //! | `links` | where links lead that the kernel refuses to follow, though they stay inside |
 //! | `read`, `listing` | reading, metadata, listing |
 //! | `target`, `write`, `temporary`, `rename` | the folder that is written to, the atomic replacement, its temporary file, the last step |
+//! | `node`, `restore` | what is there to the last bit, and putting it back |
 //! | `fingerprint` | whether a file is still what it was |
 //! | [`command`] | programs that run with a keeper, which ends whatever they start |
 //! | [`confine`] | a thread that can read inside the roots and nowhere else, for searches that walk by path |
@@ -53,9 +54,11 @@ mod error;
 mod fingerprint;
 mod links;
 mod listing;
+mod node;
 mod place;
 mod read;
 mod rename;
+mod restore;
 mod target;
 mod temporary;
 mod workspace;
@@ -64,8 +67,10 @@ mod write;
 pub use error::{Attempt, ErrorKind, PathError, WorkspaceError};
 pub use fingerprint::{Fingerprint, Stamp};
 pub use listing::{Entries, Entry};
+pub use node::{Folder, Moment, Node};
 pub use place::Place;
 pub use read::{Kind, Metadata};
+pub use restore::Attributes;
 pub use temporary::is_temporary_name;
 pub use workspace::{Access, Workspace};
 pub use write::{Expect, Written};

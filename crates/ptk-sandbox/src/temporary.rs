@@ -4,6 +4,7 @@
 use std::ffi::OsStr;
 use std::hash::{BuildHasher as _, RandomState};
 use std::io;
+use std::path::Path;
 
 use cap_std::fs::{Dir, File, OpenOptions};
 
@@ -50,21 +51,38 @@ pub(crate) enum Visibility {
 }
 
 /// A temporary file; removed when it is dropped, unless it was given its name.
-pub(crate) struct Temporary<'folder> {
+pub(crate) struct Temporary<'folder, F = File> {
     folder: &'folder Dir,
     name: String,
-    pub(crate) file: File,
+    pub(crate) file: F,
     removed: bool,
 }
 
 impl<'folder> Temporary<'folder> {
     pub(crate) fn create(folder: &'folder Dir, visibility: Visibility) -> io::Result<Self> {
         let options = writing(visibility);
+        Self::under_a_new_name(folder, |name| folder.open_with(name, &options))
+    }
+}
+
+impl<'folder> Temporary<'folder, ()> {
+    /// A link under a temporary name, wherever it leads.
+    #[cfg(unix)]
+    pub(crate) fn link(folder: &'folder Dir, leads_to: &Path) -> io::Result<Self> {
+        Self::under_a_new_name(folder, |name| folder.symlink_contents(leads_to, name))
+    }
+}
+
+impl<'folder, F> Temporary<'folder, F> {
+    fn under_a_new_name(
+        folder: &'folder Dir,
+        create: impl Fn(&str) -> io::Result<F>,
+    ) -> io::Result<Self> {
         let mut tries = 0;
         loop {
             let number = RandomState::new().hash_one(tries);
             let name = format!("{PREFIX}{number:0DIGITS$x}{SUFFIX}");
-            match folder.open_with(&name, &options) {
+            match create(&name) {
                 Ok(file) => {
                     return Ok(Self {
                         folder,
@@ -96,7 +114,7 @@ impl<'folder> Temporary<'folder> {
     }
 }
 
-impl Drop for Temporary<'_> {
+impl<F> Drop for Temporary<'_, F> {
     fn drop(&mut self) {
         if !self.removed {
             // Nobody is left to tell; the name says what it is.

@@ -237,6 +237,25 @@ impl Workspace {
             })
     }
 
+    /// The place of a path that a program knows, whatever bytes are in it:
+    /// relative to the first root, or absolute.
+    ///
+    /// # Errors
+    ///
+    /// If it has a component `..`, or lies outside all roots.
+    pub fn place(&self, path: &Path) -> Result<Place, PathError> {
+        let shown = || shown_text(&path.to_string_lossy());
+        if path.components().any(|part| part == Component::ParentDir) {
+            return Err(PathError::Traversal { path: shown() });
+        }
+        self.locate(&self.root().join(path))
+            .ok_or_else(|| PathError::Outside {
+                attempt: Attempt::Use,
+                path: shown(),
+                allowed: self.allowed(),
+            })
+    }
+
     /// The place of an absolute path without `..`, in the innermost root that
     /// holds it.
     pub(crate) fn locate(&self, path: &Path) -> Option<Place> {

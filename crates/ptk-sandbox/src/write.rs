@@ -152,7 +152,7 @@ impl Place {
         }
     }
 
-    fn changed(&self) -> PathError {
+    pub(crate) fn changed(&self) -> PathError {
         PathError::Changed {
             attempt: Attempt::Write,
             path: self.shown(),
@@ -162,7 +162,7 @@ impl Place {
 
 impl Target {
     /// The fingerprint of what is there now; `None` if that is no file.
-    fn fingerprint(&self) -> io::Result<Option<Fingerprint>> {
+    pub(crate) fn fingerprint(&self) -> io::Result<Option<Fingerprint>> {
         let mut options = reading();
         options.follow(FollowSymlinks::No);
         let file = match self.folder.open_with(&self.name, &options) {

@@ -1,0 +1,198 @@
+//! Putting back what was there: files, links and folders with their
+//! permissions and times. No link at the end of a path is followed.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use cap_std::fs::Permissions;
+
+use crate::error::{Attempt, PathError};
+use crate::links::Last;
+use crate::node::{Moment, Node};
+use crate::place::Place;
+use crate::read::Kind;
+use crate::target::{Target, sync_folder};
+use crate::temporary::{Temporary, Visibility};
+use crate::write::Expect;
+
+/// What a file, a link or a folder has beside its content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Attributes {
+    /// The permissions: 12 bits.
+    pub mode: u32,
+    /// When its content was last modified.
+    pub modified: Moment,
+    /// The user and the group. Given back where the system allows.
+    pub owner: (u32, u32),
+}
+
+impl Place {
+    /// Puts a file here, in one step, in place of a file, a link or nothing.
+    ///
+    /// # Errors
+    ///
+    /// If `expect` does not hold, a folder is here, the content cannot be read,
+    /// or there is no space.
+    pub fn restore_file(
+        &self,
+        content: &mut impl Read,
+        attributes: &Attributes,
+        expect: Expect,
+    ) -> Result<(), PathError> {
+        let failed = |error| self.failed(Attempt::Write, error);
+        let target = self.target(Attempt::Write, Last::Keep)?;
+        let mut new = Temporary::create(&target.folder, Visibility::Private).map_err(failed)?;
+        io::copy(content, &mut new.file).map_err(failed)?;
+        let file = new.file.try_clone().map_err(failed)?.into_std();
+        give(&file, attributes).map_err(failed)?;
+        file.sync_all().map_err(failed)?;
+        match expect {
+            Expect::Anything => new.take_place_of(&target.name),
+            Expect::Missing => new.take_new_name(&target.name),
+            Expect::Unchanged(seen) => {
+                if target.fingerprint().map_err(failed)? != Some(seen) {
+                    return Err(self.changed());
+                }
+                new.take_place_of(&target.name)
+            }
+        }
+        .map_err(failed)?;
+        let _ = sync_folder(&target.folder);
+        Ok(())
+    }
+
+    /// Puts a link here, in one step, in place of a file, a link or nothing.
+    ///
+    /// # Errors
+    ///
+    /// If a folder is here, or it may not be written to.
+    pub fn restore_link(&self, leads_to: &Path, attributes: &Attributes) -> Result<(), PathError> {
+        let failed = |error| self.failed(Attempt::Write, error);
+        let target = self.target(Attempt::Write, Last::Keep)?;
+        let new = Temporary::link(&target.folder, leads_to).map_err(failed)?;
+        new.take_place_of(&target.name).map_err(failed)?;
+        set_time(&target, attributes.modified).map_err(failed)?;
+        let _ = sync_folder(&target.folder);
+        Ok(())
+    }
+
+    /// Creates a folder, for nobody but its owner until
+    /// [`Place::set_attributes`] says more.
+    ///
+    /// # Errors
+    ///
+    /// If something is here already, or it may not be written to.
+    pub fn create_folder(&self) -> Result<(), PathError> {
+        let target = self.target(Attempt::Write, Last::Keep)?;
+        create_private(&target).map_err(|error| self.failed(Attempt::Write, error))?;
+        let _ = sync_folder(&target.folder);
+        Ok(())
+    }
+
+    /// Removes a folder that is empty.
+    ///
+    /// # Errors
+    ///
+    /// If it is not, or may not be removed.
+    pub fn remove_folder(&self) -> Result<(), PathError> {
+        let target = self.target(Attempt::Remove, Last::Keep)?;
+        let removed = target.folder.remove_dir(&target.name);
+        removed.map_err(|error| self.failed(Attempt::Remove, error))?;
+        let _ = sync_folder(&target.folder);
+        Ok(())
+    }
+
+    /// Gives a file or a folder its permissions and its time back.
+    ///
+    /// # Errors
+    ///
+    /// If there is neither, or it belongs to somebody else.
+    pub fn set_attributes(&self, attributes: &Attributes) -> Result<(), PathError> {
+        let failed = |error| self.failed(Attempt::Write, error);
+        let target = self.target(Attempt::Write, Last::Keep)?;
+        let metadata = target.folder.symlink_metadata(&target.name);
+        let kind = Kind::of(metadata.map_err(failed)?.file_type());
+        if !matches!(kind, Kind::File | Kind::Folder) {
+            return Err(kind.refused(Attempt::Write, self.shown()));
+        }
+        set_mode(&target, attributes.mode).map_err(failed)?;
+        set_time(&target, attributes.modified).map_err(failed)
+    }
+}
+
+impl From<&Node> for Attributes {
+    fn from(node: &Node) -> Self {
+        Self {
+            mode: node.mode,
+            modified: node.modified,
+            owner: node.owner,
+        }
+    }
+}
+
+#[cfg(unix)]
+fn give(file: &File, attributes: &Attributes) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+
+    use rustix::fs::{Gid, Uid, fchown, futimens};
+
+    let new = file.metadata()?;
+    let (user, group) = attributes.owner;
+    let mut mode = attributes.mode;
+    if (new.uid(), new.gid()) != attributes.owner {
+        let owner = (Uid::from_raw(user), Gid::from_raw(group));
+        // Only the superuser can. What runs as its owner must not run as
+        // another one.
+        if fchown(file, Some(owner.0), Some(owner.1)).is_err() {
+            mode &= 0o777;
+        }
+    }
+    file.set_permissions(std::fs::Permissions::from_mode(mode))?;
+    futimens(file, &times(attributes.modified))?;
+    Ok(())
+}
+
+#[cfg(unix)]
+fn create_private(target: &Target) -> io::Result<()> {
+    use cap_std::fs::{DirBuilder, DirBuilderExt as _};
+
+    let mut builder = DirBuilder::new();
+    builder.mode(0o700);
+    target.folder.create_dir_with(&target.name, &builder)
+}
+
+#[cfg(unix)]
+fn set_mode(target: &Target, mode: u32) -> io::Result<()> {
+    use cap_std::fs::PermissionsExt as _;
+
+    // A link that takes its place in this instant is followed, but not out of
+    // the folder.
+    let permissions = Permissions::from_mode(mode);
+    target.folder.set_permissions(&target.name, permissions)
+}
+
+#[cfg(unix)]
+fn set_time(target: &Target, modified: Moment) -> io::Result<()> {
+    use rustix::fs::{AtFlags, utimensat};
+
+    let flags = AtFlags::SYMLINK_NOFOLLOW;
+    utimensat(&target.folder, &target.name, &times(modified), flags)?;
+    Ok(())
+}
+
+#[cfg(unix)]
+fn times((seconds, nanoseconds): Moment) -> rustix::fs::Timestamps {
+    use rustix::fs::{Timespec, Timestamps, UTIME_OMIT};
+
+    Timestamps {
+        last_access: Timespec {
+            tv_sec: 0,
+            tv_nsec: UTIME_OMIT,
+        },
+        last_modification: Timespec {
+            tv_sec: seconds,
+            tv_nsec: nanoseconds.into(),
+        },
+    }
+}
