@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::files::Ranges;
 use crate::services::Services;
+use crate::undo::Kept;
 use crate::{Failure, Outputs, SnippetFormat, ToolError};
 
 /// One call: its id, its cancellation, its events, and the workspace it is in.
@@ -29,6 +30,7 @@ struct Inner {
     touched: Mutex<Vec<Touched>>,
     told: Mutex<Option<Failure>>,
     planned: Mutex<Vec<(Place, Option<Fingerprint>)>>,
+    kept: Mutex<Option<Kept>>,
 }
 
 /// A file that the call has read or written.
@@ -73,6 +75,7 @@ impl CallContext {
                 touched: Mutex::default(),
                 told: Mutex::default(),
                 planned: Mutex::default(),
+                kept: Mutex::default(),
             }),
         }
     }
@@ -213,6 +216,18 @@ impl CallContext {
     pub(crate) fn told(&self) -> Option<Failure> {
         let told = &self.inner.told;
         told.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// What was kept before the call runs.
+    pub(crate) fn put_kept(&self, kept: Option<Kept>) {
+        let slot = &self.inner.kept;
+        *slot.lock().unwrap_or_else(PoisonError::into_inner) = kept;
+    }
+
+    /// Takes what was kept: whoever has it says what has changed.
+    pub(crate) fn take_kept(&self) -> Option<Kept> {
+        let slot = &self.inner.kept;
+        slot.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// What the call has touched so far.

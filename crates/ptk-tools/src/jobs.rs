@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::ToolError;
 use crate::process::{Capture, Ended, Piece, Running};
 use crate::services::Services;
+use crate::undo::Kept;
 
 /// How many jobs may run at once.
 pub(crate) const MAX_RUNNING: usize = 16;
@@ -104,6 +105,7 @@ impl Jobs {
         command: String,
         running: Running,
         services: Weak<Services>,
+        kept: Option<Kept>,
     ) -> Arc<Job> {
         let (news, progress) = watch::channel(Progress::default());
         let cancel = CancellationToken::new();
@@ -130,6 +132,10 @@ impl Jobs {
             let ended = running.end(&cancel, Some(&show)).await;
             if let Some(services) = services.upgrade() {
                 services.mutated();
+            }
+            if let Some(kept) = kept {
+                // What fails here is made up for before the next call.
+                let _ = tokio::task::spawn_blocking(move || kept.end()).await;
             }
             drop(room);
             news.send_modify(|progress| progress.ended = Some(Arc::new(ended)));

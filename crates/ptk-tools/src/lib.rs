@@ -63,6 +63,7 @@ mod snippet_format;
 mod tool;
 pub mod tools;
 mod typed;
+pub mod undo;
 mod usage;
 
 pub use bound::DEFAULT_LIMIT;

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use ptk_events::Bus;
+use ptk_events::{Bus, RequestId};
 use ptk_protocol::Toolset;
 use ptk_sandbox::Workspace;
 use ptk_sandbox::command::Helper;
@@ -16,6 +16,7 @@ use crate::middleware::Around;
 use crate::pipeline;
 use crate::repeats::Repeats;
 use crate::services::Services;
+use crate::undo::{self, Recorder};
 use crate::usage::{Statistics, Usage};
 use crate::{
     Approver, CallOutcome, CallRequest, DenyAll, Middleware, Outputs, Registry, RegistryError,
@@ -81,6 +82,8 @@ pub struct ToolManagerBuilder {
     helper: Option<Helper>,
     sandbox: Sandbox,
     snippet_format: SnippetFormat,
+    undo: Option<undo::Options>,
+    session: Option<String>,
 }
 
 impl ToolManagerBuilder {
@@ -141,6 +144,20 @@ impl ToolManagerBuilder {
         self
     }
 
+    /// Keeps what calls are about to change, so that they can be undone.
+    #[must_use]
+    pub fn undo(mut self, options: undo::Options) -> Self {
+        self.undo = Some(options);
+        self
+    }
+
+    /// The session that the calls belong to; a new one if nothing is said.
+    #[must_use]
+    pub fn session(mut self, id: impl Into<String>) -> Self {
+        self.session = Some(id.into());
+        self
+    }
+
     /// Ready.
     #[must_use]
     pub fn build(self) -> ToolManager {
@@ -149,13 +166,18 @@ impl ToolManagerBuilder {
             .into_iter()
             .partition(|layer| layer.around() == Around::Run);
         let outputs = Arc::new(Outputs::default());
+        let undo = self.undo.filter(|undo| undo.enabled).map(|options| {
+            let session = self.session.unwrap_or_else(new_session);
+            Recorder::new(self.workspace.clone(), options, session)
+        });
         let services = Services::new(
             self.workspace,
             self.helper,
             &self.sandbox,
             outputs,
             self.snippet_format,
-        );
+        )
+        .with_undo(undo);
         ToolManager {
             inner: Arc::new(Inner {
                 registry: RwLock::new(Arc::new(self.registry)),
@@ -188,6 +210,8 @@ impl ToolManager {
             helper: Helper::find(),
             sandbox: Sandbox::default(),
             snippet_format: SnippetFormat::default(),
+            undo: None,
+            session: None,
         }
     }
 
@@ -278,6 +302,9 @@ impl ToolManager {
     /// A new turn begins: calls may be repeated (R215).
     pub fn begin_turn(&self) {
         self.inner.repeats.clear();
+        if let Some(undo) = &self.inner.services.undo {
+            undo.begin_turn();
+        }
     }
 
     /// Forgets which files were read and which calls were made.
@@ -291,6 +318,10 @@ impl ToolManager {
     pub fn usage(&self) -> BTreeMap<String, Usage> {
         self.inner.statistics.all()
     }
+}
+
+fn new_session() -> String {
+    format!("session_{}", RequestId::new().as_uuid().simple())
 }
 
 impl std::fmt::Debug for ToolManager {

@@ -1,5 +1,5 @@
-//! The way of a call: find · validate · repeated? · allowed? · run · bound ·
-//! track · record. Each step is an event, and each failure a result.
+//! The way of a call: find · validate · repeated? · allowed? · keep · run ·
+//! bound · track · record. Each step is an event, and each failure a result.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
@@ -20,7 +20,7 @@ use crate::signature::Signature;
 use crate::usage::Ending;
 use crate::{
     CallContext, CallOutcome, CallRequest, Class, Effects, Failure, Plan, Registry, Tool,
-    ToolError, ToolManager, bound, preview,
+    ToolError, ToolManager, bound, preview, undo,
 };
 
 /// How long a tool that was told to stop may take to clean up.
@@ -158,7 +158,7 @@ impl Call<'_> {
         Next::new(layers, end).run(passing).await
     }
 
-    /// Validate · repeated? · allowed? · run · bound · track.
+    /// Validate · repeated? · allowed? · keep · run · bound · track.
     async fn checked(&self, tool: &Arc<dyn Tool>, args: Arguments) -> ToolResult {
         let args = match self.validate(tool, args) {
             Ok(args) => args,
@@ -189,6 +189,9 @@ impl Call<'_> {
         if let Err(result) = self.permit(tool.as_ref(), &args, &plan).await {
             return *result;
         }
+        if let Err(result) = self.keep(tool.as_ref(), &plan).await {
+            return *result;
+        }
         let run = self.run(tool, args);
         let mut result = match &repeat {
             Some(repeat) => {
@@ -197,6 +200,7 @@ impl Call<'_> {
             }
             None => run.await,
         };
+        self.settle(&mut result).await;
         let is_cut = self.bound(&mut result);
         self.track(&result, is_cut);
         if let Some(repeat) = repeat.filter(|_| result.success) {
@@ -267,6 +271,54 @@ impl Call<'_> {
                     .into_result();
                 Err(Box::new(self.refused(Step::Permission, since, result)))
             }
+        }
+    }
+
+    /// Keeps what the call is about to change, so that it can be undone.
+    async fn keep(&self, tool: &dyn Tool, plan: &Plan) -> Result<(), Box<ToolResult>> {
+        let Some(undo) = self.context.services().undo.clone() else {
+            return Ok(());
+        };
+        let since = Instant::now();
+        let (context, plan) = (self.context.clone(), plan.clone());
+        let (name, effects) = (tool.spec().name.clone(), tool.effects());
+        let keep = move || {
+            let call = undo::Call {
+                id: context.call_id(),
+                request: context.correlation().request_id,
+                tool: &name,
+                effects,
+                plan: &plan,
+            };
+            let kept = undo.begin(&call).map_err(|error| error.refusal(&name))?;
+            let is_kept = kept.is_some();
+            context.put_kept(kept);
+            Ok(is_kept)
+        };
+        match self.context.blocking(keep).await {
+            Ok(true) => self.passed(Step::PreImage, since),
+            Ok(false) => {}
+            Err(error) => {
+                self.context.tell(Failure::of_error(&error));
+                let result = self.refused(Step::PreImage, since, error.into_result());
+                return Err(Box::new(result));
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes what the call has changed, unless a job goes on with it.
+    async fn settle(&self, result: &mut ToolResult) {
+        let Some(kept) = self.context.take_kept() else {
+            return;
+        };
+        let note = match self.context.blocking(move || Ok(kept.end())).await {
+            Ok(Ok(note)) => note,
+            Ok(Err(error)) => Some(undo::Options::unsettled(&error)),
+            Err(error) => Some(error.message),
+        };
+        if let Some(note) = note {
+            result.fields.insert("undo".to_owned(), note.into());
         }
     }
 
@@ -350,10 +402,7 @@ impl Call<'_> {
 
     /// The failure of a tool: for the model with the call that failed (R203).
     fn failure(&self, tool: &dyn Tool, args: &Arguments, error: ToolError) -> ToolResult {
-        self.context.tell(Failure {
-            message: error.message.clone(),
-            advice: error.advice.clone(),
-        });
+        self.context.tell(Failure::of_error(&error));
         let message = format!("{}: {}", shown(tool, args), error.message);
         ToolError { message, ..error }.into_result()
     }

@@ -6,6 +6,8 @@ use ptk_events::{CallId, Correlation, RequestId};
 use ptk_protocol::{ErrorType, ToolCall, ToolResult};
 use tokio_util::sync::CancellationToken;
 
+use crate::ToolError;
+
 /// A call that is to be run.
 ///
 /// ```
@@ -103,6 +105,14 @@ pub struct Failure {
 }
 
 impl Failure {
+    /// What a tool, or a step before it, has to say.
+    pub(crate) fn of_error(error: &ToolError) -> Self {
+        Self {
+            message: error.message.clone(),
+            advice: error.advice.clone(),
+        }
+    }
+
     /// The failure of a result, given the last one that a tool has told.
     pub(crate) fn of(result: &ToolResult, told: Option<Self>) -> Option<Self> {
         // A layer may have answered instead.

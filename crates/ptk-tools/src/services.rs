@@ -9,6 +9,7 @@ use ptk_sandbox::command::{Helper, Policy};
 use crate::files::Files;
 use crate::jobs::Jobs;
 use crate::outputs::Outputs;
+use crate::undo::Recorder;
 use crate::{Sandbox, SnippetFormat, Unprotected};
 
 /// The workspace, and what is remembered across calls.
@@ -25,6 +26,8 @@ pub(crate) struct Services {
     pub(crate) files: Files,
     pub(crate) jobs: Jobs,
     pub(crate) snippet_format: SnippetFormat,
+    /// Where it is kept what calls are about to change.
+    pub(crate) undo: Option<Arc<Recorder>>,
     /// Counts calls that may have changed something.
     mutations: AtomicU64,
 }
@@ -47,7 +50,16 @@ impl Services {
             files: Files::default(),
             jobs: Jobs::default(),
             snippet_format,
+            undo: None,
             mutations: AtomicU64::new(0),
+        }
+    }
+
+    /// The same, with everything kept before it changes.
+    pub(crate) fn with_undo(self, undo: Option<Recorder>) -> Self {
+        Self {
+            undo: undo.map(Arc::new),
+            ..self
         }
     }
 

@@ -12,7 +12,7 @@ mod read_file;
 mod search;
 mod search_code;
 mod source;
-mod text;
+pub(crate) mod text;
 mod write_file;
 
 pub use edit::Edit;

@@ -216,7 +216,8 @@ impl Bash {
         let program = self.program(&args, folder).timeout(self.job_timeout);
         let running = program.together().start(services).await?;
         let weak = Arc::downgrade(services);
-        let job = services.jobs.add(room, args.command, running, weak);
+        let kept = context.take_kept();
+        let job = services.jobs.add(room, args.command, running, weak, kept);
         let hint = format!(
             "It runs on, for at most {} s. Read its output with bash_output(job=\"{name}\"), end it with bash_kill(job=\"{name}\").",
             self.job_timeout.as_secs(),

@@ -1,0 +1,327 @@
+//! Doing it: each file is put back in one step, so that whoever looks, and
+//! whatever happens in between, finds what was there before or after. What an
+//! undo is about to do stands in the journal, so that another process can
+//! finish it.
+
+use ptk_events::CallId;
+use ptk_sandbox::{Attributes, Expect, Kind, Place};
+
+use super::error::{Conflict, UndoError, Why};
+use super::journal::{Begin, Change, End, Line, Record, Watched};
+use super::plan::{Listed, Others, Planned, Selection, Undo};
+use super::state::State;
+use super::store::{UnderWay, now};
+use super::watch;
+
+/// What an undo has done.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Done {
+    /// The id of the undo, by which it can be undone itself.
+    pub id: String,
+    /// The calls that were taken back, newest first.
+    pub calls: Vec<Listed>,
+    /// What became of each path.
+    pub steps: Vec<Change>,
+    /// What was left alone.
+    pub left: Vec<Conflict>,
+}
+
+impl Undo {
+    /// Undoes the last call that changed files.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Undo::plan`], and if files cannot be written.
+    pub fn last(&self) -> Result<Done, UndoError> {
+        self.apply(self.plan(&Selection::Last, Others::Refuse)?)
+    }
+
+    /// Undoes a call, or an undo.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Undo::last`].
+    pub fn call(&self, id: &str) -> Result<Done, UndoError> {
+        self.apply(self.plan(&Selection::Call(id.to_owned()), Others::Refuse)?)
+    }
+
+    /// Undoes all calls of a turn.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Undo::last`].
+    pub fn turn(&self, id: &str) -> Result<Done, UndoError> {
+        let turn = Selection::Turn(Some(id.to_owned()));
+        self.apply(self.plan(&turn, Others::Refuse)?)
+    }
+
+    /// Undoes all calls of a session.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Undo::last`].
+    pub fn session(&self, id: &str) -> Result<Done, UndoError> {
+        let session = Selection::Session(id.to_owned());
+        self.apply(self.plan(&session, Others::Refuse)?)
+    }
+
+    /// Does what was planned.
+    ///
+    /// # Errors
+    ///
+    /// If a file was changed meanwhile, or cannot be written. Then every file
+    /// is what it was before or what it is to be, and [`Undo::finish`] goes on.
+    pub fn apply(&self, plan: Planned) -> Result<Done, UndoError> {
+        let id = CallId::new().as_str().replace("call_", "undo_");
+        let kept = self.store.keep_all().map_err(|it| self.store.failed(it))?;
+        self.keep_present(&plan.steps)?;
+        let begin = Begin {
+            entry: id.clone(),
+            call: id.clone(),
+            tool: "undo".to_owned(),
+            turn: id.clone(),
+            session: id.clone(),
+            at: now(),
+            what: what(&plan.calls),
+            watch: Watched::Undo {
+                entries: plan.entries,
+                steps: plan.steps.clone(),
+            },
+        };
+        let under_way = self
+            .store
+            .under_way(&id)
+            .map_err(|it| self.store.failed(it))?;
+        self.append(&Line::Begin(begin))?;
+        drop(kept);
+        self.carry_out(&plan.steps)?;
+        self.ended(&id, plan.steps.clone(), under_way)?;
+        Ok(Done {
+            id,
+            calls: plan.calls,
+            steps: plan.steps,
+            left: plan.left,
+        })
+    }
+
+    /// Finishes an undo that was interrupted; `None` if there is none. Files
+    /// that others have changed since are left alone.
+    ///
+    /// # Errors
+    ///
+    /// If files cannot be written.
+    pub fn finish(&self) -> Result<Option<Done>, UndoError> {
+        let abandoned = self.store.abandoned();
+        let abandoned = abandoned.map_err(|error| self.store.failed(error))?;
+        let records = self.records()?;
+        for (entry, under_way) in abandoned {
+            let record = records.iter().find(|it| it.begin.entry == entry);
+            let Some(record) = record.filter(|it| it.end.is_none()) else {
+                continue;
+            };
+            if let Watched::Undo { entries, steps } = &record.begin.watch {
+                let (steps, left) = self.still_possible(steps)?;
+                self.carry_out(&steps)?;
+                self.ended(&entry, steps.clone(), under_way)?;
+                let is_of = |it: &&Record| entries.contains(&it.begin.entry);
+                let calls = records.iter().rev().filter(is_of);
+                return Ok(Some(Done {
+                    id: record.begin.call.clone(),
+                    calls: calls.map(Listed::of).collect(),
+                    steps,
+                    left,
+                }));
+            }
+        }
+        Ok(None)
+    }
+
+    fn append(&self, line: &Line) -> Result<(), UndoError> {
+        let appended = self.store.append(line).map(drop);
+        appended.map_err(|error| self.store.failed(error))
+    }
+
+    fn ended(&self, id: &str, changes: Vec<Change>, under_way: UnderWay) -> Result<(), UndoError> {
+        self.append(&Line::End(End {
+            entry: id.to_owned(),
+            at: now(),
+            changes,
+            ..End::default()
+        }))?;
+        under_way.ended();
+        self.store.collect_if_due();
+        Ok(())
+    }
+
+    /// Keeps what is there now, so that the undo can be undone.
+    fn keep_present(&self, steps: &[Change]) -> Result<(), UndoError> {
+        let batch = self.store.contents.batch();
+        for step in steps {
+            if step.before.content().is_some() {
+                let place = self.workspace.place(&step.path)?;
+                watch::keep(&place, &self.store, &batch)?;
+            }
+        }
+        let bytes = batch.finish().map_err(|error| self.store.failed(error))?;
+        self.store.added(bytes);
+        Ok(())
+    }
+
+    /// The steps of an interrupted undo that are done or can be done still.
+    /// Where nothing is, something may have been taken away to make room.
+    fn still_possible(&self, steps: &[Change]) -> Result<(Vec<Change>, Vec<Conflict>), UndoError> {
+        let (mut possible, mut left) = (Vec::new(), Vec::new());
+        for step in steps {
+            let now = State::of(&self.workspace.place(&step.path)?, u64::MAX)?;
+            let is_half_done =
+                matches!(now, State::Missing) || (now.is_folder() && step.after.is_folder());
+            if now.is_same(&step.before) || now.is_same(&step.after) || is_half_done {
+                possible.push(step.clone());
+            } else {
+                left.push(Conflict {
+                    path: step.path.clone(),
+                    why: Why::Somebody,
+                });
+            }
+        }
+        Ok((possible, left))
+    }
+
+    /// What goes, goes first, then folders, then folders and files come, and
+    /// last come the permissions of folders, which may forbid the rest. Steps
+    /// are in the order of their paths: a folder stands before what is in it.
+    fn carry_out(&self, steps: &[Change]) -> Result<(), UndoError> {
+        let down = || steps.iter();
+        let up = || steps.iter().rev();
+        up().try_for_each(|step| self.remove(step))?;
+        up().try_for_each(|step| self.remove_folder(step))?;
+        down().try_for_each(|step| self.create_folder(step))?;
+        down().try_for_each(|step| self.put(step))?;
+        up().try_for_each(|step| self.settle_folder(step))
+    }
+
+    /// Takes away what is no folder, where nothing or a folder is to be.
+    fn remove(&self, step: &Change) -> Result<(), UndoError> {
+        let place = self.workspace.place(&step.path)?;
+        let goes = !matches!(step.before, State::Missing | State::Folder { .. });
+        let makes_room = matches!(step.after, State::Missing | State::Folder { .. });
+        if goes && makes_room && self.is_still(&place, &step.before)? {
+            place.remove_file()?;
+        }
+        Ok(())
+    }
+
+    /// Takes away a folder where none is to be, unless it is gone, or others
+    /// have put something into it.
+    fn remove_folder(&self, step: &Change) -> Result<(), UndoError> {
+        if !step.before.is_folder() || step.after.is_folder() {
+            return Ok(());
+        }
+        let place = self.workspace.place(&step.path)?;
+        let node = place.node()?;
+        if node.is_some_and(|node| node.kind == Kind::Folder) && place.read_dir()?.next().is_none()
+        {
+            place.remove_folder()?;
+        }
+        Ok(())
+    }
+
+    /// Makes a folder that can be written to for now.
+    fn create_folder(&self, step: &Change) -> Result<(), UndoError> {
+        let State::Folder { about } = step.after else {
+            return Ok(());
+        };
+        let place = self.workspace.place(&step.path)?;
+        if place.node()?.is_none() {
+            place.create_parents()?;
+            place.create_folder()?;
+            return Ok(());
+        }
+        let mode = about.mode | 0o700;
+        Ok(place.set_attributes(&Attributes {
+            mode,
+            ..Attributes::from(about)
+        })?)
+    }
+
+    fn settle_folder(&self, step: &Change) -> Result<(), UndoError> {
+        if let State::Folder { about } = step.after {
+            let place = self.workspace.place(&step.path)?;
+            place.set_attributes(&Attributes::from(about))?;
+        }
+        Ok(())
+    }
+
+    /// Whether something is there as it was when the undo was planned.
+    fn is_still(&self, place: &Place, then: &State) -> Result<bool, UndoError> {
+        let now = State::of(place, u64::MAX)?;
+        if now.is_same(then) {
+            return Ok(true);
+        }
+        if matches!(now, State::Missing) {
+            return Ok(false);
+        }
+        Err(self.changed_meanwhile(place))
+    }
+
+    fn changed_meanwhile(&self, place: &Place) -> UndoError {
+        UndoError::Conflicts(vec![Conflict {
+            path: watch::name(&self.workspace, place),
+            why: Why::Somebody,
+        }])
+    }
+
+    /// Puts a file or a link where one is to be.
+    fn put(&self, step: &Change) -> Result<(), UndoError> {
+        if !matches!(step.after, State::File { .. } | State::Link { .. }) {
+            return Ok(());
+        }
+        let place = self.workspace.place(&step.path)?;
+        let now = State::of(&place, u64::MAX)?;
+        if now.is_same(&step.after) {
+            return Ok(());
+        }
+        let is_free = matches!(now, State::Missing);
+        if !is_free && !now.is_same(&step.before) {
+            return Err(self.changed_meanwhile(&place));
+        }
+        if is_free {
+            place.create_parents()?;
+        }
+        match &step.after {
+            State::Link { target, about } => {
+                place.restore_link(target, &Attributes::from(*about))?;
+            }
+            State::File {
+                content: Some(content),
+                about,
+                ..
+            } if now.content() == Some(*content) => {
+                place.set_attributes(&Attributes::from(*about))?;
+            }
+            State::File {
+                content: Some(content),
+                about,
+                ..
+            } => {
+                let kept = self.store.contents.open(content);
+                let mut kept = kept.map_err(|error| self.store.failed(error))?;
+                let expect = match now.content() {
+                    Some(content) => Expect::Unchanged(content.fingerprint()),
+                    None if is_free => Expect::Missing,
+                    None => Expect::Anything,
+                };
+                place.restore_file(&mut kept, &Attributes::from(*about), expect)?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// What an undo takes back, in a line.
+fn what(calls: &[Listed]) -> String {
+    let calls: Vec<&str> = calls.iter().map(|call| call.call.as_str()).collect();
+    calls.join(", ")
+}

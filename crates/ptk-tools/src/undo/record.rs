@@ -1,0 +1,346 @@
+//! Calls on their way into the journal: said before they run, and again with
+//! what they have changed.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ptk_events::{CallId, RequestId};
+use ptk_sandbox::Workspace;
+
+use super::journal::{Begin, Change, End, Line, Record, Watched};
+use super::store::{Store, UnderWay, now};
+use super::tree::Tree;
+use super::watch::Watch;
+use super::{Options, UndoError};
+use crate::{Effect, Effects, Plan};
+
+/// Characters of what a call does.
+const MAX_WHAT: usize = 200;
+/// Paths that a note names.
+const MAX_NAMED: usize = 5;
+
+/// Keeps what the calls of one session are about to change.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    workspace: Workspace,
+    options: Options,
+    session: String,
+    turn: AtomicU64,
+    store: Mutex<Option<Arc<Store>>>,
+    last: Mutex<Option<Last>>,
+}
+
+/// The workspace as it was seen last.
+#[derive(Debug)]
+struct Last {
+    /// The tree in the store whose contents this one relies on. Others may have
+    /// saved another one since, and these contents may be gone.
+    base: String,
+    is_saved: bool,
+    tree: Arc<Tree>,
+}
+
+/// The call that is about to run.
+#[derive(Debug)]
+pub(crate) struct Call<'a> {
+    pub(crate) id: &'a CallId,
+    pub(crate) request: Option<RequestId>,
+    pub(crate) tool: &'a str,
+    pub(crate) effects: Effects,
+    pub(crate) plan: &'a Plan,
+}
+
+/// A call whose pre-images are kept. Dropped without [`Kept::end`], it is
+/// settled by whoever comes next.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    recorder: Arc<Recorder>,
+    store: Arc<Store>,
+    entry: String,
+    at: u64,
+    watch: Watch,
+    beside: Vec<String>,
+    /// How long the journal was when the call began.
+    length: u64,
+    under_way: UnderWay,
+}
+
+impl Recorder {
+    pub(crate) fn new(workspace: Workspace, options: Options, session: String) -> Self {
+        Self {
+            workspace,
+            options,
+            session,
+            turn: AtomicU64::new(0),
+            store: Mutex::default(),
+            last: Mutex::default(),
+        }
+    }
+
+    /// From now on, calls belong to another turn.
+    pub(crate) fn begin_turn(&self) {
+        self.turn.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn store(&self) -> Result<Arc<Store>, UndoError> {
+        let mut store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(store) = &*store {
+            return Ok(Arc::clone(store));
+        }
+        let opened = Arc::new(Store::open(&self.workspace, &self.options)?);
+        Ok(Arc::clone(store.insert(opened)))
+    }
+
+    /// Keeps what the call may change, before it runs; `None` for a call that
+    /// changes no files. Blocks.
+    pub(crate) fn begin(self: &Arc<Self>, call: &Call<'_>) -> Result<Option<Kept>, UndoError> {
+        if !call.effects.has(Effect::Write) {
+            return Ok(None);
+        }
+        let store = self.store()?;
+        let failed = |error| store.failed(error);
+        settle_abandoned(&self.workspace, &store)?;
+        let _kept = store.keep_all().map_err(failed)?;
+        let is_known = !call.plan.writes.is_empty() && !call.effects.has(Effect::Execute);
+        let watch = if is_known {
+            Watch::places(&self.workspace, &store, &call.plan.writes)?
+        } else {
+            self.watch_tree(&store)?
+        };
+        let beside = store.running().map_err(failed)?;
+        let begin = self.line(call, &watch);
+        let (entry, at) = (begin.entry.clone(), begin.at);
+        let under_way = store.under_way(&entry).map_err(failed)?;
+        let length = store.append(&Line::Begin(begin)).map_err(failed)?;
+        Ok(Some(Kept {
+            recorder: Arc::clone(self),
+            entry,
+            at,
+            watch,
+            beside,
+            length,
+            under_way,
+            store: Arc::clone(&store),
+        }))
+    }
+
+    fn watch_tree(&self, store: &Store) -> Result<Watch, UndoError> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let base = store.last_tree_name();
+        let seen = last.take().filter(|last| base.as_ref() == Some(&last.base));
+        let known = match seen {
+            Some(Last {
+                is_saved: true,
+                base,
+                tree,
+            }) => Some((base, tree)),
+            Some(Last { tree, .. }) => Some((String::new(), tree)),
+            None => store.last_tree(),
+        };
+        let watch = Watch::tree(&self.workspace, store, known.as_ref())?;
+        if let Watch::Tree(name, tree) = &watch {
+            *last = Some(Last {
+                base: name.clone(),
+                is_saved: true,
+                tree: Arc::clone(tree),
+            });
+        }
+        Ok(watch)
+    }
+
+    /// The workspace was looked at after a call.
+    fn seen(&self, base: String, tree: Tree) {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        *last = Some(Last {
+            base,
+            is_saved: false,
+            tree: Arc::new(tree),
+        });
+    }
+
+    fn line(&self, call: &Call<'_>, watch: &Watch) -> Begin {
+        let turn = self.turn.load(Ordering::Relaxed);
+        let turn = match call.request {
+            Some(request) => request.to_string(),
+            None if turn == 0 => self.session.clone(),
+            None => format!("{}/{turn}", self.session),
+        };
+        Begin {
+            entry: CallId::new().to_string(),
+            call: call.id.to_string(),
+            tool: call.tool.to_owned(),
+            turn,
+            session: self.session.clone(),
+            at: now(),
+            what: what(call.plan),
+            watch: watch.watched(),
+        }
+    }
+}
+
+/// What a call does, in a line.
+fn what(plan: &Plan) -> String {
+    let places = || plan.writes.iter().map(ToString::to_string);
+    let command = plan.command.as_ref().map(|(command, _)| command.clone());
+    let what = command.unwrap_or_else(|| places().collect::<Vec<_>>().join(", "));
+    what.chars().take(MAX_WHAT).collect()
+}
+
+impl Kept {
+    /// The call has ended: says to the journal what it has changed, and gives
+    /// back what there is to say about undoing it. Blocks.
+    pub(crate) fn end(self) -> Result<Option<String>, UndoError> {
+        let store = Arc::clone(&self.store);
+        let failed = |error| store.failed(error);
+        let (blind, base) = match &self.watch {
+            Watch::Blind(why) => (Some(why.clone()), None),
+            Watch::Tree(name, _) => (None, Some(name.clone())),
+            Watch::Places(_) => (None, None),
+        };
+        let found = self.watch.end(&self.recorder.workspace, &store.options)?;
+        if let (Some(base), Some(tree)) = (base, found.tree) {
+            self.recorder.seen(base, tree);
+        }
+        let lock = store.lock().map_err(failed)?;
+        let is_alone = self.beside.is_empty() && store.length() == self.length;
+        let records = if is_alone {
+            Vec::new()
+        } else {
+            store.records().map_err(failed)?
+        };
+        let others = Others::since(&records, &self.entry, self.at, &self.beside);
+        let end = End {
+            entry: self.entry,
+            at: now(),
+            changes: others.taken_out_of(found.changes),
+            uncovered: found.uncovered,
+            beside: others.beside,
+            interrupted: false,
+        };
+        let note = match blind {
+            Some(why) => Some(format!("This call cannot be undone: {why}.")),
+            None => note(&end, &store.options),
+        };
+        store.append_locked(&Line::End(end)).map_err(failed)?;
+        drop(lock);
+        self.under_way.ended();
+        store.collect_if_due();
+        Ok(note)
+    }
+}
+
+/// What there is to say about undoing a call.
+fn note(end: &End, options: &Options) -> Option<String> {
+    let lost: Vec<PathBuf> = end
+        .changes
+        .iter()
+        .filter(|change| !change.before.is_kept())
+        .map(|change| change.path.clone())
+        .collect();
+    let mut notes = Vec::new();
+    if !lost.is_empty() {
+        notes.push(format!(
+            "This call cannot be undone as a whole: what was in {} before could not be kept (larger than {} MB, not readable, or no file).",
+            named(lost.iter().map(|path| path.display().to_string())),
+            options.max_file_mb,
+        ));
+    }
+    if !end.uncovered.is_empty() {
+        let folders = named(end.uncovered.iter().cloned());
+        notes.push(format!("Undo does not cover {folders}."));
+    }
+    (!notes.is_empty()).then(|| notes.join(" "))
+}
+
+fn named(names: impl ExactSizeIterator<Item = String>) -> String {
+    let more = names.len().saturating_sub(MAX_NAMED);
+    let mut told = names.take(MAX_NAMED).collect::<Vec<_>>().join(", ");
+    if more > 0 {
+        told.push_str(&format!(" and {more} more"));
+    }
+    told
+}
+
+/// What other calls have changed while one ran.
+struct Others {
+    claims: HashMap<PathBuf, Vec<Change>>,
+    beside: Vec<String>,
+}
+
+impl Others {
+    fn since(records: &[Record], entry: &str, at: u64, beside: &[String]) -> Self {
+        let mut others = Self {
+            claims: HashMap::new(),
+            beside: Vec::new(),
+        };
+        for record in records {
+            let begin = &record.begin;
+            let is_later = record.end.as_ref().is_none_or(|end| end.at >= at);
+            let was_there = begin.at >= at || beside.contains(&begin.entry);
+            if begin.entry == entry || !is_later || !was_there {
+                continue;
+            }
+            if matches!(begin.watch, Watched::Tree(_) | Watched::Blind(_)) {
+                others.beside.push(begin.call.clone());
+            }
+            for change in record.changes() {
+                let claims = others.claims.entry(change.path.clone());
+                claims.or_default().push(change.clone());
+            }
+        }
+        others
+    }
+
+    /// The changes without those of others. Where others came first and the
+    /// call after them, its own begins where theirs ended.
+    fn taken_out_of(&self, changes: Vec<Change>) -> Vec<Change> {
+        let own = changes.into_iter().filter_map(|mut change| {
+            let Some(claims) = self.claims.get(&change.path) else {
+                return Some(change);
+            };
+            let (first, last) = (claims.first()?, claims.last()?);
+            if first.before.is_same(&change.before) {
+                change.before = last.after.clone();
+            }
+            (!change.before.is_same(&change.after)).then_some(change)
+        });
+        own.collect()
+    }
+}
+
+/// Calls whose process is gone: what is different now counts as theirs. An undo
+/// that was interrupted is left for whoever finishes it.
+pub(super) fn settle_abandoned(workspace: &Workspace, store: &Store) -> Result<(), UndoError> {
+    let failed = |error| store.failed(error);
+    let abandoned = store.abandoned().map_err(failed)?;
+    if abandoned.is_empty() {
+        return Ok(());
+    }
+    let records = store.records().map_err(failed)?;
+    for (entry, under_way) in abandoned {
+        let record = records.iter().find(|record| record.begin.entry == entry);
+        let Some(record) = record.filter(|record| record.end.is_none()) else {
+            under_way.ended();
+            continue;
+        };
+        if record.is_undo() {
+            continue;
+        }
+        let watch = Watch::resumed(&record.begin.watch, store)?;
+        let found = watch.end(workspace, &store.options)?;
+        let others = Others::since(&records, &entry, record.begin.at, &[]);
+        let end = End {
+            entry,
+            at: now(),
+            changes: others.taken_out_of(found.changes),
+            uncovered: found.uncovered,
+            beside: others.beside,
+            interrupted: true,
+        };
+        store.append(&Line::End(end)).map_err(failed)?;
+        under_way.ended();
+    }
+    Ok(())
+}

@@ -1,0 +1,252 @@
+//! The folder in which everything is kept for one workspace.
+//!
+//! ```text
+//! journal.jsonl   what calls were about to do, and what they have done
+//! lock            held while the journal is written
+//! sweep           shared by whoever keeps contents, held alone by the sweeper
+//! content/        contents by their hash
+//! trees/          the workspace as it was before a command
+//! open/           a file for each call under way, locked by its process
+//! ```
+
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use ptk_sandbox::Workspace;
+
+use super::content::Contents;
+use super::journal::{self, Line, Record};
+use super::{Options, UndoError};
+
+/// The most that is read of a journal.
+const MAX_JOURNAL: u64 = 1024 * 1024 * 1024;
+
+/// The folder of one workspace.
+#[derive(Debug)]
+pub(crate) struct Store {
+    folder: PathBuf,
+    pub(crate) contents: Contents,
+    pub(crate) options: Options,
+}
+
+/// A call under way; the file is locked as long as this lives.
+#[derive(Debug)]
+pub(crate) struct UnderWay {
+    path: PathBuf,
+    _file: File,
+}
+
+impl UnderWay {
+    /// It has ended, and the journal says so.
+    pub(crate) fn ended(self) {
+        // Left behind, it is removed by whoever looks next.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+impl Store {
+    /// Opens the folder, and creates it where it is missing.
+    pub(crate) fn open(workspace: &Workspace, options: &Options) -> Result<Self, UndoError> {
+        let root = workspace.root();
+        let folder = options.folder_of(root).ok_or(UndoError::NoFolder)?;
+        let folder = std::path::absolute(&folder).unwrap_or(folder);
+        create(&folder).map_err(|error| UndoError::store(&folder, error))?;
+        let real = folder
+            .canonicalize()
+            .map_err(|error| UndoError::store(&folder, error))?;
+        if real.starts_with(root) {
+            return Err(UndoError::Inside { folder });
+        }
+        let store = Self {
+            contents: Contents::at(folder.join("content")),
+            options: options.clone(),
+            folder,
+        };
+        store.prepare(root).map_err(|error| store.failed(error))?;
+        Ok(store)
+    }
+
+    fn prepare(&self, root: &Path) -> io::Result<()> {
+        for name in ["content", "trees", "open"] {
+            create(&self.folder.join(name))?;
+        }
+        let name = self.folder.join("workspace");
+        if !name.exists() {
+            use std::os::unix::ffi::OsStrExt as _;
+            fs::write(name, root.as_os_str().as_bytes())?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn failed(&self, error: io::Error) -> UndoError {
+        UndoError::store(&self.folder, error)
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    fn lock_file(&self, name: &str) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false).mode(0o600);
+        options.open(self.folder.join(name))
+    }
+
+    /// Nobody else writes the journal as long as the file lives.
+    pub(crate) fn lock(&self) -> io::Result<File> {
+        let file = self.lock_file("lock")?;
+        file.lock()?;
+        Ok(file)
+    }
+
+    /// No content is swept away as long as the file lives.
+    pub(crate) fn keep_all(&self) -> io::Result<File> {
+        let file = self.lock_file("sweep")?;
+        file.lock_shared()?;
+        Ok(file)
+    }
+
+    /// Nobody keeps new contents as long as the file lives; `None` if somebody
+    /// is at it.
+    pub(crate) fn sweep(&self) -> io::Result<Option<File>> {
+        let file = self.lock_file("sweep")?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(file)),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    fn journal(&self) -> PathBuf {
+        self.folder.join("journal.jsonl")
+    }
+
+    /// Adds a line to the journal, and brings it to the disk. Says how long
+    /// the journal is now.
+    pub(crate) fn append(&self, line: &Line) -> io::Result<u64> {
+        let _lock = self.lock()?;
+        self.append_locked(line)
+    }
+
+    /// The same, for whoever holds the lock.
+    pub(crate) fn append_locked(&self, line: &Line) -> io::Result<u64> {
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).create(true).mode(0o600);
+        let mut file = options.open(self.journal())?;
+        let mut text = Vec::new();
+        if ends_torn(&file)? {
+            text.push(b'\n');
+        }
+        serde_json::to_writer(&mut text, line)?;
+        text.push(b'\n');
+        let length = file.metadata()?.len();
+        if let Err(error) = file.write_all(&text) {
+            // Half a line is of no use, and the disk may be full.
+            let _ = file.set_len(length);
+            return Err(error);
+        }
+        file.sync_data()?;
+        Ok(file.metadata()?.len())
+    }
+
+    /// How long the journal is.
+    pub(crate) fn length(&self) -> u64 {
+        fs::metadata(self.journal()).map_or(0, |journal| journal.len())
+    }
+
+    /// All calls, in the order in which they ended.
+    pub(crate) fn records(&self) -> io::Result<Vec<Record>> {
+        let file = match File::open(self.journal()) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let mut text = Vec::new();
+        io::Read::read_to_end(&mut io::Read::take(file, MAX_JOURNAL), &mut text)?;
+        Ok(journal::read(&text))
+    }
+
+    /// Writes the journal anew, for whoever holds the lock.
+    pub(crate) fn rewrite_locked(&self, lines: &[Line]) -> io::Result<()> {
+        let mut text = Vec::new();
+        for line in lines {
+            serde_json::to_writer(&mut text, line)?;
+            text.push(b'\n');
+        }
+        self.write("journal.jsonl", &text)
+    }
+
+    /// Writes a whole file in one step, down to the disk.
+    pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let path = self.folder.join(name);
+        let folder = path.parent().unwrap_or(&self.folder);
+        let mut new = tempfile::NamedTempFile::new_in(folder)?;
+        new.write_all(bytes)?;
+        new.as_file().sync_data()?;
+        new.persist(&path).map_err(|error| error.error)?;
+        File::open(folder)?.sync_all()
+    }
+
+    /// Says that a call is under way.
+    pub(crate) fn under_way(&self, entry: &str) -> io::Result<UnderWay> {
+        let path = self.folder.join("open").join(entry);
+        let file = File::create(&path)?;
+        file.lock()?;
+        Ok(UnderWay { path, _file: file })
+    }
+
+    /// Takes over calls whose process is gone.
+    pub(crate) fn abandoned(&self) -> io::Result<Vec<(String, UnderWay)>> {
+        let mut found = Vec::new();
+        for entry in fs::read_dir(self.folder.join("open"))?.flatten() {
+            let path = entry.path();
+            let Ok(file) = File::open(&path) else {
+                continue;
+            };
+            let name = entry.file_name().into_string();
+            if let (Ok(()), Ok(name)) = (file.try_lock(), name) {
+                found.push((name, UnderWay { path, _file: file }));
+            }
+        }
+        Ok(found)
+    }
+
+    /// The calls that other processes have under way, or other calls here.
+    pub(crate) fn running(&self) -> io::Result<Vec<String>> {
+        let all = fs::read_dir(self.folder.join("open"))?.flatten();
+        let running = all.filter(|entry| {
+            File::open(entry.path()).is_ok_and(|file| file.try_lock_shared().is_err())
+        });
+        Ok(running
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .collect())
+    }
+}
+
+/// Milliseconds since 1970.
+pub(crate) fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+    })
+}
+
+/// A folder for nobody but its owner.
+fn create(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// Whether the last line was torn off.
+fn ends_torn(file: &File) -> io::Result<bool> {
+    use std::os::unix::fs::FileExt as _;
+
+    let length = file.metadata()?.len();
+    let mut last = [b'\n'];
+    if length > 0 {
+        file.read_exact_at(&mut last, length - 1)?;
+    }
+    Ok(last != [b'\n'])
+}

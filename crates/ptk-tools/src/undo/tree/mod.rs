@@ -1,0 +1,221 @@
+//! The workspace at a moment: everything in it, without what git ignores.
+//!
+//! A tree remembers of each file what the system said of it and the hash of
+//! what it held. Where the system still says the same, the file is not read
+//! again: so a look at a workspace that has not changed reads no content.
+
+mod keep;
+mod rules;
+mod walk;
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use ptk_sandbox::{Kind, Moment, Node};
+use serde::{Deserialize, Serialize};
+
+pub(crate) use keep::{hash, keep};
+pub(crate) use walk::{Limits, WalkError, look};
+
+use super::journal::Change;
+use super::state::{About, Content, State};
+
+/// The workspace at a moment.
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Tree {
+    /// By their paths, each below the folder that holds it.
+    pub(crate) folders: Vec<Folder>,
+    /// Folders that were passed over, by their paths.
+    pub(crate) uncovered: Vec<Bytes>,
+}
+
+/// Names and paths, which need not be text.
+pub(crate) type Bytes = Box<[u8]>;
+
+/// A folder and what is directly in it, by name.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Folder {
+    pub(crate) path: Bytes,
+    pub(crate) entries: Vec<Entry>,
+}
+
+/// A file, a link or a folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Entry {
+    pub(crate) name: Bytes,
+    pub(crate) stamp: Stamp,
+    pub(crate) what: What,
+    /// Whether it changed so shortly before it was looked at that it may
+    /// change again without a trace.
+    pub(crate) is_fresh: bool,
+}
+
+/// What the system says. If it says the same later, nothing has changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Stamp {
+    pub(crate) mode: u32,
+    pub(crate) size: u64,
+    pub(crate) owner: (u32, u32),
+    pub(crate) modified: Moment,
+    pub(crate) changed: Moment,
+    pub(crate) inode: u64,
+}
+
+/// What it is, and what it holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum What {
+    /// A file that was not read: not yet, or because it cannot be.
+    Unread,
+    /// A file whose hash is known.
+    Hashed([u8; 32]),
+    /// A file whose content is kept.
+    Kept([u8; 32]),
+    Link(Bytes),
+    Folder,
+    Special(Bytes),
+}
+
+impl Stamp {
+    fn of(node: &Node) -> Self {
+        Self {
+            mode: node.mode,
+            size: node.size,
+            owner: node.owner,
+            modified: node.modified,
+            changed: node.changed,
+            inode: node.inode,
+        }
+    }
+}
+
+impl Entry {
+    pub(crate) fn is_file(&self) -> bool {
+        matches!(self.what, What::Unread | What::Hashed(_) | What::Kept(_))
+    }
+
+    /// What is there, as the journal has it.
+    fn state(&self) -> State {
+        let stamp = &self.stamp;
+        let about = About {
+            mode: stamp.mode,
+            modified: stamp.modified,
+            owner: stamp.owner,
+        };
+        let size = stamp.size;
+        let file = |content| State::File {
+            content,
+            size,
+            about,
+        };
+        match &self.what {
+            What::Unread => file(None),
+            What::Hashed(hash) | What::Kept(hash) => file(Some(Content { hash: *hash, size })),
+            What::Link(target) => State::Link {
+                target: path(target),
+                about,
+            },
+            What::Folder => State::Folder { about },
+            What::Special(what) => State::Special {
+                what: String::from_utf8_lossy(what).into_owned(),
+            },
+        }
+    }
+}
+
+fn kind_of(kind: Kind) -> What {
+    match kind {
+        Kind::File => What::Unread,
+        Kind::Folder => What::Folder,
+        kind => What::Special(kind.to_string().into_bytes().into()),
+    }
+}
+
+pub(crate) fn path(bytes: &[u8]) -> PathBuf {
+    Path::new(OsStr::from_bytes(bytes)).to_owned()
+}
+
+impl Tree {
+    pub(crate) fn folder(&self, path: &[u8]) -> Option<&Folder> {
+        let at = self.folders.binary_search_by(|it| (*it.path).cmp(path));
+        self.folders.get(at.ok()?)
+    }
+
+    /// The contents that it needs.
+    pub(crate) fn contents(&self) -> impl Iterator<Item = Content> {
+        let entries = self.folders.iter().flat_map(|folder| &folder.entries);
+        entries.filter_map(|entry| match entry.what {
+            What::Kept(hash) => Some(Content {
+                hash,
+                size: entry.stamp.size,
+            }),
+            _ => None,
+        })
+    }
+
+    /// What differs between this tree and a later one.
+    pub(crate) fn changes(&self, later: &Self) -> Vec<Change> {
+        let mut changes = BTreeMap::new();
+        for folder in &later.folders {
+            let before = self.folder(&folder.path).map(|it| it.entries.as_slice());
+            compare(
+                folder,
+                before.unwrap_or_default(),
+                &folder.entries,
+                &mut changes,
+            );
+        }
+        for folder in &self.folders {
+            if later.folder(&folder.path).is_none() {
+                compare(folder, &folder.entries, &[], &mut changes);
+            }
+        }
+        let changes = changes.into_iter();
+        changes
+            .map(|(path, (before, after))| Change {
+                path,
+                before,
+                after,
+            })
+            .collect()
+    }
+
+    pub(crate) fn uncovered(&self) -> Vec<String> {
+        let shown = |path: &Bytes| String::from_utf8_lossy(path).into_owned();
+        self.uncovered.iter().map(shown).collect()
+    }
+}
+
+/// What differs in one folder. Both lists are in the order of the names.
+fn compare(
+    folder: &Folder,
+    before: &[Entry],
+    after: &[Entry],
+    changes: &mut BTreeMap<PathBuf, (State, State)>,
+) {
+    let mut note = |name: &[u8], before: State, after: State| {
+        if !before.is_same(&after) {
+            let path = path(&folder.path).join(OsStr::from_bytes(name));
+            changes.insert(path, (before, after));
+        }
+    };
+    let (mut old, mut new) = (before.iter().peekable(), after.iter().peekable());
+    loop {
+        let order = match (old.peek(), new.peek()) {
+            (None, None) => return,
+            (Some(_), None) => std::cmp::Ordering::Less,
+            (None, Some(_)) => std::cmp::Ordering::Greater,
+            (Some(old), Some(new)) => old.name.cmp(&new.name),
+        };
+        let gone = if order.is_le() { old.next() } else { None };
+        let come = if order.is_ge() { new.next() } else { None };
+        match (gone, come) {
+            (Some(old), Some(new)) if old.stamp == new.stamp && old.what == new.what => {}
+            (Some(old), Some(new)) => note(&old.name, old.state(), new.state()),
+            (Some(old), None) => note(&old.name, old.state(), State::Missing),
+            (None, Some(new)) => note(&new.name, State::Missing, new.state()),
+            (None, None) => return,
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! How it becomes known what a call changes: a watch is begun before the call
+//! runs and ended after it, and then says what is different.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ptk_sandbox::{Place, Workspace};
+
+use super::content::Batch;
+use super::journal::{Change, Seen, Watched};
+use super::state::{Content, State};
+use super::store::Store;
+use super::tree::{self, Tree, WalkError};
+use super::{Options, UndoError};
+
+/// A watch over a call.
+#[derive(Debug)]
+pub(crate) enum Watch {
+    /// It was said beforehand which files the call writes.
+    Places(Vec<Seen>),
+    /// The whole workspace as it was before, under this name in the store.
+    Tree(String, Arc<Tree>),
+    /// Nobody knows what the call changes, for this reason.
+    Blind(String),
+}
+
+/// What a watch has seen.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) changes: Vec<Change>,
+    /// Folders that were not looked at.
+    pub(crate) uncovered: Vec<String>,
+    /// The workspace as it is now, where that was looked at.
+    pub(crate) tree: Option<Tree>,
+}
+
+impl Watch {
+    /// Keeps what is at the places that are about to be written.
+    pub(crate) fn places(
+        workspace: &Workspace,
+        store: &Store,
+        writes: &[Place],
+    ) -> Result<Self, UndoError> {
+        let largest = store.options.largest_file();
+        let batch = store.contents.batch();
+        let mut seen = Vec::new();
+        for place in writes {
+            let place = place.real()?;
+            seen.extend(missing_above(workspace, &place)?);
+            let state = State::with(&place, largest, |place| keep(place, store, &batch))?;
+            let path = name(workspace, &place);
+            seen.push(Seen { path, state });
+        }
+        let bytes = batch.finish().map_err(|error| store.failed(error))?;
+        store.added(bytes);
+        Ok(Self::Places(seen))
+    }
+
+    /// Keeps everything in the workspace, if it is not too large. What `known`
+    /// says of files that have not changed is taken over.
+    pub(crate) fn tree(
+        workspace: &Workspace,
+        store: &Store,
+        known: Option<&(String, Arc<Tree>)>,
+    ) -> Result<Self, UndoError> {
+        let empty = Tree::default();
+        let old = known.map_or(&empty, |(_, tree)| tree);
+        let mut tree = match tree::look(workspace, old, false, limits(&store.options)) {
+            Ok(tree) => tree,
+            Err(error) => return Ok(Self::Blind(error.to_string())),
+        };
+        let batch = store.contents.batch();
+        let largest = store.options.largest_file();
+        tree::keep(workspace, &mut tree, &store.contents, &batch, largest)
+            .and_then(|_| batch.finish())
+            .map(|bytes| store.added(bytes))
+            .map_err(|error| store.failed(error))?;
+        match known {
+            Some((name, old)) if !name.is_empty() && **old == tree => {
+                Ok(Self::Tree(name.clone(), Arc::clone(old)))
+            }
+            _ => {
+                let name = store.save_tree(&tree)?;
+                Ok(Self::Tree(name, Arc::new(tree)))
+            }
+        }
+    }
+
+    /// The watch that another process has begun.
+    pub(crate) fn resumed(watched: &Watched, store: &Store) -> Result<Self, UndoError> {
+        Ok(match watched {
+            Watched::Places(seen) => Self::Places(seen.clone()),
+            Watched::Tree(name) => Self::Tree(name.clone(), Arc::new(store.load_tree(name)?)),
+            Watched::Blind(why) => Self::Blind(why.clone()),
+            Watched::Undo { .. } => Self::Places(Vec::new()),
+        })
+    }
+
+    /// What the journal says of it.
+    pub(crate) fn watched(&self) -> Watched {
+        match self {
+            Self::Places(seen) => Watched::Places(seen.clone()),
+            Self::Tree(name, _) => Watched::Tree(name.clone()),
+            Self::Blind(why) => Watched::Blind(why.clone()),
+        }
+    }
+
+    /// What is different now.
+    pub(crate) fn end(self, workspace: &Workspace, options: &Options) -> Result<Found, UndoError> {
+        match self {
+            Self::Blind(_) => Ok(Found::default()),
+            Self::Places(seen) => Ok(Found {
+                changes: changed(workspace, seen, options.largest_file())?,
+                ..Found::default()
+            }),
+            Self::Tree(_, before) => {
+                let limits = tree::Limits {
+                    files: usize::MAX,
+                    bytes: u64::MAX,
+                    file: options.largest_file(),
+                };
+                let mut after = tree::look(workspace, &before, true, limits)?;
+                tree::hash(workspace, &mut after, options.largest_file())
+                    .map_err(UndoError::Workspace)?;
+                Ok(Found {
+                    changes: before.changes(&after),
+                    uncovered: after.uncovered(),
+                    tree: Some(after),
+                })
+            }
+        }
+    }
+}
+
+impl From<WalkError> for UndoError {
+    fn from(error: WalkError) -> Self {
+        Self::Workspace(std::io::Error::other(error.to_string()))
+    }
+}
+
+fn limits(options: &Options) -> tree::Limits {
+    tree::Limits {
+        files: options.max_files,
+        bytes: options.largest_tree(),
+        file: options.largest_file(),
+    }
+}
+
+fn changed(workspace: &Workspace, seen: Vec<Seen>, largest: u64) -> Result<Vec<Change>, UndoError> {
+    let mut changes = Vec::new();
+    for Seen { path, state } in seen {
+        let after = State::of(&workspace.place(&path)?, largest)?;
+        if !state.is_same(&after) {
+            changes.push(Change {
+                path,
+                before: state,
+                after,
+            });
+        }
+    }
+    Ok(changes)
+}
+
+/// Keeps the content of a file.
+pub(crate) fn keep(place: &Place, store: &Store, batch: &Batch<'_>) -> Result<Content, UndoError> {
+    let mut file = place.open()?;
+    batch.keep(&mut file).map_err(|error| store.failed(error))
+}
+
+/// The folders above a place that do not exist yet: whoever writes there
+/// creates them.
+fn missing_above(workspace: &Workspace, place: &Place) -> Result<Vec<Seen>, UndoError> {
+    let mut missing = Vec::new();
+    for above in place.relative().ancestors().skip(1) {
+        if above.as_os_str().is_empty() {
+            break;
+        }
+        let above = workspace.place(&place.root().join(above))?;
+        if above.node()?.is_some() {
+            break;
+        }
+        missing.push(Seen {
+            path: name(workspace, &above),
+            state: State::Missing,
+        });
+    }
+    missing.reverse();
+    Ok(missing)
+}
+
+/// The path in the journal: relative to the workspace, or absolute.
+pub(crate) fn name(workspace: &Workspace, place: &Place) -> PathBuf {
+    let absolute = place.absolute();
+    match absolute.strip_prefix(workspace.root()) {
+        Ok(relative) => relative.to_owned(),
+        Err(_) => absolute,
+    }
+}

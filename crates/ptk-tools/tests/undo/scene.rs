@@ -1,0 +1,156 @@
+//! A workspace whose calls can be undone, and a picture of everything in it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use ptk_protocol::{Arguments, ToolCall, ToolResult};
+use ptk_sandbox::Workspace;
+use ptk_sandbox::command::Helper;
+use ptk_tools::tools::bash::Bash;
+use ptk_tools::tools::{Edit, ReadFile, WriteFile};
+use ptk_tools::undo::{Options, Undo};
+use ptk_tools::{AllowAll, CallOutcome, CallRequest, Registry, ToolManager, Typed};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+pub(crate) struct Scene {
+    pub(crate) folder: TempDir,
+    pub(crate) options: Options,
+    pub(crate) tools: ToolManager,
+}
+
+impl Scene {
+    pub(crate) fn new() -> Self {
+        Self::with(Options::default())
+    }
+
+    /// `space` is the workspace, `state` is where undo keeps things.
+    pub(crate) fn with(options: Options) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("space")).unwrap();
+        let options = Options {
+            folder: Some(folder.path().join("state")),
+            ..options
+        };
+        let tools = manager(&folder.path().join("space"), &options);
+        Self {
+            folder,
+            options,
+            tools,
+        }
+    }
+
+    pub(crate) fn root(&self) -> PathBuf {
+        self.folder.path().join("space")
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.root().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    pub(crate) fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    pub(crate) async fn outcome(&self, tool: &str, args: Value) -> CallOutcome {
+        let args = Arguments::from_json(&args.to_string()).unwrap();
+        let request = CallRequest::new(ToolCall::new(tool, args));
+        self.tools.execute(request).await
+    }
+
+    pub(crate) async fn call(&self, tool: &str, args: Value) -> ToolResult {
+        self.outcome(tool, args).await.result
+    }
+
+    /// A call that succeeds; gives back its id.
+    pub(crate) async fn ok(&self, tool: &str, args: Value) -> String {
+        let outcome = self.outcome(tool, args).await;
+        assert!(outcome.result.success, "{:?}", outcome.result);
+        outcome.call_id.to_string()
+    }
+
+    pub(crate) async fn bash(&self, command: &str) -> String {
+        self.ok("bash", json!({ "command": command })).await
+    }
+
+    pub(crate) fn undo(&self) -> Undo {
+        let workspace = Workspace::open(self.root()).unwrap();
+        Undo::open(workspace, &self.options).unwrap()
+    }
+
+    pub(crate) fn picture(&self) -> Picture {
+        picture(&self.root())
+    }
+}
+
+pub(crate) fn manager(root: &Path, options: &Options) -> ToolManager {
+    let mut registry = Registry::new();
+    registry.register(Typed::new(ReadFile)).unwrap();
+    registry.register(Typed::new(WriteFile)).unwrap();
+    registry.register(Typed::new(Edit)).unwrap();
+    Bash::default().register(&mut registry).unwrap();
+    ToolManager::builder(Workspace::open(root).unwrap())
+        .helper(Helper::at(env!("CARGO_BIN_EXE_ptk-helper")))
+        .tools(registry)
+        .approver(AllowAll)
+        .undo(options.clone())
+        .build()
+}
+
+/// What is at each path: kind, permissions, content or target, and for files
+/// the time.
+pub(crate) type Picture = BTreeMap<PathBuf, Seen>;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Seen {
+    Folder(u32),
+    Link(PathBuf),
+    File(u32, Vec<u8>, (i64, i64)),
+    Other,
+}
+
+pub(crate) fn picture(root: &Path) -> Picture {
+    let mut picture = Picture::new();
+    add(root, root, &mut picture);
+    picture
+}
+
+fn add(root: &Path, folder: &Path, picture: &mut Picture) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let metadata = fs::symlink_metadata(&path).unwrap();
+        let mode = metadata.mode() & 0o7777;
+        let seen = if metadata.is_dir() {
+            add(root, &path, picture);
+            Seen::Folder(mode)
+        } else if metadata.is_symlink() {
+            Seen::Link(fs::read_link(&path).unwrap())
+        } else if metadata.is_file() {
+            let time = (metadata.mtime(), metadata.mtime_nsec());
+            Seen::File(mode, fs::read(&path).unwrap(), time)
+        } else {
+            Seen::Other
+        };
+        picture.insert(path.strip_prefix(root).unwrap().to_owned(), seen);
+    }
+}
+
+/// The same without times.
+pub(crate) fn timeless(picture: &Picture) -> Picture {
+    let timeless = picture.iter().map(|(path, seen)| {
+        let seen = match seen {
+            Seen::File(mode, content, _) => Seen::File(*mode, content.clone(), (0, 0)),
+            seen => seen.clone(),
+        };
+        (path.clone(), seen)
+    });
+    timeless.collect()
+}
