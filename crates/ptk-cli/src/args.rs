@@ -36,6 +36,9 @@ pub(crate) enum Command {
     /// List the tools, show one, or call it directly
     #[command(subcommand)]
     Tools(ToolsCommand),
+    /// Take back what tools have changed in a workspace
+    #[command(after_help = UNDO_EXAMPLES)]
+    Undo(UndoArgs),
     /// Say what works on this machine, and what is missing
     #[command(after_help = DOCTOR_EXAMPLES)]
     Doctor(DoctorArgs),
@@ -255,6 +258,51 @@ pub(crate) enum PromptStyle {
 }
 
 #[derive(Debug, Args)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag on the command line"
+)]
+pub(crate) struct UndoArgs {
+    /// The call to take back, or the undo to take back; see --list
+    #[arg(long, value_name = "ID", help_heading = "What", group = "what")]
+    pub(crate) call: Option<String>,
+
+    /// All calls of a turn; of the last one if none is named
+    #[arg(
+        long,
+        value_name = "ID",
+        help_heading = "What",
+        group = "what",
+        num_args = 0..=1,
+        default_missing_value = ""
+    )]
+    pub(crate) turn: Option<String>,
+
+    /// All calls of a session
+    #[arg(long, value_name = "ID", help_heading = "What", group = "what")]
+    pub(crate) session: Option<String>,
+
+    /// Leave files alone that others have changed since, and undo the rest
+    #[arg(long)]
+    pub(crate) keep_others: bool,
+
+    /// Show what would be done, as a diff, and do nothing
+    #[arg(long, conflicts_with = "list")]
+    pub(crate) dry_run: bool,
+
+    /// List what was changed and could be undone, the newest first
+    #[arg(long, conflicts_with_all = ["what", "keep_others"])]
+    pub(crate) list: bool,
+
+    /// Print JSON: an object a call with --list, else one for the undo
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct CompletionsArgs {
     /// The shell that will read the script
     pub(crate) shell: clap_complete::Shell,
@@ -304,6 +352,21 @@ in. The exit code is 0 if everything did, 1 if not.
 Examples:
   ptk doctor
   ptk doctor --json";
+
+const UNDO_EXAMPLES: &str = "\
+Without a flag, the last call that changed files in this workspace is taken
+back; once more, the one before it. Contents, permissions, links and folders
+are put back as they were. If somebody else has changed one of the files since,
+nothing is done, and it is said which. An undo can be undone by its own id.
+
+Exit codes: 0 undone, 1 not undone, 2 wrong usage.
+
+Examples:
+  ptk undo --list
+  ptk undo --dry-run
+  ptk undo
+  ptk undo --turn
+  ptk undo --call call_0199c2 --keep-others";
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Examples, for the shell's start-up file:

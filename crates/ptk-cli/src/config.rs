@@ -11,7 +11,7 @@ use ptk_protocol::dialects::Registry;
 use ptk_protocol::dialects::declared::{self, Declaration};
 use ptk_protocol::schema::suggest;
 use ptk_tools::tools::get_diagnostics::Diagnostics;
-use ptk_tools::{Sandbox, SnippetFormat, custom, tools};
+use ptk_tools::{Sandbox, SnippetFormat, custom, tools, undo};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
@@ -23,12 +23,13 @@ use crate::input;
 const FILE: &str = "ptk.toml";
 
 /// The sections that there are, for all commands.
-const SECTIONS: [&str; 5] = [
+const SECTIONS: [&str; 6] = [
     "dialects",
     "tools",
     "diagnostics",
     "snippet_format",
     "sandbox",
+    "undo",
 ];
 
 /// Forms of calls.
@@ -54,6 +55,13 @@ struct ToolSections {
 struct SandboxSection {
     #[serde(default)]
     sandbox: Sandbox,
+}
+
+/// What is kept so that calls can be undone.
+#[derive(Debug, Deserialize)]
+struct UndoSections {
+    #[serde(default)]
+    undo: undo::Options,
 }
 
 /// A configuration, or none.
@@ -210,6 +218,12 @@ impl Config {
         })
     }
 
+    /// What is kept so that calls can be undone.
+    pub(crate) fn undo(&self) -> Result<undo::Options> {
+        let UndoSections { undo } = self.sections()?;
+        Ok(undo)
+    }
+
     /// PTK's own tools and those that are declared, and how they show code.
     pub(crate) fn tools(&self) -> Result<(ptk_tools::Registry, SnippetFormat)> {
         let sections: ToolSections = self.sections()?;
@@ -274,11 +288,11 @@ mod tests {
             ),
             (
                 "\n[[dialect]]\nname = \"a\"\n",
-                "ptk.toml:2:3: unknown section `dialect`, expected one of `dialects`, `tools`, `diagnostics`, `snippet_format`, `sandbox`; did you mean `dialects`?",
+                "ptk.toml:2:3: unknown section `dialect`, expected one of `dialects`, `tools`, `diagnostics`, `snippet_format`, `sandbox`, `undo`; did you mean `dialects`?",
             ),
             (
                 "[model]\nname = \"a\"\n",
-                "ptk.toml:1:2: unknown section `model`, expected one of `dialects`, `tools`, `diagnostics`, `snippet_format`, `sandbox`",
+                "ptk.toml:1:2: unknown section `model`, expected one of `dialects`, `tools`, `diagnostics`, `snippet_format`, `sandbox`, `undo`",
             ),
             (
                 "[[dialects]]\nname = \"a\"\nopen = [\"<a>\"]\n\n[[dialects]]\nname = \"b\"\nopen = [\"x\"]\n",

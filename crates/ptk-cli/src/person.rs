@@ -15,7 +15,7 @@ use crate::exit;
 /// Fields that hold what a person wants to see; the first that is there counts.
 const CONTENT: [&str; 6] = ["content", "output", "matches", "files", "snippets", "diff"];
 /// Fields that say something about it.
-const NOTES: [&str; 4] = ["note", "notice", "hint", "next"];
+const NOTES: [&str; 5] = ["note", "notice", "hint", "next", "undo"];
 /// Words before a name that make it the name of a tool.
 const BEFORE_A_TOOL: [&str; 3] = ["use", "with", "through"];
 

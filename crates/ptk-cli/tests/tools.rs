@@ -17,18 +17,21 @@ use tempfile::TempDir;
 
 struct Scene {
     folder: TempDir,
+    state: TempDir,
 }
 
 impl Scene {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("a.txt"), "one\ntwo\nthree\n").unwrap();
-        Self { folder }
+        let state = tempfile::tempdir().unwrap();
+        Self { folder, state }
     }
 
     fn ptk(&self, args: &[&str]) -> assert_cmd::Command {
         let mut command = assert_cmd::Command::new(cargo_bin!("ptk"));
         command
+            .env("PTK_STATE", self.state.path())
             .args(["tools"])
             .args(args)
             .arg("--workspace")
@@ -323,7 +326,7 @@ fn slips_in_the_configuration_are_told_with_what_was_meant() {
     for (text, expected) in [
         (
             GOOD.replace("[[tools]]", "[[tool]]"),
-            "1:3: unknown section `tool`, expected one of `dialects`, `tools`, `diagnostics`, `snippet_format`, `sandbox`; did you mean `tools`?",
+            "1:3: unknown section `tool`, expected one of `dialects`, `tools`, `diagnostics`, `snippet_format`, `sandbox`, `undo`; did you mean `tools`?",
         ),
         (
             format!("{GOOD}timout = 3\n"),
@@ -379,6 +382,7 @@ fn interrupt(name: &str) {
     let fifo = scene.fifo();
     let args = r#"{"command": "exec 3>alive; echo up >&3; exec sleep 1000"}"#;
     let mut child = Command::new(cargo_bin!("ptk"))
+        .env("PTK_STATE", scene.state.path())
         .args(["tools", "call", "bash", args, "--approve", "auto", "--json"])
         .current_dir(scene.folder.path())
         .stdout(Stdio::piped())
@@ -403,6 +407,7 @@ fn a_command_ends_with_ptk_however_that_ends() {
     let fifo = scene.fifo();
     let command = "exec 3>alive; echo up >&3; trap '' TERM; setsid env -i sleep 1000 & sleep 1000";
     let mut ptk = Command::new(cargo_bin!("ptk"))
+        .env("PTK_STATE", scene.state.path())
         .args(["tools", "call", "bash", "--approve", "auto", "--workspace"])
         .arg(scene.folder.path())
         .arg(json!({ "command": command }).to_string())

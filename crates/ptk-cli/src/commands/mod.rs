@@ -5,6 +5,7 @@ mod doctor;
 mod parse;
 mod prompt;
 mod tools;
+mod undo;
 
 use std::io::{self, BufWriter, Write};
 
@@ -20,6 +21,7 @@ pub(crate) fn run(cli: &Cli) -> Result<Exit> {
         Command::Parse(args) => parse::run(args, &mut out)?,
         Command::Prompt(args) => prompt::run(args, &mut out)?,
         Command::Tools(command) => tools::run(command, &mut out)?,
+        Command::Undo(args) => undo::run(args, &mut out)?,
         Command::Doctor(args) => doctor::run(args, &mut out)?,
         Command::Completions(args) => completions::run(args, &mut out)?,
     };

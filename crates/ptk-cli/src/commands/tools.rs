@@ -187,7 +187,8 @@ fn arguments(given: &str) -> Result<Arguments> {
 }
 
 fn call(args: &CallToolArgs, out: &mut impl Write) -> Result<Exit> {
-    let (registry, snippet_format) = config::read(&args.config)?.tools()?;
+    let config = config::read(&args.config)?;
+    let (registry, snippet_format) = config.tools()?;
     find(&registry, &args.name, "call")?;
     let call = ToolCall::new(&args.name, arguments(&args.arguments)?);
     let folder = config::workspace(&args.config).unwrap_or_else(|| PathBuf::from("."));
@@ -196,6 +197,7 @@ fn call(args: &CallToolArgs, out: &mut impl Write) -> Result<Exit> {
     let manager = ToolManager::builder(workspace)
         .tools(registry)
         .snippet_format(snippet_format)
+        .undo(config.undo()?)
         .approver(approver(args.approve))
         .sandbox(config::sandbox(&args.sandbox, &args.config)?)
         .build();

@@ -4,7 +4,7 @@
 //! finish it.
 
 use ptk_events::CallId;
-use ptk_sandbox::{Attributes, Expect, Kind, Place};
+use ptk_sandbox::{Attributes, Expect, Kind, PathError, Place, is_temporary_name};
 
 use super::error::{Conflict, UndoError, Why};
 use super::journal::{Begin, Change, End, Line, Record, Watched};
@@ -121,6 +121,9 @@ impl Undo {
                 continue;
             };
             if let Watched::Undo { entries, steps } = &record.begin.watch {
+                for folder in steps.iter().filter_map(|step| step.path.parent()) {
+                    self.remove_leftovers(&self.workspace.place(folder)?)?;
+                }
                 let (steps, left) = self.still_possible(steps)?;
                 self.carry_out(&steps)?;
                 self.ended(&entry, steps.clone(), under_way)?;
@@ -220,9 +223,33 @@ impl Undo {
         }
         let place = self.workspace.place(&step.path)?;
         let node = place.node()?;
-        if node.is_some_and(|node| node.kind == Kind::Folder) && place.read_dir()?.next().is_none()
-        {
-            place.remove_folder()?;
+        if node.is_some_and(|node| node.kind == Kind::Folder) {
+            self.remove_leftovers(&place)?;
+            if place.read_dir()?.next().is_none() {
+                place.remove_folder()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes what a process that was killed has left of its writes in a
+    /// folder.
+    fn remove_leftovers(&self, folder: &Place) -> Result<(), UndoError> {
+        let entries = match folder.read_dir() {
+            Ok(entries) => entries,
+            Err(PathError::NotFound { .. } | PathError::NotAFolder { .. }) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        };
+        for entry in entries {
+            let entry = entry?;
+            let place = entry.place();
+            if is_temporary_name(entry.name())
+                && let Some(node) = place.node()?
+                && node.kind != Kind::Folder
+                && node.changed < self.opened
+            {
+                place.remove_file()?;
+            }
         }
         Ok(())
     }

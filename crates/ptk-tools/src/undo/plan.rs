@@ -2,14 +2,16 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
-use ptk_sandbox::Workspace;
+use ptk_sandbox::{Moment, Workspace, is_temporary_name};
 
 use super::error::{Conflict, UndoError, Why};
 use super::journal::{Change, Record};
 use super::record::settle_abandoned;
 use super::state::State;
 use super::store::Store;
+use super::tree::moment;
 use super::{Options, watch};
 
 /// Takes calls back.
@@ -31,6 +33,8 @@ use super::{Options, watch};
 pub struct Undo {
     pub(super) workspace: Workspace,
     pub(super) store: Store,
+    /// When it was opened. What was being written then is left behind.
+    pub(super) opened: Moment,
 }
 
 /// What is to be undone.
@@ -131,7 +135,12 @@ impl Undo {
     pub fn open(workspace: Workspace, options: &Options) -> Result<Self, UndoError> {
         let store = Store::open(&workspace, options)?;
         settle_abandoned(&workspace, &store)?;
-        Ok(Self { workspace, store })
+        let opened = moment(SystemTime::now());
+        Ok(Self {
+            workspace,
+            store,
+            opened,
+        })
     }
 
     pub(super) fn records(&self) -> Result<Vec<Record>, UndoError> {
@@ -365,7 +374,11 @@ impl Planning {
         for path in folders {
             let mut is_free = true;
             for entry in undo.workspace.place(&path)?.read_dir()? {
-                let name = watch::name(&undo.workspace, &entry?.place());
+                let entry = entry?;
+                if is_temporary_name(entry.name()) {
+                    continue;
+                }
+                let name = watch::name(&undo.workspace, &entry.place());
                 let step = self.steps.get(&name);
                 is_free &= step.is_some_and(|step| matches!(step.after, State::Missing));
             }

@@ -13,9 +13,11 @@ use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ptk_sandbox::Workspace;
+use rustix::io::{Errno, FdFlags, fcntl_setfd};
+use rustix::process::{Pid, test_kill_process};
 
 use super::content::Contents;
 use super::journal::{self, Line, Record};
@@ -23,6 +25,10 @@ use super::{Options, UndoError};
 
 /// The most that is read of a journal.
 const MAX_JOURNAL: u64 = 1024 * 1024 * 1024;
+
+/// How long is waited for the programs of a process that was killed. They are
+/// killed too, which takes milliseconds.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The folder of one workspace.
 #[derive(Debug)]
@@ -190,15 +196,19 @@ impl Store {
         File::open(folder)?.sync_all()
     }
 
-    /// Says that a call is under way.
+    /// Says that a call is under way. The programs that it starts inherit the
+    /// lock: if this process is killed, the call has ended when they have.
     pub(crate) fn under_way(&self, entry: &str) -> io::Result<UnderWay> {
         let path = self.folder.join("open").join(entry);
-        let file = File::create(&path)?;
+        fs::write(&path, std::process::id().to_string())?;
+        let file = File::open(&path)?;
         file.lock()?;
+        fcntl_setfd(&file, FdFlags::empty())?;
         Ok(UnderWay { path, _file: file })
     }
 
-    /// Takes over calls whose process is gone.
+    /// Takes over calls whose process is gone. What such a process has started
+    /// is given a moment to end.
     pub(crate) fn abandoned(&self) -> io::Result<Vec<(String, UnderWay)>> {
         let mut found = Vec::new();
         for entry in fs::read_dir(self.folder.join("open"))?.flatten() {
@@ -207,7 +217,7 @@ impl Store {
                 continue;
             };
             let name = entry.file_name().into_string();
-            if let (Ok(()), Ok(name)) = (file.try_lock(), name) {
+            if let (true, Ok(name)) = (is_abandoned(&path, &file), name) {
                 found.push((name, UnderWay { path, _file: file }));
             }
         }
@@ -224,6 +234,25 @@ impl Store {
             .filter_map(|entry| entry.file_name().into_string().ok())
             .collect())
     }
+}
+
+/// Whether a call has no process any more. Takes its lock.
+fn is_abandoned(path: &Path, file: &File) -> bool {
+    let start = Instant::now();
+    while file.try_lock().is_err() {
+        if is_alive(path) || start.elapsed() > PATIENCE {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    true
+}
+
+/// Whether the process that made a call lives.
+fn is_alive(path: &Path) -> bool {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let pid = text.parse().ok().and_then(Pid::from_raw);
+    pid.is_some_and(|pid| test_kill_process(pid) != Err(Errno::SRCH))
 }
 
 /// Milliseconds since 1970.

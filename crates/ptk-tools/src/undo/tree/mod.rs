@@ -17,7 +17,7 @@ use ptk_sandbox::{Kind, Moment, Node};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use keep::{hash, keep};
-pub(crate) use walk::{Limits, WalkError, look};
+pub(crate) use walk::{Limits, WalkError, look, moment};
 
 use super::journal::Change;
 use super::state::{About, Content, State};

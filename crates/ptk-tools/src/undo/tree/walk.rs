@@ -113,7 +113,7 @@ pub(crate) fn look(
     Ok(tree)
 }
 
-fn moment(time: SystemTime) -> Moment {
+pub(crate) fn moment(time: SystemTime) -> Moment {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     let seconds = i64::try_from(since.as_secs()).unwrap_or(i64::MAX);
     (seconds, since.subsec_nanos())
