@@ -218,6 +218,7 @@ impl Scene {
             .args(["--approve", "auto", "--json"])
             .current_dir(&self.workspace)
             .env("HOME", &self.home)
+            .env("PTK_STATE", self.folder.path().join("state"))
             .env("XDG_CONFIG_HOME", self.folder.path().join(config))
             .env("OPENAI_API_KEY", SECRET)
             .stdin(Stdio::null());
