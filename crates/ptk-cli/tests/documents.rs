@@ -47,6 +47,7 @@ fn commands_in_the_documents_print_what_is_shown() {
         "docs/cli.md",
         "docs/declared-dialects.md",
         "docs/protocol.md",
+        "docs/undo.md",
     ] {
         let text = std::fs::read_to_string(format!("{ROOT}/{document}")).unwrap();
         for (command, shown) in console(&text) {

@@ -329,6 +329,29 @@ fn kill_undos(rounds: u32) {
 }
 
 #[test]
+fn a_call_whose_traces_are_lost_is_said_to_be_and_stops_nobody() {
+    let scene = Scene::new();
+    let args = r#"{"command": "echo 1 > a; sleep 60"}"#;
+    let mut call = scene.ptk(&["tools", "call", "bash", args, "--approve", "auto"]);
+    let mut call = call.spawn().unwrap();
+    while !scene.path("a").exists() {
+        std::thread::yield_now();
+    }
+    call.kill().unwrap();
+    call.wait().unwrap();
+    let state = scene.folder.path().join("state/undo");
+    let store = fs::read_dir(state).unwrap().next().unwrap().unwrap().path();
+    fs::remove_dir_all(store.join("trees")).unwrap();
+    let (code, out, _) = scene.undo(&["--list"]);
+    assert_eq!(code, 0);
+    assert!(out.contains("(cannot be undone: "), "{out}");
+    assert_eq!(scene.undo(&[]).0, 1);
+    scene.bash("echo 2 > b");
+    assert_eq!(scene.undo(&[]).0, 0);
+    assert!(!scene.path("b").exists());
+}
+
+#[test]
 fn a_call_that_was_killed_can_be_undone() {
     kill_calls(24);
 }

@@ -2,8 +2,8 @@
 //! call passes, and the built-in tools.
 //!
 //! A [`Registry`] holds the tools, a [`ToolManager`] runs calls of them. Every
-//! call goes the same way: find, validate, repeated?, allowed?, run, bound,
-//! track, record. Each step is an event on the [`Bus`](ptk_events::Bus), each
+//! call goes the same way: find, validate, repeated?, allowed?, keep, run,
+//! bound, track, record. Each step is an event on the [`Bus`](ptk_events::Bus), each
 //! failure is a result that says what to do next.
 //!
 //! ```

@@ -85,6 +85,9 @@ pub(crate) struct End {
     /// Whether the process was gone before it could say what it had done.
     #[serde(default)]
     pub(crate) interrupted: bool,
+    /// Why it cannot be found out any more what it has done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) lost: Option<String>,
 }
 
 /// A call in the journal.
@@ -110,7 +113,7 @@ impl Record {
     pub(crate) fn blind(&self) -> Option<&str> {
         match &self.begin.watch {
             Watched::Blind(why) => Some(why),
-            _ => None,
+            _ => self.end.as_ref()?.lost.as_deref(),
         }
     }
 

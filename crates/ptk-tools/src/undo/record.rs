@@ -218,6 +218,7 @@ impl Kept {
             uncovered: found.uncovered,
             beside: others.beside,
             interrupted: false,
+            lost: None,
         };
         let note = match blind {
             Some(why) => Some(format!("This call cannot be undone: {why}.")),
@@ -328,8 +329,12 @@ pub(super) fn settle_abandoned(workspace: &Workspace, store: &Store) -> Result<(
         if record.is_undo() {
             continue;
         }
-        let watch = Watch::resumed(&record.begin.watch, store)?;
-        let found = watch.end(workspace, &store.options)?;
+        let found = Watch::resumed(&record.begin.watch, store)
+            .and_then(|watch| watch.end(workspace, &store.options));
+        // What cannot be found out now cannot be found out later, either, and
+        // must not keep other calls from running.
+        let lost = found.as_ref().err().map(ToString::to_string);
+        let found = found.unwrap_or_default();
         let others = Others::since(&records, &entry, record.begin.at, &[]);
         let end = End {
             entry,
@@ -338,6 +343,7 @@ pub(super) fn settle_abandoned(workspace: &Workspace, store: &Store) -> Result<(
             uncovered: found.uncovered,
             beside: others.beside,
             interrupted: true,
+            lost,
         };
         store.append(&Line::End(end)).map_err(failed)?;
         under_way.ended();

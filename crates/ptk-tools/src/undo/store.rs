@@ -130,7 +130,7 @@ impl Store {
         self.folder.join("journal.jsonl")
     }
 
-    /// Adds a line to the journal, and brings it to the disk. Says how long
+    /// Adds a line to the journal, a beginning down to the disk. Says how long
     /// the journal is now.
     pub(crate) fn append(&self, line: &Line) -> io::Result<u64> {
         let _lock = self.lock()?;
@@ -154,7 +154,11 @@ impl Store {
             let _ = file.set_len(length);
             return Err(error);
         }
-        file.sync_data()?;
+        // A loss of power may take an end away: it is found out again. What a
+        // call is about to do has to last.
+        if matches!(line, Line::Begin(_)) {
+            file.sync_data()?;
+        }
         Ok(file.metadata()?.len())
     }
 
@@ -185,7 +189,7 @@ impl Store {
         self.write("journal.jsonl", &text)
     }
 
-    /// Writes a whole file in one step, down to the disk.
+    /// Writes a whole file in one step, its content down to the disk.
     pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let path = self.folder.join(name);
         let folder = path.parent().unwrap_or(&self.folder);
@@ -193,17 +197,20 @@ impl Store {
         new.write_all(bytes)?;
         new.as_file().sync_data()?;
         new.persist(&path).map_err(|error| error.error)?;
-        File::open(folder)?.sync_all()
+        Ok(())
     }
 
     /// Says that a call is under way. The programs that it starts inherit the
     /// lock: if this process is killed, the call has ended when they have.
     pub(crate) fn under_way(&self, entry: &str) -> io::Result<UnderWay> {
         let path = self.folder.join("open").join(entry);
-        fs::write(&path, std::process::id().to_string())?;
-        let file = File::open(&path)?;
+        let new = self.folder.join(entry);
+        fs::write(&new, std::process::id().to_string())?;
+        let file = File::open(&new)?;
         file.lock()?;
         fcntl_setfd(&file, FdFlags::empty())?;
+        // Whoever finds it finds it locked.
+        fs::rename(&new, &path)?;
         Ok(UnderWay { path, _file: file })
     }
 
