@@ -58,6 +58,7 @@ mod repeats;
 mod request;
 mod sandbox;
 mod services;
+pub mod shell;
 mod signature;
 mod snippet_format;
 mod tool;

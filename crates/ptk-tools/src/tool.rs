@@ -8,6 +8,7 @@ use ptk_protocol::{Arguments, ToolResult, ToolSpec};
 use ptk_sandbox::Place;
 use serde_json::{Map, Value};
 
+use crate::shell::CommandLine;
 use crate::{CallContext, Effects, ToolError, preview};
 
 /// How a tool's events travel, and whether somebody waits for them.
@@ -30,6 +31,11 @@ pub struct Plan {
     pub writes: Vec<Place>,
     /// The command that runs, and the folder in which it does.
     pub command: Option<(String, PathBuf)>,
+    /// The same command taken apart, where it is a text for the shell.
+    pub script: Option<CommandLine>,
+    /// What somebody should know before agreeing, such as how many files are
+    /// deleted. A call with warnings is never agreed to for more than once.
+    pub warnings: Vec<String>,
     /// What a person is shown before agreeing, such as a diff.
     pub summary: String,
 }

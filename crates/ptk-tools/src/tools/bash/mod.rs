@@ -7,13 +7,12 @@
 //! wrote to its standard output and `stderr` what it wrote to the other one;
 //! each is whole, and `error` stays empty as in every success.
 
-mod danger;
+pub(crate) mod danger;
 mod output;
 mod result;
-mod words;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,8 +25,10 @@ use tokio::time::{Instant, interval_at};
 pub use output::{BashKill, BashOutput};
 pub(crate) use result::left_out;
 
+use self::danger::{Danger, Surroundings};
 use super::aliases::with_working_dir;
 use crate::process::{Program, StartError};
+use crate::shell::CommandLine;
 use crate::{
     CallContext, Class, Effects, Fields, Plan, Registry, RegistryError, ToolError, Typed, TypedTool,
 };
@@ -187,8 +188,28 @@ impl BashArgs {
         if self.command.contains('\0') {
             return Err(StartError::Nul.into());
         }
-        match danger::why(&self.command) {
-            None => Ok(()),
+        Ok(())
+    }
+
+    /// What it would run, and what is dangerous about that.
+    fn look(
+        &self,
+        context: &CallContext,
+        folder: &Path,
+    ) -> Result<(CommandLine, Vec<String>), ToolError> {
+        let line = CommandLine::read(&self.command);
+        let around = Surroundings {
+            folder: folder.to_owned(),
+            roots: context
+                .workspace()
+                .roots()
+                .map(|(root, _)| root.to_owned())
+                .collect(),
+            home: std::env::home_dir(),
+        };
+        let danger = Danger::of(&line, &around);
+        match danger.refusal {
+            None => Ok((line, danger.warnings)),
             Some(why) => Err(ToolError::security(format!("The command is blocked: {why}"))
                 .suggest("Do not try it in another way. Name exactly what you want to change, inside the workspace.")),
         }
@@ -273,6 +294,7 @@ impl TypedTool for Bash {
     fn plan(&self, context: &CallContext, args: &BashArgs) -> Result<Plan, ToolError> {
         args.check()?;
         let folder = args.folder(context)?;
+        let (script, warnings) = args.look(context, &folder)?;
         let summary = match args.description.as_deref() {
             Some(description) if !description.trim().is_empty() => {
                 format!("{description}\n{}", args.command)
@@ -281,6 +303,8 @@ impl TypedTool for Bash {
         };
         Ok(Plan {
             command: Some((args.command.clone(), folder)),
+            script: Some(script),
+            warnings,
             summary,
             ..Plan::default()
         })

@@ -1,0 +1,278 @@
+//! What a command line would run, read without running it.
+//!
+//! [`CommandLine::read`] finds the simple commands in a text for the shell,
+//! wherever they hide: in pipes, lists, loops, functions, substitutions and
+//! here-documents, behind `sudo` or `timeout`, in `bash -c '…'` or `find -exec`.
+//! Of each it knows the words, as far as they can be known before it runs, the
+//! redirections, and the folder.
+//!
+//! ```
+//! use ptk_tools::shell::CommandLine;
+//!
+//! let line = CommandLine::read("cd web && timeout 60 npm test > log.txt; bash -c 'rm -r out'");
+//! let programs: Vec<_> = line.commands().iter().filter_map(|it| it.program()).collect();
+//! assert_eq!(programs, ["cd", "timeout", "npm", "bash", "rm"]);
+//! assert!(line.is_whole());
+//!
+//! let line = CommandLine::read("rm -rf $FOLDER");
+//! assert!(!line.commands()[0].is_known());
+//! ```
+//!
+//! Reading never fails. What cannot be read is taken word by word, and the line
+//! says that it is not whole. It is never a reason to trust a command.
+
+mod ansi_c;
+mod tolerant;
+mod walk;
+mod word;
+mod wrapper;
+
+use brush_parser::{ParserOptions, SourceInfo, ast};
+
+pub(crate) use word::Piece;
+pub use word::Word;
+pub(crate) use wrapper::{behind, is_shell};
+
+/// How long a text may be, in bytes, to be read by the grammar.
+const MAX_LENGTH: usize = 256 * 1024;
+/// How deep groups, loops and conditions may stand in each other. The parser
+/// needs stack for each, and where one has no end time that doubles with each.
+const MAX_NESTING: usize = 10;
+/// How deep texts that are run by other commands are looked at.
+const MAX_DEPTH: u8 = 6;
+/// How many commands are looked at.
+const MAX_COMMANDS: usize = 1000;
+
+/// A text for the shell, taken apart.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CommandLine {
+    commands: Vec<Simple>,
+    is_whole: bool,
+    is_fork_bomb: bool,
+}
+
+/// A program with its arguments, somewhere in a command line.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Simple {
+    pub(crate) words: Vec<Word>,
+    pub(crate) assignments: Vec<String>,
+    pub(crate) redirects: Vec<Redirect>,
+    pub(crate) folder: Folder,
+    pub(crate) role: Role,
+    /// Programs whose output it gets, on its input or in its words.
+    pub(crate) fed_by: Vec<String>,
+}
+
+/// Where a command runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) enum Folder {
+    /// Where the line begins.
+    #[default]
+    Start,
+    /// There, seen from where the line begins.
+    At(Word, Box<Folder>),
+    /// Nobody knows before it runs.
+    Unknown,
+}
+
+/// What a command does with others.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Nothing that is known.
+    #[default]
+    Plain,
+    /// It runs one that was found, and changes nothing about it.
+    Wrapper,
+    /// It runs one as somebody else, elsewhere, or with words that come later.
+    Changer,
+    /// It runs a text that was not found.
+    Blind,
+}
+
+/// A redirection to or from a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Redirect {
+    pub(crate) mode: RedirectMode,
+    pub(crate) target: Word,
+}
+
+/// What a redirection does to its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RedirectMode {
+    /// It is read.
+    Read,
+    /// It is emptied and written.
+    Write,
+    /// It is written at its end.
+    Append,
+}
+
+impl CommandLine {
+    /// Reads a text for the shell.
+    #[must_use]
+    pub fn read(text: &str) -> Self {
+        let mut walk = walk::Walk::new();
+        walk.text(text, MAX_DEPTH);
+        walk.end()
+    }
+
+    /// Every simple command, about in the order in which they stand. Behind a
+    /// wrapper such as `timeout` comes what it runs.
+    #[must_use]
+    pub fn commands(&self) -> &[Simple] {
+        &self.commands
+    }
+
+    /// Whether all of it was read by the grammar, down to the last part.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.is_whole
+    }
+
+    /// Whether it starts copies of itself without end.
+    pub(crate) fn is_fork_bomb(&self) -> bool {
+        self.is_fork_bomb
+    }
+}
+
+impl Simple {
+    /// The program as it was written, if that is known.
+    #[must_use]
+    pub fn program(&self) -> Option<&str> {
+        self.words.first()?.literal()
+    }
+
+    /// The program without its folders.
+    pub(crate) fn name(&self) -> Option<&str> {
+        let program = self.program()?;
+        Some(program.rsplit('/').next().unwrap_or(program))
+    }
+
+    /// The program and its arguments.
+    #[must_use]
+    pub fn words(&self) -> &[Word] {
+        &self.words
+    }
+
+    /// What stands behind the program.
+    pub(crate) fn args(&self) -> &[Word] {
+        self.words.get(1..).unwrap_or_default()
+    }
+
+    /// The files it is connected with.
+    #[must_use]
+    pub fn redirects(&self) -> &[Redirect] {
+        &self.redirects
+    }
+
+    /// Whether all of its words are known before it runs.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        let is_known = |word: &Word| word.literal().is_some();
+        self.role != Role::Blind
+            && self.words.iter().all(is_known)
+            && self.redirects.iter().all(|it| is_known(&it.target))
+    }
+
+    /// It in a line, as it was written.
+    pub(crate) fn shown(&self) -> String {
+        let words: Vec<&str> = self.words.iter().map(Word::source).collect();
+        words.join(" ")
+    }
+}
+
+impl Redirect {
+    /// What it does to the file.
+    #[must_use]
+    pub fn mode(&self) -> RedirectMode {
+        self.mode
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn target(&self) -> &Word {
+        &self.target
+    }
+}
+
+/// The grammar: bash as it is called with `-c`.
+fn options() -> ParserOptions {
+    ParserOptions {
+        enable_extended_globbing: false,
+        ..ParserOptions::default()
+    }
+}
+
+/// The program that a text is, if the grammar reads it.
+fn program(text: &str) -> Option<ast::Program> {
+    let options = options();
+    let tokens = tolerant::tokens(text)?;
+    if tolerant::nesting(&tokens) > MAX_NESTING {
+        return None;
+    }
+    brush_parser::parse_tokens(&tokens, &options, &SourceInfo::default()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[test]
+    fn no_text_takes_long_or_much_stack() {
+        let deep = [
+            "(",
+            "( ",
+            "{ ",
+            "$(",
+            "echo $(",
+            "${a:-",
+            "$((",
+            "`\"",
+            "\"$(",
+            "<<a ",
+            "<<a\n",
+            "<(",
+            "if ",
+            "while :; do ",
+            "case a in b) ",
+            "f() { ",
+            "a=(",
+            "! ",
+            "sudo ",
+            "'",
+            "\"",
+            "eval ",
+            "bash -c ",
+            "\\",
+            "{a,",
+            "{a..b}",
+            "[[ ( ",
+            "time ",
+            "find -exec ",
+            "((",
+            "(){",
+        ];
+        for part in deep {
+            for count in [5, 10, 12, 13, 40, 3000, 100_000] {
+                let text = part.repeat(count);
+                let started = Instant::now();
+                let line = CommandLine::read(&text);
+                let took = started.elapsed();
+                assert!(
+                    took < Duration::from_secs(2),
+                    "{part:?} × {count}: {took:?}"
+                );
+                assert!(line.commands().len() <= MAX_COMMANDS);
+            }
+        }
+        let long = format!(
+            "cat > a <<'EOF'\n{}\nEOF\n",
+            "some (text) $x `y`\n".repeat(10_000)
+        );
+        let started = Instant::now();
+        assert_eq!(CommandLine::read(&long).commands().len(), 1);
+        assert!(started.elapsed() < Duration::from_secs(2));
+    }
+}

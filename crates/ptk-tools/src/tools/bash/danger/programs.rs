@@ -1,0 +1,201 @@
+//! Programs whose subcommands do what cannot be taken back.
+
+use crate::shell::{Simple, Word, behind};
+
+/// A use of a program that a person wants to know about.
+struct Use {
+    program: &'static str,
+    /// The subcommand, word by word.
+    words: &'static [&'static str],
+    /// One of these has to be there, too, if there are any.
+    with: &'static [&'static str],
+    /// What it does.
+    does: &'static str,
+}
+
+const fn always(program: &'static str, words: &'static [&'static str], does: &'static str) -> Use {
+    with(program, words, &[], does)
+}
+
+const fn with(
+    program: &'static str,
+    words: &'static [&'static str],
+    with: &'static [&'static str],
+    does: &'static str,
+) -> Use {
+    Use {
+        program,
+        words,
+        with,
+        does,
+    }
+}
+
+const LOSES: &str = "discards changes that were not committed";
+const REWRITES: &str = "rewrites or deletes what others may have fetched";
+const PUBLISHES: &str = "publishes to the world";
+const FORGETS: &str = "deletes commits that nothing else holds";
+const ENDS: &str = "ends processes";
+const DELETES: &str = "deletes what runs or is kept there";
+
+const USES: [Use; 62] = [
+    with("git", &["reset"], &["--hard", "--merge", "--keep"], LOSES),
+    with(
+        "git",
+        &["clean"],
+        &["-f", "--force"],
+        "deletes files that git does not know",
+    ),
+    with(
+        "git",
+        &["checkout"],
+        &[".", "--", "-f", "--force", ":/"],
+        LOSES,
+    ),
+    always("git", &["restore"], LOSES),
+    with(
+        "git",
+        &["switch"],
+        &["-f", "--force", "--discard-changes"],
+        LOSES,
+    ),
+    with("git", &["stash", "drop"], &[], FORGETS),
+    with("git", &["stash", "clear"], &[], FORGETS),
+    with("git", &["branch"], &["-D"], FORGETS),
+    with(
+        "git",
+        &["push"],
+        &[
+            "-f",
+            "--force",
+            "--force-with-lease",
+            "--mirror",
+            "-d",
+            "--delete",
+            "--prune",
+        ],
+        REWRITES,
+    ),
+    always("git", &["filter-branch"], REWRITES),
+    always("git", &["filter-repo"], REWRITES),
+    always("git", &["reflog", "expire"], FORGETS),
+    always("git", &["reflog", "delete"], FORGETS),
+    with("git", &["gc"], &["--prune"], FORGETS),
+    always("git", &["prune"], FORGETS),
+    with("git", &["update-ref"], &["-d"], FORGETS),
+    with("git", &["tag"], &["-d", "--delete"], FORGETS),
+    with("git", &["worktree", "remove"], &["-f", "--force"], LOSES),
+    always("git", &["rm"], "deletes files"),
+    always("cargo", &["publish"], PUBLISHES),
+    always("cargo", &["yank"], PUBLISHES),
+    always("npm", &["publish"], PUBLISHES),
+    always("npm", &["unpublish"], PUBLISHES),
+    always("npm", &["deprecate"], PUBLISHES),
+    always("pnpm", &["publish"], PUBLISHES),
+    always("yarn", &["publish"], PUBLISHES),
+    always("yarn", &["npm", "publish"], PUBLISHES),
+    always("bun", &["publish"], PUBLISHES),
+    always("twine", &["upload"], PUBLISHES),
+    always("poetry", &["publish"], PUBLISHES),
+    always("uv", &["publish"], PUBLISHES),
+    always("flit", &["publish"], PUBLISHES),
+    always("gem", &["push"], PUBLISHES),
+    always("mvn", &["deploy"], PUBLISHES),
+    always("docker", &["push"], PUBLISHES),
+    always("podman", &["push"], PUBLISHES),
+    always("helm", &["push"], PUBLISHES),
+    always("gh", &["release", "create"], PUBLISHES),
+    always("gh", &["release", "delete"], DELETES),
+    always("gh", &["repo", "delete"], DELETES),
+    always("docker", &["rm"], DELETES),
+    always("docker", &["rmi"], DELETES),
+    always("docker", &["volume", "rm"], DELETES),
+    always("docker", &["system", "prune"], DELETES),
+    always("docker", &["volume", "prune"], DELETES),
+    with(
+        "docker",
+        &["compose", "down"],
+        &["-v", "--volumes"],
+        DELETES,
+    ),
+    always("kubectl", &["delete"], DELETES),
+    always("kubectl", &["drain"], DELETES),
+    always("helm", &["uninstall"], DELETES),
+    always("terraform", &["destroy"], DELETES),
+    always("terraform", &["apply"], "changes what runs elsewhere"),
+    always("aws", &["s3", "rm"], DELETES),
+    always("aws", &["s3", "rb"], DELETES),
+    always("dropdb", &[], DELETES),
+    always("kill", &[], ENDS),
+    always("pkill", &[], ENDS),
+    always("killall", &[], ENDS),
+    with("crontab", &[], &["-r"], "deletes all jobs of this user"),
+    with(
+        "rsync",
+        &[],
+        &[
+            "--delete",
+            "--delete-after",
+            "--delete-before",
+            "--delete-excluded",
+            "--remove-source-files",
+        ],
+        "deletes files that the other side does not have",
+    ),
+    always("shred", &[], "destroys what is in files"),
+    always("sudo", &[], "runs it as another user"),
+    always("ssh", &[], "runs it on another machine"),
+];
+
+/// What the command does that a person wants to know.
+pub(super) fn warning(command: &Simple) -> Option<String> {
+    let name = command.name()?;
+    let args = plain_args(name, command.args());
+    let found = USES.iter().find(|it| it.program == name && it.fits(args));
+    if let Some(found) = found {
+        let mut use_of = vec![found.program];
+        use_of.extend(found.words);
+        return Some(format!("{} {}", use_of.join(" "), found.does));
+    }
+    let is_push = name == "git" && args.first().is_some_and(|arg| arg.is("push"));
+    let is_forced = |arg: &Word| arg.start().starts_with(['+', ':']);
+    (is_push && args.iter().any(is_forced)).then(|| format!("git push {REWRITES}"))
+}
+
+/// The arguments from the subcommand on.
+pub(crate) fn plain_args<'a>(name: &str, args: &'a [Word]) -> &'a [Word] {
+    match name {
+        "git" => behind(args, "Cc", &["--git-dir", "--work-tree", "--namespace"], 0),
+        "cargo" => behind(args, "Z", &["--config", "--color"], 0),
+        _ => args,
+    }
+}
+
+impl Use {
+    fn fits(&self, args: &[Word]) -> bool {
+        let words = args.iter().filter(|arg| !arg.start().starts_with('-'));
+        let words: Vec<&str> = words.take(4).map(Word::start).collect();
+        // One may be the value of an option before it.
+        let count = self.words.len();
+        let is_there = |at: usize| words.get(at..at + count) == Some(self.words);
+        (is_there(0) || is_there(1))
+            && (self.with.is_empty() || self.with.iter().any(|it| has(args, it)))
+    }
+}
+
+/// Whether an option or a word is among the arguments, `-f` also in `-dfx`.
+fn has(args: &[Word], option: &str) -> bool {
+    let letter = option
+        .strip_prefix('-')
+        .filter(|rest| rest.len() == 1 && *rest != "-");
+    args.iter().any(|arg| {
+        let text = arg.start();
+        match letter {
+            Some(letter) => {
+                let letters = text.strip_prefix('-').unwrap_or_default();
+                !letters.starts_with('-') && letters.contains(letter)
+            }
+            None => text == option || text.starts_with(&format!("{option}=")),
+        }
+    })
+}
