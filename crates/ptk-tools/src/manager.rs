@@ -19,7 +19,7 @@ use crate::services::Services;
 use crate::undo::{self, Recorder};
 use crate::usage::{Statistics, Usage};
 use crate::{
-    Approver, CallOutcome, CallRequest, DenyAll, Middleware, Outputs, Registry, RegistryError,
+    Approver, CallOutcome, CallRequest, DenyAll, Middleware, Outputs, Permissions, Registry, RegistryError,
     Sandbox, SnippetFormat, Tool, bound,
 };
 
@@ -62,6 +62,7 @@ pub(crate) struct Inner {
     pub(crate) around_call: Vec<Arc<dyn Middleware>>,
     pub(crate) around_run: Vec<Arc<dyn Middleware>>,
     pub(crate) approver: Arc<dyn Approver>,
+    pub(crate) permissions: Permissions,
     pub(crate) bus: Bus,
     pub(crate) services: Arc<Services>,
     pub(crate) repeats: Repeats,
@@ -77,6 +78,7 @@ pub struct ToolManagerBuilder {
     registry: Registry,
     layers: Vec<Arc<dyn Middleware>>,
     approver: Arc<dyn Approver>,
+    permissions: Permissions,
     bus: Bus,
     limits: Limits,
     helper: Option<Helper>,
@@ -105,6 +107,14 @@ impl ToolManagerBuilder {
     #[must_use]
     pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
         self.approver = Arc::new(approver);
+        self
+    }
+
+    /// The rules, and what happens to calls that none decides. Without any,
+    /// the approver decides about all of them.
+    #[must_use]
+    pub fn permissions(mut self, permissions: Permissions) -> Self {
+        self.permissions = permissions;
         self
     }
 
@@ -184,6 +194,7 @@ impl ToolManagerBuilder {
                 around_call,
                 around_run,
                 approver: self.approver,
+                permissions: self.permissions,
                 bus: self.bus,
                 services: Arc::new(services),
                 repeats: Repeats::default(),
@@ -205,6 +216,7 @@ impl ToolManager {
             registry: Registry::new(),
             layers: Vec::new(),
             approver: Arc::new(DenyAll::default()),
+            permissions: Permissions::default(),
             bus: Bus::new(),
             limits: Limits::default(),
             helper: Helper::find(),

@@ -14,7 +14,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::context::{Touched, panic_message};
 use crate::middleware::{End, Next, Passing};
-use crate::permission::{ApprovalRequest, Decision};
+use crate::permission::{Asking, Permit};
 use crate::repeats::{Repeat, stamps};
 use crate::signature::Signature;
 use crate::usage::Ending;
@@ -234,40 +234,45 @@ impl Call<'_> {
         self.context.blocking(plan).await
     }
 
-    /// Asks whoever decides about calls that change something.
+    /// Decides about calls that change something, and about those that a rule
+    /// is about.
     async fn permit(
         &self,
         tool: &dyn Tool,
         args: &Arguments,
         plan: &Plan,
     ) -> Result<(), Box<ToolResult>> {
-        let effects = tool.effects();
-        if !effects.needs_approval() {
-            return Ok(());
-        }
         let since = Instant::now();
         let name = &tool.spec().name;
-        let request = ApprovalRequest {
+        let asking = Asking {
             tool: name,
             args,
-            effects,
+            effects: tool.effects(),
             plan,
+            workspace: self.context.workspace(),
         };
-        let decision = tokio::select! {
-            decision = self.manager.inner.approver.decide(request) => decision,
+        let inner = &self.manager.inner;
+        let permit = tokio::select! {
+            permit = inner.permissions.decide(asking, &*inner.approver) => permit,
             () = self.context.cancellation().cancelled() => {
-                let result = self.refused(Step::Permission, since, cancelled(name));
+                let result = self.refused(Step::Permission, since, not_begun(name));
                 return Err(Box::new(result));
             }
         };
-        match decision {
-            Decision::Allow => {
-                self.passed(Step::Permission, since);
+        match permit {
+            Permit::Allowed(None) if !tool.effects().needs_approval() => Ok(()),
+            Permit::Allowed(because) => {
+                self.step(
+                    Step::Permission,
+                    StepOutcome::Passed,
+                    because.as_deref(),
+                    since,
+                );
                 Ok(())
             }
-            Decision::Deny(reason) => {
+            Permit::Denied { reason, instead } => {
                 let result = ToolError::permission(format!("{name} was not allowed: {reason}"))
-                    .suggest("Do not try it again in another way. Say what you wanted to do and why, or go on without it.")
+                    .suggest(instead)
                     .into_result();
                 Err(Box::new(self.refused(Step::Permission, since, result)))
             }
@@ -475,6 +480,16 @@ fn cancelled(name: &str) -> ToolResult {
         .suggest("It did not finish. Look at what it left before you go on.")
         .with("cancelled", true)
         .into_result()
+}
+
+/// Cancelled while somebody was asked.
+fn not_begun(name: &str) -> ToolResult {
+    ToolError::permission(format!(
+        "{name} was not allowed: it was cancelled while somebody was asked"
+    ))
+    .suggest("It did nothing yet.")
+    .with("cancelled", true)
+    .into_result()
 }
 
 fn timed_out(name: &str, time: Duration) -> ToolResult {

@@ -27,7 +27,7 @@ mod walk;
 mod word;
 mod wrapper;
 
-use brush_parser::{ParserOptions, SourceInfo, ast};
+use brush_parser::{ParserOptions, SourceInfo, Token, ast};
 
 pub(crate) use word::Piece;
 pub use word::Word;
@@ -193,6 +193,22 @@ impl Redirect {
     pub fn target(&self) -> &Word {
         &self.target
     }
+}
+
+/// The words of a text that is one command, if it is nothing else.
+pub(crate) fn words(text: &str) -> Option<Vec<Word>> {
+    let mut words = Vec::new();
+    for token in tolerant::tokens(text)? {
+        let Token::Word(source, _) = token else {
+            return None;
+        };
+        let mut reading = word::read(&source);
+        if !reading.nested.is_empty() {
+            return None;
+        }
+        words.append(&mut reading.words);
+    }
+    (!words.is_empty()).then_some(words)
 }
 
 /// The grammar: bash as it is called with `-c`.

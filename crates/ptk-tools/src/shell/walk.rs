@@ -165,7 +165,7 @@ impl Walk {
                 self.compound(command);
             }
             Command::Function(function) => self.function(function),
-            Command::ExtendedTest(test) => self.nested_in(&test.expr.to_string()),
+            Command::ExtendedTest(test) => self.evaluated(&test.expr.to_string()),
         }
     }
 
@@ -182,11 +182,11 @@ impl Walk {
 
     fn compound(&mut self, command: &CompoundCommand) {
         match command {
-            CompoundCommand::Arithmetic(it) => self.nested_in(&it.expr.value),
+            CompoundCommand::Arithmetic(it) => self.evaluated(&it.expr.value),
             CompoundCommand::ArithmeticForClause(it) => {
                 let parts = [&it.initializer, &it.condition, &it.updater];
                 for part in parts.into_iter().flatten() {
-                    self.nested_in(&part.value);
+                    self.evaluated(&part.value);
                 }
                 self.list(&it.body.list);
             }
@@ -228,6 +228,12 @@ impl Walk {
         }
     }
 
+    /// The commands that run for a text which is evaluated, as numbers are:
+    /// quotes do not keep them from it.
+    fn evaluated(&mut self, text: &str) {
+        self.nested_in(&text.replace(['\'', '\\'], " "));
+    }
+
     /// Redirections of a group.
     fn redirects(&mut self, redirects: Option<&RedirectList>) {
         let Some(redirects) = redirects else { return };
@@ -261,7 +267,7 @@ impl Walk {
         let name = match &assignment.name {
             AssignmentName::VariableName(name) => name,
             AssignmentName::ArrayElementName(name, index) => {
-                self.nested_in(index);
+                self.evaluated(index);
                 name
             }
         };

@@ -12,6 +12,7 @@ mod targets;
 
 use std::path::PathBuf;
 
+pub(crate) use programs::plain_args;
 pub(crate) use targets::Surroundings;
 
 use self::targets::{Amount, Lies, is_everything, real, size};

@@ -58,7 +58,7 @@ impl Surroundings {
     }
 
     /// The path that a word means, patterns left as they are.
-    pub(super) fn path(&self, word: &Word, folder: &Folder) -> Option<PathBuf> {
+    pub(crate) fn path(&self, word: &Word, folder: &Folder) -> Option<PathBuf> {
         let folder = self.folder_of(folder);
         word.path(self.home.as_deref(), folder.as_deref())
     }

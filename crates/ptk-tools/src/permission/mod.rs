@@ -1,7 +1,23 @@
 //! Who may say yes to a call that changes something.
+//!
+//! [`Permissions`] decide by [`Rule`]s first. Only what no rule decides is put
+//! to an [`Approver`], whose yes may hold once, for the session or always.
+
+mod neutral;
+mod permissions;
+mod proposal;
+mod rule;
+mod rules;
+mod user_file;
 
 use futures_util::future::BoxFuture;
 use ptk_protocol::Arguments;
+
+pub(crate) use permissions::{Asking, Permit};
+pub use permissions::{DEFAULT_PATIENCE, Keeper, Mode, Permissions};
+pub use rule::{Rule, RuleError};
+pub use rules::{Action, Declaration, Entry};
+pub use user_file::{FileError, UserFile};
 
 use crate::{Effects, Plan};
 
@@ -14,22 +30,37 @@ pub struct ApprovalRequest<'a> {
     pub args: &'a Arguments,
     /// What it may do.
     pub effects: Effects,
-    /// What it is about to touch.
+    /// What it is about to touch: the diff or the command, and what is
+    /// dangerous about it.
     pub plan: &'a Plan,
+    /// The rules that would allow this call, and others like it. Empty where
+    /// nobody should agree to more than this one call.
+    pub rules: &'a [Rule],
+    /// The rule because of which it is asked, if there is one.
+    pub because: Option<&'a Entry>,
 }
 
 /// The answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
-    /// It may run.
+    /// It may run, this once.
     Allow,
-    /// It may not; the reason reaches the model.
+    /// It may run, and so may whatever the proposed rules cover, until the
+    /// session ends.
+    AllowForSession,
+    /// The same, for good: the rules are written down.
+    AllowAlways,
+    /// It may not; the reason reaches the model. The same call is refused for
+    /// the rest of the session.
     Deny(String),
+    /// It may not, but the same call may be asked about again.
+    DenyOnce(String),
 }
 
 /// Somebody, or something, that decides.
 pub trait Approver: Send + Sync {
-    /// Decides. Whoever asks a person waits here.
+    /// Decides. Whoever asks a person waits here. Dropped when the call is
+    /// cancelled, or nobody answered in time: then the question is to go away.
     fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision>;
 }
 
@@ -73,6 +104,6 @@ impl Default for DenyAll {
 
 impl Approver for DenyAll {
     fn decide<'a>(&'a self, _request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision> {
-        Box::pin(std::future::ready(Decision::Deny(self.reason.clone())))
+        Box::pin(std::future::ready(Decision::DenyOnce(self.reason.clone())))
     }
 }

@@ -1,0 +1,285 @@
+//! The decision about a call: by rules first, then by whoever can be asked.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use ptk_protocol::Arguments;
+use ptk_sandbox::{Place, Workspace};
+use serde::{Deserialize, Serialize};
+use tokio::sync::Semaphore;
+
+use super::proposal;
+use super::rules::{Call, Entry, Rules, Verdict};
+use super::{ApprovalRequest, Approver, Decision, Rule};
+use crate::signature::Signature;
+use crate::{Effects, Plan};
+
+/// How long a question waits for its answer (L19).
+pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(120);
+/// How many refused calls are remembered.
+const MAX_DENIED: usize = 10_000;
+/// What a model may do about a no.
+const INSTEAD: &str =
+    "Do not try it again in another way. Say what you wanted to do and why, or go on without it.";
+
+/// What happens to calls that change something and that no rule decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// The approver is asked.
+    #[default]
+    Ask,
+    /// They run.
+    Auto,
+    /// They are refused, and so are those that a rule allows.
+    Deny,
+}
+
+/// Writes down what was agreed to for good.
+pub trait Keeper: Send + Sync {
+    /// Keeps these rules.
+    fn keep(&self, rules: &[Rule]);
+}
+
+/// Decides about calls: by rules, by the answers of this session, and by the
+/// [`Approver`] where neither says anything.
+///
+/// ```
+/// use ptk_tools::permission::{Declaration, Mode, Permissions};
+///
+/// let declared = Declaration {
+///     allow: vec!["bash(cargo test *)".to_owned(), "edit(src/**)".to_owned()],
+///     deny: vec!["bash(git push *)".to_owned()],
+///     ..Declaration::default()
+/// };
+/// let permissions = Permissions::new(Mode::Ask).rules(declared.entries("my program")?);
+/// # Ok::<(), ptk_tools::permission::RuleError>(())
+/// ```
+pub struct Permissions {
+    mode: Mode,
+    patience: Duration,
+    keeper: Option<Arc<dyn Keeper>>,
+    /// Files that no call writes: they say what is allowed.
+    guarded: Vec<PathBuf>,
+    rules: Mutex<Rules>,
+    denied: Mutex<HashMap<Signature, String>>,
+    /// One question at a time.
+    asking: Semaphore,
+}
+
+/// A call that needs a decision.
+#[derive(Clone, Copy)]
+pub(crate) struct Asking<'a> {
+    pub(crate) tool: &'a str,
+    pub(crate) args: &'a Arguments,
+    pub(crate) effects: Effects,
+    pub(crate) plan: &'a Plan,
+    pub(crate) workspace: &'a Workspace,
+}
+
+/// The decision.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Permit {
+    /// It runs, because of this.
+    Allowed(Option<String>),
+    /// It does not, for this reason; and what the model may do.
+    Denied { reason: String, instead: String },
+}
+
+impl Default for Permissions {
+    fn default() -> Self {
+        Self::new(Mode::Ask)
+    }
+}
+
+impl Permissions {
+    /// Without rules.
+    #[must_use]
+    pub fn new(mode: Mode) -> Self {
+        Self {
+            mode,
+            patience: DEFAULT_PATIENCE,
+            keeper: None,
+            guarded: Vec::new(),
+            rules: Mutex::default(),
+            denied: Mutex::default(),
+            asking: Semaphore::new(1),
+        }
+    }
+
+    /// With these rules.
+    #[must_use]
+    pub fn rules(mut self, entries: Vec<Entry>) -> Self {
+        self.rules = Mutex::new(Rules::new(entries));
+        self
+    }
+
+    /// With so much time for an answer.
+    #[must_use]
+    pub const fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// With somebody who writes down what was agreed to for good.
+    #[must_use]
+    pub fn kept_by(mut self, keeper: impl Keeper + 'static) -> Self {
+        self.keeper = Some(Arc::new(keeper));
+        self
+    }
+
+    /// With a file that no call writes, such as the one with the rules.
+    #[must_use]
+    pub fn guarding(mut self, file: PathBuf) -> Self {
+        self.guarded.push(file.canonicalize().unwrap_or(file));
+        self
+    }
+
+    /// The rules in force, those of this session included.
+    #[must_use]
+    pub fn entries(&self) -> Vec<Entry> {
+        self.lock().entries().to_vec()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Rules> {
+        self.rules.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Decides. Waits where somebody has to be asked.
+    pub(crate) async fn decide(&self, asking: Asking<'_>, approver: &dyn Approver) -> Permit {
+        let call = Call {
+            tool: asking.tool,
+            plan: asking.plan,
+            workspace: asking.workspace,
+        };
+        if let Some(permit) = self.guard(&call) {
+            return permit;
+        }
+        if let Some(permit) = self.decided(&asking, &call) {
+            return permit;
+        }
+        let Ok(_turn) = self.asking.acquire().await else {
+            return denied("nobody can be asked any more");
+        };
+        // The answer before may have settled this one, too.
+        if let Some(permit) = self.decided(&asking, &call) {
+            return permit;
+        }
+        self.ask(asking, &call, approver).await
+    }
+
+    fn guard(&self, call: &Call<'_>) -> Option<Permit> {
+        let paths = call.plan.writes.iter().map(Place::absolute);
+        let mut paths = paths.map(|path| path.canonicalize().unwrap_or(path));
+        let path = paths.find(|path| self.guarded.contains(path))?;
+        let why = format!(
+            "{} says what is allowed, and only a person changes it",
+            path.display()
+        );
+        Some(denied(&why))
+    }
+
+    /// What needs no question.
+    fn decided(&self, asking: &Asking<'_>, call: &Call<'_>) -> Option<Permit> {
+        let verdict = self.lock().judge(call);
+        let changes = asking.effects.needs_approval();
+        match verdict {
+            Verdict::Denied(entry) => Some(denied(&format!("the rule {entry} forbids it"))),
+            _ if changes && self.mode == Mode::Deny => {
+                Some(denied("calls that change something are refused here"))
+            }
+            Verdict::Allowed(entries) => Some(Permit::Allowed(Some(told(&entries)))),
+            Verdict::Open if !changes || self.mode == Mode::Auto => Some(Permit::Allowed(None)),
+            Verdict::Open | Verdict::Asked(_) => self.denied_before(asking),
+        }
+    }
+
+    fn denied_before(&self, asking: &Asking<'_>) -> Option<Permit> {
+        let denied = self.denied.lock().unwrap_or_else(PoisonError::into_inner);
+        let reason = denied.get(&Signature::new(asking.tool, asking.args))?;
+        Some(Permit::Denied {
+            reason: format!("{reason}; this very call was refused before"),
+            instead: "It will not be asked about again in this session. Go on without it, or say what you need it for.".to_owned(),
+        })
+    }
+
+    async fn ask(&self, asking: Asking<'_>, call: &Call<'_>, approver: &dyn Approver) -> Permit {
+        let (rules, because) = {
+            let rules = self.lock();
+            let because = match rules.judge(call) {
+                Verdict::Asked(entry) => Some(entry),
+                _ => None,
+            };
+            (proposal::of(call, &rules), because)
+        };
+        // A rule that asks would ask again: no other one can prevent that.
+        let rules = if because.is_some() { Vec::new() } else { rules };
+        let request = ApprovalRequest {
+            tool: asking.tool,
+            args: asking.args,
+            effects: asking.effects,
+            plan: asking.plan,
+            rules: &rules,
+            because: because.as_ref(),
+        };
+        let answer = tokio::time::timeout(self.patience, approver.decide(request)).await;
+        match answer {
+            Err(_) => denied(&format!(
+                "nobody answered within {} s",
+                self.patience.as_secs()
+            )),
+            Ok(Decision::Allow) => Permit::Allowed(None),
+            Ok(Decision::AllowForSession) => self.agreed(&rules),
+            Ok(Decision::AllowAlways) => {
+                if let Some(keeper) = self.keeper.as_ref().filter(|_| !rules.is_empty()) {
+                    keeper.keep(&rules);
+                }
+                self.agreed(&rules)
+            }
+            Ok(Decision::DenyOnce(reason)) => denied(&reason),
+            Ok(Decision::Deny(reason)) => {
+                self.remember(asking, &reason);
+                denied(&reason)
+            }
+        }
+    }
+
+    fn agreed(&self, rules: &[Rule]) -> Permit {
+        self.lock().allow(rules);
+        let rules: Vec<String> = rules.iter().map(ToString::to_string).collect();
+        Permit::Allowed((!rules.is_empty()).then(|| rules.join(", ")))
+    }
+
+    fn remember(&self, asking: Asking<'_>, reason: &str) {
+        let mut denied = self.denied.lock().unwrap_or_else(PoisonError::into_inner);
+        if denied.len() < MAX_DENIED {
+            denied.insert(Signature::new(asking.tool, asking.args), reason.to_owned());
+        }
+    }
+}
+
+impl std::fmt::Debug for Permissions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Permissions")
+            .field("mode", &self.mode)
+            .field("patience", &self.patience)
+            .field("rules", &self.entries())
+            .finish_non_exhaustive()
+    }
+}
+
+fn denied(reason: &str) -> Permit {
+    Permit::Denied {
+        reason: reason.to_owned(),
+        instead: INSTEAD.to_owned(),
+    }
+}
+
+/// The rules because of which a call runs.
+fn told(entries: &[Entry]) -> String {
+    let mut rules: Vec<String> = entries.iter().map(ToString::to_string).collect();
+    rules.dedup();
+    rules.join(", ")
+}

@@ -1,0 +1,183 @@
+//! The rules that somebody is offered, so as not to be asked again. They cover
+//! what a person would expect of "the same command", and nothing that could be
+//! anything.
+
+use super::neutral::{has_neutral_variables, is_neutral};
+use super::rule::Rule;
+use super::rules::{Call, Rules};
+use crate::shell::{CommandLine, Role, Simple, Word};
+
+/// How many rules are proposed at once.
+const MAX_RULES: usize = 4;
+/// How long a rule may be, in bytes.
+const MAX_LENGTH: usize = 160;
+
+/// Programs with subcommands, and subcommands that have some themselves.
+const WITH_SUBCOMMANDS: [(&str, &[&str]); 21] = [
+    ("bun", &["run", "pm"]),
+    ("cargo", &[]),
+    (
+        "docker",
+        &["compose", "container", "image", "network", "volume"],
+    ),
+    ("dotnet", &[]),
+    ("gh", &["issue", "pr", "repo", "run", "release", "workflow"]),
+    ("git", &["stash", "worktree", "bisect"]),
+    ("go", &["mod"]),
+    ("helm", &["repo"]),
+    ("just", &[]),
+    ("kubectl", &["config", "rollout"]),
+    ("make", &[]),
+    ("npm", &["run"]),
+    ("pip", &[]),
+    ("pip3", &[]),
+    ("pnpm", &["run"]),
+    ("podman", &["compose", "container", "image"]),
+    ("poetry", &[]),
+    ("rustup", &["component", "target", "toolchain"]),
+    ("terraform", &[]),
+    ("uv", &["pip"]),
+    ("yarn", &["run"]),
+];
+/// Subcommands that run, fetch or change whatever they are told to. Of these
+/// only the very same command is proposed.
+const ANYTHING: [&str; 20] = [
+    "add",
+    "apply",
+    "clone",
+    "config",
+    "dlx",
+    "exec",
+    "get",
+    "import",
+    "install",
+    "i",
+    "login",
+    "push",
+    "remote",
+    "rpm",
+    "run",
+    "submodule",
+    "sync",
+    "tool",
+    "x",
+    "create",
+];
+/// Programs for which no rule is proposed.
+const NEVER: [&str; 22] = [
+    "rm",
+    "rmdir",
+    "unlink",
+    "dd",
+    "shred",
+    "truncate",
+    "tee",
+    "mv",
+    "chmod",
+    "chown",
+    "chgrp",
+    "eval",
+    "source",
+    ".",
+    "trap",
+    "alias",
+    "export",
+    "npx",
+    "uvx",
+    "pipx",
+    "osascript",
+    "at",
+];
+/// Programs that run code, and options that give it to them.
+const INTERPRETERS: [&str; 12] = [
+    "python", "python3", "node", "perl", "ruby", "php", "deno", "lua", "awk", "gawk", "Rscript",
+    "sed",
+];
+const CODE: [&str; 9] = [
+    "-c", "-e", "-p", "-r", "-m", "-", "--eval", "--print", "eval",
+];
+
+/// The rules that would allow a call. None where it is dangerous, where a part
+/// of it is not known, or where a rule would allow too much.
+pub(super) fn of(call: &Call<'_>, rules: &Rules) -> Vec<Rule> {
+    if !call.plan.warnings.is_empty() {
+        return Vec::new();
+    }
+    let proposed = match &call.plan.script {
+        Some(script) => of_script(script, call, rules),
+        None => of_paths(call),
+    };
+    proposed.unwrap_or_default()
+}
+
+fn of_paths(call: &Call<'_>) -> Option<Vec<Rule>> {
+    let writes = &call.plan.writes;
+    if writes.is_empty() {
+        return Some(vec![Rule::of_tool(call.tool).ok()?]);
+    }
+    let mut paths = writes.iter().map(|place| call.path_of(place));
+    let rules = paths.by_ref().take(MAX_RULES);
+    let rules: Option<Vec<Rule>> = rules.map(|path| Rule::of_path(call.tool, &path?)).collect();
+    rules.filter(|_| paths.next().is_none())
+}
+
+fn of_script(script: &CommandLine, call: &Call<'_>, rules: &Rules) -> Option<Vec<Rule>> {
+    let mut proposed: Vec<Rule> = Vec::new();
+    for command in script.commands() {
+        let is_covered = rules.allow_command(command, call).is_some();
+        if is_covered || is_neutral(command) || command.role == Role::Wrapper {
+            continue;
+        }
+        let rule = of_command(command)?;
+        if !proposed.contains(&rule) {
+            proposed.push(rule);
+        }
+    }
+    let is_allowed = script.is_whole() && proposed.len() <= MAX_RULES;
+    // What cannot match in the end is not worth a rule.
+    let mut rules = rules.clone();
+    rules.allow(&proposed);
+    (is_allowed && rules.allowed_script(script, call).is_some()).then_some(proposed)
+}
+
+fn of_command(command: &Simple) -> Option<Rule> {
+    if command.role != Role::Plain || !has_neutral_variables(command) {
+        return None;
+    }
+    let words: Option<Vec<&str>> = command.words().iter().map(Word::literal).collect();
+    let words = words?;
+    let (program, args) = words.split_first()?;
+    let name = command.name()?;
+    if NEVER.contains(&name) {
+        return None;
+    }
+    let is_code = |arg: &&str| CODE.contains(arg);
+    if INTERPRETERS.contains(&name) && (args.is_empty() || args.iter().any(is_code)) {
+        return None;
+    }
+    let with = WITH_SUBCOMMANDS.iter().find(|(known, _)| known == program);
+    let rule = match (with, args) {
+        (Some((_, groups)), [group, sub, ..])
+            if groups.contains(group) && is_subcommand(sub) && is_script_or_safe(group, sub) =>
+        {
+            Rule::of_words(&[program, group, sub], true)
+        }
+        (Some((_, groups)), [sub, ..])
+            if is_subcommand(sub) && !groups.contains(sub) && !ANYTHING.contains(sub) =>
+        {
+            Rule::of_words(&[program, sub], true)
+        }
+        _ => Rule::of_words(&words, false),
+    };
+    rule.filter(|rule| rule.to_string().len() <= MAX_LENGTH)
+}
+
+/// A script of a project's has a name of its own, whatever it is.
+fn is_script_or_safe(group: &str, subcommand: &str) -> bool {
+    group == "run" || !ANYTHING.contains(&subcommand)
+}
+
+fn is_subcommand(word: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || "-_:.".contains(c);
+    !word.starts_with('-') && !word.is_empty() && word.chars().all(is_part)
+}

@@ -1,0 +1,255 @@
+//! A rule: a tool, and which of its calls.
+
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+
+use globset::{GlobBuilder, GlobMatcher, escape};
+
+use crate::shell::{self, Piece, Simple, Word};
+use crate::tools::bash::danger::plain_args;
+
+/// The tool whose calls are commands.
+pub(crate) const SHELL_TOOL: &str = "bash";
+
+/// Which calls of a tool are meant: all, those on some paths, or those that
+/// run some command.
+///
+/// ```
+/// use ptk_tools::permission::Rule;
+///
+/// let all: Rule = "get_diagnostics".parse()?;
+/// let on_paths: Rule = "edit(src/**)".parse()?;
+/// let commands: Rule = "bash(cargo test *)".parse()?;
+/// assert_eq!(commands.to_string(), "bash(cargo test *)");
+/// assert!("bash(cargo test; rm -rf x)".parse::<Rule>().is_err());
+/// # Ok::<(), ptk_tools::permission::RuleError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Rule {
+    text: String,
+    tool: String,
+    pattern: Pattern,
+}
+
+#[derive(Debug, Clone)]
+enum Pattern {
+    All,
+    Command {
+        words: Vec<GlobMatcher>,
+        /// Whether any further words may follow.
+        is_open: bool,
+        /// Whether the program is named.
+        names_program: bool,
+    },
+    Path(GlobMatcher),
+}
+
+/// Why a text is no rule.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{rule}` is no rule: {reason}")]
+pub struct RuleError {
+    rule: String,
+    reason: &'static str,
+}
+
+/// Whether a rule fits something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Fit {
+    No,
+    /// It may, depending on what is only known when it runs.
+    Maybe,
+    Yes,
+}
+
+impl Rule {
+    /// A rule for all calls of a tool.
+    pub(super) fn of_tool(tool: &str) -> Result<Self, RuleError> {
+        tool.parse()
+    }
+
+    /// A rule for the calls of a tool on this path.
+    pub(super) fn of_path(tool: &str, path: &Path) -> Option<Self> {
+        format!("{tool}({})", escape(path.to_str()?)).parse().ok()
+    }
+
+    /// A rule for these words, and whatever may follow them.
+    pub(super) fn of_words(words: &[&str], is_open: bool) -> Option<Self> {
+        let words: Vec<String> = words.iter().map(|word| Word::quoted(word)).collect();
+        let more = if is_open { " *" } else { "" };
+        format!("{SHELL_TOOL}({}{more})", words.join(" "))
+            .parse()
+            .ok()
+    }
+
+    /// The tool.
+    #[must_use]
+    pub fn tool(&self) -> &str {
+        &self.tool
+    }
+
+    /// Whether all calls of the tool are meant.
+    pub(super) fn is_for_all(&self) -> bool {
+        matches!(self.pattern, Pattern::All)
+    }
+
+    /// Whether it says which program it is about.
+    pub(super) fn names_program(&self) -> bool {
+        matches!(
+            self.pattern,
+            Pattern::Command {
+                names_program: true,
+                ..
+            }
+        )
+    }
+
+    /// Whether it is about a path.
+    pub(super) fn fits_path(&self, path: &Path) -> bool {
+        match &self.pattern {
+            Pattern::All => true,
+            Pattern::Path(glob) => glob.is_match(path),
+            Pattern::Command { .. } => false,
+        }
+    }
+
+    /// Whether it is about a command, to let it run: the program is spelled
+    /// just so, and every word is known.
+    pub(super) fn allows(&self, command: &Simple) -> bool {
+        match &self.pattern {
+            Pattern::All => true,
+            Pattern::Path(_) => false,
+            Pattern::Command { .. } => self.fits_words(command.words()) == Fit::Yes,
+        }
+    }
+
+    /// Whether it is about a command, to stop it: wherever the program lies,
+    /// and whatever options stand before its subcommand.
+    pub(super) fn stops(&self, command: &Simple) -> Fit {
+        if self.is_for_all() {
+            return Fit::Yes;
+        }
+        let mut fit = self.fits_words(command.words());
+        if let Some(name) = command.name() {
+            let mut words = vec![Word::plain(name)];
+            words.extend_from_slice(command.args());
+            fit = fit.max(self.fits_words(&words));
+            words.truncate(1);
+            words.extend_from_slice(plain_args(name, command.args()));
+            fit = fit.max(self.fits_words(&words));
+        }
+        fit
+    }
+
+    fn fits_words(&self, words: &[Word]) -> Fit {
+        let Pattern::Command {
+            words: patterns,
+            is_open,
+            ..
+        } = &self.pattern
+        else {
+            return Fit::No;
+        };
+        for (at, pattern) in patterns.iter().enumerate() {
+            match words.get(at).map(Word::literal) {
+                Some(Some(text)) if pattern.is_match(text) => {}
+                // It may be any number of words.
+                Some(None) => return Fit::Maybe,
+                Some(Some(_)) | None => return Fit::No,
+            }
+        }
+        let more = words.get(patterns.len()..).unwrap_or_default();
+        match more {
+            [] => Fit::Yes,
+            _ if *is_open => Fit::Yes,
+            more if more.iter().all(|word| word.literal().is_none()) => Fit::Maybe,
+            _ => Fit::No,
+        }
+    }
+}
+
+impl FromStr for Rule {
+    type Err = RuleError;
+
+    fn from_str(text: &str) -> Result<Self, RuleError> {
+        let text = text.trim();
+        let wrong = |reason| RuleError {
+            rule: text.to_owned(),
+            reason,
+        };
+        let (tool, pattern) = match text.split_once('(') {
+            None => (text, None),
+            Some((tool, rest)) => {
+                let inner = rest
+                    .strip_suffix(')')
+                    .ok_or_else(|| wrong("its bracket is not closed"))?;
+                (tool, Some(inner.trim()))
+            }
+        };
+        let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+        if tool.is_empty() || !tool.chars().all(is_name) {
+            return Err(wrong(
+                "it begins with the name of a tool, such as `edit` or `bash(ls *)`",
+            ));
+        }
+        let pattern = match pattern {
+            None => Pattern::All,
+            Some("") => return Err(wrong("there is nothing between its brackets")),
+            Some(command) if tool == SHELL_TOOL => command_pattern(command).map_err(wrong)?,
+            Some(path) => Pattern::Path(path_pattern(path).map_err(wrong)?),
+        };
+        Ok(Self {
+            text: text.to_owned(),
+            tool: tool.to_owned(),
+            pattern,
+        })
+    }
+}
+
+fn path_pattern(text: &str) -> Result<GlobMatcher, &'static str> {
+    let text = text.strip_prefix("./").unwrap_or(text);
+    let glob = GlobBuilder::new(text).literal_separator(true).build();
+    let glob = glob.map_err(|_| "what is between its brackets is no pattern of paths")?;
+    Ok(glob.compile_matcher())
+}
+
+fn command_pattern(text: &str) -> Result<Pattern, &'static str> {
+    let mut words = shell::words(text).ok_or("between its brackets has to be one command")?;
+    let is_star = |word: &Word| matches!(word.pieces(), [Piece::Glob(glob)] if glob == "*");
+    let is_open = words.pop_if(|word| is_star(word)).is_some();
+    let names_program = words.first().is_some_and(|word| word.literal().is_some());
+    let words: Result<Vec<GlobMatcher>, &'static str> = words.iter().map(word_pattern).collect();
+    Ok(Pattern::Command {
+        words: words?,
+        is_open,
+        names_program,
+    })
+}
+
+fn word_pattern(word: &Word) -> Result<GlobMatcher, &'static str> {
+    let mut text = String::new();
+    for piece in word.pieces() {
+        match piece {
+            Piece::Text(part) => text.push_str(&escape(part)),
+            Piece::Glob(part) => text.push_str(part),
+            _ => return Err("its words have to be known: no variables, no `~`"),
+        }
+    }
+    let glob = GlobBuilder::new(&text).build();
+    let glob = glob.map_err(|_| "what is between its brackets is no pattern of words")?;
+    Ok(glob.compile_matcher())
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl PartialEq for Rule {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for Rule {}

@@ -1,0 +1,340 @@
+//! What the rules say about a call. Deny beats ask, and ask beats allow.
+
+use std::path::{Path, PathBuf};
+
+use ptk_sandbox::{Place, Workspace};
+use serde::{Deserialize, Serialize};
+
+use super::neutral::{has_neutral_variables, is_neutral};
+use super::permissions::Mode;
+use super::rule::{Fit, Rule, RuleError};
+use crate::Plan;
+use crate::shell::{CommandLine, RedirectMode, Role, Simple};
+use crate::tools::bash::danger::Surroundings;
+
+/// Tools whose path rules are also about what a command is redirected to.
+const WRITERS: [&str; 2] = ["write_file", "edit"];
+/// Where output may go without anything being written.
+const NOWHERE: [&str; 3] = ["/dev/null", "/dev/stdout", "/dev/stderr"];
+
+/// What a rule does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Action {
+    /// The call runs.
+    Allow,
+    /// Somebody is asked.
+    Ask,
+    /// The call is refused.
+    Deny,
+}
+
+impl Action {
+    /// Its name, as in the configuration.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Deny => "deny",
+        }
+    }
+}
+
+/// A rule in force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Which calls it is about.
+    pub rule: Rule,
+    /// What it does.
+    pub action: Action,
+    /// Where it stands, for people: a file, or "this session".
+    pub source: String,
+}
+
+impl std::fmt::Display for Entry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{} {} ({})",
+            self.action.as_str(),
+            self.rule,
+            self.source
+        )
+    }
+}
+
+/// The section `[permissions]` of a configuration.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Declaration {
+    /// What happens to calls that no rule decides.
+    pub mode: Option<Mode>,
+    /// Rules for calls that run.
+    #[serde(default)]
+    pub allow: Vec<String>,
+    /// Rules for calls that are asked about.
+    #[serde(default)]
+    pub ask: Vec<String>,
+    /// Rules for calls that are refused.
+    #[serde(default)]
+    pub deny: Vec<String>,
+    /// How many seconds a question waits for its answer.
+    pub patience: Option<u64>,
+}
+
+impl Declaration {
+    /// The rules, which stand in `source`.
+    ///
+    /// # Errors
+    ///
+    /// If one of them is none.
+    pub fn entries(&self, source: &str) -> Result<Vec<Entry>, RuleError> {
+        let of = |action: Action, texts: &[String]| -> Result<Vec<Entry>, RuleError> {
+            let entry = |text: &String| {
+                Ok(Entry {
+                    rule: text.parse()?,
+                    action,
+                    source: source.to_owned(),
+                })
+            };
+            texts.iter().map(entry).collect()
+        };
+        let mut entries = of(Action::Deny, &self.deny)?;
+        entries.extend(of(Action::Ask, &self.ask)?);
+        entries.extend(of(Action::Allow, &self.allow)?);
+        Ok(entries)
+    }
+
+    /// Whether it gives permissions, which a stranger's file must not do.
+    #[must_use]
+    pub fn grants(&self) -> bool {
+        !self.allow.is_empty() || self.mode == Some(Mode::Auto)
+    }
+
+    /// It without what it grants.
+    #[must_use]
+    pub fn without_grants(mut self) -> Self {
+        self.allow.clear();
+        self.mode = self.mode.filter(|mode| *mode != Mode::Auto);
+        self
+    }
+}
+
+/// A call that is to be judged.
+#[derive(Clone, Copy)]
+pub(super) struct Call<'a> {
+    pub(super) tool: &'a str,
+    pub(super) plan: &'a Plan,
+    pub(super) workspace: &'a Workspace,
+}
+
+impl Call<'_> {
+    /// A place as rules write it: relative to the workspace, or absolute, and
+    /// without links.
+    pub(super) fn path_of(&self, place: &Place) -> Option<PathBuf> {
+        let real = real_path_of(place)?;
+        let root = self.workspace.root();
+        Some(real.strip_prefix(root).map(Path::to_owned).unwrap_or(real))
+    }
+
+    /// The file that a command is redirected to. `None` where it is not known,
+    /// or lies where tools may not write.
+    fn redirected(&self, target: &crate::shell::Word, command: &Simple) -> Option<PathBuf> {
+        let (_, folder) = self.plan.command.as_ref()?;
+        let around = Surroundings {
+            folder: folder.clone(),
+            roots: Vec::new(),
+            home: std::env::home_dir(),
+        };
+        target.literal()?;
+        let path = around.path(target, &command.folder)?;
+        let place = self.workspace.resolve(path.to_str()?).ok()?;
+        self.path_of(&place)
+    }
+}
+
+/// The path without links. Folders that are not there yet are none.
+fn real_path_of(place: &Place) -> Option<PathBuf> {
+    let path = place.absolute();
+    if let Ok(path) = path.canonicalize() {
+        return Some(path);
+    }
+    let known = path.ancestors().find(|folder| folder.exists())?;
+    let rest = path.strip_prefix(known).ok()?;
+    Some(known.canonicalize().ok()?.join(rest))
+}
+
+/// What the rules say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Denied(Entry),
+    Asked(Entry),
+    Allowed(Vec<Entry>),
+    /// No rule decides.
+    Open,
+}
+
+/// All rules in force.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Rules {
+    entries: Vec<Entry>,
+}
+
+impl Rules {
+    pub(super) fn new(entries: Vec<Entry>) -> Self {
+        Self { entries }
+    }
+
+    pub(super) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Allows these for the rest of the session.
+    pub(super) fn allow(&mut self, rules: &[Rule]) {
+        let entries = rules.iter().map(|rule| Entry {
+            rule: rule.clone(),
+            action: Action::Allow,
+            source: "this session".to_owned(),
+        });
+        self.entries.extend(entries);
+    }
+
+    fn of(&self, action: Action) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(move |it| it.action == action)
+    }
+
+    pub(super) fn judge(&self, call: &Call<'_>) -> Verdict {
+        let mut doubt = None;
+        for entry in self.of(Action::Deny) {
+            match stops(entry, call) {
+                Fit::Yes => return Verdict::Denied(entry.clone()),
+                Fit::Maybe => doubt = Some(entry.clone()),
+                Fit::No => {}
+            }
+        }
+        let asked = self.of(Action::Ask).find(|it| stops(it, call) != Fit::No);
+        if let Some(entry) = asked.cloned().or(doubt) {
+            return Verdict::Asked(entry);
+        }
+        self.allowed(call).map_or(Verdict::Open, Verdict::Allowed)
+    }
+
+    /// The rules that allow the call together.
+    fn allowed(&self, call: &Call<'_>) -> Option<Vec<Entry>> {
+        if let Some(script) = &call.plan.script {
+            return self.allowed_script(script, call);
+        }
+        let own = || {
+            self.of(Action::Allow)
+                .filter(|it| it.rule.tool() == call.tool)
+        };
+        if let Some(entry) = own().find(|it| it.rule.is_for_all()) {
+            return Some(vec![entry.clone()]);
+        }
+        let places = if call.plan.writes.is_empty() {
+            &call.plan.reads
+        } else {
+            &call.plan.writes
+        };
+        let fitting = |place: &Place| {
+            let path = call.path_of(place)?;
+            own().find(|it| it.rule.fits_path(&path)).cloned()
+        };
+        let entries: Option<Vec<Entry>> = places.iter().map(fitting).collect();
+        entries.filter(|entries| !entries.is_empty())
+    }
+
+    /// The rules that allow every command of a line.
+    pub(super) fn allowed_script(
+        &self,
+        script: &CommandLine,
+        call: &Call<'_>,
+    ) -> Option<Vec<Entry>> {
+        if !script.is_whole() {
+            return None;
+        }
+        let mut entries = Vec::new();
+        for command in script.commands() {
+            if !has_neutral_variables(command) || !self.allows_redirects(command, call) {
+                return None;
+            }
+            match self.allow_command(command, call) {
+                Some(entry) => entries.push(entry.clone()),
+                None if is_neutral(command) => {}
+                None if command.role == Role::Wrapper && command.is_known() => {}
+                None => return None,
+            }
+        }
+        (!entries.is_empty()).then_some(entries)
+    }
+
+    /// The rule that allows one command, its redirections aside.
+    pub(super) fn allow_command(&self, command: &Simple, call: &Call<'_>) -> Option<&Entry> {
+        if !command.is_known() || command.words().is_empty() {
+            return None;
+        }
+        let is_safe = call.plan.warnings.is_empty();
+        self.of(Action::Allow).find(|it| {
+            it.rule.tool() == call.tool
+                && (is_safe || it.rule.names_program())
+                && it.rule.allows(command)
+        })
+    }
+
+    /// What a command is redirected to counts as written.
+    fn allows_redirects(&self, command: &Simple, call: &Call<'_>) -> bool {
+        command.redirects().iter().all(|redirect| {
+            let target = redirect.target();
+            let is_harmless = target.literal().is_some_and(|it| NOWHERE.contains(&it));
+            redirect.mode() == RedirectMode::Read || is_harmless || {
+                let path = call.redirected(target, command);
+                path.is_some_and(|path| self.allows_write(&path))
+            }
+        })
+    }
+
+    fn allows_write(&self, path: &Path) -> bool {
+        let mut rules = self.of(Action::Allow).map(|it| &it.rule);
+        rules.any(|rule| WRITERS.contains(&rule.tool()) && rule.fits_path(path))
+    }
+}
+
+/// Whether a rule stops a call.
+fn stops(entry: &Entry, call: &Call<'_>) -> Fit {
+    let rule = &entry.rule;
+    if let Some(script) = &call.plan.script {
+        let fits = script.commands().iter().map(|command| {
+            if rule.tool() == call.tool {
+                return rule.stops(command);
+            }
+            stops_redirects(rule, command, call)
+        });
+        return fits.max().unwrap_or(Fit::No);
+    }
+    if rule.tool() != call.tool {
+        return Fit::No;
+    }
+    let places = call.plan.writes.iter().chain(&call.plan.reads);
+    let paths = places.filter_map(|place| Some((call.path_of(place)?, place)));
+    let is_stopped = rule.is_for_all()
+        || paths
+            .into_iter()
+            .any(|(path, place)| rule.fits_path(&path) || rule.fits_path(place.relative()));
+    if is_stopped { Fit::Yes } else { Fit::No }
+}
+
+fn stops_redirects(rule: &Rule, command: &Simple, call: &Call<'_>) -> Fit {
+    if !WRITERS.contains(&rule.tool()) || rule.is_for_all() {
+        return Fit::No;
+    }
+    let written = command.redirects().iter();
+    let written = written.filter(|redirect| redirect.mode() != RedirectMode::Read);
+    let fits = written.map(
+        |redirect| match call.redirected(redirect.target(), command) {
+            Some(path) if rule.fits_path(&path) => Fit::Yes,
+            _ => Fit::No,
+        },
+    );
+    fits.max().unwrap_or(Fit::No)
+}
