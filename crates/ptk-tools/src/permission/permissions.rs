@@ -192,7 +192,7 @@ impl Permissions {
             }
             Verdict::Allowed(entries) => Some(Permit::Allowed(Some(told(&entries)))),
             Verdict::Open if !changes || self.mode == Mode::Auto => Some(Permit::Allowed(None)),
-            Verdict::Open | Verdict::Asked(_) => self.denied_before(asking),
+            Verdict::Open | Verdict::Asked(_) | Verdict::Doubted(_) => self.denied_before(asking),
         }
     }
 
@@ -210,12 +210,13 @@ impl Permissions {
             let rules = self.lock();
             let because = match rules.judge(call) {
                 Verdict::Asked(entry) => Some(entry),
+                Verdict::Doubted(entry) if self.mode == Mode::Auto => Some(entry),
                 _ => None,
             };
             (proposal::of(call, &rules), because)
         };
         // A rule that asks would ask again: no other one can prevent that.
-        let rules = if because.is_some() { Vec::new() } else { rules };
+        let rules = if because.is_none() { rules } else { Vec::new() };
         let request = ApprovalRequest {
             tool: asking.tool,
             args: asking.args,

@@ -64,7 +64,10 @@ const ANYTHING: [&str; 20] = [
     "create",
 ];
 /// Programs for which no rule is proposed.
-const NEVER: [&str; 22] = [
+const NEVER: [&str; 25] = [
+    "cd",
+    "pushd",
+    "popd",
     "rm",
     "rmdir",
     "unlink",
@@ -100,7 +103,12 @@ const CODE: [&str; 9] = [
 /// The rules that would allow a call. None where it is dangerous, where a part
 /// of it is not known, or where a rule would allow too much.
 pub(super) fn of(call: &Call<'_>, rules: &Rules) -> Vec<Rule> {
-    if !call.plan.warnings.is_empty() {
+    let has_functions = call
+        .plan
+        .script
+        .as_ref()
+        .is_some_and(CommandLine::has_functions);
+    if !call.plan.warnings.is_empty() || has_functions {
         return Vec::new();
     }
     let proposed = match &call.plan.script {

@@ -39,8 +39,6 @@ enum Pattern {
         words: Vec<GlobMatcher>,
         /// Whether any further words may follow.
         is_open: bool,
-        /// Whether the program is named.
-        names_program: bool,
     },
     Path(GlobMatcher),
 }
@@ -93,15 +91,9 @@ impl Rule {
         matches!(self.pattern, Pattern::All)
     }
 
-    /// Whether it says which program it is about.
-    pub(super) fn names_program(&self) -> bool {
-        matches!(
-            self.pattern,
-            Pattern::Command {
-                names_program: true,
-                ..
-            }
-        )
+    /// Whether it spells out what it is about, to the last word.
+    pub(super) fn is_spelled_out(&self) -> bool {
+        matches!(&self.pattern, Pattern::Command { is_open: false, .. })
     }
 
     /// Whether it is about a path.
@@ -217,12 +209,10 @@ fn command_pattern(text: &str) -> Result<Pattern, &'static str> {
     let mut words = shell::words(text).ok_or("between its brackets has to be one command")?;
     let is_star = |word: &Word| matches!(word.pieces(), [Piece::Glob(glob)] if glob == "*");
     let is_open = words.pop_if(|word| is_star(word)).is_some();
-    let names_program = words.first().is_some_and(|word| word.literal().is_some());
     let words: Result<Vec<GlobMatcher>, &'static str> = words.iter().map(word_pattern).collect();
     Ok(Pattern::Command {
         words: words?,
         is_open,
-        names_program,
     })
 }
 

@@ -171,6 +171,8 @@ pub(super) enum Verdict {
     Denied(Entry),
     Asked(Entry),
     Allowed(Vec<Entry>),
+    /// A rule may stop it, depending on what is only known when it runs.
+    Doubted(Entry),
     /// No rule decides.
     Open,
 }
@@ -213,9 +215,15 @@ impl Rules {
                 Fit::No => {}
             }
         }
-        let asked = self.of(Action::Ask).find(|it| stops(it, call) != Fit::No);
-        if let Some(entry) = asked.cloned().or(doubt) {
-            return Verdict::Asked(entry);
+        for entry in self.of(Action::Ask) {
+            match stops(entry, call) {
+                Fit::Yes => return Verdict::Asked(entry.clone()),
+                Fit::Maybe => doubt = Some(entry.clone()),
+                Fit::No => {}
+            }
+        }
+        if let Some(entry) = doubt {
+            return Verdict::Doubted(entry);
         }
         self.allowed(call).map_or(Verdict::Open, Verdict::Allowed)
     }
@@ -274,10 +282,9 @@ impl Rules {
         if !command.is_known() || command.words().is_empty() {
             return None;
         }
-        let is_safe = call.plan.warnings.is_empty();
         self.of(Action::Allow).find(|it| {
             it.rule.tool() == call.tool
-                && (is_safe || it.rule.names_program())
+                && (!command.is_dangerous || it.rule.is_spelled_out())
                 && it.rule.allows(command)
         })
     }

@@ -49,6 +49,7 @@ pub struct CommandLine {
     commands: Vec<Simple>,
     is_whole: bool,
     is_fork_bomb: bool,
+    has_functions: bool,
 }
 
 /// A program with its arguments, somewhere in a command line.
@@ -61,6 +62,8 @@ pub struct Simple {
     pub(crate) role: Role,
     /// Programs whose output it gets, on its input or in its words.
     pub(crate) fed_by: Vec<String>,
+    /// Whether there is something to say about it before it runs.
+    pub(crate) is_dangerous: bool,
 }
 
 /// Where a command runs.
@@ -127,6 +130,18 @@ impl CommandLine {
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.is_whole
+    }
+
+    /// Whether names in it mean what it says, and not what they mean elsewhere.
+    pub(crate) fn has_functions(&self) -> bool {
+        self.has_functions
+    }
+
+    /// Remembers which of its commands are dangerous.
+    pub(crate) fn mark(&mut self, is_dangerous: &[bool]) {
+        for (command, is_dangerous) in self.commands.iter_mut().zip(is_dangerous) {
+            command.is_dangerous = *is_dangerous;
+        }
     }
 
     /// Whether it starts copies of itself without end.

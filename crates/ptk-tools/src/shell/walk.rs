@@ -170,6 +170,7 @@ impl Walk {
     }
 
     fn function(&mut self, function: &FunctionDefinition) {
+        self.line.has_functions = true;
         self.functions.push(function.fname.value.clone());
         self.redirects(function.body.1.as_ref());
         let names = self.apart(|walk| walk.compound(&function.body.0));

@@ -236,7 +236,7 @@ impl Reader {
 
     fn piece(&mut self, piece: &WordPiece, source: &str, written: &str, quotes: Quotes) {
         match piece {
-            WordPiece::Text(text) if quotes == Quotes::None && text.contains(['*', '?', '[']) => {
+            WordPiece::Text(text) if quotes == Quotes::None && is_pattern(text) => {
                 self.current.push(Piece::Glob(text.clone()));
             }
             WordPiece::Text(text) | WordPiece::SingleQuotedText(text) => self.text(text),
@@ -309,6 +309,11 @@ impl Reader {
             self.words.push(std::mem::take(&mut self.current));
         }
     }
+}
+
+/// Whether file names are looked up for a text. A bracket alone is a program.
+fn is_pattern(text: &str) -> bool {
+    text.contains(['*', '?']) || text.contains('[') && text != "[" && text != "[["
 }
 
 /// Text joins the text before it, so that a word that is known is one piece.

@@ -197,7 +197,7 @@ impl BashArgs {
         context: &CallContext,
         folder: &Path,
     ) -> Result<(CommandLine, Vec<String>), ToolError> {
-        let line = CommandLine::read(&self.command);
+        let mut line = CommandLine::read(&self.command);
         let around = Surroundings {
             folder: folder.to_owned(),
             roots: context
@@ -208,6 +208,7 @@ impl BashArgs {
             home: std::env::home_dir(),
         };
         let danger = Danger::of(&line, &around);
+        line.mark(&danger.commands);
         match danger.refusal {
             None => Ok((line, danger.warnings)),
             Some(why) => Err(ToolError::security(format!("The command is blocked: {why}"))

@@ -48,6 +48,8 @@ pub(crate) struct Danger {
     pub(crate) refusal: Option<String>,
     /// What somebody should know before agreeing.
     pub(crate) warnings: Vec<String>,
+    /// Which commands the warnings are about, one by one.
+    pub(crate) commands: Vec<bool>,
 }
 
 impl Danger {
@@ -56,12 +58,17 @@ impl Danger {
         let mut look = Look {
             around,
             danger: Self::default(),
+            is_repeated: false,
         };
         if line.is_fork_bomb() {
             look.refuse("it starts copies of itself until the machine stands still");
         }
         for command in line.commands() {
+            let before = look.danger.warnings.len();
+            look.is_repeated = false;
             look.command(command);
+            let is_dangerous = look.danger.warnings.len() > before || look.is_repeated;
+            look.danger.commands.push(is_dangerous);
         }
         if !line.is_whole() {
             look.warn("a part of the command could not be read; look at it closely".to_owned());
@@ -74,6 +81,8 @@ impl Danger {
 struct Look<'a> {
     around: &'a Surroundings,
     danger: Danger,
+    /// Whether the same was said of a command before.
+    is_repeated: bool,
 }
 
 impl Look<'_> {
@@ -82,7 +91,9 @@ impl Look<'_> {
     }
 
     fn warn(&mut self, what: String) {
-        if !self.danger.warnings.contains(&what) {
+        if self.danger.warnings.contains(&what) {
+            self.is_repeated = true;
+        } else {
             self.danger.warnings.push(what);
         }
     }
@@ -93,7 +104,7 @@ impl Look<'_> {
             return;
         }
         if let Some(secret) = secrets::named_by(command, self.around) {
-            self.refuse(format!("{secret} holds secrets, or what was agreed to"));
+            self.refuse(secret);
         }
         self.run_unseen(command);
         let Some(name) = command.name() else {

@@ -155,6 +155,7 @@ pub(super) fn warning(command: &Simple) -> Option<String> {
     if let Some(found) = found {
         let mut use_of = vec![found.program];
         use_of.extend(found.words);
+        use_of.extend(found.with.iter().find(|it| has(args, it)));
         return Some(format!("{} {}", use_of.join(" "), found.does));
     }
     let is_push = name == "git" && args.first().is_some_and(|arg| arg.is("push"));

@@ -40,7 +40,7 @@ const HARMLESS: [&str; 9] = [
     "ls", "stat", "test", "[", "cd", "echo", "printf", "mkdir", "du",
 ];
 
-/// The first file of that kind that a command names.
+/// What is wrong with the first file of that kind that a command names.
 pub(super) fn named_by(command: &Simple, around: &Surroundings) -> Option<String> {
     if HARMLESS.contains(&command.name()?) {
         return None;
@@ -49,7 +49,12 @@ pub(super) fn named_by(command: &Simple, around: &Surroundings) -> Option<String
     let words = command.args().iter().chain(redirects);
     words
         .filter(|word| is_secret(word, command, around))
-        .map(|word| word.source().to_owned())
+        .map(|word| match word.source() {
+            word if word.contains("ptk") => {
+                format!("{word} says what is allowed, and only a person changes it")
+            }
+            word => format!("{word} holds secrets"),
+        })
         .next()
 }
 

@@ -1,0 +1,180 @@
+//! How long an answer holds.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use ptk_protocol::{Arguments, ErrorType, ToolCall};
+use ptk_sandbox::Workspace;
+use ptk_tools::permission::{Keeper, Mode, Rule};
+use ptk_tools::tools::WriteFile;
+use ptk_tools::{
+    ApprovalRequest, Approver, CallRequest, Decision, Permissions, Registry, ToolManager, Typed,
+};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::scene::Scene;
+
+fn no() -> Decision {
+    Decision::Deny("the user said no".to_owned())
+}
+
+#[tokio::test]
+async fn once_is_once() {
+    let scene = Scene::new(&[]);
+    scene.answer(Decision::Allow);
+    assert!(scene.bash("cargo test").await.success);
+    assert_eq!(scene.verdict("cargo test").await, "asks");
+}
+
+#[tokio::test]
+async fn a_session_covers_the_command_with_other_arguments() {
+    let scene = Scene::new(&[]);
+    scene.answer(Decision::AllowForSession);
+    assert!(scene.bash("cargo test -q").await.success);
+    assert_eq!(
+        scene.questions().pop().unwrap().rules,
+        ["bash(cargo test *)"]
+    );
+    assert_eq!(scene.verdict("cargo test --workspace").await, "runs");
+    assert_eq!(scene.verdict("cargo build").await, "asks");
+    assert_eq!(scene.verdict("cargo test; rm a.txt").await, "asks");
+}
+
+#[tokio::test]
+async fn what_is_dangerous_is_agreed_to_once_whatever_is_answered() {
+    let scene = Scene::new(&[]);
+    scene.answer(Decision::AllowForSession);
+    assert!(scene.bash("rm a.txt").await.success);
+    assert!(scene.questions().pop().unwrap().rules.is_empty());
+    assert_eq!(scene.verdict("rm a.txt").await, "asks");
+}
+
+#[derive(Clone, Default)]
+struct Notebook(Arc<Mutex<Vec<String>>>);
+
+impl Keeper for Notebook {
+    fn keep(&self, rules: &[Rule]) {
+        self.0
+            .lock()
+            .unwrap()
+            .extend(rules.iter().map(ToString::to_string));
+    }
+}
+
+#[tokio::test]
+async fn always_is_written_down() {
+    let notebook = Notebook::default();
+    let scene = Scene::with(Permissions::default().kept_by(notebook.clone()));
+    scene.answer(Decision::AllowAlways);
+    assert!(scene.bash("npm run lint && git status").await.success);
+    let kept = notebook.0.lock().unwrap().clone();
+    assert_eq!(kept, ["bash(npm run lint *)", "bash(git status *)"]);
+    assert_eq!(scene.verdict("git status -s").await, "runs");
+}
+
+#[tokio::test]
+async fn a_no_holds_for_the_same_call() {
+    let scene = Scene::new(&[]);
+    scene.answer(no());
+    assert_eq!(scene.verdict("make").await, "asks");
+    assert_eq!(scene.verdict("make").await, "denied");
+    assert_eq!(scene.verdict("make all").await, "asks");
+    // A no for once does not.
+    scene.answer(Decision::DenyOnce("not now".to_owned()));
+    assert_eq!(scene.verdict("make x").await, "asks");
+    assert_eq!(scene.verdict("make x").await, "asks");
+}
+
+/// Never answers.
+struct Silent;
+
+impl Approver for Silent {
+    fn decide<'a>(&'a self, _request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision> {
+        Box::pin(std::future::pending())
+    }
+}
+
+fn silent(permissions: Permissions) -> (tempfile::TempDir, ToolManager) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut registry = Registry::new();
+    registry.register(Typed::new(WriteFile)).unwrap();
+    let tools = ToolManager::builder(Workspace::open(folder.path()).unwrap())
+        .tools(registry)
+        .approver(Silent)
+        .permissions(permissions)
+        .build();
+    (folder, tools)
+}
+
+fn write() -> CallRequest {
+    let args = json!({"path": "a", "content": "x"}).to_string();
+    CallRequest::new(ToolCall::new(
+        "write_file",
+        Arguments::from_json(&args).unwrap(),
+    ))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_that_nobody_answers_is_a_no() {
+    let (folder, tools) = silent(Permissions::default());
+    let started = tokio::time::Instant::now();
+    let result = tools.execute(write()).await.result;
+    assert_eq!(
+        result.error,
+        "write_file was not allowed: nobody answered within 120 s"
+    );
+    assert_eq!(started.elapsed().as_secs(), 120);
+    let (_folder, tools) = silent(Permissions::default().patience(Duration::from_secs(3)));
+    let result = tools.execute(write()).await.result;
+    assert_eq!(
+        result.error,
+        "write_file was not allowed: nobody answered within 3 s"
+    );
+    assert!(!folder.path().join("a").exists());
+}
+
+#[tokio::test]
+async fn whoever_cancels_while_asked_says_no() {
+    let (folder, tools) = silent(Permissions::default());
+    let cancel = CancellationToken::new();
+    let call = tools.execute(write().cancelled_by(&cancel));
+    let (outcome, ()) = tokio::join!(call, async { cancel.cancel() });
+    assert_eq!(outcome.result.error_type, Some(ErrorType::PermissionError));
+    assert_eq!(
+        outcome.result.error,
+        "write_file was not allowed: it was cancelled while somebody was asked"
+    );
+    assert!(!folder.path().join("a").exists());
+}
+
+#[tokio::test]
+async fn the_mode_decides_what_no_rule_does() {
+    use crate::scene::entries;
+    let rules = [
+        "allow bash(ls *)",
+        "ask bash(make *)",
+        "deny bash(git push *)",
+    ];
+    let with = |mode| Scene::with(Permissions::new(mode).rules(entries(&rules)));
+    for (mode, verdicts) in [
+        (Mode::Ask, ["runs", "asks", "denied", "asks"]),
+        (Mode::Auto, ["runs", "asks", "denied", "runs"]),
+        (Mode::Deny, ["denied", "denied", "denied", "denied"]),
+    ] {
+        let scene = with(mode);
+        for (command, verdict) in ["ls -l", "make", "git push", "cat a.txt"]
+            .iter()
+            .zip(verdicts)
+        {
+            assert_eq!(scene.verdict(command).await, verdict, "{mode:?} {command}");
+        }
+        assert!(
+            scene
+                .call("read_file", &json!({"path": "a.txt"}))
+                .await
+                .success
+        );
+    }
+}

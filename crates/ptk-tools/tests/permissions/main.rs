@@ -1,0 +1,15 @@
+//! What may run: what a command line is taken for, what is dangerous about it,
+//! which rule allows it, and who is asked.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "the lints allow these inside tests, but not in the functions that tests share"
+)]
+
+mod answers;
+mod commands;
+mod denials;
+mod properties;
+mod rules;
+mod scene;
+mod user_file;
