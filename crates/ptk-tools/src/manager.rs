@@ -19,8 +19,8 @@ use crate::services::Services;
 use crate::undo::{self, Recorder};
 use crate::usage::{Statistics, Usage};
 use crate::{
-    Approver, CallOutcome, CallRequest, DenyAll, Middleware, Outputs, Permissions, Registry, RegistryError,
-    Sandbox, SnippetFormat, Tool, bound,
+    Approver, CallOutcome, CallRequest, DenyAll, Middleware, Outputs, Permissions, Registry,
+    RegistryError, Sandbox, SnippetFormat, Tool, bound,
 };
 
 /// What calls may use.
