@@ -1,62 +1,236 @@
 //! A person at a terminal who decides about calls that change something.
 
+use std::fmt::Write as _;
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use clap::builder::styling::{AnsiColor, Style};
 use futures_util::future::BoxFuture;
-use ptk_tools::{AllowAll, ApprovalRequest, Approver, Decision, DenyAll};
+use ptk_tools::{ApprovalRequest, Approver, Decision};
 
-use crate::args::Approve;
+/// How many lines of a diff or a command are shown at once.
+const MAX_LINES: usize = 200;
+/// How often the question looks whether it is still asked, in milliseconds.
+#[cfg(unix)]
+const BEAT: i64 = 100;
 
-/// Whoever decides, as `--approve` says.
-pub(crate) fn approver(approve: Approve) -> Box<dyn Approver> {
-    match approve {
-        Approve::Auto => Box::new(AllowAll),
-        Approve::Deny => Box::new(DenyAll::new(
-            "--approve deny refuses whatever changes something",
-        )),
-        Approve::Ask if io::stdin().is_terminal() && io::stderr().is_terminal() => Box::new(Person),
-        Approve::Ask => Box::new(DenyAll::new(
-            "nobody can be asked here; run it on a terminal, or with --approve auto",
-        )),
+const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+const STRONG: Style = Style::new().bold();
+
+/// Whoever can be asked here.
+pub(crate) fn approver(workspace: PathBuf, note: Option<String>) -> Box<dyn Approver> {
+    if io::stdin().is_terminal() && io::stderr().is_terminal() {
+        return Box::new(Person { workspace, note });
+    }
+    Box::new(Nobody)
+}
+
+/// Cannot be asked, but can say what would help.
+struct Nobody;
+
+impl Approver for Nobody {
+    fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision> {
+        let rules: Vec<String> = request.rules.iter().map(ToString::to_string).collect();
+        let mut why = "nobody can be asked here; run it on a terminal".to_owned();
+        match (request.because, rules.is_empty()) {
+            (Some(rule), _) => why = format!("{why}, because of the rule {rule}"),
+            (None, true) => why.push_str(", or with --approve auto"),
+            (None, false) => {
+                let rules = rules.join(", ");
+                why = format!(
+                    "{why}, with --approve auto, or allow {rules} in ptk's permissions.toml"
+                );
+            }
+        }
+        Box::pin(std::future::ready(Decision::DenyOnce(why)))
     }
 }
 
 /// Asks on the terminal.
-struct Person;
+struct Person {
+    /// What needs not be said of a folder.
+    workspace: PathBuf,
+    /// Said with each question.
+    note: Option<String>,
+}
 
 impl Approver for Person {
     fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision> {
-        let question = question(&request);
+        let question = self.question(&request);
         Box::pin(async move {
-            let answer = tokio::task::spawn_blocking(move || ask(&question)).await;
+            let gone = Gone::default();
+            let flag = Arc::clone(&gone.0);
+            let answer = tokio::task::spawn_blocking(move || question.ask(&flag)).await;
+            gone.0.store(true, Ordering::Relaxed);
             match answer {
-                Ok(Ok(true)) => Decision::Allow,
-                Ok(Ok(false)) => Decision::Deny("the user said no".to_owned()),
-                Ok(Err(error)) => Decision::Deny(format!("nobody could be asked: {error}")),
-                Err(_) => Decision::Deny("nobody could be asked".to_owned()),
+                Ok(Ok(decision)) => decision,
+                Ok(Err(error)) => Decision::DenyOnce(format!("nobody could be asked: {error}")),
+                Err(_) => Decision::DenyOnce("nobody could be asked".to_owned()),
             }
         })
     }
 }
 
-/// What is asked: the call, and what it is about to do.
-fn question(request: &ApprovalRequest<'_>) -> String {
-    let summary = request.plan.summary.trim_end();
-    let summary = if summary.is_empty() {
-        request.args.to_json()
-    } else {
-        summary.to_owned()
-    };
-    let summary: String = summary.chars().map(visible).collect();
-    format!(
-        "{} wants to {}:\n\n{summary}\n\nLet it? [y/N] ",
-        request.tool, request.effects
-    )
+/// Tells the thread that waits at the terminal when nobody asks any more.
+#[derive(Default)]
+struct Gone(Arc<AtomicBool>);
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        if !self.0.swap(true, Ordering::Relaxed) {
+            // What is said next begins on a line of its own.
+            drop(io::stderr().write_all(b"\n"));
+        }
+    }
 }
 
-/// Characters that could paint over the question, turn it round or hide in it.
-fn visible(c: char) -> char {
-    match c {
+/// What is shown and asked.
+struct Question {
+    text: String,
+    /// The lines that did not fit.
+    rest: Option<String>,
+    rules: String,
+}
+
+impl Person {
+    fn question(&self, request: &ApprovalRequest<'_>) -> Question {
+        let summary = request.plan.summary.trim_end();
+        let summary = match summary {
+            "" => request.args.to_json(),
+            summary => summary.to_owned(),
+        };
+        let summary = visible(&summary);
+        let (shown, rest) = cut(&summary);
+        let mut text = format!(
+            "{STRONG}{}{STRONG:#} wants to {}:\n\n{shown}\n",
+            visible(request.tool),
+            visible(&purpose(request)),
+        );
+        if let Some((_, folder)) = &request.plan.command
+            && *folder != self.workspace
+        {
+            let _ = write!(text, "\nin {}\n", visible(&folder.display().to_string()));
+        }
+        if !request.plan.warnings.is_empty() {
+            text.push('\n');
+        }
+        for warning in &request.plan.warnings {
+            let _ = writeln!(text, "{WARNING}!{WARNING:#} {}", visible(warning));
+        }
+        if let Some(rule) = request.because {
+            let _ = write!(
+                text,
+                "\nAsked because of the rule {}.\n",
+                visible(&rule.to_string())
+            );
+        }
+        if let Some(note) = &self.note {
+            let _ = write!(text, "\n{note}\n");
+        }
+        let rules: Vec<String> = request.rules.iter().map(ToString::to_string).collect();
+        Question {
+            text,
+            rest,
+            rules: visible(&rules.join(", ")),
+        }
+    }
+}
+
+impl Question {
+    /// Asks until there is an answer.
+    fn ask(&self, gone: &AtomicBool) -> io::Result<Decision> {
+        forget_typed();
+        self.say(&self.text)?;
+        loop {
+            self.say(&self.choices())?;
+            let Some(answer) = line(gone)? else {
+                return Ok(Decision::DenyOnce("nobody answered".to_owned()));
+            };
+            let has_rules = !self.rules.is_empty();
+            match answer.trim().to_lowercase().as_str() {
+                "y" | "yes" => return Ok(Decision::Allow),
+                "s" | "session" if has_rules => return Ok(Decision::AllowForSession),
+                "a" | "always" if has_rules => return Ok(Decision::AllowAlways),
+                "n" | "no" | "" => return Ok(Decision::Deny("the user said no".to_owned())),
+                "d" => self.say(self.rest.as_deref().unwrap_or_default())?,
+                _ => self.say(&self.help())?,
+            }
+        }
+    }
+
+    fn choices(&self) -> String {
+        let more = match self.rest {
+            Some(_) => ", d the rest",
+            None => "",
+        };
+        if self.rules.is_empty() {
+            return format!("\nLet it? y once, n no{more}, ? help: ");
+        }
+        let rules = &self.rules;
+        format!(
+            "\nLet it? y once, s this session, a always, n no{more}, ? help\n\
+             s and a are for {STRONG}{rules}{STRONG:#}: "
+        )
+    }
+
+    fn help(&self) -> String {
+        let mut help = "\n  y  it runs, this once\n".to_owned();
+        if self.rules.is_empty() {
+            help.push_str("     There is no rule for it: it is dangerous, or may be anything.\n");
+        } else {
+            let rules = &self.rules;
+            let _ = write!(
+                help,
+                "  s  it runs, and so does {rules} until ptk ends\n  \
+                 a  the same from now on, in this workspace; `ptk permissions` takes it back\n"
+            );
+        }
+        if self.rest.is_some() {
+            help.push_str("  d  shows the lines that are not shown yet\n");
+        }
+        help.push_str("  n  it does not run, nor does the same call until ptk ends\n");
+        help
+    }
+
+    // Not locked while waiting: others may have something to say meanwhile.
+    #[expect(clippy::unused_self, reason = "it reads as what the question does")]
+    fn say(&self, text: &str) -> io::Result<()> {
+        let mut terminal = anstream::stderr();
+        terminal.write_all(text.as_bytes())?;
+        terminal.flush()
+    }
+}
+
+/// What the call is for, in a few words.
+fn purpose(request: &ApprovalRequest<'_>) -> String {
+    let plan = request.plan;
+    let writes: Vec<String> = plan.writes.iter().map(ToString::to_string).collect();
+    match (&plan.command, writes.is_empty()) {
+        (Some(_), _) => "run".to_owned(),
+        (None, false) => format!("write {}", writes.join(", ")),
+        (None, true) => format!("do this ({})", request.effects),
+    }
+}
+
+/// The first lines, and the others.
+fn cut(text: &str) -> (String, Option<String>) {
+    let lines: Vec<&str> = text.lines().collect();
+    let Some((first, rest)) = lines
+        .split_at_checked(MAX_LINES)
+        .filter(|(_, rest)| !rest.is_empty())
+    else {
+        return (text.to_owned(), None);
+    };
+    let shown = format!("{}\n… {} more lines", first.join("\n"), rest.len());
+    (shown, Some(format!("\n{}\n", rest.join("\n"))))
+}
+
+/// Without characters that could paint over the question, turn it round or
+/// hide in it.
+fn visible(text: &str) -> String {
+    let visible = |c: char| match c {
         '\n' | '\t' => c,
         '\u{200b}'..='\u{200f}'
         | '\u{202a}'..='\u{202e}'
@@ -64,14 +238,51 @@ fn visible(c: char) -> char {
         | '\u{feff}' => '\u{fffd}',
         c if c.is_control() => '\u{fffd}',
         c => c,
-    }
+    };
+    text.chars().map(visible).collect()
 }
 
-fn ask(question: &str) -> io::Result<bool> {
-    // Not locked while waiting: others may have something to say meanwhile.
-    io::stderr().write_all(question.as_bytes())?;
+/// The next line, or nothing where there is none to come.
+fn line(gone: &AtomicBool) -> io::Result<Option<String>> {
+    wait(gone)?;
     let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer)?;
-    let answer = answer.trim();
-    Ok(answer.eq_ignore_ascii_case("y") || answer.eq_ignore_ascii_case("yes"))
+    if gone.load(Ordering::Relaxed) || io::stdin().lock().read_line(&mut answer)? == 0 {
+        return Ok(None);
+    }
+    Ok(Some(answer))
+}
+
+/// Waits until there is something to read, or nobody asks any more: a question
+/// that went away must not take the next answer.
+#[cfg(unix)]
+fn wait(gone: &AtomicBool) -> io::Result<()> {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let stdin = io::stdin();
+    let beat = Timespec {
+        tv_sec: 0,
+        tv_nsec: BEAT * 1_000_000,
+    };
+    while !gone.load(Ordering::Relaxed) {
+        let mut fds = [PollFd::new(&stdin, PollFlags::IN)];
+        match poll(&mut fds, Some(&beat)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => {}
+            Ok(_) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn wait(_gone: &AtomicBool) -> io::Result<()> {
+    Ok(())
+}
+
+/// What was typed before the question was there is no answer to it.
+fn forget_typed() {
+    #[cfg(unix)]
+    {
+        use rustix::termios::{QueueSelector, tcflush};
+        let _ = tcflush(io::stdin(), QueueSelector::IFlush);
+    }
 }

@@ -8,6 +8,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use ptk_protocol::dialects::Registry;
 use ptk_protocol::schema::suggest;
+use ptk_tools::permission::Mode;
 
 use crate::engine;
 use crate::input::Source;
@@ -42,6 +43,9 @@ pub(crate) enum Command {
     /// Say what works on this machine, and what is missing
     #[command(after_help = DOCTOR_EXAMPLES)]
     Doctor(DoctorArgs),
+    /// Show which calls run without asking and which never, and change that
+    #[command(subcommand, after_help = PERMISSIONS_EXAMPLES)]
+    Permissions(PermissionsCommand),
     /// Print a script that completes ptk's commands and flags in a shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions(CompletionsArgs),
@@ -135,9 +139,10 @@ pub(crate) struct CallToolArgs {
     #[arg(value_name = "JSON", default_value = "{}", hide_default_value = true)]
     pub(crate) arguments: String,
 
-    /// What to do before a call that changes something
-    #[arg(long, value_enum, default_value_t = Approve::Ask, env = "PTK_APPROVE", hide_env_values = true)]
-    pub(crate) approve: Approve,
+    /// What to do before a call that changes something and that no rule decides;
+    /// `ask` if ptk.toml and `ptk permissions` say nothing else
+    #[arg(long, value_enum, env = "PTK_APPROVE", hide_env_values = true)]
+    pub(crate) approve: Option<Approve>,
 
     /// Print the events of the call, and its result as the last line, as JSON
     #[arg(long)]
@@ -169,8 +174,55 @@ pub(crate) enum Approve {
     Ask,
     /// Let it run
     Auto,
-    /// Refuse
+    /// Refuse it, and whatever a rule allows too
     Deny,
+}
+
+impl From<Approve> for Mode {
+    fn from(approve: Approve) -> Self {
+        match approve {
+            Approve::Ask => Self::Ask,
+            Approve::Auto => Self::Auto,
+            Approve::Deny => Self::Deny,
+        }
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PermissionsCommand {
+    /// List the rules in force here, and where each stands
+    List(ListPermissionsArgs),
+    /// Take a rule back that was agreed to for good
+    #[command(after_help = REMOVE_PERMISSION_EXAMPLES)]
+    Remove(RemovePermissionArgs),
+    /// Let the workspace's ptk.toml, as it is now, allow what it says
+    #[command(after_help = TRUST_EXAMPLES)]
+    Trust(TrustArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListPermissionsArgs {
+    /// Print one JSON object a rule
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RemovePermissionArgs {
+    /// The rule, as `ptk permissions list` shows it
+    pub(crate) rule: String,
+
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TrustArgs {
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
 }
 
 /// Where the configuration is.
@@ -367,6 +419,38 @@ Examples:
   ptk undo
   ptk undo --turn
   ptk undo --call call_0199c2 --keep-others";
+
+const PERMISSIONS_EXAMPLES: &str = "\
+A rule is a tool, or a tool with a command or a path in brackets:
+  bash(cargo test *)   cargo test with whatever follows
+  bash(make)           just that
+  edit(src/**)         files in src
+  get_diagnostics      every call of the tool
+
+Rules stand in ptk.toml, and without the heading in ptk/permissions.toml in your
+configuration folder:
+  [permissions]
+  allow = [\"bash(cargo test *)\", \"edit(src/**)\"]
+  ask = [\"bash(git push *)\"]
+  deny = [\"read_file(secrets/**)\"]
+Deny beats ask, ask beats allow. Of several commands in a line each has to be allowed.
+
+Examples:
+  ptk permissions list
+  ptk permissions remove 'bash(cargo test *)'
+  ptk permissions trust";
+
+const REMOVE_PERMISSION_EXAMPLES: &str = "\
+Examples:
+  ptk permissions remove 'bash(cargo test *)'";
+
+const TRUST_EXAMPLES: &str = "\
+A ptk.toml may have come with somebody's code. What it asks about and denies counts always,
+what it allows only after this, and until the file changes.
+
+Examples:
+  ptk permissions trust
+  ptk permissions trust --workspace ../other";
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Examples, for the shell's start-up file:

@@ -11,7 +11,7 @@ use ptk_protocol::dialects::Registry;
 use ptk_protocol::dialects::declared::{self, Declaration};
 use ptk_protocol::schema::suggest;
 use ptk_tools::tools::get_diagnostics::Diagnostics;
-use ptk_tools::{Sandbox, SnippetFormat, custom, tools, undo};
+use ptk_tools::{Sandbox, SnippetFormat, custom, permission, tools, undo};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
@@ -23,13 +23,14 @@ use crate::input;
 const FILE: &str = "ptk.toml";
 
 /// The sections that there are, for all commands.
-const SECTIONS: [&str; 6] = [
+const SECTIONS: [&str; 7] = [
     "dialects",
     "tools",
     "diagnostics",
     "snippet_format",
     "sandbox",
     "undo",
+    "permissions",
 ];
 
 /// Forms of calls.
@@ -62,6 +63,13 @@ struct SandboxSection {
 struct UndoSections {
     #[serde(default)]
     undo: undo::Options,
+}
+
+/// What may run.
+#[derive(Debug, Deserialize)]
+struct PermissionSections {
+    #[serde(default)]
+    permissions: permission::Declaration,
 }
 
 /// A configuration, or none.
@@ -224,6 +232,29 @@ impl Config {
         Ok(undo)
     }
 
+    /// What may run, as far as this file may say so.
+    pub(crate) fn permissions(&self) -> Result<permission::Declaration> {
+        let PermissionSections { permissions } = self.sections()?;
+        permissions.entries(FILE).map_err(|error| {
+            let start = self.text.find(error.rule()).unwrap_or_default();
+            anyhow!("{}: {error}", self.place(start))
+        })?;
+        Ok(permissions)
+    }
+
+    /// Its content in short: whoever trusts it trusts no other.
+    pub(crate) fn fingerprint(&self) -> String {
+        blake3::hash(self.text.as_bytes()).to_hex().to_string()
+    }
+
+    /// How a person calls it.
+    pub(crate) fn name(&self) -> String {
+        if self.path.as_os_str().is_empty() {
+            return FILE.to_owned();
+        }
+        self.path.display().to_string()
+    }
+
     /// PTK's own tools and those that are declared, and how they show code.
     pub(crate) fn tools(&self) -> Result<(ptk_tools::Registry, SnippetFormat)> {
         let sections: ToolSections = self.sections()?;
@@ -288,11 +319,11 @@ mod tests {
             ),
             (
                 "\n[[dialect]]\nname = \"a\"\n",
-                "ptk.toml:2:3: unknown section `dialect`, expected one of `dialects`, `tools`, `diagnostics`, `snippet_format`, `sandbox`, `undo`; did you mean `dialects`?",
+                "ptk.toml:2:3: unknown section `dialect`, expected one of `dialects`, `tools`, `diagnostics`, `snippet_format`, `sandbox`, `undo`, `permissions`; did you mean `dialects`?",
             ),
             (
                 "[model]\nname = \"a\"\n",
-                "ptk.toml:1:2: unknown section `model`, expected one of `dialects`, `tools`, `diagnostics`, `snippet_format`, `sandbox`, `undo`",
+                "ptk.toml:1:2: unknown section `model`, expected one of `dialects`, `tools`, `diagnostics`, `snippet_format`, `sandbox`, `undo`, `permissions`",
             ),
             (
                 "[[dialects]]\nname = \"a\"\nopen = [\"<a>\"]\n\n[[dialects]]\nname = \"b\"\nopen = [\"x\"]\n",

@@ -11,6 +11,7 @@ mod engine;
 mod exit;
 mod explain;
 mod input;
+mod permissions;
 mod person;
 mod tool_defs;
 

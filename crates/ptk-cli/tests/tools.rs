@@ -35,7 +35,9 @@ impl Scene {
             .args(["tools"])
             .args(args)
             .arg("--workspace")
-            .arg(self.folder.path());
+            .arg(self.folder.path())
+            // Nobody's own rules.
+            .env("XDG_CONFIG_HOME", self.folder.path().join("none"));
         command
     }
 
@@ -141,7 +143,7 @@ fn a_person_is_told_of_commands_not_of_tools() {
     let refused = told(&scene, &["call", "bash", r#"{"command": "ls"}"#]);
     assert_eq!(
         refused,
-        "error: bash was not allowed: nobody can be asked here; run it on a terminal, or with --approve auto\n"
+        "error: bash was not allowed: nobody can be asked here; run it on a terminal, with --approve auto, or allow bash(ls) in ptk's permissions.toml\n"
     );
 }
 
@@ -326,7 +328,7 @@ fn slips_in_the_configuration_are_told_with_what_was_meant() {
     for (text, expected) in [
         (
             GOOD.replace("[[tools]]", "[[tool]]"),
-            "1:3: unknown section `tool`, expected one of `dialects`, `tools`, `diagnostics`, `snippet_format`, `sandbox`, `undo`; did you mean `tools`?",
+            "1:3: unknown section `tool`, expected one of `dialects`, `tools`, `diagnostics`, `snippet_format`, `sandbox`, `undo`, `permissions`; did you mean `tools`?",
         ),
         (
             format!("{GOOD}timout = 3\n"),

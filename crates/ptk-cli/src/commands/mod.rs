@@ -3,6 +3,7 @@
 mod completions;
 mod doctor;
 mod parse;
+mod permissions;
 mod prompt;
 mod tools;
 mod undo;
@@ -23,6 +24,7 @@ pub(crate) fn run(cli: &Cli) -> Result<Exit> {
         Command::Tools(command) => tools::run(command, &mut out)?,
         Command::Undo(args) => undo::run(args, &mut out)?,
         Command::Doctor(args) => doctor::run(args, &mut out)?,
+        Command::Permissions(command) => permissions::run(command, &mut out)?,
         Command::Completions(args) => completions::run(args, &mut out)?,
     };
     out.flush()?;

@@ -11,6 +11,7 @@ use ptk_events::{Delivery, EventKind, Filter, OutputStream};
 use ptk_protocol::schema::{example, suggest};
 use ptk_protocol::{Arguments, ToolCall};
 use ptk_sandbox::Workspace;
+use ptk_tools::permission::Mode;
 use ptk_tools::{CallRequest, Registry, Tool, ToolManager, tools};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -19,6 +20,7 @@ use crate::approver::approver;
 use crate::args::{CallToolArgs, Cli, ConfigArgs, ListToolsArgs, ShowToolArgs, ToolsCommand};
 use crate::config;
 use crate::exit::Exit;
+use crate::permissions::gather;
 use crate::person::Person;
 
 /// How much JSON is read from stdin.
@@ -192,14 +194,21 @@ fn call(args: &CallToolArgs, out: &mut impl Write) -> Result<Exit> {
     find(&registry, &args.name, "call")?;
     let call = ToolCall::new(&args.name, arguments(&args.arguments)?);
     let folder = config::workspace(&args.config).unwrap_or_else(|| PathBuf::from("."));
-    let workspace = Workspace::open(folder)?.with_temp()?;
+    let workspace = Workspace::open(&folder)?.with_temp()?;
+    let gathered = gather(&config, &folder)?;
+    let note = gathered.untrusted.as_ref().map(|_| {
+        let name = config.name();
+        format!("{name} would allow more; `ptk permissions list` shows it, `ptk permissions trust` lets it.")
+    });
+    let approver = approver(gathered.workspace.clone(), note);
     let names = registry.toolset().names().map(str::to_owned).collect();
     let manager = ToolManager::builder(workspace)
         .tools(registry)
         .snippet_format(snippet_format)
         .undo(config.undo()?)
-        .approver(approver(args.approve))
         .sandbox(config::sandbox(&args.sandbox, &args.config)?)
+        .approver(approver)
+        .permissions(gathered.permissions(args.approve.map(Mode::from)))
         .build();
     let mut events = manager.bus().subscribe(Filter::all());
     let runtime = tokio::runtime::Builder::new_multi_thread()

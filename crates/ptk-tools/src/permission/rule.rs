@@ -51,6 +51,14 @@ pub struct RuleError {
     reason: &'static str,
 }
 
+impl RuleError {
+    /// The text that is no rule.
+    #[must_use]
+    pub fn rule(&self) -> &str {
+        &self.rule
+    }
+}
+
 /// Whether a rule fits something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fit {

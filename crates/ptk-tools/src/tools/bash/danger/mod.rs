@@ -123,6 +123,9 @@ impl Look<'_> {
             "systemctl" if has_any(command, &["poweroff", "reboot", "halt", "kexec"]) => {
                 self.refuse("systemctl stops the machine");
             }
+            "ptk" if has_any(command, &["permissions", "--approve"]) => {
+                self.refuse("only a person changes what is allowed");
+            }
             _ if STOPPERS.contains(&name) => self.refuse(format!("{name} stops the machine")),
             _ if WIPERS.contains(&name) || name.starts_with("mkfs.") => {
                 self.refuse(format!("{name} wipes a whole file system"));

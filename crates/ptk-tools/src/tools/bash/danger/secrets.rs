@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use super::targets::Surroundings;
+use crate::permission::UserFile;
 use crate::shell::{Simple, Word};
 
 /// In the home folder, each with what is below it.
@@ -78,8 +79,8 @@ fn is_kept(file: &Path, around: &Surroundings) -> bool {
         let mut places = IN_HOME.iter().map(|place| home.join(place));
         places.any(|place| is_below(&place))
     });
-    in_home
-        || OF_THE_MACHINE
-            .iter()
-            .any(|place| is_below(Path::new(place)))
+    let rules = UserFile::find();
+    let rules = rules.as_ref().and_then(|file| file.path().parent());
+    let of_the_machine = OF_THE_MACHINE.iter().map(Path::new);
+    in_home || rules.is_some_and(is_below) || of_the_machine.into_iter().any(is_below)
 }

@@ -242,19 +242,20 @@ fn grouped(number: u64) -> String {
 
 /// A size as people say it.
 pub(super) fn size(bytes: u64) -> String {
-    let mut unit = "bytes";
-    let mut tenths = bytes.saturating_mul(10);
-    for next in ["KB", "MB", "GB", "TB"] {
-        if tenths < 10_000 {
-            break;
+    const UNITS: [(&str, u64); 4] = [
+        ("TB", 1_000_000_000_000),
+        ("GB", 1_000_000_000),
+        ("MB", 1_000_000),
+        ("KB", 1000),
+    ];
+    let unit = UNITS.iter().find(|(_, size)| bytes >= *size);
+    match unit {
+        None if bytes == 1 => "1 byte".to_owned(),
+        None => format!("{bytes} bytes"),
+        Some((name, size)) => {
+            let tenths = bytes / (size / 10);
+            format!("{}.{} {name}", tenths / 10, tenths % 10)
         }
-        tenths = tenths.div_ceil(1000);
-        unit = next;
-    }
-    match (unit, bytes) {
-        (_, 1) => "1 byte".to_owned(),
-        ("bytes", bytes) => format!("{bytes} bytes"),
-        (unit, _) => format!("{}.{} {unit}", tenths / 10, tenths % 10),
     }
 }
 

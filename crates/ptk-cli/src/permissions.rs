@@ -1,0 +1,99 @@
+//! The rules in force here: the user's own and those of the configuration.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Result;
+use ptk_tools::Permissions;
+use ptk_tools::permission::{Declaration, Entry, Keeper, Mode, Rule, UserFile};
+
+use crate::config::Config;
+use crate::exit;
+
+/// What holds in a workspace.
+#[derive(Debug)]
+pub(crate) struct Gathered {
+    /// The workspace, without links.
+    pub(crate) workspace: PathBuf,
+    /// The user's file, where there can be one.
+    pub(crate) file: Option<UserFile>,
+    /// The rules that count.
+    pub(crate) entries: Vec<Entry>,
+    /// What happens where no rule decides, if somebody said it.
+    pub(crate) mode: Option<Mode>,
+    /// What the configuration grants, but may not: nobody trusts it yet.
+    pub(crate) untrusted: Option<Declaration>,
+    patience: Option<u64>,
+}
+
+/// Gathers what holds in a workspace. What the configuration grants counts
+/// only if the user has said so for this very content: it may have come with
+/// a stranger's code.
+pub(crate) fn gather(config: &Config, workspace: &Path) -> Result<Gathered> {
+    let workspace = workspace.canonicalize()?;
+    let file = UserFile::find();
+    let (user_mode, mut entries) = match &file {
+        Some(file) => file.rules(&workspace)?,
+        None => (None, Vec::new()),
+    };
+    let declared = config.permissions()?;
+    let is_trusted = match &file {
+        Some(file) if declared.grants() => file.trusts(&workspace, &config.fingerprint())?,
+        _ => !declared.grants(),
+    };
+    let untrusted = (!is_trusted).then(|| declared.clone());
+    let counted = if is_trusted {
+        declared
+    } else {
+        declared.without_grants()
+    };
+    entries.extend(counted.entries(&config.name())?);
+    Ok(Gathered {
+        workspace,
+        file,
+        entries,
+        mode: counted.mode.or(user_mode),
+        untrusted,
+        patience: counted.patience,
+    })
+}
+
+impl Gathered {
+    /// The same for the tools, in the mode of a flag if there is one.
+    pub(crate) fn permissions(self, mode: Option<Mode>) -> Permissions {
+        let mode = mode.or(self.mode).unwrap_or_default();
+        let mut permissions = Permissions::new(mode).rules(self.entries);
+        if let Some(patience) = self.patience {
+            permissions = permissions.patience(Duration::from_secs(patience));
+        }
+        match self.file {
+            Some(file) => permissions
+                .guarding(file.path().to_owned())
+                .kept_by(Notebook {
+                    file,
+                    workspace: self.workspace,
+                }),
+            None => permissions,
+        }
+    }
+}
+
+/// Writes into the user's file, and says so.
+struct Notebook {
+    file: UserFile,
+    workspace: PathBuf,
+}
+
+impl Keeper for Notebook {
+    fn keep(&self, rules: &[Rule]) {
+        match self.file.allow(&self.workspace, rules) {
+            Ok(()) => drop(writeln!(
+                anstream::stderr(),
+                "Kept in {}; `ptk permissions` shows and removes it.",
+                self.file.path().display()
+            )),
+            Err(error) => exit::say(&format!("{error}; it holds for this session only")),
+        }
+    }
+}

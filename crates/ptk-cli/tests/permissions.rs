@@ -1,0 +1,331 @@
+//! Who is asked, what is shown, and what an answer leaves behind.
+
+#![cfg(unix)]
+#![allow(
+    clippy::unwrap_used,
+    reason = "the lints allow these inside tests, but not in the functions that tests share"
+)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use assert_cmd::cargo::cargo_bin;
+use rexpect::session::{PtySession, spawn_command};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// How long a terminal is waited for, in milliseconds.
+const PATIENCE: u64 = 20_000;
+
+struct Scene {
+    folder: TempDir,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        fs::create_dir_all(folder.path().join("space/build")).unwrap();
+        let scene = Self { folder };
+        for number in 0..1204 {
+            fs::write(scene.path(&format!("build/{number}.o")), "x".repeat(2575)).unwrap();
+        }
+        fs::write(scene.path("a.txt"), "one\ntwo\n").unwrap();
+        scene
+    }
+
+    fn root(&self) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join("space")
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.root().join(name)
+    }
+
+    fn user_file(&self) -> PathBuf {
+        self.folder.path().join("config/ptk/permissions.toml")
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(cargo_bin!("ptk"));
+        command
+            .args(args)
+            .current_dir(self.root())
+            .env("XDG_CONFIG_HOME", self.folder.path().join("config"))
+            .env("NO_COLOR", "1")
+            .env_remove("PTK_APPROVE");
+        command
+    }
+
+    /// `ptk` without a terminal: its exit code, and what it said.
+    fn ptk(&self, args: &[&str]) -> (i32, String) {
+        let output = self.command(args).output().unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8(said).unwrap();
+        (output.status.code().unwrap(), self.plain(&said))
+    }
+
+    fn plain(&self, text: &str) -> String {
+        let folder = self.folder.path().canonicalize().unwrap();
+        let text = text.replace(folder.to_str().unwrap(), "FOLDER");
+        text.replace(self.folder.path().to_str().unwrap(), "FOLDER")
+    }
+
+    /// A call at a terminal.
+    fn at_terminal(&self, tool: &str, args: &Value) -> Terminal<'_> {
+        let args = args.to_string();
+        let command = self.command(&["tools", "call", tool, &args]);
+        let session = spawn_command(command, Some(PATIENCE)).unwrap();
+        Terminal {
+            scene: self,
+            session,
+        }
+    }
+
+    fn bash_at_terminal(&self, command: &str) -> Terminal<'_> {
+        self.at_terminal("bash", &json!({"command": command}))
+    }
+
+    /// A call without a terminal.
+    fn bash(&self, command: &str) -> (i32, String) {
+        let args = json!({"command": command}).to_string();
+        self.ptk(&["tools", "call", "bash", &args])
+    }
+}
+
+struct Terminal<'a> {
+    scene: &'a Scene,
+    session: PtySession,
+}
+
+impl Terminal<'_> {
+    /// Everything up to the end of the question.
+    fn question(&mut self) -> String {
+        let text = self.session.exp_regex("(\\? help|\\)): $").unwrap();
+        self.scene.plain(&decoded(&format!("{}{}", text.0, text.1)))
+    }
+
+    fn answer(&mut self, answer: &str) {
+        self.session.send_line(answer).unwrap();
+    }
+
+    /// What is said behind the answer, to the end.
+    fn rest(mut self) -> String {
+        let text = self.session.exp_eof().unwrap();
+        self.scene.plain(&decoded(&text))
+    }
+}
+
+/// The terminal's bytes come as a character each.
+fn decoded(text: &str) -> String {
+    let bytes = text.chars().filter_map(|c| u8::try_from(c).ok());
+    let text = String::from_utf8(bytes.collect()).unwrap();
+    text.replace('\r', "")
+}
+
+#[test]
+fn a_command_is_asked_about_with_its_rule() {
+    let scene = Scene::new();
+    let mut terminal = scene.bash_at_terminal("git status --short");
+    insta::assert_snapshot!(terminal.question(), @r"
+    bash wants to run:
+
+    git status --short
+
+    Let it? y once, s this session, a always, n no, ? help
+    s and a are for bash(git status *):
+    ");
+    terminal.answer("?");
+    insta::assert_snapshot!(terminal.question(), @r"
+
+      y  it runs, this once
+      s  it runs, and so does bash(git status *) until ptk ends
+      a  the same from now on, in this workspace; `ptk permissions` takes it back
+      n  it does not run, nor does the same call until ptk ends
+
+    Let it? y once, s this session, a always, n no, ? help
+    s and a are for bash(git status *):
+    ");
+    terminal.answer("n");
+    insta::assert_snapshot!(terminal.rest(), @"error: bash was not allowed: the user said no");
+}
+
+#[test]
+fn what_is_dangerous_is_counted_and_agreed_to_once_only() {
+    let scene = Scene::new();
+    let mut terminal = scene.bash_at_terminal("rm -rf build");
+    insta::assert_snapshot!(terminal.question(), @r"
+    bash wants to run:
+
+    rm -rf build
+
+    ! rm would delete 1,204 files, 3.1 MB, in build/
+
+    Let it? y once, n no, ? help:
+    ");
+    terminal.answer("a");
+    let again = terminal.question();
+    assert!(again.contains("There is no rule for it"), "{again}");
+    assert!(scene.path("build").exists());
+    terminal.answer("y");
+    terminal.rest();
+    assert!(!scene.path("build").exists());
+    assert!(!scene.user_file().exists());
+}
+
+#[test]
+fn a_diff_is_shown_and_nothing_in_it_reaches_the_terminal() {
+    let scene = Scene::new();
+    let edits = json!([{"old_string": "two", "new_string": "2\u{1b}[2J\u{202e}"}]);
+    let mut terminal = scene.at_terminal("edit", &json!({"path": "a.txt", "edits": edits}));
+    insta::assert_snapshot!(terminal.question(), @r"
+    edit wants to write a.txt:
+
+    @@ -1,2 +1,2 @@
+     one
+    -two
+    +2�[2J�
+
+    Let it? y once, s this session, a always, n no, ? help
+    s and a are for edit(a.txt):
+    ");
+    terminal.answer("s");
+    terminal.rest();
+    assert!(
+        fs::read_to_string(scene.path("a.txt"))
+            .unwrap()
+            .contains('2')
+    );
+}
+
+#[test]
+fn always_is_kept_listed_and_removed() {
+    let scene = Scene::new();
+    let mut terminal = scene.bash_at_terminal("cat a.txt");
+    terminal.question();
+    terminal.answer("a");
+    insta::assert_snapshot!(terminal.rest(), @r"
+    Kept in FOLDER/config/ptk/permissions.toml; `ptk permissions` shows and removes it.
+    one
+    two
+    ");
+    insta::assert_snapshot!(scene.plain(&fs::read_to_string(scene.user_file()).unwrap()), @r#"
+    # What ptk may do without asking. Edit it as you like; `ptk permissions` shows it.
+    [workspaces."FOLDER/space"]
+    allow = ["bash(cat a.txt)"]
+    "#);
+    assert_eq!(scene.bash("cat a.txt"), (0, "one\ntwo\n".to_owned()));
+    insta::assert_snapshot!(scene.ptk(&["permissions", "list"]).1, @r"
+      allow  bash(cat a.txt)  FOLDER/config/ptk/permissions.toml
+
+    What changes something and fits no rule is asked about (ask).
+    ");
+    insta::assert_snapshot!(scene.ptk(&["permissions", "list", "--json"]).1, @r#"{"action":"allow","rule":"bash(cat a.txt)","source":"FOLDER/config/ptk/permissions.toml","in_force":true}"#);
+    insta::assert_snapshot!(scene.ptk(&["permissions", "remove", "bash(cat a.tx)"]).1, @"error: there is no rule bash(cat a.tx); did you mean `bash(cat a.txt)`?");
+    insta::assert_snapshot!(scene.ptk(&["permissions", "remove", "bash(cat a.txt)"]).1, @"Removed bash(cat a.txt) from FOLDER/config/ptk/permissions.toml.");
+    insta::assert_snapshot!(scene.ptk(&["permissions", "list"]).1, @r"
+    No rules.
+
+    What changes something and fits no rule is asked about (ask).
+    ");
+    assert_eq!(scene.bash("cat a.txt").0, 1);
+}
+
+#[test]
+fn nobody_who_can_be_asked_is_a_no_that_says_what_helps() {
+    let scene = Scene::new();
+    insta::assert_snapshot!(scene.bash("cargo test -q").1, @"error: bash was not allowed: nobody can be asked here; run it on a terminal, with --approve auto, or allow bash(cargo test *) in ptk's permissions.toml");
+    insta::assert_snapshot!(scene.bash("rm a.txt").1, @"error: bash was not allowed: nobody can be asked here; run it on a terminal, or with --approve auto");
+    let deny = scene.ptk(&[
+        "tools",
+        "call",
+        "bash",
+        r#"{"command": "ls"}"#,
+        "--approve",
+        "deny",
+    ]);
+    insta::assert_snapshot!(deny.1, @"error: bash was not allowed: calls that change something are refused here");
+}
+
+#[test]
+fn a_strangers_file_forbids_but_grants_nothing_until_it_is_trusted() {
+    let scene = Scene::new();
+    let write = |text: &str| fs::write(scene.path("ptk.toml"), text).unwrap();
+    write("[permissions]\nmode = \"auto\"\nallow = [\"bash(cat *)\"]\ndeny = [\"bash(ls *)\"]\n");
+    assert_eq!(scene.bash("cat a.txt").0, 1);
+    insta::assert_snapshot!(scene.bash("ls").1, @"error: bash was not allowed: the rule deny bash(ls *) (ptk.toml) forbids it");
+    insta::assert_snapshot!(scene.ptk(&["permissions", "list"]).1, @r"
+      deny   bash(ls *)   ptk.toml
+    - allow  bash(cat *)  ptk.toml
+
+    What changes something and fits no rule is asked about (ask).
+    - does not count: ptk.toml may have come with somebody's code. `ptk permissions trust` lets it.
+    ");
+    let mut terminal = scene.bash_at_terminal("cat a.txt");
+    let question = terminal.question();
+    assert!(question.contains("ptk.toml would allow more"), "{question}");
+    terminal.answer("n");
+    terminal.rest();
+    insta::assert_snapshot!(scene.ptk(&["permissions", "trust"]).1, @r#"
+    allow  bash(cat *)
+    mode = "auto": what fits no rule runs
+
+    This counts until ptk.toml changes.
+    "#);
+    assert_eq!(scene.bash("cat a.txt").0, 0);
+    assert_eq!(scene.bash("pwd").0, 0);
+    assert_eq!(scene.bash("ls").0, 1);
+    // Another content is another file.
+    write("[permissions]\nallow = [\"bash(cat *)\", \"bash(rm *)\"]\n");
+    assert_eq!(scene.bash("cat a.txt").0, 1);
+}
+
+#[test]
+fn a_rule_that_is_none_is_told_with_its_place() {
+    let scene = Scene::new();
+    fs::write(
+        scene.path("ptk.toml"),
+        "[permissions]\nallow = [\n  \"bash(ls\",\n]\n",
+    )
+    .unwrap();
+    insta::assert_snapshot!(scene.bash("ls").1, @"error: ptk.toml:3:4: `bash(ls` is no rule: its bracket is not closed");
+    fs::write(scene.path("ptk.toml"), "[permissions]\nalow = []\n").unwrap();
+    insta::assert_snapshot!(scene.bash("ls").1, @"error: ptk.toml:2:1: unknown field `alow`, expected one of `mode`, `allow`, `ask`, `deny`, `patience`; did you mean `allow`?");
+}
+
+#[test]
+fn a_question_without_an_answer_is_a_no() {
+    let scene = Scene::new();
+    fs::write(scene.path("ptk.toml"), "[permissions]\npatience = 1\n").unwrap();
+    let mut terminal = scene.bash_at_terminal("cat a.txt");
+    terminal.question();
+    insta::assert_snapshot!(terminal.rest(), @r"
+
+    error: bash was not allowed: nobody answered within 1 s
+    ");
+}
+
+#[test]
+fn an_interrupt_is_a_no() {
+    let scene = Scene::new();
+    let mut terminal = scene.bash_at_terminal("rm a.txt");
+    terminal.question();
+    terminal.session.send_control('c').unwrap();
+    let said = terminal.rest();
+    assert!(
+        said.contains("it was cancelled while somebody was asked"),
+        "{said}"
+    );
+    assert!(scene.path("a.txt").exists());
+}
+
+#[test]
+fn the_end_of_the_input_is_a_no() {
+    let scene = Scene::new();
+    let mut terminal = scene.bash_at_terminal("rm a.txt");
+    terminal.question();
+    terminal.session.send_control('d').unwrap();
+    let said = terminal.rest();
+    assert!(said.contains("nobody answered"), "{said}");
+    assert!(Path::new(&scene.path("a.txt")).exists());
+}
