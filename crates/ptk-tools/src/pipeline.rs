@@ -253,6 +253,8 @@ impl Call<'_> {
         };
         let inner = &self.manager.inner;
         let permit = tokio::select! {
+            // What needs no question is not cancelled by one.
+            biased;
             permit = inner.permissions.decide(asking, &*inner.approver) => permit,
             () = self.context.cancellation().cancelled() => {
                 let result = self.refused(Step::Permission, since, not_begun(name));

@@ -4,7 +4,7 @@
 
 use super::neutral::{has_neutral_variables, is_neutral};
 use super::rule::Rule;
-use super::rules::{Call, Rules};
+use super::rules::{Call, Rules, is_plain_wrapper};
 use crate::shell::{CommandLine, Role, Simple, Word};
 
 /// How many rules are proposed at once.
@@ -133,7 +133,7 @@ fn of_script(script: &CommandLine, call: &Call<'_>, rules: &Rules) -> Option<Vec
     let mut proposed: Vec<Rule> = Vec::new();
     for command in script.commands() {
         let is_covered = rules.allow_command(command, call).is_some();
-        if is_covered || is_neutral(command) || command.role == Role::Wrapper {
+        if is_covered || is_neutral(command) || is_plain_wrapper(command) {
             continue;
         }
         let rule = of_command(command)?;

@@ -270,7 +270,7 @@ impl Rules {
             match self.allow_command(command, call) {
                 Some(entry) => entries.push(entry.clone()),
                 None if is_neutral(command) => {}
-                None if command.role == Role::Wrapper && command.is_known() => {}
+                None if is_plain_wrapper(command) => {}
                 None => return None,
             }
         }
@@ -305,6 +305,12 @@ impl Rules {
         let mut rules = self.of(Action::Allow).map(|it| &it.rule);
         rules.any(|rule| WRITERS.contains(&rule.tool()) && rule.fits_path(path))
     }
+}
+
+/// Whether a command only runs another one, which is judged on its own. One
+/// that lies in some folder may be anything.
+pub(super) fn is_plain_wrapper(command: &Simple) -> bool {
+    command.role == Role::Wrapper && command.is_known() && command.program() == command.name()
 }
 
 /// Whether a rule stops a call.

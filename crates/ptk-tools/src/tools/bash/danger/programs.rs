@@ -36,9 +36,10 @@ const REWRITES: &str = "rewrites or deletes what others may have fetched";
 const PUBLISHES: &str = "publishes to the world";
 const FORGETS: &str = "deletes commits that nothing else holds";
 const ENDS: &str = "ends processes";
+const OPEN: &str = "writes or runs what an option names";
 const DELETES: &str = "deletes what runs or is kept there";
 
-const USES: [Use; 62] = [
+const USES: [Use; 65] = [
     with("git", &["reset"], &["--hard", "--merge", "--keep"], LOSES),
     with(
         "git",
@@ -145,6 +146,21 @@ const USES: [Use; 62] = [
     always("shred", &[], "destroys what is in files"),
     always("sudo", &[], "runs it as another user"),
     always("ssh", &[], "runs it on another machine"),
+    with(
+        "git",
+        &[],
+        &[
+            "--output",
+            "--ext-diff",
+            "--open-files-in-pager",
+            "--upload-pack",
+            "--receive-pack",
+            "--exec",
+        ],
+        OPEN,
+    ),
+    with("cargo", &[], &["--config"], OPEN),
+    with("go", &[], &["-exec", "-toolexec", "-vettool"], OPEN),
 ];
 
 /// What the command does that a person wants to know.
@@ -157,6 +173,11 @@ pub(super) fn warning(command: &Simple) -> Option<String> {
         use_of.extend(found.words);
         use_of.extend(found.with.iter().find(|it| has(args, it)));
         return Some(format!("{} {}", use_of.join(" "), found.does));
+    }
+    let before = command.args().len().saturating_sub(args.len());
+    let before = command.args().get(..before).unwrap_or_default();
+    if name == "git" && (has(before, "-c") || has(before, "--config-env")) {
+        return Some(format!("git -c {OPEN}"));
     }
     let is_push = name == "git" && args.first().is_some_and(|arg| arg.is("push"));
     let is_forced = |arg: &Word| arg.start().starts_with(['+', ':']);
