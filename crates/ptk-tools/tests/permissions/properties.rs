@@ -1,7 +1,5 @@
 //! What holds for any command line.
 
-use std::time::{Duration, Instant};
-
 use proptest::prelude::*;
 use ptk_tools::shell::CommandLine;
 
@@ -83,15 +81,13 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read_soon(text in "[a-z'\"`$(){}\\[\\]<>|&;!*?~= \\\\\n#-]{0,200}") {
-        let started = Instant::now();
+    fn any_text_is_read(text in "[a-z'\"`$(){}\\[\\]<>|&;!*?~= \\\\\n#-]{0,200}") {
         let line = CommandLine::read(&text);
-        prop_assert!(started.elapsed() < Duration::from_secs(2), "{:?}", text);
         prop_assert!(line.commands().len() <= 1000);
     }
 
     #[test]
-    fn any_words_of_the_shell_are_read_soon(
+    fn any_words_of_the_shell_are_read(
         parts in prop::collection::vec(prop::sample::select(&[
             "if", "then", "fi", "for", "x", "in", "do", "done", "case", "esac", "while", "(", ")",
             "{", "}", "((", "))", "[[", "]]", "$(", "${", "`", "'", "\"", "<<EOF", "EOF", "\n", ";",
@@ -101,10 +97,8 @@ proptest! {
         gap in prop::sample::select(&["", " "][..]),
     ) {
         let text = parts.join(gap);
-        let started = Instant::now();
         let line = CommandLine::read(&text);
         prop_assert!(line.commands().len() <= 1000);
-        prop_assert!(started.elapsed() < Duration::from_secs(2), "{:?}", text);
     }
 
     #[test]

@@ -59,11 +59,12 @@ async fn a_call_that_takes_too_long_is_stopped() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_can_be_cancelled() {
-    let fixture = Fixture::new();
+    let mut fixture = Fixture::new();
     let token = CancellationToken::new();
     let call = request("hang", json!({})).cancelled_by(&token);
-    let (outcome, ()) = tokio::join!(fixture.tools.execute(call), async {
-        tokio::task::yield_now().await;
+    let tools = fixture.tools.clone();
+    let (outcome, ()) = tokio::join!(tools.execute(call), async {
+        fixture.allowed().await;
         token.cancel();
     });
     insta::assert_snapshot!(told(&outcome.result));

@@ -88,6 +88,17 @@ impl Fixture {
         told
     }
 
+    /// Waits until a call is about to run.
+    async fn allowed(&mut self) {
+        while let Some(Delivery::Event(event)) = self.events.recv().await {
+            if let EventKind::ToolStep(step) = &event.kind
+                && serde_json::to_value(step).unwrap()["step"] == "permission"
+            {
+                return;
+            }
+        }
+    }
+
     /// The types of what was published, steps with their names.
     fn types(&mut self) -> Vec<String> {
         let told = self.told();

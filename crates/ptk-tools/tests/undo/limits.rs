@@ -9,7 +9,7 @@ use crate::scene::Scene;
 
 #[tokio::test]
 async fn a_workspace_with_too_many_files_is_said_to_be_one() {
-    let scene = Scene::with(Options {
+    let scene = Scene::with(&Options {
         max_files: 3,
         ..Options::default()
     });
@@ -33,7 +33,7 @@ async fn a_workspace_with_too_many_files_is_said_to_be_one() {
 
 #[tokio::test]
 async fn a_workspace_that_holds_too_much_is_said_to_do() {
-    let scene = Scene::with(Options {
+    let scene = Scene::with(&Options {
         max_workspace_mb: 1,
         ..Options::default()
     });
@@ -47,7 +47,7 @@ async fn a_workspace_that_holds_too_much_is_said_to_do() {
 
 #[tokio::test]
 async fn a_file_that_is_too_large_is_named_if_it_changes() {
-    let scene = Scene::with(Options {
+    let scene = Scene::with(&Options {
         max_file_mb: 1,
         ..Options::default()
     });
@@ -97,7 +97,7 @@ async fn rules_that_change_while_a_command_runs_lose_nothing() {
 
 #[tokio::test]
 async fn old_calls_are_forgotten_when_there_is_too_much() {
-    let scene = Scene::with(Options {
+    let scene = Scene::with(&Options {
         max_mb: 1,
         ..Options::default()
     });
@@ -136,7 +136,7 @@ async fn what_is_the_same_is_kept_once() {
 
 #[tokio::test]
 async fn a_session_without_undo_keeps_nothing() {
-    let scene = Scene::with(Options {
+    let scene = Scene::with(&Options {
         enabled: false,
         ..Options::default()
     });

@@ -23,16 +23,16 @@ pub(crate) struct Scene {
 
 impl Scene {
     pub(crate) fn new() -> Self {
-        Self::with(Options::default())
+        Self::with(&Options::default())
     }
 
     /// `space` is the workspace, `state` is where undo keeps things.
-    pub(crate) fn with(options: Options) -> Self {
+    pub(crate) fn with(options: &Options) -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("space")).unwrap();
         let options = Options {
             folder: Some(folder.path().join("state")),
-            ..options
+            ..options.clone()
         };
         let tools = manager(&folder.path().join("space"), &options);
         Self {
