@@ -59,7 +59,7 @@ const WRAPPERS: [Wrapper; 28] = [
     wrapper("builtin", "", 0, Role::Wrapper),
     wrapper("exec", "a", 0, Role::Wrapper),
     wrapper("coproc", "", 0, Role::Changer),
-    wrapper("time", "fo", 0, Role::Changer),
+    wrapper("time", "fo", 0, Role::Changer), // typos:ignore
     wrapper("chroot", "", 1, Role::Changer),
     wrapper("unshare", "SGRw", 0, Role::Changer),
     wrapper("nsenter", "tSGrw", 0, Role::Changer),
