@@ -20,6 +20,8 @@ const MAX_BRACKETS: usize = 10;
 const MAX_WORDS: usize = 1000;
 /// How many lines of a text without an end are looked at.
 const MAX_LINES: usize = 5000;
+/// How many functions of such a text are looked at.
+const MAX_FUNCTIONS: usize = 1000;
 /// How long the body of a function that calls itself is, at most.
 const MAX_BODY: usize = 256;
 
@@ -127,7 +129,8 @@ fn of_tokens(tokens: &[Token]) -> Vec<Rough> {
 /// `f(){ f|f& };f` under whatever name, also where it is not quite one.
 pub(super) fn is_fork_bomb(text: &str) -> bool {
     let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
-    text.match_indices("(){").any(|(at, _)| {
+    let mut functions = text.match_indices("(){").take(MAX_FUNCTIONS);
+    functions.any(|(at, _)| {
         let before = text.get(..at).unwrap_or_default();
         let mut parts = before.rsplit([';', '&', '|', '{', '}', '(', ')', '\'', '"']);
         let name = parts.next().unwrap_or_default();
