@@ -88,17 +88,6 @@ impl Fixture {
         told
     }
 
-    /// Waits until a call is about to run.
-    async fn allowed(&mut self) {
-        while let Some(Delivery::Event(event)) = self.events.recv().await {
-            if let EventKind::ToolStep(step) = &event.kind
-                && serde_json::to_value(step).unwrap()["step"] == "permission"
-            {
-                return;
-            }
-        }
-    }
-
     /// The types of what was published, steps with their names.
     fn types(&mut self) -> Vec<String> {
         let told = self.told();
@@ -179,14 +168,18 @@ fn registry(runs: &Arc<AtomicUsize>) -> Registry {
             },
         ))
         .unwrap();
+    let hung = Arc::clone(runs);
     registry
         .register(tool_fn(
             "hang",
             "Wait for something that never comes",
             Effects::NONE,
-            |_: CallContext, _: Nothing| async move {
-                std::future::pending::<()>().await;
-                Ok::<_, ToolError>(())
+            move |_: CallContext, _: Nothing| {
+                hung.fetch_add(1, Ordering::SeqCst);
+                async move {
+                    std::future::pending::<()>().await;
+                    Ok::<_, ToolError>(())
+                }
             },
         ))
         .unwrap();

@@ -171,7 +171,7 @@ async fn when_the_time_is_up_what_was_found_is_told() {
     let scene = Scene::new(&[("a.txt", "needle1\n")]);
     endless(&scene);
     let tools = scene.tools_with(Limits {
-        deadline: Duration::from_secs(3),
+        deadline: Duration::from_secs(8),
         ..Limits::default()
     });
     let args = r#"{"pattern": "\\b\\w+[0-9]\\b"}"#;
