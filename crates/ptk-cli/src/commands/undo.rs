@@ -37,11 +37,15 @@ fn take_back(undo: &Undo, args: &UndoArgs, out: &mut impl Write) -> Result<Exit>
     if args.dry_run {
         return dry_run(undo, args, out);
     }
+    let selection = selection(args);
     if let Some(done) = undo.finish()? {
         tell("An undo was interrupted; it is finished now.");
-        return told(&done, args.json, out);
+        // Who asked for something else still wants it.
+        if selection == Selection::Last {
+            return told(&done, args.json, out);
+        }
     }
-    let plan = undo.plan(&selection(args), others(args))?;
+    let plan = undo.plan(&selection, others(args))?;
     told(&undo.apply(plan)?, args.json, out)
 }
 
