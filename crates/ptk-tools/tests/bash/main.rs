@@ -12,6 +12,8 @@
 mod background;
 mod ending;
 mod failures;
+#[path = "../pipe/mod.rs"]
+mod pipe;
 mod programs;
 mod running;
 mod scale;

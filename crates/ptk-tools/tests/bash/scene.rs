@@ -11,6 +11,8 @@ use ptk_tools::{AllowAll, CallOutcome, CallRequest, Limits, Registry, Sandbox, T
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::pipe::Pipe;
+
 /// Longer than anything takes that works.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
@@ -60,9 +62,7 @@ impl Scene {
 
     /// A pipe of this name.
     pub(crate) fn pipe(&self, name: &str) -> Pipe {
-        let path = self.path().join(name);
-        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
-        Pipe { path }
+        Pipe::new(self.path(), name)
     }
 
     pub(crate) async fn call(&self, tool: &str, args: Value) -> ToolResult {
@@ -165,32 +165,6 @@ pub(crate) async fn until(what: &str, holds: impl Fn() -> bool) {
 /// it between two tasks.
 pub(crate) async fn no_zombies() {
     until("no zombies", || zombies() == 0).await;
-}
-
-/// A named pipe in the workspace, on which a command and a test wait for each
-/// other.
-pub(crate) struct Pipe {
-    path: PathBuf,
-}
-
-impl Pipe {
-    /// What commands write to it, once they have all closed it.
-    pub(crate) fn closed(&self) -> impl Future<Output = String> + use<> {
-        let (told, heard) = tokio::sync::oneshot::channel();
-        let path = self.path.clone();
-        // A thread of its own: one that waits in vain must hold up nobody.
-        std::thread::spawn(move || told.send(std::fs::read_to_string(path).unwrap()));
-        async {
-            let heard = tokio::time::timeout(LONG, heard).await;
-            heard.expect("somebody writes to the pipe").unwrap()
-        }
-    }
-
-    /// Lets a command go on that reads from it.
-    pub(crate) fn open(&self) {
-        let path = self.path.clone();
-        std::thread::spawn(move || std::fs::write(path, "go on\n").unwrap());
-    }
 }
 
 /// A duration for `sleep` that no other process has, by which to find it.

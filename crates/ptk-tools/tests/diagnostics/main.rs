@@ -14,6 +14,8 @@
 mod configured;
 mod failures;
 mod limits;
+#[path = "../pipe/mod.rs"]
+mod pipe;
 mod python;
 mod recorded;
 mod rust;

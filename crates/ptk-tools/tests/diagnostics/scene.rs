@@ -15,6 +15,8 @@ use ptk_tools::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::pipe::Pipe;
+
 /// Longer than anything takes that works, on a machine that has other things
 /// to do too.
 const LONG: Duration = Duration::from_secs(150);
@@ -97,9 +99,7 @@ impl Scene {
 
     /// A pipe of this name.
     pub(crate) fn pipe(&self, name: &str) -> Pipe {
-        let path = self.path().join(name);
-        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
-        Pipe { path }
+        Pipe::new(self.path(), name)
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -159,26 +159,6 @@ impl Scene {
 
     fn plain(&self, text: &str) -> String {
         text.replace(&self.root(), "WORKSPACE")
-    }
-}
-
-/// A named pipe in the workspace, on which a command and a test wait for each
-/// other.
-pub(crate) struct Pipe {
-    path: PathBuf,
-}
-
-impl Pipe {
-    /// What commands write to it, once they have all closed it.
-    pub(crate) fn closed(&self) -> impl Future<Output = String> + use<> {
-        let (told, heard) = tokio::sync::oneshot::channel();
-        let path = self.path.clone();
-        // A thread of its own: one that waits in vain must hold up nobody.
-        std::thread::spawn(move || told.send(std::fs::read_to_string(path).unwrap()));
-        async {
-            let heard = tokio::time::timeout(LONG, heard).await;
-            heard.expect("somebody writes to the pipe").unwrap()
-        }
     }
 }
 
