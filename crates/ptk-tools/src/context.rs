@@ -1,15 +1,17 @@
 //! What a call knows while it runs.
 
+use std::io;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use ptk_events::{CallEvents, CallId, Correlation, OutputStream};
+use ptk_sandbox::command::Layer;
 use ptk_sandbox::{Fingerprint, Place, Workspace};
 use tokio_util::sync::CancellationToken;
 
 use crate::files::Ranges;
 use crate::services::Services;
-use crate::undo::Kept;
+use crate::undo::{Kept, Layers, UndoError};
 use crate::{Failure, Outputs, SnippetFormat, ToolError};
 
 /// One call: its id, its cancellation, its events, and the workspace it is in.
@@ -228,6 +230,32 @@ impl CallContext {
     pub(crate) fn take_kept(&self) -> Option<Kept> {
         let slot = &self.inner.kept;
         slot.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// What a command of the call is to work over. It is over when
+    /// [`CallContext::leave_layers`] says so.
+    pub(crate) fn enter_layers(&self) -> io::Result<Vec<Layer>> {
+        let kept = self.inner.kept.lock();
+        let kept = kept.unwrap_or_else(PoisonError::into_inner);
+        let layers = kept.as_ref().and_then(Kept::layers);
+        layers.map_or_else(|| Ok(Vec::new()), Layers::begin)
+    }
+
+    /// Nothing of the command is left.
+    pub(crate) fn leave_layers(&self) {
+        let kept = self.inner.kept.lock();
+        let kept = kept.unwrap_or_else(PoisonError::into_inner);
+        if let Some(layers) = kept.as_ref().and_then(Kept::layers) {
+            layers.ended();
+        }
+    }
+
+    /// There are no layers, for this reason: what is there is kept in another
+    /// way, before the command runs. Blocks.
+    pub(crate) fn without_layers(&self, why: &str) -> Result<(), UndoError> {
+        let kept = self.inner.kept.lock();
+        let mut kept = kept.unwrap_or_else(PoisonError::into_inner);
+        kept.as_mut().map_or(Ok(()), |kept| kept.without_layers(why))
     }
 
     /// What the call has touched so far.

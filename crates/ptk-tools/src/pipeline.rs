@@ -319,13 +319,18 @@ impl Call<'_> {
         let Some(kept) = self.context.take_kept() else {
             return;
         };
-        let note = match self.context.blocking(move || Ok(kept.end())).await {
-            Ok(Ok(note)) => note,
-            Ok(Err(error)) => Some(undo::Options::unsettled(&error)),
-            Err(error) => Some(error.message),
+        let settled = match self.context.blocking(move || Ok(kept.end())).await {
+            Ok(Ok(settled)) => settled,
+            Ok(Err(error)) => undo::Settled::unknown(undo::Options::unsettled(&error)),
+            Err(error) => undo::Settled::unknown(error.message),
         };
-        if let Some(note) = note {
+        // What a command has changed is there only now.
+        self.context.services().mutated();
+        if let Some(note) = settled.note {
             result.fields.insert("undo".to_owned(), note.into());
+        }
+        if let Some(why) = settled.dropped {
+            *result = without_changes(&why, std::mem::take(&mut result.fields));
         }
     }
 
@@ -492,6 +497,14 @@ fn not_begun(name: &str) -> ToolResult {
     .suggest("It did nothing yet.")
     .with("cancelled", true)
     .into_result()
+}
+
+/// A command ran, but what it changed is not in the workspace.
+fn without_changes(why: &str, fields: crate::tool::Fields) -> ToolResult {
+    let result = ToolError::user(format!("The command ran, but {why}"))
+        .suggest("Look at what is there now, and run it again.")
+        .into_result();
+    ToolResult { fields, ..result }
 }
 
 fn timed_out(name: &str, time: Duration) -> ToolResult {

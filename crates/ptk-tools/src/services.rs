@@ -57,10 +57,10 @@ impl Services {
 
     /// The same, with everything kept before it changes.
     pub(crate) fn with_undo(self, undo: Option<Recorder>) -> Self {
-        Self {
-            undo: undo.map(Arc::new),
-            ..self
-        }
+        // Layers need a helper that lays them.
+        let has_layers = self.policy.is_some() && self.helper.is_some();
+        let undo = undo.map(|undo| Arc::new(undo.over_layers(has_layers)));
+        Self { undo, ..self }
     }
 
     /// How often something may have been changed.

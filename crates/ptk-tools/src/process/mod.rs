@@ -161,9 +161,24 @@ impl Program {
     ///
     /// If it cannot be started.
     pub async fn run(self, context: &CallContext) -> Result<Ended, ToolError> {
-        let running = self.start(context.services()).await?;
+        let services = context.services();
+        let layers = context.enter_layers().map_err(|error| self.refused(error))?;
+        let running = match self.start_over(layers, services).await {
+            Err(StartError::NoLayer(why)) => {
+                let (kept, name) = (context.clone(), self.names());
+                let keep = move || {
+                    let kept = kept.without_layers(&why);
+                    kept.map_err(|error| error.refusal(&name))
+                };
+                context.blocking(keep).await?;
+                self.start(services).await?
+            }
+            started => started?,
+        };
         let show = |stream, text: &str| context.emit(stream, text);
-        Ok(running.end(context.cancellation(), Some(&show)).await)
+        let ended = running.end(context.cancellation(), Some(&show)).await;
+        context.leave_layers();
+        Ok(ended)
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use ptk_sandbox::command::{self, Command, Kept, Policy, Protections};
+use ptk_sandbox::command::{self, Command, Kept, Layer, Policy, Protections};
 use rustix::io::Errno;
 
 use super::{Capture, Input, Program, Running, Streams, environment};
@@ -38,6 +38,9 @@ pub enum StartError {
     /// It cannot have the protections that it is to have.
     #[error("The command was not run, because the sandbox would not be complete: {0}")]
     Unprotected(Protections),
+    /// Its changes cannot be kept apart, for this reason.
+    #[error("The command was not run, because its changes could not be kept apart: {0}")]
+    NoLayer(String),
     /// The system refused.
     #[error("{program} cannot be started: {error}")]
     Refused {
@@ -69,7 +72,7 @@ impl From<StartError> for ToolError {
             StartError::Unprotected(_) => Self::permission(message).suggest(
                 "Do the work with the other tools. Only the user can change this: `ptk doctor` says what is missing.",
             ),
-            StartError::Refused { .. } => Self::system(message)
+            StartError::NoLayer(_) | StartError::Refused { .. } => Self::system(message)
                 .suggest("The machine may be out of processes or memory. Try again later."),
         }
     }
@@ -77,7 +80,16 @@ impl From<StartError> for ToolError {
 
 impl Program {
     /// Starts it.
-    pub(crate) async fn start(self, services: &Services) -> Result<Running, StartError> {
+    pub(crate) async fn start(&self, services: &Services) -> Result<Running, StartError> {
+        self.start_over(Vec::new(), services).await
+    }
+
+    /// Starts it with layers over folders that it may write to.
+    pub(super) async fn start_over(
+        &self,
+        layers: Vec<Layer>,
+        services: &Services,
+    ) -> Result<Running, StartError> {
         let parts = self.candidates.iter().chain(&self.arguments);
         if parts
             .clone()
@@ -86,7 +98,7 @@ impl Program {
             return Err(StartError::Nul);
         }
         let started = Instant::now();
-        let kept = self.keep(services).await?;
+        let kept = self.keep(layers, services).await?;
         let stdout = Capture::new(Arc::clone(&services.outputs)).shared();
         let stderr = match self.streams {
             Streams::Apart => Capture::new(Arc::clone(&services.outputs)).shared(),
@@ -94,8 +106,8 @@ impl Program {
         };
         Ok(Running {
             kept,
-            input: match self.input {
-                Input::Bytes(bytes) => bytes,
+            input: match &self.input {
+                Input::Bytes(bytes) => bytes.clone(),
                 Input::None | Input::Dialogue => Vec::new(),
             },
             timeout: self.timeout,
@@ -106,12 +118,13 @@ impl Program {
     }
 
     /// Starts the first candidate that is there.
-    async fn keep(&self, services: &Services) -> Result<Kept, StartError> {
+    async fn keep(&self, layers: Vec<Layer>, services: &Services) -> Result<Kept, StartError> {
         let mut failure = io::Error::from(io::ErrorKind::NotFound);
         for candidate in &self.candidates {
             let mut policy = services.policy.clone();
             if let Some(policy) = &mut policy {
                 allow_program(policy, Path::new(candidate));
+                policy.layers.clone_from(&layers);
             }
             let command = self.command(candidate, policy, services.is_strict);
             match command.start(services.helper.as_ref()).await {
@@ -119,6 +132,7 @@ impl Program {
                 Err(command::StartError::Unprotected(protections)) => {
                     return Err(StartError::Unprotected(protections));
                 }
+                Err(command::StartError::NoLayer(why)) => return Err(StartError::NoLayer(why)),
                 Err(command::StartError::System(error))
                     if error.kind() == io::ErrorKind::NotFound =>
                 {
@@ -146,12 +160,12 @@ impl Program {
         }
     }
 
-    fn refused(&self, error: io::Error) -> StartError {
+    pub(super) fn refused(&self, error: io::Error) -> StartError {
         let program = self.names();
         StartError::Refused { program, error }
     }
 
-    fn names(&self) -> String {
+    pub(super) fn names(&self) -> String {
         let names = self.candidates.iter().map(|name| name.to_string_lossy());
         names.collect::<Vec<_>>().join(" or ")
     }

@@ -2,6 +2,7 @@
 //! needs any more go with them.
 
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::time::Duration;
@@ -9,8 +10,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::journal::{Line, Record, Watched};
+use super::layer;
 use super::state::Content;
-use super::store::{Store, now};
+use super::store::{LAYERS, Store, now};
 
 /// The file that says how much is kept, as far as that is known.
 const USAGE: &str = "usage";
@@ -91,6 +93,7 @@ impl Store {
             }
         }
         self.remove_trees(&trees)?;
+        self.remove_layers(&records)?;
         self.set_usage(Usage {
             bytes,
             collected: now(),
@@ -128,6 +131,21 @@ impl Store {
             let name = entry.file_name().to_string_lossy().into_owned();
             if name != "last" && !needed.contains(&name) {
                 fs::remove_file(entry.path())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the layers of calls that have ended.
+    fn remove_layers(&self, records: &[Record]) -> io::Result<()> {
+        let is_open = |name: &OsStr| {
+            let mut open = records.iter().filter(|record| record.end.is_none());
+            open.any(|record| name == record.begin.entry.as_str())
+        };
+        for entry in fs::read_dir(self.path(LAYERS))? {
+            let entry = entry?;
+            if !is_open(&entry.file_name()) {
+                layer::clear(&entry.path())?;
             }
         }
         Ok(())
@@ -182,7 +200,10 @@ fn needs(record: &Record) -> impl Iterator<Item = Content> {
 fn lines(records: &[Record]) -> Vec<Line> {
     let lines = records.iter().flat_map(|record| {
         let end = record.end.clone().map(Line::End);
-        [Some(Line::Begin(record.begin.clone())), end]
+        // What was applied stands in the end, too.
+        let apply = record.apply.clone().filter(|_| end.is_none());
+        let begin = Line::Begin(record.begin.clone());
+        [Some(begin), apply.map(Line::Apply), end]
     });
     lines.flatten().collect()
 }

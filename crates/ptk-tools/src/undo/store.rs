@@ -6,6 +6,7 @@
 //! sweep           shared by whoever keeps contents, held alone by the sweeper
 //! content/        contents by their hash
 //! trees/          the workspace as it was before a command
+//! layers/         what commands under way have changed
 //! open/           a file for each call under way, locked by its process
 //! ```
 
@@ -20,8 +21,11 @@ use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::process::{Pid, test_kill_process};
 
 use super::content::Contents;
-use super::journal::{self, Line, Record};
+use super::journal::{self, Line, Record, Watched};
 use super::{Options, UndoError};
+
+/// The folder of what commands under way have changed.
+pub(crate) const LAYERS: &str = "layers";
 
 /// The most that is read of a journal.
 const MAX_JOURNAL: u64 = 1024 * 1024 * 1024;
@@ -76,7 +80,7 @@ impl Store {
     }
 
     fn prepare(&self, root: &Path) -> io::Result<()> {
-        for name in ["content", "trees", "open"] {
+        for name in ["content", "trees", "open", LAYERS] {
             create(&self.folder.join(name))?;
         }
         let name = self.folder.join("workspace");
@@ -155,8 +159,13 @@ impl Store {
             return Err(error);
         }
         // A loss of power may take an end away: it is found out again. What a
-        // call is about to do has to last.
-        if matches!(line, Line::Begin(_)) {
+        // call is about to do to files has to last.
+        let is_about_to = match line {
+            Line::Begin(begin) => !matches!(begin.watch, Watched::Layers),
+            Line::Apply(_) => true,
+            Line::End(_) => false,
+        };
+        if is_about_to {
             file.sync_data()?;
         }
         Ok(file.metadata()?.len())

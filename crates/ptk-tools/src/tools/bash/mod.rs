@@ -304,6 +304,7 @@ impl TypedTool for Bash {
         };
         Ok(Plan {
             command: Some((args.command.clone(), folder)),
+            runs_on: args.is_job(),
             script: Some(script),
             warnings,
             summary,

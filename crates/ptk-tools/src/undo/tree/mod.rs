@@ -17,6 +17,7 @@ use ptk_sandbox::{Kind, Moment, Node};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use keep::{hash, keep};
+pub(crate) use rules::Rules;
 pub(crate) use walk::{Limits, WalkError, look, moment};
 
 use super::journal::Change;
