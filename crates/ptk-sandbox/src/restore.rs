@@ -86,7 +86,8 @@ impl Place {
     /// If something is here already, or it may not be written to.
     pub fn create_folder(&self) -> Result<(), PathError> {
         let target = self.target(Attempt::Write, Last::Keep)?;
-        create_private_in(&target.folder, &target.name).map_err(|error| self.failed(Attempt::Write, error))?;
+        create_private_in(&target.folder, &target.name)
+            .map_err(|error| self.failed(Attempt::Write, error))?;
         let _ = sync_folder(&target.folder);
         Ok(())
     }

@@ -255,7 +255,8 @@ impl CallContext {
     pub(crate) fn without_layers(&self, why: &str) -> Result<(), UndoError> {
         let kept = self.inner.kept.lock();
         let mut kept = kept.unwrap_or_else(PoisonError::into_inner);
-        kept.as_mut().map_or(Ok(()), |kept| kept.without_layers(why))
+        kept.as_mut()
+            .map_or(Ok(()), |kept| kept.without_layers(why))
     }
 
     /// What the call has touched so far.

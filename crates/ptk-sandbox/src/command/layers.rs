@@ -22,9 +22,9 @@ pub(super) fn lay(layers: &[Layer]) -> io::Result<()> {
 
 fn lay_one(layer: &Layer) -> io::Result<()> {
     let none = None::<&str>;
-    let below = mounts()?.into_iter().find(|mounted| {
-        mounted.path != layer.lower && mounted.path.starts_with(&layer.lower)
-    });
+    let below = mounts()?
+        .into_iter()
+        .find(|mounted| mounted.path != layer.lower && mounted.path.starts_with(&layer.lower));
     if let Some(mounted) = below {
         // It would not be seen below the layer.
         let text = format!("something is mounted at {}", mounted.path.display());
@@ -45,7 +45,13 @@ fn lay_one(layer: &Layer) -> io::Result<()> {
     );
     let harmless = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
     let options = Some(options.as_str());
-    mount(Some("overlay"), &layer.lower, Some("overlay"), harmless, options)?;
+    mount(
+        Some("overlay"),
+        &layer.lower,
+        Some("overlay"),
+        harmless,
+        options,
+    )?;
     for (path, file) in through {
         let source = by_handle(&file);
         mount(Some(&source), path, none, MsFlags::MS_BIND, none)?;

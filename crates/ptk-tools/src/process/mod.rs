@@ -162,7 +162,9 @@ impl Program {
     /// If it cannot be started.
     pub async fn run(self, context: &CallContext) -> Result<Ended, ToolError> {
         let services = context.services();
-        let layers = context.enter_layers().map_err(|error| self.refused(error))?;
+        let layers = context
+            .enter_layers()
+            .map_err(|error| self.refused(error))?;
         let running = match self.start_over(layers, services).await {
             Err(StartError::NoLayer(why)) => {
                 let (kept, name) = (context.clone(), self.names());

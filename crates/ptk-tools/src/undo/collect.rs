@@ -21,7 +21,7 @@ const EVERY: Duration = Duration::from_secs(24 * 60 * 60);
 
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 struct Usage {
-    /// Bytes of contents.
+    /// Bytes of contents, trees and the journal.
     bytes: u64,
     /// When it was last collected, in milliseconds since 1970.
     collected: u64,
@@ -84,7 +84,7 @@ impl Store {
         }
         let mut needed = always;
         needed.extend(records.iter().flat_map(needs).map(|it| it.name()));
-        let mut bytes = 0;
+        let mut bytes = self.length();
         for (name, size) in &contents {
             if needed.contains(name) {
                 bytes += size;
@@ -92,7 +92,7 @@ impl Store {
                 fs::remove_file(self.contents.folder().join(name))?;
             }
         }
-        self.remove_trees(&trees)?;
+        bytes += self.remove_trees(&trees)?;
         self.remove_layers(&records)?;
         self.set_usage(Usage {
             bytes,
@@ -125,15 +125,19 @@ impl Store {
         names
     }
 
-    fn remove_trees(&self, needed: &HashSet<String>) -> io::Result<()> {
+    /// Removes all other trees; says how many bytes are left.
+    fn remove_trees(&self, needed: &HashSet<String>) -> io::Result<u64> {
+        let mut bytes = 0;
         for entry in fs::read_dir(self.path("trees"))? {
             let entry = entry?;
             let name = entry.file_name().to_string_lossy().into_owned();
             if name != "last" && !needed.contains(&name) {
                 fs::remove_file(entry.path())?;
+            } else {
+                bytes += entry.metadata()?.len();
             }
         }
-        Ok(())
+        Ok(bytes)
     }
 
     /// Removes the layers of calls that have ended.
@@ -151,7 +155,7 @@ impl Store {
         Ok(())
     }
 
-    /// Drops the oldest calls until the others fit.
+    /// Drops the oldest calls until the others fit. The newest stays.
     fn oldest_dropped(
         &self,
         records: &mut Vec<Record>,
@@ -169,7 +173,8 @@ impl Store {
                 .filter(|name| !needed.contains(name))
                 .collect();
             bytes = bytes.saturating_add(new.iter().map(|name| size(name)).sum());
-            if bytes > most && record.end.is_some() {
+            let is_newest = at + 1 == records.len();
+            if bytes > most && record.end.is_some() && !is_newest {
                 first_kept = at + 1;
                 break;
             }

@@ -96,6 +96,9 @@ pub(crate) struct End {
     /// Whether the process was gone before it could say what it had done.
     #[serde(default)]
     pub(crate) interrupted: bool,
+    /// Whether it is an undo that could not be done, and has changed nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) taken_back: bool,
     /// Why it cannot be found out any more what it has done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) lost: Option<String>,
@@ -131,7 +134,11 @@ impl Record {
 
     pub(crate) fn undoes(&self) -> &[String] {
         match &self.begin.watch {
-            Watched::Undo { entries, .. } if self.end.is_some() => entries,
+            Watched::Undo { entries, .. }
+                if self.end.as_ref().is_some_and(|end| !end.taken_back) =>
+            {
+                entries
+            }
             _ => &[],
         }
     }

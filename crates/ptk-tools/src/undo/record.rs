@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ptk_events::{CallId, RequestId};
-use ptk_sandbox::Workspace;
+use ptk_sandbox::{Moment, Workspace};
 
 use super::journal::{Apply, Begin, Change, End, Line, Record, Watched};
 use super::layer::{Attempt, Dropped, LayerError, Layers};
@@ -276,7 +276,8 @@ impl Kept {
             Watch::Tree(name, _) => (None, Some(name.clone())),
             Watch::Places(_) | Watch::Layers(_) => (None, None),
         };
-        let found = self.watch.end(&self.recorder.workspace, &store.options)?;
+        let workspace = &self.recorder.workspace;
+        let found = self.watch.end(workspace, &store.options, None)?;
         if let (Some(base), Some(tree)) = (base, found.tree) {
             self.recorder.seen(base, tree);
         }
@@ -295,8 +296,7 @@ impl Kept {
             changes: others.taken_out_of(found.changes),
             uncovered: found.uncovered,
             beside: others.beside,
-            interrupted: false,
-            lost: None,
+            ..End::default()
         };
         let note = match blind {
             Some(why) => Some(format!("This call cannot be undone: {why}.")),
@@ -342,11 +342,7 @@ impl Kept {
         let (store, workspace) = (&self.store, &self.recorder.workspace);
         let failed = |error| store.failed(error);
         let largest = store.options.largest_file();
-        let look = layers.look(workspace, largest).and_then(|look| {
-            look.check()?;
-            Ok(look)
-        });
-        let look = match look {
+        let look = match layers.look(workspace, largest, Attempt::First) {
             Ok(look) => look,
             Err(why) => return Ok(Err(why)),
         };
@@ -436,8 +432,9 @@ impl Others {
         others
     }
 
-    /// The changes without those of others. Where others came first and the
-    /// call after them, its own begins where theirs ended.
+    /// The changes without those of others. Where others came first, the call's
+    /// own begins where theirs ended; where the call came first, it ends where
+    /// theirs began.
     fn taken_out_of(&self, changes: Vec<Change>) -> Vec<Change> {
         let own = changes.into_iter().filter_map(|mut change| {
             let Some(claims) = self.claims.get(&change.path) else {
@@ -446,6 +443,8 @@ impl Others {
             let (first, last) = (claims.first()?, claims.last()?);
             if first.before.is_same(&change.before) {
                 change.before = last.after.clone();
+            } else {
+                change.after = first.before.clone();
             }
             (!change.before.is_same(&change.after)).then_some(change)
         });
@@ -453,8 +452,8 @@ impl Others {
     }
 }
 
-/// Calls whose process is gone: what is different now counts as theirs. An undo
-/// that was interrupted is left for whoever finishes it.
+/// Calls whose process is gone: what has changed until shortly after counts as
+/// theirs. An undo that was interrupted is left for whoever finishes it.
 pub(super) fn settle_abandoned(workspace: &Workspace, store: &Store) -> Result<(), UndoError> {
     let failed = |error| store.failed(error);
     let abandoned = store.abandoned().map_err(failed)?;
@@ -472,7 +471,7 @@ pub(super) fn settle_abandoned(workspace: &Workspace, store: &Store) -> Result<(
             continue;
         }
         let found = Watch::resumed(workspace, store, &record.begin)
-            .and_then(|watch| end_again(watch, record, workspace, store));
+            .and_then(|watch| end_again(watch, record, workspace, store, under_way.last_seen()));
         // What cannot be found out now cannot be found out later, either, and
         // must not keep other calls from running.
         let lost = found.as_ref().err().map(ToString::to_string);
@@ -486,6 +485,7 @@ pub(super) fn settle_abandoned(workspace: &Workspace, store: &Store) -> Result<(
             beside: others.beside,
             interrupted: true,
             lost,
+            ..End::default()
         };
         store.append(&Line::End(end)).map_err(failed)?;
         under_way.ended();
@@ -500,21 +500,23 @@ fn end_again(
     record: &Record,
     workspace: &Workspace,
     store: &Store,
+    last_seen: Option<Moment>,
 ) -> Result<Found, UndoError> {
     let Watch::Layers(layers) = watch else {
-        return watch.end(workspace, &store.options);
+        return watch.end(workspace, &store.options, last_seen);
     };
     let mut found = Found::default();
     if let Some(apply) = &record.apply {
         let failed = |error| store.failed(error);
         let _kept = store.keep_all().map_err(failed)?;
-        let look = layers.look(workspace, 0);
+        let look = layers.look(workspace, 0, Attempt::Again);
         let applied = look.and_then(|look| {
             layers.apply(workspace, &look, Attempt::Again)?;
             Ok(look.uncovered)
         });
         found.changes = layers.keep(apply.changes.clone(), store).map_err(failed)?;
-        found.uncovered = applied.map_err(|why| UndoError::Workspace(std::io::Error::other(why.to_string())))?;
+        found.uncovered =
+            applied.map_err(|why| UndoError::Workspace(std::io::Error::other(why.to_string())))?;
     }
     layers.remove();
     Ok(found)

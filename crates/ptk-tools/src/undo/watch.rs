@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ptk_sandbox::{Place, Workspace};
+use ptk_sandbox::{Moment, Node, Place, Workspace};
 
 use super::content::Batch;
 use super::journal::{Begin, Change, Seen, Watched};
@@ -117,13 +117,19 @@ impl Watch {
         }
     }
 
-    /// What is different now.
-    pub(crate) fn end(self, workspace: &Workspace, options: &Options) -> Result<Found, UndoError> {
+    /// What is different now. What was made or changed after a moment that is
+    /// given is somebody else's.
+    pub(crate) fn end(
+        self,
+        workspace: &Workspace,
+        options: &Options,
+        until: Option<Moment>,
+    ) -> Result<Found, UndoError> {
         match self {
             // Layers say themselves what they bring into the workspace.
             Self::Blind(_) | Self::Layers(_) => Ok(Found::default()),
             Self::Places(seen) => Ok(Found {
-                changes: changed(workspace, seen, options.largest_file())?,
+                changes: changed(workspace, seen, options.largest_file(), until)?,
                 ..Found::default()
             }),
             Self::Tree(_, before) => {
@@ -133,6 +139,9 @@ impl Watch {
                     file: options.largest_file(),
                 };
                 let mut after = tree::look(workspace, &before, true, limits)?;
+                if let Some(until) = until {
+                    after.forget_later(&before, until);
+                }
                 tree::hash(workspace, &mut after, options.largest_file())
                     .map_err(UndoError::Workspace)?;
                 Ok(Found {
@@ -159,10 +168,20 @@ fn limits(options: &Options) -> tree::Limits {
     }
 }
 
-fn changed(workspace: &Workspace, seen: Vec<Seen>, largest: u64) -> Result<Vec<Change>, UndoError> {
+fn changed(
+    workspace: &Workspace,
+    seen: Vec<Seen>,
+    largest: u64,
+    until: Option<Moment>,
+) -> Result<Vec<Change>, UndoError> {
     let mut changes = Vec::new();
     for Seen { path, state } in seen {
-        let after = State::of(&workspace.place(&path)?, largest)?;
+        let place = workspace.place(&path)?;
+        let is_later = |node: Node| until.is_some_and(|until| node.changed > until);
+        if place.node()?.is_some_and(is_later) {
+            continue;
+        }
+        let after = State::of(&place, largest)?;
         if !state.is_same(&after) {
             changes.push(Change {
                 path,

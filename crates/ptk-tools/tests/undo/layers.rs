@@ -153,7 +153,16 @@ async fn nothing_of_the_layer_is_left() {
     scene
         .bash("rm -r d; mkdir d; echo 1 > d/f; mkdir -p d/e new/sub; echo 2 > new/sub/x; echo 3 >> out/t")
         .await;
-    for name in ["d", "d/f", "d/e", "new", "new/sub", "new/sub/x", "out", "out/t"] {
+    for name in [
+        "d",
+        "d/f",
+        "d/e",
+        "new",
+        "new/sub",
+        "new/sub/x",
+        "out",
+        "out/t",
+    ] {
         let mut names = [0; 1024];
         let length = rustix::fs::llistxattr(scene.path(name), &mut names).unwrap();
         assert_eq!(String::from_utf8_lossy(&names[..length]), "", "{name}");
@@ -207,7 +216,9 @@ async fn every_folder_that_may_be_written_has_its_layer() {
         ..Options::default()
     };
     let workspace = Workspace::open(path("space")).unwrap();
-    let workspace = workspace.with_root(path("other"), Access::ReadWrite).unwrap();
+    let workspace = workspace
+        .with_root(path("other"), Access::ReadWrite)
+        .unwrap();
     let mut registry = Registry::new();
     Bash::default().register(&mut registry).unwrap();
     let tools = ToolManager::builder(workspace.clone())
@@ -222,9 +233,15 @@ async fn every_folder_that_may_be_written_has_its_layer() {
     let outcome = tools.execute(ptk_tools::CallRequest::new(call)).await;
     assert!(outcome.result.success, "{:?}", outcome.result);
     let text = |name: &str| fs::read_to_string(path(name)).unwrap();
-    assert_eq!((text("space/f"), text("other/f")), ("new\n".into(), "new\n".into()));
+    assert_eq!(
+        (text("space/f"), text("other/f")),
+        ("new\n".into(), "new\n".into())
+    );
     Undo::open(workspace, &options).unwrap().last().unwrap();
-    assert_eq!((text("space/f"), text("other/f")), ("old".into(), "old".into()));
+    assert_eq!(
+        (text("space/f"), text("other/f")),
+        ("old".into(), "old".into())
+    );
 }
 
 #[tokio::test]

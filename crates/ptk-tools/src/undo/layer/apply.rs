@@ -64,8 +64,14 @@ impl Layers {
                         let taken = applying.take_back(step, &old);
                         taken.map_err(|error| (self.name(step), error))
                     });
+                    self.close(workspace, look);
                     return Err(match back {
-                        Err((at, also)) => Dropped::Torn { path, error, at, also },
+                        Err((at, also)) => Dropped::Torn {
+                            path,
+                            error,
+                            at,
+                            also,
+                        },
                         Ok(()) if is_taken(&error) => Dropped::Others(vec![path]),
                         Ok(()) => Dropped::Failed { path, error },
                     });
@@ -73,6 +79,22 @@ impl Layers {
             }
         }
         Ok(())
+    }
+
+    /// Gives folders that were opened their permissions back, those inside
+    /// first.
+    pub(super) fn close(&self, workspace: &Workspace, look: &Look) {
+        for (part, path, closed) in look.opened.iter().rev() {
+            let part = self.parts.get(*part);
+            let root = part.and_then(|part| workspace.folder_to_change(&part.root).ok());
+            let above = path.parent().unwrap_or(Path::new(""));
+            let name = path.file_name().unwrap_or_default();
+            let closed =
+                root.map(|root| Opened::new(root).enter(above)?.set_attributes(name, closed));
+            if let Some(Err(error)) = closed {
+                tracing::warn!(%error, path = %path.display(), "a folder stays open");
+            }
+        }
     }
 
     fn name(&self, step: &Step) -> PathBuf {
@@ -110,7 +132,9 @@ impl Layers {
 
 /// The name under which what was at a path waits.
 fn key(path: &Path) -> String {
-    blake3::hash(path.as_os_str().as_bytes()).to_hex().to_string()
+    blake3::hash(path.as_os_str().as_bytes())
+        .to_hex()
+        .to_string()
 }
 
 /// Moves a file to the contents. Says how many bytes that added.
@@ -140,19 +164,27 @@ fn keep_one(
     Ok(Some((content, content.size)))
 }
 
-/// Folders that are closed are opened first. What goes, goes next, then
-/// folders; when the marks are gone, folders and
+/// What goes, goes first, then folders; when the marks are gone, folders and
 /// files come, and last come the permissions of folders, which may forbid the
 /// rest.
 fn in_order(look: &Look) -> impl Iterator<Item = Option<&Step>> {
     let of = |wanted: fn(What) -> bool| move |step: &&Step| wanted(step.what);
-    let opened = look.steps.iter().filter(of(|it| matches!(it, What::Open(_))));
-    let goes = look.steps.iter().filter(of(|it| matches!(it, What::Remove | What::RemoveWhole)));
+    let goes = look
+        .steps
+        .iter()
+        .filter(of(|it| matches!(it, What::Remove | What::RemoveWhole)));
     let folders_go = look.steps.iter().filter(of(|it| it == What::RemoveFolder));
     let folders_come = look.steps.iter().filter(of(|it| it == What::Create));
-    let comes = look.steps.iter().filter(of(|it| matches!(it, What::Put | What::PutWhole)));
-    let settle = look.steps.iter().rev().filter(of(|it| matches!(it, What::Settle(_))));
-    let first = opened.chain(goes).chain(folders_go).map(Some);
+    let comes = look
+        .steps
+        .iter()
+        .filter(of(|it| matches!(it, What::Put | What::PutWhole)));
+    let settle = look
+        .steps
+        .iter()
+        .rev()
+        .filter(of(|it| matches!(it, What::Settle(_))));
+    let first = goes.chain(folders_go).map(Some);
     let rest = folders_come.chain(comes).chain(settle).map(Some);
     first.chain([None]).chain(rest)
 }
@@ -268,9 +300,7 @@ impl<'a> Applying<'a> {
         let mut at = self.at(step)?;
         let name = at.name;
         match step.what {
-            What::Open(attributes) | What::Settle(attributes) => {
-                at.lower()?.set_attributes(name, &attributes)
-            }
+            What::Settle(attributes) => at.lower()?.set_attributes(name, &attributes),
             What::Remove => at.lower()?.remove_file(name),
             What::RemoveWhole => {
                 at.lower.forget();
@@ -308,7 +338,11 @@ impl<'a> Applying<'a> {
         let name = at.name;
         let lower = at.lower()?;
         if is_again && let Some(aside) = old.node(key)? {
-            return if aside.inode == seen.inode { Ok(()) } else { taken() };
+            return if aside.inode == seen.inode {
+                Ok(())
+            } else {
+                taken()
+            };
         }
         if is_theirs {
             return taken();
@@ -336,11 +370,9 @@ impl<'a> Applying<'a> {
         let name = at.name;
         let before = step.there.as_ref().map(Attributes::from);
         match (step.what, before) {
-            (What::Open(_) | What::Settle(_), Some(before)) => {
-                at.lower()?.set_attributes(name, &before)
-            }
+            (What::Settle(_), Some(before)) => at.lower()?.set_attributes(name, &before),
             // It goes anyway.
-            (What::Open(_) | What::Settle(_), None) => Ok(()),
+            (What::Settle(_), None) => Ok(()),
             (What::Remove | What::RemoveWhole, _) => old.hand_over(key, at.lower()?, name),
             (What::RemoveFolder, before) => {
                 at.lower()?.create_folder(name)?;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use ptk_sandbox::{Attributes, Fingerprint, Folder, Kind, Node, Workspace};
 
-use super::{Dropped, GIT, Layers, Part, marks};
+use super::{Attempt, Dropped, GIT, Layers, Part, marks};
 use crate::undo::journal::Change;
 use crate::undo::state::{About, State};
 use crate::undo::tree::Rules;
@@ -25,6 +25,8 @@ const WRITABLE: u32 = 0o700;
 pub(crate) struct Look {
     /// In the order of their paths: a folder stands before what is in it.
     pub(super) steps: Vec<Step>,
+    /// Folders of the workspace that were opened, and how they were before.
+    pub(super) opened: Vec<(usize, PathBuf, Attributes)>,
     /// Folders of the layers, which bear marks.
     pub(super) marked: Vec<PathBuf>,
     /// Folders in which something changes that cannot be undone.
@@ -48,8 +50,6 @@ pub(super) struct Step {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum What {
-    /// A folder can be changed from here on.
-    Open(Attributes),
     /// What is no folder goes.
     Remove,
     /// A folder goes with all that is in it.
@@ -74,19 +74,17 @@ impl Look {
     pub(crate) fn changes(&self) -> impl Iterator<Item = &Change> {
         self.steps.iter().filter_map(|step| step.change.as_ref())
     }
-
-    /// What others have changed meanwhile forbids to change it again.
-    pub(crate) fn check(&self) -> Result<(), Dropped> {
-        match self.conflicts.as_slice() {
-            [] => Ok(()),
-            conflicts => Err(Dropped::Others(conflicts.to_vec())),
-        }
-    }
 }
 
 impl Layers {
-    /// What the command has changed. Files up to `largest` bytes are read.
-    pub(crate) fn look(&self, workspace: &Workspace, largest: u64) -> Result<Look, Dropped> {
+    /// What the command has changed, if others have not changed the same. Files
+    /// up to `largest` bytes are read.
+    pub(crate) fn look(
+        &self,
+        workspace: &Workspace,
+        largest: u64,
+        attempt: Attempt,
+    ) -> Result<Look, Dropped> {
         let mut look = Look::default();
         for (number, part) in self.parts.iter().enumerate() {
             let mut looking = Looking {
@@ -99,9 +97,16 @@ impl Layers {
             };
             let looked = looking.all(workspace);
             let path = part.name(&looking.at);
-            looked.map_err(|error| Dropped::Failed { path, error })?;
+            if let Err(error) = looked {
+                self.close(workspace, &look);
+                return Err(Dropped::Failed { path, error });
+            }
         }
         look.uncovered.extend(self.changed_git());
+        if attempt == Attempt::First && !look.conflicts.is_empty() {
+            self.close(workspace, &look);
+            return Err(Dropped::Others(look.conflicts));
+        }
         Ok(look)
     }
 }
@@ -240,7 +245,7 @@ impl Looking<'_> {
                 self.suspect(&path, &there);
             }
             self.uncovered(&coverage, &path);
-            self.open(&path, &there);
+            self.open(lower, name, &path, &there)?;
             self.push(path.clone(), settle, Some(there), change);
             self.open_up(node, &path)?;
             let (upper, lower) = (upper.enter(name)?, lower.enter(name)?);
@@ -341,7 +346,7 @@ impl Looking<'_> {
             self.push(path, What::RemoveWhole, Some(there), None);
             return Ok(());
         }
-        self.open(&path, &there);
+        self.open(lower, name, &path, &there)?;
         let folder = lower.enter(name)?;
         let inside = coverage.inside(&folder, &path);
         for (name, there) in folder.nodes()? {
@@ -352,15 +357,22 @@ impl Looking<'_> {
         Ok(())
     }
 
-    /// A folder whose owner may not change it can be opened by its owner.
-    fn open(&mut self, path: &Path, there: &Node) {
+    /// Opens a folder of the workspace that its owner may not change, as the
+    /// command has done. It is closed again with the other steps, or by
+    /// [`Layers::close`].
+    fn open(&mut self, lower: &Folder, name: &OsStr, path: &Path, there: &Node) -> io::Result<()> {
         if there.mode & WRITABLE != WRITABLE {
+            let closed = Attributes::from(there);
             let open = Attributes {
                 mode: there.mode | WRITABLE,
-                ..Attributes::from(there)
+                ..closed
             };
-            self.push(path.to_owned(), What::Open(open), Some(*there), None);
+            lower.set_attributes(name, &open)?;
+            self.look
+                .opened
+                .push((self.number, path.to_owned(), closed));
         }
+        Ok(())
     }
 
     /// The same for one of the layer, at once.
@@ -405,7 +417,11 @@ impl Looking<'_> {
 
     fn uncovered(&mut self, coverage: &Coverage, path: &Path) {
         let name = self.part.name(path).display().to_string();
-        let is_inside = self.look.uncovered.iter().any(|it| Path::new(&name).starts_with(it));
+        let is_inside = self
+            .look
+            .uncovered
+            .iter()
+            .any(|it| Path::new(&name).starts_with(it));
         if !coverage.is_covered && !is_inside {
             self.look.uncovered.push(name);
         }

@@ -218,7 +218,9 @@ pub(crate) enum LayerError {
 pub(crate) enum Dropped {
     #[error("nothing of what it changed was kept, because meanwhile others have changed {}", told(.0))]
     Others(Vec<PathBuf>),
-    #[error("nothing of what it changed was kept, because it had to be killed while it was writing")]
+    #[error(
+        "nothing of what it changed was kept, because it had to be killed while it was writing"
+    )]
     Unfinished,
     #[error("nothing of what it changed was kept, because {} cannot be changed: {error}", .path.display())]
     Failed { path: PathBuf, error: io::Error },
@@ -270,4 +272,3 @@ fn open_up(folder: &Path) -> io::Result<()> {
     }
     Ok(())
 }
-
