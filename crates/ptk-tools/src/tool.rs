@@ -29,7 +29,9 @@ pub struct Plan {
     pub reads: Vec<Place>,
     /// Files that are written, new or not.
     pub writes: Vec<Place>,
-    /// The command that runs, and the folder in which it does.
+    /// The command that runs, and the folder in which it does. Only a tool
+    /// that says so here can be let run programs that are not protected in
+    /// full.
     pub command: Option<(String, PathBuf)>,
     /// The same command taken apart, where it is a text for the shell.
     pub script: Option<CommandLine>,

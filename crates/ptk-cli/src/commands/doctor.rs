@@ -94,8 +94,9 @@ fn print(findings: &[Finding], out: &mut impl Write) -> Result<()> {
     {
         writeln!(
             out,
-            "\nWithout all of them, commands are not run, unless you allow it: write\n\
-             [sandbox] and unprotected = \"allow\" into ~/.config/ptk/ptk.toml."
+            "\nWithout all of them, commands are not run, unless you allow it: on a terminal\n\
+             you are asked. To allow it for good, write [sandbox] and unprotected = \"allow\"\n\
+             into ~/.config/ptk/ptk.toml; \"refuse\" asks no more."
         )?;
     }
     Ok(())

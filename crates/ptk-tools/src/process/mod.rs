@@ -22,6 +22,7 @@
 //! | Module | Its one concern |
 //! |---|---|
 //! | `start` | from a program to a process, and why there is none |
+//! | `probe` | which protections it would have |
 //! | `environment` | the variables that it sees |
 //! | `running` | its time: streams, timeout, cancellation, end |
 //! | `capture` | what is kept of a stream |
@@ -31,6 +32,7 @@
 mod capture;
 mod environment;
 mod live;
+mod probe;
 mod running;
 mod shown;
 mod start;
@@ -41,6 +43,7 @@ use std::time::Duration;
 
 pub use capture::Captured;
 pub(crate) use capture::{Capture, Piece};
+pub(crate) use probe::incomplete;
 pub use ptk_sandbox::command::{Exit, Protections};
 pub(crate) use running::Running;
 pub(crate) use shown::{clean, cleaned, overwritten, whole_characters};
@@ -161,7 +164,7 @@ impl Program {
     ///
     /// If it cannot be started.
     pub async fn run(self, context: &CallContext) -> Result<Ended, ToolError> {
-        let running = self.start(context.services()).await?;
+        let running = self.start(context).await?;
         let show = |stream, text: &str| context.emit(stream, text);
         Ok(running.end(context.cancellation(), Some(&show)).await)
     }

@@ -10,8 +10,7 @@ use ptk_sandbox::command::{self, Command, Kept, Policy, Protections};
 use rustix::io::Errno;
 
 use super::{Capture, Input, Program, Running, Streams, environment};
-use crate::ToolError;
-use crate::services::Services;
+use crate::{CallContext, ToolError};
 
 /// Links that the system follows one after another.
 const MAX_LINKS: usize = 40;
@@ -68,7 +67,8 @@ impl From<StartError> for ToolError {
                 .suggest("Look at the rights of the program, and of the folder in which it runs."),
             StartError::Unprotected(_) => Self::permission(message).suggest(
                 "Do the work with the other tools. Only the user can change this: `ptk doctor` says what is missing.",
-            ),
+            )
+            .advise("`ptk doctor` says what is missing, how to get it, and how to run without it."),
             StartError::Refused { .. } => Self::system(message)
                 .suggest("The machine may be out of processes or memory. Try again later."),
         }
@@ -77,7 +77,7 @@ impl From<StartError> for ToolError {
 
 impl Program {
     /// Starts it.
-    pub(crate) async fn start(self, services: &Services) -> Result<Running, StartError> {
+    pub(crate) async fn start(self, context: &CallContext) -> Result<Running, StartError> {
         let parts = self.candidates.iter().chain(&self.arguments);
         if parts
             .clone()
@@ -85,8 +85,9 @@ impl Program {
         {
             return Err(StartError::Nul);
         }
+        let services = context.services();
         let started = Instant::now();
-        let kept = self.keep(services).await?;
+        let kept = self.keep(context).await?;
         let stdout = Capture::new(Arc::clone(&services.outputs)).shared();
         let stderr = match self.streams {
             Streams::Apart => Capture::new(Arc::clone(&services.outputs)).shared(),
@@ -106,14 +107,15 @@ impl Program {
     }
 
     /// Starts the first candidate that is there.
-    async fn keep(&self, services: &Services) -> Result<Kept, StartError> {
+    async fn keep(&self, context: &CallContext) -> Result<Kept, StartError> {
+        let services = context.services();
         let mut failure = io::Error::from(io::ErrorKind::NotFound);
         for candidate in &self.candidates {
             let mut policy = services.policy.clone();
             if let Some(policy) = &mut policy {
                 allow_program(policy, Path::new(candidate));
             }
-            let command = self.command(candidate, policy, services.is_strict);
+            let command = self.command(candidate, policy, context.is_strict());
             match command.start(services.helper.as_ref()).await {
                 Ok(kept) => return Ok(kept),
                 Err(command::StartError::Unprotected(protections)) => {
