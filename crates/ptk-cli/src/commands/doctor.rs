@@ -244,8 +244,13 @@ fn means(what: Protection) -> &'static str {
 /// What to do about it.
 fn advice(what: Protection) -> &'static str {
     match what {
-        Protection::Files | Protection::Processes => {
-            "Landlock is needed: Linux 6.12 or newer, with `landlock` among the lsm= of the kernel."
+        Protection::Files => {
+            "Landlock is needed: Linux 5.13 or newer where namespaces can be made, else 6.2, with \
+             `landlock` among the lsm= of the kernel."
+        }
+        Protection::Processes => {
+            "Namespaces are needed, or Landlock: Linux 6.12 or newer, with `landlock` among the \
+             lsm= of the kernel."
         }
         Protection::Attributes | Protection::Network => {
             "Namespaces are needed: as root, sysctl kernel.unprivileged_userns_clone=1 and \
