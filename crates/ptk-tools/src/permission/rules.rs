@@ -294,10 +294,12 @@ impl Rules {
         command.redirects().iter().all(|redirect| {
             let target = redirect.target();
             let is_harmless = target.literal().is_some_and(|it| NOWHERE.contains(&it));
-            redirect.mode() == RedirectMode::Read || is_harmless || {
+            let is_allowed = || {
                 let path = call.redirected(target, command);
                 path.is_some_and(|path| self.allows_write(&path))
-            }
+            };
+            redirect.mode() == RedirectMode::Read
+                || !target.has_variables() && (is_harmless || is_allowed())
         })
     }
 
