@@ -1,6 +1,7 @@
 //! What a call knows while it runs.
 
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::files::Ranges;
 use crate::services::Services;
 use crate::undo::{Kept, Layers, UndoError};
-use crate::{Failure, Outputs, SnippetFormat, ToolError};
+use crate::{Failure, Outputs, SnippetFormat, ToolError, Unprotected};
 
 /// One call: its id, its cancellation, its events, and the workspace it is in.
 /// Cheap to clone.
@@ -33,6 +34,7 @@ struct Inner {
     told: Mutex<Option<Failure>>,
     planned: Mutex<Vec<(Place, Option<Fingerprint>)>>,
     kept: Mutex<Option<Kept>>,
+    may_go_unprotected: AtomicBool,
 }
 
 /// A file that the call has read or written.
@@ -78,6 +80,7 @@ impl CallContext {
                 told: Mutex::default(),
                 planned: Mutex::default(),
                 kept: Mutex::default(),
+                may_go_unprotected: AtomicBool::new(false),
             }),
         }
     }
@@ -150,6 +153,17 @@ impl CallContext {
     pub(crate) fn allow(&self, time: Duration) {
         // Set once: a call runs once.
         let _ = self.inner.deadline.set(Instant::now() + time);
+    }
+
+    /// Somebody agreed to programs without protections that are missing here.
+    pub(crate) fn allow_unprotected(&self) {
+        self.inner.may_go_unprotected.store(true, Ordering::Release);
+    }
+
+    /// Whether programs are not run without a protection that they are to have.
+    pub(crate) fn is_strict(&self) -> bool {
+        let is_agreed = self.inner.may_go_unprotected.load(Ordering::Acquire);
+        self.inner.services.unprotected != Unprotected::Allow && !is_agreed
     }
 
     pub(crate) fn events(&self) -> &CallEvents {

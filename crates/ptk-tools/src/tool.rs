@@ -31,7 +31,8 @@ pub struct Plan {
     pub writes: Vec<Place>,
     /// The command that runs, and the folder in which it does. A tool that
     /// names one changes files only by running it with
-    /// [`Program::run`](crate::process::Program::run).
+    /// [`Program::run`](crate::process::Program::run). Only a tool that says so
+    /// here can be let run programs that are not protected in full.
     pub command: Option<(String, PathBuf)>,
     /// Whether the command runs on after the call has ended.
     pub runs_on: bool,

@@ -93,9 +93,10 @@ struct Kept {
 /// A handle that stands for a place, and cannot be read.
 pub(super) const PLACE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 
-/// A name for what a handle stands for, whatever is above it now.
+/// A name for what a handle stands for, whatever is above it now. Mounts can be
+/// those of a thread alone.
 pub(super) fn by_handle(file: &OwnedFd) -> PathBuf {
-    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+    PathBuf::from(format!("/proc/thread-self/fd/{}", file.as_raw_fd()))
 }
 
 /// Makes everything read-only but for what may be written, puts folders of its
@@ -154,7 +155,7 @@ pub(super) struct Mounted {
 
 /// All that is mounted. It is not looked at, for a file server may not answer.
 pub(super) fn mounts() -> io::Result<Vec<Mounted>> {
-    let table = fs::read("/proc/self/mountinfo")?;
+    let table = fs::read("/proc/thread-self/mountinfo")?;
     let lines = table.split(|byte| *byte == b'\n');
     let mounted = lines.filter_map(|line| {
         let mut words = line.split(|byte| *byte == b' ').skip(4);

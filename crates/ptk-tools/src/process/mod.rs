@@ -22,6 +22,7 @@
 //! | Module | Its one concern |
 //! |---|---|
 //! | `start` | from a program to a process, and why there is none |
+//! | `probe` | which protections it would have |
 //! | `environment` | the variables that it sees |
 //! | `running` | its time: streams, timeout, cancellation, end |
 //! | `capture` | what is kept of a stream |
@@ -31,6 +32,7 @@
 mod capture;
 mod environment;
 mod live;
+mod probe;
 mod running;
 mod shown;
 mod start;
@@ -41,6 +43,7 @@ use std::time::Duration;
 
 pub use capture::Captured;
 pub(crate) use capture::{Capture, Piece};
+pub(crate) use probe::incomplete;
 pub use ptk_sandbox::command::{Exit, Protections};
 pub(crate) use running::Running;
 pub(crate) use shown::{clean, cleaned, overwritten, whole_characters};
@@ -161,11 +164,10 @@ impl Program {
     ///
     /// If it cannot be started.
     pub async fn run(self, context: &CallContext) -> Result<Ended, ToolError> {
-        let services = context.services();
         let layers = context
             .enter_layers()
             .map_err(|error| self.refused(error))?;
-        let running = match self.start_over(layers, services).await {
+        let running = match self.start_over(layers, context).await {
             Err(StartError::NoLayer(why)) => {
                 let (kept, name) = (context.clone(), self.names());
                 let keep = move || {
@@ -173,7 +175,7 @@ impl Program {
                     kept.map_err(|error| error.refusal(&name))
                 };
                 context.blocking(keep).await?;
-                self.start(services).await?
+                self.start(context).await?
             }
             started => started?,
         };

@@ -10,8 +10,7 @@ use ptk_sandbox::command::{self, Command, Kept, Layer, Policy, Protections};
 use rustix::io::Errno;
 
 use super::{Capture, Input, Program, Running, Streams, environment};
-use crate::ToolError;
-use crate::services::Services;
+use crate::{CallContext, ToolError};
 
 /// Links that the system follows one after another.
 const MAX_LINKS: usize = 40;
@@ -71,7 +70,8 @@ impl From<StartError> for ToolError {
                 .suggest("Look at the rights of the program, and of the folder in which it runs."),
             StartError::Unprotected(_) => Self::permission(message).suggest(
                 "Do the work with the other tools. Only the user can change this: `ptk doctor` says what is missing.",
-            ),
+            )
+            .advise("`ptk doctor` says what is missing, how to get it, and how to run without it."),
             StartError::NoLayer(_) | StartError::Refused { .. } => Self::system(message)
                 .suggest("The machine may be out of processes or memory. Try again later."),
         }
@@ -80,15 +80,15 @@ impl From<StartError> for ToolError {
 
 impl Program {
     /// Starts it.
-    pub(crate) async fn start(&self, services: &Services) -> Result<Running, StartError> {
-        self.start_over(Vec::new(), services).await
+    pub(crate) async fn start(&self, context: &CallContext) -> Result<Running, StartError> {
+        self.start_over(Vec::new(), context).await
     }
 
     /// Starts it with layers over folders that it may write to.
     pub(super) async fn start_over(
         &self,
         layers: Vec<Layer>,
-        services: &Services,
+        context: &CallContext,
     ) -> Result<Running, StartError> {
         let parts = self.candidates.iter().chain(&self.arguments);
         if parts
@@ -97,8 +97,9 @@ impl Program {
         {
             return Err(StartError::Nul);
         }
+        let services = context.services();
         let started = Instant::now();
-        let kept = self.keep(layers, services).await?;
+        let kept = self.keep(layers, context).await?;
         let stdout = Capture::new(Arc::clone(&services.outputs)).shared();
         let stderr = match self.streams {
             Streams::Apart => Capture::new(Arc::clone(&services.outputs)).shared(),
@@ -118,7 +119,8 @@ impl Program {
     }
 
     /// Starts the first candidate that is there.
-    async fn keep(&self, layers: Vec<Layer>, services: &Services) -> Result<Kept, StartError> {
+    async fn keep(&self, layers: Vec<Layer>, context: &CallContext) -> Result<Kept, StartError> {
+        let services = context.services();
         let mut failure = io::Error::from(io::ErrorKind::NotFound);
         for candidate in &self.candidates {
             let mut policy = services.policy.clone();
@@ -126,7 +128,7 @@ impl Program {
                 allow_program(policy, Path::new(candidate));
                 policy.layers.clone_from(&layers);
             }
-            let command = self.command(candidate, policy, services.is_strict);
+            let command = self.command(candidate, policy, context.is_strict());
             match command.start(services.helper.as_ref()).await {
                 Ok(kept) => return Ok(kept),
                 Err(command::StartError::Unprotected(protections)) => {

@@ -2,7 +2,6 @@
 //! needs any more go with them.
 
 use std::collections::{HashMap, HashSet};
-use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::time::Duration;
@@ -10,9 +9,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::journal::{Line, Record, Watched};
-use super::layer;
 use super::state::Content;
-use super::store::{LAYERS, Store, now};
+use super::store::{Store, now};
 
 /// The file that says how much is kept, as far as that is known.
 const USAGE: &str = "usage";
@@ -93,7 +91,6 @@ impl Store {
             }
         }
         bytes += self.remove_trees(&trees)?;
-        self.remove_layers(&records)?;
         self.set_usage(Usage {
             bytes,
             collected: now(),
@@ -138,21 +135,6 @@ impl Store {
             }
         }
         Ok(bytes)
-    }
-
-    /// Removes the layers of calls that have ended.
-    fn remove_layers(&self, records: &[Record]) -> io::Result<()> {
-        let is_open = |name: &OsStr| {
-            let mut open = records.iter().filter(|record| record.end.is_none());
-            open.any(|record| name == record.begin.entry.as_str())
-        };
-        for entry in fs::read_dir(self.path(LAYERS))? {
-            let entry = entry?;
-            if !is_open(&entry.file_name()) {
-                layer::clear(&entry.path())?;
-            }
-        }
-        Ok(())
     }
 
     /// Drops the oldest calls until the others fit. The newest stays.

@@ -10,7 +10,7 @@ use ptk_events::{CallId, RequestId};
 use ptk_sandbox::{Moment, Workspace};
 
 use super::journal::{Apply, Begin, Change, End, Line, Record, Watched};
-use super::layer::{Attempt, Dropped, LayerError, Layers};
+use super::layer::{self, Attempt, Dropped, LayerError, Layers};
 use super::store::{Store, UnderWay, now};
 use super::tree::Tree;
 use super::watch::{Found, Watch};
@@ -113,9 +113,10 @@ impl Recorder {
         let failed = |error| store.failed(error);
         settle_abandoned(&self.workspace, &store)?;
         let _kept = store.keep_all().map_err(failed)?;
+        let beside = store.running().map_err(failed)?;
+        layer::clear_ended(&store, &beside).map_err(failed)?;
         let entry = CallId::new().to_string();
         let watch = self.watch(call, &store, &entry)?;
-        let beside = store.running().map_err(failed)?;
         let under_way = store.under_way(&entry).map_err(failed)?;
         let begin = self.line(call, entry, &watch);
         let length = store.append(&Line::Begin(begin.clone()));

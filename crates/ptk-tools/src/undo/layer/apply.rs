@@ -3,7 +3,7 @@
 //! happens in between, all of it can be taken back, or brought to its end by
 //! another process.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
@@ -44,41 +44,34 @@ impl Layers {
         let mut applying = applying.map_err(|error| failed(&self.folder, error))?;
         let old = Folder::private(&self.old()).map_err(|error| failed(&self.folder, error))?;
         let mut done = Vec::new();
-        for step in in_order(look) {
-            let taken = match step {
-                Some(step) => applying.take(step, &old).map_err(|error| (step, error)),
+        let mut taken = Ok(());
+        for (number, steps) in in_order(look).into_iter().enumerate() {
+            if number == COMING {
                 // From here on files leave the layer, and what is not in it any
                 // more must not look as if it had been removed.
-                None => {
-                    let unmarked = look.marked.iter().try_for_each(|path| marks::remove(path));
-                    unmarked.map_err(|error| failed(&self.folder, error))?;
-                    continue;
-                }
-            };
-            match taken {
-                Ok(true) => done.extend(step),
-                Ok(false) => {}
-                Err((step, error)) => {
-                    let path = self.name(step);
-                    let back = done.iter().rev().try_for_each(|step| {
-                        let taken = applying.take_back(step, &old);
-                        taken.map_err(|error| (self.name(step), error))
-                    });
-                    self.close(workspace, look);
-                    return Err(match back {
-                        Err((at, also)) => Dropped::Torn {
-                            path,
-                            error,
-                            at,
-                            also,
-                        },
-                        Ok(()) if is_taken(&error) => Dropped::Others(vec![path]),
-                        Ok(()) => Dropped::Failed { path, error },
-                    });
-                }
+                let unmarked = look.opaque.iter().try_for_each(|path| marks::remove(path));
+                unmarked.map_err(|error| failed(&self.folder, error))?;
             }
+            taken = taken.and_then(|()| applying.take_all(&steps, &old, &mut done));
         }
-        Ok(())
+        let Err((path, error)) = taken else {
+            return Ok(());
+        };
+        let back = done.iter().rev().try_for_each(|step| {
+            let taken = applying.take_back(step, &old);
+            taken.map_err(|error| (self.name(step), error))
+        });
+        self.close(workspace, look);
+        Err(match back {
+            Err((at, also)) => Dropped::Torn {
+                path,
+                error,
+                at,
+                also,
+            },
+            Ok(()) if is_taken(&error) => Dropped::Others(vec![path]),
+            Ok(()) => Dropped::Failed { path, error },
+        })
     }
 
     /// Gives folders that were opened their permissions back, those inside
@@ -130,6 +123,9 @@ impl Layers {
     }
 }
 
+/// What its owner needs to read a file.
+const READABLE: u32 = 0o400;
+
 /// The name under which what was at a path waits.
 fn key(path: &Path) -> String {
     blake3::hash(path.as_os_str().as_bytes())
@@ -146,7 +142,7 @@ fn keep_one(
 ) -> io::Result<Option<(Content, u64)>> {
     // Others that have this file under another name may write to it.
     let is_shared = found.nlink() > 1;
-    if !is_shared {
+    if !is_shared && found.mode() & READABLE != READABLE {
         fs::set_permissions(old, fs::Permissions::from_mode(0o600))?;
     }
     let mut file = match fs::File::open(old) {
@@ -164,29 +160,25 @@ fn keep_one(
     Ok(Some((content, content.size)))
 }
 
-/// What goes, goes first, then folders; when the marks are gone, folders and
-/// files come, and last come the permissions of folders, which may forbid the
-/// rest.
-fn in_order(look: &Look) -> impl Iterator<Item = Option<&Step>> {
-    let of = |wanted: fn(What) -> bool| move |step: &&Step| wanted(step.what);
-    let goes = look
-        .steps
-        .iter()
-        .filter(of(|it| matches!(it, What::Remove | What::RemoveWhole)));
-    let folders_go = look.steps.iter().filter(of(|it| it == What::RemoveFolder));
-    let folders_come = look.steps.iter().filter(of(|it| it == What::Create));
-    let comes = look
-        .steps
-        .iter()
-        .filter(of(|it| matches!(it, What::Put | What::PutWhole)));
-    let settle = look
-        .steps
-        .iter()
-        .rev()
-        .filter(of(|it| matches!(it, What::Settle(_))));
-    let first = goes.chain(folders_go).map(Some);
-    let rest = folders_come.chain(comes).chain(settle).map(Some);
-    first.chain([None]).chain(rest)
+/// From here on, what is in the layer comes into the workspace.
+const COMING: usize = 2;
+
+/// What goes, goes first, then folders; then folders and files come, and last
+/// come the permissions of folders, which may forbid the rest.
+fn in_order(look: &Look) -> [Vec<&Step>; 5] {
+    let of = |wanted: fn(What) -> bool| {
+        let steps = look.steps.iter().filter(|step| wanted(step.what));
+        steps.collect::<Vec<_>>()
+    };
+    let mut settled = of(|it| matches!(it, What::Settle(_)));
+    settled.reverse();
+    [
+        of(|it| matches!(it, What::Remove | What::RemoveWhole)),
+        of(|it| it == What::RemoveFolder),
+        of(|it| it == What::Create),
+        of(|it| matches!(it, What::Put | What::PutWhole)),
+        settled,
+    ]
 }
 
 /// Whether somebody else was faster.
@@ -197,37 +189,33 @@ fn is_taken(error: &io::Error) -> bool {
     )
 }
 
-/// A folder, and the one below it that was used last.
+/// A folder, and those on the way to the one below it that was used last.
 struct Opened {
     root: Folder,
-    last: Option<(PathBuf, Folder)>,
+    way: Vec<(OsString, Folder)>,
 }
 
 impl Opened {
-    fn new(root: Folder) -> Self {
-        Self { root, last: None }
+    const fn new(root: Folder) -> Self {
+        let way = Vec::new();
+        Self { root, way }
     }
 
     /// Folders come and go: a handle may stand for one that is gone.
     fn forget(&mut self) {
-        self.last = None;
+        self.way.clear();
     }
 
     fn enter(&mut self, path: &Path) -> io::Result<&Folder> {
-        if path.as_os_str().is_empty() {
-            return Ok(&self.root);
+        let known = self.way.iter().map(|(name, _)| name.as_os_str());
+        let known = known.zip(path).take_while(|(one, two)| one == two).count();
+        self.way.truncate(known);
+        for name in path.iter().skip(known) {
+            let above = self.way.last().map_or(&self.root, |(_, folder)| folder);
+            let folder = above.enter(name)?;
+            self.way.push((name.to_owned(), folder));
         }
-        if self.last.as_ref().is_none_or(|(last, _)| last != path) {
-            let mut names = path.iter();
-            let first = names.next().unwrap_or_default();
-            let mut folder = self.root.enter(first)?;
-            for name in names {
-                folder = folder.enter(name)?;
-            }
-            self.last = Some((path.to_owned(), folder));
-        }
-        let last = self.last.as_ref().map(|(_, folder)| folder);
-        Ok(last.unwrap_or(&self.root))
+        Ok(self.way.last().map_or(&self.root, |(_, folder)| folder))
     }
 }
 
@@ -279,6 +267,22 @@ impl<'a> Applying<'a> {
             above: step.path.parent().unwrap_or(Path::new("")),
             name: step.path.file_name().unwrap_or_default(),
         })
+    }
+
+    /// Takes steps, as far as that goes.
+    fn take_all<'s>(
+        &mut self,
+        steps: &[&'s Step],
+        old: &Folder,
+        done: &mut Vec<&'s Step>,
+    ) -> Result<(), (PathBuf, io::Error)> {
+        for step in steps {
+            let taken = self.take(step, old);
+            if taken.map_err(|error| (self.layers.name(step), error))? {
+                done.push(step);
+            }
+        }
+        Ok(())
     }
 
     /// Takes a step. Says whether there was one to take.

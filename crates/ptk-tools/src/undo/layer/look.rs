@@ -27,8 +27,8 @@ pub(crate) struct Look {
     pub(super) steps: Vec<Step>,
     /// Folders of the workspace that were opened, and how they were before.
     pub(super) opened: Vec<(usize, PathBuf, Attributes)>,
-    /// Folders of the layers, which bear marks.
-    pub(super) marked: Vec<PathBuf>,
+    /// Folders of the layers that hide what is below.
+    pub(super) opaque: Vec<PathBuf>,
     /// Folders in which something changes that cannot be undone.
     pub(crate) uncovered: Vec<String>,
     /// What others have changed since the layers were made.
@@ -172,16 +172,16 @@ impl Looking<'_> {
         coverage: &Coverage,
     ) -> io::Result<()> {
         path.clone_into(&mut self.at);
-        let marked = self.part.upper().join(path);
+        let whole = self.part.upper().join(path);
         let coverage = coverage.inside(lower.unwrap_or(upper), path);
         let mut nodes = upper.nodes()?;
         nodes.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
         if let Some(lower) = lower.filter(|_| !path.as_os_str().is_empty())
-            && marks::is_opaque(&marked)?
+            && marks::is_opaque(&whole)?
         {
             self.hidden(lower, &nodes, path, &coverage)?;
+            self.look.opaque.push(whole);
         }
-        self.look.marked.push(marked);
         for (name, node) in nodes {
             let below = path.join(&name);
             below.clone_into(&mut self.at);
@@ -239,14 +239,17 @@ impl Looking<'_> {
         let settle = What::Settle(Attributes::from(node));
         if let (Some(lower), Some(there)) = (lower, there.filter(|it| it.kind == Kind::Folder)) {
             let change = (there.mode != node.mode)
-                .then(|| self.change(&coverage, &path, self.state(lower, name, &there), after))
+                .then(|| self.change(&coverage, &path, state(lower, name, &there), after))
                 .flatten();
             if change.is_some() {
                 self.suspect(&path, &there);
             }
             self.uncovered(&coverage, &path);
             self.open(lower, name, &path, &there)?;
-            self.push(path.clone(), settle, Some(there), change);
+            let is_set_back = node.modified < self.layers.start;
+            if node.mode != there.mode || (is_set_back && node.modified != there.modified) {
+                self.push(path.clone(), settle, Some(there), change);
+            }
             self.open_up(node, &path)?;
             let (upper, lower) = (upper.enter(name)?, lower.enter(name)?);
             return self.folder(&upper, Some(&lower), &path, &coverage);
@@ -281,7 +284,7 @@ impl Looking<'_> {
             self.suspect(path, &there);
         }
         self.push(path.to_owned(), What::Remove, Some(there), None);
-        self.state(lower, name, &there)
+        state(lower, name, &there)
     }
 
     /// A file or a link of the layer.
@@ -304,14 +307,15 @@ impl Looking<'_> {
             self.push(path, What::Put, None, change);
             return Ok(());
         };
-        let before = self.state(lower, name, &there);
+        let before = state(lower, name, &there);
         let change = self.change(coverage, &path, before, after);
         if there.kind == Kind::Folder {
             let inside = self.look.steps.len();
             self.gone(lower, name, path.clone(), there, coverage)?;
             // One path has one change.
-            let folder = self.look.steps.iter_mut().skip(inside).last();
-            folder.map(|folder| folder.change = None);
+            if let Some(folder) = self.look.steps.iter_mut().skip(inside).last() {
+                folder.change = None;
+            }
             self.push(path, What::Put, None, change);
         } else {
             if coverage.is_covered {
@@ -331,7 +335,7 @@ impl Looking<'_> {
         there: Node,
         coverage: &Coverage,
     ) -> io::Result<()> {
-        let before = self.state(lower, name, &there);
+        let before = state(lower, name, &there);
         if there.kind != Kind::Folder {
             if coverage.is_covered {
                 self.suspect(&path, &there);
@@ -427,42 +431,42 @@ impl Looking<'_> {
         }
     }
 
-    /// What is at a name. What a file holds is left open.
-    fn state(&self, folder: &Folder, name: &OsStr, node: &Node) -> State {
-        let about = About::from(node);
-        match node.kind {
-            Kind::File => State::File {
-                content: None,
-                size: node.size,
-                about,
-            },
-            Kind::Link => State::Link {
-                target: folder.link_target(name).unwrap_or_default(),
-                about,
-            },
-            Kind::Folder => State::Folder { about },
-            kind => State::Special {
-                what: kind.to_string(),
-            },
-        }
-    }
-
     /// What is at a name of the layer.
     fn state_with_content(&self, folder: &Folder, name: &OsStr, node: &Node) -> io::Result<State> {
-        let mut state = self.state(folder, name, node);
-        if let State::File { content, size, .. } = &mut state
+        let mut found = state(folder, name, node);
+        if let State::File { content, size, .. } = &mut found
             && node.size <= self.largest
         {
             match folder.open(name) {
                 Ok(file) => {
-                    let found = Fingerprint::read(&file)?;
-                    (*content, *size) = (Some(found.into()), found.size());
+                    let held = Fingerprint::read(&file)?;
+                    (*content, *size) = (Some(held.into()), held.size());
                 }
                 // It can be moved all the same.
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
                 Err(error) => return Err(error),
             }
         }
-        Ok(state)
+        Ok(found)
+    }
+}
+
+/// What is at a name. What a file holds is left open.
+fn state(folder: &Folder, name: &OsStr, node: &Node) -> State {
+    let about = About::from(node);
+    match node.kind {
+        Kind::File => State::File {
+            content: None,
+            size: node.size,
+            about,
+        },
+        Kind::Link => State::Link {
+            target: folder.link_target(name).unwrap_or_default(),
+            about,
+        },
+        Kind::Folder => State::Folder { about },
+        kind => State::Special {
+            what: kind.to_string(),
+        },
     }
 }

@@ -25,9 +25,8 @@ pub(super) fn is_opaque(folder: &Path) -> io::Result<bool> {
     let mut value = [0; 1];
     match lgetxattr(folder, OPAQUE, &mut value) {
         Ok(length) => Ok(length == 1 && value == *b"y"),
-        Err(Errno::NODATA | Errno::OPNOTSUPP) => Ok(false),
-        // It is longer than the one letter that would mean this.
-        Err(Errno::RANGE) => Ok(false),
+        // Or it is longer than the one letter that would mean this.
+        Err(Errno::NODATA | Errno::OPNOTSUPP | Errno::RANGE) => Ok(false),
         Err(error) => Err(error.into()),
     }
 }

@@ -100,7 +100,7 @@ impl Layers {
             fs::create_dir(&part.folder)?;
             fs::create_dir(part.upper())?;
             if disk(&part.folder)? != disk(&part.root)? {
-                layers.remove();
+                clear(&layers.folder)?;
                 let root = part.root.display();
                 return Err(LayerError::Impossible(format!(
                     "{root} and what undo keeps are on different disks"
@@ -195,10 +195,10 @@ impl Layers {
         changed.then(|| GIT.to_owned())
     }
 
-    /// Removes them with all that is in them.
+    /// Removes them with all that is in them. Nobody waits for it, and what
+    /// stays is removed when the next call begins.
     pub(crate) fn remove(&self) {
-        // What stays is removed with the next collection.
-        let _ = clear(&self.folder);
+        clear_aside(self.folder.clone());
     }
 }
 
@@ -249,17 +249,35 @@ fn disk(path: &Path) -> io::Result<(u64, (u32, u32))> {
     Ok((found.stx_mnt_id, (found.stx_dev_major, found.stx_dev_minor)))
 }
 
+/// Removes the layers of calls that have ended, but for those that are named.
+pub(crate) fn clear_ended(store: &Store, open: &[String]) -> io::Result<()> {
+    for entry in fs::read_dir(store.path(LAYERS))? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if !open.iter().any(|open| name == open.as_str()) {
+            clear_aside(entry.path());
+        }
+    }
+    Ok(())
+}
+
+fn clear_aside(folder: PathBuf) {
+    let cleared = std::thread::Builder::new().spawn(move || clear(&folder));
+    if let Err(error) = cleared {
+        tracing::debug!(%error, "a layer is left for the next call to remove");
+    }
+}
+
 /// Removes a folder with all that is in it, whoever may look into what.
-pub(crate) fn clear(folder: &Path) -> io::Result<()> {
-    match fs::symlink_metadata(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        found => drop(found?),
+fn clear(folder: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(_) => {
+            open_up(folder)?;
+            fs::remove_dir_all(folder)
+        }
+        Ok(()) => Ok(()),
     }
-    if fs::remove_dir_all(folder).is_ok() {
-        return Ok(());
-    }
-    open_up(folder)?;
-    fs::remove_dir_all(folder)
 }
 
 fn open_up(folder: &Path) -> io::Result<()> {
