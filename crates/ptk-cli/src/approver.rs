@@ -16,6 +16,16 @@ const MAX_LINES: usize = 200;
 #[cfg(unix)]
 const BEAT: i64 = 100;
 
+/// Help about the answer that holds for good.
+const ALWAYS: &str =
+    "  a  the same from now on, in this workspace; `ptk permissions` takes it back\n";
+/// Help where there is no such answer.
+const UNPROTECTED: &str = "
+  `ptk doctor` says how to get what the sandbox lacks. To let all commands run
+  without it from now on, write [sandbox] and unprotected = \"allow\" into
+  ~/.config/ptk/ptk.toml.
+";
+
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const STRONG: Style = Style::new().bold();
 
@@ -71,6 +81,10 @@ impl Approver for Person {
             }
         })
     }
+
+    fn is_person(&self) -> bool {
+        true
+    }
 }
 
 /// Tells the thread that waits at the terminal when nobody asks any more.
@@ -92,6 +106,8 @@ struct Question {
     /// The lines that did not fit.
     rest: Option<String>,
     rules: String,
+    /// Whether more can be agreed to than this session.
+    has_always: bool,
 }
 
 impl Person {
@@ -113,10 +129,14 @@ impl Person {
         {
             let _ = write!(text, "\nin {}\n", visible(&folder.display().to_string()));
         }
-        if !request.plan.warnings.is_empty() {
+        let gap = request
+            .unprotected
+            .map(|protections| format!("The sandbox would not be complete: {protections}"));
+        let warnings: Vec<&String> = request.plan.warnings.iter().chain(&gap).collect();
+        if !warnings.is_empty() {
             text.push('\n');
         }
-        for warning in &request.plan.warnings {
+        for warning in warnings {
             let _ = writeln!(text, "{WARNING}!{WARNING:#} {}", visible(warning));
         }
         if let Some(rule) = request.because {
@@ -134,6 +154,7 @@ impl Person {
             text,
             rest,
             rules: visible(&rules.join(", ")),
+            has_always: request.unprotected.is_none(),
         }
     }
 }
@@ -152,7 +173,7 @@ impl Question {
             match answer.trim().to_lowercase().as_str() {
                 "y" | "yes" => return Ok(Decision::Allow),
                 "s" | "session" if has_rules => return Ok(Decision::AllowForSession),
-                "a" | "always" if has_rules => return Ok(Decision::AllowAlways),
+                "a" | "always" if has_rules && self.has_always => return Ok(Decision::AllowAlways),
                 "n" | "no" | "" => return Ok(Decision::Deny("the user said no".to_owned())),
                 "d" => self.say(self.rest.as_deref().unwrap_or_default())?,
                 _ => self.say(&self.help())?,
@@ -169,9 +190,14 @@ impl Question {
             return format!("\nLet it? y once, n no{more}, ? help: ");
         }
         let rules = &self.rules;
+        let (always, are) = if self.has_always {
+            (", a always", "s and a are")
+        } else {
+            ("", "s is")
+        };
         format!(
-            "\nLet it? y once, s this session, a always, n no{more}, ? help\n\
-             s and a are for {STRONG}{rules}{STRONG:#}: "
+            "\nLet it? y once, s this session{always}, n no{more}, ? help\n\
+             {are} for {STRONG}{rules}{STRONG:#}: "
         )
     }
 
@@ -181,16 +207,18 @@ impl Question {
             help.push_str("     There is no rule for it: it is dangerous, or may be anything.\n");
         } else {
             let rules = &self.rules;
-            let _ = write!(
-                help,
-                "  s  it runs, and so does {rules} until ptk ends\n  \
-                 a  the same from now on, in this workspace; `ptk permissions` takes it back\n"
-            );
+            let _ = writeln!(help, "  s  it runs, and so does {rules} until ptk ends");
+            if self.has_always {
+                help.push_str(ALWAYS);
+            }
         }
         if self.rest.is_some() {
             help.push_str("  d  shows the lines that are not shown yet\n");
         }
         help.push_str("  n  it does not run, nor does the same call until ptk ends\n");
+        if !self.has_always {
+            help.push_str(UNPROTECTED);
+        }
         help
     }
 

@@ -14,13 +14,14 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::context::{Touched, panic_message};
 use crate::middleware::{End, Next, Passing};
-use crate::permission::{Asking, Permit};
+use crate::permission::{Asking, Bare, Permit};
+use crate::process::StartError;
 use crate::repeats::{Repeat, stamps};
 use crate::signature::Signature;
 use crate::usage::Ending;
 use crate::{
     CallContext, CallOutcome, CallRequest, Class, Effects, Failure, Plan, Registry, Tool,
-    ToolError, ToolManager, bound, preview, undo,
+    ToolError, ToolManager, Unprotected, bound, preview, undo,
 };
 
 /// How long a tool that was told to stop may take to clean up.
@@ -244,12 +245,14 @@ impl Call<'_> {
     ) -> Result<(), Box<ToolResult>> {
         let since = Instant::now();
         let name = &tool.spec().name;
+        let bare = self.bare(plan).await;
         let asking = Asking {
             tool: name,
             args,
             effects: tool.effects(),
             plan,
             workspace: self.context.workspace(),
+            bare,
         };
         let inner = &self.manager.inner;
         let permit = tokio::select! {
@@ -261,24 +264,43 @@ impl Call<'_> {
                 return Err(Box::new(result));
             }
         };
-        match permit {
-            Permit::Allowed(None) if !tool.effects().needs_approval() => Ok(()),
+        let result = match permit {
             Permit::Allowed(because) => {
-                self.step(
-                    Step::Permission,
-                    StepOutcome::Passed,
-                    because.as_deref(),
-                    since,
-                );
-                Ok(())
+                if bare.is_some() {
+                    self.context.allow_unprotected();
+                }
+                if because.is_some() || bare.is_some() || tool.effects().needs_approval() {
+                    let because = because.as_deref();
+                    self.step(Step::Permission, StepOutcome::Passed, because, since);
+                }
+                return Ok(());
             }
             Permit::Denied { reason, instead } => {
-                let result = ToolError::permission(format!("{name} was not allowed: {reason}"))
+                ToolError::permission(format!("{name} was not allowed: {reason}"))
                     .suggest(instead)
-                    .into_result();
-                Err(Box::new(self.refused(Step::Permission, since, result)))
+                    .into_result()
             }
+            Permit::Unprotected(protections) => {
+                let error = StartError::Unprotected(protections);
+                self.failure(tool, args, error.into())
+            }
+        };
+        Err(Box::new(self.refused(Step::Permission, since, result)))
+    }
+
+    /// What is to be agreed to if the call runs programs, and these cannot be
+    /// protected in full.
+    async fn bare(&self, plan: &Plan) -> Option<Bare<'_>> {
+        plan.command.as_ref()?;
+        let services = self.context.services();
+        if !self.manager.inner.approver.is_person() {
+            // Nobody is asked: it is refused when it is started, if at all.
+            return None;
         }
+        Some(Bare {
+            protections: services.incomplete().await?,
+            is_open: services.unprotected == Unprotected::Ask,
+        })
     }
 
     /// Keeps what the call is about to change, so that it can be undone.
@@ -319,13 +341,18 @@ impl Call<'_> {
         let Some(kept) = self.context.take_kept() else {
             return;
         };
-        let note = match self.context.blocking(move || Ok(kept.end())).await {
-            Ok(Ok(note)) => note,
-            Ok(Err(error)) => Some(undo::Options::unsettled(&error)),
-            Err(error) => Some(error.message),
+        let settled = match self.context.blocking(move || Ok(kept.end())).await {
+            Ok(Ok(settled)) => settled,
+            Ok(Err(error)) => undo::Settled::unknown(undo::Options::unsettled(&error)),
+            Err(error) => undo::Settled::unknown(error.message),
         };
-        if let Some(note) = note {
+        // What a command has changed is there only now.
+        self.context.services().mutated();
+        if let Some(note) = settled.note {
             result.fields.insert("undo".to_owned(), note.into());
+        }
+        if let Some(why) = settled.dropped {
+            *result = without_changes(&why, std::mem::take(&mut result.fields));
         }
     }
 
@@ -492,6 +519,14 @@ fn not_begun(name: &str) -> ToolResult {
     .suggest("It did nothing yet.")
     .with("cancelled", true)
     .into_result()
+}
+
+/// A command ran, but what it changed is not in the workspace.
+fn without_changes(why: &str, fields: crate::tool::Fields) -> ToolResult {
+    let result = ToolError::user(format!("The command ran, but {why}"))
+        .suggest("Look at what is there now, and run it again.")
+        .into_result();
+    ToolResult { fields, ..result }
 }
 
 fn timed_out(name: &str, time: Duration) -> ToolResult {

@@ -12,8 +12,9 @@ mod user_file;
 
 use futures_util::future::BoxFuture;
 use ptk_protocol::Arguments;
+use ptk_sandbox::command::Protections;
 
-pub(crate) use permissions::{Asking, Permit};
+pub(crate) use permissions::{Asking, Bare, Permit};
 pub use permissions::{DEFAULT_PATIENCE, Keeper, Mode, Permissions};
 pub use rule::{Rule, RuleError};
 pub use rules::{Action, Declaration, Entry};
@@ -38,6 +39,10 @@ pub struct ApprovalRequest<'a> {
     pub rules: &'a [Rule],
     /// The rule because of which it is asked, if there is one.
     pub because: Option<&'a Entry>,
+    /// What would protect from its programs, where the machine cannot do it in
+    /// full. Whoever agrees has to know what is missing, and cannot do so for
+    /// good.
+    pub unprotected: Option<&'a Protections>,
 }
 
 /// The answer.
@@ -48,7 +53,8 @@ pub enum Decision {
     /// It may run, and so may whatever the proposed rules cover, until the
     /// session ends.
     AllowForSession,
-    /// The same, for good: the rules are written down.
+    /// The same, for good: the rules are written down. Without protections it
+    /// is for the session only.
     AllowAlways,
     /// It may not; the reason reaches the model. The same call is refused for
     /// the rest of the session.
@@ -62,11 +68,21 @@ pub trait Approver: Send + Sync {
     /// Decides. Whoever asks a person waits here. Dropped when the call is
     /// cancelled, or nobody answered in time: then the question is to go away.
     fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision>;
+
+    /// Whether a person decides. Nobody else is asked whether programs may run
+    /// that the machine cannot protect in full.
+    fn is_person(&self) -> bool {
+        false
+    }
 }
 
 impl<T: Approver + ?Sized> Approver for Box<T> {
     fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision> {
         (**self).decide(request)
+    }
+
+    fn is_person(&self) -> bool {
+        (**self).is_person()
     }
 }
 

@@ -33,9 +33,11 @@ const SETTINGS: [&str; 8] = ["-e", "-u", "-x", "-eu", "-ex", "-euo", "-o", "pipe
 pub(super) fn is_neutral(command: &Simple) -> bool {
     // A shell evaluates what stands in the brackets of an array, also quoted.
     let is_evaluated = |word: &Word| word.source().contains("$(") || word.source().contains('`');
+    let is_seen = |word: &Word| !word.has_variables();
     match (command.program(), command.args()) {
+        _ if !command.words().first().is_none_or(is_seen) => false,
         (None, []) => command.words().is_empty(),
-        (Some("cd"), [folder]) => folder.literal().is_some_and(is_below),
+        (Some("cd"), [folder]) => is_seen(folder) && folder.literal().is_some_and(is_below),
         (Some("set"), args) => args.iter().all(|arg| SETTINGS.contains(&arg.start())),
         (Some("test" | "["), args) if args.iter().any(is_evaluated) => false,
         (Some(program), _) => PROGRAMS.contains(&program),

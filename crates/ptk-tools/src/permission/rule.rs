@@ -151,18 +151,21 @@ impl Rule {
             return Fit::No;
         };
         for (at, pattern) in patterns.iter().enumerate() {
-            match words.get(at).map(Word::literal) {
-                Some(Some(text)) if pattern.is_match(text) => {}
-                // It may be any number of words.
-                Some(None) => return Fit::Maybe,
-                Some(Some(_)) | None => return Fit::No,
+            let Some(word) = words.get(at) else {
+                return Fit::No;
+            };
+            match word.literal() {
+                Some(text) if pattern.is_match(text) => {}
+                Some(_) if !word.has_variables() => return Fit::No,
+                // It may be any number of words, or a value may be another.
+                _ => return Fit::Maybe,
             }
         }
         let more = words.get(patterns.len()..).unwrap_or_default();
         match more {
             [] => Fit::Yes,
             _ if *is_open => Fit::Yes,
-            more if more.iter().all(|word| word.literal().is_none()) => Fit::Maybe,
+            more if more.iter().all(is_open_word) => Fit::Maybe,
             _ => Fit::No,
         }
     }
@@ -204,6 +207,11 @@ impl FromStr for Rule {
             pattern,
         })
     }
+}
+
+/// Whether a word may turn out to be none.
+fn is_open_word(word: &Word) -> bool {
+    word.literal().is_none() || word.has_variables()
 }
 
 fn path_pattern(text: &str) -> Result<GlobMatcher, &'static str> {

@@ -229,7 +229,7 @@ impl Rules {
     }
 
     /// The rules that allow the call together.
-    fn allowed(&self, call: &Call<'_>) -> Option<Vec<Entry>> {
+    pub(super) fn allowed(&self, call: &Call<'_>) -> Option<Vec<Entry>> {
         if let Some(script) = &call.plan.script {
             return self.allowed_script(script, call);
         }
@@ -294,10 +294,12 @@ impl Rules {
         command.redirects().iter().all(|redirect| {
             let target = redirect.target();
             let is_harmless = target.literal().is_some_and(|it| NOWHERE.contains(&it));
-            redirect.mode() == RedirectMode::Read || is_harmless || {
+            let is_allowed = || {
                 let path = call.redirected(target, command);
                 path.is_some_and(|path| self.allows_write(&path))
-            }
+            };
+            redirect.mode() == RedirectMode::Read
+                || !target.has_variables() && (is_harmless || is_allowed())
         })
     }
 

@@ -16,6 +16,10 @@
 //!
 //! let line = CommandLine::read("rm -rf $FOLDER");
 //! assert!(!line.commands()[0].is_known());
+//!
+//! let line = CommandLine::read("for name in a b; do rm -r out/$name; done");
+//! let last: Vec<_> = line.commands().iter().filter_map(|it| it.words().last()?.literal()).collect();
+//! assert_eq!(last, ["out/a", "out/b"]);
 //! ```
 //!
 //! Reading never fails. What cannot be read is taken word by word, and the line
@@ -23,12 +27,14 @@
 
 mod ansi_c;
 mod tolerant;
+mod variables;
 mod walk;
 mod word;
 mod wrapper;
 
 use brush_parser::{ParserOptions, SourceInfo, Token, ast};
 
+use self::variables::Variables;
 pub(crate) use word::Piece;
 pub use word::Word;
 pub(crate) use wrapper::{behind, is_shell};
@@ -114,7 +120,7 @@ impl CommandLine {
     /// Reads a text for the shell.
     #[must_use]
     pub fn read(text: &str) -> Self {
-        let mut walk = walk::Walk::new();
+        let mut walk = walk::Walk::new(text);
         walk.text(text, MAX_DEPTH);
         walk.end()
     }
@@ -180,10 +186,11 @@ impl Simple {
         &self.redirects
     }
 
-    /// Whether all of its words are known before it runs.
+    /// Whether all of its words are known before it runs, because they are
+    /// written out.
     #[must_use]
     pub fn is_known(&self) -> bool {
-        let is_known = |word: &Word| word.literal().is_some();
+        let is_known = |word: &Word| word.literal().is_some() && !word.has_variables();
         self.role != Role::Blind
             && self.words.iter().all(is_known)
             && self.redirects.iter().all(|it| is_known(&it.target))
@@ -217,7 +224,7 @@ pub(crate) fn words(text: &str) -> Option<Vec<Word>> {
         let Token::Word(source, _) = token else {
             return None;
         };
-        let mut reading = word::read(&source);
+        let mut reading = word::read(&source, &Variables::default());
         if !reading.nested.is_empty() {
             return None;
         }
@@ -282,6 +289,8 @@ mod tests {
             "find -exec ",
             "((",
             "(){",
+            "for a in b $a; do ",
+            "a=$a$a; ",
         ];
         for part in deep {
             for count in [5, 10, 12, 13, 40, 3000, 100_000] {

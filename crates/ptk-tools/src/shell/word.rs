@@ -8,6 +8,7 @@ use brush_parser::word::{
     WordPieceWithSource,
 };
 
+use super::variables::Variables;
 use super::{ansi_c, options, tolerant};
 
 /// How many words one with braces may become.
@@ -30,12 +31,14 @@ pub(crate) enum Piece {
 
 /// A word of a command line.
 ///
-/// Quotes are gone from it. What a variable, a substitution or a pattern stands
-/// for is not known before the command runs.
+/// Quotes are gone from it. What a substitution or a pattern stands for is not
+/// known before the command runs, nor is a variable, unless its value stands in
+/// the same text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Word {
     source: String,
     pieces: Vec<Piece>,
+    has_variables: bool,
 }
 
 /// The words that one becomes, and the commands that run for that.
@@ -51,6 +54,7 @@ impl Word {
         Self {
             source: text.to_owned(),
             pieces: vec![Piece::Text(text.to_owned())],
+            has_variables: false,
         }
     }
 
@@ -59,6 +63,7 @@ impl Word {
         Self {
             source: source.to_owned(),
             pieces: vec![Piece::Unknown],
+            has_variables: false,
         }
     }
 
@@ -72,7 +77,12 @@ impl Word {
         }
     }
 
-    /// How it was written.
+    /// Whether a part of it is the value of a variable.
+    pub(crate) fn has_variables(&self) -> bool {
+        self.has_variables
+    }
+
+    /// How it was written, or would be with the values of its variables.
     #[must_use]
     pub fn source(&self) -> &str {
         &self.source
@@ -115,6 +125,7 @@ impl Word {
         Some(Self {
             source: self.source.replacen(prefix, "", 1),
             pieces,
+            has_variables: self.has_variables,
         })
     }
 
@@ -162,11 +173,11 @@ impl fmt::Display for Word {
     }
 }
 
-/// Reads a word of the shell.
-pub(super) fn read(source: &str) -> Reading {
+/// Reads a word of the shell, where these variables are known.
+pub(super) fn read(source: &str, variables: &Variables) -> Reading {
     let mut reading = Reading::default();
     match braces(source) {
-        Some(all) => all.iter().for_each(|one| reading.one(one)),
+        Some(all) => all.iter().for_each(|one| reading.one(one, variables)),
         None => reading.words.push(Word::unknown(source)),
     }
     reading
@@ -177,7 +188,8 @@ pub(super) fn nested_in(source: &str) -> Vec<String> {
     read_pieces(source).map_or_else(
         || vec![source.to_owned()],
         |pieces| {
-            let mut reader = Reader::default();
+            let variables = Variables::default();
+            let mut reader = Reader::new(&variables);
             reader.all(&pieces, source, Quotes::Double);
             reader.nested
         },
@@ -193,19 +205,24 @@ fn read_pieces(source: &str) -> Option<Vec<WordPieceWithSource>> {
 
 impl Reading {
     /// Reads a word without braces.
-    fn one(&mut self, source: &str) {
+    fn one(&mut self, source: &str, variables: &Variables) {
         let Some(pieces) = read_pieces(source) else {
             self.words.push(Word::unknown(source));
             self.nested.push(source.to_owned());
             return;
         };
-        let mut reader = Reader::default();
+        let mut reader = Reader::new(variables);
         reader.all(&pieces, source, Quotes::None);
         reader.end();
         self.nested.append(&mut reader.nested);
+        let has_variables = reader.has_variables;
         let words = reader.words.into_iter().map(|pieces| Word {
-            source: source.to_owned(),
+            source: match pieces.as_slice() {
+                [Piece::Text(text)] if has_variables => Word::quoted(text),
+                _ => source.to_owned(),
+            },
             pieces,
+            has_variables,
         });
         self.words.extend(words);
     }
@@ -218,14 +235,25 @@ enum Quotes {
 }
 
 /// Puts the pieces of a word together.
-#[derive(Default)]
-struct Reader {
+struct Reader<'a> {
+    variables: &'a Variables,
     words: Vec<Vec<Piece>>,
     current: Vec<Piece>,
     nested: Vec<String>,
+    has_variables: bool,
 }
 
-impl Reader {
+impl<'a> Reader<'a> {
+    fn new(variables: &'a Variables) -> Self {
+        Self {
+            variables,
+            words: Vec::new(),
+            current: Vec::new(),
+            nested: Vec::new(),
+            has_variables: false,
+        }
+    }
+
     fn all(&mut self, pieces: &[WordPieceWithSource], source: &str, quotes: Quotes) {
         for piece in pieces {
             let range = piece.start_index..piece.end_index;
@@ -296,7 +324,35 @@ impl Reader {
                 }
                 self.current.push(Piece::Unknown);
             }
-            _ => self.current.push(Piece::Unknown),
+            name => match self.variables.get(name) {
+                Some(value) => self.value(value, quotes),
+                None => self.current.push(Piece::Unknown),
+            },
+        }
+    }
+
+    /// The value of a variable. Without quotes, it becomes words and patterns.
+    fn value(&mut self, value: &[Piece], quotes: Quotes) {
+        self.has_variables = true;
+        for piece in value {
+            match piece {
+                Piece::Text(text) if quotes == Quotes::None => {
+                    for (at, part) in text.split([' ', '\t', '\n']).enumerate() {
+                        if at > 0 {
+                            self.end();
+                        }
+                        match part {
+                            "" => {}
+                            part if is_pattern(part) => {
+                                self.current.push(Piece::Glob(part.to_owned()));
+                            }
+                            part => self.text(part),
+                        }
+                    }
+                }
+                Piece::Text(text) => self.text(text),
+                piece => self.current.push(piece.clone()),
+            }
         }
     }
 

@@ -111,7 +111,7 @@ async fn lines_are_taken_apart_and_judged() {
 }
 
 /// How a dangerous command can be written otherwise.
-const BLOCKED: [&str; 24] = [
+const BLOCKED: [&str; 29] = [
     "rm -rf /",
     "r''m -rf /",
     "r\\m -rf /",
@@ -136,6 +136,11 @@ const BLOCKED: [&str; 24] = [
     "eval 'rm -rf /'",
     "sudo -u root env A=b nice -n 5 timeout 5 rm -rf /",
     "bash -c \"sh -c 'rm -rf /'\"",
+    "D=/; rm -rf $D",
+    "export D=/ && rm -rf \"${D}\"",
+    "for d in a /; do rm -rf $d; done",
+    "X='rm -rf /'; eval $X",
+    "X='-rf /'; rm $X",
 ];
 
 #[tokio::test]

@@ -12,4 +12,5 @@ mod denials;
 mod properties;
 mod rules;
 mod scene;
+mod unprotected;
 mod user_file;

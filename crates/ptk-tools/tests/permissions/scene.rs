@@ -13,7 +13,7 @@ use ptk_tools::tools::bash::Bash;
 use ptk_tools::tools::{Edit, ReadFile, WriteFile};
 use ptk_tools::{
     ApprovalRequest, Approver, Around, CallRequest, Decision, Fields, Middleware, Next, Passing,
-    Permissions, Registry, ToolManager, Typed,
+    Permissions, Registry, Sandbox, ToolManager, ToolManagerBuilder, Typed,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -26,6 +26,7 @@ pub(crate) struct Question {
     pub(crate) warnings: Vec<String>,
     pub(crate) rules: Vec<String>,
     pub(crate) because: Option<String>,
+    pub(crate) unprotected: Option<String>,
 }
 
 /// Answers one after the other, and says no when there are none left.
@@ -43,11 +44,16 @@ impl Approver for Person {
             warnings: request.plan.warnings.clone(),
             rules: request.rules.iter().map(ToString::to_string).collect(),
             because: request.because.map(ToString::to_string),
+            unprotected: request.unprotected.map(ToString::to_string),
         };
         self.questions.lock().unwrap().push(question);
         let answer = self.answers.lock().unwrap().pop_front();
         let answer = answer.unwrap_or_else(|| Decision::DenyOnce("nobody is there".to_owned()));
         Box::pin(std::future::ready(answer))
+    }
+
+    fn is_person(&self) -> bool {
+        true
     }
 }
 
@@ -85,12 +91,31 @@ pub(crate) fn entries(rules: &[&str]) -> Vec<Entry> {
     declaration.entries("test").unwrap()
 }
 
+pub(crate) fn registry() -> Registry {
+    let mut registry = Registry::new();
+    registry.register(Typed::new(ReadFile)).unwrap();
+    registry.register(Typed::new(WriteFile)).unwrap();
+    registry.register(Typed::new(Edit)).unwrap();
+    Bash::default().register(&mut registry).unwrap();
+    registry
+}
+
 impl Scene {
     pub(crate) fn new(rules: &[&str]) -> Self {
         Self::with(Permissions::default().rules(entries(rules)))
     }
 
     pub(crate) fn with(permissions: Permissions) -> Self {
+        Self::built(permissions, |builder| {
+            builder.sandbox(Sandbox::off()).layer(Pretend)
+        })
+    }
+
+    /// With whatever else there is to say about the tools.
+    pub(crate) fn built(
+        permissions: Permissions,
+        more: impl FnOnce(ToolManagerBuilder) -> ToolManagerBuilder,
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         for (name, content) in [
             ("space/a.txt", "one\n"),
@@ -103,18 +128,12 @@ impl Scene {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, content).unwrap();
         }
-        let mut registry = Registry::new();
-        registry.register(Typed::new(ReadFile)).unwrap();
-        registry.register(Typed::new(WriteFile)).unwrap();
-        registry.register(Typed::new(Edit)).unwrap();
-        Bash::default().register(&mut registry).unwrap();
         let person = Person::default();
-        let tools = ToolManager::builder(Workspace::open(folder.path().join("space")).unwrap())
-            .tools(registry)
+        let builder = ToolManager::builder(Workspace::open(folder.path().join("space")).unwrap())
+            .tools(registry())
             .approver(person.clone())
-            .permissions(permissions)
-            .layer(Pretend)
-            .build();
+            .permissions(permissions);
+        let tools = more(builder).build();
         Self {
             folder,
             person,

@@ -1,12 +1,15 @@
 //! The way through the grammar's tree to the simple commands.
 
+mod bind;
+
 use brush_parser::ast::{
     AndOrList, Assignment, AssignmentName, AssignmentValue, Command, CommandPrefixOrSuffixItem,
     CompoundCommand, CompoundList, FunctionDefinition, IoFileRedirectKind, IoFileRedirectTarget,
     IoRedirect, Pipeline, RedirectList, SeparatorOperator, SimpleCommand, SubshellCommand,
 };
 
-use super::word::{self, Word};
+use super::variables::{Names, Variables};
+use super::word::{self, Piece, Word};
 use super::wrapper::{Inside, inside};
 use super::{
     CommandLine, Folder, MAX_COMMANDS, Redirect, RedirectMode, Role, Simple, program, tolerant,
@@ -29,6 +32,12 @@ pub(super) struct Walk {
     /// How many texts within texts are still looked at.
     depth: u8,
     forgets: bool,
+    /// The names in the whole text.
+    names: Names,
+    /// What they hold here.
+    variables: Variables,
+    /// How many values the loops have together that this stands in.
+    rounds: usize,
 }
 
 /// What a command gathers before it is complete.
@@ -37,10 +46,13 @@ struct Gathered {
     simple: Simple,
     /// Texts on its input.
     documents: Vec<String>,
+    /// Variables that it gives a value.
+    values: Vec<(String, Vec<Piece>)>,
 }
 
 impl Walk {
-    pub(super) fn new() -> Self {
+    /// The way through this text.
+    pub(super) fn new(text: &str) -> Self {
         Self {
             line: CommandLine {
                 is_whole: true,
@@ -51,6 +63,9 @@ impl Walk {
             functions: Vec::new(),
             depth: 0,
             forgets: false,
+            names: Names::of(text),
+            variables: Variables::default(),
+            rounds: 1,
         }
     }
 
@@ -103,11 +118,12 @@ impl Walk {
         self.apart(|walk| walk.text(text, walk.depth.saturating_sub(1)))
     }
 
-    /// What leaves the folder as it was. Gives back the programs in it.
+    /// What leaves folder and variables as they were. Gives back the programs
+    /// in it.
     fn apart(&mut self, walk: impl FnOnce(&mut Self)) -> Vec<String> {
         let folder = self.folder.clone();
         let start = self.line.commands.len();
-        walk(self);
+        self.perhaps(walk);
         self.folder = folder;
         let found = self.line.commands.get(start..).unwrap_or_default();
         let names = found.iter().filter_map(|it| it.name().map(str::to_owned));
@@ -118,12 +134,12 @@ impl Walk {
         let mut copies = 0;
         for item in &list.0 {
             let is_async = matches!(item.1, SeparatorOperator::Async);
-            let folder = is_async.then(|| self.folder.clone());
             copies += usize::from(is_async && self.calls_itself(&item.0));
-            for (_, pipeline) in &item.0 {
-                self.pipeline(pipeline);
+            if is_async {
+                self.apart(|walk| walk.and_or(&item.0));
+            } else {
+                self.and_or(&item.0);
             }
-            self.folder = folder.unwrap_or_else(|| self.folder.clone());
         }
         self.line.is_fork_bomb |= copies > 1;
     }
@@ -189,7 +205,7 @@ impl Walk {
                 for part in parts.into_iter().flatten() {
                     self.evaluated(&part.value);
                 }
-                self.list(&it.body.list);
+                self.perhaps(|walk| walk.list(&it.body.list));
             }
             CompoundCommand::BraceGroup(it) => self.list(&it.list),
             CompoundCommand::Subshell(it) => drop(self.apart(|walk| walk.list(&it.list))),
@@ -197,27 +213,31 @@ impl Walk {
                 for value in it.values.iter().flatten() {
                     self.nested_in(&value.value);
                 }
-                self.list(&it.body.list);
+                self.each(it);
             }
             CompoundCommand::CaseClause(it) => {
                 self.nested_in(&it.value.value);
                 for case in &it.cases {
                     let patterns = case.patterns.iter();
                     patterns.for_each(|pattern| self.nested_in(&pattern.value));
-                    case.cmd.iter().for_each(|list| self.list(list));
+                    if let Some(list) = &case.cmd {
+                        self.perhaps(|walk| walk.list(list));
+                    }
                 }
             }
             CompoundCommand::IfClause(it) => {
                 self.list(&it.condition);
-                self.list(&it.then);
+                self.perhaps(|walk| walk.list(&it.then));
                 for clause in it.elses.iter().flatten() {
-                    clause.condition.iter().for_each(|list| self.list(list));
-                    self.list(&clause.body);
+                    self.perhaps(|walk| {
+                        clause.condition.iter().for_each(|list| walk.list(list));
+                        walk.list(&clause.body);
+                    });
                 }
             }
             CompoundCommand::WhileClause(it) | CompoundCommand::UntilClause(it) => {
                 self.list(&it.0);
-                self.list(&it.1.list);
+                self.perhaps(|walk| walk.list(&it.1.list));
             }
         }
     }
@@ -261,6 +281,7 @@ impl Walk {
         }
         let suffix = command.suffix.iter().flat_map(|it| &it.0);
         suffix.for_each(|item| self.item(item, &mut gathered));
+        self.declare(command, &gathered);
         self.complete(gathered);
     }
 
@@ -274,6 +295,7 @@ impl Walk {
         };
         self.forgets |= OWN_VARIABLES.contains(&name.as_str());
         gathered.simple.assignments.push(name.clone());
+        gathered.values.extend(self.assigned(assignment));
         match &assignment.value {
             AssignmentValue::Scalar(word) => self.nested_in(&word.value),
             AssignmentValue::Array(words) => {
@@ -307,7 +329,7 @@ impl Walk {
     }
 
     fn word(&mut self, source: &str, gathered: &mut Gathered) {
-        let reading = word::read(source);
+        let reading = word::read(source, &self.variables);
         for nested in reading.nested {
             let names = self.nested(&nested);
             gathered.simple.fed_by.extend(names);
@@ -381,6 +403,7 @@ impl Walk {
         let Gathered {
             mut simple,
             documents,
+            values,
         } = gathered;
         if self.line.commands.len() >= MAX_COMMANDS {
             self.line.is_whole = false;
@@ -400,14 +423,21 @@ impl Walk {
         };
         let (fed_by, is_run) = (simple.fed_by.clone(), simple.role == Role::Wrapper);
         let is_shell = simple.name().is_some_and(super::is_shell);
+        let has_words = !simple.words.is_empty();
         self.moved_by(&simple);
+        self.changed_by(&simple);
         self.line.commands.push(simple);
         match inside {
             Inside::Nothing | Inside::Blind => {}
             Inside::Text(text, Role::Wrapper) if !is_shell => {
                 self.text(&text, self.depth.saturating_sub(1));
             }
-            Inside::Text(text, _) => drop(self.nested(&text)),
+            Inside::Text(text, _) if is_shell => self.shell_with(&text, &values),
+            // Run later, or elsewhere.
+            Inside::Text(text, _) => drop(self.apart(|walk| {
+                walk.variables = Variables::default();
+                walk.nested(&text);
+            })),
             Inside::Commands(commands, _) => {
                 for words in commands {
                     self.inner(words, &fed_by, &documents);
@@ -416,9 +446,25 @@ impl Walk {
         }
         if is_shell && is_run {
             for text in &documents {
-                self.nested(text);
+                self.shell_with(text, &values);
             }
         }
+        if !has_words {
+            for (name, value) in values {
+                self.variables.set(&name, value, false);
+            }
+        }
+    }
+
+    /// A text for a shell of its own, which gets what is exported, and these.
+    fn shell_with(&mut self, text: &str, values: &[(String, Vec<Piece>)]) {
+        self.perhaps(|walk| {
+            walk.variables = walk.variables.exported();
+            for (name, value) in values {
+                walk.variables.set(name, value.clone(), true);
+            }
+            walk.nested(text);
+        });
     }
 
     /// A command that another one runs, with the other's input.
@@ -435,9 +481,22 @@ impl Walk {
                 ..Simple::default()
             },
             documents: documents.to_vec(),
+            values: Vec::new(),
         });
         self.fed_by = outer;
         self.depth = before;
+    }
+
+    /// What was known of variables, unless anything may happen to them.
+    fn changed_by(&mut self, command: &Simple) {
+        let is_unseen = match command.name() {
+            Some("source" | ".") => true,
+            Some("eval") => command.role == Role::Blind,
+            _ => false,
+        };
+        if is_unseen {
+            self.variables = Variables::default();
+        }
     }
 
     /// Where the commands behind this one run.
