@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::builder::styling::{AnsiColor, Style};
 use futures_util::future::BoxFuture;
-use ptk_tools::{ApprovalRequest, Approver, Decision};
+use ptk_tools::{ApprovalRequest, Approver, Decision, Review};
 
 /// How many lines of a diff or a command are shown at once.
 const MAX_LINES: usize = 200;
@@ -56,6 +56,11 @@ impl Approver for Nobody {
         }
         Box::pin(std::future::ready(Decision::DenyOnce(why)))
     }
+
+    fn review<'a>(&'a self, _review: Review<'a>) -> BoxFuture<'a, Decision> {
+        let why = "nobody can be asked here; run it on a terminal, or without --review";
+        Box::pin(std::future::ready(Decision::DenyOnce(why.to_owned())))
+    }
 }
 
 /// Asks on the terminal.
@@ -69,21 +74,29 @@ struct Person {
 impl Approver for Person {
     fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision> {
         let question = self.question(&request);
-        Box::pin(async move {
-            let gone = Gone::default();
-            let flag = Arc::clone(&gone.0);
-            let answer = tokio::task::spawn_blocking(move || question.ask(&flag)).await;
-            gone.0.store(true, Ordering::Relaxed);
-            match answer {
-                Ok(Ok(decision)) => decision,
-                Ok(Err(error)) => Decision::DenyOnce(format!("nobody could be asked: {error}")),
-                Err(_) => Decision::DenyOnce("nobody could be asked".to_owned()),
-            }
-        })
+        Box::pin(asked(move |gone| question.ask(gone)))
+    }
+
+    fn review<'a>(&'a self, review: Review<'a>) -> BoxFuture<'a, Decision> {
+        let result = ChangesQuestion::of(&review);
+        Box::pin(asked(move |gone| result.ask(gone)))
     }
 
     fn is_person(&self) -> bool {
         true
+    }
+}
+
+/// Asks in a thread that may wait, as long as somebody wants the answer.
+async fn asked(ask: impl FnOnce(&AtomicBool) -> io::Result<Decision> + Send + 'static) -> Decision {
+    let gone = Gone::default();
+    let flag = Arc::clone(&gone.0);
+    let answer = tokio::task::spawn_blocking(move || ask(&flag)).await;
+    gone.0.store(true, Ordering::Relaxed);
+    match answer {
+        Ok(Ok(decision)) => decision,
+        Ok(Err(error)) => Decision::DenyOnce(format!("nobody could be asked: {error}")),
+        Err(_) => Decision::DenyOnce("nobody could be asked".to_owned()),
     }
 }
 
@@ -163,9 +176,9 @@ impl Question {
     /// Asks until there is an answer.
     fn ask(&self, gone: &AtomicBool) -> io::Result<Decision> {
         forget_typed();
-        self.say(&self.text)?;
+        say(&self.text)?;
         loop {
-            self.say(&self.choices())?;
+            say(&self.choices())?;
             let Some(answer) = line(gone)? else {
                 return Ok(Decision::DenyOnce("nobody answered".to_owned()));
             };
@@ -175,8 +188,8 @@ impl Question {
                 "s" | "session" if has_rules => return Ok(Decision::AllowForSession),
                 "a" | "always" if has_rules && self.has_always => return Ok(Decision::AllowAlways),
                 "n" | "no" | "" => return Ok(Decision::Deny("the user said no".to_owned())),
-                "d" => self.say(self.rest.as_deref().unwrap_or_default())?,
-                _ => self.say(&self.help())?,
+                "d" => say(self.rest.as_deref().unwrap_or_default())?,
+                _ => say(&self.help())?,
             }
         }
     }
@@ -221,14 +234,60 @@ impl Question {
         }
         help
     }
+}
 
-    // Not locked while waiting: others may have something to say meanwhile.
-    #[expect(clippy::unused_self, reason = "it reads as what the question does")]
-    fn say(&self, text: &str) -> io::Result<()> {
-        let mut terminal = anstream::stderr();
-        terminal.write_all(text.as_bytes())?;
-        terminal.flush()
+/// What a command has changed, and whether that is to be kept.
+struct ChangesQuestion {
+    text: String,
+    rest: Option<String>,
+}
+
+impl ChangesQuestion {
+    fn of(review: &Review<'_>) -> Self {
+        let (shown, rest) = cut(&visible(review.diff));
+        let count = review.changes.len();
+        let are = if count == 1 { "change" } else { "changes" };
+        let tool = visible(review.tool);
+        let mut text =
+            format!("\n{STRONG}{tool}{STRONG:#} has ended, with {count} {are}:\n\n{shown}\n");
+        if !review.uncovered.is_empty() {
+            let folders = visible(&review.uncovered.join(", "));
+            let _ = writeln!(text, "\nMore has changed in {folders}.");
+        }
+        Self { text, rest }
     }
+
+    /// Asks until there is an answer.
+    fn ask(&self, gone: &AtomicBool) -> io::Result<Decision> {
+        forget_typed();
+        say(&self.text)?;
+        let more = if self.rest.is_some() {
+            ", d the rest"
+        } else {
+            ""
+        };
+        loop {
+            say(&format!(
+                "\nKeep this? y yes, n no, as if it had not run{more}: "
+            ))?;
+            let Some(answer) = line(gone)? else {
+                return Ok(Decision::DenyOnce("nobody answered".to_owned()));
+            };
+            match answer.trim().to_lowercase().as_str() {
+                "y" | "yes" => return Ok(Decision::Allow),
+                "n" | "no" => return Ok(Decision::Deny("the user said no".to_owned())),
+                "d" => say(self.rest.as_deref().unwrap_or_default())?,
+                _ => {}
+            }
+        }
+    }
+}
+
+// Not locked while waiting: others may have something to say meanwhile.
+fn say(text: &str) -> io::Result<()> {
+    let mut terminal = anstream::stderr();
+    terminal.write_all(text.as_bytes())?;
+    terminal.flush()
 }
 
 /// What the call is for, in a few words.

@@ -246,6 +246,13 @@ impl CallContext {
         slot.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
+    /// Whether a command of the call is to work over layers.
+    pub(crate) fn has_layers(&self) -> bool {
+        let kept = self.inner.kept.lock();
+        let kept = kept.unwrap_or_else(PoisonError::into_inner);
+        kept.as_ref().is_some_and(|kept| kept.layers().is_some())
+    }
+
     /// What a command of the call is to work over. It is over when
     /// [`CallContext::leave_layers`] says so.
     pub(crate) fn enter_layers(&self) -> io::Result<Vec<Layer>> {

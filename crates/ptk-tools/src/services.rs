@@ -32,6 +32,8 @@ pub(crate) struct Services {
     pub(crate) snippet_format: SnippetFormat,
     /// Where it is kept what calls are about to change.
     pub(crate) undo: Option<Arc<Recorder>>,
+    /// Whether somebody looks at what commands have changed before it is kept.
+    pub(crate) is_reviewed: bool,
     /// Counts calls that may have changed something.
     mutations: AtomicU64,
 }
@@ -56,6 +58,7 @@ impl Services {
             jobs: Jobs::default(),
             snippet_format,
             undo: None,
+            is_reviewed: false,
             mutations: AtomicU64::new(0),
         }
     }
@@ -76,6 +79,14 @@ impl Services {
         }
         let found = self.incomplete.get_or_init(|| process::incomplete(self));
         found.await.as_ref()
+    }
+
+    /// The same, with somebody who looks at what commands have changed.
+    pub(crate) fn reviewed(self, is_reviewed: bool) -> Self {
+        Self {
+            is_reviewed,
+            ..self
+        }
     }
 
     /// How often something may have been changed.

@@ -208,6 +208,7 @@ fn call(args: &CallToolArgs, out: &mut impl Write) -> Result<Exit> {
         .undo(config.undo()?)
         .sandbox(config::sandbox(&args.sandbox, &args.config)?)
         .approver(approver)
+        .review(args.review)
         .permissions(gathered.permissions(args.approve.map(Mode::from)))
         .build();
     let mut events = manager.bus().subscribe(Filter::all());

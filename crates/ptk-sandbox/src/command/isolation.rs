@@ -137,7 +137,12 @@ pub(super) fn own_folders(policy: &Policy) -> io::Result<()> {
     let harmless = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     mount(Some("none"), "/proc", Some("proc"), harmless, none)?;
     // The same name, but what is there now.
-    std::env::set_current_dir(folder?)
+    let folder = folder?;
+    let own = policy
+        .temporary
+        .as_ref()
+        .and_then(|it| folder.strip_prefix(it).ok());
+    std::env::set_current_dir(own.map_or_else(|| folder.clone(), |it| Path::new("/tmp").join(it)))
 }
 
 /// What is mounted from here on, others do not see.

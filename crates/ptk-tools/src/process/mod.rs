@@ -168,7 +168,7 @@ impl Program {
             .enter_layers()
             .map_err(|error| self.refused(error))?;
         let running = match self.start_over(layers, context).await {
-            Err(StartError::NoLayer(why)) => {
+            Err(StartError::NoLayer(why)) if !context.services().is_reviewed => {
                 let (kept, name) = (context.clone(), self.names());
                 let keep = move || {
                     let kept = kept.without_layers(&why);

@@ -10,7 +10,7 @@ use ptk_events::{CallId, RequestId};
 use ptk_sandbox::{Moment, Workspace};
 
 use super::journal::{Apply, Begin, Change, End, Line, Record, Watched};
-use super::layer::{self, Attempt, Dropped, LayerError, Layers};
+use super::layer::{self, Attempt, Dropped, LayerError, Layers, Shown};
 use super::store::{Store, UnderWay, now};
 use super::tree::Tree;
 use super::watch::{Found, Watch};
@@ -260,6 +260,34 @@ impl Kept {
         let begin = Line::Begin(self.begin.clone());
         self.length = store.append(&begin).map_err(failed)?;
         Ok(())
+    }
+
+    /// What would come into the workspace, for somebody to look at. Blocks.
+    pub(crate) fn show(&self) -> Option<Shown> {
+        let layers = self.layers().filter(|layers| layers.is_settled())?;
+        let largest = self.store.options.largest_file();
+        // What keeps it out is told when it is to come in.
+        layers.show(&self.recorder.workspace, largest).ok()
+    }
+
+    /// Whoever has looked at it does not want it. Blocks.
+    pub(crate) fn refuse(self, why: &str) -> Result<Settled, UndoError> {
+        let why = Dropped::Refused(why.to_owned());
+        let end = End {
+            entry: self.begin.entry.clone(),
+            at: now(),
+            ..End::default()
+        };
+        let ended = self.store.append(&Line::End(end));
+        ended.map_err(|error| self.store.failed(error))?;
+        if let Some(layers) = self.layers() {
+            layers.remove();
+        }
+        self.ended();
+        Ok(Settled {
+            note: None,
+            dropped: Some(why.to_string()),
+        })
     }
 
     /// The call has ended: says to the journal what it has changed, and gives

@@ -2,12 +2,14 @@
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::sync::{Arc, Mutex};
 
+use futures_util::future::BoxFuture;
 use ptk_sandbox::command::Helper;
 use ptk_sandbox::{Access, Workspace};
 use ptk_tools::tools::bash::Bash;
 use ptk_tools::undo::{Options, Undo};
-use ptk_tools::{AllowAll, Registry, ToolManager};
+use ptk_tools::{AllowAll, ApprovalRequest, Approver, Decision, Registry, Review, ToolManager};
 use serde_json::json;
 
 use crate::pipe::Pipe;
@@ -266,4 +268,108 @@ async fn where_there_can_be_no_layers_the_workspace_is_looked_at() {
     assert_eq!(scene.text("f"), "new\n");
     scene.undo().last().unwrap();
     assert_eq!(scene.text("f"), "old");
+}
+
+/// Remembers what it was shown, and says what it was told to.
+#[derive(Clone)]
+struct Reviewer {
+    answer: Decision,
+    shown: Arc<Mutex<Vec<String>>>,
+}
+
+impl Approver for Reviewer {
+    fn decide<'a>(&'a self, _request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision> {
+        Box::pin(std::future::ready(Decision::Allow))
+    }
+
+    fn review<'a>(&'a self, review: Review<'a>) -> BoxFuture<'a, Decision> {
+        let uncovered = review.uncovered.join(",");
+        let shown = format!("{}\n[{uncovered}]", review.diff);
+        self.shown.lock().unwrap().push(shown);
+        Box::pin(std::future::ready(self.answer.clone()))
+    }
+}
+
+fn reviewed(answer: Decision) -> (Scene, Reviewer) {
+    let scene = Scene::new();
+    let reviewer = Reviewer {
+        answer,
+        shown: Arc::default(),
+    };
+    let tools = crate::scene::builder(&scene.root(), &scene.options)
+        .approver(reviewer.clone())
+        .review(true)
+        .build();
+    (Scene { tools, ..scene }, reviewer)
+}
+
+#[tokio::test]
+async fn changes_can_be_looked_at_and_kept_out() {
+    let (scene, reviewer) = reviewed(Decision::Deny("the user said no".to_owned()));
+    scene.write("a", "one\ntwo\n");
+    scene.write("gone", "x\n");
+    let before = scene.picture();
+    let command = "sed -i s/two/three/ a; rm gone; echo so";
+    let result = scene.call("bash", json!({ "command": command })).await;
+    assert!(!result.success);
+    assert_eq!(
+        result.error,
+        "The command ran, but nothing of what it changed was kept: the user said no"
+    );
+    assert_eq!(result.fields["output"], "so\n");
+    assert_eq!(scene.picture(), before);
+    assert!(scene.undo().list().unwrap().is_empty());
+    insta::assert_snapshot!(reviewer.shown.lock().unwrap().join("\n\n"), @r"
+    --- a: a file of 8 bytes, mode 644
+    +++ a: a file of 10 bytes, mode 644
+    @@ -1,2 +1,2 @@
+     one
+    -two
+    +three
+
+    --- gone: a file of 2 bytes, mode 644
+    +++ gone: nothing
+    @@ -1 +0,0 @@
+    -x
+
+    []
+    ");
+}
+
+#[tokio::test]
+async fn what_was_looked_at_and_agreed_to_comes() {
+    let (scene, reviewer) = reviewed(Decision::Allow);
+    scene.write("a", "one\n");
+    scene.bash("echo two >> a").await;
+    assert_eq!(scene.text("a"), "one\ntwo\n");
+    scene.bash("cat a").await;
+    assert_eq!(
+        reviewer.shown.lock().unwrap().len(),
+        1,
+        "nothing to look at"
+    );
+    scene.undo().last().unwrap();
+    assert_eq!(scene.text("a"), "one\n");
+}
+
+#[tokio::test]
+async fn what_cannot_be_looked_at_first_is_not_run() {
+    let (scene, _) = reviewed(Decision::Allow);
+    let args = json!({"command": "echo > a", "run_in_background": true});
+    let result = scene.call("bash", args).await;
+    assert_eq!(
+        result.error,
+        "The command was not run: its changes are to be looked at first, and in the background that cannot be"
+    );
+    let options = Options {
+        layers: false,
+        ..scene.options.clone()
+    };
+    let tools = crate::scene::builder(&scene.root(), &options)
+        .review(true)
+        .build();
+    let scene = Scene { tools, ..scene };
+    let result = scene.call("bash", json!({"command": "echo > a"})).await;
+    assert!(!result.success);
+    assert!(!scene.path("a").exists());
 }

@@ -14,10 +14,12 @@
 //! | `marks` | what the system writes into a layer beside the changes |
 //! | `look` | from a layer to the steps that bring it into the workspace |
 //! | `apply` | taking these steps, and taking them back |
+//! | `show` | the same for people |
 
 mod apply;
 mod look;
 mod marks;
+mod show;
 
 use std::fs;
 use std::io;
@@ -30,6 +32,7 @@ use ptk_sandbox::{Access, Moment, Workspace};
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
 
 pub(crate) use apply::Attempt;
+pub(crate) use show::Shown;
 
 use super::store::{LAYERS, Store};
 
@@ -222,6 +225,8 @@ pub(crate) enum Dropped {
         "nothing of what it changed was kept, because it had to be killed while it was writing"
     )]
     Unfinished,
+    #[error("nothing of what it changed was kept: {0}")]
+    Refused(String),
     #[error("nothing of what it changed was kept, because {} cannot be changed: {error}", .path.display())]
     Failed { path: PathBuf, error: io::Error },
     #[error(

@@ -1,6 +1,8 @@
 //! The way of a call: find · validate · repeated? · allowed? · keep · run ·
 //! bound · track · record. Each step is an event, and each failure a result.
 
+mod keep;
+
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -21,7 +23,7 @@ use crate::signature::Signature;
 use crate::usage::Ending;
 use crate::{
     CallContext, CallOutcome, CallRequest, Class, Effects, Failure, Plan, Registry, Tool,
-    ToolError, ToolManager, Unprotected, bound, preview, undo,
+    ToolError, ToolManager, Unprotected, bound, preview,
 };
 
 /// How long a tool that was told to stop may take to clean up.
@@ -193,6 +195,7 @@ impl Call<'_> {
         if let Err(result) = self.keep(tool.as_ref(), &plan).await {
             return *result;
         }
+        let reviewed = services.is_reviewed.then(|| args.clone());
         let run = self.run(tool, args);
         let mut result = match &repeat {
             Some(repeat) => {
@@ -201,7 +204,8 @@ impl Call<'_> {
             }
             None => run.await,
         };
-        self.settle(&mut result).await;
+        self.settle(tool.as_ref(), reviewed.as_ref(), &mut result)
+            .await;
         let is_cut = self.bound(&mut result);
         self.track(&result, is_cut);
         if let Some(repeat) = repeat.filter(|_| result.success) {
@@ -301,59 +305,6 @@ impl Call<'_> {
             protections: services.incomplete().await?,
             is_open: services.unprotected == Unprotected::Ask,
         })
-    }
-
-    /// Keeps what the call is about to change, so that it can be undone.
-    async fn keep(&self, tool: &dyn Tool, plan: &Plan) -> Result<(), Box<ToolResult>> {
-        let Some(undo) = self.context.services().undo.clone() else {
-            return Ok(());
-        };
-        let since = Instant::now();
-        let (context, plan) = (self.context.clone(), plan.clone());
-        let (name, effects) = (tool.spec().name.clone(), tool.effects());
-        let keep = move || {
-            let call = undo::Call {
-                id: context.call_id(),
-                request: context.correlation().request_id,
-                tool: &name,
-                effects,
-                plan: &plan,
-            };
-            let kept = undo.begin(&call).map_err(|error| error.refusal(&name))?;
-            let is_kept = kept.is_some();
-            context.put_kept(kept);
-            Ok(is_kept)
-        };
-        match self.context.blocking(keep).await {
-            Ok(true) => self.passed(Step::PreImage, since),
-            Ok(false) => {}
-            Err(error) => {
-                self.context.tell(Failure::of_error(&error));
-                let result = self.refused(Step::PreImage, since, error.into_result());
-                return Err(Box::new(result));
-            }
-        }
-        Ok(())
-    }
-
-    /// Notes what the call has changed, unless a job goes on with it.
-    async fn settle(&self, result: &mut ToolResult) {
-        let Some(kept) = self.context.take_kept() else {
-            return;
-        };
-        let settled = match self.context.blocking(move || Ok(kept.end())).await {
-            Ok(Ok(settled)) => settled,
-            Ok(Err(error)) => undo::Settled::unknown(undo::Options::unsettled(&error)),
-            Err(error) => undo::Settled::unknown(error.message),
-        };
-        // What a command has changed is there only now.
-        self.context.services().mutated();
-        if let Some(note) = settled.note {
-            result.fields.insert("undo".to_owned(), note.into());
-        }
-        if let Some(why) = settled.dropped {
-            *result = without_changes(&why, std::mem::take(&mut result.fields));
-        }
     }
 
     /// Runs the tool within its time, behind the layers around it.
@@ -519,14 +470,6 @@ fn not_begun(name: &str) -> ToolResult {
     .suggest("It did nothing yet.")
     .with("cancelled", true)
     .into_result()
-}
-
-/// A command ran, but what it changed is not in the workspace.
-fn without_changes(why: &str, fields: crate::tool::Fields) -> ToolResult {
-    let result = ToolError::user(format!("The command ran, but {why}"))
-        .suggest("Look at what is there now, and run it again.")
-        .into_result();
-    ToolResult { fields, ..result }
 }
 
 fn timed_out(name: &str, time: Duration) -> ToolResult {
