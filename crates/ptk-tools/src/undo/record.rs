@@ -359,7 +359,10 @@ impl Kept {
         };
         let note = note(&end, &store.options);
         store.append_locked(&Line::End(end)).map_err(failed)?;
-        layers.remove();
+        match &dropped {
+            None => layers.remove_old(),
+            Some(_) => layers.remove(),
+        }
         Ok(Settled {
             note,
             dropped: dropped.map(|why| why.to_string()),

@@ -169,13 +169,31 @@ async fn nothing_of_the_layer_is_left() {
         let length = rustix::fs::llistxattr(scene.path(name), &mut names).unwrap();
         assert_eq!(String::from_utf8_lossy(&names[..length]), "", "{name}");
     }
+    // What is left of it in the store does not grow without end.
+    for _ in 0..50 {
+        scene.bash("echo > f").await;
+    }
     let state = scene.folder.path().join("state");
     let workspace = fs::read_dir(state).unwrap().next().unwrap().unwrap();
-    let layers = workspace.path().join("layers");
-    // It is removed when nobody has to wait for it.
-    while fs::read_dir(&layers).unwrap().count() > 0 {
-        tokio::task::yield_now().await;
-    }
+    let layers = fs::read_dir(workspace.path().join("layers")).unwrap();
+    assert!(layers.count() < 45);
+}
+
+#[tokio::test]
+async fn folders_are_renamed_by_those_who_can_copy() {
+    let scene = Scene::new();
+    scene.write("d/e/f", "deep");
+    scene.bash("mv d renamed").await;
+    assert_eq!(scene.text("renamed/e/f"), "deep");
+    assert!(!scene.path("d").exists());
+    scene.undo().last().unwrap();
+    assert_eq!(scene.text("d/e/f"), "deep");
+    assert!(!scene.path("renamed").exists());
+
+    let command = "python3 -c 'import os; os.rename(\"d\", \"renamed\")'";
+    let result = scene.call("bash", json!({ "command": command })).await;
+    let hint = result.fields["hint"].as_str().unwrap();
+    assert!(hint.contains("Use mv"), "{hint}");
 }
 
 #[tokio::test]

@@ -38,6 +38,8 @@ use super::store::{LAYERS, Store};
 
 /// What git keeps for itself; commands and others lock it against each other.
 const GIT: &str = ".git";
+/// Layers of calls that have ended which may lie about.
+const MAX_ENDED: usize = 32;
 /// What changes there with nearly everything that git does.
 const OF_GIT: [&str; 4] = ["", "index", "HEAD", "logs/HEAD"];
 
@@ -199,9 +201,19 @@ impl Layers {
     }
 
     /// Removes them with all that is in them. Nobody waits for it, and what
-    /// stays is removed when the next call begins.
+    /// stays is removed with others.
     pub(crate) fn remove(&self) {
-        clear_aside(self.folder.clone());
+        clear_aside(vec![self.folder.clone()]);
+    }
+
+    /// Removes what was replaced and is kept by now. The folders that are left
+    /// are removed with others: a disk that has just deleted files is slow to
+    /// create new ones.
+    pub(crate) fn remove_old(&self) {
+        let is_empty = fs::read_dir(self.old()).is_ok_and(|mut old| old.next().is_none());
+        if !is_empty {
+            clear_aside(vec![self.old()]);
+        }
     }
 }
 
@@ -254,22 +266,32 @@ fn disk(path: &Path) -> io::Result<(u64, (u32, u32))> {
     Ok((found.stx_mnt_id, (found.stx_dev_major, found.stx_dev_minor)))
 }
 
-/// Removes the layers of calls that have ended, but for those that are named.
+/// Removes the layers of calls that have ended, once there are many, but for
+/// those that are named.
 pub(crate) fn clear_ended(store: &Store, open: &[String]) -> io::Result<()> {
+    let mut ended = Vec::new();
     for entry in fs::read_dir(store.path(LAYERS))? {
         let entry = entry?;
         let name = entry.file_name();
         if !open.iter().any(|open| name == open.as_str()) {
-            clear_aside(entry.path());
+            ended.push(entry.path());
         }
+    }
+    if ended.len() > MAX_ENDED {
+        clear_aside(ended);
     }
     Ok(())
 }
 
-fn clear_aside(folder: PathBuf) {
-    let cleared = std::thread::Builder::new().spawn(move || clear(&folder));
-    if let Err(error) = cleared {
-        tracing::debug!(%error, "a layer is left for the next call to remove");
+fn clear_aside(folders: Vec<PathBuf>) {
+    let clear_all = move || {
+        for folder in folders {
+            // What cannot be removed now is removed later, or by another.
+            let _ = clear(&folder);
+        }
+    };
+    if let Err(error) = std::thread::Builder::new().spawn(clear_all) {
+        tracing::debug!(%error, "layers are left for a later call to remove");
     }
 }
 
