@@ -247,7 +247,8 @@ impl Looking<'_> {
             self.uncovered(&coverage, &path);
             self.open(lower, name, &path, &there)?;
             let is_set_back = node.modified < self.layers.start;
-            if node.mode != there.mode || (is_set_back && node.modified != there.modified) {
+            let is_set_back = is_set_back && node.modified != there.modified;
+            if node.mode != there.mode || is_closed(&there) || is_set_back {
                 self.push(path.clone(), settle, Some(there), change);
             }
             self.open_up(node, &path)?;
@@ -365,7 +366,7 @@ impl Looking<'_> {
     /// command has done. It is closed again with the other steps, or by
     /// [`Layers::close`].
     fn open(&mut self, lower: &Folder, name: &OsStr, path: &Path, there: &Node) -> io::Result<()> {
-        if there.mode & WRITABLE != WRITABLE {
+        if is_closed(there) {
             let closed = Attributes::from(there);
             let open = Attributes {
                 mode: there.mode | WRITABLE,
@@ -381,7 +382,7 @@ impl Looking<'_> {
 
     /// The same for one of the layer, at once.
     fn open_up(&self, node: &Node, path: &Path) -> io::Result<()> {
-        if node.mode & WRITABLE != WRITABLE {
+        if is_closed(node) {
             let open = Permissions::from_mode(node.mode | WRITABLE);
             fs::set_permissions(self.part.upper().join(path), open)?;
         }
@@ -449,6 +450,11 @@ impl Looking<'_> {
         }
         Ok(found)
     }
+}
+
+/// Whether its owner may not change what is in a folder.
+const fn is_closed(folder: &Node) -> bool {
+    folder.mode & WRITABLE != WRITABLE
 }
 
 /// What is at a name. What a file holds is left open.
