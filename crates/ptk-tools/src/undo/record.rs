@@ -11,6 +11,7 @@ use ptk_sandbox::{Moment, Workspace};
 
 use super::journal::{Apply, Begin, Change, End, Line, Record, Watched};
 use super::layer::{self, Attempt, Dropped, LayerError, Layers, Shown};
+use super::state::State;
 use super::store::{Store, UnderWay, now};
 use super::tree::Tree;
 use super::watch::{Found, Watch};
@@ -437,6 +438,8 @@ pub(super) fn named(names: impl ExactSizeIterator<Item = String>) -> String {
 /// What other calls have changed while one ran.
 struct Others {
     claims: HashMap<PathBuf, Vec<Change>>,
+    /// What calls under way have said they would write, and what was there.
+    announced: HashMap<PathBuf, State>,
     beside: Vec<String>,
 }
 
@@ -444,6 +447,7 @@ impl Others {
     fn since(records: &[Record], entry: &str, at: u64, beside: &[String]) -> Self {
         let mut others = Self {
             claims: HashMap::new(),
+            announced: HashMap::new(),
             beside: Vec::new(),
         };
         for record in records {
@@ -455,6 +459,10 @@ impl Others {
             }
             if matches!(begin.watch, Watched::Tree(_) | Watched::Blind(_)) {
                 others.beside.push(begin.call.clone());
+            }
+            if let (None, Watched::Places(seen)) = (&record.end, &begin.watch) {
+                let announced = seen.iter().cloned().map(|seen| (seen.path, seen.state));
+                others.announced.extend(announced);
             }
             for change in record.changes() {
                 let claims = others.claims.entry(change.path.clone());
@@ -469,6 +477,10 @@ impl Others {
     /// theirs began.
     fn taken_out_of(&self, changes: Vec<Change>) -> Vec<Change> {
         let own = changes.into_iter().filter_map(|mut change| {
+            let announced = self.announced.get(&change.path);
+            if announced.is_some_and(|before| before.is_same(&change.before)) {
+                return None;
+            }
             let Some(claims) = self.claims.get(&change.path) else {
                 return Some(change);
             };
