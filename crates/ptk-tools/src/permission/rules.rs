@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use ptk_sandbox::{Place, Workspace};
 use serde::{Deserialize, Serialize};
 
-use super::neutral::{has_neutral_variables, is_neutral};
+use super::neutral::{has_neutral_variables, is_neutral, is_neutral_variable};
 use super::permissions::Mode;
 use super::rule::{Fit, Rule, RuleError};
 use crate::Plan;
@@ -259,7 +259,8 @@ impl Rules {
         script: &CommandLine,
         call: &Call<'_>,
     ) -> Option<Vec<Entry>> {
-        if !script.is_whole() {
+        let is_set = script.assigned().iter().all(is_neutral_variable);
+        if !script.is_whole() || script.is_evaluated() || !is_set {
             return None;
         }
         let mut entries = Vec::new();

@@ -1,11 +1,15 @@
 //! The way through the grammar's tree to the simple commands.
 
 use brush_parser::ast::{
-    AndOrList, Assignment, AssignmentName, AssignmentValue, Command, CommandPrefixOrSuffixItem,
-    CompoundCommand, CompoundList, FunctionDefinition, IoFileRedirectKind, IoFileRedirectTarget,
-    IoRedirect, Pipeline, RedirectList, SeparatorOperator, SimpleCommand, SubshellCommand,
+    AndOrList, Assignment, AssignmentName, AssignmentValue, BinaryPredicate, Command,
+    CommandPrefixOrSuffixItem, CompoundCommand, CompoundList, ExtendedTestExpr, FunctionDefinition,
+    IoFileRedirectKind, IoFileRedirectTarget, IoHereDocument, IoRedirect, Pipeline,
+    PipelineOperator, RedirectList, SeparatorOperator, SimpleCommand, SubshellCommand,
+    UnaryPredicate,
 };
 
+use super::assigned::{self, Assigned};
+use super::substitution::{self, Found};
 use super::word::{self, Word};
 use super::wrapper::{Inside, inside};
 use super::{
@@ -13,7 +17,7 @@ use super::{
 };
 
 /// Variables that say where a command runs and what its words are.
-const OWN_VARIABLES: [&str; 3] = ["HOME", "PWD", "IFS"];
+const OWN_VARIABLES: [&str; 4] = ["HOME", "PWD", "IFS", "CDPATH"];
 
 /// Commands behind which the folder may be another one.
 const MOVERS: [&str; 5] = ["cd", "pushd", "popd", "source", "."];
@@ -28,7 +32,11 @@ pub(super) struct Walk {
     functions: Vec<String>,
     /// How many texts within texts are still looked at.
     depth: u8,
+    /// How many signs of commands were seen in the parts of the text.
+    seen: usize,
     forgets: bool,
+    /// Whether a variable may hold what runs when it is worked out.
+    has_values: bool,
 }
 
 /// What a command gathers before it is complete.
@@ -36,7 +44,17 @@ pub(super) struct Walk {
 struct Gathered {
     simple: Simple,
     /// Texts on its input.
-    documents: Vec<String>,
+    documents: Vec<Document>,
+    /// Whether it may read something else.
+    is_fed_otherwise: bool,
+}
+
+/// A text on the input of a command.
+#[derive(Clone)]
+struct Document {
+    text: String,
+    /// Whether that is what the command gets.
+    is_known: bool,
 }
 
 impl Walk {
@@ -50,7 +68,9 @@ impl Walk {
             fed_by: Vec::new(),
             functions: Vec::new(),
             depth: 0,
+            seen: 0,
             forgets: false,
+            has_values: false,
         }
     }
 
@@ -62,7 +82,27 @@ impl Walk {
             });
             words.for_each(Word::forget);
         }
+        let moves = self.line.commands.iter().filter_map(Simple::name);
+        let moves = moves.filter(|name| MOVERS.contains(name)).count() > 0;
+        let runs_later = self.line.has_functions
+            || self
+                .line
+                .commands
+                .iter()
+                .any(|it| it.name() == Some("trap"));
+        if moves && (self.forgets || runs_later) {
+            self.unsettle(0);
+        }
+        // A value that is worked out may be any command.
+        self.line.is_whole &= !(self.line.is_evaluated && self.has_values);
         self.line
+    }
+
+    /// From this command on, nobody knows for sure where one runs.
+    fn unsettle(&mut self, start: usize) {
+        for command in self.line.commands.iter_mut().skip(start) {
+            command.folder = Folder::one_of(std::slice::from_ref(&command.folder));
+        }
     }
 
     /// A text for the shell, with so many texts in it.
@@ -72,6 +112,7 @@ impl Walk {
             return;
         }
         let before = std::mem::replace(&mut self.depth, depth);
+        let seen = std::mem::take(&mut self.seen);
         match program(text) {
             Some(program) => program
                 .complete_commands
@@ -79,6 +120,9 @@ impl Walk {
                 .for_each(|it| self.list(it)),
             None => self.rough(text),
         }
+        // What the grammar takes for a part of nothing may run all the same.
+        self.line.is_whole &= self.seen >= substitution::signs(text);
+        self.seen = seen;
         self.depth = before;
     }
 
@@ -120,12 +164,41 @@ impl Walk {
             let is_async = matches!(item.1, SeparatorOperator::Async);
             let folder = is_async.then(|| self.folder.clone());
             copies += usize::from(is_async && self.calls_itself(&item.0));
-            for (_, pipeline) in &item.0 {
-                self.pipeline(pipeline);
-            }
+            self.chain(&item.0);
             self.folder = folder.unwrap_or_else(|| self.folder.clone());
         }
         self.line.is_fork_bomb |= copies > 1;
+    }
+
+    /// Commands joined by `&&` and `||`. Behind `cd x &&` all run in `x`, for
+    /// else they do not run; behind anything else it may not have happened.
+    fn chain(&mut self, chain: &AndOrList) {
+        let mut folders = vec![self.folder.clone()];
+        let mut is_sure = true;
+        for (operator, pipeline) in chain {
+            is_sure &= operator == PipelineOperator::And;
+            self.pipeline(pipeline);
+            is_sure &= !pipeline.bang;
+            if folders.last() != Some(&self.folder) {
+                folders.push(self.folder.clone());
+            }
+            if folders.len() > 1 && !is_sure {
+                self.folder = Folder::one_of(&folders);
+            }
+        }
+        if folders.len() > 1 {
+            self.folder = Folder::one_of(&folders);
+        }
+    }
+
+    /// What may run several times, and each time somewhere else.
+    fn repeated(&mut self, walk: impl FnOnce(&mut Self)) {
+        let (before, start) = (self.folder.clone(), self.line.commands.len());
+        walk(self);
+        if self.folder != before {
+            self.folder = Folder::one_of(&[before, self.folder.clone()]);
+            self.unsettle(start);
+        }
     }
 
     fn calls_itself(&self, list: &AndOrList) -> bool {
@@ -165,7 +238,42 @@ impl Walk {
                 self.compound(command);
             }
             Command::Function(function) => self.function(function),
-            Command::ExtendedTest(test) => self.evaluated(&test.expr.to_string()),
+            Command::ExtendedTest(test) => self.test(&test.expr),
+        }
+    }
+
+    fn test(&mut self, test: &ExtendedTestExpr) {
+        match test {
+            ExtendedTestExpr::And(left, right) | ExtendedTestExpr::Or(left, right) => {
+                self.test(left);
+                self.test(right);
+            }
+            ExtendedTestExpr::Not(inner) | ExtendedTestExpr::Parenthesized(inner) => {
+                self.test(inner);
+            }
+            ExtendedTestExpr::UnaryTest(
+                UnaryPredicate::ShellVariableIsSetAndAssigned
+                | UnaryPredicate::ShellVariableIsSetAndNameRef,
+                word,
+            ) => self.evaluated(&word.value),
+            ExtendedTestExpr::UnaryTest(_, word) => drop(self.words(&word.value)),
+            ExtendedTestExpr::BinaryTest(
+                BinaryPredicate::ArithmeticEqualTo
+                | BinaryPredicate::ArithmeticNotEqualTo
+                | BinaryPredicate::ArithmeticLessThan
+                | BinaryPredicate::ArithmeticLessThanOrEqualTo
+                | BinaryPredicate::ArithmeticGreaterThan
+                | BinaryPredicate::ArithmeticGreaterThanOrEqualTo,
+                left,
+                right,
+            ) => {
+                self.evaluated(&left.value);
+                self.evaluated(&right.value);
+            }
+            ExtendedTestExpr::BinaryTest(_, left, right) => {
+                self.words(&left.value);
+                self.words(&right.value);
+            }
         }
     }
 
@@ -177,7 +285,7 @@ impl Walk {
         self.functions.pop();
         // Whoever calls it is elsewhere from then on.
         if names.iter().any(|name| MOVERS.contains(&name.as_str())) {
-            self.folder = Folder::Unknown;
+            self.folder = Folder::one_of(std::slice::from_ref(&self.folder));
         }
     }
 
@@ -189,21 +297,23 @@ impl Walk {
                 for part in parts.into_iter().flatten() {
                     self.evaluated(&part.value);
                 }
-                self.list(&it.body.list);
+                self.repeated(|walk| walk.list(&it.body.list));
             }
             CompoundCommand::BraceGroup(it) => self.list(&it.list),
             CompoundCommand::Subshell(it) => drop(self.apart(|walk| walk.list(&it.list))),
             CompoundCommand::ForClause(it) => {
+                let mut values = Vec::new();
                 for value in it.values.iter().flatten() {
-                    self.nested_in(&value.value);
+                    values.extend(self.words(&value.value));
                 }
-                self.list(&it.body.list);
+                self.assigns(Assigned::own(&it.variable_name, &values));
+                self.repeated(|walk| walk.list(&it.body.list));
             }
             CompoundCommand::CaseClause(it) => {
-                self.nested_in(&it.value.value);
+                self.words(&it.value.value);
                 for case in &it.cases {
                     let patterns = case.patterns.iter();
-                    patterns.for_each(|pattern| self.nested_in(&pattern.value));
+                    patterns.for_each(|pattern| drop(self.words(&pattern.value)));
                     case.cmd.iter().for_each(|list| self.list(list));
                 }
             }
@@ -216,23 +326,53 @@ impl Walk {
                 }
             }
             CompoundCommand::WhileClause(it) | CompoundCommand::UntilClause(it) => {
-                self.list(&it.0);
-                self.list(&it.1.list);
+                self.repeated(|walk| {
+                    walk.list(&it.0);
+                    walk.list(&it.1.list);
+                });
             }
         }
     }
 
     /// The commands that run for a text which is none itself.
-    fn nested_in(&mut self, text: &str) {
-        for nested in word::nested_in(text) {
-            self.nested(&nested);
+    fn found(&mut self, text: &str, found: &Found) {
+        self.seen += substitution::signs(text);
+        self.line.is_whole &= found.is_whole;
+        self.line.is_evaluated |= found.is_evaluated;
+        for command in &found.commands {
+            self.nested(command);
         }
     }
 
-    /// The commands that run for a text which is evaluated, as numbers are:
-    /// quotes do not keep them from it.
+    /// A text which is worked out, as numbers are: quotes keep nothing in it
+    /// from running, nor does standing in a variable.
     fn evaluated(&mut self, text: &str) {
-        self.nested_in(&text.replace(['\'', '\\'], " "));
+        self.found(text, &substitution::in_evaluated(text));
+        self.notice(text);
+    }
+
+    /// Sees what a text that is worked out sets.
+    fn notice(&mut self, text: &str) {
+        let mut names = OWN_VARIABLES.iter();
+        self.forgets |= text.contains('=') && names.any(|name| text.contains(name));
+    }
+
+    /// The words that stand where no command does.
+    fn words(&mut self, source: &str) -> Vec<Word> {
+        let mut gathered = Gathered::default();
+        self.word(source, &mut gathered);
+        gathered.simple.words
+    }
+
+    fn assigns(&mut self, assigned: Assigned) {
+        self.noted(&assigned);
+        self.line.assigned.push(assigned);
+    }
+
+    fn noted(&mut self, assigned: &Assigned) {
+        let name = assigned.name.as_str();
+        self.forgets |= name.is_empty() || OWN_VARIABLES.contains(&name);
+        self.has_values |= !assigned.is_harmless;
     }
 
     /// Redirections of a group.
@@ -265,26 +405,33 @@ impl Walk {
     }
 
     fn assignment(&mut self, assignment: &Assignment, gathered: &mut Gathered) {
-        let name = match &assignment.name {
-            AssignmentName::VariableName(name) => name,
-            AssignmentName::ArrayElementName(name, index) => {
-                self.evaluated(index);
-                name
-            }
+        let (name, index) = match &assignment.name {
+            AssignmentName::VariableName(name) => (name, None),
+            AssignmentName::ArrayElementName(name, index) => (name, Some(index)),
         };
-        self.forgets |= OWN_VARIABLES.contains(&name.as_str());
-        gathered.simple.assignments.push(name.clone());
-        match &assignment.value {
-            AssignmentValue::Scalar(word) => self.nested_in(&word.value),
+        if let Some(index) = index {
+            self.evaluated(index);
+        }
+        let mut assigned = match &assignment.value {
+            AssignmentValue::Scalar(word) => Assigned::passed(name, &self.words(&word.value)),
             AssignmentValue::Array(words) => {
                 for (index, word) in words {
                     if let Some(index) = index {
-                        self.nested_in(&index.value);
+                        self.evaluated(&index.value);
                     }
-                    self.nested_in(&word.value);
+                    // An index that the grammar has not seen may stand in it.
+                    if word.value.contains('[') {
+                        self.evaluated(&word.value);
+                    } else {
+                        self.words(&word.value);
+                    }
                 }
+                Assigned::passed(name, &[Word::unknown(name)])
             }
-        }
+        };
+        assigned.is_harmless &= index.is_none() && !assignment.append;
+        self.noted(&assigned);
+        gathered.simple.assignments.push(assigned);
     }
 
     fn item(&mut self, item: &CommandPrefixOrSuffixItem, gathered: &mut Gathered) {
@@ -302,12 +449,19 @@ impl Walk {
     }
 
     fn process(&mut self, inner: &SubshellCommand, gathered: &mut Gathered) {
+        self.seen += 1;
         let names = self.apart(|walk| walk.list(&inner.list));
         gathered.simple.fed_by.extend(names);
     }
 
     fn word(&mut self, source: &str, gathered: &mut Gathered) {
         let reading = word::read(source);
+        self.seen += substitution::signs(source);
+        self.line.is_whole &= reading.is_whole;
+        if reading.is_evaluated {
+            self.line.is_evaluated = true;
+            self.notice(source);
+        }
         for nested in reading.nested {
             let names = self.nested(&nested);
             gathered.simple.fed_by.extend(names);
@@ -316,6 +470,7 @@ impl Walk {
     }
 
     fn io(&mut self, redirect: &IoRedirect, gathered: &mut Gathered) {
+        self.descriptor(gathered);
         match redirect {
             IoRedirect::File(_, kind, target) => self.file(kind, target, gathered),
             IoRedirect::OutputAndError(target, is_appended) => {
@@ -326,19 +481,50 @@ impl Walk {
                 };
                 self.redirect(mode, &target.value, gathered);
             }
-            IoRedirect::HereString(_, word) => {
+            IoRedirect::HereString(number, word) => {
                 let mut read = Gathered::default();
                 self.word(&word.value, &mut read);
                 gathered.simple.fed_by.append(&mut read.simple.fed_by);
                 let text = read.simple.words.first().and_then(Word::literal);
-                gathered.documents.extend(text.map(str::to_owned));
+                let text = text.filter(|_| matches!(number, None | Some(0)));
+                gathered.is_fed_otherwise |= text.is_none();
+                gathered.documents.extend(text.map(|text| Document {
+                    text: text.to_owned(),
+                    is_known: true,
+                }));
             }
-            IoRedirect::HereDocument(_, document) => {
-                if document.requires_expansion {
-                    self.nested_in(&document.doc.value);
-                }
-                gathered.documents.push(document.doc.value.clone());
+            IoRedirect::HereDocument(number, document) => {
+                let document = self.document(document);
+                gathered.is_fed_otherwise |= !matches!(number, None | Some(0));
+                gathered.documents.push(document);
             }
+        }
+    }
+
+    /// A here-document, as whoever reads it gets it.
+    fn document(&mut self, document: &IoHereDocument) -> Document {
+        let text = &document.doc.value;
+        self.seen += substitution::signs(&document.here_end.value);
+        if !document.requires_expansion {
+            self.seen += substitution::signs(text);
+            return Document {
+                text: text.clone(),
+                is_known: true,
+            };
+        }
+        self.found(text, &substitution::in_document(text));
+        let (text, is_known) = substitution::filled(text);
+        Document { text, is_known }
+    }
+
+    /// `{name}>file` sets a variable, and is no word.
+    fn descriptor(&mut self, gathered: &mut Gathered) {
+        let Some(word) = gathered.simple.words.last_mut() else {
+            return;
+        };
+        if let Some(assigned) = assigned::of_descriptor(word.source()) {
+            *word = Word::unknown(word.source());
+            self.assigns(assigned);
         }
     }
 
@@ -348,6 +534,12 @@ impl Walk {
         target: &IoFileRedirectTarget,
         gathered: &mut Gathered,
     ) {
+        gathered.is_fed_otherwise |= matches!(
+            kind,
+            IoFileRedirectKind::Read
+                | IoFileRedirectKind::DuplicateInput
+                | IoFileRedirectKind::ReadAndWrite
+        );
         let mode = match kind {
             IoFileRedirectKind::Read | IoFileRedirectKind::DuplicateInput => RedirectMode::Read,
             IoFileRedirectKind::Append | IoFileRedirectKind::ReadAndWrite => RedirectMode::Append,
@@ -381,6 +573,7 @@ impl Walk {
         let Gathered {
             mut simple,
             documents,
+            is_fed_otherwise,
         } = gathered;
         if self.line.commands.len() >= MAX_COMMANDS {
             self.line.is_whole = false;
@@ -391,11 +584,15 @@ impl Walk {
         let inside = if simple.words.is_empty() {
             Inside::Nothing
         } else {
-            inside(&simple, !documents.is_empty())
+            inside(&simple, !documents.is_empty() && !is_fed_otherwise)
         };
+        for assigned in assigned::by(&simple) {
+            self.assigns(assigned);
+        }
         simple.role = match &inside {
             Inside::Nothing => Role::Plain,
             Inside::Commands(_, role) | Inside::Text(_, role) => *role,
+            Inside::File => Role::File,
             Inside::Blind => Role::Blind,
         };
         let (fed_by, is_run) = (simple.fed_by.clone(), simple.role == Role::Wrapper);
@@ -403,7 +600,7 @@ impl Walk {
         self.moved_by(&simple);
         self.line.commands.push(simple);
         match inside {
-            Inside::Nothing | Inside::Blind => {}
+            Inside::Nothing | Inside::File | Inside::Blind => {}
             Inside::Text(text, Role::Wrapper) if !is_shell => {
                 self.text(&text, self.depth.saturating_sub(1));
             }
@@ -415,14 +612,15 @@ impl Walk {
             }
         }
         if is_shell && is_run {
-            for text in &documents {
-                self.nested(text);
+            for document in &documents {
+                self.line.is_whole &= document.is_known;
+                self.nested(&document.text);
             }
         }
     }
 
     /// A command that another one runs, with the other's input.
-    fn inner(&mut self, words: Vec<Word>, fed_by: &[String], documents: &[String]) {
+    fn inner(&mut self, words: Vec<Word>, fed_by: &[String], documents: &[Document]) {
         let Some(depth) = self.depth.checked_sub(1).filter(|depth| *depth > 0) else {
             self.line.is_whole = false;
             return;
@@ -435,6 +633,7 @@ impl Walk {
                 ..Simple::default()
             },
             documents: documents.to_vec(),
+            is_fed_otherwise: false,
         });
         self.fed_by = outer;
         self.depth = before;
@@ -442,15 +641,18 @@ impl Walk {
 
     /// Where the commands behind this one run.
     fn moved_by(&mut self, command: &Simple) {
-        let before = || Box::new(self.folder.clone());
-        let folder = match (command.name(), command.args()) {
-            (Some("cd"), []) => Folder::Unknown,
-            (Some("cd" | "pushd"), [folder]) if !folder.start().starts_with('-') => {
-                Folder::At(folder.clone(), before())
-            }
-            (Some(name), _) if MOVERS.contains(&name) => Folder::Unknown,
-            _ => return,
+        let Some(name) = command.name().filter(|name| MOVERS.contains(name)) else {
+            return;
         };
-        self.folder = folder;
+        let is_option = |word: &&Word| matches!(word.literal(), Some("-L" | "-P" | "-e" | "--"));
+        let args: Vec<&Word> = command.args().iter().skip_while(is_option).collect();
+        let before = || Box::new(self.folder.clone());
+        self.folder = match (name, args.as_slice()) {
+            ("cd", []) => Folder::At(Word::home(), before()),
+            ("cd" | "pushd", [folder]) if !folder.start().starts_with(['-', '+']) => {
+                Folder::At((*folder).clone(), before())
+            }
+            _ => Folder::Unsure(Vec::new()),
+        };
     }
 }

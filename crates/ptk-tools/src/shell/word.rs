@@ -8,7 +8,7 @@ use brush_parser::word::{
     WordPieceWithSource,
 };
 
-use super::{ansi_c, options, tolerant};
+use super::{ansi_c, options, substitution, tolerant};
 
 /// How many words one with braces may become.
 const MAX_BRACES: usize = 64;
@@ -39,10 +39,14 @@ pub struct Word {
 }
 
 /// The words that one becomes, and the commands that run for that.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Reading {
     pub(super) words: Vec<Word>,
     pub(super) nested: Vec<String>,
+    /// Whether those are all commands that run.
+    pub(super) is_whole: bool,
+    /// Whether the shell works out what variables hold, and may run that.
+    pub(super) is_evaluated: bool,
 }
 
 impl Word {
@@ -59,6 +63,14 @@ impl Word {
         Self {
             source: source.to_owned(),
             pieces: vec![Piece::Unknown],
+        }
+    }
+
+    /// The home folder.
+    pub(super) fn home() -> Self {
+        Self {
+            source: "~".to_owned(),
+            pieces: vec![Piece::Home],
         }
     }
 
@@ -164,24 +176,27 @@ impl fmt::Display for Word {
 
 /// Reads a word of the shell.
 pub(super) fn read(source: &str) -> Reading {
-    let mut reading = Reading::default();
-    match braces(source) {
-        Some(all) => all.iter().for_each(|one| reading.one(one)),
-        None => reading.words.push(Word::unknown(source)),
+    let mut reading = Reading {
+        words: Vec::new(),
+        nested: Vec::new(),
+        is_whole: true,
+        is_evaluated: false,
+    };
+    let braces = braces(source);
+    let is_one = matches!(&braces, Some(all) if all.words == [source]);
+    if !is_one {
+        // Whatever becomes of its braces, this is what stands in it.
+        reading.one(source);
+        reading.words.clear();
     }
+    for one in braces.iter().flat_map(|all| &all.words) {
+        reading.one(one);
+    }
+    if !braces.is_some_and(|all| all.is_all) {
+        reading.words.push(Word::unknown(source));
+    }
+    reading.nested.dedup();
     reading
-}
-
-/// The commands that run in a text that is no word, such as a here-document.
-pub(super) fn nested_in(source: &str) -> Vec<String> {
-    read_pieces(source).map_or_else(
-        || vec![source.to_owned()],
-        |pieces| {
-            let mut reader = Reader::default();
-            reader.all(&pieces, source, Quotes::Double);
-            reader.nested
-        },
-    )
 }
 
 fn read_pieces(source: &str) -> Option<Vec<WordPieceWithSource>> {
@@ -197,18 +212,36 @@ impl Reading {
         let Some(pieces) = read_pieces(source) else {
             self.words.push(Word::unknown(source));
             self.nested.push(source.to_owned());
+            self.is_whole = false;
             return;
         };
         let mut reader = Reader::default();
         reader.all(&pieces, source, Quotes::None);
+        if may_have_braces(&pieces) {
+            reader.current.push(Piece::Unknown);
+        }
         reader.end();
         self.nested.append(&mut reader.nested);
+        self.is_whole &= !reader.has_missed;
+        // The old form of a number; it is not looked for in its quotes.
+        self.is_evaluated |= reader.is_evaluated || source.contains("$[");
         let words = reader.words.into_iter().map(|pieces| Word {
             source: source.to_owned(),
             pieces,
         });
         self.words.extend(words);
     }
+}
+
+/// Whether braces are left that a shell may make several words of.
+fn may_have_braces(pieces: &[WordPieceWithSource]) -> bool {
+    let texts = pieces.iter().map(|it| match &it.piece {
+        WordPiece::Text(text) => text.as_str(),
+        _ => "",
+    });
+    let text: String = texts.collect();
+    let inner = text.split_once('{').and_then(|(_, it)| it.rsplit_once('}'));
+    inner.is_some_and(|(inner, _)| inner.contains(',') || inner.contains(".."))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -223,6 +256,9 @@ struct Reader {
     words: Vec<Vec<Piece>>,
     current: Vec<Piece>,
     nested: Vec<String>,
+    /// Whether something stands in it that may run and was not understood.
+    has_missed: bool,
+    is_evaluated: bool,
 }
 
 impl Reader {
@@ -235,6 +271,13 @@ impl Reader {
     }
 
     fn piece(&mut self, piece: &WordPiece, source: &str, written: &str, quotes: Quotes) {
+        if let WordPiece::Text(text) = piece {
+            let signs: &[&str] = match quotes {
+                Quotes::None => &["$(", "`", "${", "<(", ">("],
+                Quotes::Double => &["$(", "`", "${"],
+            };
+            self.has_missed |= signs.iter().any(|sign| text.contains(sign));
+        }
         match piece {
             WordPiece::Text(text) if quotes == Quotes::None && is_pattern(text) => {
                 self.current.push(Piece::Glob(text.clone()));
@@ -263,13 +306,10 @@ impl Reader {
                 self.current.push(Piece::Unknown);
             }
             WordPiece::BackquotedCommandSubstitution(text) => {
-                self.nested.push(without_backslashes(text));
+                self.nested.push(substitution::without_backslashes(text));
                 self.current.push(Piece::Unknown);
             }
-            WordPiece::ArithmeticExpression(inner) => {
-                self.nested.append(&mut nested_in(&inner.value));
-                self.current.push(Piece::Unknown);
-            }
+            WordPiece::ArithmeticExpression(inner) => self.evaluated(&inner.value),
             WordPiece::ParameterExpansion(parameter) => self.parameter(parameter, written, quotes),
         }
     }
@@ -287,17 +327,21 @@ impl Reader {
             "PWD" => self.current.push(Piece::Folder),
             // It holds the blanks that words end at.
             "IFS" if quotes == Quotes::None => self.end(),
-            "" => {
-                // Whatever stands in it may hold commands: `${a:-$(b)}`.
-                let inner = written.trim_start_matches(['$', '{']);
-                let inner = inner.strip_suffix('}').unwrap_or(inner);
-                if inner.contains(['$', '`']) {
-                    self.nested.append(&mut nested_in(inner));
-                }
-                self.current.push(Piece::Unknown);
+            "" if !is_plain(written) => {
+                self.is_evaluated = true;
+                self.evaluated(written.trim_start_matches(['$', '{']));
             }
             _ => self.current.push(Piece::Unknown),
         }
+    }
+
+    /// What is worked out, whatever quotes it.
+    fn evaluated(&mut self, text: &str) {
+        let mut found = substitution::in_evaluated(text);
+        self.nested.append(&mut found.commands);
+        self.has_missed |= !found.is_whole;
+        self.is_evaluated |= found.is_evaluated;
+        self.current.push(Piece::Unknown);
     }
 
     fn text(&mut self, text: &str) {
@@ -324,57 +368,99 @@ fn push_text(pieces: &mut Vec<Piece>, text: &str) {
     }
 }
 
-/// Between backquotes, a backslash before one of these is not the command's.
-fn without_backslashes(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        match chars.peek() {
-            Some('`' | '\\' | '$') if c == '\\' => plain.extend(chars.next()),
-            _ => plain.push(c),
-        }
-    }
-    plain
+/// Whether `$x` or `${x}` shows a variable and does no more.
+fn is_plain(written: &str) -> bool {
+    let is_short = written.strip_prefix('$').is_some_and(|it| it.len() == 1);
+    is_short || substitution::behind_plain(written) == Some("")
 }
 
-/// The words that `{a,b}` makes of one. `None` if they are too many.
-fn braces(source: &str) -> Option<Vec<String>> {
+/// The words that braces make of one.
+struct Braces {
+    words: Vec<String>,
+    /// Whether these are all.
+    is_all: bool,
+}
+
+/// The words that `{a,b}` makes of one. `None` if nobody can say.
+fn braces(source: &str) -> Option<Braces> {
+    let one = || Braces {
+        words: vec![source.to_owned()],
+        is_all: true,
+    };
     if !source.contains('{') || tolerant::is_too_deep(source) {
-        return Some(vec![source.to_owned()]);
+        return Some(one());
     }
     match word::parse_brace_expansions(source, &options()) {
-        Ok(Some(parts)) => expanded(&parts),
-        Ok(None) => Some(vec![source.to_owned()]),
+        Ok(Some(parts)) => Some(expanded(&parts)),
+        Ok(None) => Some(one()),
         Err(_) => None,
     }
 }
 
-fn expanded(parts: &[BraceExpressionOrText]) -> Option<Vec<String>> {
-    let mut all = vec![String::new()];
+fn expanded(parts: &[BraceExpressionOrText]) -> Braces {
+    let mut words = vec![String::new()];
+    let mut is_all = true;
     for part in parts {
         let choices = match part {
             BraceExpressionOrText::Text(text) => vec![text.clone()],
             BraceExpressionOrText::Expr(members) => {
                 let members = members.iter().map(choices);
-                members.collect::<Option<Vec<_>>>()?.concat()
+                members.fold(Vec::new(), |mut all, mut member| {
+                    is_all &= member.is_all;
+                    all.append(&mut member.words);
+                    all
+                })
             }
         };
-        if all.len() * choices.len() > MAX_BRACES {
-            return None;
-        }
         let with = |start: &String| -> Vec<String> {
             let joined = choices.iter().map(|end| format!("{start}{end}"));
             joined.collect()
         };
-        all = all.iter().flat_map(with).collect();
+        let mut joined = words.iter().flat_map(with);
+        let first: Vec<String> = joined.by_ref().take(MAX_BRACES).collect();
+        is_all &= joined.next().is_none();
+        drop(joined);
+        words = first;
     }
-    Some(all)
+    Braces { words, is_all }
 }
 
-fn choices(member: &BraceExpressionMember) -> Option<Vec<String>> {
-    match member {
-        BraceExpressionMember::Child(parts) => expanded(parts),
-        // A sequence, which names no file that is worth the trouble.
-        _ => None,
+fn choices(member: &BraceExpressionMember) -> Braces {
+    let sequence: Vec<String> = match member {
+        BraceExpressionMember::Child(parts) => return expanded(parts),
+        BraceExpressionMember::NumberSequence {
+            start,
+            end,
+            increment,
+        } => {
+            let numbers = steps(*start, *end, *increment);
+            numbers.map(|number| number.to_string()).collect()
+        }
+        BraceExpressionMember::CharSequence {
+            start,
+            end,
+            increment,
+        } => {
+            let code = |c: char| i64::from(u32::from(c));
+            let codes = steps(code(*start), code(*end), *increment);
+            let chars = codes.filter_map(|it| char::from_u32(u32::try_from(it).ok()?));
+            chars.map(String::from).collect()
+        }
+    };
+    let is_all = sequence.len() <= MAX_BRACES;
+    Braces {
+        words: sequence.into_iter().take(MAX_BRACES).collect(),
+        is_all,
     }
+}
+
+/// The numbers from one to another, and one too many where there are more.
+fn steps(start: i64, end: i64, increment: i64) -> impl Iterator<Item = i64> {
+    let step = increment.saturating_abs().max(1);
+    let step = if end < start { -step } else { step };
+    let next = move |number: &i64| number.checked_add(step);
+    let numbers = std::iter::successors(Some(start), next);
+    numbers
+        .take_while(move |it| if step < 0 { *it >= end } else { *it <= end })
+        .take(MAX_BRACES + 1)
 }

@@ -69,6 +69,7 @@ impl Danger {
             look.command(command);
             let is_dangerous = look.danger.warnings.len() > before || look.is_repeated;
             look.danger.commands.push(is_dangerous);
+            look.elsewhere(command);
         }
         if !line.is_whole() {
             look.warn("a part of the command could not be read; look at it closely".to_owned());
@@ -95,6 +96,23 @@ impl Look<'_> {
             self.is_repeated = true;
         } else {
             self.danger.warnings.push(what);
+        }
+    }
+
+    /// Looks at a command in every folder that it may run in. One of them is
+    /// enough to refuse it.
+    fn elsewhere(&mut self, command: &Simple) {
+        for folder in command.folder.candidates() {
+            let mut look = Look {
+                around: self.around,
+                danger: Danger::default(),
+                is_repeated: false,
+            };
+            look.command(&Simple {
+                folder,
+                ..command.clone()
+            });
+            self.danger.refusal = self.danger.refusal.take().or(look.danger.refusal);
         }
     }
 
