@@ -174,6 +174,26 @@ fn what_is_dangerous_is_counted_and_agreed_to_once_only() {
 }
 
 #[test]
+fn what_a_model_says_does_not_hide_the_command() {
+    let scene = Scene::new();
+    let said = format!("git status{}", "\n".repeat(199));
+    let args = json!({"command": "touch pw\u{ad}ned", "description": said});
+    let mut terminal = scene.at_terminal("bash", &args);
+    insta::assert_snapshot!(terminal.question(), @r"
+    bash wants to run:
+
+    touch pw\u{ad}ned
+
+    It says: git status
+
+    Let it? y once, s this session, a always, n no, ? help
+    s and a are for bash(touch 'pw\u{ad}ned'):
+    ");
+    terminal.answer("n");
+    terminal.rest();
+}
+
+#[test]
 fn a_diff_is_shown_and_nothing_in_it_reaches_the_terminal() {
     let scene = Scene::new();
     let edits = json!([{"old_string": "two", "new_string": "2\u{1b}[2J\u{202e}"}]);
@@ -184,7 +204,7 @@ fn a_diff_is_shown_and_nothing_in_it_reaches_the_terminal() {
     @@ -1,2 +1,2 @@
      one
     -two
-    +2�[2J�
+    +2\u{1b}[2J\u{202e}
 
     Let it? y once, s this session, a always, n no, ? help
     s and a are for edit(a.txt):
