@@ -187,7 +187,8 @@ impl ToolManagerBuilder {
             outputs,
             self.snippet_format,
         )
-        .with_undo(undo);
+        .with_undo(undo)
+        .withholding(self.permissions.withheld());
         ToolManager {
             inner: Arc::new(Inner {
                 registry: RwLock::new(Arc::new(self.registry)),

@@ -9,6 +9,7 @@ use ptk_sandbox::command::{Helper, Policy};
 use crate::files::Files;
 use crate::jobs::Jobs;
 use crate::outputs::Outputs;
+use crate::permission::Rule;
 use crate::undo::Recorder;
 use crate::{Sandbox, SnippetFormat, Unprotected};
 
@@ -26,6 +27,8 @@ pub(crate) struct Services {
     pub(crate) files: Files,
     pub(crate) jobs: Jobs,
     pub(crate) snippet_format: SnippetFormat,
+    /// Rules because of which files are not to be shown.
+    pub(crate) withheld: Vec<Rule>,
     /// Where it is kept what calls are about to change.
     pub(crate) undo: Option<Arc<Recorder>>,
     /// Counts calls that may have changed something.
@@ -50,6 +53,7 @@ impl Services {
             files: Files::default(),
             jobs: Jobs::default(),
             snippet_format,
+            withheld: Vec::new(),
             undo: None,
             mutations: AtomicU64::new(0),
         }
@@ -61,6 +65,11 @@ impl Services {
             undo: undo.map(Arc::new),
             ..self
         }
+    }
+
+    /// The same, with files that are not to be shown.
+    pub(crate) fn withholding(self, withheld: Vec<Rule>) -> Self {
+        Self { withheld, ..self }
     }
 
     /// How often something may have been changed.

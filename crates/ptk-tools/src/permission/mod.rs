@@ -3,11 +3,14 @@
 //! [`Permissions`] decide by [`Rule`]s first. Only what no rule decides is put
 //! to an [`Approver`], whose yes may hold once, for the session or always.
 
+mod call;
+mod hidden;
 mod neutral;
 mod permissions;
 mod proposal;
 mod rule;
 mod rules;
+mod stopping;
 mod user_file;
 
 use futures_util::future::BoxFuture;

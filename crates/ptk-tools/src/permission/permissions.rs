@@ -10,8 +10,9 @@ use ptk_sandbox::{Place, Workspace};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
+use super::call::Call;
 use super::proposal;
-use super::rules::{Call, Entry, Rules, Verdict};
+use super::rules::{Entry, Rules, Verdict};
 use super::{ApprovalRequest, Approver, Decision, Rule};
 use crate::signature::Signature;
 use crate::{Effects, Plan};
@@ -141,6 +142,11 @@ impl Permissions {
     #[must_use]
     pub fn entries(&self) -> Vec<Entry> {
         self.lock().entries().to_vec()
+    }
+
+    /// The rules because of which files are not to be shown.
+    pub(crate) fn withheld(&self) -> Vec<Rule> {
+        self.lock().withheld()
     }
 
     fn lock(&self) -> MutexGuard<'_, Rules> {

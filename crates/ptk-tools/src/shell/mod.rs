@@ -34,7 +34,7 @@ use brush_parser::{ParserOptions, SourceInfo, Token, ast};
 pub(crate) use assigned::Assigned;
 pub(crate) use word::Piece;
 pub use word::Word;
-pub(crate) use wrapper::{behind, is_shell};
+pub(crate) use wrapper::{behind, is_shell, is_standard_input};
 
 /// How long a text may be, in bytes, to be read by the grammar.
 const MAX_LENGTH: usize = 256 * 1024;

@@ -177,13 +177,13 @@ impl Walk {
         let mut is_sure = true;
         for (operator, pipeline) in chain {
             is_sure &= operator == PipelineOperator::And;
+            if folders.len() > 1 && !is_sure {
+                self.folder = Folder::one_of(&folders);
+            }
             self.pipeline(pipeline);
             is_sure &= !pipeline.bang;
             if folders.last() != Some(&self.folder) {
                 folders.push(self.folder.clone());
-            }
-            if folders.len() > 1 && !is_sure {
-                self.folder = Folder::one_of(&folders);
             }
         }
         if folders.len() > 1 {

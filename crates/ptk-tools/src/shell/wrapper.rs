@@ -118,6 +118,11 @@ const PLAIN_SETTINGS: [&str; 4] = ["pipefail", "errexit", "nounset", "xtrace"];
 /// Names of what a program reads by itself.
 const STANDARD_INPUT: [&str; 4] = ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
 
+/// Whether a file is what a program reads by itself.
+pub(crate) fn is_standard_input(file: &str) -> bool {
+    STANDARD_INPUT.contains(&file)
+}
+
 /// Whether a program runs what it is given as a text.
 pub(crate) fn is_shell(name: &str) -> bool {
     matches!(

@@ -9,11 +9,10 @@ use futures_util::future::BoxFuture;
 use ptk_protocol::{Arguments, ErrorType, ToolCall, ToolResult};
 use ptk_sandbox::Workspace;
 use ptk_tools::permission::{Declaration, Entry};
-use ptk_tools::tools::bash::Bash;
-use ptk_tools::tools::{Edit, ReadFile, WriteFile};
+use ptk_tools::tools::get_diagnostics::Diagnostics;
 use ptk_tools::{
     ApprovalRequest, Approver, Around, CallRequest, Decision, Fields, Middleware, Next, Passing,
-    Permissions, Registry, ToolManager, Typed,
+    Permissions, Registry, ToolManager, tools,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -85,6 +84,18 @@ pub(crate) fn entries(rules: &[&str]) -> Vec<Entry> {
     declaration.entries("test").unwrap()
 }
 
+/// All tools.
+pub(crate) fn registry() -> Registry {
+    tools::all(Diagnostics::default()).unwrap()
+}
+
+/// What comes of a call.
+pub(crate) async fn called(tools: &ToolManager, tool: &str, args: &Value) -> ToolResult {
+    let args = Arguments::from_json(&args.to_string()).unwrap();
+    let request = CallRequest::new(ToolCall::new(tool, args));
+    tools.execute(request).await.result
+}
+
 impl Scene {
     pub(crate) fn new(rules: &[&str]) -> Self {
         Self::with(Permissions::default().rules(entries(rules)))
@@ -103,14 +114,9 @@ impl Scene {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, content).unwrap();
         }
-        let mut registry = Registry::new();
-        registry.register(Typed::new(ReadFile)).unwrap();
-        registry.register(Typed::new(WriteFile)).unwrap();
-        registry.register(Typed::new(Edit)).unwrap();
-        Bash::default().register(&mut registry).unwrap();
         let person = Person::default();
         let tools = ToolManager::builder(Workspace::open(folder.path().join("space")).unwrap())
-            .tools(registry)
+            .tools(registry())
             .approver(person.clone())
             .permissions(permissions)
             .layer(Pretend)
@@ -141,9 +147,7 @@ impl Scene {
     }
 
     pub(crate) async fn call(&self, tool: &str, args: &Value) -> ToolResult {
-        let args = Arguments::from_json(&args.to_string()).unwrap();
-        let request = CallRequest::new(ToolCall::new(tool, args));
-        self.tools.execute(request).await.result
+        called(&self.tools, tool, args).await
     }
 
     pub(crate) async fn bash(&self, command: &str) -> ToolResult {

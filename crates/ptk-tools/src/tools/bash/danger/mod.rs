@@ -16,7 +16,7 @@ pub(crate) use programs::plain_args;
 pub(crate) use targets::Surroundings;
 
 use self::targets::{Amount, Lies, is_everything, real, size};
-use crate::shell::{CommandLine, RedirectMode, Role, Simple, Word, is_shell};
+use crate::shell::{CommandLine, RedirectMode, Role, Simple, Word, is_shell, is_standard_input};
 
 /// Devices that take everything and harm nobody.
 const HARMLESS: [&str; 6] = ["null", "stdout", "stderr", "full", "zero", "tty"];
@@ -141,7 +141,7 @@ impl Look<'_> {
             "systemctl" if has_any(command, &["poweroff", "reboot", "halt", "kexec"]) => {
                 self.refuse("systemctl stops the machine");
             }
-            "ptk" if has_any(command, &["permissions", "--approve"]) => {
+            _ if changes_permissions(name, command) => {
                 self.refuse("only a person changes what is allowed");
             }
             _ if STOPPERS.contains(&name) => self.refuse(format!("{name} stops the machine")),
@@ -164,12 +164,12 @@ impl Look<'_> {
             ));
             return;
         };
-        let has_script = command
-            .args()
-            .iter()
-            .any(|arg| !arg.start().starts_with('-') && arg.literal().is_some());
-        let is_fed = is_shell(name) && command.role == Role::Blind
-            || INTERPRETERS.contains(&name) && !has_script;
+        let has_script = command.args().iter().any(|arg| {
+            let file = arg.literal().filter(|it| !it.starts_with('-'));
+            file.is_some_and(|file| !is_standard_input(file))
+        });
+        let is_fed =
+            is_shell(name) && command.role == Role::Blind || is_interpreter(name) && !has_script;
         let downloader = command
             .fed_by
             .iter()
@@ -326,6 +326,12 @@ impl Look<'_> {
             return;
         }
         let is_expression = |arg: &&Word| arg.start().starts_with(['-', '(', '!']);
+        let is_option = |arg: &&Word| {
+            let text = arg.start();
+            matches!(text, "-H" | "-L" | "-P") || text.starts_with("-O")
+        };
+        let options = args.iter().take_while(is_option).count();
+        let args = args.get(options..).unwrap_or_default();
         let starts: Vec<Word> = args
             .iter()
             .take_while(|arg| !is_expression(arg))
@@ -412,8 +418,10 @@ impl Look<'_> {
     fn changed(&mut self, name: &str, command: &Simple) {
         let is_recursive = |arg: &Word| {
             let text = arg.start();
-            text == "--recursive"
-                || !text.starts_with("--") && text.starts_with('-') && text.contains('R')
+            match text.strip_prefix("--") {
+                Some(long) => long.len() > 2 && "recursive".starts_with(long),
+                None => text.starts_with('-') && text.contains('R'),
+            }
         };
         if !command.args().iter().any(is_recursive) {
             return;
@@ -442,6 +450,22 @@ impl Look<'_> {
             }
         }
     }
+}
+
+/// Whether a command asks `ptk` to allow more.
+fn changes_permissions(name: &str, command: &Simple) -> bool {
+    let is_start = |text: &str, start: &str| text.starts_with(start);
+    let mut args = command.args().iter().map(Word::start);
+    let of_ptk = |text: &str| text == "permissions" || is_start(text, "--approve");
+    let mut variables = command.assignments.iter();
+    name == "ptk" && (args.clone().any(of_ptk) || variables.any(|it| it.name == "PTK_APPROVE"))
+        || args.any(|text| is_start(text, "PTK_APPROVE="))
+}
+
+/// Whether a program runs what it is fed, whichever version it is.
+fn is_interpreter(name: &str) -> bool {
+    let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    INTERPRETERS.contains(&name) || INTERPRETERS.contains(&plain)
 }
 
 fn is_recursive(arg: &Word) -> bool {

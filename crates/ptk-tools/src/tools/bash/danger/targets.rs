@@ -64,7 +64,7 @@ impl Surroundings {
     }
 
     /// The files that a word means: several for a pattern, none if it fits none.
-    pub(super) fn files(&self, word: &Word, folder: &Folder) -> Option<Vec<PathBuf>> {
+    pub(crate) fn files(&self, word: &Word, folder: &Folder) -> Option<Vec<PathBuf>> {
         let path = self.path(word, folder)?;
         if word.is_glob() {
             return expanded(&path);
