@@ -301,6 +301,133 @@ fn a_strangers_file_forbids_but_grants_nothing_until_it_is_trusted() {
 }
 
 #[test]
+fn a_workspace_loosens_nothing_of_the_users_own() {
+    let scene = Scene::new();
+    let user = |text: &str| {
+        fs::create_dir_all(scene.user_file().parent().unwrap()).unwrap();
+        fs::write(scene.user_file(), text).unwrap();
+    };
+    user("mode = \"deny\"\nallow = [\"bash(cat *)\"]\n");
+    let write = |text: &str| fs::write(scene.path("ptk.toml"), text).unwrap();
+    write("[permissions]\nmode = \"ask\"\n");
+    insta::assert_snapshot!(scene.bash("cat a.txt").1, @"error: bash was not allowed: calls that change something are refused here");
+    user("mode = \"auto\"\n");
+    assert_eq!(scene.bash("cat a.txt").0, 1);
+    write("[undo]\nenabled = false\n");
+    insta::assert_snapshot!(scene.bash("cat a.txt").1, @"error: ptk.toml:1:2: a workspace cannot say what is kept of it; write [undo] into ptk/ptk.toml in your configuration folder (~/.config), or name the file with --config; or trust the file: `ptk permissions trust`");
+    insta::assert_snapshot!(scene.ptk(&["permissions", "trust"]).1, @r"
+    [undo]: what is kept so that calls can be undone
+
+    This counts until ptk.toml changes.
+    ");
+    assert_eq!(scene.bash("cat a.txt").0, 0);
+}
+
+#[test]
+fn an_endpoint_of_a_strangers_file_is_not_asked() {
+    let scene = Scene::new();
+    let declared = "[[tools]]\nname = \"ping\"\ndescription = \"Ping\"\nurl = \"http://127.0.0.1:9/\"\nheaders = [[\"X\", \"k=$SOME_KEY, $OTHER\"]]\n";
+    fs::write(scene.path("ptk.toml"), declared).unwrap();
+    let called = scene.ptk(&["tools", "call", "ping", "{}", "--approve", "auto"]);
+    insta::assert_snapshot!(called.1, @"error: ping is declared in ptk.toml, which may have come with somebody's code. `ptk permissions list` shows it, `ptk permissions trust` lets it.");
+    insta::assert_snapshot!(scene.ptk(&["permissions", "list"]).1, @r"
+    No rules.
+    - tool   ping: asks http://127.0.0.1:9/, sends $SOME_KEY, $OTHER  ptk.toml
+
+    What changes something and fits no rule is asked about (ask).
+    - does not count: ptk.toml may have come with somebody's code. `ptk permissions trust` lets it.
+    ");
+    insta::assert_snapshot!(scene.ptk(&["permissions", "trust"]).1, @r"
+    tool   ping: asks http://127.0.0.1:9/, sends $SOME_KEY, $OTHER
+
+    This counts until ptk.toml changes.
+    ");
+    let mut terminal = scene.at_terminal("ping", &json!({}));
+    let question = terminal.question();
+    assert!(
+        question.contains("It sends $SOME_KEY, $OTHER of your environment."),
+        "{question}"
+    );
+    assert!(question.contains("s and a are for ping(#"), "{question}");
+    terminal.answer("n");
+    terminal.rest();
+}
+
+#[test]
+fn always_holds_for_a_checker_as_it_is_declared() {
+    let scene = Scene::new();
+    let declare = |program: &str| {
+        let text = format!("[diagnostics]\ncommand = [\"{program}\", \"new\"]\n");
+        fs::write(scene.path("ptk.toml"), text).unwrap();
+    };
+    let check = || scene.ptk(&["tools", "call", "get_diagnostics", "{}"]);
+    declare("true");
+    assert_eq!(check().0, 1);
+    let mut terminal = scene.at_terminal("get_diagnostics", &json!({}));
+    let question = terminal.question();
+    assert!(question.contains("get_diagnostics(#"), "{question}");
+    terminal.answer("a");
+    terminal.rest();
+    assert_eq!(check().0, 0);
+    declare("touch");
+    assert_eq!(check().0, 1);
+    assert!(!scene.path("new").exists());
+}
+
+/// Ways to write the file with the rules, where the workspace is the home.
+const WAYS: [&str; 7] = [
+    "mkdir -p .config && cd .config && mkdir -p ptk && echo \"mode = 'auto'\" > ptk/permissions.toml",
+    "mkdir -p .config/ptk; cd .config/ptk; echo \"mode = 'auto'\" > permissions.toml",
+    "python3 -c \"import os; os.makedirs('.config/ptk', exist_ok=True); open('.config/ptk/permissions.toml', 'w').write('mode = 1')\"",
+    "mv .config x; mkdir -p .config/ptk; cd .config; echo \"mode = 'auto'\" > ptk/permissions.toml",
+    "rmdir .config/ptk; ln -s /tmp .config/ptk; cd .config; echo \"mode = 'auto'\" > ptk/permissions.toml",
+    "d=.config; rm -rf $d; mkdir -p $d/ptk; echo \"mode = 'auto'\" > $d/ptk/permissions.toml",
+    "p=ptk; echo '[sandbox]' > .config/$p/ptk.toml",
+];
+
+#[test]
+fn nothing_writes_the_users_configuration() {
+    let scene = Scene::new();
+    let (home, link) = (
+        scene.folder.path().join("home"),
+        scene.folder.path().join("link"),
+    );
+    fs::create_dir(&home).unwrap();
+    std::os::unix::fs::symlink(&home, &link).unwrap();
+    let call = |tool: &str, args: &Value| {
+        let mut command = scene.command(&["tools", "call", tool, &args.to_string()]);
+        command
+            .args(["--approve", "auto"])
+            .current_dir(&link)
+            .env("HOME", &link)
+            .env("PTK_STATE", scene.folder.path().join("state"))
+            .env_remove("XDG_CONFIG_HOME");
+        let output = command.output().unwrap();
+        String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
+    };
+    let written = || {
+        let folder = home.join(".config/ptk");
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|it| it.file_name()).collect::<Vec<_>>()
+    };
+    for path in [".config/ptk/permissions.toml", ".config/ptk/ptk.toml"] {
+        let said = call("write_file", &json!({"path": path, "content": ""}));
+        assert!(said.contains("only a person changes it"), "{path}: {said}");
+        assert!(written().is_empty(), "{path}");
+    }
+    for way in WAYS {
+        let said = call("bash", &json!({ "command": way }));
+        assert!(written().is_empty(), "{way}: {said}");
+    }
+    // All else in it is the workspace as any other.
+    let said = call(
+        "bash",
+        &json!({"command": "mkdir -p .config/mine && echo 1 > .config/mine/a && cat .config/mine/a"}),
+    );
+    assert!(said.starts_with('1'), "{said}");
+}
+
+#[test]
 fn a_rule_that_is_none_is_told_with_its_place() {
     let scene = Scene::new();
     fs::write(

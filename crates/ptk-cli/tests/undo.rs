@@ -186,9 +186,15 @@ fn what_cannot_be_done_is_told_with_its_exit_code() {
     scene.write("ptk.toml", "[undo]\nenabled = false\n");
     let (code, _, told) = scene.undo(&[]);
     assert_eq!(code, 1);
+    assert!(
+        told.contains("ptk.toml:1:2: a workspace cannot say what is kept of it"),
+        "{told}"
+    );
+    let (code, _, told) = scene.undo(&["--config", "ptk.toml"]);
+    assert_eq!(code, 1);
     assert!(told.contains("undo is switched off"), "{told}");
     scene.write("ptk.toml", "[undo]\nenable = false\n");
-    let (_, _, told) = scene.undo(&[]);
+    let (_, _, told) = scene.undo(&["--config", "ptk.toml"]);
     assert!(
         told.contains("ptk.toml:2:1: unknown field `enable`"),
         "{told}"

@@ -188,7 +188,8 @@ impl ToolManagerBuilder {
             self.snippet_format,
         )
         .with_undo(undo)
-        .withholding(self.permissions.withheld());
+        .withholding(self.permissions.withheld())
+        .guarding(self.permissions.guarded());
         ToolManager {
             inner: Arc::new(Inner {
                 registry: RwLock::new(Arc::new(self.registry)),

@@ -1,5 +1,6 @@
 //! What the calls of one session share.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -65,6 +66,14 @@ impl Services {
             undo: undo.map(Arc::new),
             ..self
         }
+    }
+
+    /// The same, with what no command writes.
+    pub(crate) fn guarding(mut self, guarded: &[PathBuf]) -> Self {
+        for path in guarded {
+            self.policy.iter_mut().for_each(|policy| policy.guard(path));
+        }
+        self
     }
 
     /// The same, with files that are not to be shown.

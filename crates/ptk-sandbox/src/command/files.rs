@@ -56,7 +56,11 @@ pub(super) fn restrict(policy: &Policy, isolated: Isolated, protections: &mut Pr
             (*effective_abi >= wanted).then_some(()).ok_or(is_old)
         }
     };
-    protections.note(Protection::Files, has(FILES));
+    let is_guarded = policy.guarded.is_empty() || isolated.folders;
+    let guarded = is_guarded.then_some(()).ok_or_else(|| {
+        "without a namespace of mounts, the user's configuration can be written".to_owned()
+    });
+    protections.note(Protection::Files, has(FILES).and(guarded));
     if !isolated.processes {
         protections.note(Protection::Processes, has(SIGNALS));
     }

@@ -124,6 +124,9 @@ pub struct Policy {
     pub write: Vec<PathBuf>,
     /// What may be read besides.
     pub read: Vec<PathBuf>,
+    /// What may not be written although it lies in what may be. It takes
+    /// namespaces.
+    pub guarded: Vec<PathBuf>,
     /// A folder for temporary files that nobody else uses. Where the system
     /// allows it, the program finds it as `/tmp`.
     pub temporary: Option<PathBuf>,
@@ -153,6 +156,7 @@ impl Policy {
         let mut policy = Self {
             write: roots(Access::ReadWrite),
             read: roots(Access::ReadOnly),
+            guarded: Vec::new(),
             temporary: temporary.map(Path::to_owned),
             home: home(),
             network: false,
@@ -200,6 +204,29 @@ impl Policy {
     pub fn allow_writing(&mut self, path: impl AsRef<Path>) {
         self.write.extend(path.as_ref().canonicalize());
     }
+
+    /// Keeps a folder as it is where it lies in what may be written. One that
+    /// is not there is made, for a program could make it, too.
+    pub fn guard(&mut self, folder: impl AsRef<Path>) {
+        let Some(folder) = real(folder.as_ref()) else {
+            return;
+        };
+        let is_writable = self.write.iter().any(|root| folder.starts_with(root));
+        if is_writable {
+            // What cannot be made is missed when it is to be guarded.
+            let _ = std::fs::create_dir_all(&folder);
+            self.guarded.push(folder);
+        }
+    }
+}
+
+/// A path without links, as far as it is there.
+fn real(path: &Path) -> Option<PathBuf> {
+    let known = path.ancestors().find(|folder| folder.exists())?;
+    let rest = path.strip_prefix(known).ok()?;
+    let known = known.canonicalize().ok()?;
+    // Joining nothing leaves a `/` behind the name of a file.
+    Some(known.join(rest).components().collect())
 }
 
 /// The user's home, unless it is everybody's.

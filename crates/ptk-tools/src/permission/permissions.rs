@@ -1,12 +1,12 @@
 //! The decision about a call: by rules first, then by whoever can be asked.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ptk_protocol::Arguments;
-use ptk_sandbox::{Place, Workspace};
+use ptk_sandbox::Workspace;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
@@ -38,6 +38,18 @@ pub enum Mode {
     Deny,
 }
 
+impl Mode {
+    /// The one of two that lets less run.
+    #[must_use]
+    pub fn stricter(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Deny, _) | (_, Self::Deny) => Self::Deny,
+            (Self::Ask, _) | (_, Self::Ask) => Self::Ask,
+            (Self::Auto, Self::Auto) => Self::Auto,
+        }
+    }
+}
+
 /// Writes down what was agreed to for good.
 pub trait Keeper: Send + Sync {
     /// Keeps these rules.
@@ -62,7 +74,7 @@ pub struct Permissions {
     mode: Mode,
     patience: Duration,
     keeper: Option<Arc<dyn Keeper>>,
-    /// Files that no call writes: they say what is allowed.
+    /// Files and folders that no call writes: they say what is allowed.
     guarded: Vec<PathBuf>,
     rules: Mutex<Rules>,
     denied: Mutex<HashMap<Signature, String>>,
@@ -131,11 +143,17 @@ impl Permissions {
         self
     }
 
-    /// With a file that no call writes, such as the one with the rules.
+    /// With a file or a folder that no call writes, such as the one with the
+    /// rules.
     #[must_use]
-    pub fn guarding(mut self, file: PathBuf) -> Self {
-        self.guarded.push(file.canonicalize().unwrap_or(file));
+    pub fn guarding(mut self, path: PathBuf) -> Self {
+        self.guarded.push(path);
         self
+    }
+
+    /// What no call writes.
+    pub(crate) fn guarded(&self) -> &[PathBuf] {
+        &self.guarded
     }
 
     /// The rules in force, those of this session included.
@@ -177,9 +195,13 @@ impl Permissions {
     }
 
     fn guard(&self, call: &Call<'_>) -> Option<Permit> {
-        let paths = call.plan.writes.iter().map(Place::absolute);
-        let mut paths = paths.map(|path| path.canonicalize().unwrap_or(path));
-        let path = paths.find(|path| self.guarded.contains(path))?;
+        let guarded: Vec<PathBuf> = self.guarded.iter().map(|path| real(path)).collect();
+        let paths = call.plan.writes.iter().map(|place| {
+            let place = place.real().unwrap_or_else(|_| place.clone());
+            real(&place.absolute())
+        });
+        let is_guarded = |path: &PathBuf| guarded.iter().any(|it| path.starts_with(it));
+        let path = paths.into_iter().find(is_guarded)?;
         let why = format!(
             "{} says what is allowed, and only a person changes it",
             path.display()
@@ -275,6 +297,17 @@ impl std::fmt::Debug for Permissions {
             .field("rules", &self.entries())
             .finish_non_exhaustive()
     }
+}
+
+/// A path without links, as far as it is there.
+fn real(path: &Path) -> PathBuf {
+    let known = path.ancestors().find_map(|folder| {
+        let rest = path.strip_prefix(folder).ok()?;
+        Some(folder.canonicalize().ok()?.join(rest))
+    });
+    let known = known.unwrap_or_else(|| path.to_owned());
+    // Joining nothing leaves a `/` behind the name of a file.
+    known.components().collect()
 }
 
 fn denied(reason: &str) -> Permit {

@@ -111,7 +111,11 @@ pub(super) fn of(call: &Call<'_>, rules: &Rules) -> Vec<Rule> {
 fn of_paths(call: &Call<'_>) -> Option<Vec<Rule>> {
     let writes = &call.plan.writes;
     if writes.is_empty() {
-        return Some(vec![Rule::of_tool(call.tool).ok()?]);
+        let rule = match &call.plan.declared {
+            Some(declared) => Rule::of_declared(call.tool, declared),
+            None => Rule::of_tool(call.tool).ok(),
+        };
+        return Some(vec![rule?]);
     }
     let mut paths = writes.iter().map(|place| call.path_of(place));
     let rules = paths.by_ref().take(MAX_RULES);

@@ -42,6 +42,8 @@ enum Pattern {
         is_open: bool,
     },
     Path(GlobMatcher),
+    /// What a tool does by configuration, in short.
+    Declared(String),
 }
 
 /// Why a text is no rule.
@@ -81,6 +83,19 @@ impl Rule {
         tool.parse()
     }
 
+    /// A rule for all calls of a tool, as long as it is declared so.
+    pub(super) fn of_declared(tool: &str, declared: &str) -> Option<Self> {
+        format!("{tool}(#{declared})").parse().ok()
+    }
+
+    /// Whether all calls of a tool are meant that is declared so.
+    pub(super) fn fits_declared(&self, declared: Option<&str>) -> bool {
+        match &self.pattern {
+            Pattern::Declared(known) => declared == Some(known),
+            _ => self.is_for_all(),
+        }
+    }
+
     /// A rule for the calls of a tool on this path.
     pub(super) fn of_path(tool: &str, path: &Path) -> Option<Self> {
         format!("{tool}({})", escape(path.to_str()?)).parse().ok()
@@ -116,7 +131,7 @@ impl Rule {
         match &self.pattern {
             Pattern::All => true,
             Pattern::Path(glob) => glob.is_match(path),
-            Pattern::Command { .. } => false,
+            Pattern::Command { .. } | Pattern::Declared(_) => false,
         }
     }
 
@@ -130,7 +145,7 @@ impl Rule {
     pub(super) fn allows(&self, command: &Simple) -> bool {
         match &self.pattern {
             Pattern::All => true,
-            Pattern::Path(_) => false,
+            Pattern::Path(_) | Pattern::Declared(_) => false,
             Pattern::Command { .. } => self.fits_words(command.words()) == Fit::Yes,
         }
     }
@@ -266,6 +281,9 @@ impl FromStr for Rule {
             None => Pattern::All,
             Some("") => return Err(wrong("there is nothing between its brackets")),
             Some(command) if tool == SHELL_TOOL => command_pattern(command).map_err(wrong)?,
+            Some(text) if text.starts_with('#') => {
+                Pattern::Declared(text.trim_start_matches('#').to_owned())
+            }
             Some(path) => Pattern::Path(path_pattern(path).map_err(wrong)?),
         };
         Ok(Self {

@@ -186,7 +186,8 @@ impl Rules {
             self.of(Action::Allow)
                 .filter(|it| it.rule.tool() == call.tool)
         };
-        if let Some(entry) = own().find(|it| it.rule.is_for_all()) {
+        let declared = call.plan.declared.as_deref();
+        if let Some(entry) = own().find(|it| it.rule.fits_declared(declared)) {
             return Some(vec![entry.clone()]);
         }
         let places = if call.plan.writes.is_empty() {

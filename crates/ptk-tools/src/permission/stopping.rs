@@ -78,7 +78,7 @@ fn stops_files(rule: &Rule, script: &CommandLine, call: &Call<'_>) -> Fit {
 
 /// Whether a rule stops a call on files.
 fn stops_places(rule: &Rule, call: &Call<'_>) -> Fit {
-    if rule.is_for_all() {
+    if rule.fits_declared(call.plan.declared.as_deref()) {
         return Fit::from(rule.tool() == call.tool);
     }
     let is_of = |tools: &[&str], tool: &str| tools.contains(&tool);
