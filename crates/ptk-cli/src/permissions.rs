@@ -83,7 +83,7 @@ impl Gathered {
         match self.file {
             // The user's configuration lies beside it.
             Some(file) => permissions
-                .guarding(file.path().parent().unwrap_or(file.path()).to_owned())
+                .guarding_folder(file.path().parent().unwrap_or(file.path()).to_owned())
                 .kept_by(Notebook {
                     file,
                     workspace: self.workspace,

@@ -1,6 +1,5 @@
 //! What the calls of one session share.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,7 +9,7 @@ use ptk_sandbox::command::{Helper, Policy};
 use crate::files::Files;
 use crate::jobs::Jobs;
 use crate::outputs::Outputs;
-use crate::permission::Rule;
+use crate::permission::{Guarded, Rule};
 use crate::undo::Recorder;
 use crate::{Sandbox, SnippetFormat, Unprotected};
 
@@ -69,9 +68,14 @@ impl Services {
     }
 
     /// The same, with what no command writes.
-    pub(crate) fn guarding(mut self, guarded: &[PathBuf]) -> Self {
-        for path in guarded {
-            self.policy.iter_mut().for_each(|policy| policy.guard(path));
+    pub(crate) fn guarding(mut self, guarded: &[Guarded]) -> Self {
+        if let Some(policy) = &mut self.policy {
+            for guarded in guarded {
+                match guarded {
+                    Guarded::File(path) => policy.guard(path),
+                    Guarded::Folder(path) => policy.guard_folder(path),
+                }
+            }
         }
         self
     }

@@ -205,18 +205,27 @@ impl Policy {
         self.write.extend(path.as_ref().canonicalize());
     }
 
-    /// Keeps a folder as it is where it lies in what may be written. One that
-    /// is not there is made, for a program could make it, too.
-    pub fn guard(&mut self, folder: impl AsRef<Path>) {
-        let Some(folder) = real(folder.as_ref()) else {
-            return;
-        };
-        let is_writable = self.write.iter().any(|root| folder.starts_with(root));
-        if is_writable {
+    /// Keeps something as it is where it lies in what may be written; what is
+    /// not there is not kept from being made.
+    pub fn guard(&mut self, path: impl AsRef<Path>) {
+        let path = path.as_ref().canonicalize().ok();
+        self.guarded
+            .extend(path.filter(|path| self.is_written(path)));
+    }
+
+    /// The same for a folder. One that is not there is made, for a program
+    /// could make it, too.
+    pub fn guard_folder(&mut self, folder: impl AsRef<Path>) {
+        let folder = real(folder.as_ref()).filter(|folder| self.is_written(folder));
+        if let Some(folder) = folder {
             // What cannot be made is missed when it is to be guarded.
             let _ = std::fs::create_dir_all(&folder);
             self.guarded.push(folder);
         }
+    }
+
+    fn is_written(&self, path: &Path) -> bool {
+        self.write.iter().any(|root| path.starts_with(root))
     }
 }
 

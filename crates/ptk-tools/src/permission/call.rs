@@ -41,6 +41,8 @@ pub(super) struct Call<'a> {
 pub(super) enum Target {
     /// This one, as rules write it. A folder stands for what is in it, too.
     Path(PathBuf),
+    /// This one, where no tool may write.
+    Outside(PathBuf),
     /// Nobody knows before it runs.
     Unknown,
 }
@@ -109,7 +111,7 @@ impl Call<'_> {
                 Some(name) if folder.is_dir() => self.real(&folder.join(name)),
                 _ => None,
             };
-            targets.extend(path.map(Target::Path));
+            targets.extend(path);
         }
         targets.push(self.target(&into, command));
         if name == "mv" {
@@ -134,7 +136,7 @@ impl Call<'_> {
             });
             for word in std::iter::once(arg).chain(&behind) {
                 match self.files(word, command) {
-                    Some(files) => targets.extend(files.into_iter().map(Target::Path)),
+                    Some(files) => targets.extend(files),
                     None if READERS.contains(&name) => targets.push(Target::Unknown),
                     None => {}
                 }
@@ -158,9 +160,10 @@ impl Call<'_> {
     }
 
     fn target(&self, word: &Word, command: &Simple) -> Target {
-        let files = self.files(word, command);
-        match files.as_deref() {
-            Some([file]) if !self.is_rearranged_beside(command) => Target::Path(file.clone()),
+        let files = self.files(word, command).unwrap_or_default();
+        let mut files = files.into_iter();
+        match (files.next(), files.next()) {
+            (Some(file), None) if !self.is_rearranged_beside(command) => file,
             _ => Target::Unknown,
         }
     }
@@ -186,28 +189,38 @@ impl Call<'_> {
     }
 
     /// The files that a word means, where they really are.
-    fn files(&self, word: &Word, command: &Simple) -> Option<Vec<PathBuf>> {
+    fn files(&self, word: &Word, command: &Simple) -> Option<Vec<Target>> {
         let files = self.around()?.files(word, &command.folder)?;
         files.iter().map(|file| self.real(file)).collect()
     }
 
     /// A path as rules write it. `None` where it is not sure which that is.
-    fn real(&self, path: &Path) -> Option<PathBuf> {
+    fn real(&self, path: &Path) -> Option<Target> {
         let has_dots = path.components().any(|part| part == Component::ParentDir);
         let path = match (has_dots, path.parent(), path.file_name()) {
             (true, Some(parent), Some(name)) => parent.canonicalize().ok()?.join(name),
             (true, ..) => return None,
             _ => path.to_owned(),
         };
-        match self.workspace.place(&path) {
-            Ok(place) => self.path_of(&place),
-            Err(_) if path.is_symlink() => path.canonicalize().ok(),
-            Err(_) => {
-                let known = path.ancestors().find(|folder| folder.exists())?;
-                let rest = path.strip_prefix(known).ok()?;
-                Some(known.canonicalize().ok()?.join(rest))
-            }
+        if let Ok(place) = self.workspace.place(&path) {
+            return self.path_of(&place).map(Target::Path);
         }
+        if path.is_symlink() {
+            return path.canonicalize().ok().map(Target::Outside);
+        }
+        let known = path.ancestors().find(|folder| folder.exists())?;
+        let rest = path.strip_prefix(known).ok()?;
+        Some(Target::Outside(known.canonicalize().ok()?.join(rest)))
+    }
+
+    /// Whether a command that goes to a folder stays in the workspace.
+    pub(super) fn stays(&self, command: &Simple) -> bool {
+        let folders = command.args().iter().filter_map(|arg| {
+            let path = self.absolute(arg, command)?;
+            path.canonicalize().ok()
+        });
+        let mut folders = folders.filter(|_| command.name() == Some("cd"));
+        folders.all(|folder| folder.starts_with(self.workspace.root()))
     }
 }
 

@@ -14,6 +14,9 @@ const KNOWN: [&str; 62] = [
 ];
 /// How many words of a command are looked at.
 const MAX_WORDS: usize = 100;
+/// How long a text may be, in bytes, to be looked at. A longer one may be
+/// anything.
+const MAX_LENGTH: usize = 4096;
 
 /// The commands that a command may run, if nobody knows its program.
 pub(super) fn in_arguments(command: &Simple) -> Vec<Vec<Word>> {
@@ -27,7 +30,9 @@ pub(super) fn in_arguments(command: &Simple) -> Vec<Vec<Word>> {
         let Some(text) = arg.literal() else {
             continue;
         };
-        if text.contains(char::is_whitespace) {
+        if text.len() > MAX_LENGTH {
+            found.push(vec![Word::unknown("…")]);
+        } else if text.contains(char::is_whitespace) {
             let line = CommandLine::read(text);
             found.extend(line.commands().iter().map(named));
         } else if let Some(words) = args.get(at..) {

@@ -16,7 +16,7 @@ mod user_file;
 use futures_util::future::BoxFuture;
 use ptk_protocol::Arguments;
 
-pub(crate) use permissions::{Asking, Permit};
+pub(crate) use permissions::{Asking, Guarded, Permit};
 pub use permissions::{DEFAULT_PATIENCE, Keeper, Mode, Permissions};
 pub use rule::{Rule, RuleError};
 pub use rules::{Action, Declaration, Entry};

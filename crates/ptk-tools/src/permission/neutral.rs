@@ -24,6 +24,18 @@ const VARIABLES: [&str; 16] = [
     "TERM",
     "TZ",
 ];
+/// Variables of shells that are written otherwise than those of programs.
+const SPECIAL: [&str; 9] = [
+    "cdpath",
+    "fignore",
+    "fpath",
+    "histchars",
+    "mailpath",
+    "manpath",
+    "path",
+    "psvar",
+    "watch",
+];
 /// What `set` may be told.
 const SETTINGS: [&str; 6] = ["-e", "-u", "-eu", "-euo", "-o", "pipefail"];
 
@@ -57,7 +69,7 @@ pub(super) fn is_neutral_variable(assigned: &Assigned) -> bool {
     let name = assigned.name.as_str();
     // By custom, those of programs are written in capitals, or with a `_`.
     let is_own = !assigned.is_passed && name.chars().all(|c| c.is_ascii_lowercase());
-    let is_own = is_own && !name.is_empty() && name != "histchars";
+    let is_own = is_own && !name.is_empty() && !SPECIAL.contains(&name);
     is_own || assigned.is_harmless && VARIABLES.contains(&name)
 }
 

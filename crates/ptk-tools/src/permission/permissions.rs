@@ -74,12 +74,18 @@ pub struct Permissions {
     mode: Mode,
     patience: Duration,
     keeper: Option<Arc<dyn Keeper>>,
-    /// Files and folders that no call writes: they say what is allowed.
-    guarded: Vec<PathBuf>,
+    guarded: Vec<Guarded>,
     rules: Mutex<Rules>,
     denied: Mutex<HashMap<Signature, String>>,
     /// One question at a time.
     asking: Semaphore,
+}
+
+/// What no call writes, because it says what is allowed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Guarded {
+    File(PathBuf),
+    Folder(PathBuf),
 }
 
 /// A call that needs a decision.
@@ -143,16 +149,23 @@ impl Permissions {
         self
     }
 
-    /// With a file or a folder that no call writes, such as the one with the
-    /// rules.
+    /// With a file that no call writes, such as one with rules.
     #[must_use]
-    pub fn guarding(mut self, path: PathBuf) -> Self {
-        self.guarded.push(path);
+    pub fn guarding(mut self, file: PathBuf) -> Self {
+        self.guarded.push(Guarded::File(file));
+        self
+    }
+
+    /// With a folder in which no call writes. In a workspace it is made where
+    /// it is missing, so that no command makes it.
+    #[must_use]
+    pub fn guarding_folder(mut self, folder: PathBuf) -> Self {
+        self.guarded.push(Guarded::Folder(folder));
         self
     }
 
     /// What no call writes.
-    pub(crate) fn guarded(&self) -> &[PathBuf] {
+    pub(crate) fn guarded(&self) -> &[Guarded] {
         &self.guarded
     }
 
@@ -195,7 +208,10 @@ impl Permissions {
     }
 
     fn guard(&self, call: &Call<'_>) -> Option<Permit> {
-        let guarded: Vec<PathBuf> = self.guarded.iter().map(|path| real(path)).collect();
+        let guarded = self.guarded.iter().map(|it| match it {
+            Guarded::File(path) | Guarded::Folder(path) => real(path),
+        });
+        let guarded: Vec<PathBuf> = guarded.collect();
         let paths = call.plan.writes.iter().map(|place| {
             let place = place.real().unwrap_or_else(|_| place.clone());
             real(&place.absolute())

@@ -220,7 +220,7 @@ impl Rules {
             }
             match self.allow_command(command, call) {
                 Some(entry) => entries.push(entry.clone()),
-                None if is_neutral(command) => {}
+                None if is_neutral(command) && call.stays(command) => {}
                 None if is_plain_wrapper(command) => {}
                 None => return None,
             }
@@ -251,7 +251,7 @@ impl Rules {
                     let mut rules = self.of(Action::Allow).map(|it| &it.rule);
                     rules.any(|rule| WRITERS.contains(&rule.tool()) && rule.fits_path(path))
                 }
-                Target::Unknown => false,
+                Target::Outside(_) | Target::Unknown => false,
             })
     }
 

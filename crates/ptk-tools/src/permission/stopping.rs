@@ -69,8 +69,7 @@ fn stops_files(rule: &Rule, script: &CommandLine, call: &Call<'_>) -> Fit {
         }
     });
     let fits = targets.map(|target| match target {
-        Target::Path(path) if rule.fits_in(&path) => Fit::Yes,
-        Target::Path(_) => Fit::No,
+        Target::Path(path) | Target::Outside(path) => Fit::from(rule.fits_in(&path)),
         Target::Unknown => Fit::Maybe,
     });
     fits.max().unwrap_or(Fit::No)

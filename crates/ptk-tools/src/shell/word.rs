@@ -1,6 +1,7 @@
 //! A word of a command line: what of it is known before the shell runs.
 
 use std::fmt;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use brush_parser::word::{
@@ -217,6 +218,7 @@ impl Reading {
         };
         let mut reader = Reader::default();
         reader.all(&pieces, source, Quotes::None);
+        reader.has_missed |= has_signs(&pieces, source, 0..source.len(), Quotes::None);
         if may_have_braces(&pieces) {
             reader.current.push(Piece::Unknown);
         }
@@ -231,6 +233,45 @@ impl Reading {
         });
         self.words.extend(words);
     }
+}
+
+/// Whether signs of commands stand in a part of a word outside of those pieces
+/// that are known to run, or to quote, what is in them.
+fn has_signs(
+    pieces: &[WordPieceWithSource],
+    source: &str,
+    part: Range<usize>,
+    quotes: Quotes,
+) -> bool {
+    let mut left = String::new();
+    let mut end = part.start;
+    for piece in pieces {
+        let range = piece.start_index..piece.end_index;
+        let Some(before) = source.get(end..range.start) else {
+            return true;
+        };
+        left.push_str(before);
+        end = range.end;
+        match &piece.piece {
+            WordPiece::Text(_) | WordPiece::TildePrefix(_) => {
+                left.push_str(source.get(range).unwrap_or("`"));
+            }
+            WordPiece::DoubleQuotedSequence(inner)
+            | WordPiece::GettextDoubleQuotedSequence(inner) => {
+                if has_signs(inner, source, range, Quotes::Double) {
+                    return true;
+                }
+                left.push(' ');
+            }
+            _ => left.push(' '),
+        }
+    }
+    left.push_str(source.get(end..part.end).unwrap_or("`"));
+    let signs: &[&str] = match quotes {
+        Quotes::None => &["$(", "`", "${", "<(", ">("],
+        Quotes::Double => &["$(", "`", "${"],
+    };
+    signs.iter().any(|sign| left.contains(sign))
 }
 
 /// Whether braces are left that a shell may make several words of.
@@ -271,13 +312,6 @@ impl Reader {
     }
 
     fn piece(&mut self, piece: &WordPiece, source: &str, written: &str, quotes: Quotes) {
-        if let WordPiece::Text(text) = piece {
-            let signs: &[&str] = match quotes {
-                Quotes::None => &["$(", "`", "${", "<(", ">("],
-                Quotes::Double => &["$(", "`", "${"],
-            };
-            self.has_missed |= signs.iter().any(|sign| text.contains(sign));
-        }
         match piece {
             WordPiece::Text(text) if quotes == Quotes::None && is_pattern(text) => {
                 self.current.push(Piece::Glob(text.clone()));
@@ -292,11 +326,13 @@ impl Reader {
                 self.text("");
                 self.all(inner, source, Quotes::Double);
             }
-            WordPiece::TildePrefix(user) => self.current.push(if user.is_empty() {
-                Piece::Home
-            } else {
-                Piece::Unknown
-            }),
+            WordPiece::TildePrefix(user) if user.is_empty() => self.current.push(Piece::Home),
+            WordPiece::TildePrefix(user) => {
+                // It may hold anything up to the next `/`.
+                let nested = substitution::in_evaluated(user);
+                self.nested.extend(nested.commands);
+                self.current.push(Piece::Unknown);
+            }
             WordPiece::EscapeSequence(text) => {
                 let behind = text.strip_prefix('\\').unwrap_or(text);
                 self.text(if behind == "\n" { "" } else { behind });

@@ -111,7 +111,7 @@ async fn lines_are_taken_apart_and_judged() {
 }
 
 /// How a dangerous command can be written otherwise.
-const BLOCKED: [&str; 50] = [
+const BLOCKED: [&str; 52] = [
     "rm -rf /",
     "r''m -rf /",
     "r\\m -rf /",
@@ -143,6 +143,8 @@ const BLOCKED: [&str; 50] = [
     "echo \"${x:-'$(rm -rf /)'}\"",
     "echo ${x:-<(rm -rf /)}",
     "a['$(rm -rf /)']=1",
+    "((rm -rf /); true)",
+    "echo $((rm -rf /); true)",
     "env -iS \"rm -rf /etc/nope\"",
     "env --split-string='rm -rf /etc/nope'",
     "flock x -c \"rm -rf /etc/nope\"",

@@ -39,7 +39,7 @@ async fn every_no_says_why_and_what_to_do() {
 }
 
 /// Ways to run `touch`.
-const HIDDEN: [&str; 42] = [
+const HIDDEN: [&str; 46] = [
     "touch x",
     "/usr/bin/touch x",
     "flock f -c 'touch x'",
@@ -81,6 +81,10 @@ const HIDDEN: [&str; 42] = [
     "echo {1..3}$(touch x)",
     "cat <<EOF\nit's $(touch x)\nEOF",
     "x='a[$(touch x)]'; ((x))",
+    "((touch x); true)",
+    "echo $((touch x); true)",
+    "select x in a; do touch x; done",
+    "echo $\\\n(touch x)",
     "git {fd}>/dev/null touch; touch{fd}>f x; $y",
 ];
 

@@ -6,6 +6,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use proptest::prelude::*;
+
 use crate::scene::Scene;
 
 /// One below the other.
@@ -68,4 +70,118 @@ fn bash_says_that_each_of_them_does_more() {
     assert!(idle.is_empty(), "{idle:#?}");
     assert!(lines().count() > 80);
     assert!(!does_more("git status"));
+}
+
+/// Parts of lines, among them some that leave the file.
+const PARTS: [&str; 72] = [
+    "$(touch pwned)",
+    "`touch pwned`",
+    "<(touch pwned)",
+    ">(touch pwned)",
+    "touch pwned",
+    "$(touch pwned)",
+    "'$(touch pwned)'",
+    "\"$(touch pwned)\"",
+    "x[$(touch pwned)]",
+    "$((",
+    "))",
+    "${x:-",
+    "${CI",
+    "${x",
+    "}",
+    "$[",
+    "]",
+    "[",
+    "((",
+    "(",
+    ")",
+    "{",
+    "{1..2}",
+    "{a,",
+    ",",
+    "'",
+    "\"",
+    "'",
+    "\"",
+    "`",
+    "\\",
+    "$'",
+    "$\"",
+    "$",
+    "~",
+    "=",
+    ":",
+    "@P",
+    "#",
+    "!",
+    "*",
+    "?",
+    "+",
+    "-",
+    " ",
+    " ",
+    "\n",
+    "; ",
+    " && ",
+    " || ",
+    " | ",
+    " & ",
+    "\\\n",
+    "<<EOF\n",
+    "<<'EOF'\n",
+    "\nEOF\n",
+    "<<< ",
+    "> ",
+    "2>&1",
+    "< ",
+    "echo ",
+    ": ",
+    "git status",
+    "; git status",
+    "CI=",
+    "a",
+    "test -n ",
+    "[[ -n ",
+    " ]]",
+    "for i in ",
+    "; do ",
+    "; done",
+];
+
+/// Frames in which something may be taken for harmless.
+const FRAMES: [&str; 12] = [
+    "echo {}; git status",
+    "echo \"{}\"; git status",
+    "echo '{}'; git status",
+    "git status {}",
+    "CI={}; git status",
+    "CI={} git status",
+    "git status <<EOF\n{}\nEOF\n",
+    "for i in {}; do git status; done",
+    "case {} in *) git status;; esac",
+    "[[ -n {} ]] && git status",
+    "echo ${x:-{}}; git status",
+    "bash -c 'git status' {}",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn what_runs_by_its_rule_does_no_more(
+        frame in prop::sample::select(&FRAMES[..]),
+        parts in prop::collection::vec(prop::sample::select(&PARTS[..]), 1..8),
+    ) {
+        thread_local! {
+            static SCENE: (tokio::runtime::Runtime, Scene) = (
+                tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap(),
+                Scene::new(&["allow bash(git status *)"]),
+            );
+        }
+        let line = frame.replace("{}", &parts.concat());
+        let verdict = SCENE.with(|(runtime, scene)| runtime.block_on(scene.verdict(&line)));
+        if verdict == "runs" {
+            prop_assert!(!does_more(&line), "{}", line);
+        }
+    }
 }

@@ -94,6 +94,19 @@ async fn a_folder_counts_only_where_it_is_sure() {
     ] {
         assert_eq!(scene.verdict(line).await, verdict, "{line}");
     }
+    symlink("../outside", scene.path("away")).unwrap();
+    symlink("src", scene.path("near")).unwrap();
+    assert_eq!(scene.verdict("cd near && git status").await, "runs");
+    assert_eq!(scene.verdict("cd away && git status").await, "asks");
+    let everywhere = Scene::new(&["allow edit(**)", "allow bash(git status)"]);
+    assert_eq!(everywhere.verdict("git status > new").await, "runs");
+    for line in [
+        "git status > /etc/x",
+        "git status > ../x",
+        "git status > /dev/tcp/a/1",
+    ] {
+        assert_eq!(everywhere.verdict(line).await, "asks", "{line}");
+    }
     // One place where it must not run is enough.
     fs::create_dir_all(scene.path("src/deep")).unwrap();
     for line in [
