@@ -177,17 +177,17 @@ fn what_is_dangerous_is_counted_and_agreed_to_once_only() {
 fn what_a_model_says_does_not_hide_the_command() {
     let scene = Scene::new();
     let said = format!("git status{}", "\n".repeat(199));
-    let args = json!({"command": "touch pw\u{ad}ned", "description": said});
+    let args = json!({"command": "touch a\u{ad}b", "description": said});
     let mut terminal = scene.at_terminal("bash", &args);
     insta::assert_snapshot!(terminal.question(), @r"
     bash wants to run:
 
-    touch pw\u{ad}ned
+    touch a\u{ad}b
 
     It says: git status
 
     Let it? y once, s this session, a always, n no, ? help
-    s and a are for bash(touch 'pw\u{ad}ned'):
+    s and a are for bash(touch 'a\u{ad}b'):
     ");
     terminal.answer("n");
     terminal.rest();

@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use ptk_sandbox::{Place, Workspace};
 
 use crate::Plan;
-use crate::shell::{RedirectMode, Simple, Word};
+use crate::shell::{CommandLine, RedirectMode, Simple, Word};
 use crate::tools::bash::danger::Surroundings;
 
 /// Where output may go without anything being written.
@@ -170,7 +170,7 @@ impl Call<'_> {
 
     /// Whether another command of the line may change where paths lead.
     fn is_rearranged_beside(&self, command: &Simple) -> bool {
-        let commands = self.plan.script.iter().flat_map(|it| it.commands());
+        let commands = self.plan.script.iter().flat_map(CommandLine::commands);
         let mut others = commands.filter(|it| !std::ptr::eq(*it, command));
         others.any(|it| it.name().is_some_and(|name| REARRANGERS.contains(&name)))
     }

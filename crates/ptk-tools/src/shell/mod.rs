@@ -49,6 +49,10 @@ const MAX_FOLDERS: usize = 8;
 const MAX_COMMANDS: usize = 1000;
 
 /// A text for the shell, taken apart.
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each says something else about the line"
+)]
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommandLine {
     commands: Vec<Simple>,

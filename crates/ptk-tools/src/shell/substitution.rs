@@ -165,18 +165,15 @@ impl Found {
             return "";
         };
         let number = inner.strip_prefix('(').and_then(closed);
-        match number {
-            Some((number, "")) => {
-                let mut other = in_evaluated(number);
-                self.commands.append(&mut other.commands);
-                self.is_whole &= other.is_whole;
-                self.is_evaluated |= other.is_evaluated;
-            }
-            _ => {
-                // Their brackets and quotes may end elsewhere.
-                self.is_whole &= !inner.contains("case") && !inner.contains("<<");
-                self.commands.push(inner.to_owned());
-            }
+        if let Some((number, "")) = number {
+            let mut other = in_evaluated(number);
+            self.commands.append(&mut other.commands);
+            self.is_whole &= other.is_whole;
+            self.is_evaluated |= other.is_evaluated;
+        } else {
+            // Their brackets and quotes may end elsewhere.
+            self.is_whole &= !inner.contains("case") && !inner.contains("<<");
+            self.commands.push(inner.to_owned());
         }
         rest
     }
@@ -209,7 +206,6 @@ fn closed(text: &str) -> Option<(&str, &str)> {
                 chars.next();
                 frames.push(Frame::Bracket);
             }
-            (Frame::Quotes, _) => {}
             (Frame::Bracket, '\'') => skip(&mut chars, '\'', before == '$')?,
             (Frame::Bracket, '"') => frames.push(Frame::Quotes),
             (Frame::Bracket, '(') => frames.push(Frame::Bracket),
@@ -220,7 +216,7 @@ fn closed(text: &str) -> Option<(&str, &str)> {
                 }
             }
             (Frame::Bracket, '#') if before.is_whitespace() => skip(&mut chars, '\n', false)?,
-            (Frame::Bracket, _) => {}
+            (Frame::Quotes | Frame::Bracket, _) => {}
         }
         before = c;
     }

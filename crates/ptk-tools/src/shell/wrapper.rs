@@ -162,8 +162,9 @@ pub(super) fn inside(command: &Simple, has_document: bool) -> Inside {
         "find" => find(args),
         "ssh" => joined(behind(args, SSH_VALUED, &[], 1), Role::Changer),
         "su" | "runuser" | "script" => text_of_option(args, 'c', "--command"),
-        "flock" if has_option(args, 'c', "--command") => text_of_option(args, 'c', "--command"),
-        "sg" if has_option(args, 'c', "--command") => text_of_option(args, 'c', "--command"),
+        "flock" | "sg" if has_option(args, 'c', "--command") => {
+            text_of_option(args, 'c', "--command")
+        }
         "sg" => joined(behind(args, "", &[], 1), Role::Changer),
         "command" if args.first().is_some_and(|arg| arg.is("-v") || arg.is("-V")) => {
             Inside::Nothing

@@ -1,6 +1,6 @@
 //! A workspace with the tools in it, and what tests look for.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use ptk_protocol::{Arguments, ToolCall, ToolResult};

@@ -176,7 +176,7 @@ const OPEN: [&str; 26] = [
     "git difftool -x evil",
     "git difftool --extcmd=evil",
     "git archive -o x HEAD",
-    "git archive --outpu=x HEAD",
+    "git archive --outp=x HEAD",
     "git log --outp=x",
     "git ls-remote --upload-pac=evil .",
     "git fetch --upload-pack=evil .",
