@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::builder::styling::{AnsiColor, Style};
 use futures_util::future::BoxFuture;
-use ptk_tools::{ApprovalRequest, Approver, Decision};
+use ptk_tools::{ApprovalRequest, Approver, Decision, Review};
 
 /// How many lines of a diff or a command are shown at once.
 const MAX_LINES: usize = 200;
@@ -23,6 +23,16 @@ const GAP: usize = 2;
 /// How often the question looks whether it is still asked, in milliseconds.
 #[cfg(unix)]
 const BEAT: i64 = 100;
+
+/// Help about the answer that holds for good.
+const ALWAYS: &str =
+    "  a  the same from now on, in this workspace; `ptk permissions` takes it back\n";
+/// Help where there is no such answer.
+const UNPROTECTED: &str = "
+  `ptk doctor` says how to get what the sandbox lacks. To let all commands run
+  without it from now on, write [sandbox] and unprotected = \"allow\" into
+  ~/.config/ptk/ptk.toml.
+";
 
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const STRONG: Style = Style::new().bold();
@@ -54,6 +64,11 @@ impl Approver for Nobody {
         }
         Box::pin(std::future::ready(Decision::DenyOnce(why)))
     }
+
+    fn review<'a>(&'a self, _review: Review<'a>) -> BoxFuture<'a, Decision> {
+        let why = "nobody can be asked here; run it on a terminal, or without --review";
+        Box::pin(std::future::ready(Decision::DenyOnce(why.to_owned())))
+    }
 }
 
 /// Asks on the terminal.
@@ -67,17 +82,29 @@ struct Person {
 impl Approver for Person {
     fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision> {
         let question = self.question(&request);
-        Box::pin(async move {
-            let gone = Gone::default();
-            let flag = Arc::clone(&gone.0);
-            let answer = tokio::task::spawn_blocking(move || question.ask(&flag)).await;
-            gone.0.store(true, Ordering::Relaxed);
-            match answer {
-                Ok(Ok(decision)) => decision,
-                Ok(Err(error)) => Decision::DenyOnce(format!("nobody could be asked: {error}")),
-                Err(_) => Decision::DenyOnce("nobody could be asked".to_owned()),
-            }
-        })
+        Box::pin(asked(move |gone| question.ask(gone)))
+    }
+
+    fn review<'a>(&'a self, review: Review<'a>) -> BoxFuture<'a, Decision> {
+        let result = ChangesQuestion::of(&review);
+        Box::pin(asked(move |gone| result.ask(gone)))
+    }
+
+    fn is_person(&self) -> bool {
+        true
+    }
+}
+
+/// Asks in a thread that may wait, as long as somebody wants the answer.
+async fn asked(ask: impl FnOnce(&AtomicBool) -> io::Result<Decision> + Send + 'static) -> Decision {
+    let gone = Gone::default();
+    let flag = Arc::clone(&gone.0);
+    let answer = tokio::task::spawn_blocking(move || ask(&flag)).await;
+    gone.0.store(true, Ordering::Relaxed);
+    match answer {
+        Ok(Ok(decision)) => decision,
+        Ok(Err(error)) => Decision::DenyOnce(format!("nobody could be asked: {error}")),
+        Err(_) => Decision::DenyOnce("nobody could be asked".to_owned()),
     }
 }
 
@@ -100,6 +127,8 @@ struct Question {
     /// All of it, where that did not fit.
     rest: Option<String>,
     rules: String,
+    /// Whether more can be agreed to than this session.
+    has_always: bool,
 }
 
 impl Person {
@@ -121,10 +150,14 @@ impl Person {
         {
             let _ = write!(text, "\nin {}\n", visible(&folder.display().to_string()));
         }
-        if !request.plan.warnings.is_empty() {
+        let gap = request
+            .unprotected
+            .map(|protections| format!("The sandbox would not be complete: {protections}"));
+        let warnings: Vec<&String> = request.plan.warnings.iter().chain(&gap).collect();
+        if !warnings.is_empty() {
             text.push('\n');
         }
-        for warning in &request.plan.warnings {
+        for warning in warnings {
             let _ = writeln!(text, "{WARNING}!{WARNING:#} {}", visible(warning));
         }
         if let Some(rule) = request.because {
@@ -142,6 +175,7 @@ impl Person {
             text,
             rest,
             rules: visible(&rules.join(", ")),
+            has_always: request.unprotected.is_none(),
         }
     }
 }
@@ -150,9 +184,9 @@ impl Question {
     /// Asks until there is an answer.
     fn ask(&self, gone: &AtomicBool) -> io::Result<Decision> {
         forget_typed();
-        self.say(&self.text)?;
+        say(&self.text)?;
         loop {
-            self.say(&self.choices())?;
+            say(&self.choices())?;
             let Some(answer) = line(gone)? else {
                 return Ok(Decision::DenyOnce("nobody answered".to_owned()));
             };
@@ -160,10 +194,10 @@ impl Question {
             match answer.trim().to_lowercase().as_str() {
                 "y" | "yes" => return Ok(Decision::Allow),
                 "s" | "session" if has_rules => return Ok(Decision::AllowForSession),
-                "a" | "always" if has_rules => return Ok(Decision::AllowAlways),
+                "a" | "always" if has_rules && self.has_always => return Ok(Decision::AllowAlways),
                 "n" | "no" | "" => return Ok(Decision::Deny("the user said no".to_owned())),
-                "d" => self.say(self.rest.as_deref().unwrap_or_default())?,
-                _ => self.say(&self.help())?,
+                "d" => say(self.rest.as_deref().unwrap_or_default())?,
+                _ => say(&self.help())?,
             }
         }
     }
@@ -177,9 +211,14 @@ impl Question {
             return format!("\nLet it? y once, n no{more}, ? help: ");
         }
         let rules = &self.rules;
+        let (always, are) = if self.has_always {
+            (", a always", "s and a are")
+        } else {
+            ("", "s is")
+        };
         format!(
-            "\nLet it? y once, s this session, a always, n no{more}, ? help\n\
-             s and a are for {STRONG}{rules}{STRONG:#}: "
+            "\nLet it? y once, s this session{always}, n no{more}, ? help\n\
+             {are} for {STRONG}{rules}{STRONG:#}: "
         )
     }
 
@@ -189,26 +228,74 @@ impl Question {
             help.push_str("     There is no rule for it: it is dangerous, or may be anything.\n");
         } else {
             let rules = &self.rules;
-            let _ = write!(
-                help,
-                "  s  it runs, and so does {rules} until ptk ends\n  \
-                 a  the same from now on, in this workspace; `ptk permissions` takes it back\n"
-            );
+            let _ = writeln!(help, "  s  it runs, and so does {rules} until ptk ends");
+            if self.has_always {
+                help.push_str(ALWAYS);
+            }
         }
         if self.rest.is_some() {
             help.push_str("  d  shows all of it\n");
         }
         help.push_str("  n  it does not run, nor does the same call until ptk ends\n");
+        if !self.has_always {
+            help.push_str(UNPROTECTED);
+        }
         help
     }
+}
 
-    // Not locked while waiting: others may have something to say meanwhile.
-    #[expect(clippy::unused_self, reason = "it reads as what the question does")]
-    fn say(&self, text: &str) -> io::Result<()> {
-        let mut terminal = anstream::stderr();
-        terminal.write_all(text.as_bytes())?;
-        terminal.flush()
+/// What a command has changed, and whether that is to be kept.
+struct ChangesQuestion {
+    text: String,
+    rest: Option<String>,
+}
+
+impl ChangesQuestion {
+    fn of(review: &Review<'_>) -> Self {
+        let (shown, rest) = cut(&visible(review.diff));
+        let count = review.changes.len();
+        let are = if count == 1 { "change" } else { "changes" };
+        let tool = visible(review.tool);
+        let mut text =
+            format!("\n{STRONG}{tool}{STRONG:#} has ended, with {count} {are}:\n\n{shown}\n");
+        if !review.uncovered.is_empty() {
+            let folders = visible(&review.uncovered.join(", "));
+            let _ = writeln!(text, "\nMore has changed in {folders}.");
+        }
+        Self { text, rest }
     }
+
+    /// Asks until there is an answer.
+    fn ask(&self, gone: &AtomicBool) -> io::Result<Decision> {
+        forget_typed();
+        say(&self.text)?;
+        let more = if self.rest.is_some() {
+            ", d the rest"
+        } else {
+            ""
+        };
+        loop {
+            say(&format!(
+                "\nKeep this? y yes, n no, as if it had not run{more}: "
+            ))?;
+            let Some(answer) = line(gone)? else {
+                return Ok(Decision::DenyOnce("nobody answered".to_owned()));
+            };
+            match answer.trim().to_lowercase().as_str() {
+                "y" | "yes" => return Ok(Decision::Allow),
+                "n" | "no" => return Ok(Decision::Deny("the user said no".to_owned())),
+                "d" => say(self.rest.as_deref().unwrap_or_default())?,
+                _ => {}
+            }
+        }
+    }
+}
+
+// Not locked while waiting: others may have something to say meanwhile.
+fn say(text: &str) -> io::Result<()> {
+    let mut terminal = anstream::stderr();
+    terminal.write_all(text.as_bytes())?;
+    terminal.flush()
 }
 
 /// What the call is for, in a few words.

@@ -148,6 +148,10 @@ pub(crate) struct CallToolArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
+    /// Show what a command changed, and ask, before it comes into the workspace
+    #[arg(long)]
+    pub(crate) review: bool,
+
     #[command(flatten)]
     pub(crate) sandbox: SandboxArgs,
 

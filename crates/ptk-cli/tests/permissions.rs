@@ -3,6 +3,7 @@
 #![cfg(unix)]
 #![allow(
     clippy::unwrap_used,
+    clippy::print_stderr,
     reason = "the lints allow these inside tests, but not in the functions that tests share"
 )]
 
@@ -17,6 +18,9 @@ use tempfile::TempDir;
 
 /// How long a terminal is waited for, in milliseconds.
 const PATIENCE: u64 = 20_000;
+
+/// Runs a program where no namespaces of mounts can be made.
+const WITHOUT_MOUNTS: &str = r#"echo 0 > /proc/sys/user/max_mnt_namespaces && exec "$0" "$@""#;
 
 struct Scene {
     folder: TempDir,
@@ -48,18 +52,38 @@ impl Scene {
 
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(cargo_bin!("ptk"));
+        command.args(args);
+        self.in_place(command)
+    }
+
+    /// The same on a machine that cannot protect in full.
+    fn unprotected_command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new("unshare");
         command
-            .args(args)
+            .args(["--user", "--map-root-user", "sh", "-c", WITHOUT_MOUNTS])
+            .arg(cargo_bin!("ptk"))
+            .args(args);
+        self.in_place(command)
+    }
+
+    fn in_place(&self, mut command: Command) -> Command {
+        command
             .current_dir(self.root())
             .env("XDG_CONFIG_HOME", self.folder.path().join("config"))
             .env("NO_COLOR", "1")
+            // Commands may write there, and this scene lies in it.
+            .env_remove("CARGO_TARGET_DIR")
             .env_remove("PTK_APPROVE");
         command
     }
 
     /// `ptk` without a terminal: its exit code, and what it said.
     fn ptk(&self, args: &[&str]) -> (i32, String) {
-        let output = self.command(args).output().unwrap();
+        self.said_by(self.command(args))
+    }
+
+    fn said_by(&self, mut command: Command) -> (i32, String) {
+        let output = command.output().unwrap();
         let said = [output.stdout, output.stderr].concat();
         let said = String::from_utf8(said).unwrap();
         (output.status.code().unwrap(), self.plain(&said))
@@ -74,7 +98,10 @@ impl Scene {
     /// A call at a terminal.
     fn at_terminal(&self, tool: &str, args: &Value) -> Terminal<'_> {
         let args = args.to_string();
-        let command = self.command(&["tools", "call", tool, &args]);
+        self.terminal(self.command(&["tools", "call", tool, &args]))
+    }
+
+    fn terminal(&self, command: Command) -> Terminal<'_> {
         let session = spawn_command(command, Some(PATIENCE)).unwrap();
         Terminal {
             scene: self,
@@ -112,7 +139,10 @@ impl Terminal<'_> {
     /// What is said behind the answer, to the end.
     fn rest(mut self) -> String {
         let text = self.session.exp_eof().unwrap();
-        self.scene.plain(&decoded(&text))
+        let text = self.scene.plain(&decoded(&text));
+        // On a busy machine it says that it is still at it.
+        let lines = text.split_inclusive('\n');
+        lines.filter(|it| !it.starts_with("running for ")).collect()
     }
 }
 
@@ -475,4 +505,105 @@ fn the_end_of_the_input_is_a_no() {
     let said = terminal.rest();
     assert!(said.contains("nobody answered"), "{said}");
     assert!(Path::new(&scene.path("a.txt")).exists());
+}
+
+/// Whether a machine that cannot protect in full can be had here.
+#[cfg(target_os = "linux")]
+fn has_unprotected() -> bool {
+    let mut command = Command::new("unshare");
+    command.args([
+        "--user",
+        "--map-root-user",
+        "sh",
+        "-c",
+        WITHOUT_MOUNTS,
+        "true",
+    ]);
+    let is_there = command.status().is_ok_and(|status| status.success());
+    if !is_there {
+        eprintln!("not tried: the system lets nobody make namespaces");
+    }
+    is_there
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_cannot_be_protected_is_asked_about() {
+    if !has_unprotected() {
+        return;
+    }
+    let scene = Scene::new();
+    let call = ["tools", "call", "bash", r#"{"command": "cat a.txt"}"#];
+    let mut terminal = scene.terminal(scene.unprotected_command(&call));
+    insta::assert_snapshot!(terminal.question(), @r"
+    bash wants to run:
+
+    cat a.txt
+
+    ! The sandbox would not be complete: without attributes of other files (the system refuses a namespace of mounts: No space left on device (os error 28))
+
+    Let it? y once, s this session, n no, ? help
+    s is for bash(cat a.txt):
+    ");
+    terminal.answer("a");
+    insta::assert_snapshot!(terminal.question(), @r#"
+
+      y  it runs, this once
+      s  it runs, and so does bash(cat a.txt) until ptk ends
+      n  it does not run, nor does the same call until ptk ends
+
+      `ptk doctor` says how to get what the sandbox lacks. To let all commands run
+      without it from now on, write [sandbox] and unprotected = "allow" into
+      ~/.config/ptk/ptk.toml.
+
+    Let it? y once, s this session, n no, ? help
+    s is for bash(cat a.txt):
+    "#);
+    terminal.answer("s");
+    insta::assert_snapshot!(terminal.rest(), @r"
+    one
+    two
+    ");
+    assert!(!scene.user_file().exists());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_cannot_be_protected_does_not_run_where_nobody_is_asked() {
+    if !has_unprotected() {
+        return;
+    }
+    let scene = Scene::new();
+    let call = ["tools", "call", "bash", r#"{"command": "cat a.txt"}"#];
+    let auto = [&call[..], &["--approve", "auto"]].concat();
+    let refused = scene.said_by(scene.unprotected_command(&auto));
+    // Without layers, all files are kept first, and that may take a while.
+    let told = refused.1.lines();
+    let told: Vec<&str> = told.filter(|it| !it.starts_with("running for ")).collect();
+    insta::assert_snapshot!(told.join("\n"), @r"
+    error: The command was not run, because the sandbox would not be complete: without attributes of other files (the system refuses a namespace of mounts: No space left on device (os error 28))
+      `ptk doctor` says what is missing, how to get it, and how to run without it.
+    ");
+    let asked = scene.said_by(scene.unprotected_command(&call));
+    assert_eq!(asked.0, refused.0);
+    assert!(asked.1.contains("nobody can be asked here"), "{}", asked.1);
+    // Not even on a terminal: who wants no questions gets none.
+    let terminal = scene.terminal(scene.unprotected_command(&auto));
+    assert_eq!(terminal.rest(), refused.1);
+    let config = scene.folder.path().join("config/ptk");
+    fs::create_dir_all(&config).unwrap();
+    fs::write(
+        config.join("ptk.toml"),
+        "[sandbox]\nunprotected = \"refuse\"\n",
+    )
+    .unwrap();
+    let terminal = scene.terminal(scene.unprotected_command(&call));
+    assert_eq!(terminal.rest(), refused.1);
+    fs::write(
+        config.join("ptk.toml"),
+        "[sandbox]\nunprotected = \"allow\"\n",
+    )
+    .unwrap();
+    let allowed = scene.said_by(scene.unprotected_command(&auto));
+    assert_eq!(allowed, (0, "one\ntwo\n".to_owned()));
 }

@@ -52,9 +52,12 @@ impl Scene {
             .success();
     }
 
-    /// A pipe that whoever is alive holds open.
+    /// A pipe that whoever is alive holds open, `.git/alive`. What is in `.git`
+    /// is not below the layer that commands work over.
     fn fifo(&self) -> PathBuf {
-        let fifo = self.folder.path().join("alive");
+        let git = self.folder.path().join(".git");
+        std::fs::create_dir(&git).unwrap();
+        let fifo = git.join("alive");
         let made = Command::new("mkfifo").arg(&fifo).status().unwrap();
         assert!(made.success());
         fifo
@@ -405,7 +408,7 @@ fn an_interrupt_ends_the_tool_and_what_it_started() {
 fn interrupt(name: &str) {
     let scene = Scene::new();
     let fifo = scene.fifo();
-    let args = r#"{"command": "exec 3>alive; echo up >&3; exec sleep 1000"}"#;
+    let args = r#"{"command": "exec 3>.git/alive; echo up >&3; exec sleep 1000"}"#;
     let mut child = Command::new(cargo_bin!("ptk"))
         .env("PTK_STATE", scene.state.path())
         .args(["tools", "call", "bash", args, "--approve", "auto", "--json"])
@@ -430,7 +433,8 @@ fn interrupt(name: &str) {
 fn a_command_ends_with_ptk_however_that_ends() {
     let scene = Scene::new();
     let fifo = scene.fifo();
-    let command = "exec 3>alive; echo up >&3; trap '' TERM; setsid env -i sleep 1000 & sleep 1000";
+    let command =
+        "exec 3>.git/alive; echo up >&3; trap '' TERM; setsid env -i sleep 1000 & sleep 1000";
     let mut ptk = Command::new(cargo_bin!("ptk"))
         .env("PTK_STATE", scene.state.path())
         .args(["tools", "call", "bash", "--approve", "auto", "--workspace"])

@@ -1,6 +1,6 @@
 //! Tool calls: what the model wants, and how sure we are that we read it right.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{Arguments, Problem, Span};
@@ -62,7 +62,7 @@ impl ToolCall {
 }
 
 /// How a call came out of the reply.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// Read as it was written.

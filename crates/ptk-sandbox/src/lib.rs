@@ -54,6 +54,7 @@ mod error;
 mod fingerprint;
 mod links;
 mod listing;
+mod moves;
 mod node;
 mod place;
 mod read;

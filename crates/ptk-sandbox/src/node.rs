@@ -40,7 +40,7 @@ pub struct Node {
 
 impl Node {
     #[cfg(unix)]
-    fn of(metadata: &Metadata) -> Self {
+    pub(crate) fn of(metadata: &Metadata) -> Self {
         use cap_std::fs::MetadataExt as _;
 
         let nanoseconds = |part: i64| u32::try_from(part).unwrap_or_default();
@@ -106,11 +106,11 @@ impl Place {
     }
 }
 
-/// An open folder in the first root of a workspace, gone down to name by name:
-/// no link is ever followed.
+/// An open folder in a root of a workspace, gone down to name by name: no link
+/// is ever followed.
 #[derive(Debug)]
 pub struct Folder {
-    dir: Dir,
+    pub(crate) dir: Dir,
 }
 
 impl Workspace {

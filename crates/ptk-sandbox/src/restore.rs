@@ -1,18 +1,19 @@
 //! Putting back what was there: files, links and folders with their
 //! permissions and times. No link at the end of a path is followed.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use cap_std::fs::Permissions;
+use cap_std::fs::{Dir, Permissions};
 
 use crate::error::{Attempt, PathError};
 use crate::links::Last;
 use crate::node::{Moment, Node};
 use crate::place::Place;
 use crate::read::Kind;
-use crate::target::{Target, sync_folder};
+use crate::target::sync_folder;
 use crate::temporary::{Temporary, Visibility};
 use crate::write::Expect;
 
@@ -72,7 +73,7 @@ impl Place {
         let target = self.target(Attempt::Write, Last::Keep)?;
         let new = Temporary::link(&target.folder, leads_to).map_err(failed)?;
         new.take_place_of(&target.name).map_err(failed)?;
-        set_time(&target, attributes.modified).map_err(failed)?;
+        set_time_in(&target.folder, &target.name, attributes.modified).map_err(failed)?;
         let _ = sync_folder(&target.folder);
         Ok(())
     }
@@ -85,7 +86,8 @@ impl Place {
     /// If something is here already, or it may not be written to.
     pub fn create_folder(&self) -> Result<(), PathError> {
         let target = self.target(Attempt::Write, Last::Keep)?;
-        create_private(&target).map_err(|error| self.failed(Attempt::Write, error))?;
+        create_private_in(&target.folder, &target.name)
+            .map_err(|error| self.failed(Attempt::Write, error))?;
         let _ = sync_folder(&target.folder);
         Ok(())
     }
@@ -116,8 +118,8 @@ impl Place {
         if !matches!(kind, Kind::File | Kind::Folder) {
             return Err(kind.refused(Attempt::Write, self.shown()));
         }
-        set_mode(&target, attributes.mode).map_err(failed)?;
-        set_time(&target, attributes.modified).map_err(failed)
+        set_mode_in(&target.folder, &target.name, attributes.mode).map_err(failed)?;
+        set_time_in(&target.folder, &target.name, attributes.modified).map_err(failed)
     }
 }
 
@@ -154,30 +156,29 @@ fn give(file: &File, attributes: &Attributes) -> io::Result<()> {
 }
 
 #[cfg(unix)]
-fn create_private(target: &Target) -> io::Result<()> {
+pub(crate) fn create_private_in(folder: &Dir, name: &OsStr) -> io::Result<()> {
     use cap_std::fs::{DirBuilder, DirBuilderExt as _};
 
     let mut builder = DirBuilder::new();
     builder.mode(0o700);
-    target.folder.create_dir_with(&target.name, &builder)
+    folder.create_dir_with(name, &builder)
 }
 
 #[cfg(unix)]
-fn set_mode(target: &Target, mode: u32) -> io::Result<()> {
+pub(crate) fn set_mode_in(folder: &Dir, name: &OsStr, mode: u32) -> io::Result<()> {
     use cap_std::fs::PermissionsExt as _;
 
     // A link that takes its place in this instant is followed, but not out of
     // the folder.
-    let permissions = Permissions::from_mode(mode);
-    target.folder.set_permissions(&target.name, permissions)
+    folder.set_permissions(name, Permissions::from_mode(mode))
 }
 
 #[cfg(unix)]
-fn set_time(target: &Target, modified: Moment) -> io::Result<()> {
+pub(crate) fn set_time_in(folder: &Dir, name: &OsStr, modified: Moment) -> io::Result<()> {
     use rustix::fs::{AtFlags, utimensat};
 
     let flags = AtFlags::SYMLINK_NOFOLLOW;
-    utimensat(&target.folder, &target.name, &times(modified), flags)?;
+    utimensat(folder, name, &times(modified), flags)?;
     Ok(())
 }
 

@@ -1,16 +1,19 @@
 //! What a call knows while it runs.
 
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use ptk_events::{CallEvents, CallId, Correlation, OutputStream};
+use ptk_sandbox::command::Layer;
 use ptk_sandbox::{Fingerprint, Place, Workspace};
 use tokio_util::sync::CancellationToken;
 
 use crate::files::Ranges;
 use crate::services::Services;
-use crate::undo::Kept;
-use crate::{Failure, Outputs, SnippetFormat, ToolError};
+use crate::undo::{Kept, Layers, UndoError};
+use crate::{Failure, Outputs, SnippetFormat, ToolError, Unprotected};
 
 /// One call: its id, its cancellation, its events, and the workspace it is in.
 /// Cheap to clone.
@@ -31,6 +34,7 @@ struct Inner {
     told: Mutex<Option<Failure>>,
     planned: Mutex<Vec<(Place, Option<Fingerprint>)>>,
     kept: Mutex<Option<Kept>>,
+    may_go_unprotected: AtomicBool,
 }
 
 /// A file that the call has read or written.
@@ -76,6 +80,7 @@ impl CallContext {
                 told: Mutex::default(),
                 planned: Mutex::default(),
                 kept: Mutex::default(),
+                may_go_unprotected: AtomicBool::new(false),
             }),
         }
     }
@@ -148,6 +153,17 @@ impl CallContext {
     pub(crate) fn allow(&self, time: Duration) {
         // Set once: a call runs once.
         let _ = self.inner.deadline.set(Instant::now() + time);
+    }
+
+    /// Somebody agreed to programs without protections that are missing here.
+    pub(crate) fn allow_unprotected(&self) {
+        self.inner.may_go_unprotected.store(true, Ordering::Release);
+    }
+
+    /// Whether programs are not run without a protection that they are to have.
+    pub(crate) fn is_strict(&self) -> bool {
+        let is_agreed = self.inner.may_go_unprotected.load(Ordering::Acquire);
+        self.inner.services.unprotected != Unprotected::Allow && !is_agreed
     }
 
     pub(crate) fn events(&self) -> &CallEvents {
@@ -228,6 +244,40 @@ impl CallContext {
     pub(crate) fn take_kept(&self) -> Option<Kept> {
         let slot = &self.inner.kept;
         slot.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Whether a command of the call is to work over layers.
+    pub(crate) fn has_layers(&self) -> bool {
+        let kept = self.inner.kept.lock();
+        let kept = kept.unwrap_or_else(PoisonError::into_inner);
+        kept.as_ref().is_some_and(|kept| kept.layers().is_some())
+    }
+
+    /// What a command of the call is to work over. It is over when
+    /// [`CallContext::leave_layers`] says so.
+    pub(crate) fn enter_layers(&self) -> io::Result<Vec<Layer>> {
+        let kept = self.inner.kept.lock();
+        let kept = kept.unwrap_or_else(PoisonError::into_inner);
+        let layers = kept.as_ref().and_then(Kept::layers);
+        layers.map_or_else(|| Ok(Vec::new()), Layers::begin)
+    }
+
+    /// Nothing of the command is left.
+    pub(crate) fn leave_layers(&self) {
+        let kept = self.inner.kept.lock();
+        let kept = kept.unwrap_or_else(PoisonError::into_inner);
+        if let Some(layers) = kept.as_ref().and_then(Kept::layers) {
+            layers.ended();
+        }
+    }
+
+    /// There are no layers, for this reason: what is there is kept in another
+    /// way, before the command runs. Blocks.
+    pub(crate) fn without_layers(&self, why: &str) -> Result<(), UndoError> {
+        let kept = self.inner.kept.lock();
+        let mut kept = kept.unwrap_or_else(PoisonError::into_inner);
+        kept.as_mut()
+            .map_or(Ok(()), |kept| kept.without_layers(why))
     }
 
     /// What the call has touched so far.

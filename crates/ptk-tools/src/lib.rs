@@ -76,7 +76,7 @@ pub use files::Ranges;
 pub use manager::{Limits, ToolManager, ToolManagerBuilder};
 pub use middleware::{Around, Middleware, Next, Passing};
 pub use outputs::{MAX_OUTPUT, OutputWriter, Outputs};
-pub use permission::{AllowAll, ApprovalRequest, Approver, Decision, DenyAll, Permissions};
+pub use permission::{AllowAll, ApprovalRequest, Approver, Decision, DenyAll, Permissions, Review};
 pub use registry::{Registry, RegistryError};
 pub use repeats::MAX_REPEATS;
 pub use request::{CallOutcome, CallRequest, Failure};

@@ -86,6 +86,7 @@ pub struct ToolManagerBuilder {
     snippet_format: SnippetFormat,
     undo: Option<undo::Options>,
     session: Option<String>,
+    is_reviewed: bool,
 }
 
 impl ToolManagerBuilder {
@@ -107,6 +108,16 @@ impl ToolManagerBuilder {
     #[must_use]
     pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
         self.approver = Arc::new(approver);
+        self
+    }
+
+    /// Whether the approver is shown what a command has changed before that
+    /// comes into the workspace, and may keep it out. Needs
+    /// [`ToolManagerBuilder::undo`], and a system with layers: without them,
+    /// and in the background, no command is run that could change something.
+    #[must_use]
+    pub const fn review(mut self, is_reviewed: bool) -> Self {
+        self.is_reviewed = is_reviewed;
         self
     }
 
@@ -189,7 +200,8 @@ impl ToolManagerBuilder {
         )
         .with_undo(undo)
         .withholding(self.permissions.withheld())
-        .guarding(self.permissions.guarded());
+        .guarding(self.permissions.guarded())
+        .reviewed(self.is_reviewed);
         ToolManager {
             inner: Arc::new(Inner {
                 registry: RwLock::new(Arc::new(self.registry)),
@@ -226,6 +238,7 @@ impl ToolManager {
             snippet_format: SnippetFormat::default(),
             undo: None,
             session: None,
+            is_reviewed: false,
         }
     }
 

@@ -14,8 +14,11 @@ const MIB: u64 = 1 << 20;
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Unprotected {
-    /// It is not run.
+    /// A person decides, who is told what is missing. Where none can be asked,
+    /// it is not run.
     #[default]
+    Ask,
+    /// It is not run.
     Refuse,
     /// It is run with the protections that there are.
     Allow,

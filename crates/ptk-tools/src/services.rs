@@ -4,12 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ptk_sandbox::Workspace;
-use ptk_sandbox::command::{Helper, Policy};
+use ptk_sandbox::command::{Helper, Policy, Protections};
+use tokio::sync::OnceCell;
 
 use crate::files::Files;
 use crate::jobs::Jobs;
 use crate::outputs::Outputs;
 use crate::permission::{Guarded, Rule};
+use crate::process;
 use crate::undo::Recorder;
 use crate::{Sandbox, SnippetFormat, Unprotected};
 
@@ -21,8 +23,10 @@ pub(crate) struct Services {
     pub(crate) helper: Option<Helper>,
     /// What commands may do.
     pub(crate) policy: Option<Policy>,
-    /// Whether they are not run without a protection that they are to have.
-    pub(crate) is_strict: bool,
+    /// What is done about those that the machine cannot protect in full.
+    pub(crate) unprotected: Unprotected,
+    /// What protects them, if that is not all of it; once it is known.
+    incomplete: OnceCell<Option<Protections>>,
     pub(crate) outputs: Arc<Outputs>,
     pub(crate) files: Files,
     pub(crate) jobs: Jobs,
@@ -31,6 +35,8 @@ pub(crate) struct Services {
     pub(crate) withheld: Vec<Rule>,
     /// Where it is kept what calls are about to change.
     pub(crate) undo: Option<Arc<Recorder>>,
+    /// Whether somebody looks at what commands have changed before it is kept.
+    pub(crate) is_reviewed: bool,
     /// Counts calls that may have changed something.
     mutations: AtomicU64,
 }
@@ -46,7 +52,8 @@ impl Services {
         let policy = sandbox.policy(&workspace);
         Self {
             policy,
-            is_strict: sandbox.unprotected == Unprotected::Refuse,
+            unprotected: sandbox.unprotected,
+            incomplete: OnceCell::new(),
             workspace,
             helper,
             outputs,
@@ -55,14 +62,33 @@ impl Services {
             snippet_format,
             withheld: Vec::new(),
             undo: None,
+            is_reviewed: false,
             mutations: AtomicU64::new(0),
         }
     }
 
     /// The same, with everything kept before it changes.
     pub(crate) fn with_undo(self, undo: Option<Recorder>) -> Self {
+        // Layers need a helper that lays them.
+        let has_layers = self.policy.is_some() && self.helper.is_some();
+        let undo = undo.map(|undo| Arc::new(undo.over_layers(has_layers)));
+        Self { undo, ..self }
+    }
+
+    /// What protects commands, if that is not all and is not allowed. It is
+    /// found out once.
+    pub(crate) async fn incomplete(&self) -> Option<&Protections> {
+        if self.unprotected == Unprotected::Allow {
+            return None;
+        }
+        let found = self.incomplete.get_or_init(|| process::incomplete(self));
+        found.await.as_ref()
+    }
+
+    /// The same, with somebody who looks at what commands have changed.
+    pub(crate) fn reviewed(self, is_reviewed: bool) -> Self {
         Self {
-            undo: undo.map(Arc::new),
+            is_reviewed,
             ..self
         }
     }

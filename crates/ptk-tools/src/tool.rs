@@ -29,8 +29,13 @@ pub struct Plan {
     pub reads: Vec<Place>,
     /// Files that are written, new or not.
     pub writes: Vec<Place>,
-    /// The command that runs, and the folder in which it does.
+    /// The command that runs, and the folder in which it does. A tool that
+    /// names one changes files only by running it with
+    /// [`Program::run`](crate::process::Program::run). Only a tool that says so
+    /// here can be let run programs that are not protected in full.
     pub command: Option<(String, PathBuf)>,
+    /// Whether the command runs on after the call has ended.
+    pub runs_on: bool,
     /// The same command taken apart, where it is a text for the shell.
     pub script: Option<CommandLine>,
     /// What the tool does by configuration, in short. Whoever allows it for

@@ -94,8 +94,9 @@ fn print(findings: &[Finding], out: &mut impl Write) -> Result<()> {
     {
         writeln!(
             out,
-            "\nWithout all of them, commands are not run, unless you allow it: write\n\
-             [sandbox] and unprotected = \"allow\" into ~/.config/ptk/ptk.toml."
+            "\nWithout all of them, commands are not run, unless you allow it: on a terminal\n\
+             you are asked. To allow it for good, write [sandbox] and unprotected = \"allow\"\n\
+             into ~/.config/ptk/ptk.toml; \"refuse\" asks no more."
         )?;
     }
     Ok(())
@@ -243,8 +244,13 @@ fn means(what: Protection) -> &'static str {
 /// What to do about it.
 fn advice(what: Protection) -> &'static str {
     match what {
-        Protection::Files | Protection::Processes => {
-            "Landlock is needed: Linux 6.12 or newer, with `landlock` among the lsm= of the kernel."
+        Protection::Files => {
+            "Landlock is needed: Linux 5.13 or newer where namespaces can be made, else 6.2, with \
+             `landlock` among the lsm= of the kernel."
+        }
+        Protection::Processes => {
+            "Namespaces are needed, or Landlock: Linux 6.12 or newer, with `landlock` among the \
+             lsm= of the kernel."
         }
         Protection::Attributes | Protection::Network => {
             "Namespaces are needed: as root, sysctl kernel.unprivileged_userns_clone=1 and \

@@ -233,6 +233,7 @@ fn call(args: &CallToolArgs, out: &mut impl Write) -> Result<Exit> {
         .undo(config::undo(&config, gathered.is_trusted)?)
         .sandbox(config::sandbox(&args.sandbox, &args.config)?)
         .approver(approver)
+        .review(args.review)
         .permissions(gathered.permissions(args.approve.map(Mode::from)))
         .build();
     let mut events = manager.bus().subscribe(Filter::all());

@@ -15,8 +15,11 @@ use super::words::Isolated;
 
 /// The version whose rules are asked for; an older kernel does what it can.
 const WANTED: ABI = ABI::V6;
-/// The first version that restricts all writing.
-const FILES: ABI = ABI::V3;
+/// The first version that restricts reading, and opening for writing.
+const OPENING: ABI = ABI::V1;
+/// The first version that restricts all writing: before, any file that can be
+/// found can be cut short.
+const WRITING: ABI = ABI::V3;
 /// The first version that keeps signals inside.
 const SIGNALS: ABI = ABI::V6;
 /// What programs do with devices, and no harm comes of it.
@@ -45,51 +48,65 @@ const SECRET: [&str; 9] = [
 
 /// Restricts this process and all that it becomes and starts.
 pub(super) fn restrict(policy: &Policy, isolated: Isolated, protections: &mut Protections) {
-    let done = rules(policy, isolated).and_then(RulesetCreated::restrict_self);
+    restrict_by(WANTED, policy, isolated, protections);
+}
+
+/// The same by no newer version than this.
+fn restrict_by(newest: ABI, policy: &Policy, isolated: Isolated, protections: &mut Protections) {
+    let done = rules(newest, policy, isolated).and_then(RulesetCreated::restrict_self);
     let has = |wanted: ABI| match done.as_ref().map(|status| &status.landlock) {
         Err(error) => Err(format!("Landlock failed: {error}")),
         Ok(LandlockStatus::NotEnabled) => Err("Landlock is not enabled in the kernel".to_owned()),
         Ok(LandlockStatus::NotImplemented) => Err("the kernel has no Landlock".to_owned()),
         Ok(LandlockStatus::Available { effective_abi, .. }) => {
-            let (has, wants) = (*effective_abi as i32, wanted as i32);
-            let is_old = format!("the kernel has version {has} of Landlock, {wants} is needed");
-            (*effective_abi >= wanted).then_some(()).ok_or(is_old)
+            let has = (*effective_abi).min(newest);
+            let (number, wants) = (has as i32, wanted as i32);
+            let is_old = format!("the kernel has version {number} of Landlock, {wants} is needed");
+            (has >= wanted).then_some(()).ok_or(is_old)
         }
     };
+    // What is mounted read-only cannot be cut short either.
+    let files = if isolated.folders { OPENING } else { WRITING };
     let is_guarded = policy.guarded.is_empty() || isolated.folders;
     let guarded = is_guarded.then_some(()).ok_or_else(|| {
         "without a namespace of mounts, the user's configuration can be written".to_owned()
     });
-    protections.note(Protection::Files, has(FILES).and(guarded));
+    protections.note(Protection::Files, has(files).and(guarded));
     if !isolated.processes {
         protections.note(Protection::Processes, has(SIGNALS));
     }
 }
 
-fn rules(policy: &Policy, isolated: Isolated) -> Result<RulesetCreated, RulesetError> {
-    let mut rules = Ruleset::default().handle_access(AccessFs::from_all(WANTED))?;
-    if !(policy.network || isolated.network) {
-        rules = rules.handle_access(AccessNet::from_all(WANTED))?;
+fn rules(newest: ABI, policy: &Policy, isolated: Isolated) -> Result<RulesetCreated, RulesetError> {
+    let mut rules = Ruleset::default().handle_access(AccessFs::from_all(newest))?;
+    let ports = AccessNet::from_all(newest);
+    if !(policy.network || isolated.network || ports.is_empty()) {
+        rules = rules.handle_access(ports)?;
     }
-    let mut rules = rules.scope(Scope::from_all(WANTED))?.create()?;
-    let reading = AccessFs::from_read(WANTED);
+    let scope = Scope::from_all(newest);
+    if !scope.is_empty() {
+        rules = rules.scope(scope)?;
+    }
+    let mut rules = rules.create()?;
+    let all = AccessFs::from_all(newest);
+    let reading = AccessFs::from_read(newest);
     let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::ReadDir | AccessFs::IoctlDev;
     for path in policy.read.iter().flat_map(|path| without_secrets(path)) {
         rules = allow(rules, &path, reading)?;
     }
     for path in policy.write.iter().chain(&policy.temporary) {
-        rules = allow(rules, path, AccessFs::from_all(WANTED))?;
+        rules = allow(rules, path, all)?;
     }
     if isolated.folders {
         for path in isolation::WRITABLE {
-            rules = allow(rules, Path::new(path), AccessFs::from_all(WANTED))?;
+            rules = allow(rules, Path::new(path), all)?;
         }
         if let Some(home) = &policy.home {
             rules = allow(rules, home, reading)?;
         }
     }
     for path in DEVICES {
-        rules = allow(rules, Path::new(path), device)?;
+        rules = allow(rules, Path::new(path), device & all)?;
     }
     Ok(rules)
 }
@@ -130,4 +147,99 @@ fn allow(
         access & AccessFs::from_file(WANTED)
     };
     rules.add_rule(PathBeneath::new(file, access))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::OpenOptions;
+    use std::os::unix::fs::OpenOptionsExt as _;
+    use std::thread;
+
+    use nix::sched::{CloneFlags, unshare};
+    use nix::unistd::truncate;
+
+    use super::*;
+    use crate::command::Limits;
+
+    /// What is found out about a thread that is restricted.
+    #[derive(Debug, PartialEq, Eq)]
+    struct Found {
+        is_said_to_protect: bool,
+        can_cut_short: bool,
+    }
+
+    /// Tries what no version lets through, and what some do. Nothing where the system does not allow mounts of one's own.
+    fn tried(newest: ABI, has_folders: bool) -> Option<Found> {
+        let folder = tempfile::tempdir().unwrap();
+        let [inside, outside] = ["inside", "outside"].map(|name| folder.path().join(name));
+        for path in [&inside, &outside] {
+            fs::create_dir(path).unwrap();
+            fs::write(path.join("file"), "as it was").unwrap();
+        }
+        // It is there all the time, but is not named.
+        let elsewhere = std::env::current_exe().unwrap();
+        let policy = Policy {
+            write: vec![inside.clone()],
+            read: vec![outside.clone()],
+            guarded: Vec::new(),
+            temporary: None,
+            home: None,
+            network: true,
+            limits: Limits::default(),
+            layers: Vec::new(),
+        };
+        let attempt = move || {
+            let isolated = Isolated {
+                folders: has_folders,
+                ..Isolated::default()
+            };
+            if has_folders {
+                unshare(CloneFlags::CLONE_NEWNS).ok()?;
+                isolation::own_folders(&policy).unwrap();
+            }
+            let mut protections = Protections::default();
+            restrict_by(newest, &policy, isolated, &mut protections);
+            fs::write(inside.join("file"), "changed").unwrap();
+            let file = outside.join("file");
+            assert_eq!(fs::read(&file).unwrap(), b"as it was");
+            fs::write(&file, "changed").unwrap_err();
+            fs::File::open(&elsewhere).unwrap_err();
+            // Neither of these opens the file for writing.
+            let cut = OpenOptions::new()
+                .read(true)
+                .custom_flags(libc::O_TRUNC)
+                .open(&file);
+            let can_cut_short = cut.is_ok() || truncate(&file, 0).is_ok();
+            Some(Found {
+                is_said_to_protect: protections.applied.contains(&Protection::Files),
+                can_cut_short,
+            })
+        };
+        // The restrictions are those of a thread.
+        thread::spawn(attempt).join().unwrap()
+    }
+
+    #[test]
+    fn files_are_said_to_be_protected_where_they_are() {
+        for (newest, has_folders, is_protected) in [
+            (ABI::V1, false, false),
+            (ABI::V2, false, false),
+            (ABI::V3, false, true),
+            (WANTED, false, true),
+            (ABI::V1, true, true),
+            (ABI::V2, true, true),
+            (ABI::V3, true, true),
+            (WANTED, true, true),
+        ] {
+            let Some(found) = tried(newest, has_folders) else {
+                eprintln!("not tried: only root can have mounts in a thread");
+                continue;
+            };
+            let expected = Found {
+                is_said_to_protect: is_protected,
+                can_cut_short: !is_protected,
+            };
+            assert_eq!(found, expected, "{newest:?}, {has_folders}");
+        }
+    }
 }

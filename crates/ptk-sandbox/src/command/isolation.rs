@@ -91,11 +91,12 @@ struct Kept {
 }
 
 /// A handle that stands for a place, and cannot be read.
-const PLACE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
+pub(super) const PLACE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 
-/// A name for what a handle stands for, whatever is above it now.
-fn by_handle(file: &OwnedFd) -> PathBuf {
-    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+/// A name for what a handle stands for, whatever is above it now. Mounts can be
+/// those of a thread alone.
+pub(super) fn by_handle(file: &OwnedFd) -> PathBuf {
+    PathBuf::from(format!("/proc/thread-self/fd/{}", file.as_raw_fd()))
 }
 
 /// Makes everything read-only but for what may be written, puts folders of its
@@ -103,7 +104,7 @@ fn by_handle(file: &OwnedFd) -> PathBuf {
 /// policy allows.
 pub(super) fn own_folders(policy: &Policy) -> io::Result<()> {
     let none = None::<&str>;
-    mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)?;
+    part_from_others()?;
     let folder = std::env::current_dir();
     let hidden = hidden(policy);
     let kept = kept(policy, &hidden);
@@ -129,6 +130,10 @@ pub(super) fn own_folders(policy: &Policy) -> io::Result<()> {
     for kept in kept {
         put_back(&kept)?;
     }
+    for path in policy.layers.iter().flat_map(|layer| &layer.through) {
+        allow_writing_to(path, true)?;
+    }
+    // Behind those, for it may lie in one of them.
     for path in &policy.guarded {
         guard(path, &policy.write)?;
     }
@@ -136,18 +141,30 @@ pub(super) fn own_folders(policy: &Policy) -> io::Result<()> {
     let harmless = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     mount(Some("none"), "/proc", Some("proc"), harmless, none)?;
     // The same name, but what is there now.
-    std::env::set_current_dir(folder?)
+    let folder = folder?;
+    let own = policy
+        .temporary
+        .as_ref()
+        .and_then(|it| folder.strip_prefix(it).ok());
+    std::env::set_current_dir(own.map_or_else(|| folder.clone(), |it| Path::new("/tmp").join(it)))
+}
+
+/// What is mounted from here on, others do not see.
+pub(super) fn part_from_others() -> io::Result<()> {
+    let none = None::<&str>;
+    mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)?;
+    Ok(())
 }
 
 /// Something that is mounted, and how.
-struct Mounted {
-    path: PathBuf,
+pub(super) struct Mounted {
+    pub(super) path: PathBuf,
     flags: MsFlags,
 }
 
 /// All that is mounted. It is not looked at, for a file server may not answer.
-fn mounts() -> io::Result<Vec<Mounted>> {
-    let table = fs::read("/proc/self/mountinfo")?;
+pub(super) fn mounts() -> io::Result<Vec<Mounted>> {
+    let table = fs::read("/proc/thread-self/mountinfo")?;
     let lines = table.split(|byte| *byte == b'\n');
     let mounted = lines.filter_map(|line| {
         let mut words = line.split(|byte| *byte == b' ').skip(4);

@@ -27,7 +27,7 @@ use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 use super::isolation::{self, Refusal};
 use super::policy::Protections;
 use super::words::{END, Exit, Isolated, Isolation, Left, News, Report, Setup};
-use super::{GRACE, KEEPER, KILLED, PAUSE, helper, inner, loopback, tree};
+use super::{GRACE, KEEPER, KILLED, PAUSE, helper, inner, layers, loopback, tree};
 
 /// How long the program has to stand still before it is said.
 const STILL: Duration = Duration::from_secs(1);
@@ -98,6 +98,10 @@ fn enter(
             }
         }
     }
+    if let Err(why) = lay_over(&setup) {
+        tell(control, &Report::NoLayer(why));
+        return Ok(());
+    }
     let isolated = furnish(&mut setup);
     match start(control, &setup, words)? {
         Ok((leader, protections)) => {
@@ -119,6 +123,18 @@ fn stand_outside(setup: &Setup, words: impl Iterator<Item = OsString>) -> io::Re
     fall_silent()?;
     keeper.wait()?;
     Ok(())
+}
+
+/// Lays the layers over their folders, before anything else is set up: what is
+/// written through them must not have become read-only.
+fn lay_over(setup: &Setup) -> Result<(), String> {
+    let layers = setup.policy.as_ref().map(|policy| policy.layers.as_slice());
+    match (layers.unwrap_or_default(), &setup.isolation) {
+        ([], _) => Ok(()),
+        (layers, Isolation::Done(_)) => layers::lay(layers).map_err(|error| error.to_string()),
+        (_, Isolation::Refused(why)) => Err(why.clone()),
+        (_, Isolation::Wanted) => Err("there is no namespace of mounts".to_owned()),
+    }
 }
 
 /// Sets the view up, as far as there is one.

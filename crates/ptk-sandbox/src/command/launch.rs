@@ -48,6 +48,9 @@ pub enum StartError {
     /// It was to have all protections, and can have only these.
     #[error("The sandbox is not complete: {0}")]
     Unprotected(Protections),
+    /// A layer could not be laid over a folder, for this reason.
+    #[error("Changes cannot be kept apart: {0}")]
+    NoLayer(String),
     /// The helper could not go on.
     #[error("The sandbox could not be set up: {0}")]
     Confused(String),
@@ -121,6 +124,9 @@ impl Command {
             if self.is_strict {
                 return Err(StartError::Unprotected(protections));
             }
+            if !policy.layers.is_empty() {
+                return Err(StartError::NoLayer(NO_HELPER.to_owned()));
+            }
             let mut kept = self.attempt(None, Isolation::Wanted).await??;
             kept.protections = protections;
             return Ok(kept);
@@ -166,6 +172,7 @@ impl Command {
             }
             Some(Report::Confused(why)) => Ok(Err(StartError::Confused(why))),
             Some(Report::Unprotected(protections)) => Ok(Err(StartError::Unprotected(protections))),
+            Some(Report::NoLayer(why)) => Ok(Err(StartError::NoLayer(why))),
             Some(Report::Failed(number)) => Err(io::Error::from_raw_os_error(number)),
             _ => Err(io::Error::other("the helper ended before the program ran")),
         }

@@ -27,6 +27,7 @@
 //! | `inner` | the last steps before the program |
 //! | `policy` | what a program may do, and which protections it got |
 //! | `isolation`, `loopback` | its own view of processes, folders and network, by namespaces |
+//! | `layers` | folders that it changes only in appearance, by overlayfs |
 //! | `files`, `calls`, `rights` | what it may open, call and use: Landlock, seccomp, capabilities and limits |
 //! | `bare` | a keeper without a helper |
 
@@ -45,6 +46,8 @@ mod isolation;
 mod keeper;
 mod launch;
 #[cfg(target_os = "linux")]
+mod layers;
+#[cfg(target_os = "linux")]
 mod loopback;
 mod policy;
 #[cfg(target_os = "linux")]
@@ -59,7 +62,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 pub use launch::{Control, Kept, StartError};
-pub use policy::{Limits, Missing, Policy, Protection, Protections};
+pub use policy::{Layer, Limits, Missing, Policy, Protection, Protections};
 pub use words::{Exit, Left, Report};
 
 /// How long processes have between the polite signal and the other one.

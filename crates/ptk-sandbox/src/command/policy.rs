@@ -137,6 +137,24 @@ pub struct Policy {
     pub network: bool,
     /// What it may use.
     pub limits: Limits,
+    /// Folders that it finds as they are, and whose changes go elsewhere.
+    pub layers: Vec<Layer>,
+}
+
+/// A folder that a program changes only in appearance: what it writes there
+/// goes to another folder, laid over it, and the folder itself stays as it is.
+/// Needs a namespace of mounts; without one, the program is not started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Layer {
+    /// The folder.
+    pub lower: PathBuf,
+    /// Where the changes go: an empty folder, in the form that overlayfs gives
+    /// them, with its marks in `user.overlay.*`.
+    pub upper: PathBuf,
+    /// An empty folder on the same disk, for the system's own use.
+    pub work: PathBuf,
+    /// What in the folder is changed at once all the same.
+    pub through: Vec<PathBuf>,
 }
 
 impl Policy {
@@ -161,6 +179,7 @@ impl Policy {
             home: home(),
             network: false,
             limits: Limits::default(),
+            layers: Vec::new(),
         };
         for folder in SYSTEM {
             policy.allow_reading(folder);

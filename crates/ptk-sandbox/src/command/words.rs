@@ -44,6 +44,8 @@ pub enum Report {
     /// It was not started, because it could have only these protections, and
     /// was to have all.
     Unprotected(Protections),
+    /// It was not started, because a layer could not be laid over a folder.
+    NoLayer(String),
     /// It could not be started, for this reason of the system.
     Failed(i32),
     /// Its first process has ended. Others may run on.
@@ -140,6 +142,7 @@ mod tests {
             Report::Started(Protections::default()),
             Report::Confused("so".to_owned()),
             Report::Unprotected(Protections::default()),
+            Report::NoLayer("so".to_owned()),
             Report::Failed(2),
             Report::Exited(Exit::Code(0)),
             Report::Exited(Exit::Signal(9)),

@@ -69,22 +69,23 @@ impl Call<'_> {
     /// write by its arguments.
     pub(super) fn written(&self, command: &Simple) -> Vec<Target> {
         let mut targets = self.redirected_to(command);
+        targets.extend(command.has_vanished.then_some(Target::Unknown));
         let args = || command.args().iter();
         let plain = || args().filter(|arg| !arg.start().starts_with('-'));
         match command.name().unwrap_or_default() {
             name if WRITERS.contains(&name) => {
-                targets.extend(plain().map(|arg| self.target(arg, command)));
+                targets.extend(plain().flat_map(|arg| self.targets(arg, command)));
             }
             "sed" if args().any(|arg| is_in_place(arg.start())) => {
-                targets.extend(plain().map(|arg| self.target(arg, command)));
+                targets.extend(plain().flat_map(|arg| self.targets(arg, command)));
             }
             "dd" => {
                 let files = args().filter_map(|arg| arg.without("of="));
-                targets.extend(files.map(|file| self.target(&file, command)));
+                targets.extend(files.flat_map(|file| self.targets(&file, command)));
             }
             "curl" | "wget" | "sort" => {
                 let files = value_of(command.args(), &["-o", "-O", "--output"]);
-                targets.extend(files.map(|file| self.target(&file, command)));
+                targets.extend(files.flat_map(|file| self.targets(&file, command)));
             }
             name if COPIERS.contains(&name) => self.copied(name, command, &mut targets),
             _ => {}
@@ -113,17 +114,18 @@ impl Call<'_> {
             };
             targets.extend(path);
         }
-        targets.push(self.target(&into, command));
+        targets.extend(self.targets(&into, command));
         if name == "mv" {
             let moved = command.args().iter();
             let moved = moved.filter(|arg| !arg.start().starts_with('-'));
-            targets.extend(moved.map(|arg| self.target(arg, command)));
+            targets.extend(moved.flat_map(|arg| self.targets(arg, command)));
         }
     }
 
     /// What a command is known to read by its arguments.
     pub(super) fn read(&self, command: &Simple) -> Vec<Target> {
         let mut targets = self.redirected(command, |mode| mode == RedirectMode::Read);
+        targets.extend(command.has_vanished.then_some(Target::Unknown));
         let name = command.name().unwrap_or_default();
         if BLIND.contains(&name) {
             return targets;
@@ -135,10 +137,11 @@ impl Call<'_> {
                 arg.without(prefix)
             });
             for word in std::iter::once(arg).chain(&behind) {
-                match self.files(word, command) {
-                    Some(files) => targets.extend(files),
-                    None if READERS.contains(&name) => targets.push(Target::Unknown),
-                    None => {}
+                let files = self.files(word, command);
+                let is_unsure = files.is_none() || word.has_variables();
+                targets.extend(files.into_iter().flatten());
+                if is_unsure && READERS.contains(&name) {
+                    targets.push(Target::Unknown);
                 }
             }
         }
@@ -154,18 +157,26 @@ impl Call<'_> {
         let redirects = command.redirects().iter();
         let redirects = redirects.filter(|redirect| is_meant(redirect.mode()));
         let targets = redirects.map(crate::shell::Redirect::target);
-        let is_nowhere = |target: &Word| target.literal().is_some_and(|it| NOWHERE.contains(&it));
+        let is_nowhere = |target: &Word| {
+            let is_named = target.literal().is_some_and(|it| NOWHERE.contains(&it));
+            is_named && !target.has_variables()
+        };
         let targets = targets.filter(|target| !is_nowhere(target));
-        targets.map(|target| self.target(target, command)).collect()
+        let targets = targets.flat_map(|target| self.targets(target, command));
+        targets.collect()
     }
 
-    fn target(&self, word: &Word, command: &Simple) -> Target {
+    /// The file that a word means. A variable in it may hold something else
+    /// than it seems, so that it may be another one, too.
+    fn targets(&self, word: &Word, command: &Simple) -> Vec<Target> {
         let files = self.files(word, command).unwrap_or_default();
         let mut files = files.into_iter();
-        match (files.next(), files.next()) {
+        let target = match (files.next(), files.next()) {
             (Some(file), None) if !self.is_rearranged_beside(command) => file,
             _ => Target::Unknown,
-        }
+        };
+        let other = word.has_variables().then_some(Target::Unknown);
+        std::iter::once(target).chain(other).collect()
     }
 
     /// Whether another command of the line may change where paths lead.

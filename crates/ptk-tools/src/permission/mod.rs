@@ -15,13 +15,15 @@ mod user_file;
 
 use futures_util::future::BoxFuture;
 use ptk_protocol::Arguments;
+use ptk_sandbox::command::Protections;
 
-pub(crate) use permissions::{Asking, Guarded, Permit};
+pub(crate) use permissions::{Asking, Bare, Guarded, Permit};
 pub use permissions::{DEFAULT_PATIENCE, Keeper, Mode, Permissions};
 pub use rule::{Rule, RuleError};
 pub use rules::{Action, Declaration, Entry};
 pub use user_file::{FileError, UserFile};
 
+use crate::undo::Change;
 use crate::{Effects, Plan};
 
 /// What is asked before a call with effects runs.
@@ -41,6 +43,25 @@ pub struct ApprovalRequest<'a> {
     pub rules: &'a [Rule],
     /// The rule because of which it is asked, if there is one.
     pub because: Option<&'a Entry>,
+    /// What would protect from its programs, where the machine cannot do it in
+    /// full. Whoever agrees has to know what is missing, and cannot do so for
+    /// good.
+    pub unprotected: Option<&'a Protections>,
+}
+
+/// What a command has changed, before that comes into the workspace.
+#[derive(Debug, Clone, Copy)]
+pub struct Review<'a> {
+    /// The tool.
+    pub tool: &'a str,
+    /// Its arguments, checked.
+    pub args: &'a Arguments,
+    /// What becomes of each path. What files held before is not known yet.
+    pub changes: &'a [Change],
+    /// Folders in which more changes, such as those that git ignores.
+    pub uncovered: &'a [String],
+    /// The changes as a diff.
+    pub diff: &'a str,
 }
 
 /// The answer.
@@ -51,7 +72,8 @@ pub enum Decision {
     /// It may run, and so may whatever the proposed rules cover, until the
     /// session ends.
     AllowForSession,
-    /// The same, for good: the rules are written down.
+    /// The same, for good: the rules are written down. Without protections it
+    /// is for the session only.
     AllowAlways,
     /// It may not; the reason reaches the model. The same call is refused for
     /// the rest of the session.
@@ -65,11 +87,33 @@ pub trait Approver: Send + Sync {
     /// Decides. Whoever asks a person waits here. Dropped when the call is
     /// cancelled, or nobody answered in time: then the question is to go away.
     fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision>;
+
+    /// Decides whether what a command has changed comes into the workspace:
+    /// asked where [`ToolManagerBuilder::review`](crate::ToolManagerBuilder::review)
+    /// wants it. Who does not answer keeps it out.
+    fn review<'a>(&'a self, _review: Review<'a>) -> BoxFuture<'a, Decision> {
+        let why = "nobody looks at changes here".to_owned();
+        Box::pin(std::future::ready(Decision::DenyOnce(why)))
+    }
+
+    /// Whether a person decides. Nobody else is asked whether programs may run
+    /// that the machine cannot protect in full.
+    fn is_person(&self) -> bool {
+        false
+    }
 }
 
 impl<T: Approver + ?Sized> Approver for Box<T> {
     fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision> {
         (**self).decide(request)
+    }
+
+    fn review<'a>(&'a self, review: Review<'a>) -> BoxFuture<'a, Decision> {
+        (**self).review(review)
+    }
+
+    fn is_person(&self) -> bool {
+        (**self).is_person()
     }
 }
 
@@ -79,6 +123,10 @@ pub struct AllowAll;
 
 impl Approver for AllowAll {
     fn decide<'a>(&'a self, _request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision> {
+        Box::pin(std::future::ready(Decision::Allow))
+    }
+
+    fn review<'a>(&'a self, _review: Review<'a>) -> BoxFuture<'a, Decision> {
         Box::pin(std::future::ready(Decision::Allow))
     }
 }

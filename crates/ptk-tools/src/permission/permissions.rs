@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use ptk_protocol::Arguments;
 use ptk_sandbox::Workspace;
+use ptk_sandbox::command::Protections;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
@@ -76,6 +77,9 @@ pub struct Permissions {
     keeper: Option<Arc<dyn Keeper>>,
     guarded: Vec<Guarded>,
     rules: Mutex<Rules>,
+    /// What was agreed to for this session without protections that the
+    /// machine does not have. No other rule allows that.
+    unprotected: Mutex<Rules>,
     denied: Mutex<HashMap<Signature, String>>,
     /// One question at a time.
     asking: Semaphore,
@@ -96,6 +100,15 @@ pub(crate) struct Asking<'a> {
     pub(crate) effects: Effects,
     pub(crate) plan: &'a Plan,
     pub(crate) workspace: &'a Workspace,
+    pub(crate) bare: Option<Bare<'a>>,
+}
+
+/// What a call runs cannot have all protections, and a person is there.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bare<'a> {
+    pub(crate) protections: &'a Protections,
+    /// Whether the person may agree to it.
+    pub(crate) is_open: bool,
 }
 
 /// The decision.
@@ -105,6 +118,9 @@ pub(crate) enum Permit {
     Allowed(Option<String>),
     /// It does not, for this reason; and what the model may do.
     Denied { reason: String, instead: String },
+    /// It does not, because it would lack protections, and there is nobody to
+    /// agree to that.
+    Unprotected(Protections),
 }
 
 impl Default for Permissions {
@@ -123,6 +139,7 @@ impl Permissions {
             keeper: None,
             guarded: Vec::new(),
             rules: Mutex::default(),
+            unprotected: Mutex::default(),
             denied: Mutex::default(),
             asking: Semaphore::new(1),
         }
@@ -184,6 +201,28 @@ impl Permissions {
         self.rules.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The rules that can allow a call.
+    fn allowing(&self, asking: &Asking<'_>) -> MutexGuard<'_, Rules> {
+        match asking.bare {
+            None => self.lock(),
+            Some(_) => self
+                .unprotected
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner),
+        }
+    }
+
+    fn judge(&self, asking: &Asking<'_>, call: &Call<'_>) -> Verdict {
+        let verdict = self.lock().judge(call);
+        match verdict {
+            Verdict::Allowed(_) | Verdict::Open if asking.bare.is_some() => {
+                let allowed = self.allowing(asking).allowed(call);
+                allowed.map_or(Verdict::Open, Verdict::Allowed)
+            }
+            verdict => verdict,
+        }
+    }
+
     /// Decides. Waits where somebody has to be asked.
     pub(crate) async fn decide(&self, asking: Asking<'_>, approver: &dyn Approver) -> Permit {
         let call = Call {
@@ -227,16 +266,21 @@ impl Permissions {
 
     /// What needs no question.
     fn decided(&self, asking: &Asking<'_>, call: &Call<'_>) -> Option<Permit> {
-        let verdict = self.lock().judge(call);
+        let verdict = self.judge(asking, call);
         let changes = asking.effects.needs_approval();
-        match verdict {
-            Verdict::Denied(entry) => Some(denied(&format!("the rule {entry} forbids it"))),
+        match (verdict, asking.bare) {
+            (Verdict::Denied(entry), _) => Some(denied(&format!("the rule {entry} forbids it"))),
             _ if changes && self.mode == Mode::Deny => {
                 Some(denied("calls that change something are refused here"))
             }
-            Verdict::Allowed(entries) => Some(Permit::Allowed(Some(told(&entries)))),
-            Verdict::Open if !changes || self.mode == Mode::Auto => Some(Permit::Allowed(None)),
-            Verdict::Open | Verdict::Asked(_) | Verdict::Doubted(_) => self.denied_before(asking),
+            (_, Some(bare)) if !bare.is_open || self.mode != Mode::Ask => {
+                Some(Permit::Unprotected(bare.protections.clone()))
+            }
+            (Verdict::Allowed(entries), _) => Some(Permit::Allowed(Some(told(&entries)))),
+            (Verdict::Open, None) if !changes || self.mode == Mode::Auto => {
+                Some(Permit::Allowed(None))
+            }
+            _ => self.denied_before(asking),
         }
     }
 
@@ -250,15 +294,12 @@ impl Permissions {
     }
 
     async fn ask(&self, asking: Asking<'_>, call: &Call<'_>, approver: &dyn Approver) -> Permit {
-        let (rules, because) = {
-            let rules = self.lock();
-            let because = match rules.judge(call) {
-                Verdict::Asked(entry) => Some(entry),
-                Verdict::Doubted(entry) if self.mode == Mode::Auto => Some(entry),
-                _ => None,
-            };
-            (proposal::of(call, &rules), because)
+        let because = match self.judge(&asking, call) {
+            Verdict::Asked(entry) => Some(entry),
+            Verdict::Doubted(entry) if self.mode == Mode::Auto => Some(entry),
+            _ => None,
         };
+        let rules = proposal::of(call, &self.allowing(&asking));
         // A rule that asks would ask again: no other one can prevent that.
         let rules = if because.is_none() { rules } else { Vec::new() };
         let request = ApprovalRequest {
@@ -268,6 +309,7 @@ impl Permissions {
             plan: asking.plan,
             rules: &rules,
             because: because.as_ref(),
+            unprotected: asking.bare.map(|bare| bare.protections),
         };
         let answer = tokio::time::timeout(self.patience, approver.decide(request)).await;
         match answer {
@@ -276,12 +318,13 @@ impl Permissions {
                 self.patience.as_secs()
             )),
             Ok(Decision::Allow) => Permit::Allowed(None),
-            Ok(Decision::AllowForSession) => self.agreed(&rules),
+            Ok(Decision::AllowForSession) => self.agreed(&asking, &rules),
             Ok(Decision::AllowAlways) => {
-                if let Some(keeper) = self.keeper.as_ref().filter(|_| !rules.is_empty()) {
+                let is_kept = !rules.is_empty() && asking.bare.is_none();
+                if let Some(keeper) = self.keeper.as_ref().filter(|_| is_kept) {
                     keeper.keep(&rules);
                 }
-                self.agreed(&rules)
+                self.agreed(&asking, &rules)
             }
             Ok(Decision::DenyOnce(reason)) => denied(&reason),
             Ok(Decision::Deny(reason)) => {
@@ -291,8 +334,8 @@ impl Permissions {
         }
     }
 
-    fn agreed(&self, rules: &[Rule]) -> Permit {
-        self.lock().allow(rules);
+    fn agreed(&self, asking: &Asking<'_>, rules: &[Rule]) -> Permit {
+        self.allowing(asking).allow(rules);
         let rules: Vec<String> = rules.iter().map(ToString::to_string).collect();
         Permit::Allowed((!rules.is_empty()).then(|| rules.join(", ")))
     }

@@ -167,6 +167,9 @@ impl Rule {
             fit = fit.max(self.fits_words(&words));
             fit = fit.max(self.fits_past_options(name, command.args()));
         }
+        if command.has_vanished {
+            fit = fit.max(Fit::Maybe);
+        }
         let mut hidden = hidden::in_arguments(command).into_iter();
         if fit == Fit::No && hidden.any(|words| self.fits_words(&words) > Fit::No) {
             return Fit::Maybe;
@@ -201,10 +204,11 @@ impl Rule {
                 if fit == Fit::No {
                     continue;
                 }
-                match arg.literal() {
-                    None => best = best.max(Fit::Maybe),
-                    Some(text) if pattern.is_match(text) => at_least(&mut next, at + 1, fit),
-                    Some(_) => {}
+                if is_open_word(arg) {
+                    best = best.max(Fit::Maybe);
+                }
+                if arg.literal().is_some_and(|text| pattern.is_match(text)) {
+                    at_least(&mut next, at + 1, fit);
                 }
                 if arg.start().starts_with(['-', '+']) {
                     at_least(&mut ends, at + 1, fit);
@@ -230,16 +234,21 @@ impl Rule {
         else {
             return Fit::No;
         };
+        let mut least = Fit::No;
         for (at, pattern) in patterns.iter().enumerate() {
-            match words.get(at).map(Word::literal) {
-                Some(Some(text)) if pattern.is_match(text) => {}
-                // It may be any number of words.
-                Some(None) => return Fit::Maybe,
-                Some(Some(_)) | None => return Fit::No,
+            let Some(word) = words.get(at) else {
+                return least;
+            };
+            // It may be any number of words, or a value may be another.
+            if is_open_word(word) {
+                least = Fit::Maybe;
+            }
+            if !word.literal().is_some_and(|text| pattern.is_match(text)) {
+                return least;
             }
         }
         let more = words.get(patterns.len()..).unwrap_or_default();
-        fits_more(more, *is_open)
+        fits_more(more, *is_open).max(least)
     }
 }
 
@@ -248,7 +257,7 @@ fn fits_more(more: &[Word], is_open: bool) -> Fit {
     match more {
         [] => Fit::Yes,
         _ if is_open => Fit::Yes,
-        more if more.iter().all(|word| word.literal().is_none()) => Fit::Maybe,
+        more if more.iter().all(is_open_word) => Fit::Maybe,
         _ => Fit::No,
     }
 }
@@ -292,6 +301,11 @@ impl FromStr for Rule {
             pattern,
         })
     }
+}
+
+/// Whether a word may turn out to be none.
+fn is_open_word(word: &Word) -> bool {
+    word.literal().is_none() || word.has_variables()
 }
 
 fn path_pattern(text: &str) -> Result<GlobMatcher, &'static str> {

@@ -178,7 +178,7 @@ impl Rules {
     }
 
     /// The rules that allow the call together.
-    fn allowed(&self, call: &Call<'_>) -> Option<Vec<Entry>> {
+    pub(super) fn allowed(&self, call: &Call<'_>) -> Option<Vec<Entry>> {
         if let Some(script) = &call.plan.script {
             return self.allowed_script(script, call);
         }

@@ -22,6 +22,7 @@
 //! | Module | Its one concern |
 //! |---|---|
 //! | `start` | from a program to a process, and why there is none |
+//! | `probe` | which protections it would have |
 //! | `environment` | the variables that it sees |
 //! | `running` | its time: streams, timeout, cancellation, end |
 //! | `capture` | what is kept of a stream |
@@ -31,6 +32,7 @@
 mod capture;
 mod environment;
 mod live;
+mod probe;
 mod running;
 mod shown;
 mod start;
@@ -41,6 +43,7 @@ use std::time::Duration;
 
 pub use capture::Captured;
 pub(crate) use capture::{Capture, Piece};
+pub(crate) use probe::incomplete;
 pub use ptk_sandbox::command::{Exit, Protections};
 pub(crate) use running::Running;
 pub(crate) use shown::{clean, cleaned, overwritten, whole_characters};
@@ -161,9 +164,25 @@ impl Program {
     ///
     /// If it cannot be started.
     pub async fn run(self, context: &CallContext) -> Result<Ended, ToolError> {
-        let running = self.start(context.services()).await?;
+        let layers = context
+            .enter_layers()
+            .map_err(|error| self.refused(error))?;
+        let running = match self.start_over(layers, context).await {
+            Err(StartError::NoLayer(why)) if !context.services().is_reviewed => {
+                let (kept, name) = (context.clone(), self.names());
+                let keep = move || {
+                    let kept = kept.without_layers(&why);
+                    kept.map_err(|error| error.refusal(&name))
+                };
+                context.blocking(keep).await?;
+                self.start(context).await?
+            }
+            started => started?,
+        };
         let show = |stream, text: &str| context.emit(stream, text);
-        Ok(running.end(context.cancellation(), Some(&show)).await)
+        let ended = running.end(context.cancellation(), Some(&show)).await;
+        context.leave_layers();
+        Ok(ended)
     }
 }
 

@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use ptk_sandbox::command::{self, Command, Kept, Policy, Protections};
+use ptk_sandbox::command::{self, Command, Kept, Layer, Policy, Protections};
 use rustix::io::Errno;
 
 use super::{Capture, Input, Program, Running, Streams, environment};
-use crate::ToolError;
-use crate::services::Services;
+use crate::{CallContext, ToolError};
 
 /// Links that the system follows one after another.
 const MAX_LINKS: usize = 40;
@@ -38,6 +37,9 @@ pub enum StartError {
     /// It cannot have the protections that it is to have.
     #[error("The command was not run, because the sandbox would not be complete: {0}")]
     Unprotected(Protections),
+    /// Its changes cannot be kept apart, for this reason.
+    #[error("The command was not run, because its changes could not be kept apart: {0}")]
+    NoLayer(String),
     /// The system refused.
     #[error("{program} cannot be started: {error}")]
     Refused {
@@ -68,8 +70,9 @@ impl From<StartError> for ToolError {
                 .suggest("Look at the rights of the program, and of the folder in which it runs."),
             StartError::Unprotected(_) => Self::permission(message).suggest(
                 "Do the work with the other tools. Only the user can change this: `ptk doctor` says what is missing.",
-            ),
-            StartError::Refused { .. } => Self::system(message)
+            )
+            .advise("`ptk doctor` says what is missing, how to get it, and how to run without it."),
+            StartError::NoLayer(_) | StartError::Refused { .. } => Self::system(message)
                 .suggest("The machine may be out of processes or memory. Try again later."),
         }
     }
@@ -77,7 +80,16 @@ impl From<StartError> for ToolError {
 
 impl Program {
     /// Starts it.
-    pub(crate) async fn start(self, services: &Services) -> Result<Running, StartError> {
+    pub(crate) async fn start(&self, context: &CallContext) -> Result<Running, StartError> {
+        self.start_over(Vec::new(), context).await
+    }
+
+    /// Starts it with layers over folders that it may write to.
+    pub(super) async fn start_over(
+        &self,
+        layers: Vec<Layer>,
+        context: &CallContext,
+    ) -> Result<Running, StartError> {
         let parts = self.candidates.iter().chain(&self.arguments);
         if parts
             .clone()
@@ -85,8 +97,9 @@ impl Program {
         {
             return Err(StartError::Nul);
         }
+        let services = context.services();
         let started = Instant::now();
-        let kept = self.keep(services).await?;
+        let kept = self.keep(layers, context).await?;
         let stdout = Capture::new(Arc::clone(&services.outputs)).shared();
         let stderr = match self.streams {
             Streams::Apart => Capture::new(Arc::clone(&services.outputs)).shared(),
@@ -94,8 +107,8 @@ impl Program {
         };
         Ok(Running {
             kept,
-            input: match self.input {
-                Input::Bytes(bytes) => bytes,
+            input: match &self.input {
+                Input::Bytes(bytes) => bytes.clone(),
                 Input::None | Input::Dialogue => Vec::new(),
             },
             timeout: self.timeout,
@@ -106,19 +119,22 @@ impl Program {
     }
 
     /// Starts the first candidate that is there.
-    async fn keep(&self, services: &Services) -> Result<Kept, StartError> {
+    async fn keep(&self, layers: Vec<Layer>, context: &CallContext) -> Result<Kept, StartError> {
+        let services = context.services();
         let mut failure = io::Error::from(io::ErrorKind::NotFound);
         for candidate in &self.candidates {
             let mut policy = services.policy.clone();
             if let Some(policy) = &mut policy {
                 allow_program(policy, Path::new(candidate));
+                policy.layers.clone_from(&layers);
             }
-            let command = self.command(candidate, policy, services.is_strict);
+            let command = self.command(candidate, policy, context.is_strict());
             match command.start(services.helper.as_ref()).await {
                 Ok(kept) => return Ok(kept),
                 Err(command::StartError::Unprotected(protections)) => {
                     return Err(StartError::Unprotected(protections));
                 }
+                Err(command::StartError::NoLayer(why)) => return Err(StartError::NoLayer(why)),
                 Err(command::StartError::System(error))
                     if error.kind() == io::ErrorKind::NotFound =>
                 {
@@ -146,12 +162,12 @@ impl Program {
         }
     }
 
-    fn refused(&self, error: io::Error) -> StartError {
+    pub(super) fn refused(&self, error: io::Error) -> StartError {
         let program = self.names();
         StartError::Refused { program, error }
     }
 
-    fn names(&self) -> String {
+    pub(super) fn names(&self) -> String {
         let names = self.candidates.iter().map(|name| name.to_string_lossy());
         names.collect::<Vec<_>>().join(" or ")
     }

@@ -41,12 +41,14 @@ impl Assigned {
     }
 }
 
+/// The value of another variable is not known for sure.
 fn is_harmless(word: &Word) -> bool {
     let mut texts = word.pieces().iter().map(|piece| match piece {
         Piece::Text(text) | Piece::Glob(text) => Some(text),
         _ => None,
     });
-    texts.all(|text| text.is_some_and(|it| it.chars().all(substitution::is_harmless)))
+    !word.has_variables()
+        && texts.all(|text| text.is_some_and(|it| it.chars().all(substitution::is_harmless)))
 }
 
 /// The variables that a command of the shell sets, as its words say.
@@ -61,6 +63,9 @@ pub(super) fn by(command: &Simple) -> Vec<Assigned> {
             Some(format) if format.literal().is_none() => vec![Assigned::unknown("", false)],
             _ => Vec::new(),
         },
+        Some("declare" | "typeset" | "local") if args.iter().any(is_reference) => {
+            vec![Assigned::unknown("", true)]
+        }
         Some("export" | "declare" | "typeset" | "local" | "readonly" | "unset" | "let") => {
             named(args, true)
         }
@@ -68,11 +73,19 @@ pub(super) fn by(command: &Simple) -> Vec<Assigned> {
     }
 }
 
+/// Whether names become other names for variables.
+fn is_reference(option: &Word) -> bool {
+    let letters = option.start().strip_prefix('-');
+    letters.is_some_and(|it| !it.starts_with('-') && it.contains('n'))
+}
+
 fn named(args: &[Word], is_passed: bool) -> Vec<Assigned> {
     let names = args.iter().filter_map(|arg| {
-        let Some(text) = arg.literal() else {
+        let is_named = arg.literal().is_some() || arg.start().contains('=');
+        if !is_named {
             return Some(Assigned::unknown("", is_passed));
-        };
+        }
+        let text = arg.start();
         let text = text.strip_prefix("-v").unwrap_or(text);
         let end = text.find(['=', '[', '+']).unwrap_or(text.len());
         let name = text.get(..end).filter(|name| is_name(name))?;

@@ -16,6 +16,10 @@
 //!
 //! let line = CommandLine::read("rm -rf $FOLDER");
 //! assert!(!line.commands()[0].is_known());
+//!
+//! let line = CommandLine::read("for name in a b; do rm -r out/$name; done");
+//! let last: Vec<_> = line.commands().iter().filter_map(|it| it.words().last()?.literal()).collect();
+//! assert_eq!(last, ["out/a", "out/b"]);
 //! ```
 //!
 //! Reading never fails. What cannot be read is taken word by word, and the line
@@ -25,12 +29,14 @@ mod ansi_c;
 mod assigned;
 mod substitution;
 mod tolerant;
+mod variables;
 mod walk;
 mod word;
 mod wrapper;
 
 use brush_parser::{ParserOptions, SourceInfo, Token, ast};
 
+use self::variables::Variables;
 pub(crate) use assigned::Assigned;
 pub(crate) use word::Piece;
 pub use word::Word;
@@ -60,6 +66,7 @@ pub struct CommandLine {
     is_evaluated: bool,
     is_fork_bomb: bool,
     has_functions: bool,
+    is_guessed: bool,
     assigned: Vec<Assigned>,
 }
 
@@ -67,6 +74,8 @@ pub struct CommandLine {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Simple {
     pub(crate) words: Vec<Word>,
+    /// Whether words are gone from it, because variables seem to hold nothing.
+    pub(crate) has_vanished: bool,
     pub(crate) assignments: Vec<Assigned>,
     pub(crate) redirects: Vec<Redirect>,
     pub(crate) folder: Folder,
@@ -159,7 +168,7 @@ impl CommandLine {
     /// Reads a text for the shell.
     #[must_use]
     pub fn read(text: &str) -> Self {
-        let mut walk = walk::Walk::new();
+        let mut walk = walk::Walk::new(text);
         walk.text(text, MAX_DEPTH);
         walk.end()
     }
@@ -181,6 +190,11 @@ impl CommandLine {
     /// `${x@P}`. That runs commands which stand nowhere in the line.
     pub(crate) fn is_evaluated(&self) -> bool {
         self.is_evaluated
+    }
+
+    /// Whether variables may hold something else than what was put in for them.
+    pub(crate) fn is_guessed(&self) -> bool {
+        self.is_guessed
     }
 
     /// Variables that the shell sets on its way, such as that of a loop.
@@ -236,11 +250,13 @@ impl Simple {
         &self.redirects
     }
 
-    /// Whether all of its words are known before it runs.
+    /// Whether all of its words are known before it runs, because they are
+    /// written out.
     #[must_use]
     pub fn is_known(&self) -> bool {
-        let is_known = |word: &Word| word.literal().is_some();
+        let is_known = |word: &Word| word.literal().is_some() && !word.has_variables();
         self.role != Role::Blind
+            && !self.has_vanished
             && self.words.iter().all(is_known)
             && self.redirects.iter().all(|it| is_known(&it.target))
     }
@@ -273,7 +289,7 @@ pub(crate) fn words(text: &str) -> Option<Vec<Word>> {
         let Token::Word(source, _) = token else {
             return None;
         };
-        let mut reading = word::read(&source);
+        let mut reading = word::read(&source, &Variables::default());
         if !reading.nested.is_empty() || !reading.is_whole || reading.is_evaluated {
             return None;
         }
@@ -338,6 +354,8 @@ mod tests {
             "find -exec ",
             "((",
             "(){",
+            "for a in b $a; do ",
+            "a=$a$a; ",
         ];
         for part in deep {
             for count in [5, 10, 12, 13, 40, 3000, 100_000] {

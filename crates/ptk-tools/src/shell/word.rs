@@ -9,6 +9,7 @@ use brush_parser::word::{
     WordPieceWithSource,
 };
 
+use super::variables::Variables;
 use super::{ansi_c, options, substitution, tolerant};
 
 /// How many words one with braces may become.
@@ -31,12 +32,14 @@ pub(crate) enum Piece {
 
 /// A word of a command line.
 ///
-/// Quotes are gone from it. What a variable, a substitution or a pattern stands
-/// for is not known before the command runs.
+/// Quotes are gone from it. What a substitution or a pattern stands for is not
+/// known before the command runs, nor is a variable, unless its value stands in
+/// the same text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Word {
     source: String,
     pieces: Vec<Piece>,
+    has_variables: bool,
 }
 
 /// The words that one becomes, and the commands that run for that.
@@ -48,6 +51,18 @@ pub(super) struct Reading {
     pub(super) is_whole: bool,
     /// Whether the shell works out what variables hold, and may run that.
     pub(super) is_evaluated: bool,
+    pub(super) values: Values,
+}
+
+/// What values of variables did to a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Values {
+    /// None was put in.
+    None,
+    /// It has some.
+    Filled,
+    /// Nothing is left of it.
+    Vanished,
 }
 
 impl Word {
@@ -56,6 +71,7 @@ impl Word {
         Self {
             source: text.to_owned(),
             pieces: vec![Piece::Text(text.to_owned())],
+            has_variables: false,
         }
     }
 
@@ -64,6 +80,7 @@ impl Word {
         Self {
             source: source.to_owned(),
             pieces: vec![Piece::Unknown],
+            has_variables: false,
         }
     }
 
@@ -72,6 +89,7 @@ impl Word {
         Self {
             source: "~".to_owned(),
             pieces: vec![Piece::Home],
+            has_variables: false,
         }
     }
 
@@ -85,7 +103,12 @@ impl Word {
         }
     }
 
-    /// How it was written.
+    /// Whether a part of it is the value of a variable.
+    pub(crate) fn has_variables(&self) -> bool {
+        self.has_variables
+    }
+
+    /// How it was written, or would be with the values of its variables.
     #[must_use]
     pub fn source(&self) -> &str {
         &self.source
@@ -128,6 +151,7 @@ impl Word {
         Some(Self {
             source: self.source.replacen(prefix, "", 1),
             pieces,
+            has_variables: self.has_variables,
         })
     }
 
@@ -175,23 +199,24 @@ impl fmt::Display for Word {
     }
 }
 
-/// Reads a word of the shell.
-pub(super) fn read(source: &str) -> Reading {
+/// Reads a word of the shell, where these variables are known.
+pub(super) fn read(source: &str, variables: &Variables) -> Reading {
     let mut reading = Reading {
         words: Vec::new(),
         nested: Vec::new(),
         is_whole: true,
         is_evaluated: false,
+        values: Values::None,
     };
     let braces = braces(source);
     let is_one = matches!(&braces, Some(all) if all.words == [source]);
     if !is_one {
         // Whatever becomes of its braces, this is what stands in it.
-        reading.one(source);
+        reading.one(source, variables);
         reading.words.clear();
     }
     for one in braces.iter().flat_map(|all| &all.words) {
-        reading.one(one);
+        reading.one(one, variables);
     }
     if !braces.is_some_and(|all| all.is_all) {
         reading.words.push(Word::unknown(source));
@@ -209,14 +234,14 @@ fn read_pieces(source: &str) -> Option<Vec<WordPieceWithSource>> {
 
 impl Reading {
     /// Reads a word without braces.
-    fn one(&mut self, source: &str) {
+    fn one(&mut self, source: &str, variables: &Variables) {
         let Some(pieces) = read_pieces(source) else {
             self.words.push(Word::unknown(source));
             self.nested.push(source.to_owned());
             self.is_whole = false;
             return;
         };
-        let mut reader = Reader::default();
+        let mut reader = Reader::new(variables);
         reader.all(&pieces, source, Quotes::None);
         reader.has_missed |= has_signs(&pieces, source, 0..source.len(), Quotes::None);
         if may_have_braces(&pieces) {
@@ -227,9 +252,20 @@ impl Reading {
         self.is_whole &= !reader.has_missed;
         // The old form of a number; it is not looked for in its quotes.
         self.is_evaluated |= reader.is_evaluated || source.contains("$[");
+        let has_variables = reader.has_variables;
+        let values = match (has_variables, reader.words.is_empty()) {
+            (false, _) => Values::None,
+            (true, false) => Values::Filled,
+            (true, true) => Values::Vanished,
+        };
+        self.values = self.values.max(values);
         let words = reader.words.into_iter().map(|pieces| Word {
-            source: source.to_owned(),
+            source: match pieces.as_slice() {
+                [Piece::Text(text)] if has_variables => Word::quoted(text),
+                _ => source.to_owned(),
+            },
             pieces,
+            has_variables,
         });
         self.words.extend(words);
     }
@@ -292,17 +328,30 @@ enum Quotes {
 }
 
 /// Puts the pieces of a word together.
-#[derive(Default)]
-struct Reader {
+struct Reader<'a> {
+    variables: &'a Variables,
     words: Vec<Vec<Piece>>,
     current: Vec<Piece>,
     nested: Vec<String>,
     /// Whether something stands in it that may run and was not understood.
     has_missed: bool,
     is_evaluated: bool,
+    has_variables: bool,
 }
 
-impl Reader {
+impl<'a> Reader<'a> {
+    fn new(variables: &'a Variables) -> Self {
+        Self {
+            variables,
+            words: Vec::new(),
+            current: Vec::new(),
+            nested: Vec::new(),
+            has_missed: false,
+            is_evaluated: false,
+            has_variables: false,
+        }
+    }
+
     fn all(&mut self, pieces: &[WordPieceWithSource], source: &str, quotes: Quotes) {
         for piece in pieces {
             let range = piece.start_index..piece.end_index;
@@ -367,7 +416,35 @@ impl Reader {
                 self.is_evaluated = true;
                 self.evaluated(written.trim_start_matches(['$', '{']));
             }
-            _ => self.current.push(Piece::Unknown),
+            name => match self.variables.get(name) {
+                Some(value) => self.value(value, quotes),
+                None => self.current.push(Piece::Unknown),
+            },
+        }
+    }
+
+    /// The value of a variable. Without quotes, it becomes words and patterns.
+    fn value(&mut self, value: &[Piece], quotes: Quotes) {
+        self.has_variables = true;
+        for piece in value {
+            match piece {
+                Piece::Text(text) if quotes == Quotes::None => {
+                    for (at, part) in text.split([' ', '\t', '\n']).enumerate() {
+                        if at > 0 {
+                            self.end();
+                        }
+                        match part {
+                            "" => {}
+                            part if is_pattern(part) => {
+                                self.current.push(Piece::Glob(part.to_owned()));
+                            }
+                            part => self.text(part),
+                        }
+                    }
+                }
+                Piece::Text(text) => self.text(text),
+                piece => self.current.push(piece.clone()),
+            }
         }
     }
 

@@ -265,15 +265,14 @@ fn shell(name: &str, args: &[Word], has_document: bool) -> Inside {
     } else {
         Role::Changer
     };
+    let is_seen = |word: &Word| word.literal().is_some() && !word.has_variables();
     let is_input = |word: &Word| {
         word.literal()
             .is_some_and(|it| STANDARD_INPUT.contains(&it))
     };
     match rest.first() {
         Some(text) if takes_text => joined(std::slice::from_ref(text), role),
-        Some(file) if !takes_input && !is_input(file) && file.literal().is_some() => {
-            Inside::Nothing
-        }
+        Some(file) if !takes_input && !is_input(file) && is_seen(file) => Inside::Nothing,
         // The document is read on its own.
         _ if has_document => Inside::Commands(Vec::new(), role),
         _ => Inside::Blind,

@@ -8,10 +8,13 @@ use ptk_sandbox::{Attributes, Expect, Kind, PathError, Place, is_temporary_name}
 
 use super::error::{Conflict, UndoError, Why};
 use super::journal::{Begin, Change, End, Line, Record, Watched};
-use super::plan::{Listed, Others, Planned, Selection, Undo};
+use super::plan::{Listed, Others, Planned, Selection, Undo, undoer};
 use super::state::State;
 use super::store::{UnderWay, now};
 use super::watch;
+
+/// What its owner needs to change what is in a folder.
+const WRITABLE: u32 = 0o700;
 
 /// What an undo has done.
 #[derive(Debug, Clone)]
@@ -70,10 +73,12 @@ impl Undo {
     ///
     /// # Errors
     ///
-    /// If a file was changed meanwhile, or cannot be written. Then every file
-    /// is what it was before or what it is to be, and [`Undo::finish`] goes on.
+    /// If a file was changed meanwhile, or cannot be written. Then everything is
+    /// as before; where not even that can be had, [`Undo::finish`] goes on.
     pub fn apply(&self, plan: Planned) -> Result<Done, UndoError> {
         let id = CallId::new().as_str().replace("call_", "undo_");
+        let _alone = self.store.undoing().map_err(|it| self.store.failed(it))?;
+        self.check(&plan)?;
         let kept = self.store.keep_all().map_err(|it| self.store.failed(it))?;
         self.keep_present(&plan.steps)?;
         let begin = Begin {
@@ -95,7 +100,10 @@ impl Undo {
             .map_err(|it| self.store.failed(it))?;
         self.append(&Line::Begin(begin))?;
         drop(kept);
-        self.carry_out(&plan.steps)?;
+        if let Err(error) = self.carry_out(&plan.steps, &mut |_, error| Err(error)) {
+            self.take_back(&id, &plan.steps, under_way)?;
+            return Err(error);
+        }
         self.ended(&id, plan.steps.clone(), under_way)?;
         Ok(Done {
             id,
@@ -105,12 +113,56 @@ impl Undo {
         })
     }
 
+    /// Nobody else has undone it meanwhile, and all that is to be put back is
+    /// there.
+    fn check(&self, plan: &Planned) -> Result<(), UndoError> {
+        let records = self.records()?;
+        for record in &records {
+            if record.is_undone && plan.entries.contains(&record.begin.entry) {
+                return Err(UndoError::Already {
+                    call: record.begin.call.clone(),
+                    by: undoer(&records, record).unwrap_or_default(),
+                });
+            }
+        }
+        for content in plan.steps.iter().filter_map(|step| step.after.content()) {
+            let kept = self.store.contents.open(&content);
+            kept.map_err(|error| self.store.failed(error))?;
+        }
+        Ok(())
+    }
+
+    /// Undoes the steps that were taken.
+    fn take_back(&self, id: &str, steps: &[Change], under_way: UnderWay) -> Result<(), UndoError> {
+        let mut back = Vec::new();
+        for step in steps {
+            let now = State::of(&self.workspace.place(&step.path)?, u64::MAX)?;
+            if now.is_same(&step.after) && !now.is_same(&step.before) {
+                back.push(Change {
+                    path: step.path.clone(),
+                    before: now,
+                    after: step.before.clone(),
+                });
+            }
+        }
+        self.carry_out(&back, &mut |_, error| Err(error))?;
+        self.append(&Line::End(End {
+            entry: id.to_owned(),
+            at: now(),
+            taken_back: true,
+            ..End::default()
+        }))?;
+        under_way.ended();
+        Ok(())
+    }
+
     /// Finishes an undo that was interrupted; `None` if there is none. Files
-    /// that others have changed since are left alone.
+    /// that others have changed since are left alone, and so are those that
+    /// cannot be put back.
     ///
     /// # Errors
     ///
-    /// If files cannot be written.
+    /// If what is kept, or the workspace, cannot be read.
     pub fn finish(&self) -> Result<Option<Done>, UndoError> {
         let abandoned = self.store.abandoned();
         let abandoned = abandoned.map_err(|error| self.store.failed(error))?;
@@ -124,8 +176,17 @@ impl Undo {
                 for folder in steps.iter().filter_map(|step| step.path.parent()) {
                     self.remove_leftovers(&self.workspace.place(folder)?)?;
                 }
-                let (steps, left) = self.still_possible(steps)?;
-                self.carry_out(&steps)?;
+                let (mut steps, mut left) = self.still_possible(steps)?;
+                let mut failed = Vec::new();
+                self.carry_out(&steps, &mut |step, error| {
+                    failed.push(Conflict {
+                        path: step.path.clone(),
+                        why: Why::Failed(error.to_string()),
+                    });
+                    Ok(())
+                })?;
+                steps.retain(|step| !failed.iter().any(|it| it.path == step.path));
+                left.append(&mut failed);
                 self.ended(&entry, steps.clone(), under_way)?;
                 let is_of = |it: &&Record| entries.contains(&it.begin.entry);
                 let calls = records.iter().rev().filter(is_of);
@@ -194,14 +255,45 @@ impl Undo {
     /// What goes, goes first, then folders, then folders and files come, and
     /// last come the permissions of folders, which may forbid the rest. Steps
     /// are in the order of their paths: a folder stands before what is in it.
-    fn carry_out(&self, steps: &[Change]) -> Result<(), UndoError> {
+    /// `failed` decides whether to go on behind a step that could not be taken.
+    fn carry_out(
+        &self,
+        steps: &[Change],
+        failed: &mut dyn FnMut(&Change, UndoError) -> Result<(), UndoError>,
+    ) -> Result<(), UndoError> {
+        type Taken = fn(&Undo, &Change) -> Result<(), UndoError>;
         let down = || steps.iter();
         let up = || steps.iter().rev();
-        up().try_for_each(|step| self.remove(step))?;
-        up().try_for_each(|step| self.remove_folder(step))?;
-        down().try_for_each(|step| self.create_folder(step))?;
-        down().try_for_each(|step| self.put(step))?;
-        up().try_for_each(|step| self.settle_folder(step))
+        let mut each = |steps: &mut dyn Iterator<Item = &Change>, take: Taken| {
+            for step in steps {
+                take(self, step).or_else(|error| failed(step, error))?;
+            }
+            Ok::<(), UndoError>(())
+        };
+        each(&mut down(), Self::open_folder)?;
+        each(&mut up(), Self::remove)?;
+        each(&mut up(), Self::remove_folder)?;
+        each(&mut down(), Self::create_folder)?;
+        each(&mut down(), Self::put)?;
+        each(&mut up(), Self::settle_folder)
+    }
+
+    /// Lets a folder be changed that forbids it and stays or goes.
+    fn open_folder(&self, step: &Change) -> Result<(), UndoError> {
+        let State::Folder { about } = step.before else {
+            return Ok(());
+        };
+        if about.mode & WRITABLE == WRITABLE {
+            return Ok(());
+        }
+        let place = self.workspace.place(&step.path)?;
+        if place.node()?.is_some_and(|node| node.kind == Kind::Folder) {
+            place.set_attributes(&Attributes {
+                mode: about.mode | WRITABLE,
+                ..Attributes::from(about)
+            })?;
+        }
+        Ok(())
     }
 
     /// Takes away what is no folder, where nothing or a folder is to be.
@@ -265,7 +357,7 @@ impl Undo {
             place.create_folder()?;
             return Ok(());
         }
-        let mode = about.mode | 0o700;
+        let mode = about.mode | WRITABLE;
         Ok(place.set_attributes(&Attributes {
             mode,
             ..Attributes::from(about)

@@ -19,7 +19,7 @@ const EVERY: Duration = Duration::from_secs(24 * 60 * 60);
 
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 struct Usage {
-    /// Bytes of contents.
+    /// Bytes of contents, trees and the journal.
     bytes: u64,
     /// When it was last collected, in milliseconds since 1970.
     collected: u64,
@@ -82,7 +82,7 @@ impl Store {
         }
         let mut needed = always;
         needed.extend(records.iter().flat_map(needs).map(|it| it.name()));
-        let mut bytes = 0;
+        let mut bytes = self.length();
         for (name, size) in &contents {
             if needed.contains(name) {
                 bytes += size;
@@ -90,7 +90,7 @@ impl Store {
                 fs::remove_file(self.contents.folder().join(name))?;
             }
         }
-        self.remove_trees(&trees)?;
+        bytes += self.remove_trees(&trees)?;
         self.set_usage(Usage {
             bytes,
             collected: now(),
@@ -122,18 +122,22 @@ impl Store {
         names
     }
 
-    fn remove_trees(&self, needed: &HashSet<String>) -> io::Result<()> {
+    /// Removes all other trees; says how many bytes are left.
+    fn remove_trees(&self, needed: &HashSet<String>) -> io::Result<u64> {
+        let mut bytes = 0;
         for entry in fs::read_dir(self.path("trees"))? {
             let entry = entry?;
             let name = entry.file_name().to_string_lossy().into_owned();
             if name != "last" && !needed.contains(&name) {
                 fs::remove_file(entry.path())?;
+            } else {
+                bytes += entry.metadata()?.len();
             }
         }
-        Ok(())
+        Ok(bytes)
     }
 
-    /// Drops the oldest calls until the others fit.
+    /// Drops the oldest calls until the others fit. The newest stays.
     fn oldest_dropped(
         &self,
         records: &mut Vec<Record>,
@@ -151,7 +155,8 @@ impl Store {
                 .filter(|name| !needed.contains(name))
                 .collect();
             bytes = bytes.saturating_add(new.iter().map(|name| size(name)).sum());
-            if bytes > most && record.end.is_some() {
+            let is_newest = at + 1 == records.len();
+            if bytes > most && record.end.is_some() && !is_newest {
                 first_kept = at + 1;
                 break;
             }
@@ -182,7 +187,10 @@ fn needs(record: &Record) -> impl Iterator<Item = Content> {
 fn lines(records: &[Record]) -> Vec<Line> {
     let lines = records.iter().flat_map(|record| {
         let end = record.end.clone().map(Line::End);
-        [Some(Line::Begin(record.begin.clone())), end]
+        // What was applied stands in the end, too.
+        let apply = record.apply.clone().filter(|_| end.is_none());
+        let begin = Line::Begin(record.begin.clone());
+        [Some(begin), apply.map(Line::Apply), end]
     });
     lines.flatten().collect()
 }

@@ -1,10 +1,11 @@
 //! What an undo would do, for people.
 
+use std::fs::File;
 use std::io::Read as _;
 
 use super::journal::Change;
 use super::plan::Undo;
-use super::state::{Content, State};
+use super::state::State;
 use crate::tools::text::unified;
 
 /// The largest file of which a diff is shown.
@@ -18,19 +19,8 @@ impl Undo {
     /// What a step of an undo would do, as a diff where both are text.
     #[must_use]
     pub fn diff(&self, step: &Change) -> String {
-        let path = step.path.display();
         let texts = (self.text(step, &step.before), self.text(step, &step.after));
-        match texts {
-            (Some(before), Some(after)) if before != after => {
-                let diff = unified(&before, &after, CONTEXT, MAX_LINES);
-                format!(
-                    "--- {path}: {}\n+++ {path}: {}\n{diff}",
-                    said(&step.before),
-                    said(&step.after)
-                )
-            }
-            _ => format!("{path}: {} → {}", said(&step.before), said(&step.after)),
-        }
+        shown(step, texts)
     }
 
     /// The text of a state; nothing is an empty one.
@@ -43,20 +33,34 @@ impl Undo {
             } if content.size <= MAX_SIZE => content,
             _ => return None,
         };
-        let bytes = self.bytes(step, content)?;
-        String::from_utf8(bytes).ok()
-    }
-
-    /// A content from the store, or from the file that has it now.
-    fn bytes(&self, step: &Change, content: &Content) -> Option<Vec<u8>> {
+        // From the store, or from the file that has it now.
         let file = match self.store.contents.open(content) {
             Ok(file) => file,
             Err(_) => self.workspace.place(&step.path).ok()?.open().ok()?,
         };
-        let mut bytes = Vec::new();
-        file.take(MAX_SIZE).read_to_end(&mut bytes).ok()?;
-        Some(bytes)
+        text_of(file)
     }
+}
+
+/// A change, as a diff where both sides are text.
+pub(super) fn shown(change: &Change, texts: (Option<String>, Option<String>)) -> String {
+    let path = change.path.display();
+    let (before, after) = (said(&change.before), said(&change.after));
+    match texts {
+        (Some(one), Some(two)) if one != two => {
+            let diff = unified(&one, &two, CONTEXT, MAX_LINES);
+            format!("--- {path}: {before}\n+++ {path}: {after}\n{diff}")
+        }
+        _ => format!("{path}: {before} → {after}"),
+    }
+}
+
+/// What an open file holds, if it is text, and not too much.
+pub(super) fn text_of(file: File) -> Option<String> {
+    let mut bytes = Vec::new();
+    let read = file.take(MAX_SIZE + 1).read_to_end(&mut bytes);
+    let is_whole = read.is_ok_and(|read| read as u64 <= MAX_SIZE);
+    String::from_utf8(bytes).ok().filter(|_| is_whole)
 }
 
 /// A state in words.

@@ -94,6 +94,8 @@ pub enum Why {
     Occupied,
     /// What was there before was not kept.
     NotKept,
+    /// It cannot be put back, for this reason.
+    Failed(String),
 }
 
 impl fmt::Display for Why {
@@ -109,6 +111,7 @@ impl fmt::Display for Why {
             Self::NotKept => f.write_str(
                 "what was there before could not be kept; leave it alone with --keep-others",
             ),
+            Self::Failed(why) => f.write_str(why),
         }
     }
 }

@@ -13,6 +13,7 @@ use super::state::{State, path_text};
 #[serde(tag = "line", rename_all = "snake_case")]
 pub(crate) enum Line {
     Begin(Begin),
+    Apply(Apply),
     End(End),
 }
 
@@ -41,6 +42,8 @@ pub(crate) enum Watched {
     Places(Vec<Seen>),
     /// The workspace as it was before: the name of a tree.
     Tree(String),
+    /// They are in layers over the workspace, until they are applied.
+    Layers,
     /// They are not, for this reason.
     Blind(String),
     /// It takes other calls back, with these steps.
@@ -70,6 +73,14 @@ pub struct Change {
     pub after: State,
 }
 
+/// What is about to be brought from layers into the workspace. What files held
+/// before is not known yet.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Apply {
+    pub(crate) entry: String,
+    pub(crate) changes: Vec<Change>,
+}
+
 /// A call that has ended.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct End {
@@ -85,6 +96,9 @@ pub(crate) struct End {
     /// Whether the process was gone before it could say what it had done.
     #[serde(default)]
     pub(crate) interrupted: bool,
+    /// Whether it is an undo that could not be done, and has changed nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) taken_back: bool,
     /// Why it cannot be found out any more what it has done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) lost: Option<String>,
@@ -94,6 +108,7 @@ pub(crate) struct End {
 #[derive(Debug, Clone)]
 pub(crate) struct Record {
     pub(crate) begin: Begin,
+    pub(crate) apply: Option<Apply>,
     pub(crate) end: Option<End>,
     /// Whether another entry has taken it back.
     pub(crate) is_undone: bool,
@@ -119,7 +134,11 @@ impl Record {
 
     pub(crate) fn undoes(&self) -> &[String] {
         match &self.begin.watch {
-            Watched::Undo { entries, .. } if self.end.is_some() => entries,
+            Watched::Undo { entries, .. }
+                if self.end.as_ref().is_some_and(|end| !end.taken_back) =>
+            {
+                entries
+            }
             _ => &[],
         }
     }
@@ -133,13 +152,26 @@ pub(crate) fn read(text: &[u8]) -> Vec<Record> {
     for (order, line) in text.split(|byte| *byte == b'\n').enumerate() {
         match serde_json::from_slice::<Line>(line) {
             Ok(Line::Begin(begin)) => {
+                let known = index.get(&begin.entry).and_then(|at| records.get_mut(*at));
+                if let Some(known) = known {
+                    // It had to begin in another way.
+                    known.begin = begin;
+                    continue;
+                }
                 index.insert(begin.entry.clone(), records.len());
                 records.push(Record {
                     begin,
+                    apply: None,
                     end: None,
                     is_undone: false,
                     order: usize::MAX,
                 });
+            }
+            Ok(Line::Apply(apply)) => {
+                let record = index.get(&apply.entry).and_then(|at| records.get_mut(*at));
+                if let Some(record) = record {
+                    record.apply = Some(apply);
+                }
             }
             Ok(Line::End(end)) => {
                 let record = index.get(&end.entry).and_then(|at| records.get_mut(*at));

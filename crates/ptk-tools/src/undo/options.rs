@@ -29,7 +29,11 @@ pub struct Options {
     pub max_days: u64,
     /// The largest file that is kept, in megabytes.
     pub max_file_mb: u64,
-    /// How many files a workspace may have, so that commands can be undone.
+    /// Whether commands work over layers, where the system has them: what they
+    /// change comes into the workspace when they have ended.
+    pub layers: bool,
+    /// How many files a workspace may have, so that commands can be undone
+    /// without layers.
     pub max_files: usize,
     /// How much these files may hold together, in megabytes. What git ignores
     /// does not count.
@@ -44,6 +48,7 @@ impl Default for Options {
             max_mb: 1024,
             max_days: 30,
             max_file_mb: 100,
+            layers: true,
             max_files: 100_000,
             max_workspace_mb: 500,
         }

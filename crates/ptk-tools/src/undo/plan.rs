@@ -9,7 +9,7 @@ use ptk_sandbox::{Moment, Workspace, is_temporary_name};
 use super::error::{Conflict, UndoError, Why};
 use super::journal::{Change, Record};
 use super::record::settle_abandoned;
-use super::state::State;
+use super::state::{State, is_direct};
 use super::store::Store;
 use super::tree::moment;
 use super::{Options, watch};
@@ -183,7 +183,8 @@ impl Undo {
         let mut planning = Planning::of(&chosen);
         planning.look(self, &records)?;
         planning.check_folders(self)?;
-        if others == Others::Refuse && !planning.conflicts.is_empty() {
+        let is_nothing_left = planning.steps.is_empty() && others == Others::Keep;
+        if !planning.conflicts.is_empty() && (others == Others::Refuse || is_nothing_left) {
             return Err(UndoError::Conflicts(planning.conflicts));
         }
         Ok(Planned {
@@ -261,7 +262,7 @@ fn find<'r>(records: &'r [Record], id: &str) -> Result<&'r Record, UndoError> {
 }
 
 /// The undo that took a call back.
-fn undoer(records: &[Record], undone: &Record) -> Option<String> {
+pub(super) fn undoer(records: &[Record], undone: &Record) -> Option<String> {
     let by = records
         .iter()
         .rev()
@@ -336,7 +337,27 @@ impl Planning {
                 step.before = now;
             }
         }
+        self.leave_behind_links(undo)?;
         self.leave_below();
+        Ok(())
+    }
+
+    /// Nothing is put behind a link, unless the link goes first.
+    fn leave_behind_links(&mut self, undo: &Undo) -> Result<(), UndoError> {
+        let mut behind = Vec::new();
+        for step in self.steps.values() {
+            let comes = !matches!(step.after, State::Missing);
+            if comes && !is_direct(&undo.workspace.place(&step.path)?)? {
+                let mut above = step.path.ancestors().skip(1);
+                let folder = |it: &Path| self.steps.get(it).is_some_and(|it| it.after.is_folder());
+                if !above.any(folder) {
+                    behind.push(step.path.clone());
+                }
+            }
+        }
+        for path in behind {
+            self.leave(&path, Why::Somebody);
+        }
         Ok(())
     }
 

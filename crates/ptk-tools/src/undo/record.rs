@@ -3,16 +3,17 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ptk_events::{CallId, RequestId};
-use ptk_sandbox::Workspace;
+use ptk_sandbox::{Moment, Workspace};
 
-use super::journal::{Begin, Change, End, Line, Record, Watched};
+use super::journal::{Apply, Begin, Change, End, Line, Record, Watched};
+use super::layer::{self, Attempt, Dropped, LayerError, Layers, Shown};
 use super::store::{Store, UnderWay, now};
 use super::tree::Tree;
-use super::watch::Watch;
+use super::watch::{Found, Watch};
 use super::{Options, UndoError};
 use crate::{Effect, Effects, Plan};
 
@@ -30,6 +31,8 @@ pub(crate) struct Recorder {
     turn: AtomicU64,
     store: Mutex<Option<Arc<Store>>>,
     last: Mutex<Option<Last>>,
+    /// Whether commands may work over layers.
+    has_layers: AtomicBool,
 }
 
 /// The workspace as it was seen last.
@@ -58,8 +61,7 @@ pub(crate) struct Call<'a> {
 pub(crate) struct Kept {
     recorder: Arc<Recorder>,
     store: Arc<Store>,
-    entry: String,
-    at: u64,
+    begin: Begin,
     watch: Watch,
     beside: Vec<String>,
     /// How long the journal was when the call began.
@@ -76,7 +78,15 @@ impl Recorder {
             turn: AtomicU64::new(0),
             store: Mutex::default(),
             last: Mutex::default(),
+            has_layers: AtomicBool::new(false),
         }
+    }
+
+    /// The same, with commands over layers where the system has them.
+    pub(crate) fn over_layers(self, has_layers: bool) -> Self {
+        let has_layers = has_layers && self.options.layers;
+        self.has_layers.store(has_layers, Ordering::Relaxed);
+        self
     }
 
     /// From now on, calls belong to another turn.
@@ -103,27 +113,46 @@ impl Recorder {
         let failed = |error| store.failed(error);
         settle_abandoned(&self.workspace, &store)?;
         let _kept = store.keep_all().map_err(failed)?;
-        let is_known = !call.plan.writes.is_empty() && !call.effects.has(Effect::Execute);
-        let watch = if is_known {
-            Watch::places(&self.workspace, &store, &call.plan.writes)?
-        } else {
-            self.watch_tree(&store)?
-        };
         let beside = store.running().map_err(failed)?;
-        let begin = self.line(call, &watch);
-        let (entry, at) = (begin.entry.clone(), begin.at);
+        layer::clear_ended(&store, &beside).map_err(failed)?;
+        let entry = CallId::new().to_string();
+        let watch = self.watch(call, &store, &entry)?;
         let under_way = store.under_way(&entry).map_err(failed)?;
-        let length = store.append(&Line::Begin(begin)).map_err(failed)?;
+        let begin = self.line(call, entry, &watch);
+        let length = store.append(&Line::Begin(begin.clone()));
+        let length = length.map_err(failed)?;
         Ok(Some(Kept {
             recorder: Arc::clone(self),
-            entry,
-            at,
+            begin,
             watch,
             beside,
             length,
             under_way,
             store: Arc::clone(&store),
         }))
+    }
+
+    fn watch(&self, call: &Call<'_>, store: &Store, entry: &str) -> Result<Watch, UndoError> {
+        let plan = call.plan;
+        if !plan.writes.is_empty() && !call.effects.has(Effect::Execute) {
+            return Watch::places(&self.workspace, store, &plan.writes);
+        }
+        // What runs on is to see what others do, and to be seen by them.
+        let is_command = plan.command.is_some() && !plan.runs_on;
+        if is_command && self.has_layers.load(Ordering::Relaxed) {
+            match Layers::create(&self.workspace, store, entry) {
+                Ok(layers) => return Ok(Watch::Layers(layers)),
+                Err(LayerError::Store(error)) => return Err(store.failed(error)),
+                Err(LayerError::Impossible(why)) => self.without_layers(&why),
+            }
+        }
+        self.watch_tree(store)
+    }
+
+    /// Layers cannot be had here, now or later.
+    fn without_layers(&self, why: &str) {
+        tracing::debug!(why, "commands are undone by looking at the whole workspace");
+        self.has_layers.store(false, Ordering::Relaxed);
     }
 
     fn watch_tree(&self, store: &Store) -> Result<Watch, UndoError> {
@@ -160,7 +189,7 @@ impl Recorder {
         });
     }
 
-    fn line(&self, call: &Call<'_>, watch: &Watch) -> Begin {
+    fn line(&self, call: &Call<'_>, entry: String, watch: &Watch) -> Begin {
         let turn = self.turn.load(Ordering::Relaxed);
         let turn = match call.request {
             Some(request) => request.to_string(),
@@ -168,7 +197,7 @@ impl Recorder {
             None => format!("{}/{turn}", self.session),
         };
         Begin {
-            entry: CallId::new().to_string(),
+            entry,
             call: call.id.to_string(),
             tool: call.tool.to_owned(),
             turn,
@@ -188,18 +217,96 @@ fn what(plan: &Plan) -> String {
     what.chars().take(MAX_WHAT).collect()
 }
 
+/// What there is to say about a call that has ended.
+#[derive(Debug, Default)]
+pub(crate) struct Settled {
+    /// About undoing it.
+    pub(crate) note: Option<String>,
+    /// Why nothing of what it changed was kept.
+    pub(crate) dropped: Option<String>,
+}
+
+impl Settled {
+    /// It is not known what it has changed.
+    pub(crate) fn unknown(note: String) -> Self {
+        Self {
+            note: Some(note),
+            dropped: None,
+        }
+    }
+}
+
 impl Kept {
-    /// The call has ended: says to the journal what it has changed, and gives
-    /// back what there is to say about undoing it. Blocks.
-    pub(crate) fn end(self) -> Result<Option<String>, UndoError> {
+    /// The layers that a command is to work over, if it is.
+    pub(crate) const fn layers(&self) -> Option<&Layers> {
+        match &self.watch {
+            Watch::Layers(layers) => Some(layers),
+            _ => None,
+        }
+    }
+
+    /// The system has no layers, for this reason: the whole workspace is kept
+    /// instead, before the command runs. Blocks.
+    pub(crate) fn without_layers(&mut self, why: &str) -> Result<(), UndoError> {
         let store = Arc::clone(&self.store);
         let failed = |error| store.failed(error);
+        self.recorder.without_layers(why);
+        if let Some(layers) = self.layers() {
+            layers.remove();
+        }
+        let _kept = store.keep_all().map_err(failed)?;
+        self.watch = self.recorder.watch_tree(&store)?;
+        self.begin.watch = self.watch.watched();
+        let begin = Line::Begin(self.begin.clone());
+        self.length = store.append(&begin).map_err(failed)?;
+        Ok(())
+    }
+
+    /// What would come into the workspace, for somebody to look at. Blocks.
+    pub(crate) fn show(&self) -> Option<Shown> {
+        let layers = self.layers().filter(|layers| layers.is_settled())?;
+        let largest = self.store.options.largest_file();
+        // What keeps it out is told when it is to come in.
+        layers.show(&self.recorder.workspace, largest).ok()
+    }
+
+    /// Whoever has looked at it does not want it. Blocks.
+    pub(crate) fn refuse(self, why: &str) -> Result<Settled, UndoError> {
+        let why = Dropped::Refused(why.to_owned());
+        let end = End {
+            entry: self.begin.entry.clone(),
+            at: now(),
+            ..End::default()
+        };
+        let ended = self.store.append(&Line::End(end));
+        ended.map_err(|error| self.store.failed(error))?;
+        if let Some(layers) = self.layers() {
+            layers.remove();
+        }
+        self.ended();
+        Ok(Settled {
+            note: None,
+            dropped: Some(why.to_string()),
+        })
+    }
+
+    /// The call has ended: says to the journal what it has changed, and gives
+    /// back what there is to say about that. Blocks.
+    pub(crate) fn end(self) -> Result<Settled, UndoError> {
+        let store = Arc::clone(&self.store);
+        let failed = |error| store.failed(error);
+        if let Watch::Layers(layers) = &self.watch {
+            let settled = self.bring_in(layers)?;
+            self.ended();
+            return Ok(settled);
+        }
         let (blind, base) = match &self.watch {
             Watch::Blind(why) => (Some(why.clone()), None),
             Watch::Tree(name, _) => (None, Some(name.clone())),
-            Watch::Places(_) => (None, None),
+            Watch::Places(_) | Watch::Layers(_) => (None, None),
         };
-        let found = self.watch.end(&self.recorder.workspace, &store.options)?;
+        let workspace = &self.recorder.workspace;
+        let found = self.watch.end(workspace, &store.options, None)?;
         if let (Some(base), Some(tree)) = (base, found.tree) {
             self.recorder.seen(base, tree);
         }
@@ -210,15 +317,15 @@ impl Kept {
         } else {
             store.records().map_err(failed)?
         };
-        let others = Others::since(&records, &self.entry, self.at, &self.beside);
+        let begin = &self.begin;
+        let others = Others::since(&records, &begin.entry, begin.at, &self.beside);
         let end = End {
-            entry: self.entry,
+            entry: begin.entry.clone(),
             at: now(),
             changes: others.taken_out_of(found.changes),
             uncovered: found.uncovered,
             beside: others.beside,
-            interrupted: false,
-            lost: None,
+            ..End::default()
         };
         let note = match blind {
             Some(why) => Some(format!("This call cannot be undone: {why}.")),
@@ -228,7 +335,70 @@ impl Kept {
         drop(lock);
         self.under_way.ended();
         store.collect_if_due();
-        Ok(note)
+        Ok(Settled {
+            note,
+            dropped: None,
+        })
+    }
+
+    /// Brings what is in the layers into the workspace, all or nothing.
+    fn bring_in(&self, layers: &Layers) -> Result<Settled, UndoError> {
+        let store = &self.store;
+        let failed = |error| store.failed(error);
+        let _kept = store.keep_all().map_err(failed)?;
+        let _lock = store.lock().map_err(failed)?;
+        let mut end = End {
+            entry: self.begin.entry.clone(),
+            at: now(),
+            ..End::default()
+        };
+        let dropped = if layers.is_settled() {
+            self.apply(layers, &mut end)?.err()
+        } else {
+            Some(Dropped::Unfinished)
+        };
+        let note = note(&end, &store.options);
+        store.append_locked(&Line::End(end)).map_err(failed)?;
+        match &dropped {
+            None => layers.remove_old(),
+            Some(_) => layers.remove(),
+        }
+        Ok(Settled {
+            note,
+            dropped: dropped.map(|why| why.to_string()),
+        })
+    }
+
+    /// Applies layers, and notes what that has changed.
+    fn apply(&self, layers: &Layers, end: &mut End) -> Result<Result<(), Dropped>, UndoError> {
+        let (store, workspace) = (&self.store, &self.recorder.workspace);
+        let failed = |error| store.failed(error);
+        let largest = store.options.largest_file();
+        let look = match layers.look(workspace, largest, Attempt::First) {
+            Ok(look) => look,
+            Err(why) => return Ok(Err(why)),
+        };
+        if look.is_empty() {
+            end.uncovered = look.uncovered;
+            return Ok(Ok(()));
+        }
+        let changes: Vec<Change> = look.changes().cloned().collect();
+        let apply = Apply {
+            entry: end.entry.clone(),
+            changes: changes.clone(),
+        };
+        store.append_locked(&Line::Apply(apply)).map_err(failed)?;
+        if let Err(why) = layers.apply(workspace, &look, Attempt::First) {
+            return Ok(Err(why));
+        }
+        end.changes = layers.keep(changes, store).map_err(failed)?;
+        end.uncovered = look.uncovered;
+        Ok(Ok(()))
+    }
+
+    fn ended(self) {
+        self.under_way.ended();
+        self.store.collect_if_due();
     }
 }
 
@@ -255,7 +425,7 @@ fn note(end: &End, options: &Options) -> Option<String> {
     (!notes.is_empty()).then(|| notes.join(" "))
 }
 
-fn named(names: impl ExactSizeIterator<Item = String>) -> String {
+pub(super) fn named(names: impl ExactSizeIterator<Item = String>) -> String {
     let more = names.len().saturating_sub(MAX_NAMED);
     let mut told = names.take(MAX_NAMED).collect::<Vec<_>>().join(", ");
     if more > 0 {
@@ -294,8 +464,9 @@ impl Others {
         others
     }
 
-    /// The changes without those of others. Where others came first and the
-    /// call after them, its own begins where theirs ended.
+    /// The changes without those of others. Where others came first, the call's
+    /// own begins where theirs ended; where the call came first, it ends where
+    /// theirs began.
     fn taken_out_of(&self, changes: Vec<Change>) -> Vec<Change> {
         let own = changes.into_iter().filter_map(|mut change| {
             let Some(claims) = self.claims.get(&change.path) else {
@@ -304,6 +475,8 @@ impl Others {
             let (first, last) = (claims.first()?, claims.last()?);
             if first.before.is_same(&change.before) {
                 change.before = last.after.clone();
+            } else {
+                change.after = first.before.clone();
             }
             (!change.before.is_same(&change.after)).then_some(change)
         });
@@ -311,8 +484,8 @@ impl Others {
     }
 }
 
-/// Calls whose process is gone: what is different now counts as theirs. An undo
-/// that was interrupted is left for whoever finishes it.
+/// Calls whose process is gone: what has changed until shortly after counts as
+/// theirs. An undo that was interrupted is left for whoever finishes it.
 pub(super) fn settle_abandoned(workspace: &Workspace, store: &Store) -> Result<(), UndoError> {
     let failed = |error| store.failed(error);
     let abandoned = store.abandoned().map_err(failed)?;
@@ -329,8 +502,8 @@ pub(super) fn settle_abandoned(workspace: &Workspace, store: &Store) -> Result<(
         if record.is_undo() {
             continue;
         }
-        let found = Watch::resumed(&record.begin.watch, store)
-            .and_then(|watch| watch.end(workspace, &store.options));
+        let found = Watch::resumed(workspace, store, &record.begin)
+            .and_then(|watch| end_again(watch, record, workspace, store, under_way.last_seen()));
         // What cannot be found out now cannot be found out later, either, and
         // must not keep other calls from running.
         let lost = found.as_ref().err().map(ToString::to_string);
@@ -344,9 +517,39 @@ pub(super) fn settle_abandoned(workspace: &Workspace, store: &Store) -> Result<(
             beside: others.beside,
             interrupted: true,
             lost,
+            ..End::default()
         };
         store.append(&Line::End(end)).map_err(failed)?;
         under_way.ended();
     }
     Ok(())
+}
+
+/// Ends the watch over a call that was killed. Layers that were being brought
+/// into the workspace are brought there; others are dropped.
+fn end_again(
+    watch: Watch,
+    record: &Record,
+    workspace: &Workspace,
+    store: &Store,
+    last_seen: Option<Moment>,
+) -> Result<Found, UndoError> {
+    let Watch::Layers(layers) = watch else {
+        return watch.end(workspace, &store.options, last_seen);
+    };
+    let mut found = Found::default();
+    if let Some(apply) = &record.apply {
+        let failed = |error| store.failed(error);
+        let _kept = store.keep_all().map_err(failed)?;
+        let look = layers.look(workspace, 0, Attempt::Again);
+        let applied = look.and_then(|look| {
+            layers.apply(workspace, &look, Attempt::Again)?;
+            Ok(look.uncovered)
+        });
+        found.changes = layers.keep(apply.changes.clone(), store).map_err(failed)?;
+        found.uncovered =
+            applied.map_err(|why| UndoError::Workspace(std::io::Error::other(why.to_string())))?;
+    }
+    layers.remove();
+    Ok(found)
 }

@@ -119,9 +119,9 @@ impl State {
         largest: u64,
         content: impl FnOnce(&Place) -> Result<Content, E>,
     ) -> Result<Self, E> {
+        // What is behind a link has another path.
         if !is_direct(place)? {
-            let what = "something behind a link".to_owned();
-            return Ok(Self::Special { what });
+            return Ok(Self::Missing);
         }
         let Some(node) = place.node()? else {
             return Ok(Self::Missing);
@@ -201,7 +201,7 @@ impl State {
 }
 
 /// Whether no link stands above a place. What leads outside is not direct.
-fn is_direct(place: &Place) -> Result<bool, PathError> {
+pub(crate) fn is_direct(place: &Place) -> Result<bool, PathError> {
     match place.is_direct() {
         Err(PathError::Outside { .. } | PathError::LinkLoop { .. }) => Ok(false),
         Err(PathError::NotAFolder { .. }) => Ok(true),

@@ -3,9 +3,11 @@
 //! ```text
 //! journal.jsonl   what calls were about to do, and what they have done
 //! lock            held while the journal is written
+//! undoing         held while calls are undone
 //! sweep           shared by whoever keeps contents, held alone by the sweeper
 //! content/        contents by their hash
 //! trees/          the workspace as it was before a command
+//! layers/         what commands under way have changed
 //! open/           a file for each call under way, locked by its process
 //! ```
 
@@ -13,15 +15,20 @@ use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use ptk_sandbox::Workspace;
+use ptk_sandbox::{Moment, Workspace};
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::process::{Pid, test_kill_process};
 
 use super::content::Contents;
-use super::journal::{self, Line, Record};
+use super::journal::{self, Line, Record, Watched};
+use super::tree::moment;
 use super::{Options, UndoError};
+
+/// The folder of what commands under way have changed.
+pub(crate) const LAYERS: &str = "layers";
 
 /// The most that is read of a journal.
 const MAX_JOURNAL: u64 = 1024 * 1024 * 1024;
@@ -38,14 +45,45 @@ pub(crate) struct Store {
     pub(crate) options: Options,
 }
 
+/// How often a process says that it lives.
+const PULSE: Duration = Duration::from_secs(1);
+/// How long after the last sign of life a process may have worked on, and what
+/// it had started.
+const AFTERWARDS: Duration = Duration::from_secs(3);
+
 /// A call under way; the file is locked as long as this lives.
 #[derive(Debug)]
 pub(crate) struct UnderWay {
     path: PathBuf,
     _file: File,
+    /// Ends the signs of life when it goes.
+    _pulse: Option<mpsc::Sender<()>>,
 }
 
 impl UnderWay {
+    fn new(path: PathBuf, file: File) -> Self {
+        let (pulse, ended) = mpsc::channel();
+        let beat = file.try_clone().and_then(|file| {
+            std::thread::Builder::new().spawn(move || {
+                while ended.recv_timeout(PULSE) == Err(RecvTimeoutError::Timeout) {
+                    let _ = file.set_modified(SystemTime::now());
+                }
+            })
+        });
+        Self {
+            path,
+            _file: file,
+            // Without it, what changes later counts as the call's own.
+            _pulse: beat.ok().map(|_| pulse),
+        }
+    }
+
+    /// When nothing of the call can have run any more.
+    pub(crate) fn last_seen(&self) -> Option<Moment> {
+        let seen = fs::metadata(&self.path).and_then(|it| it.modified()).ok()?;
+        Some(moment(seen + AFTERWARDS))
+    }
+
     /// It has ended, and the journal says so.
     pub(crate) fn ended(self) {
         // Left behind, it is removed by whoever looks next.
@@ -76,7 +114,7 @@ impl Store {
     }
 
     fn prepare(&self, root: &Path) -> io::Result<()> {
-        for name in ["content", "trees", "open"] {
+        for name in ["content", "trees", "open", LAYERS] {
             create(&self.folder.join(name))?;
         }
         let name = self.folder.join("workspace");
@@ -112,6 +150,13 @@ impl Store {
     pub(crate) fn keep_all(&self) -> io::Result<File> {
         let file = self.lock_file("sweep")?;
         file.lock_shared()?;
+        Ok(file)
+    }
+
+    /// Nobody else undoes anything as long as the file lives.
+    pub(crate) fn undoing(&self) -> io::Result<File> {
+        let file = self.lock_file("undoing")?;
+        file.lock()?;
         Ok(file)
     }
 
@@ -155,8 +200,13 @@ impl Store {
             return Err(error);
         }
         // A loss of power may take an end away: it is found out again. What a
-        // call is about to do has to last.
-        if matches!(line, Line::Begin(_)) {
+        // call is about to do to files has to last.
+        let is_about_to = match line {
+            Line::Begin(begin) => !matches!(begin.watch, Watched::Layers),
+            Line::Apply(_) => true,
+            Line::End(_) => false,
+        };
+        if is_about_to {
             file.sync_data()?;
         }
         Ok(file.metadata()?.len())
@@ -206,12 +256,12 @@ impl Store {
         let path = self.folder.join("open").join(entry);
         let new = self.folder.join(entry);
         fs::write(&new, std::process::id().to_string())?;
-        let file = File::open(&new)?;
+        let file = OpenOptions::new().write(true).open(&new)?;
         file.lock()?;
         fcntl_setfd(&file, FdFlags::empty())?;
         // Whoever finds it finds it locked.
         fs::rename(&new, &path)?;
-        Ok(UnderWay { path, _file: file })
+        Ok(UnderWay::new(path, file))
     }
 
     /// Takes over calls whose process is gone. What such a process has started
@@ -225,7 +275,12 @@ impl Store {
             };
             let name = entry.file_name().into_string();
             if let (true, Ok(name)) = (is_abandoned(&path, &file), name) {
-                found.push((name, UnderWay { path, _file: file }));
+                let under_way = UnderWay {
+                    path,
+                    _file: file,
+                    _pulse: None,
+                };
+                found.push((name, under_way));
             }
         }
         Ok(found)

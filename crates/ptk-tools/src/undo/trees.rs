@@ -22,6 +22,7 @@ impl Store {
         self.write(&format!("trees/{name}"), &bytes)
             .map_err(failed)?;
         fs::write(self.path(LAST), &name).map_err(failed)?;
+        self.added(bytes.len() as u64);
         Ok(name)
     }
 

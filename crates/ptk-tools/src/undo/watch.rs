@@ -4,10 +4,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ptk_sandbox::{Place, Workspace};
+use ptk_sandbox::{Moment, Node, Place, Workspace};
 
 use super::content::Batch;
-use super::journal::{Change, Seen, Watched};
+use super::journal::{Begin, Change, Seen, Watched};
+use super::layer::Layers;
 use super::state::{Content, State};
 use super::store::Store;
 use super::tree::{self, Tree, WalkError};
@@ -20,6 +21,8 @@ pub(crate) enum Watch {
     Places(Vec<Seen>),
     /// The whole workspace as it was before, under this name in the store.
     Tree(String, Arc<Tree>),
+    /// The call changes layers over the workspace.
+    Layers(Layers),
     /// Nobody knows what the call changes, for this reason.
     Blind(String),
 }
@@ -86,11 +89,19 @@ impl Watch {
         }
     }
 
-    /// The watch that another process has begun.
-    pub(crate) fn resumed(watched: &Watched, store: &Store) -> Result<Self, UndoError> {
-        Ok(match watched {
+    /// The watch that another process has begun over a call.
+    pub(crate) fn resumed(
+        workspace: &Workspace,
+        store: &Store,
+        begin: &Begin,
+    ) -> Result<Self, UndoError> {
+        Ok(match &begin.watch {
             Watched::Places(seen) => Self::Places(seen.clone()),
             Watched::Tree(name) => Self::Tree(name.clone(), Arc::new(store.load_tree(name)?)),
+            Watched::Layers => {
+                let layers = Layers::resumed(workspace, store, &begin.entry);
+                Self::Layers(layers.map_err(|error| store.failed(error))?)
+            }
             Watched::Blind(why) => Self::Blind(why.clone()),
             Watched::Undo { .. } => Self::Places(Vec::new()),
         })
@@ -101,16 +112,24 @@ impl Watch {
         match self {
             Self::Places(seen) => Watched::Places(seen.clone()),
             Self::Tree(name, _) => Watched::Tree(name.clone()),
+            Self::Layers(_) => Watched::Layers,
             Self::Blind(why) => Watched::Blind(why.clone()),
         }
     }
 
-    /// What is different now.
-    pub(crate) fn end(self, workspace: &Workspace, options: &Options) -> Result<Found, UndoError> {
+    /// What is different now. What was made or changed after a moment that is
+    /// given is somebody else's.
+    pub(crate) fn end(
+        self,
+        workspace: &Workspace,
+        options: &Options,
+        until: Option<Moment>,
+    ) -> Result<Found, UndoError> {
         match self {
-            Self::Blind(_) => Ok(Found::default()),
+            // Layers say themselves what they bring into the workspace.
+            Self::Blind(_) | Self::Layers(_) => Ok(Found::default()),
             Self::Places(seen) => Ok(Found {
-                changes: changed(workspace, seen, options.largest_file())?,
+                changes: changed(workspace, seen, options.largest_file(), until)?,
                 ..Found::default()
             }),
             Self::Tree(_, before) => {
@@ -120,6 +139,9 @@ impl Watch {
                     file: options.largest_file(),
                 };
                 let mut after = tree::look(workspace, &before, true, limits)?;
+                if let Some(until) = until {
+                    after.forget_later(&before, until);
+                }
                 tree::hash(workspace, &mut after, options.largest_file())
                     .map_err(UndoError::Workspace)?;
                 Ok(Found {
@@ -146,10 +168,20 @@ fn limits(options: &Options) -> tree::Limits {
     }
 }
 
-fn changed(workspace: &Workspace, seen: Vec<Seen>, largest: u64) -> Result<Vec<Change>, UndoError> {
+fn changed(
+    workspace: &Workspace,
+    seen: Vec<Seen>,
+    largest: u64,
+    until: Option<Moment>,
+) -> Result<Vec<Change>, UndoError> {
     let mut changes = Vec::new();
     for Seen { path, state } in seen {
-        let after = State::of(&workspace.place(&path)?, largest)?;
+        let place = workspace.place(&path)?;
+        let is_later = |node: Node| until.is_some_and(|until| node.changed > until);
+        if place.node()?.is_some_and(is_later) {
+            continue;
+        }
+        let after = State::of(&place, largest)?;
         if !state.is_same(&after) {
             changes.push(Change {
                 path,

@@ -52,7 +52,13 @@ async fn what_is_dangerous_is_agreed_to_once_whatever_is_answered() {
 }
 
 #[derive(Clone, Default)]
-struct Notebook(Arc<Mutex<Vec<String>>>);
+pub(crate) struct Notebook(Arc<Mutex<Vec<String>>>);
+
+impl Notebook {
+    pub(crate) fn kept(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
+}
 
 impl Keeper for Notebook {
     fn keep(&self, rules: &[Rule]) {
@@ -69,8 +75,10 @@ async fn always_is_written_down() {
     let scene = Scene::with(Permissions::default().kept_by(notebook.clone()));
     scene.answer(Decision::AllowAlways);
     assert!(scene.bash("npm run lint && git status").await.success);
-    let kept = notebook.0.lock().unwrap().clone();
-    assert_eq!(kept, ["bash(npm run lint *)", "bash(git status *)"]);
+    assert_eq!(
+        notebook.kept(),
+        ["bash(npm run lint *)", "bash(git status *)"]
+    );
     assert_eq!(scene.verdict("git status -s").await, "runs");
 }
 

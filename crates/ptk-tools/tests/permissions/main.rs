@@ -13,4 +13,5 @@ mod hostile;
 mod properties;
 mod rules;
 mod scene;
+mod unprotected;
 mod user_file;

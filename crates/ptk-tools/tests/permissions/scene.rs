@@ -12,7 +12,7 @@ use ptk_tools::permission::{Declaration, Entry};
 use ptk_tools::tools::get_diagnostics::Diagnostics;
 use ptk_tools::{
     ApprovalRequest, Approver, Around, CallRequest, Decision, Fields, Middleware, Next, Passing,
-    Permissions, Registry, ToolManager, tools,
+    Permissions, Registry, Sandbox, ToolManager, ToolManagerBuilder, tools,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -25,6 +25,7 @@ pub(crate) struct Question {
     pub(crate) warnings: Vec<String>,
     pub(crate) rules: Vec<String>,
     pub(crate) because: Option<String>,
+    pub(crate) unprotected: Option<String>,
 }
 
 /// Answers one after the other, and says no when there are none left.
@@ -42,11 +43,16 @@ impl Approver for Person {
             warnings: request.plan.warnings.clone(),
             rules: request.rules.iter().map(ToString::to_string).collect(),
             because: request.because.map(ToString::to_string),
+            unprotected: request.unprotected.map(ToString::to_string),
         };
         self.questions.lock().unwrap().push(question);
         let answer = self.answers.lock().unwrap().pop_front();
         let answer = answer.unwrap_or_else(|| Decision::DenyOnce("nobody is there".to_owned()));
         Box::pin(std::future::ready(answer))
+    }
+
+    fn is_person(&self) -> bool {
+        true
     }
 }
 
@@ -102,6 +108,16 @@ impl Scene {
     }
 
     pub(crate) fn with(permissions: Permissions) -> Self {
+        Self::built(permissions, |builder| {
+            builder.sandbox(Sandbox::off()).layer(Pretend)
+        })
+    }
+
+    /// With whatever else there is to say about the tools.
+    pub(crate) fn built(
+        permissions: Permissions,
+        more: impl FnOnce(ToolManagerBuilder) -> ToolManagerBuilder,
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         for (name, content) in [
             ("space/a.txt", "one\n"),
@@ -115,12 +131,11 @@ impl Scene {
             fs::write(path, content).unwrap();
         }
         let person = Person::default();
-        let tools = ToolManager::builder(Workspace::open(folder.path().join("space")).unwrap())
+        let builder = ToolManager::builder(Workspace::open(folder.path().join("space")).unwrap())
             .tools(registry())
             .approver(person.clone())
-            .permissions(permissions)
-            .layer(Pretend)
-            .build();
+            .permissions(permissions);
+        let tools = more(builder).build();
         Self {
             folder,
             person,

@@ -11,6 +11,7 @@ use crate::scene::Scene;
 async fn a_workspace_with_too_many_files_is_said_to_be_one() {
     let scene = Scene::with(&Options {
         max_files: 3,
+        layers: false,
         ..Options::default()
     });
     for name in ["a", "b", "c", "d"] {
@@ -35,6 +36,7 @@ async fn a_workspace_with_too_many_files_is_said_to_be_one() {
 async fn a_workspace_that_holds_too_much_is_said_to_do() {
     let scene = Scene::with(&Options {
         max_workspace_mb: 1,
+        layers: false,
         ..Options::default()
     });
     scene.write("a", vec![0; 1024 * 1024 + 1]);
@@ -66,7 +68,10 @@ async fn a_file_that_is_too_large_is_named_if_it_changes() {
 
 #[tokio::test]
 async fn what_git_ignores_is_not_covered_and_that_is_said() {
-    let scene = Scene::new();
+    let scene = Scene::with(&Options {
+        layers: false,
+        ..Options::default()
+    });
     scene.write(".gitignore", "target/\n.env\n!keep/\n");
     scene.write("target/old", "old");
     scene.write("keep/a", "a");

@@ -12,6 +12,9 @@ mod calls;
 mod conflicts;
 mod failures;
 mod jobs;
+mod layers;
 mod limits;
+#[path = "../pipe/mod.rs"]
+mod pipe;
 mod random;
 mod scene;

@@ -11,7 +11,9 @@ use ptk_sandbox::command::Helper;
 use ptk_tools::tools::bash::Bash;
 use ptk_tools::tools::{Edit, ReadFile, WriteFile};
 use ptk_tools::undo::{Options, Undo};
-use ptk_tools::{AllowAll, CallOutcome, CallRequest, Registry, ToolManager, Typed};
+use ptk_tools::{
+    AllowAll, CallOutcome, CallRequest, Registry, ToolManager, ToolManagerBuilder, Typed,
+};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -92,6 +94,10 @@ impl Scene {
 }
 
 pub(crate) fn manager(root: &Path, options: &Options) -> ToolManager {
+    builder(root, options).build()
+}
+
+pub(crate) fn builder(root: &Path, options: &Options) -> ToolManagerBuilder {
     let mut registry = Registry::new();
     registry.register(Typed::new(ReadFile)).unwrap();
     registry.register(Typed::new(WriteFile)).unwrap();
@@ -102,7 +108,6 @@ pub(crate) fn manager(root: &Path, options: &Options) -> ToolManager {
         .tools(registry)
         .approver(AllowAll)
         .undo(options.clone())
-        .build()
 }
 
 /// What is at each path: kind, permissions, content or target, and for files

@@ -248,7 +248,7 @@ impl Bash {
         let services = context.services();
         let room = services.jobs.room()?;
         let program = self.program(&args, folder).timeout(self.job_timeout);
-        let running = program.together().start(services).await?;
+        let running = program.together().start(context).await?;
         let weak = Arc::downgrade(services);
         let kept = context.take_kept();
         let job = services.jobs.add(room, args.command, running, weak, kept);
@@ -314,6 +314,7 @@ impl TypedTool for Bash {
         };
         Ok(Plan {
             command: Some((args.command.clone(), folder)),
+            runs_on: args.is_job(),
             script: Some(script),
             warnings,
             summary,

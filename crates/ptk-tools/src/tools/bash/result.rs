@@ -6,7 +6,7 @@ use ptk_protocol::ToolResult;
 use serde_json::Value;
 
 use super::NonZero;
-use crate::process::{Ended, Exit, Reason, overwritten};
+use crate::process::{Captured, Ended, Exit, Reason, overwritten};
 use crate::{Fields, ToolError, preview};
 
 /// What programs write that want an answer from somebody.
@@ -43,7 +43,7 @@ pub(super) fn of(
     }
     let error = match ended.reason {
         Reason::Finished => {
-            let hint = hint(ended).map(Value::from);
+            let hint = hint(ended).or_else(|| renamed(ended)).map(Value::from);
             fields.extend(hint.map(|hint| ("hint".to_owned(), hint)));
             match (nonzero, ended.exit) {
                 (NonZero::Success, _) | (_, Exit::Code(0)) => return Ok(fields),
@@ -151,6 +151,19 @@ fn hint(ended: &Ended) -> Option<&'static str> {
         is_open || QUESTIONS.iter().any(|question| last.contains(question))
     });
     asks.then_some("It seems to have asked for something, and got no answer: there is no input. Use flags such as --yes, or pipe the answer in.")
+}
+
+/// A word on a folder that could not be renamed. Over a layer that is not
+/// possible in one step with a folder that was there before.
+fn renamed(ended: &Ended) -> Option<&'static str> {
+    let said = |stream: &Captured| {
+        let text = stream.text();
+        ["cross-device link", "EXDEV"]
+            .iter()
+            .any(|words| text.contains(words))
+    };
+    let is_it = ended.exit != Exit::Code(0) && (said(&ended.stdout) || said(&ended.stderr));
+    is_it.then_some("A folder that was there before cannot be renamed in one step here. Use mv, which copies it, or cp -a and rm -r; for git, git add -A afterwards.")
 }
 
 /// The exit code first, then what it wrote (F21).

@@ -71,7 +71,7 @@ impl Checker {
             return Ok(self.outcome(Status::Missing, Some(note), Vec::new()));
         };
         let program = Program::new(program, &self.arguments, &self.folder).timeout(time);
-        let running = match program.start(context.services()).await {
+        let running = match program.start(context).await {
             Ok(running) => running,
             Err(error) => {
                 return Ok(self.outcome(Status::Failed, Some(error.to_string()), Vec::new()));

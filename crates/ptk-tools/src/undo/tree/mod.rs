@@ -17,6 +17,7 @@ use ptk_sandbox::{Kind, Moment, Node};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use keep::{hash, keep};
+pub(crate) use rules::Rules;
 pub(crate) use walk::{Limits, WalkError, look, moment};
 
 use super::journal::Change;
@@ -167,7 +168,8 @@ impl Tree {
             );
         }
         for folder in &self.folders {
-            if later.folder(&folder.path).is_none() {
+            let is_gone = later.folder(&folder.path).is_none();
+            if is_gone && !later.is_passed_over(&folder.path) {
                 compare(folder, &folder.entries, &[], &mut changes);
             }
         }
@@ -179,6 +181,36 @@ impl Tree {
                 after,
             })
             .collect()
+    }
+
+    /// Takes for unchanged what has changed after a moment.
+    pub(crate) fn forget_later(&mut self, before: &Self, moment: Moment) {
+        for folder in &mut self.folders {
+            let known = before.folder(&folder.path).map(|it| it.entries.as_slice());
+            let known = known.unwrap_or_default();
+            folder.entries.retain_mut(|entry| {
+                if entry.what == What::Folder || entry.stamp.changed <= moment {
+                    return true;
+                }
+                let at = known.binary_search_by(|it| it.name.cmp(&entry.name));
+                let then = at.ok().and_then(|at| known.get(at));
+                if let Some(then) = then {
+                    entry.clone_from(then);
+                }
+                then.is_some()
+            });
+        }
+    }
+
+    /// Whether a folder, or one above it, was passed over.
+    fn is_passed_over(&self, path: &[u8]) -> bool {
+        let mut above = Path::new(OsStr::from_bytes(path)).ancestors();
+        above.any(|it| {
+            let it = it.as_os_str().as_bytes();
+            self.uncovered
+                .binary_search_by(|known| (**known).cmp(it))
+                .is_ok()
+        })
     }
 
     pub(crate) fn uncovered(&self) -> Vec<String> {

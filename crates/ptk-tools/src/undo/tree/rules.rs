@@ -16,7 +16,7 @@ const MAX_RULES: u64 = 1024 * 1024;
 
 /// The rules of a folder, and of those above it.
 #[derive(Debug)]
-pub(super) struct Rules {
+pub(crate) struct Rules {
     own: Gitignore,
     above: Option<Arc<Self>>,
 }
@@ -24,7 +24,7 @@ pub(super) struct Rules {
 impl Rules {
     /// The rules in a folder with a `.gitignore`; those above it where that
     /// cannot be read.
-    pub(super) fn read(
+    pub(crate) fn read(
         folder: &Folder,
         path: &[u8],
         above: Option<Arc<Self>>,
@@ -47,7 +47,7 @@ impl Rules {
     }
 
     /// Whether a folder is ignored. The innermost rule counts.
-    pub(super) fn ignores(&self, folder: &[u8]) -> bool {
+    pub(crate) fn ignores(&self, folder: &[u8]) -> bool {
         let path = Path::new(OsStr::from_bytes(folder));
         match self.own.matched(path, true) {
             Match::Ignore(_) => true,

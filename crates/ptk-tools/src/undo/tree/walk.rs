@@ -173,13 +173,15 @@ impl Walk<'_> {
         };
         let folder = match folder {
             Ok(folder) => Arc::new(folder),
-            // Gone meanwhile, or somebody else's: then a command cannot reach
-            // into it, either.
-            Err(error) if task.above.is_some() && is_passed_over(&error) => return Ok(Vec::new()),
+            Err(error) if task.above.is_some() && is_passed_over(&error) => {
+                return Ok(pass_over(task, &error, done));
+            }
             Err(error) => return Err(failed(error)),
         };
         let mut nodes = match folder.nodes() {
-            Err(error) if task.above.is_some() && is_passed_over(&error) => return Ok(Vec::new()),
+            Err(error) if task.above.is_some() && is_passed_over(&error) => {
+                return Ok(pass_over(task, &error, done));
+            }
             nodes => nodes.map_err(failed)?,
         };
         nodes.retain(|(name, _)| !is_temporary_name(name));
@@ -262,6 +264,15 @@ impl Walk<'_> {
             is_fresh: node.changed >= self.fresh,
         }
     }
+}
+
+/// A folder that is gone meanwhile, or may not be looked into: then it is not
+/// covered, for a command of its owner can let itself in.
+fn pass_over(task: Task, error: &io::Error, done: &mut Tree) -> Vec<Task> {
+    if error.kind() == io::ErrorKind::PermissionDenied {
+        done.uncovered.push(task.path);
+    }
+    Vec::new()
 }
 
 fn is_passed_over(error: &io::Error) -> bool {

@@ -92,7 +92,7 @@ impl Visit {
         let stop = context.cancellation().child_token();
         let _guard = stop.clone().drop_guard();
         let server = Program::new(program, arguments, &self.folder).timeout(time);
-        let mut running = match server.dialogue().start(context.services()).await {
+        let mut running = match server.dialogue().start(context).await {
             Ok(running) => running,
             Err(error) => return Ok(self.outcome(Status::Failed, &[error.to_string()])),
         };

@@ -1,6 +1,8 @@
 //! The way of a call: find · validate · repeated? · allowed? · keep · run ·
 //! bound · track · record. Each step is an event, and each failure a result.
 
+mod keep;
+
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -14,13 +16,14 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::context::{Touched, panic_message};
 use crate::middleware::{End, Next, Passing};
-use crate::permission::{Asking, Permit};
+use crate::permission::{Asking, Bare, Permit};
+use crate::process::StartError;
 use crate::repeats::{Repeat, stamps};
 use crate::signature::Signature;
 use crate::usage::Ending;
 use crate::{
     CallContext, CallOutcome, CallRequest, Class, Effects, Failure, Plan, Registry, Tool,
-    ToolError, ToolManager, bound, preview, undo,
+    ToolError, ToolManager, Unprotected, bound, preview,
 };
 
 /// How long a tool that was told to stop may take to clean up.
@@ -192,6 +195,7 @@ impl Call<'_> {
         if let Err(result) = self.keep(tool.as_ref(), &plan).await {
             return *result;
         }
+        let reviewed = services.is_reviewed.then(|| args.clone());
         let run = self.run(tool, args);
         let mut result = match &repeat {
             Some(repeat) => {
@@ -200,7 +204,8 @@ impl Call<'_> {
             }
             None => run.await,
         };
-        self.settle(&mut result).await;
+        self.settle(tool.as_ref(), reviewed.as_ref(), &mut result)
+            .await;
         let is_cut = self.bound(&mut result);
         self.track(&result, is_cut);
         if let Some(repeat) = repeat.filter(|_| result.success) {
@@ -244,12 +249,14 @@ impl Call<'_> {
     ) -> Result<(), Box<ToolResult>> {
         let since = Instant::now();
         let name = &tool.spec().name;
+        let bare = self.bare(plan).await;
         let asking = Asking {
             tool: name,
             args,
             effects: tool.effects(),
             plan,
             workspace: self.context.workspace(),
+            bare,
         };
         let inner = &self.manager.inner;
         let permit = tokio::select! {
@@ -261,72 +268,43 @@ impl Call<'_> {
                 return Err(Box::new(result));
             }
         };
-        match permit {
-            Permit::Allowed(None) if !tool.effects().needs_approval() => Ok(()),
+        let result = match permit {
             Permit::Allowed(because) => {
-                self.step(
-                    Step::Permission,
-                    StepOutcome::Passed,
-                    because.as_deref(),
-                    since,
-                );
-                Ok(())
+                if bare.is_some() {
+                    self.context.allow_unprotected();
+                }
+                if because.is_some() || bare.is_some() || tool.effects().needs_approval() {
+                    let because = because.as_deref();
+                    self.step(Step::Permission, StepOutcome::Passed, because, since);
+                }
+                return Ok(());
             }
             Permit::Denied { reason, instead } => {
-                let result = ToolError::permission(format!("{name} was not allowed: {reason}"))
+                ToolError::permission(format!("{name} was not allowed: {reason}"))
                     .suggest(instead)
-                    .into_result();
-                Err(Box::new(self.refused(Step::Permission, since, result)))
+                    .into_result()
             }
-        }
+            Permit::Unprotected(protections) => {
+                let error = StartError::Unprotected(protections);
+                self.failure(tool, args, error.into())
+            }
+        };
+        Err(Box::new(self.refused(Step::Permission, since, result)))
     }
 
-    /// Keeps what the call is about to change, so that it can be undone.
-    async fn keep(&self, tool: &dyn Tool, plan: &Plan) -> Result<(), Box<ToolResult>> {
-        let Some(undo) = self.context.services().undo.clone() else {
-            return Ok(());
-        };
-        let since = Instant::now();
-        let (context, plan) = (self.context.clone(), plan.clone());
-        let (name, effects) = (tool.spec().name.clone(), tool.effects());
-        let keep = move || {
-            let call = undo::Call {
-                id: context.call_id(),
-                request: context.correlation().request_id,
-                tool: &name,
-                effects,
-                plan: &plan,
-            };
-            let kept = undo.begin(&call).map_err(|error| error.refusal(&name))?;
-            let is_kept = kept.is_some();
-            context.put_kept(kept);
-            Ok(is_kept)
-        };
-        match self.context.blocking(keep).await {
-            Ok(true) => self.passed(Step::PreImage, since),
-            Ok(false) => {}
-            Err(error) => {
-                self.context.tell(Failure::of_error(&error));
-                let result = self.refused(Step::PreImage, since, error.into_result());
-                return Err(Box::new(result));
-            }
+    /// What is to be agreed to if the call runs programs, and these cannot be
+    /// protected in full.
+    async fn bare(&self, plan: &Plan) -> Option<Bare<'_>> {
+        plan.command.as_ref()?;
+        let services = self.context.services();
+        if !self.manager.inner.approver.is_person() {
+            // Nobody is asked: it is refused when it is started, if at all.
+            return None;
         }
-        Ok(())
-    }
-
-    /// Notes what the call has changed, unless a job goes on with it.
-    async fn settle(&self, result: &mut ToolResult) {
-        let Some(kept) = self.context.take_kept() else {
-            return;
-        };
-        let note = match self.context.blocking(move || Ok(kept.end())).await {
-            Ok(Ok(note)) => note,
-            Ok(Err(error)) => Some(undo::Options::unsettled(&error)),
-            Err(error) => Some(error.message),
-        };
-        if let Some(note) = note {
-            result.fields.insert("undo".to_owned(), note.into());
-        }
+        Some(Bare {
+            protections: services.incomplete().await?,
+            is_open: services.unprotected == Unprotected::Ask,
+        })
     }
 
     /// Runs the tool within its time, behind the layers around it.

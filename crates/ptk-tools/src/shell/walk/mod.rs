@@ -1,5 +1,8 @@
 //! The way through the grammar's tree to the simple commands.
 
+mod bind;
+
+use self::bind::Certain;
 use brush_parser::ast::{
     AndOrList, Assignment, AssignmentName, AssignmentValue, BinaryPredicate, Command,
     CommandPrefixOrSuffixItem, CompoundCommand, CompoundList, ExtendedTestExpr, FunctionDefinition,
@@ -10,7 +13,8 @@ use brush_parser::ast::{
 
 use super::assigned::{self, Assigned};
 use super::substitution::{self, Found};
-use super::word::{self, Word};
+use super::variables::{Given, Names, Variables};
+use super::word::{self, Piece, Values, Word};
 use super::wrapper::{Inside, inside};
 use super::{
     CommandLine, Folder, MAX_COMMANDS, Redirect, RedirectMode, Role, Simple, program, tolerant,
@@ -37,6 +41,16 @@ pub(super) struct Walk {
     forgets: bool,
     /// Whether a variable may hold what runs when it is worked out.
     has_values: bool,
+    /// The names in the whole text.
+    names: Names,
+    /// What they hold here.
+    variables: Variables,
+    /// How many values the loops have together that this stands in.
+    rounds: usize,
+    /// Which variables are given values, and how often.
+    given: Given,
+    /// Whether values were put in for variables.
+    is_filled: bool,
 }
 
 /// What a command gathers before it is complete.
@@ -47,6 +61,8 @@ struct Gathered {
     documents: Vec<Document>,
     /// Whether it may read something else.
     is_fed_otherwise: bool,
+    /// Variables that it gives a value.
+    values: Vec<(String, Vec<Piece>)>,
 }
 
 /// A text on the input of a command.
@@ -57,8 +73,29 @@ struct Document {
     is_known: bool,
 }
 
+impl Document {
+    /// A here-string, if it can be seen. The shell leaves a value in it as it
+    /// is, and does not make words of it.
+    fn of(read: &Simple) -> Option<Self> {
+        let is_filled = |word: &Word| word.has_variables();
+        if !read.words.iter().any(is_filled) {
+            let text = read.words.first()?.literal()?.to_owned();
+            return Some(Self {
+                text,
+                is_known: true,
+            });
+        }
+        let words: Option<Vec<&str>> = read.words.iter().map(Word::literal).collect();
+        Some(Self {
+            text: words?.join(" "),
+            is_known: false,
+        })
+    }
+}
+
 impl Walk {
-    pub(super) fn new() -> Self {
+    /// The way through this text.
+    pub(super) fn new(text: &str) -> Self {
         Self {
             line: CommandLine {
                 is_whole: true,
@@ -71,6 +108,11 @@ impl Walk {
             seen: 0,
             forgets: false,
             has_values: false,
+            names: Names::of(text),
+            variables: Variables::default(),
+            rounds: 1,
+            given: Given::default(),
+            is_filled: false,
         }
     }
 
@@ -95,6 +137,8 @@ impl Walk {
         }
         // A value that is worked out may be any command.
         self.line.is_whole &= !(self.line.is_evaluated && self.has_values);
+        let is_sure = self.given.is_sure(&self.names) && !self.line.is_evaluated && !self.forgets;
+        self.line.is_guessed = self.is_filled && !is_sure;
         self.line
     }
 
@@ -147,11 +191,12 @@ impl Walk {
         self.apart(|walk| walk.text(text, walk.depth.saturating_sub(1)))
     }
 
-    /// What leaves the folder as it was. Gives back the programs in it.
+    /// What leaves folder and variables as they were. Gives back the programs
+    /// in it.
     fn apart(&mut self, walk: impl FnOnce(&mut Self)) -> Vec<String> {
         let folder = self.folder.clone();
         let start = self.line.commands.len();
-        walk(self);
+        self.perhaps(walk);
         self.folder = folder;
         let found = self.line.commands.get(start..).unwrap_or_default();
         let names = found.iter().filter_map(|it| it.name().map(str::to_owned));
@@ -162,10 +207,12 @@ impl Walk {
         let mut copies = 0;
         for item in &list.0 {
             let is_async = matches!(item.1, SeparatorOperator::Async);
-            let folder = is_async.then(|| self.folder.clone());
             copies += usize::from(is_async && self.calls_itself(&item.0));
-            self.chain(&item.0);
-            self.folder = folder.unwrap_or_else(|| self.folder.clone());
+            if is_async {
+                self.apart(|walk| walk.chain(&item.0));
+            } else {
+                self.chain(&item.0);
+            }
         }
         self.line.is_fork_bomb |= copies > 1;
     }
@@ -175,12 +222,15 @@ impl Walk {
     fn chain(&mut self, chain: &AndOrList) {
         let mut folders = vec![self.folder.clone()];
         let mut is_sure = true;
+        let mut certain = Certain::of(&self.variables);
         for (operator, pipeline) in chain {
             is_sure &= operator == PipelineOperator::And;
             if folders.len() > 1 && !is_sure {
                 self.folder = Folder::one_of(&folders);
             }
+            certain.before(&operator, &mut self.variables);
             self.pipeline(pipeline);
+            certain.behind(pipeline, &mut self.variables);
             is_sure &= !pipeline.bang;
             if folders.last() != Some(&self.folder) {
                 folders.push(self.folder.clone());
@@ -189,6 +239,7 @@ impl Walk {
         if folders.len() > 1 {
             self.folder = Folder::one_of(&folders);
         }
+        self.variables = certain.variables;
     }
 
     /// What may run several times, and each time somewhere else.
@@ -297,7 +348,7 @@ impl Walk {
                 for part in parts.into_iter().flatten() {
                     self.evaluated(&part.value);
                 }
-                self.repeated(|walk| walk.list(&it.body.list));
+                self.repeated(|walk| walk.perhaps(|walk| walk.list(&it.body.list)));
             }
             CompoundCommand::BraceGroup(it) => self.list(&it.list),
             CompoundCommand::Subshell(it) => drop(self.apart(|walk| walk.list(&it.list))),
@@ -307,28 +358,32 @@ impl Walk {
                     values.extend(self.words(&value.value));
                 }
                 self.assigns(Assigned::own(&it.variable_name, &values));
-                self.repeated(|walk| walk.list(&it.body.list));
+                self.repeated(|walk| walk.each(it));
             }
             CompoundCommand::CaseClause(it) => {
                 self.words(&it.value.value);
                 for case in &it.cases {
                     let patterns = case.patterns.iter();
                     patterns.for_each(|pattern| drop(self.words(&pattern.value)));
-                    case.cmd.iter().for_each(|list| self.list(list));
+                    if let Some(list) = &case.cmd {
+                        self.perhaps(|walk| walk.list(list));
+                    }
                 }
             }
             CompoundCommand::IfClause(it) => {
                 self.list(&it.condition);
-                self.list(&it.then);
+                self.perhaps(|walk| walk.list(&it.then));
                 for clause in it.elses.iter().flatten() {
-                    clause.condition.iter().for_each(|list| self.list(list));
-                    self.list(&clause.body);
+                    self.perhaps(|walk| {
+                        clause.condition.iter().for_each(|list| walk.list(list));
+                        walk.list(&clause.body);
+                    });
                 }
             }
             CompoundCommand::WhileClause(it) | CompoundCommand::UntilClause(it) => {
                 self.repeated(|walk| {
                     walk.list(&it.0);
-                    walk.list(&it.1.list);
+                    walk.perhaps(|walk| walk.list(&it.1.list));
                 });
             }
         }
@@ -359,9 +414,14 @@ impl Walk {
 
     /// The words that stand where no command does.
     fn words(&mut self, source: &str) -> Vec<Word> {
+        self.read(source).words
+    }
+
+    /// The same, as if a command were made of them.
+    fn read(&mut self, source: &str) -> Simple {
         let mut gathered = Gathered::default();
         self.word(source, &mut gathered);
-        gathered.simple.words
+        gathered.simple
     }
 
     fn assigns(&mut self, assigned: Assigned) {
@@ -373,6 +433,7 @@ impl Walk {
         let name = assigned.name.as_str();
         self.forgets |= name.is_empty() || OWN_VARIABLES.contains(&name);
         self.has_values |= !assigned.is_harmless;
+        self.given.note(name);
     }
 
     /// Redirections of a group.
@@ -401,6 +462,7 @@ impl Walk {
         }
         let suffix = command.suffix.iter().flat_map(|it| &it.0);
         suffix.for_each(|item| self.item(item, &mut gathered));
+        self.declare(command, &gathered);
         self.complete(gathered);
     }
 
@@ -412,8 +474,14 @@ impl Walk {
         if let Some(index) = index {
             self.evaluated(index);
         }
+        gathered.values.extend(self.assigned(assignment));
         let mut assigned = match &assignment.value {
-            AssignmentValue::Scalar(word) => Assigned::passed(name, &self.words(&word.value)),
+            AssignmentValue::Scalar(word) => {
+                let value = self.read(&word.value);
+                let mut assigned = Assigned::passed(name, &value.words);
+                assigned.is_harmless &= !value.has_vanished;
+                assigned
+            }
             AssignmentValue::Array(words) => {
                 for (index, word) in words {
                     if let Some(index) = index {
@@ -455,9 +523,11 @@ impl Walk {
     }
 
     fn word(&mut self, source: &str, gathered: &mut Gathered) {
-        let reading = word::read(source);
+        let reading = word::read(source, &self.variables);
         self.seen += substitution::signs(source);
         self.line.is_whole &= reading.is_whole;
+        self.is_filled |= reading.values != Values::None;
+        gathered.simple.has_vanished |= reading.values == Values::Vanished;
         if reading.is_evaluated {
             self.line.is_evaluated = true;
             self.notice(source);
@@ -482,16 +552,12 @@ impl Walk {
                 self.redirect(mode, &target.value, gathered);
             }
             IoRedirect::HereString(number, word) => {
-                let mut read = Gathered::default();
-                self.word(&word.value, &mut read);
-                gathered.simple.fed_by.append(&mut read.simple.fed_by);
-                let text = read.simple.words.first().and_then(Word::literal);
-                let text = text.filter(|_| matches!(number, None | Some(0)));
-                gathered.is_fed_otherwise |= text.is_none();
-                gathered.documents.extend(text.map(|text| Document {
-                    text: text.to_owned(),
-                    is_known: true,
-                }));
+                let mut read = self.read(&word.value);
+                gathered.simple.fed_by.append(&mut read.fed_by);
+                let document = Document::of(&read);
+                let document = document.filter(|_| matches!(number, None | Some(0)));
+                gathered.is_fed_otherwise |= document.is_none();
+                gathered.documents.extend(document);
             }
             IoRedirect::HereDocument(number, document) => {
                 let document = self.document(document);
@@ -561,9 +627,9 @@ impl Walk {
     }
 
     fn redirect(&mut self, mode: RedirectMode, source: &str, gathered: &mut Gathered) {
-        let mut read = Gathered::default();
-        self.word(source, &mut read);
-        let targets = read.simple.words.into_iter();
+        let read = self.read(source);
+        gathered.simple.has_vanished |= read.has_vanished;
+        let targets = read.words.into_iter();
         let redirects = targets.map(|target| Redirect { mode, target });
         gathered.simple.redirects.extend(redirects);
     }
@@ -574,6 +640,7 @@ impl Walk {
             mut simple,
             documents,
             is_fed_otherwise,
+            values,
         } = gathered;
         if self.line.commands.len() >= MAX_COMMANDS {
             self.line.is_whole = false;
@@ -597,14 +664,21 @@ impl Walk {
         };
         let (fed_by, is_run) = (simple.fed_by.clone(), simple.role == Role::Wrapper);
         let is_shell = simple.name().is_some_and(super::is_shell);
+        let has_words = !simple.words.is_empty();
         self.moved_by(&simple);
+        self.changed_by(&simple);
         self.line.commands.push(simple);
         match inside {
             Inside::Nothing | Inside::File | Inside::Blind => {}
             Inside::Text(text, Role::Wrapper) if !is_shell => {
                 self.text(&text, self.depth.saturating_sub(1));
             }
-            Inside::Text(text, _) => drop(self.nested(&text)),
+            Inside::Text(text, _) if is_shell => self.shell_with(&text, &values),
+            // Run later, or elsewhere.
+            Inside::Text(text, _) => drop(self.apart(|walk| {
+                walk.variables = Variables::default();
+                walk.nested(&text);
+            })),
             Inside::Commands(commands, _) => {
                 for words in commands {
                     self.inner(words, &fed_by, &documents);
@@ -614,9 +688,25 @@ impl Walk {
         if is_shell && is_run {
             for document in &documents {
                 self.line.is_whole &= document.is_known;
-                self.nested(&document.text);
+                self.shell_with(&document.text, &values);
             }
         }
+        if !has_words {
+            for (name, value) in values {
+                self.variables.set(&name, value, false);
+            }
+        }
+    }
+
+    /// A text for a shell of its own, which gets what is exported, and these.
+    fn shell_with(&mut self, text: &str, values: &[(String, Vec<Piece>)]) {
+        self.perhaps(|walk| {
+            walk.variables = walk.variables.exported();
+            for (name, value) in values {
+                walk.variables.set(name, value.clone(), true);
+            }
+            walk.nested(text);
+        });
     }
 
     /// A command that another one runs, with the other's input.
@@ -634,9 +724,22 @@ impl Walk {
             },
             documents: documents.to_vec(),
             is_fed_otherwise: false,
+            values: Vec::new(),
         });
         self.fed_by = outer;
         self.depth = before;
+    }
+
+    /// What was known of variables, unless anything may happen to them.
+    fn changed_by(&mut self, command: &Simple) {
+        let is_unseen = match command.name() {
+            Some("source" | ".") => true,
+            Some("eval") => command.role == Role::Blind,
+            _ => false,
+        };
+        if is_unseen {
+            self.variables = Variables::default();
+        }
     }
 
     /// Where the commands behind this one run.

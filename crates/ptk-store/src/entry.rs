@@ -1,0 +1,223 @@
+//! Entries of the log: what was said, when, and what it belongs to.
+
+use std::fmt;
+use std::time::SystemTime;
+
+use ptk_events::{CallId, Correlation, RequestId};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
+
+use crate::{EntryKind, SessionId, time};
+
+/// What is written down of an entry: the name and the version of its kind, and
+/// JSON, kept word for word.
+#[derive(Clone)]
+pub struct Body {
+    kind: Box<str>,
+    version: u32,
+    json: Box<RawValue>,
+}
+
+impl Body {
+    pub(crate) fn new(kind: impl Into<Box<str>>, version: u32, json: Box<RawValue>) -> Self {
+        let kind = kind.into();
+        Self {
+            kind,
+            version,
+            json,
+        }
+    }
+
+    pub(crate) fn write(
+        kind: &str,
+        version: u32,
+        body: &impl Serialize,
+    ) -> Result<Self, serde_json::Error> {
+        Ok(Self::new(kind, version, to_raw_value(body)?))
+    }
+
+    pub(crate) fn read<T: DeserializeOwned>(&self) -> Option<T> {
+        serde_json::from_str(self.json.get()).ok()
+    }
+
+    /// The name of the kind.
+    #[must_use]
+    pub fn kind(&self) -> &str {
+        &self.kind
+    }
+
+    /// The version of the kind.
+    #[must_use]
+    pub fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// The rest, as JSON.
+    #[must_use]
+    pub fn json(&self) -> &str {
+        self.json.get()
+    }
+}
+
+impl PartialEq for Body {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.kind, self.version, self.json()) == (&other.kind, other.version, other.json())
+    }
+}
+
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {}", self.kind, self.version, self.json)
+    }
+}
+
+/// An entry of the log.
+///
+/// As JSON it is one object, a line of an export.
+///
+/// ```
+/// use ptk_store::{Entry, EntryKind};
+///
+/// let line = r#"{"session":"s","seq":1,"ts":"2026-01-31T08:00:00.250Z","kind":"note","version":1,"body":{"text":"Hi."}}"#;
+/// let entry: Entry = serde_json::from_str(line)?;
+/// assert!(matches!(entry.kind(), EntryKind::Note(note) if note.text == "Hi."));
+/// assert_eq!(serde_json::to_string(&entry)?, line);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(into = "Line", from = "Line")]
+pub struct Entry {
+    /// The session it belongs to.
+    pub session: SessionId,
+    /// Its number in the session, counted from one without gaps.
+    pub seq: u64,
+    /// When it was made.
+    pub ts: SystemTime,
+    /// The request and the call it belongs to.
+    pub correlation: Correlation,
+    /// What was written down.
+    pub body: Body,
+}
+
+impl Entry {
+    /// What it says.
+    #[must_use]
+    pub fn kind(&self) -> EntryKind {
+        EntryKind::of_body(&self.body)
+    }
+
+    /// About how much memory it takes.
+    pub(crate) fn size(&self) -> usize {
+        self.body.json().len() + size_of::<Self>()
+    }
+}
+
+/// The form in which an entry is exported. Nothing of it is flattened: JSON
+/// that is kept word for word does not survive that.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    session: SessionId,
+    seq: u64,
+    #[serde(with = "time")]
+    ts: SystemTime,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    request_id: Option<RequestId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    parent_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    call_id: Option<CallId>,
+    kind: Box<str>,
+    version: u32,
+    body: Box<RawValue>,
+}
+
+impl From<Entry> for Line {
+    fn from(entry: Entry) -> Self {
+        Self {
+            session: entry.session,
+            seq: entry.seq,
+            ts: entry.ts,
+            request_id: entry.correlation.request_id,
+            parent_id: entry.correlation.parent_id,
+            call_id: entry.correlation.call_id,
+            kind: entry.body.kind,
+            version: entry.body.version,
+            body: entry.body.json,
+        }
+    }
+}
+
+impl From<Line> for Entry {
+    fn from(line: Line) -> Self {
+        Self {
+            session: line.session,
+            seq: line.seq,
+            ts: line.ts,
+            correlation: Correlation {
+                request_id: line.request_id,
+                parent_id: line.parent_id,
+                call_id: line.call_id,
+            },
+            body: Body::new(line.kind, line.version, line.body),
+        }
+    }
+}
+
+/// An entry that is to be written. Its number is given when it is.
+///
+/// ```
+/// use ptk_events::{Correlation, RequestId};
+/// use ptk_protocol::Message;
+/// use ptk_store::{NewEntry, TurnBegan};
+///
+/// let turn = Correlation::of_request(RequestId::new());
+/// let began = NewEntry::new(TurnBegan {}).of(&turn);
+/// let prompt = NewEntry::new(Message::user("Read notes.txt")).of(&turn);
+/// assert_eq!(prompt.kind.name(), "message");
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewEntry {
+    /// When it was made.
+    pub ts: SystemTime,
+    /// The request and the call it belongs to.
+    pub correlation: Correlation,
+    /// What it says.
+    pub kind: EntryKind,
+}
+
+impl NewEntry {
+    /// An entry of this moment.
+    pub fn new(kind: impl Into<EntryKind>) -> Self {
+        Self {
+            ts: time::now(),
+            correlation: Correlation::default(),
+            kind: kind.into(),
+        }
+    }
+
+    /// The same as part of something.
+    #[must_use]
+    pub fn of(mut self, correlation: &Correlation) -> Self {
+        self.correlation = correlation.clone();
+        self
+    }
+
+    /// The same about a call.
+    #[must_use]
+    pub fn about(mut self, call: impl Into<CallId>) -> Self {
+        self.correlation.call_id = Some(call.into());
+        self
+    }
+}
+
+impl From<Entry> for NewEntry {
+    /// Word for word.
+    fn from(entry: Entry) -> Self {
+        Self {
+            ts: entry.ts,
+            correlation: entry.correlation,
+            kind: EntryKind::Unknown(entry.body),
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! Sessions as files: JSON lines, which can be taken in again, and Markdown,
+//! which people can read. Both are written page by page.
+
+mod json_lines;
+mod markdown;
+
+pub use json_lines::{Imported, import_json_lines, write_json_lines};
+pub use markdown::write_markdown;
+
+use std::io;
+
+use crate::StoreError;
+
+/// Entries that are read at once.
+const PAGE: usize = 500;
+
+fn unwritable(error: io::Error) -> StoreError {
+    StoreError::Io {
+        attempt: "write",
+        place: "the export".to_owned(),
+        source: error.into(),
+    }
+}

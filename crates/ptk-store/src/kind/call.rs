@@ -1,0 +1,116 @@
+//! Calls, before they act and after they ended.
+
+use ptk_events::CallId;
+use ptk_protocol::{Arguments, ParsedCall, Problem, Status, ToolCall, ToolResult};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
+
+/// A call, as it was found in a reply.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LoggedCall {
+    /// The id under which it is run.
+    pub id: CallId,
+    /// The tool's name.
+    pub name: String,
+    /// What the tool is to work on, every digit as it was written.
+    #[serde(deserialize_with = "read_arguments")]
+    pub arguments: Arguments,
+    /// Why the model wants it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<String>,
+    /// How it came out of the reply.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<Status>,
+    /// The form it was written in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dialect: Option<String>,
+    /// Repairs made and faults found.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<LoggedProblem>,
+}
+
+impl LoggedCall {
+    /// A call that the parser found, to be run under this id.
+    #[must_use]
+    pub fn parsed(id: CallId, parsed: &ParsedCall) -> Self {
+        Self {
+            status: Some(parsed.status),
+            dialect: Some(parsed.dialect.clone()),
+            problems: parsed.problems.iter().map(LoggedProblem::from).collect(),
+            ..Self::new(id, parsed.call.clone())
+        }
+    }
+
+    /// A call under this id.
+    #[must_use]
+    pub fn new(id: CallId, call: ToolCall) -> Self {
+        Self {
+            id,
+            name: call.name,
+            arguments: call.args,
+            reasoning: call.reasoning,
+            status: None,
+            dialect: None,
+            problems: Vec::new(),
+        }
+    }
+
+    /// The call as the model made it.
+    #[must_use]
+    pub fn to_call(&self) -> ToolCall {
+        ToolCall {
+            id: Some(self.id.to_string()),
+            name: self.name.clone(),
+            args: self.arguments.clone(),
+            reasoning: self.reasoning.clone(),
+        }
+    }
+}
+
+/// A problem in short: where it stood can be found by parsing the reply again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoggedProblem {
+    /// The kind of problem.
+    pub code: String,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl From<&Problem> for LoggedProblem {
+    fn from(problem: &Problem) -> Self {
+        Self {
+            code: problem.code.to_string(),
+            message: problem.message.clone(),
+        }
+    }
+}
+
+/// A tool is about to act. The call id of the entry is the call's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CallBegan {
+    /// The tool's name.
+    pub tool: String,
+    /// What it works on.
+    #[serde(deserialize_with = "read_arguments")]
+    pub arguments: Arguments,
+}
+
+/// A call has ended. The call id of the entry is the call's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CallEnded {
+    /// The tool's name.
+    pub tool: String,
+    /// How long it took, in milliseconds.
+    #[serde(default)]
+    pub duration_ms: u64,
+    /// What it gave back.
+    pub result: ToolResult,
+}
+
+/// Through the text, so that no digit is lost.
+pub(super) fn read_arguments<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Arguments, D::Error> {
+    let json = Box::<RawValue>::deserialize(deserializer)?;
+    Arguments::from_json(json.get()).map_err(serde::de::Error::custom)
+}

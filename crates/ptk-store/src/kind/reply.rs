@@ -1,0 +1,210 @@
+//! Messages, requests to the model, and what it said.
+
+use ptk_events::CallId;
+use ptk_protocol::{Message, Outcome, Reply, Role};
+use serde::{Deserialize, Serialize};
+
+use super::call::{LoggedCall, LoggedProblem};
+
+/// A message of the conversation that no request to a model brought forth:
+/// what the person says, instructions, or what another program tells of an
+/// earlier conversation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LoggedMessage {
+    /// Who speaks.
+    pub role: Role,
+    /// The words.
+    pub text: String,
+    /// Calls that were made through a native tool API.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<LoggedCall>,
+    /// The call that a tool message answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<String>,
+}
+
+impl From<Message> for LoggedMessage {
+    fn from(message: Message) -> Self {
+        let calls = message.tool_calls.into_iter().map(|call| {
+            let id = call.id.as_deref().map(CallId::from).unwrap_or_default();
+            LoggedCall::new(id, call)
+        });
+        Self {
+            role: message.role,
+            text: message.content,
+            calls: calls.collect(),
+            answers: message.tool_call_id,
+        }
+    }
+}
+
+impl LoggedMessage {
+    /// The message as it was given.
+    #[must_use]
+    pub fn to_message(&self) -> Message {
+        Message {
+            role: self.role,
+            content: self.text.clone(),
+            tool_calls: self.calls.iter().map(LoggedCall::to_call).collect(),
+            tool_call_id: self.answers.clone(),
+        }
+    }
+}
+
+/// The model is about to be asked.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestBegan {
+    /// Which request of the turn it is, counted from one.
+    pub iteration: u32,
+    /// Where the model is reached, where that differs from the session's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    /// The model, where that differs from the session's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// How many messages it is shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messages: Option<u64>,
+}
+
+/// What the model said, as it said it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ModelReplied {
+    /// The text, calls and all, unread.
+    pub text: String,
+    /// What it thought aloud, where the provider tells it apart.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reasoning: String,
+    /// Calls through a native tool API, unread.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<NativeCall>,
+    /// Why it stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finish_reason: Option<String>,
+    /// What it took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// How long it took, in milliseconds.
+    #[serde(default)]
+    pub duration_ms: u64,
+}
+
+impl ModelReplied {
+    /// The model said this, and nothing else is known.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            ..Self::default()
+        }
+    }
+}
+
+/// A call through a native tool API, as the provider gave it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NativeCall {
+    /// The provider's id for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The tool's name.
+    pub name: String,
+    /// The arguments: JSON, if the model kept to it.
+    pub arguments: String,
+}
+
+/// What requests took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens that the model was shown.
+    #[serde(default)]
+    pub input_tokens: u64,
+    /// How many of these it had seen before.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cached_tokens: u64,
+    /// Tokens that it wrote.
+    #[serde(default)]
+    pub output_tokens: u64,
+    /// How many of these were thought.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub reasoning_tokens: u64,
+    /// The price, in millionths of a US dollar.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cost_micros: u64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+impl Usage {
+    /// Adds what another request took.
+    pub fn add(&mut self, other: Self) {
+        for (sum, more) in [
+            (&mut self.input_tokens, other.input_tokens),
+            (&mut self.cached_tokens, other.cached_tokens),
+            (&mut self.output_tokens, other.output_tokens),
+            (&mut self.reasoning_tokens, other.reasoning_tokens),
+            (&mut self.cost_micros, other.cost_micros),
+        ] {
+            *sum = sum.saturating_add(more);
+        }
+    }
+}
+
+/// What was found in a reply.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ReplyParsed {
+    /// What it means for the loop.
+    pub outcome: ReplyOutcome,
+    /// The prose, which a person is shown.
+    pub text: String,
+    /// The calls, in the order in which the model wrote them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<LoggedCall>,
+    /// What went wrong and belongs to no call.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<LoggedProblem>,
+}
+
+impl ReplyParsed {
+    /// What the parser found. Models reuse and omit ids, so each call gets a
+    /// fresh one.
+    #[must_use]
+    pub fn new(reply: &Reply) -> Self {
+        let calls = reply.calls.iter();
+        Self {
+            outcome: match reply.outcome() {
+                Outcome::Text(_) => ReplyOutcome::Text,
+                Outcome::Calls(_) => ReplyOutcome::Calls,
+                Outcome::Malformed(_) => ReplyOutcome::Malformed,
+            },
+            text: reply.text.clone(),
+            calls: calls
+                .map(|call| LoggedCall::parsed(CallId::new(), call))
+                .collect(),
+            problems: reply.problems.iter().map(LoggedProblem::from).collect(),
+        }
+    }
+}
+
+/// What a reply means for the loop (C4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReplyOutcome {
+    /// An answer in words.
+    Text,
+    /// Calls to make.
+    Calls,
+    /// A call was meant, and is unreadable or cut off.
+    Malformed,
+}
+
+/// A reply could not be used, and the model is told why (C3).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplyRejected {
+    /// What the model is told.
+    pub text: String,
+    /// Which one in a row it is, counted from one.
+    #[serde(default)]
+    pub attempt: u32,
+}

@@ -1,0 +1,152 @@
+//! Secrets are taken out before anything is written.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use ptk_events::Correlation;
+use serde_json::value::RawValue;
+
+use crate::entry::Body;
+use crate::{EntryKind, NewEntry, StoreError};
+
+/// The most that the JSON of one entry may take.
+pub const MAX_ENTRY: usize = 64 * 1024 * 1024;
+
+/// Takes secrets out of texts. It is shown every string of an entry but the
+/// names of fields, and gives back what may be written.
+///
+/// ```
+/// use ptk_store::Redaction;
+///
+/// let redaction = Redaction::new(|text| text.replace("hunter2", "[redacted]").into());
+/// # let _ = redaction;
+/// ```
+#[derive(Clone, Default)]
+pub struct Redaction(Option<Arc<Redact>>);
+
+type Redact = dyn Fn(&str) -> Cow<'_, str> + Send + Sync;
+
+impl Redaction {
+    /// Takes out what the function takes out.
+    pub fn new(redact: impl Fn(&str) -> Cow<'_, str> + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(redact)))
+    }
+
+    /// Makes an entry ready to be written.
+    pub(crate) fn prepare(&self, new: NewEntry) -> Result<Prepared, StoreError> {
+        let mut body = new.kind.to_body().map_err(unwritable)?;
+        let mut is_as_given = !matches!(new.kind, EntryKind::Unknown(_));
+        if let Some(redact) = &self.0
+            && let Some(json) = redact_json(body.json(), &**redact).map_err(unwritable)?
+        {
+            let json = RawValue::from_string(json).map_err(unwritable)?;
+            body = Body::new(body.kind(), body.version(), json);
+            is_as_given = false;
+        }
+        if body.json().len() > MAX_ENTRY {
+            let size = body.json().len();
+            return Err(StoreError::TooLarge { size });
+        }
+        Ok(Prepared {
+            ts: crate::time::to_millis(new.ts),
+            correlation: new.correlation,
+            kind: if is_as_given {
+                new.kind
+            } else {
+                EntryKind::of_body(&body)
+            },
+            body,
+        })
+    }
+}
+
+impl fmt::Debug for Redaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            Some(_) => "Redaction(…)",
+            None => "Redaction(nothing)",
+        })
+    }
+}
+
+/// An entry that holds no secret any more.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) ts: i64,
+    pub(crate) correlation: Correlation,
+    pub(crate) body: Body,
+    pub(crate) kind: EntryKind,
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "what `map_err` hands over")]
+fn unwritable(error: serde_json::Error) -> StoreError {
+    let reason = error.to_string();
+    StoreError::Unwritable { reason }
+}
+
+/// The text with every string value passed through `redact`; `None` if that
+/// changed nothing. It works on the text and not on parsed values, because
+/// these would not keep every digit of a number.
+fn redact_json(json: &str, redact: &Redact) -> Result<Option<String>, serde_json::Error> {
+    let mut written = String::new();
+    let mut done = 0;
+    let mut rest = 0;
+    while let Some((start, end)) = next_string(json, rest) {
+        rest = end;
+        let part = |from, to| json.get(from..to).unwrap_or_default();
+        let is_name = part(end, json.len()).trim_start().starts_with(':');
+        if is_name {
+            continue;
+        }
+        let quoted = part(start, end);
+        let text: Cow<'_, str> = if quoted.contains('\\') {
+            serde_json::from_str::<String>(quoted)?.into()
+        } else {
+            quoted.trim_matches('"').into()
+        };
+        let redacted = redact(&text);
+        if redacted != text {
+            written.push_str(part(done, start));
+            written.push_str(&serde_json::to_string(&redacted)?);
+            done = end;
+        }
+    }
+    written.push_str(json.get(done..).unwrap_or_default());
+    Ok((done > 0).then_some(written))
+}
+
+/// Where the next string begins and ends, its quotation marks included.
+fn next_string(json: &str, from: usize) -> Option<(usize, usize)> {
+    let bytes = json.as_bytes();
+    let start = from + json.get(from..)?.find('"')?;
+    let mut at = start + 1;
+    loop {
+        match bytes.get(at)? {
+            b'"' => return Some((start, at + 1)),
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_are_redacted_and_all_else_stays_as_it_is() {
+        let redact: &Redact = &|text| text.replace("se\"cret", "[…]").into();
+        let json = r#"{"se\"cret": "a se\"cret", "n": 123456789012345678901234567890, "l": ["x\\", "se\"cret"]}"#;
+        assert_eq!(
+            redact_json(json, redact).unwrap().as_deref(),
+            Some(
+                r#"{"se\"cret": "a […]", "n": 123456789012345678901234567890, "l": ["x\\", "[…]"]}"#
+            ),
+        );
+        assert_eq!(
+            redact_json(r#"{"a":"b","c":[1,"d"]}"#, redact).unwrap(),
+            None
+        );
+    }
+}

@@ -1,0 +1,91 @@
+//! How long sessions are kept.
+
+use std::time::{Duration, SystemTime};
+
+use crate::{Listing, SessionId, Store, StoreError};
+
+/// Sessions that are looked at at once.
+const PAGE: usize = 200;
+
+/// How long sessions are kept, counted from their last entry.
+///
+/// ```
+/// use std::time::{Duration, SystemTime};
+/// use ptk_store::{MemoryStore, Retention};
+///
+/// # tokio::runtime::Runtime::new()?.block_on(async {
+/// let month = Duration::from_secs(30 * 24 * 60 * 60);
+/// let retention = Retention::forever().no_older_than(month).no_more_than(1000);
+/// let removed = retention.apply(&MemoryStore::new(), SystemTime::now()).await?;
+/// assert!(removed.deleted.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Retention {
+    max_age: Option<Duration>,
+    max_sessions: Option<u64>,
+}
+
+/// What became of the sessions that were not to be kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Removed {
+    /// These are gone.
+    pub deleted: Vec<SessionId>,
+    /// These are still there, because another process writes them.
+    pub in_use: Vec<SessionId>,
+}
+
+impl Retention {
+    /// Everything is kept.
+    #[must_use]
+    pub fn forever() -> Self {
+        Self::default()
+    }
+
+    /// No session whose last entry is older than this.
+    #[must_use]
+    pub fn no_older_than(mut self, age: Duration) -> Self {
+        self.max_age = Some(age);
+        self
+    }
+
+    /// Only so many, those that were last written to.
+    #[must_use]
+    pub fn no_more_than(mut self, sessions: u64) -> Self {
+        self.max_sessions = Some(sessions);
+        self
+    }
+
+    /// Removes what is not to be kept.
+    ///
+    /// # Errors
+    ///
+    /// If the store cannot be read or written.
+    pub async fn apply(&self, store: &dyn Store, now: SystemTime) -> Result<Removed, StoreError> {
+        let mut removed = Removed::default();
+        let mut seen = 0;
+        let mut listing = Listing::new(PAGE);
+        loop {
+            let page = store.sessions(listing).await?;
+            let Some(last) = page.last() else {
+                return Ok(removed);
+            };
+            listing = Listing::new(PAGE).after(last);
+            for session in page {
+                seen += 1;
+                let age = now.duration_since(session.updated).unwrap_or_default();
+                let is_too_old = self.max_age.is_some_and(|most| age > most);
+                if !is_too_old && self.max_sessions.is_none_or(|most| seen <= most) {
+                    continue;
+                }
+                match store.delete(&session.id).await {
+                    Ok(_) => removed.deleted.push(session.id),
+                    Err(StoreError::Held { .. }) => removed.in_use.push(session.id),
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! What follows from the log: the overviews of sessions, and the index of the
+//! words that were said. Both can be made anew from the log at any time.
+
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use super::place::Place;
+use super::{failure, rows};
+use crate::words::SPOKEN;
+use crate::{Overview, SessionId, StoreError, time};
+
+/// To take out one message is about as much work as to write so many anew.
+const SHARE: i64 = 25;
+
+const DROP: &str = "
+DROP TABLE IF EXISTS spoken_words;
+DROP VIEW IF EXISTS spoken;
+DROP TABLE IF EXISTS sessions;
+";
+
+/// The index keeps no texts of its own: it takes them from the view.
+const CREATE: &str = "
+CREATE TABLE sessions (
+    session TEXT PRIMARY KEY,
+    updated INTEGER NOT NULL,
+    workspace TEXT,
+    overview TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sessions_by_time ON sessions (updated, session);
+CREATE INDEX sessions_by_workspace ON sessions (workspace, updated, session);
+
+CREATE VIEW spoken AS
+SELECT position, session,
+    CASE WHEN json_valid(body) THEN json_extract(body, '$.text') END AS text
+FROM log WHERE kind IN (SPOKEN);
+
+CREATE VIRTUAL TABLE spoken_words USING fts5(
+    text, content='spoken', content_rowid='position',
+    tokenize='unicode61 remove_diacritics 2'
+);
+INSERT INTO spoken_words (spoken_words, rank) VALUES ('secure-delete', 1);
+";
+
+/// Whether all of it is there.
+pub(super) fn are_there(connection: &Connection) -> rusqlite::Result<bool> {
+    let count: i64 = connection.query_row(
+        "SELECT count(*) FROM sqlite_schema WHERE name IN
+         ('sessions', 'sessions_by_time', 'sessions_by_workspace', 'spoken', 'spoken_words')",
+        [],
+        |row| row.get(0),
+    )?;
+    Ok(count == 5)
+}
+
+/// Makes all of it anew. The caller has a transaction.
+pub(super) fn rebuild(place: &Place, connection: &Connection) -> Result<(), StoreError> {
+    let failed = |error| failure::of_database(place, &error);
+    let kinds: Vec<String> = SPOKEN.iter().map(|kind| format!("'{kind}'")).collect();
+    let create = CREATE.replace("SPOKEN", &kinds.join(", "));
+    connection.execute_batch(DROP).map_err(failed)?;
+    connection.execute_batch(&create).map_err(failed)?;
+    let mut overview: Option<Overview> = None;
+    let keep =
+        |overview: Option<Overview>| overview.map_or(Ok(()), |overview| put(connection, &overview));
+    rows::each(place, connection, None, |entry| {
+        if overview
+            .as_ref()
+            .is_none_or(|known| known.id != entry.session)
+        {
+            keep(overview.take()).map_err(failed)?;
+        }
+        let known = overview.get_or_insert_with(|| Overview::new(entry.session.clone()));
+        known.absorb(entry.seq, entry.ts, &entry.kind());
+        Ok(())
+    })?;
+    keep(overview).map_err(failed)?;
+    connection
+        .execute_batch("INSERT INTO spoken_words (spoken_words) VALUES ('rebuild')")
+        .map_err(failed)
+}
+
+/// Writes down what is known of a session.
+pub(super) fn put(connection: &Connection, overview: &Overview) -> rusqlite::Result<()> {
+    let json = serde_json::to_string(overview)
+        .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
+    connection
+        .prepare_cached(
+            "INSERT INTO sessions (session, updated, workspace, overview) VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT (session) DO UPDATE SET
+             updated = excluded.updated, workspace = excluded.workspace, overview = excluded.overview",
+        )?
+        .execute(params![
+            overview.id.as_str(),
+            time::to_millis(overview.updated),
+            overview.info.workspace,
+            json
+        ])?;
+    Ok(())
+}
+
+/// What was written down of a session, unless it is out of date.
+pub(super) fn get(
+    place: &Place,
+    connection: &Connection,
+    session: &SessionId,
+) -> Result<Option<Overview>, StoreError> {
+    let failed = |error| failure::of_database(place, &error);
+    let json: Option<String> = connection
+        .prepare_cached("SELECT overview FROM sessions WHERE session = ?1")
+        .map_err(failed)?
+        .query_row([session.as_str()], |row| row.get(0))
+        .optional()
+        .map_err(failed)?;
+    json.map(|json| read(place, &json)).transpose()
+}
+
+/// An overview from its JSON.
+pub(super) fn read(place: &Place, json: &str) -> Result<Overview, StoreError> {
+    serde_json::from_str(json)
+        .map_err(|error| place.damaged(format!("the overview of a session: {error}")))
+}
+
+/// Adds what was said in an entry to the index.
+pub(super) fn index(connection: &Connection, position: i64) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO spoken_words (rowid, text)
+             SELECT position, text FROM spoken WHERE position = ?1",
+        )?
+        .execute([position])?;
+    Ok(())
+}
+
+/// Takes a session out of all of it. Its entries have to be there still.
+pub(super) fn forget(connection: &Connection, session: &SessionId) -> rusqlite::Result<()> {
+    // Words are taken out of the index one by one, or all at once by writing
+    // it anew, whichever is less work.
+    let spoken: i64 = connection.query_row(
+        "SELECT count(*) FROM spoken WHERE session = ?1",
+        [session.as_str()],
+        |row| row.get(0),
+    )?;
+    let all: i64 = connection.query_row("SELECT max(position) FROM log", [], |row| {
+        Ok(row.get::<_, Option<i64>>(0)?.unwrap_or_default())
+    })?;
+    let is_much = spoken.saturating_mul(SHARE) > all;
+    if is_much {
+        command(connection, "'secure-delete', 0")?;
+    }
+    connection.execute(
+        "INSERT INTO spoken_words (spoken_words, rowid, text)
+         SELECT 'delete', position, text FROM spoken WHERE session = ?1",
+        [session.as_str()],
+    )?;
+    if is_much {
+        command(connection, "'optimize', NULL")?;
+        command(connection, "'secure-delete', 1")?;
+    }
+    connection.execute(
+        "DELETE FROM sessions WHERE session = ?1",
+        [session.as_str()],
+    )?;
+    Ok(())
+}
+
+/// Tells the index something.
+fn command(connection: &Connection, command: &str) -> rusqlite::Result<()> {
+    connection.execute_batch(&format!(
+        "INSERT INTO spoken_words (spoken_words, rank) VALUES ({command})"
+    ))
+}

@@ -1,0 +1,324 @@
+//! The one connection that writes, and what is done with it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use tokio::sync::oneshot;
+
+use super::place::{Found, Place};
+use super::schema;
+use super::writers::Pen;
+use super::{PATIENCE, derived, failure, rows};
+use crate::redact::Prepared;
+use crate::words::SPOKEN;
+use crate::{Appended, Overview, SessionId, StoreError};
+
+/// Sessions of which the overview is kept in memory. It is read again where it
+/// is not.
+const MAX_KNOWN: usize = 1000;
+/// About how many bytes the -wal file may hold before they are moved into the
+/// file.
+const MAX_UNSETTLED: usize = 4 * 1024 * 1024;
+/// About how many bytes a transaction takes there beside its entries: the
+/// pages that it changes a little.
+const TRANSACTION: usize = 16 * 1024;
+/// Pages that a deletion gives back to the system.
+const MAX_FREED_PAGES: i64 = 100_000;
+
+/// Entries for one session, and whoever waits for them.
+#[derive(Debug)]
+pub(super) struct Append {
+    pub(super) session: SessionId,
+    pub(super) entries: Vec<Prepared>,
+    pub(super) done: oneshot::Sender<Result<Appended, StoreError>>,
+}
+
+/// Writes the log.
+#[derive(Debug)]
+pub(super) struct Ledger {
+    place: Arc<Place>,
+    connection: Connection,
+    pen: Pen,
+    /// The sessions of this process.
+    known: HashMap<SessionId, Overview>,
+    /// Once damage was found, nothing more is written.
+    damage: Option<StoreError>,
+    /// About how many bytes were written since the file was last settled.
+    unsettled: usize,
+}
+
+impl Ledger {
+    pub(super) fn open(place: Arc<Place>, found: Found) -> Result<Self, StoreError> {
+        let mut connection =
+            connect(&place, found).map_err(|error| failure::of_database(&place, &error))?;
+        schema::migrate(&place, &mut connection)?;
+        let pen = Pen::take(&place)?;
+        Ok(Self {
+            place,
+            connection,
+            pen,
+            known: HashMap::new(),
+            damage: None,
+            unsettled: 0,
+        })
+    }
+
+    /// Appends everything in one transaction. If that fails, each by itself:
+    /// nobody is to suffer from the entries of another.
+    pub(super) fn append(&mut self, batch: Vec<Append>) {
+        let is_one = batch.len() == 1;
+        let result = self.guarded(|ledger| ledger.try_append(&batch));
+        match result {
+            Ok(outcomes) => {
+                for (append, outcome) in batch.into_iter().zip(outcomes) {
+                    // Whoever does not wait any more need not be told.
+                    let _ = append.done.send(outcome);
+                }
+            }
+            Err(error) if is_one => {
+                for append in batch {
+                    let _ = append.done.send(Err(error.clone()));
+                }
+            }
+            Err(_) => {
+                for append in batch {
+                    self.append(vec![append]);
+                }
+            }
+        }
+    }
+
+    /// Does something, unless there is damage, and remembers if there is.
+    fn guarded<T>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        if let Some(damage) = &self.damage {
+            return Err(damage.clone());
+        }
+        let result = work(self);
+        if let Err(error) = &result {
+            // It may know of entries that were not written.
+            self.known.clear();
+            if matches!(error, StoreError::Damaged { .. }) {
+                tracing::warn!(%error, "nothing more is written to the log");
+                self.damage = Some(error.clone());
+                // Closing would move what was written into the file.
+                let _ = self
+                    .connection
+                    .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
+            }
+        }
+        result
+    }
+
+    fn try_append(
+        &mut self,
+        batch: &[Append],
+    ) -> Result<Vec<Result<Appended, StoreError>>, StoreError> {
+        let place = &*self.place;
+        let failed = |error| failure::of_database(place, &error);
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(failed)?;
+        // A newer program may have changed the tables since they were opened.
+        schema::known(place, schema::version(&transaction).map_err(failed)?)?;
+        let mut outcomes = Vec::with_capacity(batch.len());
+        let mut touched: Vec<&SessionId> = Vec::new();
+        for append in batch {
+            let session = &append.session;
+            if !self.known.contains_key(session) {
+                match self.pen.hold(place, &transaction, session) {
+                    Ok(()) => {}
+                    Err(held @ StoreError::Held { .. }) => {
+                        outcomes.push(Err(held));
+                        continue;
+                    }
+                    Err(error) => return Err(error),
+                }
+                if self.known.len() >= MAX_KNOWN {
+                    // Those of this batch are not written yet.
+                    self.known.retain(|known, _| touched.contains(&known));
+                }
+                let overview = overview(place, &transaction, session)?;
+                self.known.insert(session.clone(), overview);
+            }
+            let Some(overview) = self.known.get_mut(session) else {
+                continue;
+            };
+            let first = overview.entries + 1;
+            for entry in &append.entries {
+                let seq = overview.entries + 1;
+                let position = rows::insert(&transaction, session, seq, entry).map_err(failed)?;
+                if SPOKEN.contains(&entry.body.kind()) {
+                    derived::index(&transaction, position).map_err(failed)?;
+                }
+                overview.absorb(seq, crate::time::from_millis(entry.ts), &entry.kind);
+            }
+            let last = overview.entries;
+            outcomes.push(Ok(Appended { first, last }));
+            if last >= first && !touched.contains(&session) {
+                touched.push(session);
+            }
+        }
+        for session in touched {
+            if let Some(overview) = self.known.get(session) {
+                derived::put(&transaction, overview).map_err(failed)?;
+            }
+        }
+        transaction.commit().map_err(failed)?;
+        let entries = batch.iter().flat_map(|append| &append.entries);
+        let bytes: usize = entries.map(|entry| entry.body.json().len()).sum();
+        self.unsettled += TRANSACTION + bytes;
+        Ok(outcomes)
+    }
+
+    /// Removes a session, also from what was written and is not needed.
+    pub(super) fn delete(&mut self, session: &SessionId) -> Result<bool, StoreError> {
+        self.guarded(|ledger| ledger.try_delete(session))
+    }
+
+    fn try_delete(&mut self, session: &SessionId) -> Result<bool, StoreError> {
+        let place = &*self.place;
+        let failed = |error| failure::of_database(place, &error);
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(failed)?;
+        schema::known(place, schema::version(&transaction).map_err(failed)?)?;
+        self.pen.hold(place, &transaction, session)?;
+        derived::forget(&transaction, session).map_err(failed)?;
+        let count = transaction
+            .execute("DELETE FROM log WHERE session = ?1", [session.as_str()])
+            .map_err(failed)?;
+        self.pen
+            .release(&transaction, Some(session))
+            .map_err(failed)?;
+        transaction.commit().map_err(failed)?;
+        self.known.remove(session);
+        if count > 0 {
+            self.tidy();
+        }
+        Ok(count > 0)
+    }
+
+    /// Gives room back, and takes what was deleted out of the -wal file. While
+    /// others read, that waits for another time.
+    fn tidy(&self) {
+        let vacuum = format!("PRAGMA incremental_vacuum({MAX_FREED_PAGES})");
+        for pragma in [vacuum.as_str(), "PRAGMA wal_checkpoint(TRUNCATE)"] {
+            let done = self.connection.prepare(pragma).and_then(|mut statement| {
+                let mut rows = statement.query([])?;
+                while rows.next()?.is_some() {}
+                Ok(())
+            });
+            if let Err(error) = done {
+                tracing::debug!(%error, pragma, "room was not given back");
+            }
+        }
+    }
+
+    /// Moves what was written into the file, once it is much. Nobody waits
+    /// for that: it is done after the entries were acknowledged.
+    pub(super) fn settle(&mut self) {
+        if self.unsettled < MAX_UNSETTLED || self.damage.is_some() {
+            return;
+        }
+        self.unsettled = 0;
+        let moved = self
+            .connection
+            .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+        if let Err(error) = moved {
+            tracing::debug!(%error, "the -wal file grows on");
+        }
+    }
+
+    /// Makes everything anew that follows from the log.
+    pub(super) fn rebuild(&mut self) -> Result<(), StoreError> {
+        self.guarded(|ledger| {
+            let place = &*ledger.place;
+            let failed = |error| failure::of_database(place, &error);
+            let transaction = ledger
+                .connection
+                .transaction_with_behavior(TransactionBehavior::Immediate)
+                .map_err(failed)?;
+            schema::known(place, schema::version(&transaction).map_err(failed)?)?;
+            derived::rebuild(place, &transaction)?;
+            transaction.commit().map_err(failed)?;
+            ledger.known.clear();
+            ledger.unsettled = MAX_UNSETTLED;
+            Ok(())
+        })
+    }
+
+    /// Lets a session go.
+    pub(super) fn release(&mut self, session: &SessionId) -> Result<(), StoreError> {
+        self.known.remove(session);
+        let place = Arc::clone(&self.place);
+        self.pen
+            .release(&self.connection, Some(session))
+            .map_err(|error| failure::of_database(&place, &error))
+    }
+}
+
+impl Drop for Ledger {
+    fn drop(&mut self) {
+        if self.damage.is_none() {
+            // Otherwise others find out by themselves.
+            let _ = self.pen.release(&self.connection, None);
+        }
+    }
+}
+
+/// What is known of a session. What was written down of it has to agree with
+/// the log; if it does not, the log is right.
+fn overview(
+    place: &Place,
+    connection: &Connection,
+    session: &SessionId,
+) -> Result<Overview, StoreError> {
+    let last: i64 = connection
+        .prepare_cached("SELECT coalesce(max(seq), 0) FROM log WHERE session = ?1")
+        .and_then(|mut statement| statement.query_row([session.as_str()], |row| row.get(0)))
+        .map_err(|error| failure::of_database(place, &error))?;
+    let written = derived::get(place, connection, session)?;
+    match written {
+        Some(overview) if i64::try_from(overview.entries) == Ok(last) => return Ok(overview),
+        None if last == 0 => {}
+        _ => tracing::warn!(%session, "the overview did not agree with the log"),
+    }
+    let mut overview = Overview::new(session.clone());
+    rows::each(place, connection, Some(session), |entry| {
+        overview.absorb(entry.seq, entry.ts, &entry.kind());
+        Ok(())
+    })?;
+    Ok(overview)
+}
+
+fn connect(place: &Place, found: Found) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(place.path(), flags)?;
+    connection.busy_timeout(PATIENCE)?;
+    if found == Found::Nothing {
+        // Before the first table, or never.
+        connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+    }
+    let mode: String =
+        connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
+    if mode != "wal" {
+        tracing::warn!(mode, "the log is written without a WAL, which is slower");
+    }
+    // What was committed survives the end of this process, which is promised.
+    // A loss of power may take the last entries, but never the database.
+    connection.pragma_update(None, "synchronous", "NORMAL")?;
+    connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+    // What is deleted is gone.
+    connection.pragma_update(None, "secure_delete", "ON")?;
+    // No trust in what a damaged or forged file says of itself.
+    connection.pragma_update(None, "cell_size_check", "ON")?;
+    connection.pragma_update(None, "trusted_schema", "OFF")?;
+    Ok(connection)
+}

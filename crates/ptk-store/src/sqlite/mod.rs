@@ -1,0 +1,262 @@
+//! The log in a file of SQLite.
+//!
+//! ```text
+//! sessions.db          the log, and what follows from it
+//! sessions.db-wal      what was written last
+//! sessions.db-shm      shared by those who have it open
+//! sessions.db.writers/ a file for each process that may write, locked by it
+//! ```
+
+mod derived;
+mod failure;
+mod ledger;
+mod place;
+mod queries;
+mod rows;
+mod schema;
+mod threads;
+mod writers;
+
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use futures_util::future::FutureExt as _;
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use crate::redact::Prepared;
+use crate::store::Pending;
+use crate::{
+    Appended, Checked, Entry, Hit, Listing, NewEntry, Overview, Redaction, Search, SessionId,
+    Store, StoreError, Stretch, Writer,
+};
+use ledger::{Append, Ledger};
+use place::{Found, Place};
+use threads::{ReaderThreads, Request, WriterThread};
+
+/// How long is waited for another process that writes.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How long until it is tried again.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// A store in a file of SQLite. Clones share it.
+///
+/// Several processes may have one file open, and each writes sessions of its
+/// own. Once the last clone is dropped, everything that was handed over is
+/// written.
+#[derive(Debug, Clone)]
+pub struct SqliteStore {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    place: Arc<Place>,
+    redaction: Redaction,
+    /// Closed before the writer.
+    readers: OnceLock<ReaderThreads>,
+    /// None if it was opened only to be read.
+    writer: Option<WriterThread>,
+}
+
+impl SqliteStore {
+    /// Opens a database, and makes it where there is none.
+    ///
+    /// # Errors
+    ///
+    /// If there is something else, something damaged, or something newer; then
+    /// it is left as it is.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        Self::open_redacting(path, Redaction::default())
+    }
+
+    /// The same without secrets.
+    ///
+    /// # Errors
+    ///
+    /// As with [`open`](Self::open).
+    pub fn open_redacting(
+        path: impl AsRef<Path>,
+        redaction: Redaction,
+    ) -> Result<Self, StoreError> {
+        let place = Arc::new(Place::new(path.as_ref()));
+        let ledger = patiently(|| {
+            let found = place.look()?;
+            place.create()?;
+            place.close_to_others();
+            Ledger::open(Arc::clone(&place), found)
+        })?;
+        let writer = WriterThread::start(ledger)
+            .map_err(|error| failure::of_system("start a thread for", place.path(), error))?;
+        Ok(Self::new(place, redaction, Some(writer)))
+    }
+
+    /// Opens a database only to read it. Others may write it meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// If there is none, or none that can be read.
+    pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let place = Arc::new(Place::new(path.as_ref()));
+        match patiently(|| place.look())? {
+            Found::Schema(schema::NEWEST) => Ok(Self::new(place, Redaction::default(), None)),
+            Found::Schema(found) => Err(StoreError::OlderSchema {
+                place: place.shown(),
+                found,
+            }),
+            Found::Nothing => Err(StoreError::Missing {
+                place: place.shown(),
+            }),
+        }
+    }
+
+    fn new(place: Arc<Place>, redaction: Redaction, writer: Option<WriterThread>) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                place,
+                redaction,
+                writer,
+                readers: OnceLock::new(),
+            }),
+        }
+    }
+
+    /// Where the database is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.inner.place.path()
+    }
+
+    fn writer(&self) -> Result<&WriterThread, StoreError> {
+        let opened = self.inner.writer.as_ref();
+        opened.ok_or_else(|| StoreError::OpenedReadOnly {
+            place: self.inner.place.shown(),
+        })
+    }
+
+    /// Has the thread that writes do something.
+    fn change<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Ledger) -> Result<T, StoreError> + Send + 'static,
+    ) -> Pending<'_, T> {
+        async move {
+            let (done, result) = oneshot::channel();
+            let work = Box::new(move |ledger: &mut Ledger| {
+                let _ = done.send(work(ledger));
+            });
+            self.writer()?.send(Request::Work(work)).await;
+            result.await.map_err(|_| self.inner.place.closed())?
+        }
+        .boxed()
+    }
+
+    /// Has one of the threads that read do something.
+    fn ask<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&Place, &Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Pending<'_, T> {
+        async move {
+            let place = Arc::clone(&self.inner.place);
+            let (done, result) = oneshot::channel();
+            let reading = Box::new(move |connection: Result<&Connection, StoreError>| {
+                let _ = done.send(connection.and_then(|connection| ask(&place, connection)));
+            });
+            self.readers()?.send(reading).await;
+            result.await.map_err(|_| self.inner.place.closed())?
+        }
+        .boxed()
+    }
+
+    /// Started when they are first needed: many who write never read.
+    fn readers(&self) -> Result<&ReaderThreads, StoreError> {
+        let inner = &*self.inner;
+        if let Some(readers) = inner.readers.get() {
+            return Ok(readers);
+        }
+        let started = ReaderThreads::start(&inner.place)
+            .map_err(|error| failure::of_system("start a thread for", inner.place.path(), error))?;
+        Ok(inner.readers.get_or_init(|| started))
+    }
+}
+
+/// Tries again while others open or close the same file: SQLite does not wait
+/// for them in every case.
+fn patiently<T>(mut open: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    let start = Instant::now();
+    loop {
+        match open() {
+            Err(StoreError::Busy { .. }) if start.elapsed() < PATIENCE => {
+                thread::sleep(PAUSE);
+            }
+            result => return result,
+        }
+    }
+}
+
+impl Store for SqliteStore {
+    fn append<'a>(
+        &'a self,
+        session: &'a SessionId,
+        entries: Vec<NewEntry>,
+    ) -> Pending<'a, Appended> {
+        async move {
+            let redaction = &self.inner.redaction;
+            let entries: Vec<Prepared> = entries
+                .into_iter()
+                .map(|entry| redaction.prepare(entry))
+                .collect::<Result<_, _>>()?;
+            let (done, result) = oneshot::channel();
+            let append = Append {
+                session: session.clone(),
+                entries,
+                done,
+            };
+            self.writer()?.send(Request::Append(append)).await;
+            result.await.map_err(|_| self.inner.place.closed())?
+        }
+        .boxed()
+    }
+
+    fn read<'a>(&'a self, session: &'a SessionId, stretch: Stretch) -> Pending<'a, Vec<Entry>> {
+        let session = session.clone();
+        self.ask(move |place, connection| queries::read(place, connection, &session, stretch))
+    }
+
+    fn session<'a>(&'a self, session: &'a SessionId) -> Pending<'a, Option<Overview>> {
+        let session = session.clone();
+        self.ask(move |place, connection| derived::get(place, connection, &session))
+    }
+
+    fn sessions(&self, listing: Listing) -> Pending<'_, Vec<Overview>> {
+        self.ask(move |place, connection| queries::sessions(place, connection, &listing))
+    }
+
+    fn search(&self, search: Search) -> Pending<'_, Vec<Hit>> {
+        self.ask(move |place, connection| queries::search(place, connection, &search))
+    }
+
+    fn delete<'a>(&'a self, session: &'a SessionId) -> Pending<'a, bool> {
+        let session = session.clone();
+        self.change(move |ledger| ledger.delete(&session))
+    }
+
+    fn writer<'a>(&'a self, session: &'a SessionId) -> Pending<'a, Option<Writer>> {
+        let session = session.clone();
+        self.ask(move |place, connection| writers::of(place, connection, &session))
+    }
+
+    fn release<'a>(&'a self, session: &'a SessionId) -> Pending<'a, ()> {
+        let session = session.clone();
+        self.change(move |ledger| ledger.release(&session))
+    }
+
+    fn rebuild(&self) -> Pending<'_, ()> {
+        self.change(Ledger::rebuild)
+    }
+
+    fn check(&self) -> Pending<'_, Checked> {
+        self.ask(queries::check)
+    }
+}

@@ -1,0 +1,244 @@
+//! The file of a database, looked at before anything is written to it.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io::{self, Read as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::failure;
+use super::schema::{self, APPLICATION};
+use crate::StoreError;
+
+/// What every database of SQLite begins with.
+const MAGIC: &[u8] = b"SQLite format 3\0";
+/// The length of its header.
+const HEADER: usize = 100;
+/// A database of at most so many bytes is looked through whenever it is
+/// opened. With a larger one, that would be felt.
+const CHECKED_ON_OPEN: u64 = 4 * 1024 * 1024;
+
+/// Where a database is.
+#[derive(Debug)]
+pub(super) struct Place {
+    path: PathBuf,
+}
+
+/// What is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found {
+    /// Nothing, or a database without content.
+    Nothing,
+    /// A database with this schema, which is known.
+    Schema(i64),
+}
+
+impl Place {
+    pub(super) fn new(path: &Path) -> Self {
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        Self { path }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The folder of those who write.
+    pub(super) fn writers(&self) -> PathBuf {
+        self.beside(".writers")
+    }
+
+    fn beside(&self, ending: &str) -> PathBuf {
+        let mut path = self.path.clone().into_os_string();
+        path.push(ending);
+        path.into()
+    }
+
+    pub(super) fn shown(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    /// Makes the folder and the file where they are missing, for nobody but
+    /// their owner.
+    pub(super) fn create(&self) -> Result<(), StoreError> {
+        if let Some(folder) = self.path.parent() {
+            create_folder(folder)?;
+        }
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).mode(0o600);
+        match options.open(&self.path) {
+            Ok(_) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            Err(error) => Err(failure::of_system("create", &self.path, error)),
+        }
+    }
+
+    /// Nobody but the owner may read what was said, also if the file was made
+    /// otherwise.
+    pub(super) fn close_to_others(&self) {
+        let mode = fs::metadata(&self.path).map(|file| file.permissions().mode());
+        if mode.is_ok_and(|mode| mode & 0o077 != 0) {
+            // Whoever is not the owner cannot, and may still write.
+            let _ = fs::set_permissions(&self.path, Permissions::from_mode(0o600));
+        }
+    }
+
+    /// Looks at what is there, and changes nothing.
+    pub(super) fn look(&self) -> Result<Found, StoreError> {
+        let length = match fs::metadata(&self.path) {
+            Ok(file) if file.is_file() => file.len(),
+            Ok(_) => return Err(self.not_a_database()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+            Err(error) => return Err(failure::of_system("look at", &self.path, error)),
+        };
+        if length == 0 {
+            // SQLite would throw the log of changes away.
+            return if self.has_changes() {
+                Err(self.damaged("it is empty, but its -wal file is not"))
+            } else {
+                Ok(Found::Nothing)
+            };
+        }
+        let page = self.look_at_header()?;
+        let is_still = !self.has_changes();
+        if is_still && !length.is_multiple_of(page) {
+            return Err(self.damaged("it ends within a page"));
+        }
+        let found = self.look_inside(length, is_still);
+        match found {
+            // Somebody may have begun to write while it was looked at as if
+            // nobody could.
+            Err(StoreError::Damaged { .. }) if self.has_changes() => {
+                self.look_inside(length, false)
+            }
+            found => found,
+        }
+    }
+
+    fn has_changes(&self) -> bool {
+        fs::metadata(self.beside("-wal")).is_ok_and(|wal| wal.len() > 0)
+    }
+
+    /// Looks at the header, and says how large a page is.
+    fn look_at_header(&self) -> Result<u64, StoreError> {
+        let failed = |error| failure::of_system("read", &self.path, error);
+        let file = File::open(&self.path).map_err(failed)?;
+        let mut header = Vec::with_capacity(HEADER);
+        file.take(HEADER as u64)
+            .read_to_end(&mut header)
+            .map_err(failed)?;
+        if !header.starts_with(MAGIC) {
+            return Err(self.not_a_database());
+        }
+        if header.len() < HEADER {
+            return Err(self.damaged("it ends within its header"));
+        }
+        match header.get(16..18) {
+            Some([0, 1]) => Ok(65536),
+            Some([high, low]) if [*high, *low] != [0, 0] => {
+                Ok(u64::from(u16::from_be_bytes([*high, *low])))
+            }
+            _ => Err(self.damaged("its header makes no sense")),
+        }
+    }
+
+    /// What SQLite finds in it.
+    fn look_inside(&self, length: u64, is_still: bool) -> Result<Found, StoreError> {
+        let failed = |error| failure::of_database(self, &error);
+        let connection = self.open_to_read(is_still).map_err(failed)?;
+        let number = |pragma: &str| connection.pragma_query_value(None, pragma, |row| row.get(0));
+        let application: i64 = number("application_id").map_err(failed)?;
+        let version: i64 = number("user_version").map_err(failed)?;
+        let tables: i64 = connection
+            .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+            .map_err(failed)?;
+        if tables == 0 && (application == 0 || application == APPLICATION) {
+            return Ok(Found::Nothing);
+        }
+        if application != APPLICATION || version < 1 {
+            return Err(StoreError::Foreign {
+                place: self.shown(),
+            });
+        }
+        schema::known(self, version)?;
+        if length <= CHECKED_ON_OPEN {
+            let said: String = connection
+                .pragma_query_value(None, "quick_check", |row| row.get(0))
+                .map_err(failed)?;
+            if said != "ok" {
+                return Err(self.damaged(said.trim()));
+            }
+        }
+        Ok(Found::Schema(version))
+    }
+
+    /// A connection that cannot write. If the file is still, nothing is put
+    /// beside it either.
+    fn open_to_read(&self, is_still: bool) -> rusqlite::Result<Connection> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = if is_still {
+            let address = format!("file:{}?immutable=1", address(&self.path));
+            Connection::open_with_flags(address, flags | OpenFlags::SQLITE_OPEN_URI)?
+        } else {
+            Connection::open_with_flags(&self.path, flags)?
+        };
+        connection.busy_timeout(super::PATIENCE)?;
+        Ok(connection)
+    }
+
+    /// A connection for whoever reads while others may write.
+    pub(super) fn reader(&self) -> Result<Connection, StoreError> {
+        let failed = |error| failure::of_database(self, &error);
+        let connection = self.open_to_read(false).map_err(failed)?;
+        let probe: rusqlite::Result<i64> =
+            connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0));
+        match probe {
+            Ok(_) => Ok(connection),
+            // Where nothing can be put beside it, nobody can be writing.
+            Err(_) if !self.has_changes() => self.open_to_read(true).map_err(failed),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    pub(super) fn not_a_database(&self) -> StoreError {
+        let place = self.shown();
+        StoreError::NotADatabase { place }
+    }
+
+    pub(super) fn damaged(&self, detail: impl Into<String>) -> StoreError {
+        StoreError::Damaged {
+            place: self.shown(),
+            detail: detail.into(),
+        }
+    }
+
+    pub(super) fn closed(&self) -> StoreError {
+        let place = self.shown();
+        StoreError::Closed { place }
+    }
+}
+
+/// Makes a folder, and those above it, for nobody but their owner.
+pub(super) fn create_folder(folder: &Path) -> Result<(), StoreError> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true).mode(0o700);
+    builder
+        .create(folder)
+        .map_err(|error| failure::of_system("create the folder", folder, error))
+}
+
+/// A path as part of an address.
+fn address(path: &Path) -> String {
+    let mut address = String::new();
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'_' | b'-' => {
+                address.push(char::from(*byte));
+            }
+            byte => address.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    address
+}

@@ -1,0 +1,163 @@
+//! Rows of the log, and entries.
+
+use ptk_events::{CallId, Correlation};
+use rusqlite::{Connection, Row, params};
+use serde_json::value::RawValue;
+
+use super::failure;
+use super::place::Place;
+use crate::entry::Body;
+use crate::redact::Prepared;
+use crate::{Entry, SessionId, StoreError, time};
+
+/// The columns, in the order in which they are read.
+pub(super) const COLUMNS: &str =
+    "session, seq, ts, kind, version, request_id, parent_id, call_id, body, digest";
+
+/// Adds a row and says at which position.
+pub(super) fn insert(
+    connection: &Connection,
+    session: &SessionId,
+    seq: u64,
+    entry: &Prepared,
+) -> rusqlite::Result<i64> {
+    let request = entry.correlation.request_id.map(|id| id.to_string());
+    let seq = i64::try_from(seq).unwrap_or(i64::MAX);
+    let fields = Fields {
+        session: session.as_str(),
+        seq,
+        ts: entry.ts,
+        kind: entry.body.kind(),
+        version: entry.body.version(),
+        ids: [
+            request.as_deref(),
+            entry.correlation.parent_id.as_deref(),
+            entry.correlation.call_id.as_ref().map(CallId::as_str),
+        ],
+        body: entry.body.json(),
+    };
+    let [request, parent, call] = fields.ids;
+    connection
+        .prepare_cached(
+            "INSERT INTO log
+             (session, seq, ts, kind, version, request_id, parent_id, call_id, body, digest)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        )?
+        .insert(params![
+            fields.session,
+            fields.seq,
+            fields.ts,
+            fields.kind,
+            fields.version,
+            request,
+            parent,
+            call,
+            fields.body,
+            fields.digest(),
+        ])
+}
+
+/// The entry of a row with the [`COLUMNS`], if it is as it was written.
+pub(super) fn entry(place: &Place, row: &Row<'_>) -> Result<Entry, StoreError> {
+    let failed = |error: rusqlite::Error| failure::of_database(place, &error);
+    let session: String = row.get(0).map_err(failed)?;
+    let seq: i64 = row.get(1).map_err(failed)?;
+    let ts: i64 = row.get(2).map_err(failed)?;
+    let kind: Box<str> = row.get(3).map_err(failed)?;
+    let version: u32 = row.get(4).map_err(failed)?;
+    let request: Option<String> = row.get(5).map_err(failed)?;
+    let parent: Option<String> = row.get(6).map_err(failed)?;
+    let call: Option<String> = row.get(7).map_err(failed)?;
+    let body: String = row.get(8).map_err(failed)?;
+    let written: i64 = row.get(9).map_err(failed)?;
+    let fields = Fields {
+        session: &session,
+        seq,
+        ts,
+        kind: &kind,
+        version,
+        ids: [request.as_deref(), parent.as_deref(), call.as_deref()],
+        body: &body,
+    };
+    let is_intact = written == fields.digest();
+    let json = RawValue::from_string(body).ok().filter(|_| is_intact);
+    let understood = |json| {
+        Some(Entry {
+            session: session.parse().ok()?,
+            seq: u64::try_from(seq).ok()?,
+            ts: time::from_millis(ts),
+            correlation: Correlation {
+                request_id: request.as_deref().map(str::parse).transpose().ok()?,
+                parent_id: parent.clone(),
+                call_id: call.as_deref().map(CallId::from),
+            },
+            body: Body::new(&*kind, version, json),
+        })
+    };
+    json.and_then(understood).ok_or_else(|| {
+        place.damaged(format!(
+            "entry {seq} of session {session} is not as it was written"
+        ))
+    })
+}
+
+/// Every entry of the log, or of one session, session by session and in order.
+pub(super) fn each(
+    place: &Place,
+    connection: &Connection,
+    session: Option<&SessionId>,
+    mut visit: impl FnMut(Entry) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let failed = |error| failure::of_database(place, &error);
+    let sql = match session {
+        Some(_) => format!("SELECT {COLUMNS} FROM log WHERE session = ?1 ORDER BY seq"),
+        None => format!("SELECT {COLUMNS} FROM log WHERE ?1 IS NULL ORDER BY session, seq"),
+    };
+    let mut statement = connection.prepare(&sql).map_err(failed)?;
+    let mut rows = statement
+        .query([session.map(SessionId::as_str)])
+        .map_err(failed)?;
+    while let Some(row) = rows.next().map_err(failed)? {
+        visit(entry(place, row)?)?;
+    }
+    Ok(())
+}
+
+/// What is written of an entry.
+struct Fields<'a> {
+    session: &'a str,
+    seq: i64,
+    ts: i64,
+    kind: &'a str,
+    version: u32,
+    ids: [Option<&'a str>; 3],
+    body: &'a str,
+}
+
+impl Fields<'_> {
+    /// By which a flipped bit is noticed: SQLite has no sums of its own.
+    fn digest(&self) -> i64 {
+        let mut hasher = blake3::Hasher::new();
+        for number in [self.seq, self.ts, i64::from(self.version)] {
+            hasher.update(&number.to_le_bytes());
+        }
+        let [request, parent, call] = self.ids;
+        let texts = [
+            Some(self.session),
+            Some(self.kind),
+            request,
+            parent,
+            call,
+            Some(self.body),
+        ];
+        for text in texts {
+            // The length tells where a text ends, and a missing one from none.
+            let length = text.map_or(u64::MAX, |text| text.len() as u64);
+            hasher.update(&length.to_le_bytes());
+            hasher.update(text.unwrap_or_default().as_bytes());
+        }
+        let mut first = [0; 8];
+        hasher.finalize_xof().fill(&mut first);
+        i64::from_le_bytes(first)
+    }
+}

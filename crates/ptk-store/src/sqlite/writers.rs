@@ -1,0 +1,176 @@
+//! Who writes which session.
+//!
+//! Every process that may write holds a file in a folder beside the database
+//! locked for as long as it lives, whatever ends it. The table `holders` says
+//! which session belongs to which of these files. A session whose file is not
+//! locked, or not there, belongs to nobody.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::PathBuf;
+
+use rusqlite::{Connection, OptionalExtension as _};
+use uuid::Uuid;
+
+use super::failure;
+use super::place::{self, Place};
+use crate::{SessionId, StoreError, Writer, time};
+
+/// How often another name is tried, if somebody who looks for the dead is in
+/// the way.
+const TRIES: usize = 20;
+/// The most that is read of such a file.
+const MAX_READ: u64 = 4096;
+
+/// This process, as one who writes.
+#[derive(Debug)]
+pub(super) struct Pen {
+    name: String,
+    path: PathBuf,
+    /// Locked as long as it is open.
+    _file: File,
+}
+
+impl Pen {
+    /// Makes a file of this process and locks it.
+    pub(super) fn take(place: &Place) -> Result<Self, StoreError> {
+        let folder = place.writers();
+        place::create_folder(&folder)?;
+        sweep(place);
+        for _ in 0..TRIES {
+            let name = Uuid::now_v7().simple().to_string();
+            let path = folder.join(&name);
+            let failed = |error| failure::of_system("lock", &path, error);
+            let mut options = OpenOptions::new();
+            options.write(true).create_new(true).mode(0o600);
+            let mut file = options.open(&path).map_err(failed)?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => continue,
+                Err(TryLockError::Error(error)) => return Err(failed(error)),
+            }
+            // Between the two, it may have been taken for a dead one's.
+            if file.metadata().map_err(failed)?.nlink() == 0 {
+                continue;
+            }
+            let json = serde_json::to_vec(&this_process()).unwrap_or_default();
+            file.write_all(&json).map_err(failed)?;
+            return Ok(Self {
+                name,
+                path,
+                _file: file,
+            });
+        }
+        let place = place.shown();
+        Err(StoreError::Busy { place })
+    }
+
+    /// Takes a session, unless another process writes it.
+    pub(super) fn hold(
+        &self,
+        place: &Place,
+        connection: &Connection,
+        session: &SessionId,
+    ) -> Result<(), StoreError> {
+        let failed = |error| failure::of_database(place, &error);
+        match named(connection, session).map_err(failed)? {
+            Some(name) if name == self.name => return Ok(()),
+            Some(name) => {
+                if let Some(by) = alive(place, &name) {
+                    let session = session.clone();
+                    return Err(StoreError::Held { session, by });
+                }
+            }
+            None => {}
+        }
+        connection
+            .prepare_cached("INSERT OR REPLACE INTO holders (session, writer) VALUES (?1, ?2)")
+            .and_then(|mut statement| statement.execute([session.as_str(), &self.name]))
+            .map_err(failed)?;
+        Ok(())
+    }
+
+    /// Lets a session go, or all of them.
+    pub(super) fn release(
+        &self,
+        connection: &Connection,
+        session: Option<&SessionId>,
+    ) -> rusqlite::Result<()> {
+        connection.execute(
+            "DELETE FROM holders WHERE writer = ?1 AND (?2 IS NULL OR session = ?2)",
+            (&self.name, session.map(SessionId::as_str)),
+        )?;
+        Ok(())
+    }
+}
+
+impl Drop for Pen {
+    fn drop(&mut self) {
+        // Left behind, it is removed by whoever looks next.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Who writes a session.
+pub(super) fn of(
+    place: &Place,
+    connection: &Connection,
+    session: &SessionId,
+) -> Result<Option<Writer>, StoreError> {
+    let name = named(connection, session).map_err(|error| failure::of_database(place, &error))?;
+    Ok(name.and_then(|name| alive(place, &name)))
+}
+
+fn named(connection: &Connection, session: &SessionId) -> rusqlite::Result<Option<String>> {
+    connection
+        .prepare_cached("SELECT writer FROM holders WHERE session = ?1")?
+        .query_row([session.as_str()], |row| row.get(0))
+        .optional()
+}
+
+/// The process of a file, if it lives. The file of a dead one is removed.
+fn alive(place: &Place, name: &str) -> Option<Writer> {
+    // The name comes from the database, which may be damaged.
+    Uuid::try_parse(name).ok()?;
+    let path = place.writers().join(name);
+    let file = File::open(&path).ok()?;
+    // Shared, so that two who look do not take each other for the writer.
+    if file.try_lock_shared().is_ok() {
+        let _ = fs::remove_file(&path);
+        return None;
+    }
+    let mut json = String::new();
+    let _ = file.take(MAX_READ).read_to_string(&mut json);
+    Some(serde_json::from_str(&json).unwrap_or_else(|_| unknown()))
+}
+
+/// Removes the files of those who were killed.
+fn sweep(place: &Place) {
+    let Ok(folder) = fs::read_dir(place.writers()) else {
+        return;
+    };
+    for file in folder.flatten() {
+        if let Some(name) = file.file_name().to_str() {
+            alive(place, name);
+        }
+    }
+}
+
+fn this_process() -> Writer {
+    let system = rustix::system::uname();
+    Writer {
+        pid: std::process::id(),
+        host: system.nodename().to_string_lossy().into_owned(),
+        since: time::now(),
+    }
+}
+
+/// It has locked its file, and not yet written who it is.
+fn unknown() -> Writer {
+    Writer {
+        pid: 0,
+        host: "an unknown machine".to_owned(),
+        since: time::now(),
+    }
+}

@@ -1,0 +1,395 @@
+//! The state of a conversation, folded from its log: what was said, which
+//! calls ended, and where to go on.
+
+mod item;
+mod resume;
+
+use std::collections::{HashMap, HashSet};
+
+use ptk_events::{CallId, RequestId};
+use ptk_protocol::{Message, ToolCall, ToolResult};
+
+pub use item::{Call, CallState, Content, Item, ModelReply};
+pub use resume::{Window, resume};
+
+use crate::kind::{CallBegan, CallEnded, LoggedCall, ModelReplied, ReplyOutcome, ReplyParsed};
+use crate::{Entry, EntryKind, SessionInfo};
+
+/// The state of a conversation.
+///
+/// ```
+/// use ptk_events::{Correlation, RequestId};
+/// use ptk_protocol::Message;
+/// use ptk_store::{MemoryStore, NewEntry, Next, SessionId, Store, Stretch, Transcript, TurnBegan};
+///
+/// # tokio::runtime::Runtime::new()?.block_on(async {
+/// let store = MemoryStore::new();
+/// let session = SessionId::new();
+/// let turn = Correlation::of_request(RequestId::new());
+/// store.append(&session, vec![
+///     NewEntry::new(TurnBegan {}).of(&turn),
+///     NewEntry::new(Message::user("Hello")).of(&turn),
+/// ]).await?;
+///
+/// let log = store.read(&session, Stretch::after(0, 100)).await?;
+/// let transcript: Transcript = log.iter().collect();
+/// assert_eq!(transcript.items().len(), 1);
+/// assert!(matches!(transcript.next(), Next::Ask { .. }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Transcript {
+    info: SessionInfo,
+    /// By rising numbers.
+    items: Vec<Item>,
+    turn: Option<Turn>,
+    /// The number of the reply that is being worked on.
+    reply: Option<u64>,
+    /// Calls without an end, with the number of the reply they stand in.
+    open: HashMap<CallId, u64>,
+    last: u64,
+    is_whole: bool,
+    passed_over: u64,
+}
+
+/// The turn that has not ended.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Turn {
+    request: Option<RequestId>,
+    iterations: u32,
+    step: Step,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Step {
+    ToAsk,
+    Asked,
+    Replied(u64),
+    Parsed(u64, ReplyOutcome),
+}
+
+/// What comes next in a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Next {
+    /// No turn is open: somebody has to say something.
+    Prompt,
+    /// The model is to be asked.
+    Ask {
+        /// Whether a request began whose reply never came. Asking again does
+        /// no harm, but may be paid for twice.
+        again: bool,
+    },
+    /// A reply is there, and nobody has read it.
+    Parse {
+        /// The number of its entry.
+        reply: u64,
+    },
+    /// Calls of a reply have no end: those that [wait](CallState::Waiting) can
+    /// be run, those that are [uncertain](CallState::Uncertain) may have
+    /// happened. The others are done and must not be run again.
+    Calls {
+        /// The number of the reply's entry.
+        reply: u64,
+    },
+    /// The reply cannot be used, and the model has not been told.
+    Reject {
+        /// The number of its entry.
+        reply: u64,
+    },
+    /// The answer is there; only the end of the turn is missing.
+    End {
+        /// The number of its entry.
+        reply: u64,
+    },
+}
+
+impl Transcript {
+    /// A conversation that begins.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            is_whole: true,
+            ..Self::default()
+        }
+    }
+
+    /// What the session works on, and with what.
+    #[must_use]
+    pub fn info(&self) -> &SessionInfo {
+        &self.info
+    }
+
+    /// What was said, in order, since the conversation began or was cleared.
+    #[must_use]
+    pub fn items(&self) -> &[Item] {
+        &self.items
+    }
+
+    /// The number of the last entry that was taken in.
+    #[must_use]
+    pub fn last(&self) -> u64 {
+        self.last
+    }
+
+    /// Whether it has everything that the model could be told. It has not if
+    /// it was [resumed](resume) from a part of a long log.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.is_whole
+    }
+
+    /// How many entries only a newer program understands.
+    #[must_use]
+    pub fn passed_over(&self) -> u64 {
+        self.passed_over
+    }
+
+    /// The turn that has not ended, by the id of its request.
+    #[must_use]
+    pub fn open_turn(&self) -> Option<RequestId> {
+        self.turn.and_then(|turn| turn.request)
+    }
+
+    /// How often the model was asked in the turn that has not ended.
+    #[must_use]
+    pub fn iterations(&self) -> u32 {
+        self.turn.map_or(0, |turn| turn.iterations)
+    }
+
+    /// Where to go on.
+    #[must_use]
+    pub fn next(&self) -> Next {
+        let Some(turn) = self.turn else {
+            return Next::Prompt;
+        };
+        match turn.step {
+            Step::ToAsk => Next::Ask { again: false },
+            Step::Asked => Next::Ask { again: true },
+            Step::Replied(reply) => Next::Parse { reply },
+            Step::Parsed(reply, ReplyOutcome::Text) => Next::End { reply },
+            Step::Parsed(reply, ReplyOutcome::Malformed) => Next::Reject { reply },
+            Step::Parsed(reply, ReplyOutcome::Calls) => {
+                if self.open.values().any(|of| *of == reply) {
+                    Next::Calls { reply }
+                } else {
+                    Next::Ask { again: false }
+                }
+            }
+        }
+    }
+
+    /// The calls of the reply with this number, in the order in which the
+    /// model wrote them.
+    #[must_use]
+    pub fn calls_of(&self, reply: u64) -> &[Call] {
+        match self.item(reply).map(|item| &item.content) {
+            Some(Content::Reply(reply)) => &reply.calls,
+            _ => &[],
+        }
+    }
+
+    /// Every call that began and has no end: it may or may not have happened.
+    pub fn uncertain(&self) -> impl Iterator<Item = &Call> {
+        let replies = self.items.iter().filter_map(|item| match &item.content {
+            Content::Reply(reply) => Some(reply),
+            _ => None,
+        });
+        replies
+            .flat_map(|reply| &reply.calls)
+            .filter(|call| matches!(call.state, CallState::Uncertain { .. }))
+    }
+
+    /// The conversation as a model is told it: each result in the words of
+    /// `written`, in call order. A call without an end gets a result that says
+    /// so, because models and providers want one for each (L22).
+    pub fn messages(&self, written: impl Fn(&ToolResult) -> String) -> Vec<Message> {
+        let mut messages = Vec::new();
+        for item in &self.items {
+            item.messages(&written, &mut messages);
+        }
+        messages
+    }
+
+    /// Takes in the next entry.
+    pub fn absorb(&mut self, entry: &Entry) {
+        self.last = entry.seq;
+        match entry.kind() {
+            EntryKind::SessionCreated(info) => self.info.change(&info),
+            EntryKind::SessionChanged(info) => self.info.change(&info.0),
+            EntryKind::TurnBegan(_) => {
+                self.leave_reply();
+                self.turn = Some(Turn {
+                    request: entry.correlation.request_id,
+                    iterations: 0,
+                    step: Step::ToAsk,
+                });
+            }
+            EntryKind::TurnEnded(_) => {
+                self.turn = None;
+                self.leave_reply();
+            }
+            EntryKind::Message(message) => {
+                self.push(entry, Content::Message(message.to_message()));
+                // In a turn, somebody may say something while tools run.
+                if self.turn.is_none() {
+                    self.leave_reply();
+                }
+            }
+            EntryKind::RequestBegan(request) => {
+                if let Some(turn) = &mut self.turn {
+                    turn.iterations = request.iteration.max(turn.iterations.saturating_add(1));
+                    turn.step = Step::Asked;
+                }
+            }
+            EntryKind::ModelReplied(reply) => self.replied(entry, reply),
+            EntryKind::ReplyParsed(parsed) => self.parsed(parsed),
+            EntryKind::CallBegan(call) => self.call_began(entry, call),
+            EntryKind::CallEnded(call) => self.call_ended(entry, call),
+            EntryKind::ReplyRejected(rejected) => {
+                self.push(entry, Content::Rejected(rejected.text));
+                self.leave_reply();
+                self.step(Step::ToAsk);
+            }
+            EntryKind::Compacted(compacted) => {
+                let through = compacted.through.min(entry.seq);
+                self.items.retain(|item| item.seq > through);
+                self.open.retain(|_, reply| *reply > through);
+                self.reply = self.reply.filter(|reply| *reply > through);
+                let mut summary = Item::new(entry, Content::Summary(compacted.text));
+                summary.seq = through;
+                self.items.insert(0, summary);
+            }
+            EntryKind::Cleared(_) => {
+                self.items.clear();
+                self.open.clear();
+                self.turn = None;
+                self.reply = None;
+                self.is_whole = true;
+            }
+            EntryKind::Failure(_) | EntryKind::Note(_) => {}
+            EntryKind::Unknown(_) => self.passed_over += 1,
+        }
+    }
+
+    fn push(&mut self, entry: &Entry, content: Content) {
+        self.items.push(Item::new(entry, content));
+    }
+
+    fn step(&mut self, step: Step) {
+        if let Some(turn) = &mut self.turn {
+            turn.step = step;
+        }
+    }
+
+    fn item(&self, seq: u64) -> Option<&Item> {
+        let at = self.items.binary_search_by_key(&seq, |item| item.seq);
+        at.ok().and_then(|at| self.items.get(at))
+    }
+
+    fn replied(&mut self, entry: &Entry, reply: ModelReplied) {
+        self.push(entry, Content::Reply(ModelReply::new(reply)));
+        self.reply = Some(entry.seq);
+        self.step(Step::Replied(entry.seq));
+    }
+
+    /// Work on the reply is over. What began may still end; what did not
+    /// begin never will.
+    fn leave_reply(&mut self) {
+        if let Some(reply) = self.reply.take() {
+            let began: HashSet<CallId> = self
+                .calls_of(reply)
+                .iter()
+                .filter(|call| matches!(call.state, CallState::Uncertain { .. }))
+                .map(|call| call.id.clone())
+                .collect();
+            self.open
+                .retain(|id, of| *of != reply || began.contains(id));
+        }
+    }
+
+    fn reply_mut(&mut self, seq: u64) -> Option<&mut ModelReply> {
+        let at = self
+            .items
+            .binary_search_by_key(&seq, |item| item.seq)
+            .ok()?;
+        match &mut self.items.get_mut(at)?.content {
+            Content::Reply(reply) => Some(reply),
+            _ => None,
+        }
+    }
+
+    fn parsed(&mut self, parsed: ReplyParsed) {
+        let outcome = parsed.outcome;
+        let Some(seq) = self.reply else { return };
+        let Some(reply) = self.reply_mut(seq) else {
+            return;
+        };
+        let mut waiting = Vec::new();
+        reply.prose = Some(parsed.text);
+        for call in parsed.calls {
+            if reply.calls.iter().all(|known| known.id != call.id) {
+                waiting.push(call.id.clone());
+                reply.calls.push(Call::from(call));
+            }
+        }
+        if outcome == ReplyOutcome::Calls {
+            self.open.extend(waiting.into_iter().map(|id| (id, seq)));
+        }
+        self.step(Step::Parsed(seq, outcome));
+    }
+
+    fn call_mut(&mut self, reply: u64, id: &CallId) -> Option<&mut Call> {
+        let calls = &mut self.reply_mut(reply)?.calls;
+        calls.iter_mut().find(|call| call.id == *id)
+    }
+
+    fn call_began(&mut self, entry: &Entry, began: CallBegan) {
+        let Some(id) = &entry.correlation.call_id else {
+            return;
+        };
+        // A call that no model asked for has a reply without words.
+        let reply = self.reply.unwrap_or_else(|| {
+            self.replied(entry, ModelReplied::default());
+            entry.seq
+        });
+        if self.call_mut(reply, id).is_none()
+            && let Some(reply) = self.reply_mut(reply)
+        {
+            let call = ToolCall::new(began.tool, began.arguments);
+            reply.calls.push(LoggedCall::new(id.clone(), call).into());
+        }
+        let Some(call) = self.call_mut(reply, id) else {
+            return;
+        };
+        if !matches!(call.state, CallState::Ended { .. }) {
+            call.state = CallState::Uncertain { since: entry.ts };
+            self.open.insert(id.clone(), reply);
+        }
+        self.step(Step::Parsed(reply, ReplyOutcome::Calls));
+    }
+
+    fn call_ended(&mut self, entry: &Entry, ended: CallEnded) {
+        let Some(id) = &entry.correlation.call_id else {
+            return;
+        };
+        let reply = self.open.remove(id).or(self.reply);
+        if let Some(call) = reply.and_then(|reply| self.call_mut(reply, id)) {
+            call.state = CallState::Ended {
+                result: ended.result,
+            };
+        }
+    }
+}
+
+impl<'a> FromIterator<&'a Entry> for Transcript {
+    fn from_iter<T: IntoIterator<Item = &'a Entry>>(entries: T) -> Self {
+        let mut transcript = Self::new();
+        for entry in entries {
+            transcript.absorb(entry);
+        }
+        transcript
+    }
+}

@@ -1,0 +1,137 @@
+//! The end of a log is enough to go on: it is read backwards, as far as the
+//! model can be told anyway.
+
+use ptk_protocol::Role;
+
+use super::Transcript;
+use crate::{Entry, EntryKind, Overview, SessionId, Store, StoreError, Stretch};
+
+/// Entries that are read at once.
+const PAGE: usize = 200;
+
+/// How much of a conversation is taken up again: whole turns, the last one in
+/// any case, until one of the limits is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// At most so many turns.
+    pub turns: usize,
+    /// No further turn after so many bytes.
+    pub bytes: usize,
+}
+
+impl Default for Window {
+    /// More than models can be told.
+    fn default() -> Self {
+        Self {
+            turns: 200,
+            bytes: 8 * 1024 * 1024,
+        }
+    }
+}
+
+/// Takes a conversation up again. What was cleared or told in short is not
+/// read, and what exceeds the window neither, so that time and memory do not
+/// grow with the log. `None` if there is no such session.
+///
+/// # Errors
+///
+/// If the store cannot be read.
+pub async fn resume(
+    store: &dyn Store,
+    session: &SessionId,
+    window: Window,
+) -> Result<Option<Transcript>, StoreError> {
+    let Some(overview) = store.session(session).await? else {
+        return Ok(None);
+    };
+    let mut tail = Tail::new(window, overview);
+    let mut before = u64::MAX;
+    while !tail.is_complete {
+        let page = store.read(session, Stretch::before(before, PAGE)).await?;
+        let Some(first) = page.first() else { break };
+        before = first.seq;
+        for entry in page.into_iter().rev() {
+            tail.take(entry);
+        }
+    }
+    Ok(Some(tail.fold()))
+}
+
+/// The end of a log, from the last entry backwards.
+struct Tail {
+    window: Window,
+    overview: Overview,
+    entries: Vec<Entry>,
+    bytes: usize,
+    turns: usize,
+    /// Entries up to this one are told in short.
+    told: u64,
+    is_complete: bool,
+    is_whole: bool,
+}
+
+impl Tail {
+    fn new(window: Window, overview: Overview) -> Self {
+        Self {
+            window,
+            overview,
+            entries: Vec::new(),
+            bytes: 0,
+            turns: 0,
+            told: 0,
+            is_complete: false,
+            is_whole: true,
+        }
+    }
+
+    fn take(&mut self, entry: Entry) {
+        if self.is_complete {
+            return;
+        }
+        if entry.seq <= self.told {
+            // What goes on may have begun in what is told in short, and is
+            // understood only from its beginning.
+            let has_turns = self.overview.turns > 0;
+            self.is_complete = match entry.body.kind() {
+                "turn_began" | "turn_ended" | "cleared" => true,
+                kind => kind == "message" && !has_turns,
+            };
+            self.entries.push(entry);
+            return;
+        }
+        self.bytes += entry.size();
+        match entry.body.kind() {
+            "cleared" => self.is_complete = true,
+            "compacted" if self.told == 0 => {
+                if let EntryKind::Compacted(compacted) = entry.kind() {
+                    self.told = compacted.through.min(entry.seq - 1);
+                }
+            }
+            "turn_began" => self.boundary(entry.seq),
+            "message" if self.overview.turns == 0 => {
+                if matches!(entry.kind(), EntryKind::Message(message) if message.role == Role::User)
+                {
+                    self.boundary(entry.seq);
+                }
+            }
+            _ => {}
+        }
+        self.entries.push(entry);
+    }
+
+    /// Here the conversation can begin.
+    fn boundary(&mut self, seq: u64) {
+        self.turns += 1;
+        if self.turns >= self.window.turns || self.bytes >= self.window.bytes {
+            self.is_complete = true;
+            self.is_whole = seq <= 1 || seq == self.told + 1;
+        }
+    }
+
+    fn fold(self) -> Transcript {
+        let mut transcript: Transcript = self.entries.iter().rev().collect();
+        transcript.info = self.overview.info;
+        transcript.is_whole = self.is_whole;
+        transcript
+    }
+}

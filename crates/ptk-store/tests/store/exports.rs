@@ -1,0 +1,180 @@
+//! Sessions as files.
+
+use std::time::{Duration, SystemTime};
+
+use ptk_events::{Correlation, RequestId};
+use ptk_protocol::{ErrorCode, ErrorType, ExecutionError, Message, ToolResult};
+use ptk_store::export::{import_json_lines, write_json_lines, write_markdown};
+use ptk_store::{
+    CallEnded, Compacted, EntryKind, Failure, Listing, MemoryStore, ModelReplied, NewEntry,
+    ReplyOutcome, ReplyParsed, ReplyRejected, SessionInfo, Store, StoreError, TurnBegan, TurnEnded,
+    Usage,
+};
+
+use super::{Scene, asked, began, both, ended, id, log, turn};
+
+async fn exported(store: &dyn Store, name: &str) -> Vec<u8> {
+    let mut lines = Vec::new();
+    write_json_lines(store, &id(name), &mut lines)
+        .await
+        .unwrap();
+    lines
+}
+
+#[tokio::test]
+async fn json_lines_that_are_taken_in_give_the_same_log() {
+    let scene = Scene::new();
+    let from = MemoryStore::new();
+    from.append(&id("one"), super::random::one_of_each())
+        .await
+        .unwrap();
+    for number in 0..200 {
+        from.append(&id("two"), turn(&format!("Question {number}")))
+            .await
+            .unwrap();
+    }
+    let mut lines = exported(&from, "one").await;
+    lines.extend(exported(&from, "two").await);
+    for store in both(&scene) {
+        let imported = import_json_lines(&*store, &mut &lines[..]).await.unwrap();
+        assert_eq!(imported.sessions, [id("one"), id("two")]);
+        assert_eq!(
+            imported.entries,
+            1800 + super::random::one_of_each().len() as u64
+        );
+        for name in ["one", "two"] {
+            assert_eq!(log(&*store, &id(name)).await, log(&from, &id(name)).await);
+            assert_eq!(
+                store.session(&id(name)).await.unwrap(),
+                from.session(&id(name)).await.unwrap(),
+            );
+            assert!(exported(&*store, name).await == exported(&from, name).await);
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_import_that_fails_leaves_nothing() {
+    let from = MemoryStore::new();
+    from.append(&id("new"), turn("Hello")).await.unwrap();
+    let lines = String::from_utf8(exported(&from, "new").await).unwrap();
+    let all: Vec<&str> = lines.lines().collect();
+    for store in both(&Scene::new()) {
+        store.append(&id("old"), turn("Hello")).await.unwrap();
+        let before = log(&*store, &id("old")).await;
+        let old = lines.replace("\"new\"", "\"old\"");
+        let gap = [&all[..3], &all[4..]].concat().join("\n");
+        let late = all[2..].join("\n");
+        let cut = lines.get(..lines.len() - 40).unwrap();
+        for (text, line) in [
+            (old.as_str(), 1),
+            (&gap, 4),
+            (&late, 1),
+            (cut, 9),
+            ("{}\n", 1),
+        ] {
+            let error = import_json_lines(&*store, &mut text.as_bytes())
+                .await
+                .unwrap_err();
+            assert!(
+                matches!(error, StoreError::Import { line: at, .. } if at == line),
+                "{error}"
+            );
+            assert_eq!(store.sessions(Listing::new(9)).await.unwrap().len(), 1);
+        }
+        assert_eq!(log(&*store, &id("old")).await, before);
+    }
+}
+
+#[tokio::test]
+async fn a_session_that_is_not_there_is_exported_as_nothing() {
+    let store = MemoryStore::new();
+    assert!(exported(&store, "none").await.is_empty());
+    let mut text = Vec::new();
+    assert!(
+        !write_markdown(&store, &id("none"), &mut text)
+            .await
+            .unwrap()
+    );
+    assert!(text.is_empty());
+}
+
+#[tokio::test]
+async fn markdown_can_be_read_by_people() {
+    let store = MemoryStore::new();
+    let turn = Correlation::of_request(RequestId::new());
+    let failed = CallEnded {
+        tool: "bash".to_owned(),
+        duration_ms: 1,
+        result: ToolResult::failure(ErrorType::UserError, "No such command: mlik"),
+    };
+    let parsed = ReplyParsed {
+        outcome: ReplyOutcome::Calls,
+        text: "I'll look at it.".to_owned(),
+        calls: Vec::new(),
+        problems: Vec::new(),
+    };
+    let reply = ModelReplied {
+        usage: Some(Usage {
+            input_tokens: 1200,
+            output_tokens: 34,
+            cost_micros: 1_250_000,
+            ..Usage::default()
+        }),
+        ..ModelReplied::new("I'll look at it. <PTK_CALL>…</PTK_CALL>")
+    };
+    let rejected = ReplyRejected {
+        text: "The call was cut off.\nSend it again.".to_owned(),
+        attempt: 1,
+    };
+    let error = ExecutionError::new(
+        ErrorCode::MaxIterationsReached,
+        "Max iterations reached (10)",
+    );
+    let entries: Vec<(EntryKind, Option<&str>)> = vec![
+        (
+            SessionInfo::new()
+                .title("Errands")
+                .workspace("/home/ada")
+                .model("small")
+                .into(),
+            None,
+        ),
+        (TurnBegan {}.into(), None),
+        (Message::user("What is due?").into(), None),
+        (asked(1), None),
+        (reply.into(), None),
+        (parsed.into(), None),
+        (began("read_file", "notes.md"), Some("c1")),
+        (began("bash", "x"), Some("c2")),
+        (failed.into(), Some("c2")),
+        (
+            ended("read_file", "# Notes\n```sh\nbuy milk\n```\n"),
+            Some("c1"),
+        ),
+        (ModelReplied::new("<PTK_CALL>{\"tool").into(), None),
+        (rejected.into(), None),
+        (ModelReplied::new("Milk.").into(), None),
+        (Failure::new("The model is gone").into(), None),
+        (TurnEnded::failed(&error).into(), None),
+        (
+            Compacted {
+                text: "Ada needs milk.".to_owned(),
+                through: 8,
+            }
+            .into(),
+            None,
+        ),
+        (began("bash", "buy"), Some("c3")),
+    ];
+    let start = SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000);
+    let entries = (0..).zip(entries).map(|(number, (kind, call))| {
+        let mut entry = NewEntry::new(kind).of(&turn);
+        entry.ts = start + Duration::from_secs(number);
+        call.map_or(entry.clone(), |call| entry.about(call))
+    });
+    store.append(&id("s"), entries.collect()).await.unwrap();
+    let mut text = Vec::new();
+    assert!(write_markdown(&store, &id("s"), &mut text).await.unwrap());
+    insta::assert_snapshot!(String::from_utf8(text).unwrap());
+}

@@ -1,0 +1,109 @@
+//! The end of a log is enough to go on.
+
+use proptest::prelude::*;
+use ptk_protocol::{Message, ToolResult};
+use ptk_store::{
+    Compacted, MemoryStore, NewEntry, Next, Note, SessionInfo, Store, Transcript, TurnBegan,
+    Window, resume,
+};
+
+use super::random::{deeds, entries};
+use super::{Scene, asked, both, id, log, turn};
+
+fn text(result: &ToolResult) -> String {
+    result.payload().to_string()
+}
+
+#[tokio::test]
+async fn only_whole_turns_within_the_window_are_taken_up() {
+    for store in both(&Scene::new()) {
+        let info = SessionInfo::new().model("small");
+        store
+            .append(&id("s"), vec![NewEntry::new(info)])
+            .await
+            .unwrap();
+        for number in 0..50 {
+            store
+                .append(&id("s"), turn(&format!("Question {number}")))
+                .await
+                .unwrap();
+        }
+        let window = Window {
+            turns: 3,
+            ..Window::default()
+        };
+        let transcript = resume(&*store, &id("s"), window).await.unwrap().unwrap();
+        assert_eq!(transcript.messages(text)[0], Message::user("Question 47"));
+        assert!(!transcript.is_whole());
+        assert_eq!(transcript.last(), 451);
+        assert_eq!(transcript.info().model.as_deref(), Some("small"));
+
+        let small = Window {
+            bytes: 1,
+            ..Window::default()
+        };
+        let transcript = resume(&*store, &id("s"), small).await.unwrap().unwrap();
+        assert_eq!(transcript.messages(text)[0], Message::user("Question 49"));
+
+        let all = resume(&*store, &id("s"), Window::default())
+            .await
+            .unwrap()
+            .unwrap();
+        assert!(all.is_whole());
+        let folded: Transcript = log(&*store, &id("s")).await.iter().collect();
+        assert_eq!(all, folded);
+        assert!(resume(&*store, &id("none"), small).await.unwrap().is_none());
+    }
+}
+
+#[tokio::test]
+async fn a_turn_goes_on_though_its_beginning_is_told_in_short() {
+    let store = MemoryStore::new();
+    let mut log = turn("before");
+    log.extend([
+        NewEntry::new(TurnBegan {}),
+        NewEntry::new(Message::user("long work")),
+    ]);
+    log.extend((1..=3).map(|iteration| NewEntry::new(asked(iteration))));
+    log.extend((0..1000).map(|number| NewEntry::new(Note::new(number.to_string()))));
+    let compacted = Compacted {
+        text: "Much was done.".to_owned(),
+        through: log.len() as u64,
+    };
+    log.push(NewEntry::new(compacted));
+    log.push(NewEntry::new(asked(4)));
+    store.append(&id("s"), log).await.unwrap();
+    let transcript = resume(&store, &id("s"), Window::default())
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(transcript.next(), Next::Ask { again: true });
+    assert_eq!(transcript.iterations(), 4);
+    assert_eq!(transcript.items().len(), 1);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    /// What is taken up again is the end of what the whole log says.
+    #[test]
+    fn a_resumed_conversation_is_the_end_of_the_whole_one(deeds in deeds(), turns in 1..4_usize) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let store = MemoryStore::new();
+            store.append(&id("s"), entries(&deeds)).await.unwrap();
+            let whole: Transcript = log(&store, &id("s")).await.iter().collect();
+            let window = Window { turns, ..Window::default() };
+            let Some(part) = resume(&store, &id("s"), window).await.unwrap() else {
+                return Ok(());
+            };
+            prop_assert_eq!(part.open_turn(), whole.open_turn());
+            prop_assert_eq!(part.last(), whole.last());
+            if part.is_whole() {
+                prop_assert_eq!(part.items(), whole.items());
+                prop_assert_eq!(part.next(), whole.next());
+            }
+            Ok(())
+        })?;
+    }
+}

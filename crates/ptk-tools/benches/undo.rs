@@ -1,0 +1,186 @@
+//! What it costs that a command can be undone: the same command in the sandbox
+//! without undo, with undo over layers, and with undo by looking at the whole
+//! workspace, in turns in the same run, by the clock and by CPU time.
+//!
+//! ```sh
+//! cargo bench -p ptk-tools --bench undo            # 5,000 and 50,000 files
+//! cargo bench -p ptk-tools --bench undo -- 1000    # another number
+//! ```
+
+#![allow(clippy::print_stdout, reason = "it is a report")]
+
+#[path = "search/tree.rs"]
+mod tree;
+
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike as _;
+use ptk_protocol::{Arguments, ToolCall};
+use ptk_sandbox::Workspace;
+use ptk_sandbox::command::Helper;
+use ptk_tools::tools::bash::Bash;
+use ptk_tools::undo::Options;
+use ptk_tools::{AllowAll, CallRequest, Registry, ToolManager};
+use serde_json::json;
+use tokio::runtime::Runtime;
+
+const ROUNDS: usize = 21;
+/// Files that a command touches.
+const TOUCHED: usize = 100;
+/// How much longer a command may take, in percent.
+const BAR: f64 = 10.0;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let asked: Vec<usize> = std::env::args().filter_map(|it| it.parse().ok()).collect();
+    let sizes = if asked.is_empty() {
+        vec![5_000, 50_000]
+    } else {
+        asked
+    };
+    for files in sizes {
+        measure(files)?;
+    }
+    Ok(())
+}
+
+fn measure(files: usize) -> Result<(), Box<dyn Error>> {
+    let folder = tempfile::tempdir()?;
+    let root = folder.path().join("space");
+    fs::create_dir(&root)?;
+    tree::plant(&root, files)?;
+    let touched = some_files(&root)?.join(" ");
+    let runtime = Runtime::new()?;
+    let options = |layers| Options {
+        folder: Some(folder.path().join(format!("state-{layers}"))),
+        layers,
+        ..Options::default()
+    };
+    let ways = [
+        manager(&root, None)?,
+        manager(&root, Some(options(true)))?,
+        manager(&root, Some(options(false)))?,
+    ];
+    println!("{files} files");
+    for (name, command) in [
+        ("nothing", "true".to_owned()),
+        (
+            "append to 100 files",
+            format!("for f in {touched}; do echo x >> $f; done"),
+        ),
+        (
+            "sed -i on 100 files",
+            format!("sed -i 's/let/let/' {touched}"),
+        ),
+        (
+            "the same, one by one",
+            format!("for f in {touched}; do sed -i 's/let/let/' $f; done"),
+        ),
+        (
+            "search all, then sed -i",
+            format!("grep -rl let . | wc -l; sed -i 's/let/let/' {touched}"),
+        ),
+    ] {
+        let call = |tools: &ToolManager| {
+            let args = Arguments::from_json(&json!({ "command": command }).to_string())?;
+            let request = CallRequest::new(ToolCall::new("bash", args));
+            let outcome = runtime.block_on(tools.execute(request));
+            if outcome.result.success {
+                Ok(())
+            } else {
+                Err(Box::<dyn Error>::from(outcome.result.error))
+            }
+        };
+        let mut times = [Vec::new(), Vec::new(), Vec::new()];
+        for tools in &ways {
+            call(tools)?;
+        }
+        for _ in 0..ROUNDS {
+            for (tools, times) in ways.iter().zip(&mut times) {
+                times.push(timed(|| call(tools))?);
+            }
+        }
+        report(name, times);
+    }
+    Ok(())
+}
+
+fn report(name: &str, times: [Vec<Time>; 3]) {
+    let [plain, layers, looked] = times.map(|mut times| {
+        let clock = median(&mut times, |time| time.0);
+        (clock, median(&mut times, |time| time.1))
+    });
+    let more = |way: Time, of: fn(Time) -> Duration| {
+        (of(way).as_secs_f64() / of(plain).as_secs_f64() - 1.0) * 100.0
+    };
+    let (clock, cpu) = (more(layers, |it| it.0), more(layers, |it| it.1));
+    println!(
+        "  {name:<24} {:>8.1?} without, {:>8.1?} over layers ({clock:+.0} %, CPU {cpu:+.0} %), {:>8.1?} by looking",
+        plain.0, layers.0, looked.0
+    );
+    if clock > BAR {
+        println!("    MISSED: at most {BAR} % more");
+    }
+}
+
+/// Files that are spread over the tree.
+fn some_files(root: &Path) -> Result<Vec<String>, Box<dyn Error>> {
+    let mut all = Vec::new();
+    find(root, &mut all)?;
+    all.sort();
+    let step = (all.len() / TOUCHED).max(1);
+    let some = all.iter().step_by(step).take(TOUCHED);
+    let relative = some.filter_map(|path| path.strip_prefix(root).ok()?.to_str());
+    Ok(relative.map(str::to_owned).collect())
+}
+
+fn find(folder: &Path, all: &mut Vec<PathBuf>) -> Result<(), Box<dyn Error>> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() && !path.ends_with(".git") && !path.ends_with("generated") {
+            find(&path, all)?;
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            all.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn manager(root: &Path, undo: Option<Options>) -> Result<ToolManager, Box<dyn Error>> {
+    let mut registry = Registry::new();
+    Bash::default().register(&mut registry)?;
+    let builder = ToolManager::builder(Workspace::open(root)?)
+        .helper(Helper::at(env!("CARGO_BIN_EXE_ptk-helper")))
+        .tools(registry)
+        .approver(AllowAll);
+    Ok(match undo {
+        Some(options) => builder.undo(options).build(),
+        None => builder.build(),
+    })
+}
+
+type Time = (Duration, Duration);
+
+fn timed(work: impl FnOnce() -> Result<(), Box<dyn Error>>) -> Result<Time, Box<dyn Error>> {
+    let (clock, cpu) = (Instant::now(), cpu()?);
+    work()?;
+    Ok((clock.elapsed(), self::cpu()?.saturating_sub(cpu)))
+}
+
+/// Of this process and of all that it has waited for.
+fn cpu() -> Result<Duration, Box<dyn Error>> {
+    let mut all = 0;
+    for who in [UsageWho::RUSAGE_SELF, UsageWho::RUSAGE_CHILDREN] {
+        let usage = getrusage(who)?;
+        all += usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
+    }
+    Ok(Duration::from_micros(all.try_into()?))
+}
+
+fn median(times: &mut [Time], of: impl Fn(&Time) -> Duration) -> Duration {
+    times.sort_by_key(&of);
+    times.get(times.len() / 2).map(of).unwrap_or_default()
+}

@@ -1,0 +1,160 @@
+//! What is kept before a call runs, and what becomes of its changes after it.
+
+use std::time::Instant;
+
+use ptk_events::Step;
+use ptk_protocol::{Arguments, ToolResult};
+
+use super::Call;
+use crate::permission::Review;
+use crate::undo::{self, Kept, Settled};
+use crate::{Decision, Effect, Failure, Fields, Plan, Tool, ToolError};
+
+impl Call<'_> {
+    /// Keeps what the call is about to change, so that it can be undone.
+    pub(super) async fn keep(&self, tool: &dyn Tool, plan: &Plan) -> Result<(), Box<ToolResult>> {
+        let since = Instant::now();
+        let kept = match self.context.services().undo {
+            Some(_) => self.begin(tool, plan).await,
+            None => Ok(false),
+        };
+        let kept = kept.and_then(|is_kept| {
+            self.check_review(tool, plan)?;
+            Ok(is_kept)
+        });
+        match kept {
+            Ok(true) => self.passed(Step::PreImage, since),
+            Ok(false) => {}
+            Err(error) => {
+                self.context.tell(Failure::of_error(&error));
+                let result = self.refused(Step::PreImage, since, error.into_result());
+                return Err(Box::new(result));
+            }
+        }
+        Ok(())
+    }
+
+    async fn begin(&self, tool: &dyn Tool, plan: &Plan) -> Result<bool, ToolError> {
+        let (context, plan) = (self.context.clone(), plan.clone());
+        let (name, effects) = (tool.spec().name.clone(), tool.effects());
+        let keep = move || {
+            let Some(undo) = &context.services().undo else {
+                return Ok(false);
+            };
+            let call = undo::Call {
+                id: context.call_id(),
+                request: context.correlation().request_id,
+                tool: &name,
+                effects,
+                plan: &plan,
+            };
+            let kept = undo.begin(&call).map_err(|error| error.refusal(&name))?;
+            let is_kept = kept.is_some();
+            context.put_kept(kept);
+            Ok(is_kept)
+        };
+        self.context.blocking(keep).await
+    }
+
+    /// What is to be looked at before it is kept has to be kept apart.
+    fn check_review(&self, tool: &dyn Tool, plan: &Plan) -> Result<(), ToolError> {
+        let changes = plan.command.is_some() && tool.effects().has(Effect::Write);
+        if !(self.context.services().is_reviewed && changes) || self.context.has_layers() {
+            return Ok(());
+        }
+        let why = if plan.runs_on {
+            "in the background that cannot be"
+        } else {
+            "the system does not keep them apart"
+        };
+        let message =
+            format!("The command was not run: its changes are to be looked at first, and {why}");
+        Err(ToolError::permission(message).suggest(
+            "Do the work with the other tools, or run the command without run_in_background.",
+        ))
+    }
+
+    /// Shows somebody what a command has changed, and gives back why it is not
+    /// to be kept, if it is not.
+    async fn review(
+        &self,
+        tool: &dyn Tool,
+        args: &Arguments,
+        kept: Kept,
+    ) -> Result<(Kept, Option<String>), ToolError> {
+        let show = move || Ok((kept.show(), kept));
+        let (shown, kept) = self.context.blocking(show).await?;
+        let shown = shown.filter(|it| !(it.changes.is_empty() && it.uncovered.is_empty()));
+        let Some(shown) = shown else {
+            return Ok((kept, None));
+        };
+        let review = Review {
+            tool: &tool.spec().name,
+            args,
+            changes: &shown.changes,
+            uncovered: &shown.uncovered,
+            diff: &shown.diff,
+        };
+        let decision = tokio::select! {
+            decision = self.manager.inner.approver.review(review) => decision,
+            () = self.context.cancellation().cancelled() => {
+                Decision::DenyOnce("the call was cancelled".to_owned())
+            }
+        };
+        let refusal = match decision {
+            Decision::Deny(why) | Decision::DenyOnce(why) => Some(why),
+            Decision::Allow | Decision::AllowForSession | Decision::AllowAlways => None,
+        };
+        Ok((kept, refusal))
+    }
+
+    async fn end(
+        &self,
+        tool: &dyn Tool,
+        reviewed: Option<&Arguments>,
+        kept: Kept,
+    ) -> Result<Settled, ToolError> {
+        let (kept, refusal) = match reviewed {
+            Some(args) => self.review(tool, args, kept).await?,
+            None => (kept, None),
+        };
+        let end = move || {
+            let settled = match refusal {
+                Some(why) => kept.refuse(&why),
+                None => kept.end(),
+            };
+            Ok(settled.unwrap_or_else(|error| Settled::unknown(undo::Options::unsettled(&error))))
+        };
+        self.context.blocking(end).await
+    }
+
+    /// Notes what the call has changed, unless a job goes on with it.
+    pub(super) async fn settle(
+        &self,
+        tool: &dyn Tool,
+        reviewed: Option<&Arguments>,
+        result: &mut ToolResult,
+    ) {
+        let Some(kept) = self.context.take_kept() else {
+            return;
+        };
+        let settled = self.end(tool, reviewed, kept).await;
+        let settled = settled.unwrap_or_else(|error| Settled::unknown(error.message));
+        // What a command has changed is there only now.
+        self.context.services().mutated();
+        if let Some(note) = settled.note {
+            result.fields.insert("undo".to_owned(), note.into());
+        }
+        if let Some(why) = settled.dropped {
+            *result = without_changes(&why, std::mem::take(&mut result.fields));
+        }
+    }
+}
+
+/// A command ran, but what it changed is not in the workspace.
+fn without_changes(why: &str, fields: Fields) -> ToolResult {
+    let result = ToolError::user(format!("The command ran, but {why}"))
+        .suggest("Look at what is there now before you go on.")
+        .into_result();
+    ToolResult { fields, ..result }
+}

@@ -1,0 +1,27 @@
+//! Which protections commands get here, found out before somebody is asked
+//! about one.
+
+use ptk_sandbox::command::{Command, Protections, StartError};
+
+use super::environment;
+use crate::services::Services;
+
+/// What protects a command, if that is not all that is to protect it. Tried
+/// with one that does nothing.
+pub(crate) async fn incomplete(services: &Services) -> Option<Protections> {
+    let command = Command {
+        program: "sh".into(),
+        arguments: vec!["-c".into(), ":".into()],
+        folder: services.workspace.root().to_owned(),
+        variables: environment::variables(std::env::vars_os()),
+        has_input: false,
+        is_merged: true,
+        policy: Some(services.policy.clone()?),
+        is_strict: true,
+    };
+    match command.start(services.helper.as_ref()).await {
+        Err(StartError::Unprotected(protections)) => Some(protections),
+        // Whatever else is wrong is told when the command itself is started.
+        Ok(_) | Err(_) => None,
+    }
+}

@@ -1,0 +1,61 @@
+//! What is in a layer, for people, before it comes into the workspace.
+
+use std::fs::{self, File};
+
+use ptk_sandbox::Workspace;
+
+use super::look::Step;
+use super::{Attempt, Dropped, Layers};
+use crate::undo::diff::{shown, text_of};
+use crate::undo::journal::Change;
+use crate::undo::state::State;
+
+/// What would come into the workspace.
+#[derive(Debug, Default)]
+pub(crate) struct Shown {
+    pub(crate) changes: Vec<Change>,
+    pub(crate) uncovered: Vec<String>,
+    /// The changes as a diff.
+    pub(crate) diff: String,
+}
+
+impl Layers {
+    /// What would come into the workspace now.
+    pub(crate) fn show(&self, workspace: &Workspace, largest: u64) -> Result<Shown, Dropped> {
+        let look = self.look(workspace, largest, Attempt::First)?;
+        let mut diffs = Vec::new();
+        for step in &look.steps {
+            if let Some(change) = &step.change {
+                let texts = (before(workspace, change), self.after(step, change));
+                diffs.push(shown(change, texts));
+            }
+        }
+        self.close(workspace, &look);
+        Ok(Shown {
+            changes: look.changes().cloned().collect(),
+            uncovered: look.uncovered,
+            diff: diffs.join("\n"),
+        })
+    }
+
+    fn after(&self, step: &Step, change: &Change) -> Option<String> {
+        match change.after {
+            State::Missing => Some(String::new()),
+            State::File { .. } => {
+                let path = self.parts.get(step.part)?.upper().join(&step.path);
+                // A link could have taken its place only by somebody's own hand.
+                let is_file = fs::symlink_metadata(&path).ok()?.is_file();
+                text_of(File::open(path).ok().filter(|_| is_file)?)
+            }
+            _ => None,
+        }
+    }
+}
+
+fn before(workspace: &Workspace, change: &Change) -> Option<String> {
+    match change.before {
+        State::Missing => Some(String::new()),
+        State::File { .. } => text_of(workspace.place(&change.path).ok()?.open().ok()?),
+        _ => None,
+    }
+}
