@@ -113,7 +113,7 @@ async fn lines_are_taken_apart_and_judged() {
 }
 
 /// How a dangerous command can be written otherwise.
-const BLOCKED: [&str; 57] = [
+const BLOCKED: [&str; 60] = [
     "rm -rf /",
     "r''m -rf /",
     "r\\m -rf /",
@@ -171,6 +171,9 @@ const BLOCKED: [&str; 57] = [
     "for d in a /; do rm -rf $d; done",
     "X='rm -rf /'; eval $X",
     "X='-rf /'; rm $X",
+    "bash -l <<EOF\nrm -rf /\nEOF",
+    "sudo zsh <<EOF\nrm -rf /\nEOF",
+    "zsh <<< 'rm -rf /'",
 ];
 
 /// Options that write or run something, however they are written.

@@ -662,7 +662,8 @@ impl Walk {
             Inside::File => Role::File,
             Inside::Blind => Role::Blind,
         };
-        let (fed_by, is_run) = (simple.fed_by.clone(), simple.role == Role::Wrapper);
+        let is_run = matches!(simple.role, Role::Wrapper | Role::Changer);
+        let fed_by = simple.fed_by.clone();
         let is_shell = simple.name().is_some_and(super::is_shell);
         let has_words = !simple.words.is_empty();
         self.moved_by(&simple);
