@@ -12,6 +12,14 @@ use ptk_tools::{ApprovalRequest, Approver, Decision, Review};
 
 /// How many lines of a diff or a command are shown at once.
 const MAX_LINES: usize = 200;
+/// How many of them are its last ones.
+const LAST_LINES: usize = 50;
+/// How many characters of a line are shown at once.
+const MAX_LINE: usize = 4000;
+/// How many of them are its last ones.
+const LAST_CHARACTERS: usize = 1000;
+/// So many empty lines are no more than a gap.
+const GAP: usize = 2;
 /// How often the question looks whether it is still asked, in milliseconds.
 #[cfg(unix)]
 const BEAT: i64 = 100;
@@ -116,7 +124,7 @@ impl Drop for Gone {
 /// What is shown and asked.
 struct Question {
     text: String,
-    /// The lines that did not fit.
+    /// All of it, where that did not fit.
     rest: Option<String>,
     rules: String,
     /// Whether more can be agreed to than this session.
@@ -196,7 +204,7 @@ impl Question {
 
     fn choices(&self) -> String {
         let more = match self.rest {
-            Some(_) => ", d the rest",
+            Some(_) => ", d all of it",
             None => "",
         };
         if self.rules.is_empty() {
@@ -226,7 +234,7 @@ impl Question {
             }
         }
         if self.rest.is_some() {
-            help.push_str("  d  shows the lines that are not shown yet\n");
+            help.push_str("  d  shows all of it\n");
         }
         help.push_str("  n  it does not run, nor does the same call until ptk ends\n");
         if !self.has_always {
@@ -301,32 +309,85 @@ fn purpose(request: &ApprovalRequest<'_>) -> String {
     }
 }
 
-/// The first lines, and the others.
+/// The first and the last lines, and those between them. What is to be hidden
+/// stands in neither.
 fn cut(text: &str) -> (String, Option<String>) {
     let lines: Vec<&str> = text.lines().collect();
-    let Some((first, rest)) = lines
-        .split_at_checked(MAX_LINES)
-        .filter(|(_, rest)| !rest.is_empty())
-    else {
-        return (text.to_owned(), None);
-    };
-    let shown = format!("{}\n… {} more lines", first.join("\n"), rest.len());
-    (shown, Some(format!("\n{}\n", rest.join("\n"))))
+    let mut shown = without_gaps(&lines);
+    if shown.len() > MAX_LINES {
+        let last = shown.split_off(shown.len() - LAST_LINES);
+        let rest = shown.split_off(MAX_LINES - LAST_LINES);
+        shown.push(format!("… {} more lines …", rest.len()));
+        shown.extend(last);
+    }
+    let shown = shown.join("\n");
+    let rest = (shown != text).then(|| format!("\n{text}\n"));
+    (shown, rest)
+}
+
+/// Lines without what only makes them long: gaps, and the middle of a line.
+fn without_gaps(lines: &[&str]) -> Vec<String> {
+    let mut shown = Vec::new();
+    let is_empty = |line: &&str| line.trim().is_empty();
+    for part in lines.chunk_by(|a, b| is_empty(a) == is_empty(b)) {
+        if part.len() > GAP && part.iter().all(is_empty) {
+            shown.push(format!("… {} empty lines …", part.len()));
+        } else {
+            shown.extend(part.iter().map(|line| without_middle(line)));
+        }
+    }
+    shown
+}
+
+fn without_middle(line: &str) -> String {
+    let count = line.chars().count();
+    if count <= MAX_LINE {
+        return line.to_owned();
+    }
+    let first: String = line.chars().take(MAX_LINE - LAST_CHARACTERS).collect();
+    let last: String = line.chars().skip(count - LAST_CHARACTERS).collect();
+    format!("{first} … {} more characters … {last}", count - MAX_LINE)
 }
 
 /// Without characters that could paint over the question, turn it round or
-/// hide in it.
+/// hide in it: they are written out.
 fn visible(text: &str) -> String {
-    let visible = |c: char| match c {
-        '\n' | '\t' => c,
-        '\u{200b}'..='\u{200f}'
-        | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{2069}'
-        | '\u{feff}' => '\u{fffd}',
-        c if c.is_control() => '\u{fffd}',
-        c => c,
-    };
-    text.chars().map(visible).collect()
+    let mut visible = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_seen(c) {
+            visible.push(c);
+        } else {
+            visible.extend(c.escape_unicode());
+        }
+    }
+    visible
+}
+
+/// Whether a person sees a character, and sees it where it is. Those that
+/// Unicode lets a terminal ignore are not, nor are blanks that are none.
+fn is_seen(c: char) -> bool {
+    match c {
+        '\n' | '\t' | ' ' => true,
+        '\u{ad}'
+        | '\u{34f}'
+        | '\u{61c}'
+        | '\u{115f}'..='\u{1160}'
+        | '\u{17b4}'..='\u{17b5}'
+        | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}'
+        | '\u{2800}'
+        | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}'
+        | '\u{feff}'
+        | '\u{ffa0}'
+        | '\u{fff0}'..='\u{fff8}'
+        | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}' => false,
+        c => !c.is_control() && !c.is_whitespace(),
+    }
 }
 
 /// The next line, or nothing where there is none to come.
@@ -371,5 +432,37 @@ fn forget_typed() {
     {
         use rustix::termios::{QueueSelector, tcflush};
         let _ = tcflush(io::stdin(), QueueSelector::IFlush);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_would_hide_is_written_out() {
+        for c in
+            "\u{ad}\u{34f}\u{61c}\u{115f}\u{3164}\u{fe0f}\u{e0001}\u{200b}\u{202e}\u{1b}\u{a0}\r"
+                .chars()
+        {
+            let text = visible(&format!("a{c}b"));
+            assert_eq!(text, format!("a{}b", c.escape_unicode()));
+        }
+        assert_eq!(visible("ä \t\n→ 漢"), "ä \t\n→ 漢");
+    }
+
+    #[test]
+    fn the_ends_of_a_long_text_are_shown() {
+        let lines: Vec<String> = (0..1000).map(|number| format!("line {number}")).collect();
+        let (shown, rest) = cut(&lines.join("\n"));
+        assert!(shown.starts_with("line 0\n") && shown.ends_with("\nline 999"));
+        assert!(shown.contains("… 800 more lines …"), "{shown}");
+        assert!(rest.is_some_and(|rest| rest.contains("line 500")));
+        let hidden = format!("git status{}rm -rf x{}", "\n".repeat(500), "\n".repeat(500));
+        let (shown, _) = cut(&hidden);
+        assert!(shown.contains("\nrm -rf x"), "{shown}");
+        let (shown, _) = cut(&format!("true{};touch x", " ".repeat(9000)));
+        assert!(shown.ends_with(";touch x"));
+        assert_eq!(cut("a\n\nb").1, None);
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, ensure};
@@ -77,6 +77,16 @@ struct PermissionSections {
 pub(crate) struct Config {
     path: PathBuf,
     text: String,
+    /// Whether the user named it, and it is not just what lies there.
+    is_named: bool,
+}
+
+/// The tools that there are.
+pub(crate) struct Tools {
+    pub(crate) registry: ptk_tools::Registry,
+    pub(crate) snippet_format: SnippetFormat,
+    /// Names of those that are declared by a file that nobody trusts.
+    pub(crate) untrusted: Vec<String>,
 }
 
 /// Reads the file of `--config` or `PTK_CONFIG`, or else the workspace's
@@ -84,7 +94,11 @@ pub(crate) struct Config {
 pub(crate) fn read(args: &ConfigArgs) -> Result<Config> {
     if let Some(path) = named(args) {
         let text = input::read_file(&path).context("configuration")?;
-        return Ok(Config { path, text });
+        return Ok(Config {
+            path,
+            text,
+            is_named: true,
+        });
     }
     let path = match workspace(args) {
         Some(folder) => {
@@ -107,7 +121,7 @@ pub(crate) fn sandbox(args: &SandboxArgs, config: &ConfigArgs) -> Result<Sandbox
     let section = if named(config).is_some() {
         read(config)?
     } else {
-        read(config)?.refuse_sandbox()?;
+        read(config)?.refuse("sandbox", "what its own commands may do", "")?;
         user()?
     };
     let SandboxSection { sandbox } = section.sections()?;
@@ -116,6 +130,19 @@ pub(crate) fn sandbox(args: &SandboxArgs, config: &ConfigArgs) -> Result<Sandbox
         network: sandbox.network || args.network,
         ..sandbox
     })
+}
+
+/// What is kept so that calls can be undone. A workspace's `ptk.toml` has a say
+/// in it once it is trusted.
+pub(crate) fn undo(config: &Config, is_trusted: bool) -> Result<undo::Options> {
+    if config.has("undo")? {
+        if !is_trusted {
+            let or = "; or trust the file: `ptk permissions trust`";
+            config.refuse("undo", "what is kept of it", or)?;
+        }
+        return config.undo();
+    }
+    user()?.undo()
 }
 
 /// The user's own configuration, or none.
@@ -158,20 +185,40 @@ impl Config {
     /// The file at this path, if there is one.
     fn at(path: PathBuf) -> Result<Self> {
         match input::read_file(&path) {
-            Ok(text) => Ok(Self { path, text }),
+            Ok(text) => Ok(Self {
+                path,
+                text,
+                is_named: false,
+            }),
             Err(error) if is_missing(&error) => Ok(Self::default()),
             Err(error) => Err(error.context("configuration")),
         }
     }
 
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether the user named it.
+    pub(crate) fn is_named(&self) -> bool {
+        self.is_named
+    }
+
+    /// Whether there is a section of this name.
+    pub(crate) fn has(&self, section: &str) -> Result<bool> {
+        let all: BTreeMap<String, toml::Value> = self.parsed()?;
+        Ok(all.contains_key(section))
+    }
+
     /// Refuses a section by which a workspace would free itself.
-    fn refuse_sandbox(&self) -> Result<()> {
+    fn refuse(&self, section: &str, what: &str, or: &str) -> Result<()> {
         let all: BTreeMap<Spanned<String>, toml::Value> = self.parsed()?;
-        let section = all.into_keys().find(|name| name.get_ref() == "sandbox");
-        match section {
+        let found = all.into_keys().find(|name| name.get_ref() == section);
+        match found {
             None => Ok(()),
             Some(name) => Err(anyhow!(
-                "{}: a workspace cannot say what its own commands may do; write [sandbox] into ptk/{FILE} in your configuration folder (~/.config), or name the file with --config",
+                "{}: a workspace cannot say {what}; write [{section}] into ptk/{FILE} in your configuration folder (~/.config), or name the file with --config{or}",
                 self.place(name.span().start)
             )),
         }
@@ -227,7 +274,7 @@ impl Config {
     }
 
     /// What is kept so that calls can be undone.
-    pub(crate) fn undo(&self) -> Result<undo::Options> {
+    fn undo(&self) -> Result<undo::Options> {
         let UndoSections { undo } = self.sections()?;
         Ok(undo)
     }
@@ -256,18 +303,35 @@ impl Config {
     }
 
     /// PTK's own tools and those that are declared, and how they show code.
-    pub(crate) fn tools(&self) -> Result<(ptk_tools::Registry, SnippetFormat)> {
+    /// Those that are declared count only in a file that is trusted.
+    pub(crate) fn tools(&self, is_trusted: bool) -> Result<Tools> {
         let sections: ToolSections = self.sections()?;
         let mut registry = tools::all(sections.diagnostics)?;
+        let mut untrusted = Vec::new();
         for declared in sections.tools {
             let start = declared.span().start;
             let place = || self.place(start);
             let tool = declared.into_inner().into_tool();
             let tool = tool.map_err(|error| anyhow!("{}: {error}", place()))?;
+            if !is_trusted {
+                untrusted.push(tool.spec().name.clone());
+                continue;
+            }
             let added = registry.register_shared(Arc::from(tool));
             added.map_err(|error| anyhow!("{}: {error}", place()))?;
         }
-        Ok((registry, sections.snippet_format))
+        Ok(Tools {
+            registry,
+            snippet_format: sections.snippet_format,
+            untrusted,
+        })
+    }
+
+    /// The tools that it declares, each with what it does.
+    pub(crate) fn declared(&self) -> Result<Vec<(String, String)>> {
+        let sections: ToolSections = self.sections()?;
+        let declared = sections.tools.into_iter().map(Spanned::into_inner);
+        Ok(declared.map(|it| (it.name.clone(), it.told())).collect())
     }
 }
 
@@ -290,8 +354,12 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Registry> {
-        let (path, text) = (PathBuf::from("ptk.toml"), text.to_owned());
-        Config { path, text }.dialects()
+        let config = Config {
+            path: PathBuf::from("ptk.toml"),
+            text: text.to_owned(),
+            is_named: false,
+        };
+        config.dialects()
     }
 
     #[test]

@@ -24,6 +24,10 @@ pub(crate) struct Gathered {
     pub(crate) mode: Option<Mode>,
     /// What the configuration grants, but may not: nobody trusts it yet.
     pub(crate) untrusted: Option<Declaration>,
+    /// Whether what it declares counts.
+    pub(crate) is_trusted: bool,
+    /// The file that the user named, if so.
+    named: Option<PathBuf>,
     patience: Option<u64>,
 }
 
@@ -38,23 +42,29 @@ pub(crate) fn gather(config: &Config, workspace: &Path) -> Result<Gathered> {
         None => (None, Vec::new()),
     };
     let declared = config.permissions()?;
-    let is_trusted = match &file {
-        Some(file) if declared.grants() => file.trusts(&workspace, &config.fingerprint())?,
-        _ => !declared.grants(),
+    let is_agreed = match &file {
+        Some(file) => file.trusts(&workspace, &config.fingerprint())?,
+        None => false,
     };
-    let untrusted = (!is_trusted).then(|| declared.clone());
-    let counted = if is_trusted {
+    let untrusted = (declared.grants() && !is_agreed).then(|| declared.clone());
+    let counted = if untrusted.is_none() {
         declared
     } else {
         declared.without_grants()
+    };
+    let mode = match (counted.mode, user_mode) {
+        (Some(declared), Some(own)) if !is_agreed => Some(declared.stricter(own)),
+        (declared, own) => declared.or(own),
     };
     entries.extend(counted.entries(&config.name())?);
     Ok(Gathered {
         workspace,
         file,
         entries,
-        mode: counted.mode.or(user_mode),
+        mode,
         untrusted,
+        is_trusted: is_agreed || config.is_named(),
+        named: config.is_named().then(|| config.path().to_owned()),
         patience: counted.patience,
     })
 }
@@ -67,9 +77,13 @@ impl Gathered {
         if let Some(patience) = self.patience {
             permissions = permissions.patience(Duration::from_secs(patience));
         }
+        if let Some(named) = self.named {
+            permissions = permissions.guarding(named);
+        }
         match self.file {
+            // The user's configuration lies beside it.
             Some(file) => permissions
-                .guarding(file.path().to_owned())
+                .guarding_folder(file.path().parent().unwrap_or(file.path()).to_owned())
                 .kept_by(Notebook {
                     file,
                     workspace: self.workspace,

@@ -71,6 +71,8 @@ impl Scene {
             .current_dir(self.root())
             .env("XDG_CONFIG_HOME", self.folder.path().join("config"))
             .env("NO_COLOR", "1")
+            // Commands may write there, and this scene lies in it.
+            .env_remove("CARGO_TARGET_DIR")
             .env_remove("PTK_APPROVE");
         command
     }
@@ -202,6 +204,26 @@ fn what_is_dangerous_is_counted_and_agreed_to_once_only() {
 }
 
 #[test]
+fn what_a_model_says_does_not_hide_the_command() {
+    let scene = Scene::new();
+    let said = format!("git status{}", "\n".repeat(199));
+    let args = json!({"command": "touch a\u{ad}b", "description": said});
+    let mut terminal = scene.at_terminal("bash", &args);
+    insta::assert_snapshot!(terminal.question(), @r"
+    bash wants to run:
+
+    touch a\u{ad}b
+
+    It says: git status
+
+    Let it? y once, s this session, a always, n no, ? help
+    s and a are for bash(touch 'a\u{ad}b'):
+    ");
+    terminal.answer("n");
+    terminal.rest();
+}
+
+#[test]
 fn a_diff_is_shown_and_nothing_in_it_reaches_the_terminal() {
     let scene = Scene::new();
     let edits = json!([{"old_string": "two", "new_string": "2\u{1b}[2J\u{202e}"}]);
@@ -212,7 +234,7 @@ fn a_diff_is_shown_and_nothing_in_it_reaches_the_terminal() {
     @@ -1,2 +1,2 @@
      one
     -two
-    +2�[2J�
+    +2\u{1b}[2J\u{202e}
 
     Let it? y once, s this session, a always, n no, ? help
     s and a are for edit(a.txt):
@@ -306,6 +328,133 @@ fn a_strangers_file_forbids_but_grants_nothing_until_it_is_trusted() {
     // Another content is another file.
     write("[permissions]\nallow = [\"bash(cat *)\", \"bash(rm *)\"]\n");
     assert_eq!(scene.bash("cat a.txt").0, 1);
+}
+
+#[test]
+fn a_workspace_loosens_nothing_of_the_users_own() {
+    let scene = Scene::new();
+    let user = |text: &str| {
+        fs::create_dir_all(scene.user_file().parent().unwrap()).unwrap();
+        fs::write(scene.user_file(), text).unwrap();
+    };
+    user("mode = \"deny\"\nallow = [\"bash(cat *)\"]\n");
+    let write = |text: &str| fs::write(scene.path("ptk.toml"), text).unwrap();
+    write("[permissions]\nmode = \"ask\"\n");
+    insta::assert_snapshot!(scene.bash("cat a.txt").1, @"error: bash was not allowed: calls that change something are refused here");
+    user("mode = \"auto\"\n");
+    assert_eq!(scene.bash("cat a.txt").0, 1);
+    write("[undo]\nenabled = false\n");
+    insta::assert_snapshot!(scene.bash("cat a.txt").1, @"error: ptk.toml:1:2: a workspace cannot say what is kept of it; write [undo] into ptk/ptk.toml in your configuration folder (~/.config), or name the file with --config; or trust the file: `ptk permissions trust`");
+    insta::assert_snapshot!(scene.ptk(&["permissions", "trust"]).1, @r"
+    [undo]: what is kept so that calls can be undone
+
+    This counts until ptk.toml changes.
+    ");
+    assert_eq!(scene.bash("cat a.txt").0, 0);
+}
+
+#[test]
+fn an_endpoint_of_a_strangers_file_is_not_asked() {
+    let scene = Scene::new();
+    let declared = "[[tools]]\nname = \"ping\"\ndescription = \"Ping\"\nurl = \"http://127.0.0.1:9/\"\nheaders = [[\"X\", \"k=$SOME_KEY, $OTHER\"]]\n";
+    fs::write(scene.path("ptk.toml"), declared).unwrap();
+    let called = scene.ptk(&["tools", "call", "ping", "{}", "--approve", "auto"]);
+    insta::assert_snapshot!(called.1, @"error: ping is declared in ptk.toml, which may have come with somebody's code. `ptk permissions list` shows it, `ptk permissions trust` lets it.");
+    insta::assert_snapshot!(scene.ptk(&["permissions", "list"]).1, @r"
+    No rules.
+    - tool   ping: asks http://127.0.0.1:9/, sends $SOME_KEY, $OTHER  ptk.toml
+
+    What changes something and fits no rule is asked about (ask).
+    - does not count: ptk.toml may have come with somebody's code. `ptk permissions trust` lets it.
+    ");
+    insta::assert_snapshot!(scene.ptk(&["permissions", "trust"]).1, @r"
+    tool   ping: asks http://127.0.0.1:9/, sends $SOME_KEY, $OTHER
+
+    This counts until ptk.toml changes.
+    ");
+    let mut terminal = scene.at_terminal("ping", &json!({}));
+    let question = terminal.question();
+    assert!(
+        question.contains("It sends $SOME_KEY, $OTHER of your environment."),
+        "{question}"
+    );
+    assert!(question.contains("s and a are for ping(#"), "{question}");
+    terminal.answer("n");
+    terminal.rest();
+}
+
+#[test]
+fn always_holds_for_a_checker_as_it_is_declared() {
+    let scene = Scene::new();
+    let declare = |program: &str| {
+        let text = format!("[diagnostics]\ncommand = [\"{program}\", \"new\"]\n");
+        fs::write(scene.path("ptk.toml"), text).unwrap();
+    };
+    let check = || scene.ptk(&["tools", "call", "get_diagnostics", "{}"]);
+    declare("true");
+    assert_eq!(check().0, 1);
+    let mut terminal = scene.at_terminal("get_diagnostics", &json!({}));
+    let question = terminal.question();
+    assert!(question.contains("get_diagnostics(#"), "{question}");
+    terminal.answer("a");
+    terminal.rest();
+    assert_eq!(check().0, 0);
+    declare("touch");
+    assert_eq!(check().0, 1);
+    assert!(!scene.path("new").exists());
+}
+
+/// Ways to write the file with the rules, where the workspace is the home.
+const WAYS: [&str; 7] = [
+    "mkdir -p .config && cd .config && mkdir -p ptk && echo \"mode = 'auto'\" > ptk/permissions.toml",
+    "mkdir -p .config/ptk; cd .config/ptk; echo \"mode = 'auto'\" > permissions.toml",
+    "python3 -c \"import os; os.makedirs('.config/ptk', exist_ok=True); open('.config/ptk/permissions.toml', 'w').write('mode = 1')\"",
+    "mv .config x; mkdir -p .config/ptk; cd .config; echo \"mode = 'auto'\" > ptk/permissions.toml",
+    "rmdir .config/ptk; ln -s /tmp .config/ptk; cd .config; echo \"mode = 'auto'\" > ptk/permissions.toml",
+    "d=.config; rm -rf $d; mkdir -p $d/ptk; echo \"mode = 'auto'\" > $d/ptk/permissions.toml",
+    "p=ptk; echo '[sandbox]' > .config/$p/ptk.toml",
+];
+
+#[test]
+fn nothing_writes_the_users_configuration() {
+    let scene = Scene::new();
+    let (home, link) = (
+        scene.folder.path().join("home"),
+        scene.folder.path().join("link"),
+    );
+    fs::create_dir(&home).unwrap();
+    std::os::unix::fs::symlink(&home, &link).unwrap();
+    let call = |tool: &str, args: &Value| {
+        let mut command = scene.command(&["tools", "call", tool, &args.to_string()]);
+        command
+            .args(["--approve", "auto"])
+            .current_dir(&link)
+            .env("HOME", &link)
+            .env("PTK_STATE", scene.folder.path().join("state"))
+            .env_remove("XDG_CONFIG_HOME");
+        let output = command.output().unwrap();
+        String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
+    };
+    let written = || {
+        let folder = home.join(".config/ptk");
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|it| it.file_name()).collect::<Vec<_>>()
+    };
+    for path in [".config/ptk/permissions.toml", ".config/ptk/ptk.toml"] {
+        let said = call("write_file", &json!({"path": path, "content": ""}));
+        assert!(said.contains("only a person changes it"), "{path}: {said}");
+        assert!(written().is_empty(), "{path}");
+    }
+    for way in WAYS {
+        let said = call("bash", &json!({ "command": way }));
+        assert!(written().is_empty(), "{way}: {said}");
+    }
+    // All else in it is the workspace as any other.
+    let said = call(
+        "bash",
+        &json!({"command": "mkdir -p .config/mine && echo 1 > .config/mine/a && cat .config/mine/a"}),
+    );
+    assert!(said.starts_with('1'), "{said}");
 }
 
 #[test]
@@ -428,7 +577,10 @@ fn what_cannot_be_protected_does_not_run_where_nobody_is_asked() {
     let call = ["tools", "call", "bash", r#"{"command": "cat a.txt"}"#];
     let auto = [&call[..], &["--approve", "auto"]].concat();
     let refused = scene.said_by(scene.unprotected_command(&auto));
-    insta::assert_snapshot!(refused.1, @r"
+    // Without layers, all files are kept first, and that may take a while.
+    let told = refused.1.lines();
+    let told: Vec<&str> = told.filter(|it| !it.starts_with("running for ")).collect();
+    insta::assert_snapshot!(told.join("\n"), @r"
     error: The command was not run, because the sandbox would not be complete: without attributes of other files (the system refuses a namespace of mounts: No space left on device (os error 28))
       `ptk doctor` says what is missing, how to get it, and how to run without it.
     ");

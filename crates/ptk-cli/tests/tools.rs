@@ -41,6 +41,17 @@ impl Scene {
         command
     }
 
+    /// Lets the workspace's configuration count as it is.
+    fn trust(&self) {
+        let mut command = assert_cmd::Command::new(cargo_bin!("ptk"));
+        command
+            .args(["permissions", "trust", "--workspace"])
+            .arg(self.folder.path())
+            .env("XDG_CONFIG_HOME", self.folder.path().join("none"))
+            .assert()
+            .success();
+    }
+
     /// A pipe that whoever is alive holds open, `.git/alive`. What is in `.git`
     /// is not below the layer that commands work over.
     fn fifo(&self) -> PathBuf {
@@ -282,6 +293,18 @@ type = "string"
 "#;
     let path = scene.folder.path().join("ptk.toml");
     std::fs::write(&path, config).unwrap();
+    // It may have come with somebody's code.
+    for args in [
+        &["show", "count"][..],
+        &["call", "count", "{}", "--approve", "auto"],
+    ] {
+        let output = scene.ptk(args).assert().code(1);
+        let error = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
+        assert!(error.contains("`ptk permissions trust` lets it"), "{error}");
+    }
+    let list = scene.ptk(&["list"]).assert().success();
+    assert!(!String::from_utf8_lossy(&list.get_output().stdout).contains("count "));
+    scene.trust();
     // Whatever the file says of its effects: somebody is asked.
     let (code, lines) = scene.call("count", &json!({"path": "a.txt"}), &[]);
     assert_eq!(

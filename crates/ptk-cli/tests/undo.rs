@@ -186,9 +186,15 @@ fn what_cannot_be_done_is_told_with_its_exit_code() {
     scene.write("ptk.toml", "[undo]\nenabled = false\n");
     let (code, _, told) = scene.undo(&[]);
     assert_eq!(code, 1);
+    assert!(
+        told.contains("ptk.toml:1:2: a workspace cannot say what is kept of it"),
+        "{told}"
+    );
+    let (code, _, told) = scene.undo(&["--config", "ptk.toml"]);
+    assert_eq!(code, 1);
     assert!(told.contains("undo is switched off"), "{told}");
     scene.write("ptk.toml", "[undo]\nenable = false\n");
-    let (_, _, told) = scene.undo(&[]);
+    let (_, _, told) = scene.undo(&["--config", "ptk.toml"]);
     assert!(
         told.contains("ptk.toml:2:1: unknown field `enable`"),
         "{told}"
@@ -338,9 +344,12 @@ fn kill_undos(rounds: u32) {
 #[test]
 fn a_call_whose_traces_are_lost_is_said_to_be_and_stops_nobody() {
     let scene = Scene::new();
+    // Over a layer, nothing of it would be in the workspace yet.
+    let config = scene.folder.path().join("without layers.toml");
+    fs::write(&config, "[undo]\nlayers = false\n").unwrap();
     let args = r#"{"command": "echo 1 > a; sleep 60"}"#;
     let mut call = scene.ptk(&["tools", "call", "bash", args, "--approve", "auto"]);
-    let mut call = call.spawn().unwrap();
+    let mut call = call.arg("--config").arg(config).spawn().unwrap();
     while !scene.path("a").exists() {
         std::thread::yield_now();
     }

@@ -199,6 +199,8 @@ impl ToolManagerBuilder {
             self.snippet_format,
         )
         .with_undo(undo)
+        .withholding(self.permissions.withheld())
+        .guarding(self.permissions.guarded())
         .reviewed(self.is_reviewed);
         ToolManager {
             inner: Arc::new(Inner {

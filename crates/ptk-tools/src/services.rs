@@ -10,6 +10,7 @@ use tokio::sync::OnceCell;
 use crate::files::Files;
 use crate::jobs::Jobs;
 use crate::outputs::Outputs;
+use crate::permission::{Guarded, Rule};
 use crate::process;
 use crate::undo::Recorder;
 use crate::{Sandbox, SnippetFormat, Unprotected};
@@ -30,6 +31,8 @@ pub(crate) struct Services {
     pub(crate) files: Files,
     pub(crate) jobs: Jobs,
     pub(crate) snippet_format: SnippetFormat,
+    /// Rules because of which files are not to be shown.
+    pub(crate) withheld: Vec<Rule>,
     /// Where it is kept what calls are about to change.
     pub(crate) undo: Option<Arc<Recorder>>,
     /// Whether somebody looks at what commands have changed before it is kept.
@@ -57,6 +60,7 @@ impl Services {
             files: Files::default(),
             jobs: Jobs::default(),
             snippet_format,
+            withheld: Vec::new(),
             undo: None,
             is_reviewed: false,
             mutations: AtomicU64::new(0),
@@ -87,6 +91,24 @@ impl Services {
             is_reviewed,
             ..self
         }
+    }
+
+    /// The same, with what no command writes.
+    pub(crate) fn guarding(mut self, guarded: &[Guarded]) -> Self {
+        if let Some(policy) = &mut self.policy {
+            for guarded in guarded {
+                match guarded {
+                    Guarded::File(path) => policy.guard(path),
+                    Guarded::Folder(path) => policy.guard_folder(path),
+                }
+            }
+        }
+        self
+    }
+
+    /// The same, with files that are not to be shown.
+    pub(crate) fn withholding(self, withheld: Vec<Rule>) -> Self {
+        Self { withheld, ..self }
     }
 
     /// How often something may have been changed.

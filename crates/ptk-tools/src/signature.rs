@@ -1,4 +1,6 @@
-//! When two calls are the same.
+//! When two calls are the same, and when two declarations are.
+
+use std::fmt::Debug;
 
 use ptk_protocol::Arguments;
 use serde_json::Value;
@@ -15,4 +17,13 @@ impl Signature {
         text.push_str(&args.to_string());
         Self(text)
     }
+}
+
+/// How many signs stand for a declaration.
+const LENGTH: usize = 32;
+
+/// A declaration in short: another one is in short something else.
+pub(crate) fn in_short(declaration: &impl Debug) -> String {
+    let hash = blake3::hash(format!("{declaration:?}").as_bytes());
+    hash.to_hex().chars().take(LENGTH).collect()
 }

@@ -38,6 +38,9 @@ pub struct Plan {
     pub runs_on: bool,
     /// The same command taken apart, where it is a text for the shell.
     pub script: Option<CommandLine>,
+    /// What the tool does by configuration, in short. Whoever allows it for
+    /// longer than once allows just this.
+    pub declared: Option<String>,
     /// What somebody should know before agreeing, such as how many files are
     /// deleted. A call with warnings is never agreed to for more than once.
     pub warnings: Vec<String>,

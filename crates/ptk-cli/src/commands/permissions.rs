@@ -64,13 +64,21 @@ fn list(args: &ListPermissionsArgs, out: &mut impl Write) -> Result<Exit> {
     if all.is_empty() {
         writeln!(out, "No rules.")?;
     }
+    let declared = if here.is_trusted {
+        Vec::new()
+    } else {
+        config.declared()?
+    };
+    for (name, does) in &declared {
+        writeln!(out, "- tool   {name}: {does}  {}", config.name())?;
+    }
     let mode = match here.mode.unwrap_or_default() {
         Mode::Ask => "is asked about (ask)",
         Mode::Auto => "runs (auto)",
         Mode::Deny => "is refused (deny)",
     };
     writeln!(out, "\nWhat changes something and fits no rule {mode}.")?;
-    if here.untrusted.is_some() {
+    if here.untrusted.is_some() || !declared.is_empty() {
         writeln!(
             out,
             "- does not count: {} may have come with somebody's code. `ptk permissions trust` lets it.",
@@ -104,14 +112,18 @@ fn remove(args: &RemovePermissionArgs, out: &mut impl Write) -> Result<Exit> {
 
 fn trust(args: &TrustArgs, out: &mut impl Write) -> Result<Exit> {
     let (config, here) = here(&args.config)?;
-    let Some(declared) = here.untrusted else {
+    let tools = config.declared()?;
+    let has_undo = config.has("undo")?;
+    let has_more = !tools.is_empty() || has_undo;
+    if here.untrusted.is_none() && (here.is_trusted || !has_more) {
         writeln!(
             out,
             "{} grants nothing that does not count already.",
             config.name()
         )?;
         return Ok(Exit::Success);
-    };
+    }
+    let declared = here.untrusted.unwrap_or_default();
     let file = here
         .file
         .context("there is no folder for the user's configuration")?;
@@ -121,6 +133,12 @@ fn trust(args: &TrustArgs, out: &mut impl Write) -> Result<Exit> {
     }
     if declared.mode == Some(Mode::Auto) {
         writeln!(out, "mode = \"auto\": what fits no rule runs")?;
+    }
+    for (name, does) in tools {
+        writeln!(out, "tool   {name}: {does}")?;
+    }
+    if has_undo {
+        writeln!(out, "[undo]: what is kept so that calls can be undone")?;
     }
     writeln!(out, "\nThis counts until {} changes.", config.name())?;
     Ok(Exit::Success)

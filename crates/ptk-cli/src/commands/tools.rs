@@ -12,13 +12,13 @@ use ptk_protocol::schema::{example, suggest};
 use ptk_protocol::{Arguments, ToolCall};
 use ptk_sandbox::Workspace;
 use ptk_tools::permission::Mode;
-use ptk_tools::{CallRequest, Registry, Tool, ToolManager, tools};
+use ptk_tools::{CallRequest, Tool, ToolManager, tools};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::approver::approver;
 use crate::args::{CallToolArgs, Cli, ConfigArgs, ListToolsArgs, ShowToolArgs, ToolsCommand};
-use crate::config;
+use crate::config::{self, Tools};
 use crate::exit::Exit;
 use crate::permissions::gather;
 use crate::person::Person;
@@ -38,13 +38,19 @@ pub(crate) fn run(command: &ToolsCommand, out: &mut impl Write) -> Result<Exit> 
 }
 
 /// All tools: the built-in ones and those that are declared.
-fn registry(args: &ConfigArgs) -> Result<Registry> {
-    let (registry, _) = config::read(args)?.tools()?;
-    Ok(registry)
+fn all(args: &ConfigArgs) -> Result<Tools> {
+    let config = config::read(args)?;
+    let folder = config::workspace(args).unwrap_or_else(|| PathBuf::from("."));
+    let is_trusted = gather(&config, &folder)?.is_trusted;
+    config.tools(is_trusted)
 }
 
 fn list(args: &ListToolsArgs, out: &mut impl Write) -> Result<Exit> {
-    let registry = registry(&args.config)?;
+    let Tools {
+        registry,
+        untrusted,
+        ..
+    } = all(&args.config)?;
     let longest = |lengths: &mut dyn Iterator<Item = usize>| lengths.max().unwrap_or_default();
     let width = longest(&mut registry.toolset().names().map(str::len));
     let effects_width = longest(&mut registry.iter().map(|tool| tool.effects().to_string().len()));
@@ -77,15 +83,29 @@ fn list(args: &ListToolsArgs, out: &mut impl Write) -> Result<Exit> {
     if !args.json {
         writeln!(out, "\n* offered to a model unless told otherwise")?;
     }
+    if !untrusted.is_empty() {
+        writeln!(anstream::stderr(), "{}", told(&untrusted))?;
+    }
     Ok(Exit::Success)
 }
 
+/// Why tools that are declared are not there.
+fn told(untrusted: &[String]) -> String {
+    let (names, is) = (
+        untrusted.join(", "),
+        if untrusted.len() == 1 { "is" } else { "are" },
+    );
+    format!(
+        "{names} {is} declared in ptk.toml, which may have come with somebody's code. `ptk permissions list` shows it, `ptk permissions trust` lets it."
+    )
+}
+
 /// The tool of this name, or an error that names a near one.
-fn find<'r>(
-    registry: &'r Registry,
-    name: &str,
-    command: &str,
-) -> Result<&'r std::sync::Arc<dyn Tool>> {
+fn find<'r>(tools: &'r Tools, name: &str, command: &str) -> Result<&'r std::sync::Arc<dyn Tool>> {
+    let registry = &tools.registry;
+    if tools.untrusted.iter().any(|it| it == name) {
+        return Err(anyhow!(told(&[name.to_owned()])));
+    }
     registry.get(name).ok_or_else(|| {
         let names = registry.toolset().names();
         let near = suggest::nearest(name, names);
@@ -112,8 +132,8 @@ fn usage(name: &str, message: &str) -> anyhow::Error {
 }
 
 fn show(args: &ShowToolArgs, out: &mut impl Write) -> Result<Exit> {
-    let registry = registry(&args.config)?;
-    let tool = find(&registry, &args.name, "show")?;
+    let tools = all(&args.config)?;
+    let tool = find(&tools, &args.name, "show")?;
     let spec = tool.spec();
     if args.json {
         writeln!(out, "{}", spec.function_definition())?;
@@ -190,12 +210,17 @@ fn arguments(given: &str) -> Result<Arguments> {
 
 fn call(args: &CallToolArgs, out: &mut impl Write) -> Result<Exit> {
     let config = config::read(&args.config)?;
-    let (registry, snippet_format) = config.tools()?;
-    find(&registry, &args.name, "call")?;
-    let call = ToolCall::new(&args.name, arguments(&args.arguments)?);
     let folder = config::workspace(&args.config).unwrap_or_else(|| PathBuf::from("."));
-    let workspace = Workspace::open(&folder)?.with_temp()?;
     let gathered = gather(&config, &folder)?;
+    let tools = config.tools(gathered.is_trusted)?;
+    find(&tools, &args.name, "call")?;
+    let Tools {
+        registry,
+        snippet_format,
+        ..
+    } = tools;
+    let call = ToolCall::new(&args.name, arguments(&args.arguments)?);
+    let workspace = Workspace::open(&folder)?.with_temp()?;
     let note = gathered.untrusted.as_ref().map(|_| {
         let name = config.name();
         format!("{name} would allow more; `ptk permissions list` shows it, `ptk permissions trust` lets it.")
@@ -205,7 +230,7 @@ fn call(args: &CallToolArgs, out: &mut impl Write) -> Result<Exit> {
     let manager = ToolManager::builder(workspace)
         .tools(registry)
         .snippet_format(snippet_format)
-        .undo(config.undo()?)
+        .undo(config::undo(&config, gathered.is_trusted)?)
         .sandbox(config::sandbox(&args.sandbox, &args.config)?)
         .approver(approver)
         .review(args.review)

@@ -12,16 +12,18 @@ use serde_json::{Value, json};
 use crate::args::UndoArgs;
 use crate::config;
 use crate::exit::{self, Exit};
+use crate::permissions::gather;
 
 /// Paths of a call that a list shows.
 const MAX_SHOWN: usize = 5;
 
 pub(crate) fn run(args: &UndoArgs, out: &mut impl Write) -> Result<Exit> {
-    let options = config::read(&args.config)?.undo()?;
+    let config = config::read(&args.config)?;
+    let folder = config::workspace(&args.config).unwrap_or_else(|| PathBuf::from("."));
+    let options = config::undo(&config, gather(&config, &folder)?.is_trusted)?;
     if !options.enabled {
         bail!("undo is switched off: ptk.toml has `enabled = false` under `[undo]`");
     }
-    let folder = config::workspace(&args.config).unwrap_or_else(|| PathBuf::from("."));
     let workspace = Workspace::open(folder)?.with_temp()?;
     let undo = Undo::open(workspace, &options)?;
     if args.list {

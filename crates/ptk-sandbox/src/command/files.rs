@@ -67,7 +67,11 @@ fn restrict_by(newest: ABI, policy: &Policy, isolated: Isolated, protections: &m
     };
     // What is mounted read-only cannot be cut short either.
     let files = if isolated.folders { OPENING } else { WRITING };
-    protections.note(Protection::Files, has(files));
+    let is_guarded = policy.guarded.is_empty() || isolated.folders;
+    let guarded = is_guarded.then_some(()).ok_or_else(|| {
+        "without a namespace of mounts, the user's configuration can be written".to_owned()
+    });
+    protections.note(Protection::Files, has(files).and(guarded));
     if !isolated.processes {
         protections.note(Protection::Processes, has(SIGNALS));
     }
@@ -177,6 +181,7 @@ mod tests {
         let policy = Policy {
             write: vec![inside.clone()],
             read: vec![outside.clone()],
+            guarded: Vec::new(),
             temporary: None,
             home: None,
             network: true,

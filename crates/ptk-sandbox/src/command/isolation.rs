@@ -133,6 +133,10 @@ pub(super) fn own_folders(policy: &Policy) -> io::Result<()> {
     for path in policy.layers.iter().flat_map(|layer| &layer.through) {
         allow_writing_to(path, true)?;
     }
+    // Behind those, for it may lie in one of them.
+    for path in &policy.guarded {
+        guard(path, &policy.write)?;
+    }
     // From here on it shows the program's own processes.
     let harmless = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
     mount(Some("none"), "/proc", Some("proc"), harmless, none)?;
@@ -288,6 +292,27 @@ fn put_back(kept: &Kept) -> io::Result<()> {
     let flags = MsFlags::MS_BIND | MsFlags::MS_REC;
     mount(Some(&source), &kept.path, none, flags, none)?;
     allow_writing_to(&kept.path, kept.is_writable)
+}
+
+/// Keeps something as it is. The folders above it stay where they are, for
+/// else another could be put in the place of one.
+fn guard(path: &Path, roots: &[PathBuf]) -> io::Result<()> {
+    let none = None::<&str>;
+    let is_below = |folder: &&Path| {
+        roots
+            .iter()
+            .any(|it| folder.starts_with(it) && *folder != it)
+    };
+    let mut folders: Vec<&Path> = path.ancestors().take_while(is_below).collect();
+    folders.reverse();
+    for folder in folders {
+        let flags = MsFlags::MS_BIND | MsFlags::MS_REC;
+        let mounted = mount(Some(folder), folder, none, flags, none);
+        mounted.map_err(|error| {
+            io::Error::other(format!("{} is not guarded: {error}", folder.display()))
+        })?;
+    }
+    allow_writing_to(path, false)
 }
 
 /// The first kernel in which the highest number of a process belongs to the

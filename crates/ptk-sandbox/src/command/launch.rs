@@ -154,7 +154,11 @@ impl Command {
         let streams = [output.into(), errors.into()];
         if let Some(helper) = helper {
             self.spawn_keeper(helper, isolation, far, streams)?;
-            send_input(&near, input.as_ref())?;
+            match send_input(&near, input.as_ref()) {
+                // Its keeper is gone already, and has said why.
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+                sent => sent?,
+            }
         } else {
             far.set_nonblocking(true)?;
             let far = tokio::net::UnixStream::from_std(far)?;

@@ -124,6 +124,9 @@ pub struct Policy {
     pub write: Vec<PathBuf>,
     /// What may be read besides.
     pub read: Vec<PathBuf>,
+    /// What may not be written although it lies in what may be. It takes
+    /// namespaces.
+    pub guarded: Vec<PathBuf>,
     /// A folder for temporary files that nobody else uses. Where the system
     /// allows it, the program finds it as `/tmp`.
     pub temporary: Option<PathBuf>,
@@ -171,6 +174,7 @@ impl Policy {
         let mut policy = Self {
             write: roots(Access::ReadWrite),
             read: roots(Access::ReadOnly),
+            guarded: Vec::new(),
             temporary: temporary.map(Path::to_owned),
             home: home(),
             network: false,
@@ -219,6 +223,38 @@ impl Policy {
     pub fn allow_writing(&mut self, path: impl AsRef<Path>) {
         self.write.extend(path.as_ref().canonicalize());
     }
+
+    /// Keeps something as it is where it lies in what may be written; what is
+    /// not there is not kept from being made.
+    pub fn guard(&mut self, path: impl AsRef<Path>) {
+        let path = path.as_ref().canonicalize().ok();
+        self.guarded
+            .extend(path.filter(|path| self.is_written(path)));
+    }
+
+    /// The same for a folder. One that is not there is made, for a program
+    /// could make it, too.
+    pub fn guard_folder(&mut self, folder: impl AsRef<Path>) {
+        let folder = real(folder.as_ref()).filter(|folder| self.is_written(folder));
+        if let Some(folder) = folder {
+            // What cannot be made is missed when it is to be guarded.
+            let _ = std::fs::create_dir_all(&folder);
+            self.guarded.push(folder);
+        }
+    }
+
+    fn is_written(&self, path: &Path) -> bool {
+        self.write.iter().any(|root| path.starts_with(root))
+    }
+}
+
+/// A path without links, as far as it is there.
+fn real(path: &Path) -> Option<PathBuf> {
+    let known = path.ancestors().find(|folder| folder.exists())?;
+    let rest = path.strip_prefix(known).ok()?;
+    let known = known.canonicalize().ok()?;
+    // Joining nothing leaves a `/` behind the name of a file.
+    Some(known.join(rest).components().collect())
 }
 
 /// The user's home, unless it is everybody's.

@@ -18,6 +18,8 @@ pub(super) struct CommandTool {
     pub(super) command: Vec<Template>,
     pub(super) effects: Effects,
     pub(super) timeout: Duration,
+    /// How it is declared, in short.
+    pub(super) declared: String,
 }
 
 impl CommandTool {
@@ -51,6 +53,7 @@ impl Tool for CommandTool {
         Ok(Plan {
             summary: format!("Run {command}"),
             command: Some((command, context.workspace().root().to_owned())),
+            declared: Some(self.declared.clone()),
             ..Plan::default()
         })
     }

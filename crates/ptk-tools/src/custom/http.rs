@@ -63,6 +63,8 @@ pub(super) struct HttpTool {
     headers: Vec<(String, String)>,
     effects: Effects,
     timeout: Duration,
+    /// How it is declared, in short.
+    pub(super) declared: String,
 }
 
 impl HttpTool {
@@ -96,6 +98,7 @@ impl HttpTool {
             headers,
             effects,
             timeout,
+            declared: String::new(),
         })
     }
 
@@ -220,6 +223,19 @@ fn innermost(error: &reqwest::Error) -> String {
     cause.to_string()
 }
 
+/// The variables of the environment that headers name, with their `$`.
+pub(super) fn variables(headers: &[(String, String)]) -> Vec<String> {
+    let behind = headers
+        .iter()
+        .flat_map(|(_, value)| value.split('$').skip(1));
+    let names = behind.map(|text| {
+        let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        text.get(..end.unwrap_or(text.len())).unwrap_or_default()
+    });
+    let names = names.filter(|name| !name.is_empty());
+    names.map(|name| format!("${name}")).collect()
+}
+
 /// The text with variables of the environment in the place of `$NAME`.
 fn with_variables(text: &str) -> Result<String, ToolError> {
     let mut filled = String::new();
@@ -270,8 +286,13 @@ impl Tool for HttpTool {
         } else {
             format!(" with {}", Value::Object(body))
         };
+        let sent = match variables(&self.headers).as_slice() {
+            [] => String::new(),
+            names => format!("\n\nIt sends {} of your environment.", names.join(", ")),
+        };
         Ok(Plan {
-            summary: format!("{method} {url}{body}"),
+            summary: format!("{method} {url}{body}{sent}"),
+            declared: Some(self.declared.clone()),
             ..Plan::default()
         })
     }

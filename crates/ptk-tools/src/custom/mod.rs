@@ -18,6 +18,7 @@ pub use schema::SchemaFault;
 use crate::custom::command::CommandTool;
 use crate::custom::http::HttpTool;
 use crate::custom::template::Template;
+use crate::signature::in_short;
 use crate::{Effect, Effects, Tool};
 
 /// How long a tool may take if nothing is said, in seconds.
@@ -143,6 +144,7 @@ impl Declaration {
     ///
     /// If the declaration makes no sense.
     pub fn into_tool(self) -> Result<Box<dyn Tool>, DeclarationError> {
+        let declared = in_short(&self);
         let seconds = self.timeout.unwrap_or(DEFAULT_TIMEOUT);
         if seconds == 0 || seconds > MAX_TIMEOUT {
             return Err(DeclarationError::Timeout(self.name, seconds));
@@ -170,6 +172,7 @@ impl Declaration {
                     command: fixed_program(&spec, templates(command)?)?,
                     effects: effects.unwrap_or(Effects::ALL) | Effects::EXECUTE,
                     timeout,
+                    declared,
                     spec,
                 }))
             }
@@ -177,14 +180,28 @@ impl Declaration {
                 let url = template(&spec, &url)?;
                 let effects = effects.unwrap_or_default() | Effects::NETWORK;
                 let method = self.method.unwrap_or_default();
-                HttpTool::new(spec, url, method, self.headers, effects, timeout)
-                    .map(|tool| Box::new(tool) as Box<dyn Tool>)
+                let mut tool = HttpTool::new(spec, url, method, self.headers, effects, timeout)?;
+                tool.declared = declared;
+                Ok(Box::new(tool))
             }
         }
     }
 }
 
 impl Declaration {
+    /// What it does, for whoever is to trust it.
+    #[must_use]
+    pub fn told(&self) -> String {
+        match &self.url {
+            Some(url) => {
+                let variables = http::variables(&self.headers);
+                let sent = if variables.is_empty() { "" } else { ", sends " };
+                format!("asks {url}{sent}{}", variables.join(", "))
+            }
+            None => format!("runs {}", self.command.join(" ")),
+        }
+    }
+
     /// The first key that only an endpoint has.
     fn of_endpoints(&self) -> Option<&'static str> {
         let headers = (!self.headers.is_empty()).then_some("headers");

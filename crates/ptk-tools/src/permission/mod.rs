@@ -3,18 +3,21 @@
 //! [`Permissions`] decide by [`Rule`]s first. Only what no rule decides is put
 //! to an [`Approver`], whose yes may hold once, for the session or always.
 
+mod call;
+mod hidden;
 mod neutral;
 mod permissions;
 mod proposal;
 mod rule;
 mod rules;
+mod stopping;
 mod user_file;
 
 use futures_util::future::BoxFuture;
 use ptk_protocol::Arguments;
 use ptk_sandbox::command::Protections;
 
-pub(crate) use permissions::{Asking, Bare, Permit};
+pub(crate) use permissions::{Asking, Bare, Guarded, Permit};
 pub use permissions::{DEFAULT_PATIENCE, Keeper, Mode, Permissions};
 pub use rule::{Rule, RuleError};
 pub use rules::{Action, Declaration, Entry};

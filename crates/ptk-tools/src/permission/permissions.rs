@@ -1,18 +1,19 @@
 //! The decision about a call: by rules first, then by whoever can be asked.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ptk_protocol::Arguments;
+use ptk_sandbox::Workspace;
 use ptk_sandbox::command::Protections;
-use ptk_sandbox::{Place, Workspace};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
+use super::call::Call;
 use super::proposal;
-use super::rules::{Call, Entry, Rules, Verdict};
+use super::rules::{Entry, Rules, Verdict};
 use super::{ApprovalRequest, Approver, Decision, Rule};
 use crate::signature::Signature;
 use crate::{Effects, Plan};
@@ -36,6 +37,18 @@ pub enum Mode {
     Auto,
     /// They are refused, and so are those that a rule allows.
     Deny,
+}
+
+impl Mode {
+    /// The one of two that lets less run.
+    #[must_use]
+    pub fn stricter(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Deny, _) | (_, Self::Deny) => Self::Deny,
+            (Self::Ask, _) | (_, Self::Ask) => Self::Ask,
+            (Self::Auto, Self::Auto) => Self::Auto,
+        }
+    }
 }
 
 /// Writes down what was agreed to for good.
@@ -62,8 +75,7 @@ pub struct Permissions {
     mode: Mode,
     patience: Duration,
     keeper: Option<Arc<dyn Keeper>>,
-    /// Files that no call writes: they say what is allowed.
-    guarded: Vec<PathBuf>,
+    guarded: Vec<Guarded>,
     rules: Mutex<Rules>,
     /// What was agreed to for this session without protections that the
     /// machine does not have. No other rule allows that.
@@ -71,6 +83,13 @@ pub struct Permissions {
     denied: Mutex<HashMap<Signature, String>>,
     /// One question at a time.
     asking: Semaphore,
+}
+
+/// What no call writes, because it says what is allowed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Guarded {
+    File(PathBuf),
+    Folder(PathBuf),
 }
 
 /// A call that needs a decision.
@@ -147,17 +166,35 @@ impl Permissions {
         self
     }
 
-    /// With a file that no call writes, such as the one with the rules.
+    /// With a file that no call writes, such as one with rules.
     #[must_use]
     pub fn guarding(mut self, file: PathBuf) -> Self {
-        self.guarded.push(file.canonicalize().unwrap_or(file));
+        self.guarded.push(Guarded::File(file));
         self
+    }
+
+    /// With a folder in which no call writes. In a workspace it is made where
+    /// it is missing, so that no command makes it.
+    #[must_use]
+    pub fn guarding_folder(mut self, folder: PathBuf) -> Self {
+        self.guarded.push(Guarded::Folder(folder));
+        self
+    }
+
+    /// What no call writes.
+    pub(crate) fn guarded(&self) -> &[Guarded] {
+        &self.guarded
     }
 
     /// The rules in force, those of this session included.
     #[must_use]
     pub fn entries(&self) -> Vec<Entry> {
         self.lock().entries().to_vec()
+    }
+
+    /// The rules because of which files are not to be shown.
+    pub(crate) fn withheld(&self) -> Vec<Rule> {
+        self.lock().withheld()
     }
 
     fn lock(&self) -> MutexGuard<'_, Rules> {
@@ -210,9 +247,16 @@ impl Permissions {
     }
 
     fn guard(&self, call: &Call<'_>) -> Option<Permit> {
-        let paths = call.plan.writes.iter().map(Place::absolute);
-        let mut paths = paths.map(|path| path.canonicalize().unwrap_or(path));
-        let path = paths.find(|path| self.guarded.contains(path))?;
+        let guarded = self.guarded.iter().map(|it| match it {
+            Guarded::File(path) | Guarded::Folder(path) => real(path),
+        });
+        let guarded: Vec<PathBuf> = guarded.collect();
+        let paths = call.plan.writes.iter().map(|place| {
+            let place = place.real().unwrap_or_else(|_| place.clone());
+            real(&place.absolute())
+        });
+        let is_guarded = |path: &PathBuf| guarded.iter().any(|it| path.starts_with(it));
+        let path = paths.into_iter().find(is_guarded)?;
         let why = format!(
             "{} says what is allowed, and only a person changes it",
             path.display()
@@ -312,6 +356,17 @@ impl std::fmt::Debug for Permissions {
             .field("rules", &self.entries())
             .finish_non_exhaustive()
     }
+}
+
+/// A path without links, as far as it is there.
+fn real(path: &Path) -> PathBuf {
+    let known = path.ancestors().find_map(|folder| {
+        let rest = path.strip_prefix(folder).ok()?;
+        Some(folder.canonicalize().ok()?.join(rest))
+    });
+    let known = known.unwrap_or_else(|| path.to_owned());
+    // Joining nothing leaves a `/` behind the name of a file.
+    known.components().collect()
 }
 
 fn denied(reason: &str) -> Permit {

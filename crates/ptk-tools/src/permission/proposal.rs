@@ -2,9 +2,10 @@
 //! what a person would expect of "the same command", and nothing that could be
 //! anything.
 
+use super::call::Call;
 use super::neutral::{has_neutral_variables, is_neutral};
 use super::rule::Rule;
-use super::rules::{Call, Rules, is_plain_wrapper};
+use super::rules::{Rules, is_plain_wrapper};
 use crate::shell::{CommandLine, Role, Simple, Word};
 
 /// How many rules are proposed at once.
@@ -12,57 +13,46 @@ const MAX_RULES: usize = 4;
 /// How long a rule may be, in bytes.
 const MAX_LENGTH: usize = 160;
 
-/// Programs with subcommands, and subcommands that have some themselves.
-const WITH_SUBCOMMANDS: [(&str, &[&str]); 21] = [
-    ("bun", &["run", "pm"]),
-    ("cargo", &[]),
+/// Subcommands whose options do nothing but what the subcommand says, but for
+/// those that are dangerous. Of these a person expects that other arguments
+/// are allowed, too; of all others only the very same command is proposed.
+const OPEN: [(&str, &[&str]); 7] = [
     (
-        "docker",
-        &["compose", "container", "image", "network", "volume"],
+        "cargo",
+        &[
+            "bench", "build", "check", "clippy", "doc", "fmt", "metadata", "nextest", "test",
+            "tree",
+        ],
     ),
-    ("dotnet", &[]),
-    ("gh", &["issue", "pr", "repo", "run", "release", "workflow"]),
-    ("git", &["stash", "worktree", "bisect"]),
-    ("go", &["mod"]),
-    ("helm", &["repo"]),
-    ("just", &[]),
-    ("kubectl", &["config", "rollout"]),
-    ("make", &[]),
-    ("npm", &["run"]),
-    ("pip", &[]),
-    ("pip3", &[]),
-    ("pnpm", &["run"]),
-    ("podman", &["compose", "container", "image"]),
-    ("poetry", &[]),
-    ("rustup", &["component", "target", "toolchain"]),
-    ("terraform", &[]),
-    ("uv", &["pip"]),
-    ("yarn", &["run"]),
+    ("docker", &["images", "inspect", "logs", "ps"]),
+    (
+        "git",
+        &[
+            "add",
+            "blame",
+            "branch",
+            "checkout",
+            "commit",
+            "describe",
+            "diff",
+            "log",
+            "ls-files",
+            "mv",
+            "rev-parse",
+            "shortlog",
+            "show",
+            "stash",
+            "status",
+            "switch",
+        ],
+    ),
+    ("go", &["fmt", "list", "test", "vet"]),
+    ("npm", &["ls", "outdated", "test"]),
+    ("pip", &["list", "show"]),
+    ("pnpm", &["test"]),
 ];
-/// Subcommands that run, fetch or change whatever they are told to. Of these
-/// only the very same command is proposed.
-const ANYTHING: [&str; 20] = [
-    "add",
-    "apply",
-    "clone",
-    "config",
-    "dlx",
-    "exec",
-    "get",
-    "import",
-    "install",
-    "i",
-    "login",
-    "push",
-    "remote",
-    "rpm",
-    "run",
-    "submodule",
-    "sync",
-    "tool",
-    "x",
-    "create",
-];
+/// Programs that run a project's scripts, each by a name of its own.
+const RUNNERS: [&str; 4] = ["bun", "npm", "pnpm", "yarn"];
 /// Programs for which no rule is proposed.
 const NEVER: [&str; 25] = [
     "cd",
@@ -121,7 +111,11 @@ pub(super) fn of(call: &Call<'_>, rules: &Rules) -> Vec<Rule> {
 fn of_paths(call: &Call<'_>) -> Option<Vec<Rule>> {
     let writes = &call.plan.writes;
     if writes.is_empty() {
-        return Some(vec![Rule::of_tool(call.tool).ok()?]);
+        let rule = match &call.plan.declared {
+            Some(declared) => Rule::of_declared(call.tool, declared),
+            None => Rule::of_tool(call.tool).ok(),
+        };
+        return Some(vec![rule?]);
     }
     let mut paths = writes.iter().map(|place| call.path_of(place));
     let rules = paths.by_ref().take(MAX_RULES);
@@ -163,26 +157,18 @@ fn of_command(command: &Simple) -> Option<Rule> {
     if INTERPRETERS.contains(&name) && (args.is_empty() || args.iter().any(is_code)) {
         return None;
     }
-    let with = WITH_SUBCOMMANDS.iter().find(|(known, _)| known == program);
-    let rule = match (with, args) {
-        (Some((_, groups)), [group, sub, ..])
-            if groups.contains(group) && is_subcommand(sub) && is_script_or_safe(group, sub) =>
-        {
-            Rule::of_words(&[program, group, sub], true)
+    let is_open = |sub: &str| {
+        let mut open = OPEN.iter().filter(|(known, _)| known == program);
+        open.any(|(_, subcommands)| subcommands.contains(&sub))
+    };
+    let rule = match args {
+        ["run", script, ..] if RUNNERS.contains(program) && is_subcommand(script) => {
+            Rule::of_words(&[program, "run", script], true)
         }
-        (Some((_, groups)), [sub, ..])
-            if is_subcommand(sub) && !groups.contains(sub) && !ANYTHING.contains(sub) =>
-        {
-            Rule::of_words(&[program, sub], true)
-        }
+        [sub, ..] if is_open(sub) => Rule::of_words(&[program, sub], true),
         _ => Rule::of_words(&words, false),
     };
     rule.filter(|rule| rule.to_string().len() <= MAX_LENGTH)
-}
-
-/// A script of a project's has a name of its own, whatever it is.
-fn is_script_or_safe(group: &str, subcommand: &str) -> bool {
-    group == "run" || !ANYTHING.contains(&subcommand)
 }
 
 fn is_subcommand(word: &str) -> bool {

@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use globset::{GlobBuilder, GlobMatcher, escape};
 
+use super::hidden;
 use crate::shell::{self, Piece, Simple, Word};
 use crate::tools::bash::danger::plain_args;
 
@@ -41,6 +42,8 @@ enum Pattern {
         is_open: bool,
     },
     Path(GlobMatcher),
+    /// What a tool does by configuration, in short.
+    Declared(String),
 }
 
 /// Why a text is no rule.
@@ -68,10 +71,29 @@ pub(super) enum Fit {
     Yes,
 }
 
+impl From<bool> for Fit {
+    fn from(fits: bool) -> Self {
+        if fits { Self::Yes } else { Self::No }
+    }
+}
+
 impl Rule {
     /// A rule for all calls of a tool.
     pub(super) fn of_tool(tool: &str) -> Result<Self, RuleError> {
         tool.parse()
+    }
+
+    /// A rule for all calls of a tool, as long as it is declared so.
+    pub(super) fn of_declared(tool: &str, declared: &str) -> Option<Self> {
+        format!("{tool}(#{declared})").parse().ok()
+    }
+
+    /// Whether all calls of a tool are meant that is declared so.
+    pub(super) fn fits_declared(&self, declared: Option<&str>) -> bool {
+        match &self.pattern {
+            Pattern::Declared(known) => declared == Some(known),
+            _ => self.is_for_all(),
+        }
     }
 
     /// A rule for the calls of a tool on this path.
@@ -105,12 +127,17 @@ impl Rule {
     }
 
     /// Whether it is about a path.
-    pub(super) fn fits_path(&self, path: &Path) -> bool {
+    pub(crate) fn fits_path(&self, path: &Path) -> bool {
         match &self.pattern {
             Pattern::All => true,
             Pattern::Path(glob) => glob.is_match(path),
-            Pattern::Command { .. } => false,
+            Pattern::Command { .. } | Pattern::Declared(_) => false,
         }
+    }
+
+    /// Whether it is about a path, or about what is in that folder.
+    pub(super) fn fits_in(&self, path: &Path) -> bool {
+        self.fits_path(path) || self.fits_path(&path.join("_"))
     }
 
     /// Whether it is about a command, to let it run: the program is spelled
@@ -118,13 +145,14 @@ impl Rule {
     pub(super) fn allows(&self, command: &Simple) -> bool {
         match &self.pattern {
             Pattern::All => true,
-            Pattern::Path(_) => false,
+            Pattern::Path(_) | Pattern::Declared(_) => false,
             Pattern::Command { .. } => self.fits_words(command.words()) == Fit::Yes,
         }
     }
 
     /// Whether it is about a command, to stop it: wherever the program lies,
-    /// and whatever options stand before its subcommand.
+    /// whatever options stand before its subcommand, and also where another
+    /// program that nobody knows may run it.
     pub(super) fn stops(&self, command: &Simple) -> Fit {
         if self.is_for_all() {
             return Fit::Yes;
@@ -137,8 +165,64 @@ impl Rule {
             words.truncate(1);
             words.extend_from_slice(plain_args(name, command.args()));
             fit = fit.max(self.fits_words(&words));
+            fit = fit.max(self.fits_past_options(name, command.args()));
+        }
+        if command.has_vanished {
+            fit = fit.max(Fit::Maybe);
+        }
+        let mut hidden = hidden::in_arguments(command).into_iter();
+        if fit == Fit::No && hidden.any(|words| self.fits_words(&words) > Fit::No) {
+            return Fit::Maybe;
         }
         fit
+    }
+
+    /// The same past any options, which may have a value each.
+    fn fits_past_options(&self, name: &str, args: &[Word]) -> Fit {
+        let Pattern::Command { words, is_open } = &self.pattern else {
+            return Fit::No;
+        };
+        let Some((program, patterns)) = words.split_first() else {
+            return Fit::No;
+        };
+        if !program.is_match(name) {
+            return Fit::No;
+        }
+        // How surely the patterns so far end at each of the words.
+        let mut ends = vec![Fit::No; args.len() + 3];
+        let at_least = |ends: &mut Vec<Fit>, at: usize, fit: Fit| {
+            if let Some(end) = ends.get_mut(at) {
+                *end = fit.max(*end);
+            }
+        };
+        at_least(&mut ends, 0, Fit::Yes);
+        let mut best = Fit::No;
+        for pattern in patterns {
+            let mut next = vec![Fit::No; args.len() + 3];
+            for (at, arg) in args.iter().enumerate() {
+                let fit = ends.get(at).copied().unwrap_or(Fit::No);
+                if fit == Fit::No {
+                    continue;
+                }
+                if is_open_word(arg) {
+                    best = best.max(Fit::Maybe);
+                }
+                if arg.literal().is_some_and(|text| pattern.is_match(text)) {
+                    at_least(&mut next, at + 1, fit);
+                }
+                if arg.start().starts_with(['-', '+']) {
+                    at_least(&mut ends, at + 1, fit);
+                    at_least(&mut ends, at + 2, fit.min(Fit::Maybe));
+                }
+            }
+            ends = next;
+        }
+        let ends = ends.iter().enumerate().take(args.len() + 1);
+        let fits = ends.map(|(at, fit)| {
+            let more = args.get(at..).unwrap_or_default();
+            fits_more(more, *is_open).min(*fit)
+        });
+        fits.max().unwrap_or(Fit::No).max(best)
     }
 
     fn fits_words(&self, words: &[Word]) -> Fit {
@@ -150,24 +234,31 @@ impl Rule {
         else {
             return Fit::No;
         };
+        let mut least = Fit::No;
         for (at, pattern) in patterns.iter().enumerate() {
             let Some(word) = words.get(at) else {
-                return Fit::No;
+                return least;
             };
-            match word.literal() {
-                Some(text) if pattern.is_match(text) => {}
-                Some(_) if !word.has_variables() => return Fit::No,
-                // It may be any number of words, or a value may be another.
-                _ => return Fit::Maybe,
+            // It may be any number of words, or a value may be another.
+            if is_open_word(word) {
+                least = Fit::Maybe;
+            }
+            if !word.literal().is_some_and(|text| pattern.is_match(text)) {
+                return least;
             }
         }
         let more = words.get(patterns.len()..).unwrap_or_default();
-        match more {
-            [] => Fit::Yes,
-            _ if *is_open => Fit::Yes,
-            more if more.iter().all(is_open_word) => Fit::Maybe,
-            _ => Fit::No,
-        }
+        fits_more(more, *is_open).max(least)
+    }
+}
+
+/// Whether these words may follow those of a rule.
+fn fits_more(more: &[Word], is_open: bool) -> Fit {
+    match more {
+        [] => Fit::Yes,
+        _ if is_open => Fit::Yes,
+        more if more.iter().all(is_open_word) => Fit::Maybe,
+        _ => Fit::No,
     }
 }
 
@@ -199,6 +290,9 @@ impl FromStr for Rule {
             None => Pattern::All,
             Some("") => return Err(wrong("there is nothing between its brackets")),
             Some(command) if tool == SHELL_TOOL => command_pattern(command).map_err(wrong)?,
+            Some(text) if text.starts_with('#') => {
+                Pattern::Declared(text.trim_start_matches('#').to_owned())
+            }
             Some(path) => Pattern::Path(path_pattern(path).map_err(wrong)?),
         };
         Ok(Self {

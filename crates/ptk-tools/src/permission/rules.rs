@@ -1,21 +1,14 @@
 //! What the rules say about a call. Deny beats ask, and ask beats allow.
 
-use std::path::{Path, PathBuf};
-
-use ptk_sandbox::{Place, Workspace};
+use ptk_sandbox::Place;
 use serde::{Deserialize, Serialize};
 
-use super::neutral::{has_neutral_variables, is_neutral};
+use super::call::{Call, Target};
+use super::neutral::{has_neutral_variables, is_neutral, is_neutral_variable};
 use super::permissions::Mode;
 use super::rule::{Fit, Rule, RuleError};
-use crate::Plan;
-use crate::shell::{CommandLine, RedirectMode, Role, Simple};
-use crate::tools::bash::danger::Surroundings;
-
-/// Tools whose path rules are also about what a command is redirected to.
-const WRITERS: [&str; 2] = ["write_file", "edit"];
-/// Where output may go without anything being written.
-const NOWHERE: [&str; 3] = ["/dev/null", "/dev/stdout", "/dev/stderr"];
+use super::stopping::{READERS, WRITERS, stops};
+use crate::shell::{CommandLine, Role, Simple};
 
 /// What a rule does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -121,50 +114,6 @@ impl Declaration {
     }
 }
 
-/// A call that is to be judged.
-#[derive(Clone, Copy)]
-pub(super) struct Call<'a> {
-    pub(super) tool: &'a str,
-    pub(super) plan: &'a Plan,
-    pub(super) workspace: &'a Workspace,
-}
-
-impl Call<'_> {
-    /// A place as rules write it: relative to the workspace, or absolute, and
-    /// without links.
-    pub(super) fn path_of(&self, place: &Place) -> Option<PathBuf> {
-        let real = real_path_of(place)?;
-        let root = self.workspace.root();
-        Some(real.strip_prefix(root).map(Path::to_owned).unwrap_or(real))
-    }
-
-    /// The file that a command is redirected to. `None` where it is not known,
-    /// or lies where tools may not write.
-    fn redirected(&self, target: &crate::shell::Word, command: &Simple) -> Option<PathBuf> {
-        let (_, folder) = self.plan.command.as_ref()?;
-        let around = Surroundings {
-            folder: folder.clone(),
-            roots: Vec::new(),
-            home: std::env::home_dir(),
-        };
-        target.literal()?;
-        let path = around.path(target, &command.folder)?;
-        let place = self.workspace.resolve(path.to_str()?).ok()?;
-        self.path_of(&place)
-    }
-}
-
-/// The path without links. Folders that are not there yet are none.
-fn real_path_of(place: &Place) -> Option<PathBuf> {
-    let path = place.absolute();
-    if let Ok(path) = path.canonicalize() {
-        return Some(path);
-    }
-    let known = path.ancestors().find(|folder| folder.exists())?;
-    let rest = path.strip_prefix(known).ok()?;
-    Some(known.canonicalize().ok()?.join(rest))
-}
-
 /// What the rules say.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Verdict {
@@ -209,14 +158,14 @@ impl Rules {
     pub(super) fn judge(&self, call: &Call<'_>) -> Verdict {
         let mut doubt = None;
         for entry in self.of(Action::Deny) {
-            match stops(entry, call) {
+            match stops(&entry.rule, call) {
                 Fit::Yes => return Verdict::Denied(entry.clone()),
                 Fit::Maybe => doubt = Some(entry.clone()),
                 Fit::No => {}
             }
         }
         for entry in self.of(Action::Ask) {
-            match stops(entry, call) {
+            match stops(&entry.rule, call) {
                 Fit::Yes => return Verdict::Asked(entry.clone()),
                 Fit::Maybe => doubt = Some(entry.clone()),
                 Fit::No => {}
@@ -237,7 +186,8 @@ impl Rules {
             self.of(Action::Allow)
                 .filter(|it| it.rule.tool() == call.tool)
         };
-        if let Some(entry) = own().find(|it| it.rule.is_for_all()) {
+        let declared = call.plan.declared.as_deref();
+        if let Some(entry) = own().find(|it| it.rule.fits_declared(declared)) {
             return Some(vec![entry.clone()]);
         }
         let places = if call.plan.writes.is_empty() {
@@ -259,7 +209,8 @@ impl Rules {
         script: &CommandLine,
         call: &Call<'_>,
     ) -> Option<Vec<Entry>> {
-        if !script.is_whole() {
+        let is_set = script.assigned().iter().all(is_neutral_variable);
+        if !script.is_whole() || script.is_evaluated() || !is_set {
             return None;
         }
         let mut entries = Vec::new();
@@ -269,12 +220,14 @@ impl Rules {
             }
             match self.allow_command(command, call) {
                 Some(entry) => entries.push(entry.clone()),
-                None if is_neutral(command) => {}
+                None if is_neutral(command) && call.stays(command) => {}
                 None if is_plain_wrapper(command) => {}
                 None => return None,
             }
         }
-        (!entries.is_empty()).then_some(entries)
+        // A rule is about what runs in the workspace, unless it is about all.
+        let is_here = call.is_inside() || entries.iter().all(|it| it.rule.is_for_all());
+        (is_here && !entries.is_empty()).then_some(entries)
     }
 
     /// The rule that allows one command, its redirections aside.
@@ -291,21 +244,23 @@ impl Rules {
 
     /// What a command is redirected to counts as written.
     fn allows_redirects(&self, command: &Simple, call: &Call<'_>) -> bool {
-        command.redirects().iter().all(|redirect| {
-            let target = redirect.target();
-            let is_harmless = target.literal().is_some_and(|it| NOWHERE.contains(&it));
-            let is_allowed = || {
-                let path = call.redirected(target, command);
-                path.is_some_and(|path| self.allows_write(&path))
-            };
-            redirect.mode() == RedirectMode::Read
-                || !target.has_variables() && (is_harmless || is_allowed())
-        })
+        call.redirected_to(command)
+            .iter()
+            .all(|target| match target {
+                Target::Path(path) => {
+                    let mut rules = self.of(Action::Allow).map(|it| &it.rule);
+                    rules.any(|rule| WRITERS.contains(&rule.tool()) && rule.fits_path(path))
+                }
+                Target::Outside(_) | Target::Unknown => false,
+            })
     }
 
-    fn allows_write(&self, path: &Path) -> bool {
-        let mut rules = self.of(Action::Allow).map(|it| &it.rule);
-        rules.any(|rule| WRITERS.contains(&rule.tool()) && rule.fits_path(path))
+    /// The rules because of which files are not to be shown.
+    pub(super) fn withheld(&self) -> Vec<Rule> {
+        let rules = self.entries.iter().filter(|it| it.action != Action::Allow);
+        let rules = rules.map(|it| &it.rule).filter(|it| !it.is_for_all());
+        let rules = rules.filter(|it| READERS.contains(&it.tool()));
+        rules.cloned().collect()
     }
 }
 
@@ -313,43 +268,4 @@ impl Rules {
 /// that lies in some folder may be anything.
 pub(super) fn is_plain_wrapper(command: &Simple) -> bool {
     command.role == Role::Wrapper && command.is_known() && command.program() == command.name()
-}
-
-/// Whether a rule stops a call.
-fn stops(entry: &Entry, call: &Call<'_>) -> Fit {
-    let rule = &entry.rule;
-    if let Some(script) = &call.plan.script {
-        let fits = script.commands().iter().map(|command| {
-            if rule.tool() == call.tool {
-                return rule.stops(command);
-            }
-            stops_redirects(rule, command, call)
-        });
-        return fits.max().unwrap_or(Fit::No);
-    }
-    if rule.tool() != call.tool {
-        return Fit::No;
-    }
-    let places = call.plan.writes.iter().chain(&call.plan.reads);
-    let paths = places.filter_map(|place| Some((call.path_of(place)?, place)));
-    let is_stopped = rule.is_for_all()
-        || paths
-            .into_iter()
-            .any(|(path, place)| rule.fits_path(&path) || rule.fits_path(place.relative()));
-    if is_stopped { Fit::Yes } else { Fit::No }
-}
-
-fn stops_redirects(rule: &Rule, command: &Simple, call: &Call<'_>) -> Fit {
-    if !WRITERS.contains(&rule.tool()) || rule.is_for_all() {
-        return Fit::No;
-    }
-    let written = command.redirects().iter();
-    let written = written.filter(|redirect| redirect.mode() != RedirectMode::Read);
-    let fits = written.map(
-        |redirect| match call.redirected(redirect.target(), command) {
-            Some(path) if rule.fits_path(&path) => Fit::Yes,
-            _ => Fit::No,
-        },
-    );
-    fits.max().unwrap_or(Fit::No)
 }

@@ -177,7 +177,8 @@ impl Program {
                 context.blocking(keep).await?;
                 self.start(context).await?
             }
-            started => started?,
+            // What was not started leaves nothing unfinished.
+            started => started.inspect_err(|_| context.leave_layers())?,
         };
         let show = |stream, text: &str| context.emit(stream, text);
         let ended = running.end(context.cancellation(), Some(&show)).await;

@@ -26,6 +26,8 @@
 //! says that it is not whole. It is never a reason to trust a command.
 
 mod ansi_c;
+mod assigned;
+mod substitution;
 mod tolerant;
 mod variables;
 mod walk;
@@ -35,9 +37,10 @@ mod wrapper;
 use brush_parser::{ParserOptions, SourceInfo, Token, ast};
 
 use self::variables::Variables;
+pub(crate) use assigned::Assigned;
 pub(crate) use word::Piece;
 pub use word::Word;
-pub(crate) use wrapper::{behind, is_shell};
+pub(crate) use wrapper::{behind, is_shell, is_standard_input};
 
 /// How long a text may be, in bytes, to be read by the grammar.
 const MAX_LENGTH: usize = 256 * 1024;
@@ -46,23 +49,34 @@ const MAX_LENGTH: usize = 256 * 1024;
 const MAX_NESTING: usize = 10;
 /// How deep texts that are run by other commands are looked at.
 const MAX_DEPTH: u8 = 6;
+/// In how many folders a command may run that are looked at.
+const MAX_FOLDERS: usize = 8;
 /// How many commands are looked at.
 const MAX_COMMANDS: usize = 1000;
 
 /// A text for the shell, taken apart.
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each says something else about the line"
+)]
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommandLine {
     commands: Vec<Simple>,
     is_whole: bool,
+    is_evaluated: bool,
     is_fork_bomb: bool,
     has_functions: bool,
+    is_guessed: bool,
+    assigned: Vec<Assigned>,
 }
 
 /// A program with its arguments, somewhere in a command line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Simple {
     pub(crate) words: Vec<Word>,
-    pub(crate) assignments: Vec<String>,
+    /// Whether words are gone from it, because variables seem to hold nothing.
+    pub(crate) has_vanished: bool,
+    pub(crate) assignments: Vec<Assigned>,
     pub(crate) redirects: Vec<Redirect>,
     pub(crate) folder: Folder,
     pub(crate) role: Role,
@@ -80,8 +94,40 @@ pub(crate) enum Folder {
     Start,
     /// There, seen from where the line begins.
     At(Word, Box<Folder>),
-    /// Nobody knows before it runs.
-    Unknown,
+    /// Nobody knows before it runs. It may be one of these.
+    Unsure(Vec<Folder>),
+}
+
+impl Folder {
+    /// Where a command may run, as far as that can be said, if it is not sure.
+    pub(crate) fn candidates(&self) -> Vec<Self> {
+        match self {
+            Self::Start => Vec::new(),
+            Self::Unsure(folders) => folders.clone(),
+            Self::At(word, before) => {
+                let before = before.candidates().into_iter();
+                let at = before.map(|before| Self::At(word.clone(), Box::new(before)));
+                at.collect()
+            }
+        }
+    }
+
+    /// One of these, whichever it is.
+    fn one_of(folders: &[Self]) -> Self {
+        let mut all: Vec<Self> = Vec::new();
+        for folder in folders {
+            let known = match folder {
+                Self::Unsure(folders) => folders.as_slice(),
+                folder => std::slice::from_ref(folder),
+            };
+            for folder in known {
+                if all.len() < MAX_FOLDERS && !all.contains(folder) {
+                    all.push(folder.clone());
+                }
+            }
+        }
+        Self::Unsure(all)
+    }
 }
 
 /// What a command does with others.
@@ -94,6 +140,8 @@ pub(crate) enum Role {
     Wrapper,
     /// It runs one as somebody else, elsewhere, or with words that come later.
     Changer,
+    /// It runs what stands in a file.
+    File,
     /// It runs a text that was not found.
     Blind,
 }
@@ -136,6 +184,22 @@ impl CommandLine {
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.is_whole
+    }
+
+    /// Whether the shell works out in it what variables hold: numbers, indexes,
+    /// `${x@P}`. That runs commands which stand nowhere in the line.
+    pub(crate) fn is_evaluated(&self) -> bool {
+        self.is_evaluated
+    }
+
+    /// Whether variables may hold something else than what was put in for them.
+    pub(crate) fn is_guessed(&self) -> bool {
+        self.is_guessed
+    }
+
+    /// Variables that the shell sets on its way, such as that of a loop.
+    pub(crate) fn assigned(&self) -> &[Assigned] {
+        &self.assigned
     }
 
     /// Whether names in it mean what it says, and not what they mean elsewhere.
@@ -192,6 +256,7 @@ impl Simple {
     pub fn is_known(&self) -> bool {
         let is_known = |word: &Word| word.literal().is_some() && !word.has_variables();
         self.role != Role::Blind
+            && !self.has_vanished
             && self.words.iter().all(is_known)
             && self.redirects.iter().all(|it| is_known(&it.target))
     }
@@ -225,7 +290,7 @@ pub(crate) fn words(text: &str) -> Option<Vec<Word>> {
             return None;
         };
         let mut reading = word::read(&source, &Variables::default());
-        if !reading.nested.is_empty() {
+        if !reading.nested.is_empty() || !reading.is_whole || reading.is_evaluated {
             return None;
         }
         words.append(&mut reading.words);

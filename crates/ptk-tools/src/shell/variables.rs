@@ -67,6 +67,33 @@ impl Names {
     }
 }
 
+/// The variables that are given values, as the walk through the text finds
+/// them: it reads what quotes and braces make of a name, [`Names`] does not.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Given(HashMap<String, usize>);
+
+impl Given {
+    /// One more place that gives this variable a value. Without a name, it may
+    /// be any.
+    pub(super) fn note(&mut self, name: &str) {
+        *self.0.entry(name.to_owned()).or_default() += 1;
+    }
+
+    /// Whichever of two counted more.
+    pub(super) fn add(&mut self, other: &Self) {
+        for (name, count) in &other.0 {
+            let known = self.0.entry(name.clone()).or_default();
+            *known = (*known).max(*count);
+        }
+    }
+
+    /// Whether those that seem to have one value have no other.
+    pub(super) fn is_sure(&self, names: &Names) -> bool {
+        let is_once = |(name, count): (&String, &usize)| *count == 1 || !names.is_plain(name);
+        !self.0.contains_key("") && self.0.iter().all(is_once)
+    }
+}
+
 /// What variables hold at a place of the text.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Variables(HashMap<String, Variable>);

@@ -1,6 +1,7 @@
 //! A word of a command line: what of it is known before the shell runs.
 
 use std::fmt;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use brush_parser::word::{
@@ -9,7 +10,7 @@ use brush_parser::word::{
 };
 
 use super::variables::Variables;
-use super::{ansi_c, options, tolerant};
+use super::{ansi_c, options, substitution, tolerant};
 
 /// How many words one with braces may become.
 const MAX_BRACES: usize = 64;
@@ -42,10 +43,26 @@ pub struct Word {
 }
 
 /// The words that one becomes, and the commands that run for that.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Reading {
     pub(super) words: Vec<Word>,
     pub(super) nested: Vec<String>,
+    /// Whether those are all commands that run.
+    pub(super) is_whole: bool,
+    /// Whether the shell works out what variables hold, and may run that.
+    pub(super) is_evaluated: bool,
+    pub(super) values: Values,
+}
+
+/// What values of variables did to a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Values {
+    /// None was put in.
+    None,
+    /// It has some.
+    Filled,
+    /// Nothing is left of it.
+    Vanished,
 }
 
 impl Word {
@@ -63,6 +80,15 @@ impl Word {
         Self {
             source: source.to_owned(),
             pieces: vec![Piece::Unknown],
+            has_variables: false,
+        }
+    }
+
+    /// The home folder.
+    pub(super) fn home() -> Self {
+        Self {
+            source: "~".to_owned(),
+            pieces: vec![Piece::Home],
             has_variables: false,
         }
     }
@@ -175,25 +201,28 @@ impl fmt::Display for Word {
 
 /// Reads a word of the shell, where these variables are known.
 pub(super) fn read(source: &str, variables: &Variables) -> Reading {
-    let mut reading = Reading::default();
-    match braces(source) {
-        Some(all) => all.iter().for_each(|one| reading.one(one, variables)),
-        None => reading.words.push(Word::unknown(source)),
+    let mut reading = Reading {
+        words: Vec::new(),
+        nested: Vec::new(),
+        is_whole: true,
+        is_evaluated: false,
+        values: Values::None,
+    };
+    let braces = braces(source);
+    let is_one = matches!(&braces, Some(all) if all.words == [source]);
+    if !is_one {
+        // Whatever becomes of its braces, this is what stands in it.
+        reading.one(source, variables);
+        reading.words.clear();
     }
+    for one in braces.iter().flat_map(|all| &all.words) {
+        reading.one(one, variables);
+    }
+    if !braces.is_some_and(|all| all.is_all) {
+        reading.words.push(Word::unknown(source));
+    }
+    reading.nested.dedup();
     reading
-}
-
-/// The commands that run in a text that is no word, such as a here-document.
-pub(super) fn nested_in(source: &str) -> Vec<String> {
-    read_pieces(source).map_or_else(
-        || vec![source.to_owned()],
-        |pieces| {
-            let variables = Variables::default();
-            let mut reader = Reader::new(&variables);
-            reader.all(&pieces, source, Quotes::Double);
-            reader.nested
-        },
-    )
 }
 
 fn read_pieces(source: &str) -> Option<Vec<WordPieceWithSource>> {
@@ -209,13 +238,27 @@ impl Reading {
         let Some(pieces) = read_pieces(source) else {
             self.words.push(Word::unknown(source));
             self.nested.push(source.to_owned());
+            self.is_whole = false;
             return;
         };
         let mut reader = Reader::new(variables);
         reader.all(&pieces, source, Quotes::None);
+        reader.has_missed |= has_signs(&pieces, source, 0..source.len(), Quotes::None);
+        if may_have_braces(&pieces) {
+            reader.current.push(Piece::Unknown);
+        }
         reader.end();
         self.nested.append(&mut reader.nested);
+        self.is_whole &= !reader.has_missed;
+        // The old form of a number; it is not looked for in its quotes.
+        self.is_evaluated |= reader.is_evaluated || source.contains("$[");
         let has_variables = reader.has_variables;
+        let values = match (has_variables, reader.words.is_empty()) {
+            (false, _) => Values::None,
+            (true, false) => Values::Filled,
+            (true, true) => Values::Vanished,
+        };
+        self.values = self.values.max(values);
         let words = reader.words.into_iter().map(|pieces| Word {
             source: match pieces.as_slice() {
                 [Piece::Text(text)] if has_variables => Word::quoted(text),
@@ -226,6 +269,56 @@ impl Reading {
         });
         self.words.extend(words);
     }
+}
+
+/// Whether signs of commands stand in a part of a word outside of those pieces
+/// that are known to run, or to quote, what is in them.
+fn has_signs(
+    pieces: &[WordPieceWithSource],
+    source: &str,
+    part: Range<usize>,
+    quotes: Quotes,
+) -> bool {
+    let mut left = String::new();
+    let mut end = part.start;
+    for piece in pieces {
+        let range = piece.start_index..piece.end_index;
+        let Some(before) = source.get(end..range.start) else {
+            return true;
+        };
+        left.push_str(before);
+        end = range.end;
+        match &piece.piece {
+            WordPiece::Text(_) | WordPiece::TildePrefix(_) => {
+                left.push_str(source.get(range).unwrap_or("`"));
+            }
+            WordPiece::DoubleQuotedSequence(inner)
+            | WordPiece::GettextDoubleQuotedSequence(inner) => {
+                if has_signs(inner, source, range, Quotes::Double) {
+                    return true;
+                }
+                left.push(' ');
+            }
+            _ => left.push(' '),
+        }
+    }
+    left.push_str(source.get(end..part.end).unwrap_or("`"));
+    let signs: &[&str] = match quotes {
+        Quotes::None => &["$(", "`", "${", "<(", ">("],
+        Quotes::Double => &["$(", "`", "${"],
+    };
+    signs.iter().any(|sign| left.contains(sign))
+}
+
+/// Whether braces are left that a shell may make several words of.
+fn may_have_braces(pieces: &[WordPieceWithSource]) -> bool {
+    let texts = pieces.iter().map(|it| match &it.piece {
+        WordPiece::Text(text) => text.as_str(),
+        _ => "",
+    });
+    let text: String = texts.collect();
+    let inner = text.split_once('{').and_then(|(_, it)| it.rsplit_once('}'));
+    inner.is_some_and(|(inner, _)| inner.contains(',') || inner.contains(".."))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -240,6 +333,9 @@ struct Reader<'a> {
     words: Vec<Vec<Piece>>,
     current: Vec<Piece>,
     nested: Vec<String>,
+    /// Whether something stands in it that may run and was not understood.
+    has_missed: bool,
+    is_evaluated: bool,
     has_variables: bool,
 }
 
@@ -250,6 +346,8 @@ impl<'a> Reader<'a> {
             words: Vec::new(),
             current: Vec::new(),
             nested: Vec::new(),
+            has_missed: false,
+            is_evaluated: false,
             has_variables: false,
         }
     }
@@ -277,11 +375,13 @@ impl<'a> Reader<'a> {
                 self.text("");
                 self.all(inner, source, Quotes::Double);
             }
-            WordPiece::TildePrefix(user) => self.current.push(if user.is_empty() {
-                Piece::Home
-            } else {
-                Piece::Unknown
-            }),
+            WordPiece::TildePrefix(user) if user.is_empty() => self.current.push(Piece::Home),
+            WordPiece::TildePrefix(user) => {
+                // It may hold anything up to the next `/`.
+                let nested = substitution::in_evaluated(user);
+                self.nested.extend(nested.commands);
+                self.current.push(Piece::Unknown);
+            }
             WordPiece::EscapeSequence(text) => {
                 let behind = text.strip_prefix('\\').unwrap_or(text);
                 self.text(if behind == "\n" { "" } else { behind });
@@ -291,13 +391,10 @@ impl<'a> Reader<'a> {
                 self.current.push(Piece::Unknown);
             }
             WordPiece::BackquotedCommandSubstitution(text) => {
-                self.nested.push(without_backslashes(text));
+                self.nested.push(substitution::without_backslashes(text));
                 self.current.push(Piece::Unknown);
             }
-            WordPiece::ArithmeticExpression(inner) => {
-                self.nested.append(&mut nested_in(&inner.value));
-                self.current.push(Piece::Unknown);
-            }
+            WordPiece::ArithmeticExpression(inner) => self.evaluated(&inner.value),
             WordPiece::ParameterExpansion(parameter) => self.parameter(parameter, written, quotes),
         }
     }
@@ -315,14 +412,9 @@ impl<'a> Reader<'a> {
             "PWD" => self.current.push(Piece::Folder),
             // It holds the blanks that words end at.
             "IFS" if quotes == Quotes::None => self.end(),
-            "" => {
-                // Whatever stands in it may hold commands: `${a:-$(b)}`.
-                let inner = written.trim_start_matches(['$', '{']);
-                let inner = inner.strip_suffix('}').unwrap_or(inner);
-                if inner.contains(['$', '`']) {
-                    self.nested.append(&mut nested_in(inner));
-                }
-                self.current.push(Piece::Unknown);
+            "" if !is_plain(written) => {
+                self.is_evaluated = true;
+                self.evaluated(written.trim_start_matches(['$', '{']));
             }
             name => match self.variables.get(name) {
                 Some(value) => self.value(value, quotes),
@@ -356,6 +448,15 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// What is worked out, whatever quotes it.
+    fn evaluated(&mut self, text: &str) {
+        let mut found = substitution::in_evaluated(text);
+        self.nested.append(&mut found.commands);
+        self.has_missed |= !found.is_whole;
+        self.is_evaluated |= found.is_evaluated;
+        self.current.push(Piece::Unknown);
+    }
+
     fn text(&mut self, text: &str) {
         push_text(&mut self.current, text);
     }
@@ -380,57 +481,99 @@ fn push_text(pieces: &mut Vec<Piece>, text: &str) {
     }
 }
 
-/// Between backquotes, a backslash before one of these is not the command's.
-fn without_backslashes(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        match chars.peek() {
-            Some('`' | '\\' | '$') if c == '\\' => plain.extend(chars.next()),
-            _ => plain.push(c),
-        }
-    }
-    plain
+/// Whether `$x` or `${x}` shows a variable and does no more.
+fn is_plain(written: &str) -> bool {
+    let is_short = written.strip_prefix('$').is_some_and(|it| it.len() == 1);
+    is_short || substitution::behind_plain(written) == Some("")
 }
 
-/// The words that `{a,b}` makes of one. `None` if they are too many.
-fn braces(source: &str) -> Option<Vec<String>> {
+/// The words that braces make of one.
+struct Braces {
+    words: Vec<String>,
+    /// Whether these are all.
+    is_all: bool,
+}
+
+/// The words that `{a,b}` makes of one. `None` if nobody can say.
+fn braces(source: &str) -> Option<Braces> {
+    let one = || Braces {
+        words: vec![source.to_owned()],
+        is_all: true,
+    };
     if !source.contains('{') || tolerant::is_too_deep(source) {
-        return Some(vec![source.to_owned()]);
+        return Some(one());
     }
     match word::parse_brace_expansions(source, &options()) {
-        Ok(Some(parts)) => expanded(&parts),
-        Ok(None) => Some(vec![source.to_owned()]),
+        Ok(Some(parts)) => Some(expanded(&parts)),
+        Ok(None) => Some(one()),
         Err(_) => None,
     }
 }
 
-fn expanded(parts: &[BraceExpressionOrText]) -> Option<Vec<String>> {
-    let mut all = vec![String::new()];
+fn expanded(parts: &[BraceExpressionOrText]) -> Braces {
+    let mut words = vec![String::new()];
+    let mut is_all = true;
     for part in parts {
         let choices = match part {
             BraceExpressionOrText::Text(text) => vec![text.clone()],
             BraceExpressionOrText::Expr(members) => {
                 let members = members.iter().map(choices);
-                members.collect::<Option<Vec<_>>>()?.concat()
+                members.fold(Vec::new(), |mut all, mut member| {
+                    is_all &= member.is_all;
+                    all.append(&mut member.words);
+                    all
+                })
             }
         };
-        if all.len() * choices.len() > MAX_BRACES {
-            return None;
-        }
         let with = |start: &String| -> Vec<String> {
             let joined = choices.iter().map(|end| format!("{start}{end}"));
             joined.collect()
         };
-        all = all.iter().flat_map(with).collect();
+        let mut joined = words.iter().flat_map(with);
+        let first: Vec<String> = joined.by_ref().take(MAX_BRACES).collect();
+        is_all &= joined.next().is_none();
+        drop(joined);
+        words = first;
     }
-    Some(all)
+    Braces { words, is_all }
 }
 
-fn choices(member: &BraceExpressionMember) -> Option<Vec<String>> {
-    match member {
-        BraceExpressionMember::Child(parts) => expanded(parts),
-        // A sequence, which names no file that is worth the trouble.
-        _ => None,
+fn choices(member: &BraceExpressionMember) -> Braces {
+    let sequence: Vec<String> = match member {
+        BraceExpressionMember::Child(parts) => return expanded(parts),
+        BraceExpressionMember::NumberSequence {
+            start,
+            end,
+            increment,
+        } => {
+            let numbers = steps(*start, *end, *increment);
+            numbers.map(|number| number.to_string()).collect()
+        }
+        BraceExpressionMember::CharSequence {
+            start,
+            end,
+            increment,
+        } => {
+            let code = |c: char| i64::from(u32::from(c));
+            let codes = steps(code(*start), code(*end), *increment);
+            let chars = codes.filter_map(|it| char::from_u32(u32::try_from(it).ok()?));
+            chars.map(String::from).collect()
+        }
+    };
+    let is_all = sequence.len() <= MAX_BRACES;
+    Braces {
+        words: sequence.into_iter().take(MAX_BRACES).collect(),
+        is_all,
     }
+}
+
+/// The numbers from one to another, and one too many where there are more.
+fn steps(start: i64, end: i64, increment: i64) -> impl Iterator<Item = i64> {
+    let step = increment.saturating_abs().max(1);
+    let step = if end < start { -step } else { step };
+    let next = move |number: &i64| number.checked_add(step);
+    let numbers = std::iter::successors(Some(start), next);
+    numbers
+        .take_while(move |it| if step < 0 { *it >= end } else { *it <= end })
+        .take(MAX_BRACES + 1)
 }

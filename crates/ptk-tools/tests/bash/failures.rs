@@ -124,7 +124,7 @@ struct Remover(std::path::PathBuf);
 impl Approver for Remover {
     fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision> {
         assert_eq!(request.plan.command.as_ref().unwrap().0, "ls");
-        assert_eq!(request.plan.summary, "List the files\nls");
+        assert_eq!(request.plan.summary, "ls\n\nIt says: List the files");
         std::fs::remove_dir_all(&self.0).unwrap();
         Box::pin(std::future::ready(Decision::Allow))
     }

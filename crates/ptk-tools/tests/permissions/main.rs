@@ -9,6 +9,7 @@
 mod answers;
 mod commands;
 mod denials;
+mod hostile;
 mod properties;
 mod rules;
 mod scene;

@@ -9,11 +9,10 @@ use futures_util::future::BoxFuture;
 use ptk_protocol::{Arguments, ErrorType, ToolCall, ToolResult};
 use ptk_sandbox::Workspace;
 use ptk_tools::permission::{Declaration, Entry};
-use ptk_tools::tools::bash::Bash;
-use ptk_tools::tools::{Edit, ReadFile, WriteFile};
+use ptk_tools::tools::get_diagnostics::Diagnostics;
 use ptk_tools::{
     ApprovalRequest, Approver, Around, CallRequest, Decision, Fields, Middleware, Next, Passing,
-    Permissions, Registry, Sandbox, ToolManager, ToolManagerBuilder, Typed,
+    Permissions, Registry, Sandbox, ToolManager, ToolManagerBuilder, tools,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -91,13 +90,16 @@ pub(crate) fn entries(rules: &[&str]) -> Vec<Entry> {
     declaration.entries("test").unwrap()
 }
 
+/// All tools.
 pub(crate) fn registry() -> Registry {
-    let mut registry = Registry::new();
-    registry.register(Typed::new(ReadFile)).unwrap();
-    registry.register(Typed::new(WriteFile)).unwrap();
-    registry.register(Typed::new(Edit)).unwrap();
-    Bash::default().register(&mut registry).unwrap();
-    registry
+    tools::all(Diagnostics::default()).unwrap()
+}
+
+/// What comes of a call.
+pub(crate) async fn called(tools: &ToolManager, tool: &str, args: &Value) -> ToolResult {
+    let args = Arguments::from_json(&args.to_string()).unwrap();
+    let request = CallRequest::new(ToolCall::new(tool, args));
+    tools.execute(request).await.result
 }
 
 impl Scene {
@@ -160,9 +162,7 @@ impl Scene {
     }
 
     pub(crate) async fn call(&self, tool: &str, args: &Value) -> ToolResult {
-        let args = Arguments::from_json(&args.to_string()).unwrap();
-        let request = CallRequest::new(ToolCall::new(tool, args));
-        self.tools.execute(request).await.result
+        called(&self.tools, tool, args).await
     }
 
     pub(crate) async fn bash(&self, command: &str) -> ToolResult {

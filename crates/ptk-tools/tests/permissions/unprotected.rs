@@ -4,15 +4,14 @@
 use ptk_tools::custom::Declaration;
 use ptk_tools::permission::Mode;
 use ptk_tools::process::Program;
-use ptk_tools::tools::get_diagnostics::GetDiagnostics;
 use ptk_tools::{
-    AllowAll, CallContext, Decision, Effects, Permissions, Sandbox, ToolError, Typed, Unprotected,
-    tool_fn,
+    AllowAll, CallContext, Decision, Effects, Permissions, Sandbox, ToolError, Unprotected,
+    tool_fn, tools,
 };
 use serde_json::json;
 
 use crate::answers::Notebook;
-use crate::scene::{self, Scene, entries};
+use crate::scene::{Scene, entries};
 
 /// What is missing, and why.
 const NOTHING: &str = "without files, attributes of other files, network, processes, \
@@ -142,11 +141,9 @@ fn starters() -> Scene {
         "command": ["touch", "checker"],
         "servers": [{"name": "server", "command": ["touch", "server"], "extensions": ["rs"]}],
     });
-    let diagnostics = GetDiagnostics::new(serde_json::from_value(diagnostics).unwrap());
-    let mut registry = scene::registry();
+    let mut registry = tools::all(serde_json::from_value(diagnostics).unwrap()).unwrap();
     let declared = declared.into_tool().unwrap();
     registry.register_shared(declared.into()).unwrap();
-    registry.register(Typed::new(diagnostics)).unwrap();
     Scene::built(Permissions::default(), |builder| builder.tools(registry))
 }
 

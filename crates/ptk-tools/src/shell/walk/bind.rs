@@ -1,10 +1,11 @@
 //! Where variables get values that can be seen.
 
 use brush_parser::ast::{
-    AndOrList, Assignment, AssignmentName, AssignmentValue, Command, CommandPrefixOrSuffixItem,
+    Assignment, AssignmentName, AssignmentValue, Command, CommandPrefixOrSuffixItem,
     ForClauseCommand, Pipeline, PipelineOperator, SimpleCommand,
 };
 
+use super::super::variables::Variables;
 use super::super::word::{self, Piece, Word};
 use super::{Gathered, Walk};
 
@@ -16,6 +17,46 @@ const MAX_ROUNDS: usize = 16;
 const DECLARERS: [&str; 5] = ["export", "readonly", "declare", "typeset", "local"];
 const PLAIN_OPTIONS: &str = "-grx";
 
+/// What variables hold for sure along commands of which each hangs on those
+/// before it.
+pub(super) struct Certain {
+    pub(super) variables: Variables,
+    /// Whether all commands so far run.
+    is_sure: bool,
+    /// Whether the last one runs only if something fails.
+    is_or: bool,
+}
+
+impl Certain {
+    pub(super) fn of(variables: &Variables) -> Self {
+        Self {
+            variables: variables.clone(),
+            is_sure: true,
+            is_or: false,
+        }
+    }
+
+    /// The next command, which runs if that before it has succeeded, or failed.
+    pub(super) fn before(&mut self, operator: &PipelineOperator, variables: &mut Variables) {
+        self.is_or = *operator == PipelineOperator::Or;
+        self.is_sure &= !self.is_or;
+        if self.is_or {
+            variables.clone_from(&self.variables);
+        }
+    }
+
+    /// It has run, with these behind it.
+    pub(super) fn behind(&mut self, pipeline: &Pipeline, variables: &mut Variables) {
+        if self.is_sure {
+            self.variables.clone_from(variables);
+        } else if self.is_or {
+            variables.clone_from(&self.variables);
+        }
+        // Whether anything else succeeds, nobody knows.
+        self.is_sure &= is_assignment(pipeline);
+    }
+}
+
 impl Walk {
     /// Something that may not happen: what it says of variables holds in it
     /// alone.
@@ -23,28 +64,6 @@ impl Walk {
         let variables = self.variables.clone();
         walk(self);
         self.variables = variables;
-    }
-
-    /// Commands of which each hangs on those before it.
-    pub(super) fn and_or(&mut self, list: &AndOrList) {
-        let mut certain = self.variables.clone();
-        let mut is_certain = true;
-        for (operator, pipeline) in list {
-            let is_or = operator == PipelineOperator::Or;
-            is_certain &= !is_or;
-            if is_or {
-                self.variables = certain.clone();
-            }
-            self.pipeline(pipeline);
-            if is_certain {
-                certain = self.variables.clone();
-            } else if is_or {
-                self.variables = certain.clone();
-            }
-            // Whether anything else succeeds, nobody knows.
-            is_certain &= is_assignment(pipeline);
-        }
-        self.variables = certain;
     }
 
     /// The value of an assignment, if it can be seen.
@@ -105,12 +124,18 @@ impl Walk {
         };
         let outer = self.rounds;
         self.rounds *= values.len();
+        // However often it is looked at, what stands in it stands there once.
+        let (seen, given) = (self.seen, self.given.clone());
+        let mut most = given.clone();
         for value in values {
+            (self.seen, self.given) = (seen, given.clone());
             self.perhaps(|walk| {
                 walk.variables.set(&it.variable_name, value, false);
                 walk.list(&it.body.list);
             });
+            most.add(&self.given);
         }
+        self.given = most;
         self.rounds = outer;
     }
 

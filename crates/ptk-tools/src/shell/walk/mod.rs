@@ -2,21 +2,26 @@
 
 mod bind;
 
+use self::bind::Certain;
 use brush_parser::ast::{
-    AndOrList, Assignment, AssignmentName, AssignmentValue, Command, CommandPrefixOrSuffixItem,
-    CompoundCommand, CompoundList, FunctionDefinition, IoFileRedirectKind, IoFileRedirectTarget,
-    IoRedirect, Pipeline, RedirectList, SeparatorOperator, SimpleCommand, SubshellCommand,
+    AndOrList, Assignment, AssignmentName, AssignmentValue, BinaryPredicate, Command,
+    CommandPrefixOrSuffixItem, CompoundCommand, CompoundList, ExtendedTestExpr, FunctionDefinition,
+    IoFileRedirectKind, IoFileRedirectTarget, IoHereDocument, IoRedirect, Pipeline,
+    PipelineOperator, RedirectList, SeparatorOperator, SimpleCommand, SubshellCommand,
+    UnaryPredicate,
 };
 
-use super::variables::{Names, Variables};
-use super::word::{self, Piece, Word};
+use super::assigned::{self, Assigned};
+use super::substitution::{self, Found};
+use super::variables::{Given, Names, Variables};
+use super::word::{self, Piece, Values, Word};
 use super::wrapper::{Inside, inside};
 use super::{
     CommandLine, Folder, MAX_COMMANDS, Redirect, RedirectMode, Role, Simple, program, tolerant,
 };
 
 /// Variables that say where a command runs and what its words are.
-const OWN_VARIABLES: [&str; 3] = ["HOME", "PWD", "IFS"];
+const OWN_VARIABLES: [&str; 4] = ["HOME", "PWD", "IFS", "CDPATH"];
 
 /// Commands behind which the folder may be another one.
 const MOVERS: [&str; 5] = ["cd", "pushd", "popd", "source", "."];
@@ -31,13 +36,21 @@ pub(super) struct Walk {
     functions: Vec<String>,
     /// How many texts within texts are still looked at.
     depth: u8,
+    /// How many signs of commands were seen in the parts of the text.
+    seen: usize,
     forgets: bool,
+    /// Whether a variable may hold what runs when it is worked out.
+    has_values: bool,
     /// The names in the whole text.
     names: Names,
     /// What they hold here.
     variables: Variables,
     /// How many values the loops have together that this stands in.
     rounds: usize,
+    /// Which variables are given values, and how often.
+    given: Given,
+    /// Whether values were put in for variables.
+    is_filled: bool,
 }
 
 /// What a command gathers before it is complete.
@@ -45,9 +58,39 @@ pub(super) struct Walk {
 struct Gathered {
     simple: Simple,
     /// Texts on its input.
-    documents: Vec<String>,
+    documents: Vec<Document>,
+    /// Whether it may read something else.
+    is_fed_otherwise: bool,
     /// Variables that it gives a value.
     values: Vec<(String, Vec<Piece>)>,
+}
+
+/// A text on the input of a command.
+#[derive(Clone)]
+struct Document {
+    text: String,
+    /// Whether that is what the command gets.
+    is_known: bool,
+}
+
+impl Document {
+    /// A here-string, if it can be seen. The shell leaves a value in it as it
+    /// is, and does not make words of it.
+    fn of(read: &Simple) -> Option<Self> {
+        let is_filled = |word: &Word| word.has_variables();
+        if !read.words.iter().any(is_filled) {
+            let text = read.words.first()?.literal()?.to_owned();
+            return Some(Self {
+                text,
+                is_known: true,
+            });
+        }
+        let words: Option<Vec<&str>> = read.words.iter().map(Word::literal).collect();
+        Some(Self {
+            text: words?.join(" "),
+            is_known: false,
+        })
+    }
 }
 
 impl Walk {
@@ -62,10 +105,14 @@ impl Walk {
             fed_by: Vec::new(),
             functions: Vec::new(),
             depth: 0,
+            seen: 0,
             forgets: false,
+            has_values: false,
             names: Names::of(text),
             variables: Variables::default(),
             rounds: 1,
+            given: Given::default(),
+            is_filled: false,
         }
     }
 
@@ -77,7 +124,29 @@ impl Walk {
             });
             words.for_each(Word::forget);
         }
+        let moves = self.line.commands.iter().filter_map(Simple::name);
+        let moves = moves.filter(|name| MOVERS.contains(name)).count() > 0;
+        let runs_later = self.line.has_functions
+            || self
+                .line
+                .commands
+                .iter()
+                .any(|it| it.name() == Some("trap"));
+        if moves && (self.forgets || runs_later) {
+            self.unsettle(0);
+        }
+        // A value that is worked out may be any command.
+        self.line.is_whole &= !(self.line.is_evaluated && self.has_values);
+        let is_sure = self.given.is_sure(&self.names) && !self.line.is_evaluated && !self.forgets;
+        self.line.is_guessed = self.is_filled && !is_sure;
         self.line
+    }
+
+    /// From this command on, nobody knows for sure where one runs.
+    fn unsettle(&mut self, start: usize) {
+        for command in self.line.commands.iter_mut().skip(start) {
+            command.folder = Folder::one_of(std::slice::from_ref(&command.folder));
+        }
     }
 
     /// A text for the shell, with so many texts in it.
@@ -87,6 +156,7 @@ impl Walk {
             return;
         }
         let before = std::mem::replace(&mut self.depth, depth);
+        let seen = std::mem::take(&mut self.seen);
         match program(text) {
             Some(program) => program
                 .complete_commands
@@ -94,6 +164,9 @@ impl Walk {
                 .for_each(|it| self.list(it)),
             None => self.rough(text),
         }
+        // What the grammar takes for a part of nothing may run all the same.
+        self.line.is_whole &= self.seen >= substitution::signs(text);
+        self.seen = seen;
         self.depth = before;
     }
 
@@ -136,12 +209,47 @@ impl Walk {
             let is_async = matches!(item.1, SeparatorOperator::Async);
             copies += usize::from(is_async && self.calls_itself(&item.0));
             if is_async {
-                self.apart(|walk| walk.and_or(&item.0));
+                self.apart(|walk| walk.chain(&item.0));
             } else {
-                self.and_or(&item.0);
+                self.chain(&item.0);
             }
         }
         self.line.is_fork_bomb |= copies > 1;
+    }
+
+    /// Commands joined by `&&` and `||`. Behind `cd x &&` all run in `x`, for
+    /// else they do not run; behind anything else it may not have happened.
+    fn chain(&mut self, chain: &AndOrList) {
+        let mut folders = vec![self.folder.clone()];
+        let mut is_sure = true;
+        let mut certain = Certain::of(&self.variables);
+        for (operator, pipeline) in chain {
+            is_sure &= operator == PipelineOperator::And;
+            if folders.len() > 1 && !is_sure {
+                self.folder = Folder::one_of(&folders);
+            }
+            certain.before(&operator, &mut self.variables);
+            self.pipeline(pipeline);
+            certain.behind(pipeline, &mut self.variables);
+            is_sure &= !pipeline.bang;
+            if folders.last() != Some(&self.folder) {
+                folders.push(self.folder.clone());
+            }
+        }
+        if folders.len() > 1 {
+            self.folder = Folder::one_of(&folders);
+        }
+        self.variables = certain.variables;
+    }
+
+    /// What may run several times, and each time somewhere else.
+    fn repeated(&mut self, walk: impl FnOnce(&mut Self)) {
+        let (before, start) = (self.folder.clone(), self.line.commands.len());
+        walk(self);
+        if self.folder != before {
+            self.folder = Folder::one_of(&[before, self.folder.clone()]);
+            self.unsettle(start);
+        }
     }
 
     fn calls_itself(&self, list: &AndOrList) -> bool {
@@ -181,7 +289,42 @@ impl Walk {
                 self.compound(command);
             }
             Command::Function(function) => self.function(function),
-            Command::ExtendedTest(test) => self.evaluated(&test.expr.to_string()),
+            Command::ExtendedTest(test) => self.test(&test.expr),
+        }
+    }
+
+    fn test(&mut self, test: &ExtendedTestExpr) {
+        match test {
+            ExtendedTestExpr::And(left, right) | ExtendedTestExpr::Or(left, right) => {
+                self.test(left);
+                self.test(right);
+            }
+            ExtendedTestExpr::Not(inner) | ExtendedTestExpr::Parenthesized(inner) => {
+                self.test(inner);
+            }
+            ExtendedTestExpr::UnaryTest(
+                UnaryPredicate::ShellVariableIsSetAndAssigned
+                | UnaryPredicate::ShellVariableIsSetAndNameRef,
+                word,
+            ) => self.evaluated(&word.value),
+            ExtendedTestExpr::UnaryTest(_, word) => drop(self.words(&word.value)),
+            ExtendedTestExpr::BinaryTest(
+                BinaryPredicate::ArithmeticEqualTo
+                | BinaryPredicate::ArithmeticNotEqualTo
+                | BinaryPredicate::ArithmeticLessThan
+                | BinaryPredicate::ArithmeticLessThanOrEqualTo
+                | BinaryPredicate::ArithmeticGreaterThan
+                | BinaryPredicate::ArithmeticGreaterThanOrEqualTo,
+                left,
+                right,
+            ) => {
+                self.evaluated(&left.value);
+                self.evaluated(&right.value);
+            }
+            ExtendedTestExpr::BinaryTest(_, left, right) => {
+                self.words(&left.value);
+                self.words(&right.value);
+            }
         }
     }
 
@@ -193,7 +336,7 @@ impl Walk {
         self.functions.pop();
         // Whoever calls it is elsewhere from then on.
         if names.iter().any(|name| MOVERS.contains(&name.as_str())) {
-            self.folder = Folder::Unknown;
+            self.folder = Folder::one_of(std::slice::from_ref(&self.folder));
         }
     }
 
@@ -205,21 +348,23 @@ impl Walk {
                 for part in parts.into_iter().flatten() {
                     self.evaluated(&part.value);
                 }
-                self.perhaps(|walk| walk.list(&it.body.list));
+                self.repeated(|walk| walk.perhaps(|walk| walk.list(&it.body.list)));
             }
             CompoundCommand::BraceGroup(it) => self.list(&it.list),
             CompoundCommand::Subshell(it) => drop(self.apart(|walk| walk.list(&it.list))),
             CompoundCommand::ForClause(it) => {
+                let mut values = Vec::new();
                 for value in it.values.iter().flatten() {
-                    self.nested_in(&value.value);
+                    values.extend(self.words(&value.value));
                 }
-                self.each(it);
+                self.assigns(Assigned::own(&it.variable_name, &values));
+                self.repeated(|walk| walk.each(it));
             }
             CompoundCommand::CaseClause(it) => {
-                self.nested_in(&it.value.value);
+                self.words(&it.value.value);
                 for case in &it.cases {
                     let patterns = case.patterns.iter();
-                    patterns.for_each(|pattern| self.nested_in(&pattern.value));
+                    patterns.for_each(|pattern| drop(self.words(&pattern.value)));
                     if let Some(list) = &case.cmd {
                         self.perhaps(|walk| walk.list(list));
                     }
@@ -236,23 +381,59 @@ impl Walk {
                 }
             }
             CompoundCommand::WhileClause(it) | CompoundCommand::UntilClause(it) => {
-                self.list(&it.0);
-                self.perhaps(|walk| walk.list(&it.1.list));
+                self.repeated(|walk| {
+                    walk.list(&it.0);
+                    walk.perhaps(|walk| walk.list(&it.1.list));
+                });
             }
         }
     }
 
     /// The commands that run for a text which is none itself.
-    fn nested_in(&mut self, text: &str) {
-        for nested in word::nested_in(text) {
-            self.nested(&nested);
+    fn found(&mut self, text: &str, found: &Found) {
+        self.seen += substitution::signs(text);
+        self.line.is_whole &= found.is_whole;
+        self.line.is_evaluated |= found.is_evaluated;
+        for command in &found.commands {
+            self.nested(command);
         }
     }
 
-    /// The commands that run for a text which is evaluated, as numbers are:
-    /// quotes do not keep them from it.
+    /// A text which is worked out, as numbers are: quotes keep nothing in it
+    /// from running, nor does standing in a variable.
     fn evaluated(&mut self, text: &str) {
-        self.nested_in(&text.replace(['\'', '\\'], " "));
+        self.found(text, &substitution::in_evaluated(text));
+        self.notice(text);
+    }
+
+    /// Sees what a text that is worked out sets.
+    fn notice(&mut self, text: &str) {
+        let mut names = OWN_VARIABLES.iter();
+        self.forgets |= text.contains('=') && names.any(|name| text.contains(name));
+    }
+
+    /// The words that stand where no command does.
+    fn words(&mut self, source: &str) -> Vec<Word> {
+        self.read(source).words
+    }
+
+    /// The same, as if a command were made of them.
+    fn read(&mut self, source: &str) -> Simple {
+        let mut gathered = Gathered::default();
+        self.word(source, &mut gathered);
+        gathered.simple
+    }
+
+    fn assigns(&mut self, assigned: Assigned) {
+        self.noted(&assigned);
+        self.line.assigned.push(assigned);
+    }
+
+    fn noted(&mut self, assigned: &Assigned) {
+        let name = assigned.name.as_str();
+        self.forgets |= name.is_empty() || OWN_VARIABLES.contains(&name);
+        self.has_values |= !assigned.is_harmless;
+        self.given.note(name);
     }
 
     /// Redirections of a group.
@@ -286,27 +467,39 @@ impl Walk {
     }
 
     fn assignment(&mut self, assignment: &Assignment, gathered: &mut Gathered) {
-        let name = match &assignment.name {
-            AssignmentName::VariableName(name) => name,
-            AssignmentName::ArrayElementName(name, index) => {
-                self.evaluated(index);
-                name
-            }
+        let (name, index) = match &assignment.name {
+            AssignmentName::VariableName(name) => (name, None),
+            AssignmentName::ArrayElementName(name, index) => (name, Some(index)),
         };
-        self.forgets |= OWN_VARIABLES.contains(&name.as_str());
-        gathered.simple.assignments.push(name.clone());
+        if let Some(index) = index {
+            self.evaluated(index);
+        }
         gathered.values.extend(self.assigned(assignment));
-        match &assignment.value {
-            AssignmentValue::Scalar(word) => self.nested_in(&word.value),
+        let mut assigned = match &assignment.value {
+            AssignmentValue::Scalar(word) => {
+                let value = self.read(&word.value);
+                let mut assigned = Assigned::passed(name, &value.words);
+                assigned.is_harmless &= !value.has_vanished;
+                assigned
+            }
             AssignmentValue::Array(words) => {
                 for (index, word) in words {
                     if let Some(index) = index {
-                        self.nested_in(&index.value);
+                        self.evaluated(&index.value);
                     }
-                    self.nested_in(&word.value);
+                    // An index that the grammar has not seen may stand in it.
+                    if word.value.contains('[') {
+                        self.evaluated(&word.value);
+                    } else {
+                        self.words(&word.value);
+                    }
                 }
+                Assigned::passed(name, &[Word::unknown(name)])
             }
-        }
+        };
+        assigned.is_harmless &= index.is_none() && !assignment.append;
+        self.noted(&assigned);
+        gathered.simple.assignments.push(assigned);
     }
 
     fn item(&mut self, item: &CommandPrefixOrSuffixItem, gathered: &mut Gathered) {
@@ -324,12 +517,21 @@ impl Walk {
     }
 
     fn process(&mut self, inner: &SubshellCommand, gathered: &mut Gathered) {
+        self.seen += 1;
         let names = self.apart(|walk| walk.list(&inner.list));
         gathered.simple.fed_by.extend(names);
     }
 
     fn word(&mut self, source: &str, gathered: &mut Gathered) {
         let reading = word::read(source, &self.variables);
+        self.seen += substitution::signs(source);
+        self.line.is_whole &= reading.is_whole;
+        self.is_filled |= reading.values != Values::None;
+        gathered.simple.has_vanished |= reading.values == Values::Vanished;
+        if reading.is_evaluated {
+            self.line.is_evaluated = true;
+            self.notice(source);
+        }
         for nested in reading.nested {
             let names = self.nested(&nested);
             gathered.simple.fed_by.extend(names);
@@ -338,6 +540,7 @@ impl Walk {
     }
 
     fn io(&mut self, redirect: &IoRedirect, gathered: &mut Gathered) {
+        self.descriptor(gathered);
         match redirect {
             IoRedirect::File(_, kind, target) => self.file(kind, target, gathered),
             IoRedirect::OutputAndError(target, is_appended) => {
@@ -348,19 +551,46 @@ impl Walk {
                 };
                 self.redirect(mode, &target.value, gathered);
             }
-            IoRedirect::HereString(_, word) => {
-                let mut read = Gathered::default();
-                self.word(&word.value, &mut read);
-                gathered.simple.fed_by.append(&mut read.simple.fed_by);
-                let text = read.simple.words.first().and_then(Word::literal);
-                gathered.documents.extend(text.map(str::to_owned));
+            IoRedirect::HereString(number, word) => {
+                let mut read = self.read(&word.value);
+                gathered.simple.fed_by.append(&mut read.fed_by);
+                let document = Document::of(&read);
+                let document = document.filter(|_| matches!(number, None | Some(0)));
+                gathered.is_fed_otherwise |= document.is_none();
+                gathered.documents.extend(document);
             }
-            IoRedirect::HereDocument(_, document) => {
-                if document.requires_expansion {
-                    self.nested_in(&document.doc.value);
-                }
-                gathered.documents.push(document.doc.value.clone());
+            IoRedirect::HereDocument(number, document) => {
+                let document = self.document(document);
+                gathered.is_fed_otherwise |= !matches!(number, None | Some(0));
+                gathered.documents.push(document);
             }
+        }
+    }
+
+    /// A here-document, as whoever reads it gets it.
+    fn document(&mut self, document: &IoHereDocument) -> Document {
+        let text = &document.doc.value;
+        self.seen += substitution::signs(&document.here_end.value);
+        if !document.requires_expansion {
+            self.seen += substitution::signs(text);
+            return Document {
+                text: text.clone(),
+                is_known: true,
+            };
+        }
+        self.found(text, &substitution::in_document(text));
+        let (text, is_known) = substitution::filled(text);
+        Document { text, is_known }
+    }
+
+    /// `{name}>file` sets a variable, and is no word.
+    fn descriptor(&mut self, gathered: &mut Gathered) {
+        let Some(word) = gathered.simple.words.last_mut() else {
+            return;
+        };
+        if let Some(assigned) = assigned::of_descriptor(word.source()) {
+            *word = Word::unknown(word.source());
+            self.assigns(assigned);
         }
     }
 
@@ -370,6 +600,12 @@ impl Walk {
         target: &IoFileRedirectTarget,
         gathered: &mut Gathered,
     ) {
+        gathered.is_fed_otherwise |= matches!(
+            kind,
+            IoFileRedirectKind::Read
+                | IoFileRedirectKind::DuplicateInput
+                | IoFileRedirectKind::ReadAndWrite
+        );
         let mode = match kind {
             IoFileRedirectKind::Read | IoFileRedirectKind::DuplicateInput => RedirectMode::Read,
             IoFileRedirectKind::Append | IoFileRedirectKind::ReadAndWrite => RedirectMode::Append,
@@ -391,9 +627,9 @@ impl Walk {
     }
 
     fn redirect(&mut self, mode: RedirectMode, source: &str, gathered: &mut Gathered) {
-        let mut read = Gathered::default();
-        self.word(source, &mut read);
-        let targets = read.simple.words.into_iter();
+        let read = self.read(source);
+        gathered.simple.has_vanished |= read.has_vanished;
+        let targets = read.words.into_iter();
         let redirects = targets.map(|target| Redirect { mode, target });
         gathered.simple.redirects.extend(redirects);
     }
@@ -403,6 +639,7 @@ impl Walk {
         let Gathered {
             mut simple,
             documents,
+            is_fed_otherwise,
             values,
         } = gathered;
         if self.line.commands.len() >= MAX_COMMANDS {
@@ -414,21 +651,26 @@ impl Walk {
         let inside = if simple.words.is_empty() {
             Inside::Nothing
         } else {
-            inside(&simple, !documents.is_empty())
+            inside(&simple, !documents.is_empty() && !is_fed_otherwise)
         };
+        for assigned in assigned::by(&simple) {
+            self.assigns(assigned);
+        }
         simple.role = match &inside {
             Inside::Nothing => Role::Plain,
             Inside::Commands(_, role) | Inside::Text(_, role) => *role,
+            Inside::File => Role::File,
             Inside::Blind => Role::Blind,
         };
-        let (fed_by, is_run) = (simple.fed_by.clone(), simple.role == Role::Wrapper);
+        let is_run = matches!(simple.role, Role::Wrapper | Role::Changer);
+        let fed_by = simple.fed_by.clone();
         let is_shell = simple.name().is_some_and(super::is_shell);
         let has_words = !simple.words.is_empty();
         self.moved_by(&simple);
         self.changed_by(&simple);
         self.line.commands.push(simple);
         match inside {
-            Inside::Nothing | Inside::Blind => {}
+            Inside::Nothing | Inside::File | Inside::Blind => {}
             Inside::Text(text, Role::Wrapper) if !is_shell => {
                 self.text(&text, self.depth.saturating_sub(1));
             }
@@ -445,8 +687,9 @@ impl Walk {
             }
         }
         if is_shell && is_run {
-            for text in &documents {
-                self.shell_with(text, &values);
+            for document in &documents {
+                self.line.is_whole &= document.is_known;
+                self.shell_with(&document.text, &values);
             }
         }
         if !has_words {
@@ -468,7 +711,7 @@ impl Walk {
     }
 
     /// A command that another one runs, with the other's input.
-    fn inner(&mut self, words: Vec<Word>, fed_by: &[String], documents: &[String]) {
+    fn inner(&mut self, words: Vec<Word>, fed_by: &[String], documents: &[Document]) {
         let Some(depth) = self.depth.checked_sub(1).filter(|depth| *depth > 0) else {
             self.line.is_whole = false;
             return;
@@ -481,6 +724,7 @@ impl Walk {
                 ..Simple::default()
             },
             documents: documents.to_vec(),
+            is_fed_otherwise: false,
             values: Vec::new(),
         });
         self.fed_by = outer;
@@ -501,15 +745,18 @@ impl Walk {
 
     /// Where the commands behind this one run.
     fn moved_by(&mut self, command: &Simple) {
-        let before = || Box::new(self.folder.clone());
-        let folder = match (command.name(), command.args()) {
-            (Some("cd"), []) => Folder::Unknown,
-            (Some("cd" | "pushd"), [folder]) if !folder.start().starts_with('-') => {
-                Folder::At(folder.clone(), before())
-            }
-            (Some(name), _) if MOVERS.contains(&name) => Folder::Unknown,
-            _ => return,
+        let Some(name) = command.name().filter(|name| MOVERS.contains(name)) else {
+            return;
         };
-        self.folder = folder;
+        let is_option = |word: &&Word| matches!(word.literal(), Some("-L" | "-P" | "-e" | "--"));
+        let args: Vec<&Word> = command.args().iter().skip_while(is_option).collect();
+        let before = || Box::new(self.folder.clone());
+        self.folder = match (name, args.as_slice()) {
+            ("cd", []) => Folder::At(Word::home(), before()),
+            ("cd" | "pushd", [folder]) if !folder.start().starts_with(['-', '+']) => {
+                Folder::At((*folder).clone(), before())
+            }
+            _ => Folder::Unsure(Vec::new()),
+        };
     }
 }

@@ -39,6 +39,8 @@ pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 pub const MAX_TIMEOUT: Duration = Duration::from_secs(600);
 /// How long a command in the background may take.
 pub const JOB_TIMEOUT: Duration = Duration::from_secs(3600);
+/// How many characters of what a model says about a command are shown.
+const MAX_SAID: usize = 120;
 /// When it is first said that a command still runs.
 const FIRST_WORD: Duration = Duration::from_secs(1);
 /// How often it is said from then on.
@@ -180,6 +182,16 @@ impl BashArgs {
         }
     }
 
+    /// What the model says about it, in a line: it must not take the place of
+    /// the command.
+    fn said(&self) -> Option<String> {
+        let words = self.description.iter().flat_map(|it| it.split_whitespace());
+        let said = words.collect::<Vec<_>>().join(" ");
+        let (end, _) = said.char_indices().nth(MAX_SAID).unzip();
+        let cut = end.and_then(|end| Some(format!("{}…", said.get(..end)?)));
+        Some(cut.unwrap_or(said)).filter(|said| !said.is_empty())
+    }
+
     fn check(&self) -> Result<(), ToolError> {
         if self.command.trim().is_empty() {
             return Err(ToolError::validation("The command is empty")
@@ -296,11 +308,9 @@ impl TypedTool for Bash {
         args.check()?;
         let folder = args.folder(context)?;
         let (script, warnings) = args.look(context, &folder)?;
-        let summary = match args.description.as_deref() {
-            Some(description) if !description.trim().is_empty() => {
-                format!("{description}\n{}", args.command)
-            }
-            _ => args.command.clone(),
+        let summary = match args.said() {
+            Some(said) => format!("{}\n\nIt says: {said}", args.command.trim_end()),
+            None => args.command.clone(),
         };
         Ok(Plan {
             command: Some((args.command.clone(), folder)),

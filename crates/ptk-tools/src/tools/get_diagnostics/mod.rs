@@ -49,6 +49,7 @@ use self::places::Places;
 use self::programs::Search;
 use self::project::Scope;
 use self::server::Visit;
+use crate::signature::in_short;
 use crate::{CallContext, Class, Effects, Plan, ToolError, TypedTool};
 
 /// The tool `get_diagnostics`.
@@ -152,6 +153,7 @@ impl TypedTool for GetDiagnostics {
         Ok(Plan {
             summary: format!("Run {}", commands.join(", ")),
             command: Some((commands.join("; "), folder.unwrap_or(work.scope.root))),
+            declared: Some(in_short(&self.declared)),
             ..Plan::default()
         })
     }

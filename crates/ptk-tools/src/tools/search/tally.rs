@@ -22,6 +22,8 @@ pub(crate) struct Tally {
     pub(crate) hidden: u64,
     /// Files that are not text.
     pub(crate) binary: u64,
+    /// Files that a rule says nobody is to see.
+    pub(crate) withheld: u64,
     links: u64,
     special: u64,
     unreadable: u64,
@@ -33,6 +35,8 @@ pub(crate) struct Tally {
 pub(crate) struct Skipped {
     #[serde(skip_serializing_if = "is_zero")]
     binary: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    not_allowed: u64,
     #[serde(skip_serializing_if = "is_zero")]
     unreadable: u64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -74,6 +78,7 @@ impl Tally {
         self.ignored += other.ignored;
         self.hidden += other.hidden;
         self.binary += other.binary;
+        self.withheld += other.withheld;
         self.links += other.links;
         self.special += other.special;
         self.unreadable += other.unreadable;
@@ -87,10 +92,11 @@ impl Tally {
         named.truncate(NAMED);
         let skipped = Skipped {
             binary: self.binary,
+            not_allowed: self.withheld,
             unreadable: self.unreadable,
             unreadable_first: named,
         };
-        (self.binary + self.unreadable > 0).then_some(skipped)
+        (self.binary + self.withheld + self.unreadable > 0).then_some(skipped)
     }
 
     /// What may be the reason that nothing was found.
@@ -101,6 +107,7 @@ impl Tally {
             (self.links, "links, which are not followed"),
             (self.special, "neither files nor folders"),
             (self.binary, "binary"),
+            (self.withheld, "forbidden by a rule"),
             (self.unreadable, "unreadable"),
         ];
         let told = counts.into_iter().filter(|(count, _)| *count > 0);

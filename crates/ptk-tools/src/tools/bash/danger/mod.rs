@@ -25,7 +25,7 @@ mod written;
 pub(crate) use programs::plain_args;
 pub(crate) use targets::Surroundings;
 
-use crate::shell::{CommandLine, Simple};
+use crate::shell::{CommandLine, Simple, Word};
 
 /// Programs that stop the machine.
 const STOPPERS: [&str; 4] = ["shutdown", "reboot", "halt", "poweroff"];
@@ -68,6 +68,7 @@ impl Danger {
             look.command(command);
             let is_dangerous = look.danger.warnings.len() > before || look.is_repeated;
             look.danger.commands.push(is_dangerous);
+            look.elsewhere(command);
         }
         if !line.is_whole() {
             look.warn("a part of the command could not be read; look at it closely".to_owned());
@@ -97,6 +98,23 @@ impl Look<'_> {
         }
     }
 
+    /// Looks at a command in every folder that it may run in. One of them is
+    /// enough to refuse it.
+    fn elsewhere(&mut self, command: &Simple) {
+        for folder in command.folder.candidates() {
+            let mut look = Look {
+                around: self.around,
+                danger: Danger::default(),
+                is_repeated: false,
+            };
+            look.command(&Simple {
+                folder,
+                ..command.clone()
+            });
+            self.danger.refusal = self.danger.refusal.take().or(look.danger.refusal);
+        }
+    }
+
     fn command(&mut self, command: &Simple) {
         self.redirects(command);
         if command.words.is_empty() {
@@ -122,7 +140,7 @@ impl Look<'_> {
             "systemctl" if has_any(command, &["poweroff", "reboot", "halt", "kexec"]) => {
                 self.refuse("systemctl stops the machine");
             }
-            "ptk" if has_any(command, &["permissions", "--approve"]) => {
+            _ if changes_permissions(name, command) => {
                 self.refuse("only a person changes what is allowed");
             }
             _ if STOPPERS.contains(&name) => self.refuse(format!("{name} stops the machine")),
@@ -135,6 +153,16 @@ impl Look<'_> {
             self.warn(warning);
         }
     }
+}
+
+/// Whether a command asks `ptk` to allow more.
+fn changes_permissions(name: &str, command: &Simple) -> bool {
+    let is_start = |text: &str, start: &str| text.starts_with(start);
+    let mut args = command.args().iter().map(Word::start);
+    let of_ptk = |text: &str| text == "permissions" || is_start(text, "--approve");
+    let mut variables = command.assignments.iter();
+    name == "ptk" && (args.clone().any(of_ptk) || variables.any(|it| it.name == "PTK_APPROVE"))
+        || args.any(|text| is_start(text, "PTK_APPROVE="))
 }
 
 fn has_any(command: &Simple, words: &[&str]) -> bool {

@@ -39,7 +39,7 @@ const ENDS: &str = "ends processes";
 const OPEN: &str = "writes or runs what an option names";
 const DELETES: &str = "deletes what runs or is kept there";
 
-const USES: [Use; 65] = [
+const USES: [Use; 84] = [
     with("git", &["reset"], &["--hard", "--merge", "--keep"], LOSES),
     with(
         "git",
@@ -146,11 +146,25 @@ const USES: [Use; 65] = [
     always("shred", &[], "destroys what is in files"),
     always("sudo", &[], "runs it as another user"),
     always("ssh", &[], "runs it on another machine"),
+    with("git", &["grep"], &["-O"], OPEN),
+    with("git", &["rebase"], &["-x"], OPEN),
+    with(
+        "git",
+        &["difftool"],
+        &["-x", "--extcmd", "-t", "--tool"],
+        OPEN,
+    ),
+    always("git", &["mergetool"], OPEN),
+    with("git", &["archive"], &["-o"], OPEN),
+    with("git", &["format-patch"], &["-o"], OPEN),
+    always("git", &["bisect", "run"], OPEN),
+    always("git", &["submodule", "foreach"], OPEN),
     with(
         "git",
         &[],
         &[
             "--output",
+            "--output-directory",
             "--ext-diff",
             "--open-files-in-pager",
             "--upload-pack",
@@ -159,9 +173,74 @@ const USES: [Use; 65] = [
         ],
         OPEN,
     ),
-    with("cargo", &[], &["--config"], OPEN),
-    with("go", &[], &["-exec", "-toolexec", "-vettool"], OPEN),
+    with(
+        "cargo",
+        &[],
+        &["--config", "--target-dir", "--artifact-dir", "--out-dir"],
+        OPEN,
+    ),
+    with(
+        "go",
+        &[],
+        &[
+            "-exec",
+            "-toolexec",
+            "-vettool",
+            "-overlay",
+            "-modfile",
+            "-ldflags",
+            "-gccgoflags",
+            "-compiler",
+        ],
+        OPEN,
+    ),
+    with("go", &[], &["-o"], OPEN),
+    with(
+        "make",
+        &[],
+        &["--eval", "-E", "-f", "--file", "--makefile"],
+        OPEN,
+    ),
+    with("npm", &[], &SCRIPTS, OPEN),
+    with("pnpm", &[], &SCRIPTS, OPEN),
+    with("yarn", &[], &SCRIPTS, OPEN),
+    with(
+        "tar",
+        &[],
+        &[
+            "--checkpoint-action",
+            "--to-command",
+            "--use-compress-program",
+            "-I",
+            "--info-script",
+            "--new-volume-script",
+            "--rsh-command",
+        ],
+        OPEN,
+    ),
+    with("rsync", &[], &["-e", "--rsh", "--rsync-path"], OPEN),
+    with("sort", &[], &["--compress-program", "-o", "--output"], OPEN),
+    with("rg", &[], &["--pre", "--hostname-bin"], OPEN),
+    with("fd", &[], &["-x", "-X", "--exec", "--exec-batch"], OPEN),
+    with(
+        "find",
+        &[],
+        &["-fprint", "-fprint0", "-fprintf", "-fls"],
+        OPEN,
+    ),
 ];
+
+/// Options of what runs a project's scripts that say by which program.
+const SCRIPTS: [&str; 6] = [
+    "--script-shell",
+    "--node-options",
+    "--prefix",
+    "--userconfig",
+    "--globalconfig",
+    "--shell",
+];
+/// Programs that know a long option by its beginning.
+const ABBREVIATING: [&str; 5] = ["git", "npm", "make", "tar", "sort"];
 
 /// What the command does that a person wants to know.
 pub(super) fn warning(command: &Simple) -> Option<String> {
@@ -171,12 +250,16 @@ pub(super) fn warning(command: &Simple) -> Option<String> {
     if let Some(found) = found {
         let mut use_of = vec![found.program];
         use_of.extend(found.words);
-        use_of.extend(found.with.iter().find(|it| has(args, it)));
+        use_of.extend(found.with.iter().find(|it| has(name, args, it)));
         return Some(format!("{} {}", use_of.join(" "), found.does));
+    }
+    let is_variable = |arg: &Word| !arg.start().starts_with('-') && arg.start().contains('=');
+    if name == "make" && args.iter().any(is_variable) {
+        return Some(format!("make VARIABLE= {OPEN}"));
     }
     let before = command.args().len().saturating_sub(args.len());
     let before = command.args().get(..before).unwrap_or_default();
-    if name == "git" && (has(before, "-c") || has(before, "--config-env")) {
+    if name == "git" && (has(name, before, "-c") || has(name, before, "--config-env")) {
         return Some(format!("git -c {OPEN}"));
     }
     let is_push = name == "git" && args.first().is_some_and(|arg| arg.is("push"));
@@ -184,11 +267,27 @@ pub(super) fn warning(command: &Simple) -> Option<String> {
     (is_push && args.iter().any(is_forced)).then(|| format!("git push {REWRITES}"))
 }
 
+/// Options of git before a subcommand that have a value behind them.
+const OF_GIT: [&str; 7] = [
+    "--git-dir",
+    "--work-tree",
+    "--namespace",
+    "--attr-source",
+    "--config-env",
+    "--super-prefix",
+    "--list-cmds",
+];
+
 /// The arguments from the subcommand on.
 pub(crate) fn plain_args<'a>(name: &str, args: &'a [Word]) -> &'a [Word] {
     match name {
-        "git" => behind(args, "Cc", &["--git-dir", "--work-tree", "--namespace"], 0),
-        "cargo" => behind(args, "Z", &["--config", "--color"], 0),
+        "git" => behind(args, "Cc", &OF_GIT, 0),
+        "cargo" => {
+            let is_toolchain = |arg: &Word| arg.start().starts_with('+');
+            let skipped = usize::from(args.first().is_some_and(is_toolchain));
+            let args = args.get(skipped..).unwrap_or_default();
+            behind(args, "ZC", &["--config", "--color"], 0)
+        }
         _ => args,
     }
 }
@@ -196,28 +295,42 @@ pub(crate) fn plain_args<'a>(name: &str, args: &'a [Word]) -> &'a [Word] {
 impl Use {
     fn fits(&self, args: &[Word]) -> bool {
         let words = args.iter().filter(|arg| !arg.start().starts_with('-'));
-        let words: Vec<&str> = words.take(4).map(Word::start).collect();
-        // One may be the value of an option before it.
+        let words: Vec<&str> = words.take(5).map(Word::start).collect();
+        // Some may be the values of options before it.
+        let options = args
+            .iter()
+            .take_while(|arg| !self.words.contains(&arg.start()));
+        let options = options.filter(|arg| arg.start().starts_with('-')).count();
         let count = self.words.len();
         let is_there = |at: usize| words.get(at..at + count) == Some(self.words);
-        (is_there(0) || is_there(1))
-            && (self.with.is_empty() || self.with.iter().any(|it| has(args, it)))
+        (0..=options.clamp(1, 3)).any(is_there)
+            && (self.with.is_empty() || self.with.iter().any(|it| has(self.program, args, it)))
     }
 }
 
 /// Whether an option or a word is among the arguments, `-f` also in `-dfx`.
-fn has(args: &[Word], option: &str) -> bool {
+fn has(program: &str, args: &[Word], option: &str) -> bool {
     let letter = option
         .strip_prefix('-')
         .filter(|rest| rest.len() == 1 && *rest != "-");
+    let is_short = |text: &str| ABBREVIATING.contains(&program) && text.len() > 3;
     args.iter().any(|arg| {
         let text = arg.start();
+        // Programs in Go take one `-` for two.
+        let text = match text.strip_prefix('-') {
+            Some(rest) if program == "go" && rest.starts_with('-') => rest,
+            _ => text,
+        };
         match letter {
-            Some(letter) => {
+            Some(letter) if program != "go" => {
                 let letters = text.strip_prefix('-').unwrap_or_default();
                 !letters.starts_with('-') && letters.contains(letter)
             }
-            None => text == option || text.starts_with(&format!("{option}=")),
+            _ => {
+                let name = text.split('=').next().unwrap_or(text);
+                let is_start = name.starts_with("--") && option.starts_with(name);
+                name == option || is_start && is_short(name)
+            }
         }
     })
 }

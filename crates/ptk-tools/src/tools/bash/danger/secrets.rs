@@ -75,7 +75,9 @@ fn is_kept(file: &Path, around: &Surroundings) -> bool {
         return false;
     }
     let is_below = |place: &Path| file.starts_with(place);
-    let in_home = around.home.iter().any(|home| {
+    // It may be a link, and what a command names has none.
+    let real = around.home.as_ref().and_then(|it| it.canonicalize().ok());
+    let in_home = around.home.iter().chain(&real).any(|home| {
         let mut places = IN_HOME.iter().map(|place| home.join(place));
         places.any(|place| is_below(&place))
     });

@@ -47,10 +47,10 @@ impl Surroundings {
     pub(super) fn folder_of(&self, folder: &Folder) -> Option<PathBuf> {
         match folder {
             Folder::Start => Some(self.folder.clone()),
-            Folder::Unknown => None,
+            Folder::Unsure(_) => None,
             Folder::At(word, before) => {
-                let before = self.folder_of(before)?;
-                let path = word.path(self.home.as_deref(), Some(&before))?;
+                let before = self.folder_of(before);
+                let path = word.path(self.home.as_deref(), before.as_deref())?;
                 // Where it cannot go, it stays, or stops: who knows.
                 fs::canonicalize(path).ok().filter(|path| path.is_dir())
             }
@@ -64,7 +64,7 @@ impl Surroundings {
     }
 
     /// The files that a word means: several for a pattern, none if it fits none.
-    pub(super) fn files(&self, word: &Word, folder: &Folder) -> Option<Vec<PathBuf>> {
+    pub(crate) fn files(&self, word: &Word, folder: &Folder) -> Option<Vec<PathBuf>> {
         let path = self.path(word, folder)?;
         if word.is_glob() {
             return expanded(&path);

@@ -104,6 +104,12 @@ impl Look<'_> {
             return;
         }
         let is_expression = |arg: &&Word| arg.start().starts_with(['-', '(', '!']);
+        let is_option = |arg: &&Word| {
+            let text = arg.start();
+            matches!(text, "-H" | "-L" | "-P") || text.starts_with("-O")
+        };
+        let options = args.iter().take_while(is_option).count();
+        let args = args.get(options..).unwrap_or_default();
         let starts: Vec<Word> = args
             .iter()
             .take_while(|arg| !is_expression(arg))
@@ -145,8 +151,10 @@ impl Look<'_> {
     pub(super) fn changed(&mut self, name: &str, command: &Simple) {
         let is_recursive = |arg: &Word| {
             let text = arg.start();
-            text == "--recursive"
-                || !text.starts_with("--") && text.starts_with('-') && text.contains('R')
+            match text.strip_prefix("--") {
+                Some(long) => long.len() > 2 && "recursive".starts_with(long),
+                None => text.starts_with('-') && text.contains('R'),
+            }
         };
         if !command.args().iter().any(is_recursive) {
             return;

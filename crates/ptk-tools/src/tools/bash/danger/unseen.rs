@@ -1,7 +1,7 @@
 //! Text that is run before anybody has seen it.
 
 use super::Look;
-use crate::shell::{Role, Simple, is_shell};
+use crate::shell::{Role, Simple, is_shell, is_standard_input};
 
 /// Programs that fetch from elsewhere.
 const DOWNLOADERS: [&str; 6] = ["curl", "wget", "fetch", "aria2c", "http", "nc"];
@@ -22,12 +22,12 @@ impl Look<'_> {
             ));
             return;
         };
-        let has_script = command
-            .args()
-            .iter()
-            .any(|arg| !arg.start().starts_with('-') && arg.literal().is_some());
-        let is_fed = is_shell(name) && command.role == Role::Blind
-            || INTERPRETERS.contains(&name) && !has_script;
+        let has_script = command.args().iter().any(|arg| {
+            let file = arg.literal().filter(|it| !it.starts_with('-'));
+            file.is_some_and(|file| !is_standard_input(file)) && !arg.has_variables()
+        });
+        let is_fed =
+            is_shell(name) && command.role == Role::Blind || is_interpreter(name) && !has_script;
         let downloader = command
             .fed_by
             .iter()
@@ -42,6 +42,12 @@ impl Look<'_> {
             _ => {}
         }
     }
+}
+
+/// Whether a program runs what it is fed, whichever version it is.
+fn is_interpreter(name: &str) -> bool {
+    let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    INTERPRETERS.contains(&name) || INTERPRETERS.contains(&plain)
 }
 
 fn shortened(text: &str) -> String {

@@ -1,0 +1,99 @@
+//! Whether a rule stops a call. What may fit it is enough to ask.
+
+use super::call::{Call, Target};
+use super::rule::{Fit, Rule};
+use crate::shell::{CommandLine, Role};
+
+/// Tools that write files. A rule about the paths of one holds for all.
+pub(super) const WRITERS: [&str; 2] = ["write_file", "edit"];
+/// Tools that show what is in files.
+pub(super) const READERS: [&str; 4] = ["read_file", "read", "grep", "search_code"];
+
+/// Variables whose values programs run, and starts of their names.
+const CODE: [&str; 18] = [
+    "BASH_ENV",
+    "BASH_FUNC_",
+    "EDITOR",
+    "ENV",
+    "GIT_",
+    "JAVA_TOOL_OPTIONS",
+    "LD_",
+    "MAKEFLAGS",
+    "NODE_OPTIONS",
+    "PAGER",
+    "PERL5OPT",
+    "PROMPT_COMMAND",
+    "PS",
+    "PYTHONSTARTUP",
+    "RUBYOPT",
+    "SHELL",
+    "SSH_ASKPASS",
+    "VISUAL",
+];
+
+/// Whether a rule stops a call.
+pub(super) fn stops(rule: &Rule, call: &Call<'_>) -> Fit {
+    match &call.plan.script {
+        Some(script) if rule.tool() == call.tool => stops_script(rule, script),
+        Some(script) => stops_files(rule, script, call),
+        None => stops_places(rule, call),
+    }
+}
+
+fn stops_script(rule: &Rule, script: &CommandLine) -> Fit {
+    let commands = script.commands().iter();
+    let fit = commands.clone().map(|command| rule.stops(command)).max();
+    let fit = fit.unwrap_or(Fit::No);
+    let is_hidden = |role: Role| matches!(role, Role::Blind | Role::File);
+    let assigned = commands.clone().flat_map(|it| &it.assignments);
+    let mut assigned = assigned.chain(script.assigned());
+    let runs = |name: &str| CODE.iter().any(|it| name.starts_with(it));
+    let is_unseen = !script.is_whole()
+        || script.is_guessed()
+        || commands.clone().any(|it| is_hidden(it.role))
+        || assigned.any(|it| runs(&it.name));
+    if is_unseen { fit.max(Fit::Maybe) } else { fit }
+}
+
+/// Whether a rule about paths stops a command line.
+fn stops_files(rule: &Rule, script: &CommandLine, call: &Call<'_>) -> Fit {
+    let of = |tools: &[&str]| tools.contains(&rule.tool()) && !rule.is_for_all();
+    let (writes, reads) = (of(&WRITERS), of(&READERS));
+    if !writes && !reads {
+        return Fit::No;
+    }
+    let targets = script.commands().iter().flat_map(|command| {
+        if writes {
+            call.written(command)
+        } else {
+            call.read(command)
+        }
+    });
+    let fits = targets.map(|target| match target {
+        Target::Path(path) | Target::Outside(path) => Fit::from(rule.fits_in(&path)),
+        Target::Unknown => Fit::Maybe,
+    });
+    fits.max().unwrap_or(Fit::No)
+}
+
+/// Whether a rule stops a call on files.
+fn stops_places(rule: &Rule, call: &Call<'_>) -> Fit {
+    if rule.fits_declared(call.plan.declared.as_deref()) {
+        return Fit::from(rule.tool() == call.tool);
+    }
+    let is_of = |tools: &[&str], tool: &str| tools.contains(&tool);
+    let is_sister = is_of(&WRITERS, rule.tool()) && is_of(&WRITERS, call.tool)
+        // Whoever edits a file is shown what is in it.
+        || is_of(&READERS, rule.tool()) && (is_of(&READERS, call.tool) || call.tool == "edit");
+    if rule.tool() != call.tool && !is_sister {
+        return Fit::No;
+    }
+    let places = call.plan.writes.iter().chain(&call.plan.reads);
+    let fits = places.map(|place| match call.path_of(place) {
+        Some(path) if rule.fits_path(&path) => Fit::Yes,
+        _ if rule.fits_path(place.relative()) => Fit::Yes,
+        Some(_) => Fit::No,
+        None => Fit::Maybe,
+    });
+    fits.max().unwrap_or(Fit::No)
+}
