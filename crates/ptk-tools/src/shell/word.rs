@@ -14,6 +14,8 @@ use super::{ansi_c, options, substitution, tolerant};
 
 /// How many words one with braces may become.
 const MAX_BRACES: usize = 64;
+/// Parts of a word with braces.
+const MAX_PARTS: usize = 64;
 
 /// A part of a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -504,6 +506,8 @@ fn braces(source: &str) -> Option<Braces> {
         return Some(one());
     }
     match word::parse_brace_expansions(source, &options()) {
+        // Joining very many parts takes long, and nobody writes them.
+        Ok(Some(parts)) if parts.len() > MAX_PARTS => None,
         Ok(Some(parts)) => Some(expanded(&parts)),
         Ok(None) => Some(one()),
         Err(_) => None,
