@@ -92,7 +92,10 @@ impl Scene {
     fn plain(&self, text: &str) -> String {
         let folder = self.folder.path().canonicalize().unwrap();
         let text = text.replace(folder.to_str().unwrap(), "FOLDER");
-        text.replace(self.folder.path().to_str().unwrap(), "FOLDER")
+        let text = text.replace(self.folder.path().to_str().unwrap(), "FOLDER");
+        // On a busy machine it says that it is still at it.
+        let lines = text.split_inclusive('\n');
+        lines.filter(|it| !it.starts_with("running for ")).collect()
     }
 
     /// A call at a terminal.
@@ -139,10 +142,7 @@ impl Terminal<'_> {
     /// What is said behind the answer, to the end.
     fn rest(mut self) -> String {
         let text = self.session.exp_eof().unwrap();
-        let text = self.scene.plain(&decoded(&text));
-        // On a busy machine it says that it is still at it.
-        let lines = text.split_inclusive('\n');
-        lines.filter(|it| !it.starts_with("running for ")).collect()
+        self.scene.plain(&decoded(&text))
     }
 }
 

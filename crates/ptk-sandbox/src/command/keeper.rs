@@ -132,6 +132,8 @@ fn lay_over(setup: &Setup) -> Result<(), String> {
     match (layers.unwrap_or_default(), &setup.isolation) {
         ([], _) => Ok(()),
         (layers, Isolation::Done(_)) => layers::lay(layers).map_err(|error| error.to_string()),
+        // Without a namespace a protection is missing, and nothing is started.
+        (_, Isolation::Refused(_)) if setup.is_strict => Ok(()),
         (_, Isolation::Refused(why)) => Err(why.clone()),
         (_, Isolation::Wanted) => Err("there is no namespace of mounts".to_owned()),
     }

@@ -360,14 +360,21 @@ impl Kept {
         };
         let note = note(&end, &store.options);
         store.append_locked(&Line::End(end)).map_err(failed)?;
-        match &dropped {
-            None => layers.remove_old(),
-            Some(_) => layers.remove(),
-        }
-        Ok(Settled {
-            note,
-            dropped: dropped.map(|why| why.to_string()),
-        })
+        let dropped = match dropped {
+            None => {
+                layers.remove_old();
+                None
+            }
+            Some(why @ Dropped::Torn { .. }) => Some(match layers.put_by(store) {
+                Ok(folder) => format!("{why}; what was there is in {}", folder.display()),
+                Err(error) => format!("{why}; what was there cannot be put by: {error}"),
+            }),
+            Some(why) => {
+                layers.remove();
+                Some(why.to_string())
+            }
+        };
+        Ok(Settled { note, dropped })
     }
 
     /// Applies layers, and notes what that has changed.
@@ -388,7 +395,12 @@ impl Kept {
             entry: end.entry.clone(),
             changes: changes.clone(),
         };
-        store.append_locked(&Line::Apply(apply)).map_err(failed)?;
+        let written = store.append_locked(&Line::Apply(apply));
+        if let Err(error) = written {
+            layers.close(workspace, &look);
+            let path = store.path("");
+            return Ok(Err(Dropped::Failed { path, error }));
+        }
         if let Err(why) = layers.apply(workspace, &look, Attempt::First) {
             return Ok(Err(why));
         }

@@ -8,6 +8,7 @@
 //! content/        contents by their hash
 //! trees/          the workspace as it was before a command
 //! layers/         what commands under way have changed
+//! torn/           what could be neither brought in nor taken back
 //! open/           a file for each call under way, locked by its process
 //! ```
 

@@ -76,7 +76,7 @@ impl Layers {
 
     /// Gives folders that were opened their permissions back, those inside
     /// first.
-    pub(super) fn close(&self, workspace: &Workspace, look: &Look) {
+    pub(in crate::undo) fn close(&self, workspace: &Workspace, look: &Look) {
         for (part, path, closed) in look.opened.iter().rev() {
             let part = self.parts.get(*part);
             let root = part.and_then(|part| workspace.folder_to_change(&part.root).ok());

@@ -206,6 +206,16 @@ impl Layers {
         clear_aside(vec![self.folder.clone()]);
     }
 
+    /// Puts them where they are not removed; says where.
+    pub(crate) fn put_by(&self, store: &Store) -> io::Result<PathBuf> {
+        let entry = self.folder.file_name().unwrap_or_default();
+        let folder = store.path("torn");
+        fs::create_dir_all(&folder)?;
+        let folder = folder.join(entry);
+        fs::rename(&self.folder, &folder)?;
+        Ok(folder)
+    }
+
     /// Removes what was replaced and is kept by now. The folders that are left
     /// are removed with others: a disk that has just deleted files is slow to
     /// create new ones.
