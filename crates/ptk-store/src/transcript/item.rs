@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use ptk_events::{CallId, RequestId};
 use ptk_protocol::{Arguments, ErrorType, Message, Role, ToolCall, ToolResult};
 
-use crate::Entry;
+use super::Place;
 use crate::kind::{LoggedCall, LoggedProblem, ModelReplied};
 
 /// Something that was said.
@@ -81,7 +81,7 @@ pub enum CallState {
 }
 
 impl Item {
-    pub(super) fn new(entry: &Entry, content: Content) -> Self {
+    pub(super) fn new(entry: &Place<'_>, content: Content) -> Self {
         Self {
             seq: entry.seq,
             ts: entry.ts,

@@ -223,6 +223,17 @@ fn what_was_told_in_short_is_left_out() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
+    /// Whoever writes an entry need not read it back.
+    #[test]
+    fn entries_fold_alike_before_and_after_they_are_written(deeds in deeds()) {
+        let entries = entries(&deeds);
+        let mut transcript = Transcript::new();
+        for (seq, entry) in (1..).zip(entries.clone()) {
+            transcript.absorb_new(seq, entry);
+        }
+        prop_assert_eq!(transcript, fold(&entries));
+    }
+
     /// Whatever a log says, its fold makes sense.
     #[test]
     fn any_log_folds_to_a_conversation(deeds in deeds()) {
