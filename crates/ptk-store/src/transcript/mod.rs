@@ -357,6 +357,7 @@ impl Transcript {
         };
         let mut waiting = Vec::new();
         reply.prose = Some(parsed.text);
+        reply.outcome = Some(outcome);
         for call in parsed.calls {
             if reply.calls.iter().all(|known| known.id != call.id) {
                 waiting.push(call.id.clone());

@@ -179,6 +179,27 @@ fn a_call_that_may_have_happened_is_said_to_be_so() {
     assert!(told[3].contains("was not run"));
 }
 
+/// What was wrong with it is told at once, by whoever rejects it.
+#[test]
+fn calls_of_a_reply_that_cannot_be_used_have_no_results() {
+    let rejected = ReplyRejected {
+        text: "It was cut off.".to_owned(),
+        attempt: 1,
+    };
+    let transcript = fold(&kinds(vec![
+        (TurnBegan {}.into(), None),
+        (ModelReplied::new("<PTK_CALL>{").into(), None),
+        (parsed(ReplyOutcome::Malformed, &["a"]), None),
+        (rejected.into(), None),
+    ]));
+    let messages = transcript.messages(text);
+    let told: Vec<&str> = messages
+        .iter()
+        .map(|message| message.content.as_str())
+        .collect();
+    assert_eq!(told, ["<PTK_CALL>{", "It was cut off."]);
+}
+
 #[test]
 fn native_calls_are_told_as_such() {
     let reply = ModelReplied {
