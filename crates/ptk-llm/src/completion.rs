@@ -44,12 +44,12 @@ pub struct NativeCall {
 /// use ptk_llm::{Assembly, Delta, FinishReason};
 ///
 /// let mut reply = Assembly::new();
-/// reply.absorb(&Delta::Text("Hel".to_owned()));
-/// reply.absorb(&Delta::Text("lo".to_owned()));
+/// reply.absorb(&Delta::Text("Good ".to_owned()));
+/// reply.absorb(&Delta::Text("morning".to_owned()));
 /// assert!(reply.clone().finish().is_none(), "nobody said that this is all");
 ///
 /// reply.absorb(&Delta::Finish(FinishReason::Stop));
-/// assert_eq!(reply.finish().unwrap().text, "Hello");
+/// assert_eq!(reply.finish().unwrap().text, "Good morning");
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Assembly {

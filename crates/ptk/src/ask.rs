@@ -115,11 +115,13 @@ impl Session {
             let (messages, cost) = self.fitting(terms, budget).await?;
             let shown = messages.len();
             let request = request(&self.engine, terms, messages, is_final);
+            let provider = self.engine.provider.name();
+            let is_other = self.log.transcript.info().provider.as_deref() != Some(provider);
             let began = RequestBegan {
                 iteration,
+                provider: is_other.then(|| provider.to_owned()),
                 messages: Some(shown as u64),
                 model: terms.options.model.clone(),
-                ..RequestBegan::default()
             };
             let entry = self.log.entry(began);
             self.log.append(vec![entry]).await?;

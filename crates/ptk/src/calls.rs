@@ -16,7 +16,7 @@ use crate::engine::Terms;
 use crate::hooks::{CallAction, CallInfo};
 use crate::session::millis;
 use crate::turn::is_fault;
-use crate::{RunError, Session, Step};
+use crate::{CallPolicy, RunError, Session, Step};
 
 /// What is to be done about a call.
 enum Way {
@@ -42,13 +42,16 @@ impl Session {
         let calls = self.log.transcript.calls_of(reply).to_vec();
         let mut left = options.max_tool_calls - self.log.turn.made_before_reply;
         let mut group = Vec::new();
-        for call in calls {
+        for (number, call) in (1..).zip(calls) {
             let has_begun = self.log.turn.has_begun(&call.id);
             if matches!(call.state, CallState::Ended { .. }) {
                 left -= u32::from(has_begun).min(left);
                 continue;
             }
-            let way = if left == 0 {
+            let is_ignored = number > 1 && options.calls == CallPolicy::FirstOnly;
+            let way = if is_ignored {
+                Way::Answer(ignored())
+            } else if left == 0 {
                 Way::Answer(one_too_many(options.max_tool_calls))
             } else {
                 self.way(terms, &call).await?
@@ -69,7 +72,8 @@ impl Session {
             }
         }
         self.run_group(group).await?;
-        Ok(Step::Called(self.log.turn.records.clone()))
+        let ended = self.log.transcript.calls_of(reply).iter();
+        Ok(Step::Called(ended.map(|call| call.id.clone()).collect()))
     }
 
     /// Whether a call runs, and with what.
@@ -178,6 +182,12 @@ impl Session {
         let entry = self.log.entry(ended).about(outcome.call_id);
         self.log.append(vec![entry]).await
     }
+}
+
+fn ignored() -> ToolResult {
+    let message = "This call was not run: only the first call of a reply is";
+    ToolResult::failure(ErrorType::ValidationError, message)
+        .with_suggestion("Call one tool at a time.")
 }
 
 fn one_too_many(most: u32) -> ToolResult {

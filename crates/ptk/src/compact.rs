@@ -14,7 +14,8 @@ use crate::{Compaction, RunError, Session};
 const NOTICE: u64 = 64;
 /// The longest summary, in tokens.
 const SUMMARY: u32 = 1024;
-const LEFT_OUT: &str =
+/// What is told in the place of what was left out.
+pub(crate) const LEFT_OUT: &str =
     "The beginning of this conversation was left out, because it no longer fits.";
 /// What stands before the words of the person.
 const ASKED: &str = "\n\nThe person asked:\n";

@@ -90,8 +90,8 @@ pub use hooks::{
 };
 pub use loops::LoopKind;
 pub use options::{
-    Compaction, MAX_ITERATIONS, MAX_TOOL_CALLS, Mode, PROTOCOL_RETRIES, PROVIDER_RETRIES,
-    RunOptions,
+    CallPolicy, Compaction, MAX_ITERATIONS, MAX_TOOL_CALLS, Mode, PROTOCOL_RETRIES,
+    PROVIDER_RETRIES, RunOptions,
 };
 pub use parser::{Reading, ReplyParser};
 pub use ptk::Ptk;

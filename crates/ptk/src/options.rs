@@ -39,6 +39,8 @@ pub struct RunOptions {
     pub max_iterations: u32,
     /// How many calls are run at most. Then it is asked for an answer, too.
     pub max_tool_calls: u32,
+    /// Which calls of a reply are run.
+    pub calls: CallPolicy,
     /// How often in a row the model is told that its reply cannot be used.
     pub protocol_retries: u32,
     /// How often a request that failed is sent again, where that may help.
@@ -68,6 +70,7 @@ impl Default for RunOptions {
             tools: None,
             max_iterations: MAX_ITERATIONS,
             max_tool_calls: MAX_TOOL_CALLS,
+            calls: CallPolicy::All,
             protocol_retries: PROTOCOL_RETRIES,
             provider_retries: PROVIDER_RETRIES,
             timeout: None,
@@ -92,6 +95,16 @@ pub enum Mode {
     Native,
     /// In text.
     Text,
+}
+
+/// Which calls of a reply are run (C5).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CallPolicy {
+    /// All of them.
+    #[default]
+    All,
+    /// The first; the model is told that the others are not.
+    FirstOnly,
 }
 
 /// What is done when a conversation no longer fits into the model.

@@ -6,6 +6,7 @@ use ptk_store::{Call, Content, Item, ModelReply, Transcript};
 use serde_json::{Map, Value};
 
 use crate::TokenCounter;
+use crate::compact::LEFT_OUT;
 use crate::engine::Terms;
 
 /// Writes messages as one model wants them.
@@ -81,6 +82,7 @@ impl Renderer<'_> {
         let mut messages = vec![self.assistant(said.text.clone(), calls, said.state.clone())];
         if is_native && self.terms.is_native {
             messages.extend(reply.calls.iter().map(|call| self.native_result(call)));
+            messages.extend(failed(&reply.calls).map(Message::System));
         } else if !reply.calls.is_empty() && reply.has_results() {
             let several = reply.calls.len() > 1;
             let results = reply.calls.iter().map(|call| {
@@ -132,7 +134,25 @@ fn boundary(text: &str, at: usize) -> usize {
 }
 
 fn summary(text: &str) -> String {
+    if text.starts_with(LEFT_OUT) {
+        return text.to_owned();
+    }
     format!("Summary of the conversation so far:\n{text}")
+}
+
+/// A word about the native calls that failed, if there are any (C28).
+fn failed(calls: &[Call]) -> Option<String> {
+    let names: Vec<&str> = calls
+        .iter()
+        .filter(|call| !call.result().success)
+        .map(|call| call.name.as_str())
+        .collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "Calls that failed: {}. See what their results say before you go on.",
+            names.join(", ")
+        )
+    })
 }
 
 /// A result as raw JSON: whether it went well, and the fields.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ptk_events::{Correlation, RequestId};
+use ptk_events::{CallId, Correlation, RequestId};
 use ptk_llm::FinishReason;
 use ptk_protocol::{ErrorCode, ExecutionError, Message, ToolCall};
 use ptk_store::{
@@ -12,12 +12,13 @@ use ptk_store::{
     TurnOutcome,
 };
 use tokio::time::Instant;
+use tracing::Instrument as _;
 
 use crate::engine::{Engine, Terms};
 use crate::hooks::ErrorAction;
 use crate::log::Log;
 use crate::stop::Stop;
-use crate::{CallRecord, Execution, ReplyKind, RunError, RunOptions, read, render};
+use crate::{Execution, ReplyKind, RunError, RunOptions, read, render};
 
 /// What the model is told where a reply ran into its limit (L9).
 const CONTINUE: &str = "Continue from where you left off. Do not repeat what you have written.";
@@ -40,8 +41,9 @@ pub struct Session {
 pub enum Step {
     /// The model was asked, and its reply was read.
     Replied(Iteration),
-    /// Calls were run. These are all that ended in this turn so far.
-    Called(Vec<CallRecord>),
+    /// The calls of a reply have ended. Those that could not be run are among
+    /// them.
+    Called(Vec<CallId>),
     /// The model was told that its reply cannot be used.
     Rejected(String),
     /// The model was asked to go on with an answer that was too long.
@@ -109,7 +111,7 @@ impl Session {
         let start = Instant::now();
         match self.begin(prompt, options).await {
             Ok(()) => self.drive(start).await,
-            Err(error) => self.ended(start, Err(error)),
+            Err(error) => self.unbegun(start, error),
         }
     }
 
@@ -127,7 +129,7 @@ impl Session {
         };
         Some(match ready {
             Ok(()) => self.drive(start).await,
-            Err(error) => self.ended(start, Err(error)),
+            Err(error) => self.unbegun(start, error),
         })
     }
 
@@ -270,19 +272,47 @@ impl Session {
 
     /// Step by step, until it is over.
     async fn drive(&mut self, start: Instant) -> Execution {
-        let error = loop {
-            match self.step().await {
-                Ok(Step::Ended(answer)) => return self.ended(start, Ok(answer)),
-                Ok(_) => {}
-                Err(error) => break error,
+        let span = tracing::info_span!(
+            "turn",
+            session = %self.log.session,
+            request_id = self.log.turn.id.map(tracing::field::display),
+        );
+        let steps = async {
+            loop {
+                match self.step().await {
+                    Ok(Step::Ended(answer)) => return Ok(answer),
+                    Ok(_) => {}
+                    Err(error) => return Err(error),
+                }
             }
         };
-        let outcome = match self.engine.hooks.error(&error) {
-            ErrorAction::Answer(answer) => Ok(answer),
-            ErrorAction::Fail => Err(error),
+        let ended = steps.instrument(span.clone()).await;
+        let duration = start.elapsed();
+        let error = match ended {
+            Ok(answer) => {
+                span.in_scope(|| tracing::info!(?duration, "turn completed"));
+                return self.ended(start, Ok(answer));
+            }
+            Err(error) => error,
         };
+        span.in_scope(|| tracing::warn!(?duration, %error, "turn failed"));
+        let outcome = self.heard(error);
         let written = self.give_up(start, &outcome).await;
         self.ended(start, written.and(outcome))
+    }
+
+    /// What the hook makes of an error.
+    fn heard(&self, error: RunError) -> Result<String, RunError> {
+        match self.engine.hooks.error(&error) {
+            ErrorAction::Answer(answer) => Ok(answer),
+            ErrorAction::Fail => Err(error),
+        }
+    }
+
+    /// What came of a turn that could not begin.
+    fn unbegun(&self, start: Instant, error: RunError) -> Execution {
+        let outcome = self.heard(error);
+        self.ended(start, outcome)
     }
 
     /// Writes down how a turn without an answer of the model's ended. One that

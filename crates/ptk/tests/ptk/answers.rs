@@ -202,6 +202,20 @@ async fn a_session_can_be_run_step_by_step() {
     assert_eq!(names, ["replied", "called", "replied"]);
 }
 
+/// Runs can be tasks, as in a server.
+#[tokio::test]
+async fn runs_can_be_spawned() {
+    let scene = Scene::new();
+    let ptk = scene.ptk(&["One.", "Two."]);
+    let runs = ["a", "b"].map(|id| {
+        let mut session = ptk.session(id.parse().unwrap());
+        tokio::spawn(async move { session.run("Go").await })
+    });
+    for run in runs {
+        assert!(run.await.unwrap().is_ok());
+    }
+}
+
 /// L9.
 #[tokio::test]
 async fn an_answer_that_runs_into_its_limit_goes_on_once() {

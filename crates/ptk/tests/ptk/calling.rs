@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use ptk::RunOptions;
 use ptk::llm::Script;
 use ptk::tools::Decision;
+use ptk::{CallPolicy, RunOptions};
 use serde_json::json;
 
 use crate::scene::{Person, Scene, call, within};
@@ -78,6 +78,20 @@ async fn each_call_has_a_deadline_of_its_own() {
     let slow = &run.messages[3].content;
     assert!(slow.contains("30 s"), "{slow}");
     assert!(run.messages[4].content.contains("quick is done"));
+}
+
+/// C5.
+#[tokio::test]
+async fn the_first_call_of_a_reply_is_the_only_one_where_that_is_wanted() {
+    let scene = Scene::new();
+    let ptk = scene.ptk(&[&waits(&[("a", 0), ("b", 0)]), "Done."]);
+    let options = RunOptions {
+        calls: CallPolicy::FirstOnly,
+        ..RunOptions::default()
+    };
+    let run = ptk.execute("Go", options).await;
+    assert_eq!(scene.diary(), ["a begins", "a ends"]);
+    assert!(run.messages[4].content.contains("only the first call"));
 }
 
 /// R163.

@@ -113,6 +113,27 @@ async fn an_error_is_told_and_can_have_an_answer() {
     assert_eq!(transcript.items().len(), 2);
 }
 
+/// Also of a run that could not begin.
+#[tokio::test]
+async fn an_error_before_the_run_is_told_too() {
+    let scene = Scene::new();
+    let diary = Arc::clone(&scene.diary);
+    let ptk = scene
+        .builder(Script::new(["Hi."]))
+        .on_error(move |error| {
+            write(&diary, error.to_string());
+            ErrorAction::Fail
+        })
+        .build()
+        .unwrap();
+    let options = ptk::RunOptions {
+        tools: Some(vec!["nonsense".to_owned()]),
+        ..ptk.options()
+    };
+    assert!(!ptk.execute("Go", options).await.success);
+    assert!(scene.diary()[0].starts_with("Unknown tool: nonsense"));
+}
+
 /// R142: prose arrives while the model speaks, and no markup.
 #[tokio::test]
 async fn prose_is_told_while_it_comes_in() {

@@ -1,5 +1,7 @@
 //! Limits: what happens at them, and that nothing is lost that was done.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use ptk::RunOptions;
 use ptk::protocol::ErrorCode;
 use serde_json::json;
@@ -143,7 +145,6 @@ async fn a_model_that_fails_is_asked_again_where_that_may_help() {
 #[tokio::test(start_paused = true)]
 async fn it_is_not_asked_again_for_ever() {
     let scene = Scene::new();
-    let script = ptk::llm::Script::parse(r#"{"error": {"status": 500}}"#).unwrap();
     let failing = ptk::llm::Script::new(vec![
         ptk::llm::ScriptedReply {
             error: Some(ptk::llm::ScriptedError {
@@ -154,10 +155,26 @@ async fn it_is_not_asked_again_for_ever() {
         };
         9
     ]);
-    drop(script);
     let ptk = scene.builder(failing.clone()).build().unwrap();
     assert!(ptk.run("Go").await.is_err());
     assert_eq!(failing.given(), 3);
+}
+
+/// A stream that breaks off is no answer, however good it looks.
+#[tokio::test(start_paused = true)]
+async fn a_reply_that_broke_off_is_asked_for_again() {
+    let scene = Scene::new();
+    let asked = AtomicUsize::new(0);
+    let model = Model::new(move |_| {
+        let mut deltas = text("All is well.");
+        if asked.fetch_add(1, Ordering::Relaxed) < 2 {
+            deltas.pop();
+        }
+        deltas
+    });
+    let ptk = scene.builder(model.clone()).build().unwrap();
+    assert_eq!(ptk.run("Go").await.unwrap(), "All is well.");
+    assert_eq!(model.requests().len(), 3);
 }
 
 #[tokio::test]

@@ -54,11 +54,19 @@ async fn native_calls_run_and_are_answered_by_id() {
     };
     assert_eq!(first.system.as_deref(), Some("Be kind."));
     assert!(first.tools.contains("read_file"));
-    let [_, Message::Assistant { calls, state, .. }, results @ ..] = &second.messages[..] else {
+    let [
+        _,
+        Message::Assistant { calls, state, .. },
+        results @ ..,
+        Message::System(told),
+    ] = &second.messages[..]
+    else {
         panic!("{:?}", second.messages)
     };
     assert_eq!(state, &Some(json!({"signature": "s1"})));
     assert_eq!(results.len(), 2);
+    // C28.
+    assert!(told.starts_with("Calls that failed: read_file."), "{told}");
     // Models reuse ids, so each call gets one of its own (L20).
     assert_ne!(calls[0].id, calls[1].id);
     for (call, (result, has_failed)) in calls.iter().zip(results.iter().zip([false, true])) {
