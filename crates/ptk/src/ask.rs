@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
+use ptk_events::EventKind;
 use ptk_llm::{
-    Assembly, Completion, Delta, FinishReason, LlmError, LlmErrorKind, Message, Request, ToolChoice,
+    Assembly, Completion, Delta, FinishReason, Form, LlmError, LlmErrorKind, Message, Request,
+    ToolChoice,
 };
 use ptk_protocol::{ErrorCode, Event, Reply};
 use ptk_store::{Content, Failure, ModelReplied, NativeCall, ReplyParsed, RequestBegan, Usage};
@@ -96,6 +98,10 @@ impl Session {
             content: &step.content,
             tool_calls_so_far: self.log.turn.made(),
         };
+        self.publish(EventKind::Iteration {
+            iteration: step.iteration,
+            call_type: step.kind.as_str().to_owned(),
+        });
         match self.engine.hooks.iteration(&info) {
             IterationAction::Continue => Ok(Step::Replied(step)),
             IterationAction::Stop(reason) => Err(RunError::Stopped(reason)),
@@ -176,7 +182,7 @@ pub(crate) fn request(
     }
     let form = engine.provider.capabilities(options.model.as_deref()).form;
     let mut system = (!terms.system.is_empty()).then(|| terms.system.clone());
-    let messages = if render::is_prompt(form) {
+    let messages = if form == Form::Prompt {
         let system = system.take().unwrap_or_default();
         vec![render::prompt(&*engine.formatter, &system, &messages)]
     } else if terms.is_native {

@@ -3,11 +3,11 @@
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
-use ptk_events::Channel;
+use ptk_events::{CallScope, Channel};
 use ptk_protocol::schema::example;
 use ptk_protocol::{Arguments, ErrorCode, ErrorType, ProblemCode, ToolCall, ToolResult};
 use ptk_store::{Call, CallBegan, CallEnded, CallState, LoggedProblem};
-use ptk_tools::{CallOutcome, CallRequest};
+use ptk_tools::{CallOutcome, CallRequest, Class};
 use serde_json::Value;
 
 use crate::ask::too_many_iterations;
@@ -115,9 +115,8 @@ impl Session {
     /// Gives a call its result without running it. Whoever watches sees it
     /// nevertheless.
     async fn answer(&mut self, call: &Call, result: ToolResult) -> Result<(), RunError> {
-        let correlation = self.log.turn.correlation().with_call(call.id.clone());
-        let arguments = Value::Object(call.arguments.as_map().clone());
-        let scope = self.engine.tools.bus().call(correlation, Channel::Realtime);
+        let scope = self.scope(call);
+        let arguments = arguments_of(&call.arguments);
         scope.start(&call.name, arguments).end(result.clone());
         let ended = CallEnded {
             tool: call.name.clone(),
@@ -126,6 +125,17 @@ impl Session {
         };
         let entry = self.log.entry(ended).about(call.id.clone());
         self.log.append(vec![entry]).await
+    }
+
+    /// Where a call is told of: all of it on the channel of its tool (C17).
+    fn scope(&self, call: &Call) -> CallScope {
+        let registry = self.engine.tools.registry();
+        let channel = match registry.get(&call.name).map(|tool| tool.class()) {
+            Some(Class::Background) => Channel::Background,
+            Some(Class::Realtime) | None => Channel::Realtime,
+        };
+        let correlation = self.log.turn.correlation().with_call(call.id.clone());
+        self.engine.tools.bus().call(correlation, channel)
     }
 
     /// Runs calls side by side. Each has a deadline of its own.
@@ -143,7 +153,9 @@ impl Session {
         });
         let began = began.collect();
         self.log.append(began).await?;
-
+        for (call, args) in &group {
+            self.scope(call).requested(&call.name, arguments_of(args));
+        }
         let (engine, stop) = (self.engine.clone(), self.stop.clone());
         let token = stop.token();
         let request_id = self.log.turn.id;
@@ -182,6 +194,10 @@ impl Session {
         let entry = self.log.entry(ended).about(outcome.call_id);
         self.log.append(vec![entry]).await
     }
+}
+
+fn arguments_of(args: &Arguments) -> Value {
+    Value::Object(args.as_map().clone())
 }
 
 fn ignored() -> ToolResult {

@@ -1,6 +1,6 @@
 //! The conversation as the model is shown it.
 
-use ptk_llm::{Form, Message};
+use ptk_llm::Message;
 use ptk_protocol::{Formatter, Message as Said, Role, ToolCall, ToolResult};
 use ptk_store::{Call, Content, Item, ModelReply, Transcript};
 use serde_json::{Map, Value};
@@ -198,11 +198,6 @@ pub(crate) fn prompt(formatter: &dyn Formatter, system: &str, messages: &[Messag
     });
     let said: Vec<Said> = first.into_iter().chain(said).collect();
     Message::User(formatter.conversation(&said))
-}
-
-/// Whether messages have to be put into one text.
-pub(crate) fn is_prompt(form: Form) -> bool {
-    form == Form::Prompt
 }
 
 /// The conversation in PTK's own words, for whoever embeds it (R114).

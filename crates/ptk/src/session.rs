@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ptk_events::{CallId, Correlation, RequestId};
+use ptk_events::{CallId, Channel, Correlation, Event, EventKind, RequestId, RunMetadata};
 use ptk_llm::FinishReason;
 use ptk_protocol::{ErrorCode, ExecutionError, Message, ToolCall};
 use ptk_store::{
@@ -291,14 +291,33 @@ impl Session {
         let error = match ended {
             Ok(answer) => {
                 span.in_scope(|| tracing::info!(?duration, "turn completed"));
+                self.publish(EventKind::ReceiveMessage {
+                    message: answer.clone(),
+                    metadata: RunMetadata {
+                        iterations: self.log.turn.iterations,
+                        tool_calls: self.log.turn.made(),
+                    },
+                });
                 return self.ended(start, Ok(answer));
             }
             Err(error) => error,
         };
         span.in_scope(|| tracing::warn!(?duration, %error, "turn failed"));
+        self.publish(EventKind::Error {
+            tool: None,
+            message: error.to_string(),
+            error_type: None,
+        });
         let outcome = self.heard(error);
         let written = self.give_up(start, &outcome).await;
         self.ended(start, written.and(outcome))
+    }
+
+    /// Tells whoever watches.
+    pub(crate) fn publish(&self, kind: EventKind) {
+        let correlation = self.log.turn.correlation();
+        let event = Event::new(correlation, Channel::Realtime, kind);
+        self.engine.tools.bus().publish(event);
     }
 
     /// What the hook makes of an error.

@@ -207,11 +207,13 @@ async fn events_say_which_run_and_which_call_they_belong_to() {
     let run = ptk.execute("Go", RunOptions::default()).await;
     drop(ptk);
     let (mut started, mut ended, mut requests) = (Vec::new(), Vec::new(), Vec::new());
+    let mut types = Vec::new();
     while let Some(delivery) = events.recv().await {
         let Some(event) = delivery.event() else {
             continue;
         };
         let id = event.correlation.call_id.clone();
+        types.push(event.kind.name().as_str());
         requests.push(event.correlation.request_id.expect("part of a run"));
         match &event.kind {
             EventKind::ToolCallStart { .. } => started.extend(id),
@@ -224,4 +226,20 @@ async fn events_say_which_run_and_which_call_they_belong_to() {
     let ids: Vec<_> = run.tool_calls.iter().map(|call| call.id.clone()).collect();
     assert_eq!(started, ids);
     assert_eq!(ended, ids);
+    // R168, R299, R300.
+    types.retain(|name| *name != "tool_step");
+    assert_eq!(
+        types,
+        [
+            "iteration",
+            "tool_call_start",
+            "error",
+            "tool_call_end",
+            "tool_call_requested",
+            "tool_call_start",
+            "tool_call_end",
+            "iteration",
+            "receiveMessage",
+        ]
+    );
 }
