@@ -140,9 +140,8 @@ impl Session {
                 budget.available = cost * 7 / 10;
                 continue;
             }
-            let wait = error
-                .retry_after
-                .unwrap_or(WAIT * 2_u32.saturating_pow(tries));
+            let wait = WAIT.saturating_mul(2_u32.saturating_pow(tries));
+            let wait = error.retry_after.unwrap_or(wait.min(LONGEST_WAIT));
             if !error.is_retryable()
                 || tries >= terms.options.provider_retries
                 || wait > LONGEST_WAIT

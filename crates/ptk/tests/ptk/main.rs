@@ -16,6 +16,7 @@ mod looping;
 mod malformed;
 mod models;
 mod native;
+mod random;
 mod resuming;
 mod scene;
 mod stopping;

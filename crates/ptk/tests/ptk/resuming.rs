@@ -8,8 +8,8 @@ use ptk::llm::{Delta, FinishReason, Message as Said, Script};
 use ptk::protocol::{ErrorCode, Message};
 use ptk::store::{
     Appended, CallBegan, Checked, Entry, Hit, Listing, MemoryStore, ModelReplied, NewEntry,
-    Overview, Pending, ReplyOutcome, ReplyParsed, RequestBegan, Search, SessionId, Store,
-    StoreError, Stretch, TurnBegan, Writer,
+    Overview, Pending, ReplyOutcome, ReplyParsed, RequestBegan, Search, SessionId, SqliteStore,
+    Store, StoreError, Stretch, TurnBegan, Writer,
 };
 use ptk::tools::Decision;
 use ptk::{Execution, Ptk, RunError, RunOptions};
@@ -400,6 +400,44 @@ async fn without_a_person_the_model_is_told() {
             .contains("may or may not have happened")
     );
     assert!(ptk.resume(id).await.is_none(), "the turn is over");
+}
+
+/// From a file, by another process.
+#[tokio::test]
+async fn a_session_in_a_file_goes_on_when_it_is_opened_again() {
+    let scene = Scene::new();
+    let path = scene.folder.path().join("sessions.db");
+    let id: SessionId = "file".parse().unwrap();
+    let open = || Arc::new(SqliteStore::open(&path).unwrap());
+    let read = call("read_file", &json!({"path": "notes.txt"}));
+    let hanging = Model::new(move |request| {
+        if request.messages.len() == 1 {
+            return text(&read);
+        }
+        // The process ends while the model thinks.
+        panic!("killed")
+    });
+    let ptk = scene.builder(hanging).store(open()).build().unwrap();
+    let mut session = ptk.session(id.clone());
+    let run = tokio::spawn(async move { session.run("What do the notes say?").await });
+    assert!(run.await.unwrap_err().is_panic());
+    drop(ptk);
+
+    let model = Model::new(|request| {
+        let last = request.messages.last().unwrap().text();
+        text(if last.contains("Buy milk.") {
+            "Milk."
+        } else {
+            "?"
+        })
+    });
+    let ptk = scene.builder(model.clone()).store(open()).build().unwrap();
+    let run = ptk.resume(id.clone()).await.unwrap();
+    assert_eq!(run.content, "Milk.", "{:?}", run.error);
+    assert_eq!((run.iterations, run.total_tool_calls), (2, 1));
+    assert_eq!(run.tool_calls[0].tool, "read_file");
+    assert!(ptk.resume(id).await.is_none());
+    assert_eq!(model.requests().len(), 1);
 }
 
 /// Two at once do not mix.
