@@ -7,6 +7,7 @@ use futures_util::future::BoxFuture;
 use ptk_llm::Provider;
 use ptk_protocol::dialects::{Registry as Dialects, UnknownDialect};
 use ptk_protocol::format::NotTaught;
+use ptk_protocol::format::guard::{Guard, GuardError};
 use ptk_protocol::{Formatter, PtkFormatter};
 use ptk_sandbox::{Workspace, WorkspaceError};
 use ptk_store::{MemoryStore, SessionInfo, Store};
@@ -34,7 +35,7 @@ pub struct PtkBuilder {
     approver: Arc<dyn Approver>,
     formatter: Option<Arc<dyn Formatter>>,
     parser: Arc<dyn ReplyParser>,
-    dialects: Dialects,
+    dialects: Option<Dialects>,
     dialect: Option<String>,
     store: Option<Arc<dyn Store>>,
     tokens: Arc<dyn TokenCounter>,
@@ -63,6 +64,9 @@ pub enum BuildError {
     /// There is no such dialect.
     #[error(transparent)]
     Dialect(#[from] UnknownDialect),
+    /// The marks of the dialects cannot be told apart.
+    #[error(transparent)]
+    Guard(#[from] GuardError),
     /// The dialect cannot be taught.
     #[error(transparent)]
     NotTaught(#[from] NotTaught),
@@ -78,7 +82,7 @@ impl Default for PtkBuilder {
             approver: Arc::new(DenyAll::default()),
             formatter: None,
             parser: Arc::new(PtkParser),
-            dialects: Dialects::builtin(),
+            dialects: None,
             dialect: None,
             store: None,
             tokens: Arc::new(Estimate),
@@ -163,7 +167,7 @@ impl PtkBuilder {
     /// The dialects to choose from.
     #[must_use]
     pub fn dialects(mut self, dialects: Dialects) -> Self {
-        self.dialects = dialects;
+        self.dialects = Some(dialects);
         self
     }
 
@@ -253,12 +257,18 @@ impl PtkBuilder {
             return Err(fault.into());
         }
         let provider = self.provider.ok_or(BuildError::NoProvider)?;
+        // Marks of dialects that were added are broken in results, too.
+        let guard = match &self.dialects {
+            Some(dialects) => Guard::for_registry(dialects)?,
+            None => Guard::default(),
+        };
+        let dialects = self.dialects.unwrap_or_default();
         let formatter = if let Some(formatter) = self.formatter {
             formatter
         } else {
             let name = self.dialect.as_deref().unwrap_or(DIALECT);
-            let dialect = Arc::clone(self.dialects.get(name)?);
-            Arc::new(PtkFormatter::new(dialect)?)
+            let formatter = PtkFormatter::new(Arc::clone(dialects.get(name)?))?;
+            Arc::new(formatter.with_guard(guard))
         };
         let mut info = SessionInfo::new().provider(provider.name());
         let tools = if let Some(manager) = self.manager {
@@ -287,7 +297,7 @@ impl PtkBuilder {
             tools,
             formatter,
             parser: self.parser,
-            dialects: self.dialects,
+            dialects,
             dialect: self.dialect,
             approver: self.approver,
             store: self.store.unwrap_or_else(|| Arc::new(MemoryStore::new())),

@@ -1,7 +1,8 @@
 //! Every part can be replaced, and none is missing unnoticed.
 
 use ptk::llm::Script;
-use ptk::protocol::dialects::Ptk as PtkDialect;
+use ptk::protocol::dialects::declared::{Declaration, register};
+use ptk::protocol::dialects::{Ptk as PtkDialect, Registry as Dialects};
 use ptk::protocol::{Event, Grammar, PtkFormatter, Span};
 use ptk::{Ptk, Reading, ReplyParser, RunOptions};
 use serde_json::json;
@@ -117,4 +118,33 @@ async fn every_dialect_is_read_unless_one_is_chosen() {
     let script = Script::new([xml, "Milk."]);
     let ptk = scene.builder(script).dialect("ptk").build().unwrap();
     assert_eq!(ptk.run("Go").await.unwrap(), xml);
+}
+
+/// A dialect that was added is taught, read, and guarded against.
+#[tokio::test]
+async fn a_dialect_from_outside_is_one_like_any_other() {
+    let scene = Scene::new();
+    let acme: Declaration = serde_json::from_value(json!({
+        "name": "acme",
+        "open": ["<acme_call>"],
+        "close": ["</acme_call>"],
+        "name_keys": ["fn"],
+        "args_keys": ["kwargs"],
+    }))
+    .unwrap();
+    let page = "Say <acme_call> to call.";
+    std::fs::write(scene.folder.path().join("page.txt"), page).unwrap();
+    let reply = r#"<acme_call>{"fn": "read_file", "kwargs": {"path": "page.txt"}}</acme_call>"#;
+    let model = Model::of_replies(vec![reply.to_owned(), "Read.".to_owned()]);
+    let ptk = scene
+        .builder(model.clone())
+        .dialects(register(Dialects::builtin(), &[acme]).unwrap())
+        .dialect("acme")
+        .build()
+        .unwrap();
+    assert_eq!(ptk.run("Read page.txt").await.unwrap(), "Read.");
+    let asked = model.requests().pop().unwrap();
+    assert!(asked.system.unwrap().contains("<acme_call>"));
+    let told = asked.messages.last().unwrap().text();
+    assert!(told.contains("Say <~acme_call> to call."), "{told}");
 }
