@@ -1,13 +1,15 @@
 //! Making room in the model's window: whole turns are left out, or told in
 //! short, the oldest first. It shrinks the conversation, or the run stops.
 
+use std::sync::Arc;
+
 use ptk_llm::{Message, Request, complete};
 use ptk_protocol::{ErrorCode, Message as Said, Role};
 use ptk_store::{Compacted, Content, Item};
 
 use crate::engine::Terms;
-use crate::render::Renderer;
-use crate::window::{Budget, cost};
+use crate::render::{Renderer, Shown};
+use crate::window::Budget;
 use crate::{Compaction, RunError, Session};
 
 /// What a notice about what was left out takes at most, in tokens.
@@ -59,22 +61,19 @@ impl Session {
         let mut before = u64::MAX;
         loop {
             let shown = self.shown(terms);
-            let tokens = &*self.engine.tokens;
-            let parts: Vec<Part> = self
-                .log
-                .transcript
-                .items()
-                .iter()
-                .zip(&shown)
-                .map(|(item, messages)| Part {
-                    cost: messages.iter().map(|message| cost(tokens, message)).sum(),
-                    seam: seam(item),
-                })
-                .collect();
+            let items = self.log.transcript.items().iter();
+            let parts = items.zip(&shown).map(|(item, shown)| Part {
+                cost: shown.cost,
+                seam: seam(item),
+            });
+            let parts: Vec<Part> = parts.collect();
             let base = self.base(terms);
             let used = base + parts.iter().map(|part| part.cost).sum::<u64>();
             if used <= budget.available {
-                return Ok((shown.concat(), used));
+                let messages = shown
+                    .iter()
+                    .flat_map(|shown| shown.messages.iter().cloned());
+                return Ok((messages.collect(), used));
             }
             let cut = cut(&parts, base, budget);
             let Some(cut) = cut.filter(|_| used < before) else {
@@ -85,14 +84,20 @@ impl Session {
         }
     }
 
-    fn shown(&self, terms: &Terms) -> Vec<Vec<Message>> {
+    /// What is shown of each item. It is made once a turn: what the model was
+    /// told does not change.
+    fn shown(&mut self, terms: &Terms) -> Vec<Arc<Shown>> {
         let renderer = Renderer {
             formatter: &*self.engine.formatter,
             tokens: &*self.engine.tokens,
             terms,
         };
         let items = self.log.transcript.items().iter();
-        items.map(|item| renderer.item(item)).collect()
+        let shown = items.map(|item| {
+            let known = self.shown.entry(item.seq);
+            Arc::clone(known.or_insert_with(|| Arc::new(renderer.shown(item))))
+        });
+        shown.collect()
     }
 
     /// What is told in any case: instructions and tools.
@@ -114,7 +119,7 @@ impl Session {
         &mut self,
         terms: &Terms,
         cut: Cut,
-        shown: &[Vec<Message>],
+        shown: &[Arc<Shown>],
     ) -> Result<(), RunError> {
         let items = self.log.transcript.items();
         let dropped = shown.get(..cut.at).unwrap_or_default();
@@ -140,6 +145,8 @@ impl Session {
         if let Some(prompt) = prompt {
             text = format!("{text}{ASKED}{prompt}");
         }
+        // What stands for it takes the number of something that was left out.
+        self.shown.clear();
         let entry = self.log.entry(Compacted { text, through });
         self.log.append(vec![entry]).await
     }
@@ -148,12 +155,12 @@ impl Session {
     async fn summary(
         &self,
         terms: &Terms,
-        dropped: &[Vec<Message>],
+        dropped: &[Arc<Shown>],
     ) -> Result<Option<String>, RunError> {
         let tokens = &*self.engine.tokens;
         let said: Vec<Said> = dropped
             .iter()
-            .flatten()
+            .flat_map(|shown| &shown.messages)
             .map(|message| {
                 let role = match message {
                     Message::System(_) => Role::System,

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use crate::TokenCounter;
 use crate::compact::LEFT_OUT;
 use crate::engine::Terms;
+use crate::window::cost;
 
 /// Writes messages as one model wants them.
 pub(crate) struct Renderer<'a> {
@@ -16,10 +17,26 @@ pub(crate) struct Renderer<'a> {
     pub(crate) terms: &'a Terms,
 }
 
+/// What is shown of an item, and about what it takes, in tokens.
+#[derive(Debug)]
+pub(crate) struct Shown {
+    pub(crate) messages: Vec<Message>,
+    pub(crate) cost: u64,
+}
+
 impl Renderer<'_> {
+    pub(crate) fn shown(&self, item: &Item) -> Shown {
+        let messages = self.item(item);
+        let cost = messages.iter().map(|message| cost(self.tokens, message));
+        Shown {
+            cost: cost.sum(),
+            messages,
+        }
+    }
+
     /// What is shown of an item. A call and its result are in one item, so
     /// they stay together.
-    pub(crate) fn item(&self, item: &Item) -> Vec<Message> {
+    fn item(&self, item: &Item) -> Vec<Message> {
         match &item.content {
             Content::Message(message) => vec![self.said(message)],
             Content::Reply(reply) => self.reply(reply),

@@ -1,6 +1,7 @@
 //! A conversation that runs: one step after the other, each written down
 //! before it acts and after it ended.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,6 +18,7 @@ use tracing::Instrument as _;
 use crate::engine::{Engine, Terms};
 use crate::hooks::ErrorAction;
 use crate::log::Log;
+use crate::render::Shown;
 use crate::stop::Stop;
 use crate::{Execution, ReplyKind, RunError, RunOptions, read, render};
 
@@ -33,6 +35,8 @@ pub struct Session {
     pub(crate) log: Log,
     pub(crate) terms: Option<Arc<Terms>>,
     pub(crate) stop: Stop,
+    /// What is shown of items in this turn, by their numbers.
+    pub(crate) shown: HashMap<u64, Arc<Shown>>,
 }
 
 /// What one step of a run did.
@@ -76,6 +80,7 @@ impl Session {
             log,
             terms: None,
             stop,
+            shown: HashMap::new(),
         }
     }
 
@@ -161,6 +166,7 @@ impl Session {
     /// From now on this holds.
     fn agree(&mut self, options: RunOptions) -> Result<(), RunError> {
         self.stop = Stop::new(&options);
+        self.shown.clear();
         self.terms = Some(Arc::new(self.engine.terms(options)?));
         Ok(())
     }
