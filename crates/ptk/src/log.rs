@@ -28,6 +28,7 @@ pub(crate) struct Log {
     /// Whether all that was written is known here. Not so at the beginning,
     /// and if whoever waited for a write went away.
     is_current: bool,
+    is_new: bool,
 }
 
 impl Log {
@@ -40,6 +41,7 @@ impl Log {
             turn: Turn::default(),
             copies: Copies::default(),
             is_current: false,
+            is_new: false,
         }
     }
 
@@ -49,7 +51,7 @@ impl Log {
             return Ok(());
         }
         let found = resume(&*self.store, &self.session, Window::default()).await?;
-        let is_new = found.is_none();
+        self.is_new = found.is_none();
         self.transcript = found.unwrap_or_else(Transcript::new);
         self.turn = Turn::default();
         self.copies = Copies::default();
@@ -62,11 +64,13 @@ impl Log {
             self.turn = self.open_turn().await?;
         }
         self.is_current = true;
-        if is_new {
-            let info = NewEntry::new(self.info.clone());
-            self.append(vec![info]).await?;
-        }
         Ok(())
+    }
+
+    /// What a session begins with. Nothing is written of one that is only
+    /// looked for.
+    pub(crate) fn beginning(&self) -> Option<NewEntry> {
+        self.is_new.then(|| NewEntry::new(self.info.clone()))
     }
 
     /// The turn that has not ended, from its beginning.
@@ -110,6 +114,7 @@ impl Log {
             self.transcript.absorb_new(seq, entry);
         }
         self.is_current = true;
+        self.is_new = false;
         Ok(())
     }
 

@@ -10,7 +10,7 @@ use ptk_llm::FinishReason;
 use ptk_protocol::{ErrorCode, ExecutionError, Message, ToolCall};
 use ptk_store::{
     Content, Failure, NewEntry, Next, ReplyRejected, SessionId, Transcript, TurnBegan, TurnEnded,
-    TurnOutcome,
+    TurnOutcome, Usage,
 };
 use tokio::time::Instant;
 use tracing::Instrument as _;
@@ -153,7 +153,7 @@ impl Session {
         self.log.load().await?;
         self.agree(options)?;
         self.engine.tools.begin_turn();
-        let mut entries = Vec::new();
+        let mut entries: Vec<NewEntry> = self.log.beginning().into_iter().collect();
         if self.log.transcript.next() != Next::Prompt {
             entries.push(self.log.entry(TurnEnded::new(TurnOutcome::Cancelled)));
         }
@@ -337,7 +337,14 @@ impl Session {
     /// What came of a turn that could not begin.
     fn unbegun(&self, start: Instant, error: RunError) -> Execution {
         let outcome = self.heard(error);
-        self.ended(start, outcome)
+        Execution {
+            iterations: 0,
+            tool_calls: Vec::new(),
+            total_tool_calls: 0,
+            usage: Usage::default(),
+            finish: None,
+            ..self.ended(start, outcome)
+        }
     }
 
     /// Writes down how a turn without an answer of the model's ended. One that

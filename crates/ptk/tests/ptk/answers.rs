@@ -147,7 +147,10 @@ async fn a_tool_that_is_not_there_cannot_be_offered() {
         tools: Some(vec!["reed_file".to_owned()]),
         ..RunOptions::default()
     };
+    ptk.run("Hi").await.unwrap();
     let run = ptk.execute("Hi", options).await;
+    // Nothing of it is the run before.
+    assert_eq!((run.iterations, run.finish), (0, None));
     let error = run.error.unwrap();
     assert_eq!(error.code(), Some(ptk::protocol::ErrorCode::ToolNotFound));
     assert!(

@@ -131,7 +131,7 @@ async fn killed_anywhere(model: Model, options: RunOptions) -> (usize, Execution
     let mut points = 0;
     for is_last_written in [false, true] {
         // Before the prompt is written, there is nothing to resume.
-        for appends in 2.. {
+        for appends in 1.. {
             let scene = Scene::new();
             let inner = Arc::new(MemoryStore::new());
             let mortal = Mortal {
@@ -271,7 +271,7 @@ async fn a_run_in_a_small_window_does_so_too() {
 async fn what_has_ended_is_not_run_again() {
     let id: SessionId = "killed".parse().unwrap();
     let model = Model::of_replies(replies());
-    for appends in 2.. {
+    for appends in 1.. {
         let scene = Scene::new();
         let inner = Arc::new(MemoryStore::new());
         let mortal = Mortal {
@@ -438,6 +438,31 @@ async fn a_session_in_a_file_goes_on_when_it_is_opened_again() {
     assert_eq!(run.tool_calls[0].tool, "read_file");
     assert!(ptk.resume(id).await.is_none());
     assert_eq!(model.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn a_session_that_is_not_there_is_not_made_by_looking_for_it() {
+    let scene = Scene::new();
+    let store = Arc::new(MemoryStore::new());
+    let ptk = scene
+        .builder(Script::new(["Hi."]))
+        .store(store.clone())
+        .build()
+        .unwrap();
+    let id: SessionId = "misspelt".parse().unwrap();
+    assert!(ptk.resume(id.clone()).await.is_none());
+    assert!(
+        ptk.session(id.clone())
+            .transcript()
+            .await
+            .unwrap()
+            .items()
+            .is_empty()
+    );
+    assert!(store.session(&id).await.unwrap().is_none());
+    ptk.session(id.clone()).run("Hello").await.unwrap();
+    let overview = store.session(&id).await.unwrap().unwrap();
+    assert_eq!(overview.info.provider.as_deref(), Some("script"));
 }
 
 /// Two at once do not mix.
