@@ -41,7 +41,7 @@
 //! |---|---|
 //! | `ptk`, `builder`, `engine` | the face: [`Ptk`], and what it is put together from |
 //! | `options`, `stop` | what holds for a run, and how it is stopped |
-//! | `session` | the loop: one [`Step`] after the other |
+//! | `session`, `ending` | the loop: one [`Step`] after the other, and how it ends |
 //! | `ask`, `read`, `parser` | asking the model, and reading its reply |
 //! | `calls`, `consent` | running calls, and asking about those that are in doubt |
 //! | `loops`, `heed` | a model that goes round in circles |
@@ -64,6 +64,7 @@ mod builder;
 mod calls;
 mod compact;
 mod consent;
+mod ending;
 mod engine;
 mod error;
 mod execution;
