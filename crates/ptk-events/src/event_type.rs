@@ -17,6 +17,11 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum EventType {
+    /// A model's reply was read.
+    Iteration,
+    /// A run ended with an answer.
+    #[serde(rename = "receiveMessage")]
+    ReceiveMessage,
     /// A session asked for a call.
     ToolCallRequested,
     /// A call began.
@@ -34,6 +39,8 @@ pub enum EventType {
 impl EventType {
     /// All types there are.
     pub const ALL: &[Self] = &[
+        Self::Iteration,
+        Self::ReceiveMessage,
         Self::ToolCallRequested,
         Self::ToolCallStart,
         Self::ToolStep,
@@ -46,6 +53,8 @@ impl EventType {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Iteration => "iteration",
+            Self::ReceiveMessage => "receiveMessage",
             Self::ToolCallRequested => "tool_call_requested",
             Self::ToolCallStart => "tool_call_start",
             Self::ToolStep => "tool_step",

@@ -15,6 +15,22 @@ use crate::EventType;
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum EventKind {
+    /// A model's reply was read (R299).
+    Iteration {
+        /// Which one of the run it is, counted from one.
+        iteration: u32,
+        /// What it is: `text`, `tool_call` or `malformed`.
+        #[serde(rename = "callType")]
+        call_type: String,
+    },
+    /// A run ended with an answer (R300).
+    #[serde(rename = "receiveMessage")]
+    ReceiveMessage {
+        /// The answer.
+        message: String,
+        /// What it took.
+        metadata: RunMetadata,
+    },
     /// A session asked for a call.
     ToolCallRequested {
         /// The tool's name.
@@ -67,6 +83,8 @@ impl EventKind {
     #[must_use]
     pub fn name(&self) -> EventType {
         match self {
+            Self::Iteration { .. } => EventType::Iteration,
+            Self::ReceiveMessage { .. } => EventType::ReceiveMessage,
             Self::ToolCallRequested { .. } => EventType::ToolCallRequested,
             Self::ToolCallStart { .. } => EventType::ToolCallStart,
             Self::ToolStep(_) => EventType::ToolStep,
@@ -75,6 +93,16 @@ impl EventKind {
             Self::Error { .. } => EventType::Error,
         }
     }
+}
+
+/// What a run took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunMetadata {
+    /// How often the model was asked.
+    pub iterations: u32,
+    /// How many calls were run.
+    pub tool_calls: u32,
 }
 
 /// How one step of a call's way went.

@@ -1,4 +1,4 @@
-//! What happens while tools run, told to whoever wants to know.
+//! What happens while models and tools work, told to whoever wants to know.
 //!
 //! A call tells of itself through the [`Bus`]: it was asked for, it started,
 //! a step passed, output came, it ended. Every [`Event`] says which request
@@ -59,5 +59,5 @@ pub use event::{Channel, Correlation, Event};
 pub use event_type::{EventType, UnknownEventType};
 pub use filter::Filter;
 pub use ids::{CallId, RequestId};
-pub use kind::{EventKind, OutputStream, Step, StepOutcome, ToolStep};
+pub use kind::{EventKind, OutputStream, RunMetadata, Step, StepOutcome, ToolStep};
 pub use subscription::{Subscription, TryRecvError};

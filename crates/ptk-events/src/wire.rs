@@ -25,6 +25,17 @@ impl Serialize for Event {
 
 fn write_kind<M: SerializeMap>(line: &mut M, kind: &EventKind) -> Result<(), M::Error> {
     match kind {
+        EventKind::Iteration {
+            iteration,
+            call_type,
+        } => {
+            line.serialize_entry("iteration", iteration)?;
+            line.serialize_entry("callType", call_type)
+        }
+        EventKind::ReceiveMessage { message, metadata } => {
+            line.serialize_entry("message", message)?;
+            line.serialize_entry("metadata", metadata)
+        }
         EventKind::ToolCallRequested { tool, arguments }
         | EventKind::ToolCallStart { tool, arguments } => {
             line.serialize_entry("tool", tool)?;

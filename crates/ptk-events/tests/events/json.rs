@@ -1,7 +1,8 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ptk_events::{
-    Channel, Correlation, Event, EventKind, EventType, OutputStream, Step, StepOutcome, ToolStep,
+    Channel, Correlation, Event, EventKind, EventType, OutputStream, RunMetadata, Step,
+    StepOutcome, ToolStep,
 };
 use ptk_protocol::{ErrorType, ToolResult};
 use serde_json::json;
@@ -12,6 +13,17 @@ use super::note;
 fn samples() -> Vec<Event> {
     let took = Duration::from_micros(1500);
     let kinds = [
+        EventKind::Iteration {
+            iteration: 2,
+            call_type: "tool_call".to_owned(),
+        },
+        EventKind::ReceiveMessage {
+            message: "Done.".to_owned(),
+            metadata: RunMetadata {
+                iterations: 3,
+                tool_calls: 2,
+            },
+        },
         EventKind::ToolCallRequested {
             tool: "grep".to_owned(),
             arguments: json!({"pattern": "x", "limit": 3}),
@@ -62,6 +74,8 @@ fn each_type_is_one_flat_line() {
         .map(|event| serde_json::to_string(event).unwrap())
         .collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
+    {"type":"iteration","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","iteration":2,"callType":"tool_call"}
+    {"type":"receiveMessage","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","message":"Done.","metadata":{"iterations":3,"toolCalls":2}}
     {"type":"tool_call_requested","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","tool":"grep","arguments":{"pattern":"x","limit":3}}
     {"type":"tool_call_start","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","tool":"grep","arguments":{"pattern":"x","limit":3}}
     {"type":"tool_step","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","step":"pre_image","outcome":"refused","detail":"too large","duration_us":1500}

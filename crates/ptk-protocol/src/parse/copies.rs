@@ -68,7 +68,15 @@ impl Copies {
 
 /// The text without white space.
 fn dense(text: &str) -> String {
-    text.split_whitespace().collect()
+    let mut dense = String::with_capacity(text.len());
+    // Bytes are told apart sooner than characters. The vertical tab is white
+    // space, but not to ASCII.
+    if text.is_ascii() && !text.contains('\u{b}') {
+        dense.extend(text.split_ascii_whitespace());
+    } else {
+        dense.extend(text.split_whitespace());
+    }
+    dense
 }
 
 #[cfg(test)]
@@ -102,6 +110,15 @@ mod tests {
     fn a_call_of_the_model_s_own_is_not() {
         assert!(!marked(&[], CALL));
         assert!(!marked(&["run make with bash"], CALL));
+    }
+
+    #[test]
+    fn white_space_of_any_kind_does_not_matter() {
+        for blank in [" ", "\n", "\u{b}", "\u{a0}", "\u{2003}"] {
+            let body = format!("{{\"tool\":{blank}\"bash\",\"args\":{{\"command\":\"make\"}}}}");
+            assert_eq!(dense(&body), dense(&body.replace(blank, "")));
+            assert!(marked(&[&body], CALL), "{blank:?}");
+        }
     }
 
     #[test]

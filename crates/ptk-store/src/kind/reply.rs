@@ -3,6 +3,7 @@
 use ptk_events::CallId;
 use ptk_protocol::{Message, Outcome, Reply, Role};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::call::{LoggedCall, LoggedProblem};
 
@@ -84,6 +85,9 @@ pub struct ModelReplied {
     /// What it took.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// What the model's server wants back with it, word for word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<Value>,
     /// How long it took, in milliseconds.
     #[serde(default)]
     pub duration_ms: u64,

@@ -3,10 +3,10 @@
 use std::time::SystemTime;
 
 use ptk_events::{CallId, RequestId};
-use ptk_protocol::{Arguments, ErrorType, Message, Role, ToolCall, ToolResult};
+use ptk_protocol::{Arguments, ErrorType, Message, ProblemCode, Role, ToolCall, ToolResult};
 
-use crate::Entry;
-use crate::kind::{LoggedCall, LoggedProblem, ModelReplied};
+use super::Place;
+use crate::kind::{LoggedCall, LoggedProblem, ModelReplied, ReplyOutcome};
 
 /// Something that was said.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,6 +42,8 @@ pub struct ModelReply {
     pub reply: ModelReplied,
     /// The prose, once somebody has read it.
     pub prose: Option<String>,
+    /// What it means, once somebody has read it.
+    pub outcome: Option<ReplyOutcome>,
     /// The calls, in the order in which it wrote them.
     pub calls: Vec<Call>,
 }
@@ -81,7 +83,7 @@ pub enum CallState {
 }
 
 impl Item {
-    pub(super) fn new(entry: &Entry, content: Content) -> Self {
+    pub(super) fn new(entry: &Place<'_>, content: Content) -> Self {
         Self {
             seq: entry.seq,
             ts: entry.ts,
@@ -111,8 +113,17 @@ impl ModelReply {
         Self {
             reply,
             prose: None,
+            outcome: None,
             calls: Vec::new(),
         }
+    }
+
+    /// Whether its calls have results. Those of a reply that cannot be used
+    /// have none, unless the API wants one for each: the model is told all at
+    /// once what was wrong.
+    #[must_use]
+    pub fn has_results(&self) -> bool {
+        self.is_native() || self.outcome != Some(ReplyOutcome::Malformed)
     }
 
     /// Whether its calls came through a native tool API and not in the text.
@@ -126,7 +137,8 @@ impl ModelReply {
             said.tool_calls = self.calls.iter().map(Call::to_call).collect();
         }
         messages.push(said);
-        messages.extend(self.calls.iter().map(|call| Message {
+        let answered = self.calls.iter().filter(|_| self.has_results());
+        messages.extend(answered.map(|call| Message {
             role: Role::Tool,
             content: written(&call.result()),
             tool_calls: Vec::new(),
@@ -141,6 +153,11 @@ impl Call {
     pub fn result(&self) -> ToolResult {
         match &self.state {
             CallState::Ended { result } => result.clone(),
+            CallState::Waiting if self.has_been_cut() => ToolResult::failure(
+                ErrorType::ValidationError,
+                "This call was not run: it was cut off before its arguments closed",
+            )
+            .with_suggestion("Send it again, shorter."),
             CallState::Waiting => ToolResult::failure(
                 ErrorType::SystemError,
                 "This call was not run: the session was interrupted before it began",
@@ -152,6 +169,11 @@ impl Call {
             )
             .with_suggestion("Look at what it would have changed before calling the tool again."),
         }
+    }
+
+    fn has_been_cut(&self) -> bool {
+        let cut = ProblemCode::Truncated.as_str();
+        self.problems.iter().any(|problem| problem.code == cut)
     }
 
     /// The call as the model made it.

@@ -5,15 +5,16 @@ mod item;
 mod resume;
 
 use std::collections::{HashMap, HashSet};
+use std::time::SystemTime;
 
-use ptk_events::{CallId, RequestId};
+use ptk_events::{CallId, Correlation, RequestId};
 use ptk_protocol::{Message, ToolCall, ToolResult};
 
 pub use item::{Call, CallState, Content, Item, ModelReply};
 pub use resume::{Window, resume};
 
 use crate::kind::{CallBegan, CallEnded, LoggedCall, ModelReplied, ReplyOutcome, ReplyParsed};
-use crate::{Entry, EntryKind, SessionInfo};
+use crate::{Entry, EntryKind, NewEntry, SessionInfo};
 
 /// The state of a conversation.
 ///
@@ -52,6 +53,13 @@ pub struct Transcript {
     last: u64,
     is_whole: bool,
     passed_over: u64,
+}
+
+/// Where an entry stands, and what it belongs to.
+struct Place<'a> {
+    seq: u64,
+    ts: SystemTime,
+    correlation: &'a Correlation,
 }
 
 /// The turn that has not ended.
@@ -215,8 +223,28 @@ impl Transcript {
 
     /// Takes in the next entry.
     pub fn absorb(&mut self, entry: &Entry) {
+        let at = Place {
+            seq: entry.seq,
+            ts: entry.ts,
+            correlation: &entry.correlation,
+        };
+        self.fold(&at, entry.kind());
+    }
+
+    /// Takes in the next entry as it was given to the store, under the number
+    /// that it got there. Secrets that the store took out are still in it.
+    pub fn absorb_new(&mut self, seq: u64, entry: NewEntry) {
+        let at = Place {
+            seq,
+            ts: entry.ts,
+            correlation: &entry.correlation,
+        };
+        self.fold(&at, entry.kind);
+    }
+
+    fn fold(&mut self, entry: &Place<'_>, kind: EntryKind) {
         self.last = entry.seq;
-        match entry.kind() {
+        match kind {
             EntryKind::SessionCreated(info) => self.info.change(&info),
             EntryKind::SessionChanged(info) => self.info.change(&info.0),
             EntryKind::TurnBegan(_) => {
@@ -274,7 +302,7 @@ impl Transcript {
         }
     }
 
-    fn push(&mut self, entry: &Entry, content: Content) {
+    fn push(&mut self, entry: &Place<'_>, content: Content) {
         self.items.push(Item::new(entry, content));
     }
 
@@ -289,7 +317,7 @@ impl Transcript {
         at.ok().and_then(|at| self.items.get(at))
     }
 
-    fn replied(&mut self, entry: &Entry, reply: ModelReplied) {
+    fn replied(&mut self, entry: &Place<'_>, reply: ModelReplied) {
         self.push(entry, Content::Reply(ModelReply::new(reply)));
         self.reply = Some(entry.seq);
         self.step(Step::Replied(entry.seq));
@@ -329,6 +357,7 @@ impl Transcript {
         };
         let mut waiting = Vec::new();
         reply.prose = Some(parsed.text);
+        reply.outcome = Some(outcome);
         for call in parsed.calls {
             if reply.calls.iter().all(|known| known.id != call.id) {
                 waiting.push(call.id.clone());
@@ -346,7 +375,7 @@ impl Transcript {
         calls.iter_mut().find(|call| call.id == *id)
     }
 
-    fn call_began(&mut self, entry: &Entry, began: CallBegan) {
+    fn call_began(&mut self, entry: &Place<'_>, began: CallBegan) {
         let Some(id) = &entry.correlation.call_id else {
             return;
         };
@@ -371,7 +400,7 @@ impl Transcript {
         self.step(Step::Parsed(reply, ReplyOutcome::Calls));
     }
 
-    fn call_ended(&mut self, entry: &Entry, ended: CallEnded) {
+    fn call_ended(&mut self, entry: &Place<'_>, ended: CallEnded) {
         let Some(id) = &entry.correlation.call_id else {
             return;
         };

@@ -179,6 +179,27 @@ fn a_call_that_may_have_happened_is_said_to_be_so() {
     assert!(told[3].contains("was not run"));
 }
 
+/// What was wrong with it is told at once, by whoever rejects it.
+#[test]
+fn calls_of_a_reply_that_cannot_be_used_have_no_results() {
+    let rejected = ReplyRejected {
+        text: "It was cut off.".to_owned(),
+        attempt: 1,
+    };
+    let transcript = fold(&kinds(vec![
+        (TurnBegan {}.into(), None),
+        (ModelReplied::new("<PTK_CALL>{").into(), None),
+        (parsed(ReplyOutcome::Malformed, &["a"]), None),
+        (rejected.into(), None),
+    ]));
+    let messages = transcript.messages(text);
+    let told: Vec<&str> = messages
+        .iter()
+        .map(|message| message.content.as_str())
+        .collect();
+    assert_eq!(told, ["<PTK_CALL>{", "It was cut off."]);
+}
+
 #[test]
 fn native_calls_are_told_as_such() {
     let reply = ModelReplied {
@@ -222,6 +243,17 @@ fn what_was_told_in_short_is_left_out() {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    /// Whoever writes an entry need not read it back.
+    #[test]
+    fn entries_fold_alike_before_and_after_they_are_written(deeds in deeds()) {
+        let entries = entries(&deeds);
+        let mut transcript = Transcript::new();
+        for (seq, entry) in (1..).zip(entries.clone()) {
+            transcript.absorb_new(seq, entry);
+        }
+        prop_assert_eq!(transcript, fold(&entries));
+    }
 
     /// Whatever a log says, its fold makes sense.
     #[test]

@@ -40,6 +40,7 @@ pub(super) fn one_of_each() -> Vec<NewEntry> {
             reasoning_tokens: 4,
             cost_micros: 5,
         }),
+        state: Some(json!({"signature": "s"})),
         duration_ms: 6,
     };
     let info = SessionInfo::new()

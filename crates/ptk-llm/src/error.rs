@@ -1,0 +1,199 @@
+//! What can go wrong with a model, whether to try again, and what to do.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::{Provider, Request};
+
+/// Why there is no reply.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use ptk_llm::{LlmError, LlmErrorKind};
+///
+/// let error = LlmError::of_status("openai", Some("gpt-5"), 429, "Rate limit reached")
+///     .retry_after(Duration::from_secs(2));
+/// assert_eq!(error.kind, LlmErrorKind::RateLimited);
+/// assert!(error.is_retryable());
+/// assert_eq!(
+///     error.to_string(),
+///     "openai (gpt-5) takes no more requests for now (status 429): Rate limit reached; \
+///      wait a little, or use another model",
+/// );
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LlmError {
+    /// The provider's name.
+    pub provider: String,
+    /// The model.
+    pub model: Option<String>,
+    /// What happened.
+    pub kind: LlmErrorKind,
+    /// The status that the server answered with.
+    pub status: Option<u16>,
+    /// What the server, or the system, had to say.
+    pub message: String,
+    /// How long to wait before it is tried again, where the server says so.
+    pub retry_after: Option<Duration>,
+}
+
+macro_rules! kinds {
+    ($($(#[$about:meta])* $kind:ident: $retry:literal, $what:literal, $remedy:literal;)*) => {
+        /// What can happen. For each kind there is a line that says whether
+        /// trying again may help, what happened, and what to do.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum LlmErrorKind {
+            $($(#[$about])* $kind,)*
+        }
+
+        impl LlmErrorKind {
+            /// Whether the same request may succeed if it is sent again.
+            #[must_use]
+            pub const fn is_retryable(self) -> bool {
+                match self { $(Self::$kind => $retry,)* }
+            }
+
+            const fn what(self) -> &'static str {
+                match self { $(Self::$kind => $what,)* }
+            }
+
+            /// What to do about it.
+            #[must_use]
+            pub const fn remedy(self) -> &'static str {
+                match self { $(Self::$kind => $remedy,)* }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// Nobody answered.
+    Unreachable: true, "cannot be reached", "see whether it runs and the address is right";
+    /// The answer took too long.
+    TimedOut: true, "took too long to answer", "try again, or allow it more time";
+    /// The stream ended before the reply did.
+    Cut: true, "ended in the middle of its reply", "try again";
+    /// Too many requests.
+    RateLimited: true, "takes no more requests for now", "wait a little, or use another model";
+    /// The server is not well.
+    Failing: true, "failed", "try again later, or use another model";
+    /// The key is missing or wrong, or not allowed to do this.
+    Unauthorized: false, "refused the key", "set a key that may use this model";
+    /// There is no such model, or nothing at this address.
+    NotFound: false, "has no such model", "name one that it has";
+    /// The account is empty.
+    Unpaid: false, "wants to be paid first", "see to the account, or use another model";
+    /// The conversation does not fit into the model.
+    TooLong: false, "cannot take so long a conversation", "shorten it, or use a model with a larger window";
+    /// The request is not one that the server takes.
+    Rejected: false, "did not take the request", "see what it says, and change the settings";
+    /// The reply was withheld.
+    Filtered: false, "withheld its reply", "put the question in other words";
+    /// The reply is not in the form that it should have.
+    Unreadable: false, "answered with something unreadable", "see whether the address is that of such a server";
+    /// The reply would not end.
+    TooMuch: false, "wrote far more than fits into a reply", "limit the tokens of a reply";
+    /// A script has no reply left.
+    ScriptEnded: false, "has no further reply", "add one to the script for each request, or limit the iterations";
+}
+
+/// Words by which servers say that a conversation is too long; they have no
+/// status of its own for that.
+const TOO_LONG: [&str; 6] = [
+    "context length",
+    "context_length",
+    "context window",
+    "maximum context",
+    "too many tokens",
+    "prompt is too long",
+];
+
+impl LlmError {
+    /// An error of this kind.
+    pub fn new(provider: impl Into<String>, model: Option<&str>, kind: LlmErrorKind) -> Self {
+        Self {
+            provider: provider.into(),
+            model: model.map(str::to_owned),
+            kind,
+            status: None,
+            message: String::new(),
+            retry_after: None,
+        }
+    }
+
+    /// An error of this kind in the answer to a request.
+    #[must_use]
+    pub fn of(provider: &dyn Provider, request: &Request, kind: LlmErrorKind) -> Self {
+        let model = request.model.as_deref().or_else(|| provider.model());
+        Self::new(provider.name(), model, kind)
+    }
+
+    /// What a server means by a status and its message.
+    pub fn of_status(
+        provider: impl Into<String>,
+        model: Option<&str>,
+        status: u16,
+        message: impl Into<String>,
+    ) -> Self {
+        let message = message.into();
+        let lower = message.to_lowercase();
+        let is_too_long = TOO_LONG.iter().any(|words| lower.contains(words));
+        let kind = match status {
+            400 | 413 | 422 if is_too_long || status == 413 => LlmErrorKind::TooLong,
+            401 | 403 => LlmErrorKind::Unauthorized,
+            402 => LlmErrorKind::Unpaid,
+            404 => LlmErrorKind::NotFound,
+            408 | 504 => LlmErrorKind::TimedOut,
+            429 => LlmErrorKind::RateLimited,
+            500.. => LlmErrorKind::Failing,
+            _ => LlmErrorKind::Rejected,
+        };
+        Self {
+            status: Some(status),
+            message,
+            ..Self::new(provider, model, kind)
+        }
+    }
+
+    /// The same with what the server, or the system, had to say.
+    #[must_use]
+    pub fn message(mut self, message: impl Into<String>) -> Self {
+        self.message = message.into();
+        self
+    }
+
+    /// The same with how long to wait.
+    #[must_use]
+    pub const fn retry_after(mut self, wait: Duration) -> Self {
+        self.retry_after = Some(wait);
+        self
+    }
+
+    /// Whether the same request may succeed if it is sent again.
+    #[must_use]
+    pub const fn is_retryable(&self) -> bool {
+        self.kind.is_retryable()
+    }
+}
+
+impl fmt::Display for LlmError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.provider)?;
+        if let Some(model) = &self.model {
+            write!(f, " ({model})")?;
+        }
+        write!(f, " {}", self.kind.what())?;
+        if let Some(status) = self.status {
+            write!(f, " (status {status})")?;
+        }
+        let message = self.message.trim_end_matches(['.', ' ', '\n']);
+        if !message.is_empty() {
+            write!(f, ": {message}")?;
+        }
+        write!(f, "; {}", self.kind.remedy())
+    }
+}
+
+impl std::error::Error for LlmError {}

@@ -1,0 +1,55 @@
+//! Models, whatever they are reached by, behind one trait.
+//!
+//! A [`Provider`] takes a [`Request`] and gives back a stream of [`Delta`]s:
+//! text, reasoning, native tool calls, usage, and why it stopped. Whoever does
+//! not want the stream takes the whole [`Completion`]. What goes wrong is an
+//! [`LlmError`], which says whether to try again and what to do.
+//!
+//! ```
+//! use ptk_llm::{FinishReason, Message, Request, Script, complete};
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
+//! let model = Script::parse(r#"["Hello, Ada!"]"#)?;
+//! let request = Request::new([Message::user("Hello, I am Ada.")]);
+//! let completion = complete(&model, &request).await?;
+//! assert_eq!(completion.text, "Hello, Ada!");
+//! assert_eq!(completion.finish, FinishReason::Stop);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | Module | Its one concern |
+//! |---|---|
+//! | `provider` | what a model does: [`Provider`], [`Capabilities`] |
+//! | `request`, `message` | what it is asked |
+//! | `delta` | what it says, piece by piece |
+//! | `completion` | the pieces put together: [`Assembly`], [`complete`] |
+//! | `error` | what can go wrong: [`LlmError`], a table of kinds |
+//! | `providers` | models by name: [`Providers`] |
+//! | `script/` | a model that says what a file says: [`Script`] |
+//!
+//! What holds:
+//!
+//! - A reply is finished only if the model said why it stopped. A stream that
+//!   ends before that is an error, never an answer.
+//! - Dropping the stream ends the request.
+//! - A provider keeps nothing of a conversation.
+
+mod completion;
+mod delta;
+mod error;
+mod message;
+mod provider;
+mod providers;
+mod request;
+mod script;
+
+pub use completion::{Assembly, Completion, MAX_REPLY, NativeCall, complete};
+pub use delta::{Delta, FinishReason, Usage};
+pub use error::{LlmError, LlmErrorKind};
+pub use message::Message;
+pub use provider::{Capabilities, Deltas, Form, Provider};
+pub use providers::{DEFAULT_PROVIDER, NotRegistered, Providers};
+pub use request::{Request, ResponseFormat, Sampling, ToolChoice};
+pub use script::{Script, ScriptError, ScriptedCall, ScriptedError, ScriptedReply};

@@ -1,0 +1,97 @@
+//! What a model does, and what it can do.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use futures_util::stream::BoxStream;
+
+use crate::{Delta, LlmError, Request};
+
+/// A reply that is coming in. Dropping it ends the request.
+pub type Deltas<'a> = BoxStream<'a, Result<Delta, LlmError>>;
+
+/// A model, wherever it runs (R133, C15).
+///
+/// A provider sends one request and passes on what comes back. It keeps
+/// nothing of a conversation, tries nothing again and runs no tools: that is
+/// for whoever asks.
+///
+/// ```
+/// use futures_util::{StreamExt as _, stream};
+/// use ptk_llm::{Delta, Deltas, FinishReason, Provider, Request};
+///
+/// /// Says the number of messages.
+/// #[derive(Debug)]
+/// struct Counting;
+///
+/// impl Provider for Counting {
+///     fn name(&self) -> &str {
+///         "counting"
+///     }
+///
+///     fn stream<'a>(&'a self, request: &'a Request) -> Deltas<'a> {
+///         let text = Delta::Text(request.messages.len().to_string());
+///         stream::iter([Ok(text), Ok(Delta::Finish(FinishReason::Stop))]).boxed()
+///     }
+/// }
+/// ```
+pub trait Provider: Send + Sync + Debug {
+    /// The name under which it is known, such as `openai`.
+    fn name(&self) -> &str;
+
+    /// The model that is asked where a request names none.
+    fn model(&self) -> Option<&str> {
+        None
+    }
+
+    /// What the model of this name can do; `None` means its own.
+    fn capabilities(&self, _model: Option<&str>) -> Capabilities {
+        Capabilities::default()
+    }
+
+    /// Asks. Nothing is sent before the stream is polled. The last delta of a
+    /// whole reply is [`Delta::Finish`]; nothing follows an error.
+    fn stream<'a>(&'a self, request: &'a Request) -> Deltas<'a>;
+}
+
+impl<T: Provider + ?Sized> Provider for Arc<T> {
+    fn name(&self) -> &str {
+        (**self).name()
+    }
+
+    fn model(&self) -> Option<&str> {
+        (**self).model()
+    }
+
+    fn capabilities(&self, model: Option<&str>) -> Capabilities {
+        (**self).capabilities(model)
+    }
+
+    fn stream<'a>(&'a self, request: &'a Request) -> Deltas<'a> {
+        (**self).stream(request)
+    }
+}
+
+/// What a model can do. By default it is one that only speaks text, in a chat,
+/// of which nothing else is known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Whether it takes tool definitions and calls tools by an API of its own.
+    pub has_native_tools: bool,
+    /// How many tokens it can be shown and write, together.
+    pub context_window: Option<u32>,
+    /// Whether its output can be held to a grammar or a schema.
+    pub has_grammar: bool,
+    /// What it takes a conversation as.
+    pub form: Form,
+}
+
+/// What a model takes a conversation as.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Form {
+    /// Messages, each with who speaks.
+    #[default]
+    Chat,
+    /// One text that it goes on with.
+    Prompt,
+}

@@ -1,0 +1,127 @@
+//! What a model is asked.
+
+use ptk_protocol::Toolset;
+use serde_json::Value;
+
+use crate::Message;
+
+/// A request to a model. What a model cannot do, its provider leaves out;
+/// [`Capabilities`](crate::Capabilities) say what that is.
+///
+/// ```
+/// use ptk_llm::{Message, Request, Sampling};
+///
+/// let request = Request::new([Message::user("Name a prime.")])
+///     .system("Answer in one word.")
+///     .sampling(Sampling { temperature: Some(0.0), ..Sampling::default() })
+///     .max_tokens(16);
+/// assert_eq!(request.messages.len(), 1);
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// The model, where it is not the provider's own.
+    pub model: Option<String>,
+    /// Instructions before everything else.
+    pub system: Option<String>,
+    /// The conversation.
+    pub messages: Vec<Message>,
+    /// Tools to be offered by the native API. A model that is taught its tools
+    /// in words has none here.
+    pub tools: Toolset,
+    /// Whether tools are to be called.
+    pub tool_choice: ToolChoice,
+    /// How the next word is chosen.
+    pub sampling: Sampling,
+    /// Texts at which the model stops.
+    pub stop: Vec<String>,
+    /// The most tokens that it may write.
+    pub max_tokens: Option<u32>,
+    /// The form that its answer has to have.
+    pub format: ResponseFormat,
+}
+
+/// How the next word is chosen. What is not said is up to the model's server.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Sampling {
+    /// How daring it is; 0 always takes the likeliest.
+    pub temperature: Option<f32>,
+    /// Only the likeliest words that together have this probability.
+    pub top_p: Option<f32>,
+    /// Only so many of the likeliest words.
+    pub top_k: Option<u32>,
+    /// The same seed gives the same reply, where the server keeps to it.
+    pub seed: Option<u64>,
+}
+
+/// Whether tools are to be called through the native API.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum ToolChoice {
+    /// As the model likes.
+    #[default]
+    Auto,
+    /// None, although they are listed.
+    None,
+    /// At least one.
+    Required,
+    /// The one of this name.
+    Tool(String),
+}
+
+/// The form that an answer has to have.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub enum ResponseFormat {
+    /// Any text.
+    #[default]
+    Text,
+    /// JSON.
+    Json,
+    /// JSON by this schema.
+    Schema(Value),
+    /// Text by this grammar (GBNF).
+    Grammar(String),
+}
+
+impl Request {
+    /// A request with these messages.
+    pub fn new(messages: impl IntoIterator<Item = Message>) -> Self {
+        Self {
+            messages: messages.into_iter().collect(),
+            ..Self::default()
+        }
+    }
+
+    /// The same for this model.
+    #[must_use]
+    pub fn model(mut self, model: impl Into<String>) -> Self {
+        self.model = Some(model.into());
+        self
+    }
+
+    /// The same with instructions before everything else.
+    #[must_use]
+    pub fn system(mut self, text: impl Into<String>) -> Self {
+        self.system = Some(text.into());
+        self
+    }
+
+    /// The same with native tools.
+    #[must_use]
+    pub fn tools(mut self, tools: Toolset) -> Self {
+        self.tools = tools;
+        self
+    }
+
+    /// The same with this to say about how words are chosen.
+    #[must_use]
+    pub fn sampling(mut self, sampling: Sampling) -> Self {
+        self.sampling = sampling;
+        self
+    }
+
+    /// The same with at most so many tokens in the reply.
+    #[must_use]
+    pub fn max_tokens(mut self, most: u32) -> Self {
+        self.max_tokens = Some(most);
+        self
+    }
+}

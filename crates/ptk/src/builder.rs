@@ -1,0 +1,324 @@
+//! Putting the parts together.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use ptk_llm::Provider;
+use ptk_protocol::dialects::{Registry as Dialects, UnknownDialect};
+use ptk_protocol::format::NotTaught;
+use ptk_protocol::format::guard::{Guard, GuardError};
+use ptk_protocol::{Formatter, PtkFormatter};
+use ptk_sandbox::{Workspace, WorkspaceError};
+use ptk_store::{MemoryStore, SessionInfo, Store};
+use ptk_tools::{
+    ApprovalRequest, Approver, Decision, DenyAll, Registry, RegistryError, Tool, ToolManager,
+};
+
+use crate::engine::Engine;
+use crate::hooks::{
+    CallAction, CallInfo, Duplicate, DuplicateAction, ErrorAction, Hooks, IterationAction,
+    IterationInfo, Streamed,
+};
+use crate::parser::PtkParser;
+use crate::{Estimate, Ptk, ReplyParser, RunError, RunOptions, TokenCounter};
+
+/// The dialect that is taught where none is chosen.
+const DIALECT: &str = "ptk";
+
+/// Puts a [`Ptk`] together. Only the model has to be given.
+pub struct PtkBuilder {
+    provider: Option<Arc<dyn Provider>>,
+    workspace: Option<PathBuf>,
+    registry: Registry,
+    manager: Option<ToolManager>,
+    approver: Arc<dyn Approver>,
+    formatter: Option<Arc<dyn Formatter>>,
+    parser: Arc<dyn ReplyParser>,
+    dialects: Option<Dialects>,
+    dialect: Option<String>,
+    store: Option<Arc<dyn Store>>,
+    tokens: Arc<dyn TokenCounter>,
+    hooks: Hooks,
+    system: Option<String>,
+    options: RunOptions,
+    fault: Option<RegistryError>,
+}
+
+/// Why the parts do not fit together.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// There is no model.
+    #[error("There is no model to ask; give one with `provider`")]
+    NoProvider,
+    /// A tool cannot be registered.
+    #[error(transparent)]
+    Tool(#[from] RegistryError),
+    /// The folder cannot be worked in.
+    #[error(transparent)]
+    Workspace(#[from] WorkspaceError),
+    /// The current folder is gone.
+    #[error("The current folder cannot be found: {0}; name one with `workspace`")]
+    NoFolder(std::io::Error),
+    /// There is no such dialect.
+    #[error(transparent)]
+    Dialect(#[from] UnknownDialect),
+    /// The marks of the dialects cannot be told apart.
+    #[error(transparent)]
+    Guard(#[from] GuardError),
+    /// The dialect cannot be taught.
+    #[error(transparent)]
+    NotTaught(#[from] NotTaught),
+}
+
+impl Default for PtkBuilder {
+    fn default() -> Self {
+        Self {
+            provider: None,
+            workspace: None,
+            registry: Registry::new(),
+            manager: None,
+            approver: Arc::new(DenyAll::default()),
+            formatter: None,
+            parser: Arc::new(PtkParser),
+            dialects: None,
+            dialect: None,
+            store: None,
+            tokens: Arc::new(Estimate),
+            hooks: Hooks::default(),
+            system: None,
+            options: RunOptions::default(),
+            fault: None,
+        }
+    }
+}
+
+impl PtkBuilder {
+    /// The model.
+    #[must_use]
+    pub fn provider(mut self, provider: impl Provider + 'static) -> Self {
+        self.provider = Some(Arc::new(provider));
+        self
+    }
+
+    /// The folder that tools work in: the current one unless it is said.
+    #[must_use]
+    pub fn workspace(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.workspace = Some(folder.into());
+        self
+    }
+
+    /// A tool, behind those that are there.
+    #[must_use]
+    pub fn tool(mut self, tool: impl Tool + 'static) -> Self {
+        if let Err(error) = self.registry.register(tool) {
+            self.fault.get_or_insert(error);
+        }
+        self
+    }
+
+    /// The tools, in the place of those that are there.
+    #[must_use]
+    pub fn tools(mut self, registry: Registry) -> Self {
+        self.registry = registry;
+        self
+    }
+
+    /// Tools that are put together already, with their workspace, permissions
+    /// and layers. Give the approver nevertheless: it is asked about calls
+    /// that are in doubt.
+    #[must_use]
+    pub fn tool_manager(mut self, manager: ToolManager) -> Self {
+        self.manager = Some(manager);
+        self
+    }
+
+    /// Who decides about calls that change something. Without one, none runs.
+    #[must_use]
+    pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
+        self.approver = Arc::new(approver);
+        self
+    }
+
+    /// What teaches the model its tools (R60).
+    #[must_use]
+    pub fn formatter(mut self, formatter: impl Formatter + 'static) -> Self {
+        self.formatter = Some(Arc::new(formatter));
+        self
+    }
+
+    /// What reads the model's replies (R78).
+    #[must_use]
+    pub fn parser(mut self, parser: impl ReplyParser + 'static) -> Self {
+        self.parser = Arc::new(parser);
+        self
+    }
+
+    /// The dialect that is taught, and the only one that is read. Without one,
+    /// `ptk` is taught, and all are read.
+    #[must_use]
+    pub fn dialect(mut self, name: impl Into<String>) -> Self {
+        let name = name.into();
+        self.dialect = (name != "auto").then_some(name);
+        self
+    }
+
+    /// The dialects to choose from.
+    #[must_use]
+    pub fn dialects(mut self, dialects: Dialects) -> Self {
+        self.dialects = Some(dialects);
+        self
+    }
+
+    /// Where everything is written down: in memory unless it is said.
+    #[must_use]
+    pub fn store(mut self, store: Arc<dyn Store>) -> Self {
+        self.store = Some(store);
+        self
+    }
+
+    /// What counts tokens: an estimate unless it is said.
+    #[must_use]
+    pub fn token_counter(mut self, tokens: impl TokenCounter + 'static) -> Self {
+        self.tokens = Arc::new(tokens);
+        self
+    }
+
+    /// What the model is told before everything else.
+    #[must_use]
+    pub fn system(mut self, text: impl Into<String>) -> Self {
+        self.system = Some(text.into());
+        self
+    }
+
+    /// What holds for runs, unless one says otherwise.
+    #[must_use]
+    pub fn options(mut self, options: RunOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Called when a reply was read (R92).
+    #[must_use]
+    pub fn on_iteration(
+        mut self,
+        hook: impl Fn(&IterationInfo<'_>) -> IterationAction + Send + Sync + 'static,
+    ) -> Self {
+        self.hooks.iteration = Some(Arc::new(hook));
+        self
+    }
+
+    /// Called before a call runs.
+    #[must_use]
+    pub fn on_tool_call(
+        mut self,
+        hook: impl Fn(&CallInfo<'_>) -> CallAction + Send + Sync + 'static,
+    ) -> Self {
+        self.hooks.call = Some(Arc::new(hook));
+        self
+    }
+
+    /// Called when a run comes to no answer (R87).
+    #[must_use]
+    pub fn on_error(
+        mut self,
+        hook: impl Fn(&RunError) -> ErrorAction + Send + Sync + 'static,
+    ) -> Self {
+        self.hooks.error = Some(Arc::new(hook));
+        self
+    }
+
+    /// Called when the model repeats itself.
+    #[must_use]
+    pub fn on_duplicate(
+        mut self,
+        hook: impl Fn(&Duplicate<'_>) -> DuplicateAction + Send + Sync + 'static,
+    ) -> Self {
+        self.hooks.duplicate = Some(Arc::new(hook));
+        self
+    }
+
+    /// Called with what the model says, while it says it.
+    #[must_use]
+    pub fn on_stream(mut self, hook: impl Fn(&Streamed<'_>) + Send + Sync + 'static) -> Self {
+        self.hooks.streamed = Some(Arc::new(hook));
+        self
+    }
+
+    /// Ready.
+    ///
+    /// # Errors
+    ///
+    /// If there is no model, a tool is not fit for one, or the folder or the
+    /// dialect is not there.
+    pub fn build(self) -> Result<Ptk, BuildError> {
+        if let Some(fault) = self.fault {
+            return Err(fault.into());
+        }
+        let provider = self.provider.ok_or(BuildError::NoProvider)?;
+        // Marks of dialects that were added are broken in results, too.
+        let guard = match &self.dialects {
+            Some(dialects) => Guard::for_registry(dialects)?,
+            None => Guard::default(),
+        };
+        let dialects = self.dialects.unwrap_or_default();
+        let formatter = if let Some(formatter) = self.formatter {
+            formatter
+        } else {
+            let name = self.dialect.as_deref().unwrap_or(DIALECT);
+            let formatter = PtkFormatter::new(Arc::clone(dialects.get(name)?))?;
+            Arc::new(formatter.with_guard(guard))
+        };
+        let mut info = SessionInfo::new().provider(provider.name());
+        let tools = if let Some(manager) = self.manager {
+            manager
+        } else {
+            let folder = match self.workspace {
+                Some(folder) => folder,
+                None => std::env::current_dir().map_err(BuildError::NoFolder)?,
+            };
+            let workspace = Workspace::open(folder)?;
+            info = info.workspace(workspace.root().display().to_string());
+            ToolManager::builder(workspace)
+                .tools(self.registry)
+                .approver(Shared(Arc::clone(&self.approver)))
+                .build()
+        };
+        let model = self.options.model.as_deref().or_else(|| provider.model());
+        if let Some(model) = model {
+            info = info.model(model);
+        }
+        if let Some(dialect) = &self.dialect {
+            info = info.dialect(dialect);
+        }
+        Ok(Ptk::new(Engine {
+            provider,
+            tools,
+            formatter,
+            parser: self.parser,
+            dialects,
+            dialect: self.dialect,
+            approver: self.approver,
+            store: self.store.unwrap_or_else(|| Arc::new(MemoryStore::new())),
+            tokens: self.tokens,
+            hooks: self.hooks,
+            system: self.system,
+            options: self.options,
+            info,
+        }))
+    }
+}
+
+/// One approver for the tools and for calls in doubt.
+struct Shared(Arc<dyn Approver>);
+
+impl Approver for Shared {
+    fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision> {
+        self.0.decide(request)
+    }
+
+    fn is_person(&self) -> bool {
+        self.0.is_person()
+    }
+}

@@ -1,0 +1,227 @@
+//! Running the calls of a reply: those that only read side by side, the others
+//! one behind the other, each written down before it acts and after it ended.
+
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use ptk_events::{CallScope, Channel};
+use ptk_protocol::schema::example;
+use ptk_protocol::{Arguments, ErrorCode, ErrorType, ProblemCode, ToolCall, ToolResult};
+use ptk_store::{Call, CallBegan, CallEnded, CallState, LoggedProblem};
+use ptk_tools::{CallOutcome, CallRequest, Class};
+use serde_json::Value;
+
+use crate::ask::too_many_iterations;
+use crate::consent::{self, Doubt};
+use crate::engine::Terms;
+use crate::hooks::{CallAction, CallInfo};
+use crate::session::millis;
+use crate::turn::is_fault;
+use crate::{CallPolicy, RunError, Session, Step};
+
+/// What is to be done about a call.
+enum Way {
+    /// It runs with these arguments.
+    Run(Arguments),
+    /// It does not, and this is its result.
+    Answer(ToolResult),
+}
+
+impl Session {
+    /// Runs the calls of a reply that have no end.
+    pub(crate) async fn call(&mut self, terms: &Terms, reply: u64) -> Result<Step, RunError> {
+        let options = &terms.options;
+        // Whoever calls tools when asked for an answer gets no further turn.
+        if self.log.turn.made_before_reply >= options.max_tool_calls {
+            let most = options.max_tool_calls;
+            let message = format!("Max tool calls reached ({most})");
+            return Err(RunError::failed(ErrorCode::MaxToolCallsReached, message));
+        }
+        if self.log.turn.iterations >= options.max_iterations {
+            return Err(too_many_iterations(terms));
+        }
+        let calls = self.log.transcript.calls_of(reply).to_vec();
+        let mut left = options.max_tool_calls - self.log.turn.made_before_reply;
+        let mut group = Vec::new();
+        for (number, call) in (1..).zip(calls) {
+            let has_begun = self.log.turn.has_begun(&call.id);
+            if matches!(call.state, CallState::Ended { .. }) {
+                left -= u32::from(has_begun).min(left);
+                continue;
+            }
+            let is_ignored = number > 1 && options.calls == CallPolicy::FirstOnly;
+            let way = if is_ignored {
+                Way::Answer(ignored())
+            } else if left == 0 {
+                Way::Answer(one_too_many(options.max_tool_calls))
+            } else {
+                self.way(terms, &call).await?
+            };
+            match way {
+                Way::Answer(result) => self.answer(&call, result).await?,
+                Way::Run(args) => {
+                    left -= 1;
+                    let is_alone = self.engine.changes(&call.name);
+                    if is_alone {
+                        self.run_group(std::mem::take(&mut group)).await?;
+                    }
+                    group.push((call, args));
+                    if is_alone {
+                        self.run_group(std::mem::take(&mut group)).await?;
+                    }
+                }
+            }
+        }
+        self.run_group(group).await?;
+        let ended = self.log.transcript.calls_of(reply).iter();
+        Ok(Step::Called(ended.map(|call| call.id.clone()).collect()))
+    }
+
+    /// Whether a call runs, and with what.
+    async fn way(&self, terms: &Terms, call: &Call) -> Result<Way, RunError> {
+        let faults: Vec<&LoggedProblem> = call.problems.iter().filter(|p| is_fault(p)).collect();
+        let is_copy =
+            |problem: &&LoggedProblem| problem.code == ProblemCode::CopiedFromResult.as_str();
+        if faults.iter().any(|fault| !is_copy(fault)) {
+            return Ok(Way::Answer(unfit(terms, call, &faults)));
+        }
+        let doubt = match call.state {
+            _ if faults.iter().any(is_copy) => Some(Doubt::Copied),
+            CallState::Uncertain { .. } if self.engine.changes(&call.name) => {
+                Some(Doubt::MayHaveRun)
+            }
+            _ => None,
+        };
+        let args = self.engine.formatter.restore(call.arguments.clone());
+        if let Some(doubt) = doubt {
+            let asked = consent::ask(&self.engine, call, &args, doubt);
+            if let Err(result) = self.stop.unless(asked).await? {
+                return Ok(Way::Answer(*result));
+            }
+        }
+        let info = CallInfo {
+            id: &call.id,
+            tool: &call.name,
+            arguments: &args,
+            reasoning: call.reasoning.as_deref(),
+        };
+        match self.engine.hooks.call(&info) {
+            CallAction::Run => Ok(Way::Run(args)),
+            CallAction::RunWith(args) => Ok(Way::Run(args)),
+            CallAction::Answer(result) => Ok(Way::Answer(result)),
+            CallAction::Stop(reason) => Err(RunError::Stopped(reason)),
+        }
+    }
+
+    /// Gives a call its result without running it. Whoever watches sees it
+    /// nevertheless.
+    async fn answer(&mut self, call: &Call, result: ToolResult) -> Result<(), RunError> {
+        let scope = self.scope(call);
+        let arguments = arguments_of(&call.arguments);
+        scope.start(&call.name, arguments).end(result.clone());
+        let ended = CallEnded {
+            tool: call.name.clone(),
+            duration_ms: 0,
+            result,
+        };
+        let entry = self.log.entry(ended).about(call.id.clone());
+        self.log.append(vec![entry]).await
+    }
+
+    /// Where a call is told of: all of it on the channel of its tool (C17).
+    fn scope(&self, call: &Call) -> CallScope {
+        let registry = self.engine.tools.registry();
+        let channel = match registry.get(&call.name).map(|tool| tool.class()) {
+            Some(Class::Background) => Channel::Background,
+            Some(Class::Realtime) | None => Channel::Realtime,
+        };
+        let correlation = self.log.turn.correlation().with_call(call.id.clone());
+        self.engine.tools.bus().call(correlation, channel)
+    }
+
+    /// Runs calls side by side. Each has a deadline of its own.
+    async fn run_group(&mut self, group: Vec<(Call, Arguments)>) -> Result<(), RunError> {
+        if group.is_empty() {
+            return Ok(());
+        }
+        self.stop.check()?;
+        let began = group.iter().map(|(call, args)| {
+            let began = CallBegan {
+                tool: call.name.clone(),
+                arguments: args.clone(),
+            };
+            self.log.entry(began).about(call.id.clone())
+        });
+        let began = began.collect();
+        self.log.append(began).await?;
+        for (call, args) in &group {
+            self.scope(call).requested(&call.name, arguments_of(args));
+        }
+        let (engine, stop) = (self.engine.clone(), self.stop.clone());
+        let token = stop.token();
+        let request_id = self.log.turn.id;
+        let mut running: FuturesUnordered<_> = group
+            .into_iter()
+            .map(|(call, args)| {
+                let call = ToolCall::new(call.name, args).with_id(call.id.as_str());
+                let mut request = CallRequest::new(call).cancelled_by(&token);
+                if let Some(id) = request_id {
+                    request = request.in_request(id);
+                }
+                engine.tools.execute(request)
+            })
+            .collect();
+        let mut stopped = None;
+        while !running.is_empty() {
+            tokio::select! {
+                Some(outcome) = running.next() => self.ended_call(outcome).await?,
+                // Calls that are stopped have an end, too, and say how far
+                // they came.
+                error = stop.stopped(), if stopped.is_none() => {
+                    token.cancel();
+                    stopped = Some(error);
+                }
+            }
+        }
+        stopped.map_or(Ok(()), Err)
+    }
+
+    async fn ended_call(&mut self, outcome: CallOutcome) -> Result<(), RunError> {
+        let ended = CallEnded {
+            tool: outcome.tool,
+            duration_ms: millis(outcome.duration),
+            result: outcome.result,
+        };
+        let entry = self.log.entry(ended).about(outcome.call_id);
+        self.log.append(vec![entry]).await
+    }
+}
+
+fn arguments_of(args: &Arguments) -> Value {
+    Value::Object(args.as_map().clone())
+}
+
+fn ignored() -> ToolResult {
+    let message = "This call was not run: only the first call of a reply is";
+    ToolResult::failure(ErrorType::ValidationError, message)
+        .with_suggestion("Call one tool at a time.")
+}
+
+fn one_too_many(most: u32) -> ToolResult {
+    let message = format!("This call was not run: no more than {most} calls may be made");
+    ToolResult::failure(ErrorType::ValidationError, message)
+        .with_suggestion("Answer with what you know.")
+}
+
+/// What is wrong with a call that cannot be run, with an example of a right
+/// one (C3).
+fn unfit(terms: &Terms, call: &Call, faults: &[&LoggedProblem]) -> ToolResult {
+    let messages: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();
+    let result = ToolResult::failure(ErrorType::ValidationError, messages.join(". "));
+    let instead = if let Some(spec) = terms.tools.get(&call.name) {
+        format!("Example: {}", example::call_text(spec))
+    } else {
+        let names: Vec<&str> = terms.tools.names().collect();
+        format!("Available tools: {}", names.join(", "))
+    };
+    result.with_suggestion(instead)
+}

@@ -1,0 +1,147 @@
+//! From the first step to the end of a turn, and what is told of it.
+
+use ptk_events::{Channel, Event, EventKind, RunMetadata};
+use ptk_protocol::Message;
+use ptk_store::{Failure, TurnEnded, TurnOutcome, Usage};
+use tokio::time::Instant;
+use tracing::Instrument as _;
+
+use crate::hooks::ErrorAction;
+use crate::session::millis;
+use crate::{Execution, RunError, Session, Step, render};
+
+impl Session {
+    /// Step by step, until it is over.
+    pub(crate) async fn drive(&mut self, start: Instant) -> Execution {
+        let span = tracing::info_span!(
+            "turn",
+            session = %self.log.session,
+            request_id = self.log.turn.id.map(tracing::field::display),
+        );
+        let steps = async {
+            loop {
+                match self.step().await {
+                    Ok(Step::Ended(answer)) => return Ok(answer),
+                    Ok(_) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        };
+        let ended = steps.instrument(span.clone()).await;
+        let duration = start.elapsed();
+        let error = match ended {
+            Ok(answer) => {
+                span.in_scope(|| tracing::info!(?duration, "turn completed"));
+                self.publish(EventKind::ReceiveMessage {
+                    message: answer.clone(),
+                    metadata: RunMetadata {
+                        iterations: self.log.turn.iterations,
+                        tool_calls: self.log.turn.made(),
+                    },
+                });
+                return self.ended(start, Ok(answer));
+            }
+            Err(error) => error,
+        };
+        span.in_scope(|| tracing::warn!(?duration, %error, "turn failed"));
+        self.publish(EventKind::Error {
+            tool: None,
+            message: error.to_string(),
+            error_type: None,
+        });
+        let outcome = self.heard(error);
+        let written = self.give_up(start, &outcome).await;
+        self.ended(start, written.and(outcome))
+    }
+
+    /// Tells whoever watches.
+    pub(crate) fn publish(&self, kind: EventKind) {
+        let correlation = self.log.turn.correlation();
+        let event = Event::new(correlation, Channel::Realtime, kind);
+        self.engine.tools.bus().publish(event);
+    }
+
+    /// What the hook makes of an error.
+    fn heard(&self, error: RunError) -> Result<String, RunError> {
+        match self.engine.hooks.error(&error) {
+            ErrorAction::Answer(answer) => Ok(answer),
+            ErrorAction::Fail => Err(error),
+        }
+    }
+
+    /// What came of a turn that could not begin.
+    pub(crate) fn unbegun(&self, start: Instant, error: RunError) -> Execution {
+        let outcome = self.heard(error);
+        Execution {
+            iterations: 0,
+            tool_calls: Vec::new(),
+            total_tool_calls: 0,
+            usage: Usage::default(),
+            finish: None,
+            ..self.ended(start, outcome)
+        }
+    }
+
+    /// Writes down how a turn without an answer of the model's ended. One that
+    /// ran out of time stays open, so that it can be resumed with more of it.
+    async fn give_up(
+        &mut self,
+        start: Instant,
+        outcome: &Result<String, RunError>,
+    ) -> Result<(), RunError> {
+        let turn = &self.log.turn;
+        let mut entries = Vec::new();
+        let mut ended = match outcome {
+            Ok(answer) => {
+                entries.push(self.log.entry(Message::assistant(answer)));
+                TurnEnded::new(TurnOutcome::Answered)
+            }
+            Err(RunError::Store(_) | RunError::Interleaved(_) | RunError::TimedOut(_)) => {
+                return Ok(());
+            }
+            Err(error @ (RunError::Cancelled | RunError::Stopped(_))) => TurnEnded {
+                message: Some(error.to_string()),
+                ..TurnEnded::new(TurnOutcome::Cancelled)
+            },
+            Err(error) => {
+                let failure = Failure {
+                    code: error.code().map(|code| code.to_string()),
+                    ..Failure::new(error.to_string())
+                };
+                entries.push(self.log.entry(failure.clone()));
+                TurnEnded {
+                    code: failure.code,
+                    message: Some(failure.message),
+                    ..TurnEnded::new(TurnOutcome::Failed)
+                }
+            }
+        };
+        ended.iterations = turn.iterations;
+        ended.calls = turn.made();
+        ended.duration_ms = millis(start.elapsed());
+        entries.push(self.log.entry(ended));
+        self.log.append(entries).await
+    }
+
+    pub(crate) fn ended(&self, start: Instant, outcome: Result<String, RunError>) -> Execution {
+        let (content, error) = match outcome {
+            Ok(content) => (content, None),
+            Err(error) => (String::new(), Some(error)),
+        };
+        let turn = &self.log.turn;
+        let system = self.terms.as_ref().map_or("", |terms| &terms.system);
+        Execution {
+            success: error.is_none(),
+            content,
+            error,
+            iterations: turn.iterations,
+            messages: render::conversation(&*self.engine.formatter, system, &self.log.transcript),
+            tool_calls: turn.records.clone(),
+            total_tool_calls: turn.made(),
+            duration: start.elapsed(),
+            usage: turn.usage,
+            finish: turn.finish.clone(),
+            session: self.log.session.clone(),
+        }
+    }
+}

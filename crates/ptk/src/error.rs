@@ -1,0 +1,74 @@
+//! Why a run came to no answer.
+
+use std::time::Duration;
+
+use ptk_llm::LlmError;
+use ptk_protocol::{ErrorCode, ExecutionError, GrammarError};
+use ptk_store::{SessionId, StoreError};
+
+/// Why a run came to no answer. Every message says what to do next.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The model did not come to an answer.
+    #[error(transparent)]
+    Failed(#[from] ExecutionError),
+    /// The model gave no reply.
+    #[error(transparent)]
+    Llm(#[from] LlmError),
+    /// Somebody stopped it.
+    #[error("The run was cancelled; ask again to go on")]
+    Cancelled,
+    /// It took too long.
+    #[error("The run took longer than {}; resume it, or allow it more time", shown(.0))]
+    TimedOut(Duration),
+    /// A hook stopped it.
+    #[error("The run was stopped: {0}")]
+    Stopped(String),
+    /// A tool was named that there is not.
+    #[error("Unknown tool: {name}; there are: {}", known.join(", "))]
+    UnknownTool {
+        /// The name.
+        name: String,
+        /// The tools there are.
+        known: Vec<String>,
+    },
+    /// The dialect is not known.
+    #[error(transparent)]
+    Grammar(#[from] GrammarError),
+    /// What has happened could not be written down, so nothing further did.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Somebody else wrote to the session meanwhile.
+    #[error("Session {0} was written by somebody else during the run; run one at a time")]
+    Interleaved(SessionId),
+    /// There is nothing to go on with.
+    #[error("Session {0} has no open turn; give it a prompt")]
+    NoTurn(SessionId),
+}
+
+/// Without the digits that nobody wants to know.
+fn shown(time: &Duration) -> String {
+    if time.subsec_millis() == 0 {
+        format!("{} s", time.as_secs())
+    } else {
+        format!("{} ms", time.as_millis())
+    }
+}
+
+impl RunError {
+    pub(crate) fn failed(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self::Failed(ExecutionError::new(code, message))
+    }
+
+    /// The code of the failure (R122–R129); `None` if it was not the model's.
+    #[must_use]
+    pub fn code(&self) -> Option<ErrorCode> {
+        match self {
+            Self::Failed(error) => Some(error.code),
+            Self::Llm(_) => Some(ErrorCode::LlmCallFailed),
+            Self::UnknownTool { .. } => Some(ErrorCode::ToolNotFound),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! What a host may do while a run goes on: one hook for each occasion, each
+//! with actions of its own.
+
+use std::fmt;
+use std::sync::Arc;
+
+use ptk_events::CallId;
+use ptk_protocol::{Arguments, ToolResult};
+use ptk_store::ReplyOutcome;
+
+use crate::{LoopKind, RunError};
+
+/// A reply was read (R92, R113).
+#[derive(Debug, Clone, Copy)]
+pub struct IterationInfo<'a> {
+    /// Which one of the run it is, counted from one.
+    pub iteration: u32,
+    /// What the reply is.
+    pub kind: ReplyKind,
+    /// The prose.
+    pub content: &'a str,
+    /// How many calls were run before this reply.
+    pub tool_calls_so_far: u32,
+}
+
+/// What a reply is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReplyKind {
+    /// An answer.
+    Text,
+    /// Calls of tools.
+    ToolCall,
+    /// Something that cannot be used; the model is told so.
+    Malformed,
+}
+
+impl ReplyKind {
+    /// Its name, as hosts know it (R299).
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::ToolCall => "tool_call",
+            Self::Malformed => "malformed",
+        }
+    }
+}
+
+impl From<ReplyOutcome> for ReplyKind {
+    fn from(outcome: ReplyOutcome) -> Self {
+        match outcome {
+            ReplyOutcome::Text => Self::Text,
+            ReplyOutcome::Calls => Self::ToolCall,
+            ReplyOutcome::Malformed => Self::Malformed,
+        }
+    }
+}
+
+/// What follows a reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum IterationAction {
+    /// The run goes on.
+    Continue,
+    /// It stops, for this reason.
+    Stop(String),
+}
+
+/// A call is about to run (R111).
+#[derive(Debug, Clone, Copy)]
+pub struct CallInfo<'a> {
+    /// The id under which it runs.
+    pub id: &'a CallId,
+    /// The tool's name.
+    pub tool: &'a str,
+    /// What it works on.
+    pub arguments: &'a Arguments,
+    /// Why the model wants it.
+    pub reasoning: Option<&'a str>,
+}
+
+/// What happens to a call.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CallAction {
+    /// It runs.
+    Run,
+    /// It runs with other arguments.
+    RunWith(Arguments),
+    /// It does not run, and this is its result.
+    Answer(ToolResult),
+    /// The run stops, for this reason.
+    Stop(String),
+}
+
+/// What happens to a run that failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ErrorAction {
+    /// It fails.
+    Fail,
+    /// It ends with this answer instead.
+    Answer(String),
+}
+
+/// The model repeats itself.
+#[derive(Debug, Clone, Copy)]
+pub struct Duplicate<'a> {
+    /// How.
+    pub kind: LoopKind,
+    /// The tool of the last call.
+    pub tool: &'a str,
+    /// How often.
+    pub count: u32,
+    /// Whether the model was told before.
+    pub is_told: bool,
+}
+
+/// What follows if the model repeats itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DuplicateAction {
+    /// The model is told. If it was told before, the run fails.
+    TellThenStop,
+    /// Nothing is said.
+    Ignore,
+    /// The run fails.
+    Stop,
+}
+
+/// What comes in while the model speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Streamed<'a> {
+    /// Prose, for a person.
+    Text(&'a str),
+    /// Thoughts.
+    Reasoning(&'a str),
+    /// A call begins.
+    Call {
+        /// The tool's name.
+        tool: &'a str,
+    },
+    /// The reply broke off, and the model is asked again: what came of it so
+    /// far does not count.
+    Restarted,
+}
+
+type OnIteration = dyn Fn(&IterationInfo<'_>) -> IterationAction + Send + Sync;
+type OnCall = dyn Fn(&CallInfo<'_>) -> CallAction + Send + Sync;
+type OnError = dyn Fn(&RunError) -> ErrorAction + Send + Sync;
+type OnDuplicate = dyn Fn(&Duplicate<'_>) -> DuplicateAction + Send + Sync;
+type OnStreamed = dyn Fn(&Streamed<'_>) + Send + Sync;
+
+/// The hooks. Where there is none, the run goes on.
+#[derive(Clone, Default)]
+pub(crate) struct Hooks {
+    pub(crate) iteration: Option<Arc<OnIteration>>,
+    pub(crate) call: Option<Arc<OnCall>>,
+    pub(crate) error: Option<Arc<OnError>>,
+    pub(crate) duplicate: Option<Arc<OnDuplicate>>,
+    pub(crate) streamed: Option<Arc<OnStreamed>>,
+}
+
+impl Hooks {
+    pub(crate) fn iteration(&self, info: &IterationInfo<'_>) -> IterationAction {
+        let hook = self.iteration.as_ref();
+        hook.map_or(IterationAction::Continue, |hook| hook(info))
+    }
+
+    pub(crate) fn call(&self, info: &CallInfo<'_>) -> CallAction {
+        let hook = self.call.as_ref();
+        hook.map_or(CallAction::Run, |hook| hook(info))
+    }
+
+    pub(crate) fn error(&self, error: &RunError) -> ErrorAction {
+        let hook = self.error.as_ref();
+        hook.map_or(ErrorAction::Fail, |hook| hook(error))
+    }
+
+    pub(crate) fn duplicate(&self, duplicate: &Duplicate<'_>) -> DuplicateAction {
+        let hook = self.duplicate.as_ref();
+        hook.map_or(DuplicateAction::TellThenStop, |hook| hook(duplicate))
+    }
+
+    pub(crate) fn streamed(&self, streamed: &Streamed<'_>) {
+        if let Some(hook) = &self.streamed {
+            hook(streamed);
+        }
+    }
+}
+
+impl fmt::Debug for Hooks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Hooks")
+    }
+}

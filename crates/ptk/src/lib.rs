@@ -1,0 +1,113 @@
+//! Tool calling for any language model: register tools, pick a model, run.
+//!
+//! It does not matter whether the model has an API for tools or only speaks
+//! text. What it writes is read in whatever form it chose; what it calls is
+//! run, bounded and written down; and what it gets wrong is sent back to it
+//! with what to do.
+//!
+//! ```
+//! use ptk::llm::Script;
+//! use ptk::tools::{CallContext, Effects, ToolError, tool_fn};
+//! use ptk::Ptk;
+//!
+//! #[derive(serde::Deserialize, schemars::JsonSchema)]
+//! struct Weather {
+//!     /// The city, for example "Berlin"
+//!     city: String,
+//! }
+//!
+//! # tokio::runtime::Runtime::new()?.block_on(async {
+//! let model = Script::new([
+//!     r#"<PTK_CALL>{"tool": "weather", "args": {"city": "Berlin"}}</PTK_CALL>"#,
+//!     "It is sunny in Berlin.",
+//! ]);
+//! let weather = |_: CallContext, args: Weather| async move {
+//!     Ok::<_, ToolError>(format!("{}: sunny, 21 degrees", args.city))
+//! };
+//! let ptk = Ptk::builder()
+//!     .provider(model)
+//!     .tool(tool_fn("weather", "Tell the weather in a city", Effects::NONE, weather))
+//!     .build()?;
+//! assert_eq!(ptk.run("What is it like in Berlin?").await?, "It is sunny in Berlin.");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A run is a loop: the conversation is put into the model's window, the model
+//! is asked, its reply is read, its calls are run, and so on until it answers.
+//!
+//! | Module | Its one concern |
+//! |---|---|
+//! | `ptk`, `builder`, `engine` | the face: [`Ptk`], and what it is put together from |
+//! | `options`, `stop` | what holds for a run, and how it is stopped |
+//! | `session`, `ending` | the loop: one [`Step`] after the other, and how it ends |
+//! | `ask`, `read`, `parser` | asking the model, and reading its reply |
+//! | `calls`, `consent` | running calls, and asking about those that are in doubt |
+//! | `loops`, `heed` | a model that goes round in circles |
+//! | `window`, `render`, `compact` | what the model is shown, and making room |
+//! | `log`, `turn` | what is written down, and what follows from it |
+//! | `hooks` | what a host may do meanwhile |
+//! | `execution`, `error` | what came of it |
+//!
+//! What holds:
+//!
+//! - Each step is written down before it acts and after it ended. A run that
+//!   was killed goes on where it was ([`Session::resume`]): no call that ended
+//!   is run again, and of one that may have happened it is said so.
+//! - Results stand in the order in which the model made the calls.
+//! - Every run ends: by an answer, a limit, a deadline or whoever cancels it.
+//! - A reply that broke off, or that cannot be used, is never an answer.
+
+mod ask;
+mod builder;
+mod calls;
+mod compact;
+mod consent;
+mod ending;
+mod engine;
+mod error;
+mod execution;
+mod heed;
+mod hooks;
+mod log;
+mod loops;
+mod options;
+mod parser;
+mod ptk;
+mod read;
+mod render;
+mod session;
+mod stop;
+mod turn;
+mod window;
+
+pub use builder::{BuildError, PtkBuilder};
+pub use error::RunError;
+pub use execution::{CallRecord, Execution};
+pub use hooks::{
+    CallAction, CallInfo, Duplicate, DuplicateAction, ErrorAction, IterationAction, IterationInfo,
+    ReplyKind, Streamed,
+};
+pub use loops::LoopKind;
+pub use options::{
+    CallPolicy, Compaction, MAX_ITERATIONS, MAX_TOOL_CALLS, Mode, PROTOCOL_RETRIES,
+    PROVIDER_RETRIES, RunOptions,
+};
+pub use parser::{Reading, ReplyParser};
+pub use ptk::Ptk;
+pub use session::{Iteration, Session, Step};
+pub use window::{Estimate, MARGIN, TokenCounter};
+
+/// What happens while tools run.
+pub use ptk_events as events;
+/// Models.
+pub use ptk_llm as llm;
+/// What calls look like in text.
+pub use ptk_protocol as protocol;
+/// Where tools may work.
+pub use ptk_sandbox as sandbox;
+/// Where everything is written down.
+pub use ptk_store as store;
+/// Tools.
+pub use ptk_tools as tools;

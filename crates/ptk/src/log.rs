@@ -1,0 +1,155 @@
+//! The log of a session, and what follows from it: the conversation, and the
+//! turn that runs. Whatever happens is written down first.
+
+use std::sync::Arc;
+
+use ptk_protocol::{Copies, ToolResult};
+use ptk_store::{
+    Call, CallState, Content, EntryKind, NewEntry, Next, SessionId, SessionInfo, Store, Stretch,
+    Transcript, Window, resume,
+};
+use serde_json::Value;
+
+use crate::RunError;
+use crate::turn::Turn;
+
+/// Entries that are read at once.
+const PAGE: usize = 200;
+
+#[derive(Debug)]
+pub(crate) struct Log {
+    store: Arc<dyn Store>,
+    pub(crate) session: SessionId,
+    info: SessionInfo,
+    pub(crate) transcript: Transcript,
+    pub(crate) turn: Turn,
+    /// What tools gave back, to know calls that stand in it.
+    pub(crate) copies: Copies,
+    /// Whether all that was written is known here. Not so at the beginning,
+    /// and if whoever waited for a write went away.
+    is_current: bool,
+    is_new: bool,
+}
+
+impl Log {
+    pub(crate) fn new(store: Arc<dyn Store>, session: SessionId, info: SessionInfo) -> Self {
+        Self {
+            store,
+            session,
+            info,
+            transcript: Transcript::new(),
+            turn: Turn::default(),
+            copies: Copies::default(),
+            is_current: false,
+            is_new: false,
+        }
+    }
+
+    /// Takes up what was written, unless it is known.
+    pub(crate) async fn load(&mut self) -> Result<(), RunError> {
+        if self.is_current {
+            return Ok(());
+        }
+        let found = resume(&*self.store, &self.session, Window::default()).await?;
+        self.is_new = found.is_none();
+        self.transcript = found.unwrap_or_else(Transcript::new);
+        self.turn = Turn::default();
+        self.copies = Copies::default();
+        for call in calls(&self.transcript) {
+            if let CallState::Ended { result } = &call.state {
+                remember(&mut self.copies, result);
+            }
+        }
+        if self.transcript.next() != Next::Prompt {
+            self.turn = self.open_turn().await?;
+        }
+        self.is_current = true;
+        Ok(())
+    }
+
+    /// What a session begins with. Nothing is written of one that is only
+    /// looked for.
+    pub(crate) fn beginning(&self) -> Option<NewEntry> {
+        self.is_new.then(|| NewEntry::new(self.info.clone()))
+    }
+
+    /// The turn that has not ended, from its beginning.
+    async fn open_turn(&self) -> Result<Turn, RunError> {
+        let mut entries = Vec::new();
+        let mut before = u64::MAX;
+        'pages: loop {
+            let stretch = Stretch::before(before, PAGE);
+            let page = self.store.read(&self.session, stretch).await?;
+            let Some(first) = page.first() else { break };
+            before = first.seq;
+            for entry in page.into_iter().rev() {
+                let kind = entry.kind();
+                let is_first = matches!(kind, EntryKind::TurnBegan(_));
+                entries.push((entry.correlation, kind));
+                if is_first {
+                    break 'pages;
+                }
+            }
+        }
+        let mut turn = Turn::default();
+        for (correlation, kind) in entries.iter().rev() {
+            turn.absorb(correlation, kind);
+        }
+        Ok(turn)
+    }
+
+    /// Writes entries of the turn down, and takes them in.
+    pub(crate) async fn append(&mut self, entries: Vec<NewEntry>) -> Result<(), RunError> {
+        let copy = entries.clone();
+        self.is_current = false;
+        let appended = self.store.append(&self.session, entries).await?;
+        if appended.first != self.transcript.last() + 1 {
+            return Err(RunError::Interleaved(self.session.clone()));
+        }
+        for (seq, entry) in (appended.first..).zip(copy) {
+            self.turn.absorb(&entry.correlation, &entry.kind);
+            if let EntryKind::CallEnded(ended) = &entry.kind {
+                remember(&mut self.copies, &ended.result);
+            }
+            self.transcript.absorb_new(seq, entry);
+        }
+        self.is_current = true;
+        self.is_new = false;
+        Ok(())
+    }
+
+    /// An entry of the turn that runs.
+    pub(crate) fn entry(&self, kind: impl Into<EntryKind>) -> NewEntry {
+        NewEntry::new(kind).of(&self.turn.correlation())
+    }
+}
+
+fn calls(transcript: &Transcript) -> impl Iterator<Item = &Call> {
+    let replies = transcript
+        .items()
+        .iter()
+        .filter_map(|item| match &item.content {
+            Content::Reply(reply) => Some(&reply.calls),
+            _ => None,
+        });
+    replies.flatten()
+}
+
+/// Remembers every text in the fields of a result.
+fn remember(copies: &mut Copies, result: &ToolResult) {
+    result
+        .fields
+        .values()
+        .for_each(|value| remember_value(copies, value));
+}
+
+fn remember_value(copies: &mut Copies, value: &Value) {
+    match value {
+        Value::String(text) => copies.remember(text),
+        Value::Array(items) => items.iter().for_each(|item| remember_value(copies, item)),
+        Value::Object(members) => members
+            .values()
+            .for_each(|member| remember_value(copies, member)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}

@@ -1,0 +1,118 @@
+//! What holds for a run: limits, the model's settings, and how it is stopped.
+
+use std::time::Duration;
+
+use ptk_llm::Sampling;
+use tokio_util::sync::CancellationToken;
+
+/// Iterations of a run, unless said otherwise (R119, C10).
+pub const MAX_ITERATIONS: u32 = 10;
+/// Calls of a run, unless said otherwise (R120).
+pub const MAX_TOOL_CALLS: u32 = 20;
+/// How often in a row the model is told that its reply cannot be used (C3).
+pub const PROTOCOL_RETRIES: u32 = 3;
+/// How often a request that failed is sent again (C12).
+pub const PROVIDER_RETRIES: u32 = 2;
+
+/// What holds for a run.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use ptk::RunOptions;
+///
+/// let options = RunOptions {
+///     max_iterations: 3,
+///     timeout: Some(Duration::from_secs(60)),
+///     ..RunOptions::default()
+/// };
+/// let stop = options.cancel.clone();
+/// stop.cancel(); // From wherever it is to be stopped.
+/// ```
+#[derive(Debug, Clone)]
+pub struct RunOptions {
+    /// The tools that the model is offered, by name: all of them if nothing is
+    /// said, none if the list is empty (C6).
+    pub tools: Option<Vec<String>>,
+    /// How often the model is asked at most. The last time it is asked for an
+    /// answer without tools.
+    pub max_iterations: u32,
+    /// How many calls are run at most. Then it is asked for an answer, too.
+    pub max_tool_calls: u32,
+    /// Which calls of a reply are run.
+    pub calls: CallPolicy,
+    /// How often in a row the model is told that its reply cannot be used.
+    pub protocol_retries: u32,
+    /// How often a request that failed is sent again, where that may help.
+    pub provider_retries: u32,
+    /// How long the run may take.
+    pub timeout: Option<Duration>,
+    /// Stops the run, wherever it is.
+    pub cancel: CancellationToken,
+    /// How the model calls tools.
+    pub mode: Mode,
+    /// The model, where it is not the provider's own.
+    pub model: Option<String>,
+    /// How words are chosen.
+    pub sampling: Sampling,
+    /// The most tokens of a reply.
+    pub max_tokens: Option<u32>,
+    /// How many tokens the model can take, where its provider does not know
+    /// or less is wanted.
+    pub context_window: Option<u32>,
+    /// What is done when the conversation no longer fits.
+    pub compaction: Compaction,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        Self {
+            tools: None,
+            max_iterations: MAX_ITERATIONS,
+            max_tool_calls: MAX_TOOL_CALLS,
+            calls: CallPolicy::All,
+            protocol_retries: PROTOCOL_RETRIES,
+            provider_retries: PROVIDER_RETRIES,
+            timeout: None,
+            cancel: CancellationToken::new(),
+            mode: Mode::Auto,
+            model: None,
+            sampling: Sampling::default(),
+            max_tokens: None,
+            context_window: None,
+            compaction: Compaction::Drop,
+        }
+    }
+}
+
+/// How the model calls tools.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// By its native API if it has one, in text otherwise.
+    #[default]
+    Auto,
+    /// By its native API.
+    Native,
+    /// In text.
+    Text,
+}
+
+/// Which calls of a reply are run (C5).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CallPolicy {
+    /// All of them.
+    #[default]
+    All,
+    /// The first; the model is told that the others are not.
+    FirstOnly,
+}
+
+/// What is done when a conversation no longer fits into the model.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Compaction {
+    /// Its oldest turns are left out.
+    #[default]
+    Drop,
+    /// The model is asked to sum them up. If that fails, they are left out.
+    Summarise,
+}

@@ -1,0 +1,68 @@
+//! What reads the replies of a model; replaceable (R78).
+
+use std::fmt::Debug;
+
+use ptk_protocol::{Event, Grammar, Parser};
+
+/// Reads the replies of a model.
+///
+/// ```
+/// use ptk::protocol::{Event, Grammar, Span};
+/// use ptk::{Reading, ReplyParser};
+///
+/// /// Takes everything for prose.
+/// #[derive(Debug)]
+/// struct Prose;
+///
+/// struct Words(usize);
+///
+/// impl ReplyParser for Prose {
+///     fn begin(&self, _grammar: &Grammar) -> Box<dyn Reading> {
+///         Box::new(Words(0))
+///     }
+/// }
+///
+/// impl Reading for Words {
+///     fn push(&mut self, chunk: &str, sink: &mut dyn FnMut(Event<'_>)) {
+///         let span = Span::new(self.0, self.0 + chunk.len());
+///         self.0 = span.end;
+///         sink(Event::Text { text: chunk.into(), span });
+///     }
+///
+///     fn finish(&mut self, _sink: &mut dyn FnMut(Event<'_>)) {}
+/// }
+/// ```
+pub trait ReplyParser: Send + Sync + Debug {
+    /// Begins to read a reply. The grammar has the tools that the model was
+    /// offered and the dialects that are to be read.
+    fn begin(&self, grammar: &Grammar) -> Box<dyn Reading>;
+}
+
+/// A reply that is being read.
+pub trait Reading: Send {
+    /// Takes the next piece, and tells what became known by it.
+    fn push(&mut self, chunk: &str, sink: &mut dyn FnMut(Event<'_>));
+
+    /// The reply is at its end. Tells the rest.
+    fn finish(&mut self, sink: &mut dyn FnMut(Event<'_>));
+}
+
+/// PTK's own parser.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct PtkParser;
+
+impl ReplyParser for PtkParser {
+    fn begin(&self, grammar: &Grammar) -> Box<dyn Reading> {
+        Box::new(Parser::new(grammar))
+    }
+}
+
+impl Reading for Parser {
+    fn push(&mut self, chunk: &str, sink: &mut dyn FnMut(Event<'_>)) {
+        self.push_to(chunk, &mut |event| sink(event));
+    }
+
+    fn finish(&mut self, sink: &mut dyn FnMut(Event<'_>)) {
+        self.finish_to(&mut |event| sink(event));
+    }
+}

@@ -1,0 +1,162 @@
+//! The face: tools and a model, ready to run.
+
+use std::sync::Arc;
+
+use ptk_llm::Message;
+use ptk_protocol::{Formatter, Message as Said, ToolCall, Toolset};
+use ptk_store::{DEFAULT_CONVERSATION, SessionId};
+use ptk_tools::{CallOutcome, CallRequest, RegistryError, Tool, ToolManager};
+use tokio::sync::Mutex;
+
+use crate::engine::Engine;
+use crate::render::Renderer;
+use crate::stop::Stop;
+use crate::{
+    Execution, Iteration, PtkBuilder, ReplyKind, RunError, RunOptions, Session, ask, read,
+};
+
+/// Tools and a model, ready to run (R12, R99). Cheap to clone; clones share
+/// everything.
+#[derive(Debug, Clone)]
+pub struct Ptk {
+    engine: Arc<Engine>,
+    /// The conversation of those who name none (C7).
+    default: Arc<Mutex<Option<Session>>>,
+}
+
+impl Ptk {
+    /// Puts one together.
+    #[must_use]
+    pub fn builder() -> PtkBuilder {
+        PtkBuilder::default()
+    }
+
+    pub(crate) fn new(engine: Engine) -> Self {
+        Self {
+            engine: Arc::new(engine),
+            default: Arc::default(),
+        }
+    }
+
+    /// Runs until there is an answer. What was said before is known: runs one
+    /// after the other are one conversation.
+    ///
+    /// # Errors
+    ///
+    /// If there is none.
+    pub async fn run(&self, prompt: impl Into<String>) -> Result<String, RunError> {
+        let options = self.engine.options.clone();
+        self.execute(prompt, options).await.into_result()
+    }
+
+    /// Runs until there is an answer or an error, and tells how it came to it
+    /// (R80).
+    pub async fn execute(&self, prompt: impl Into<String>, options: RunOptions) -> Execution {
+        let mut default = self.default.lock().await;
+        let session = default.get_or_insert_with(|| self.session(default_conversation()));
+        session.execute(prompt, options).await
+    }
+
+    /// The same as [`execute`](Self::execute), under the name that it has in
+    /// other programs (R89, C11).
+    pub async fn orchestrate_tool_calling(
+        &self,
+        prompt: impl Into<String>,
+        options: RunOptions,
+    ) -> Execution {
+        self.execute(prompt, options).await
+    }
+
+    /// A conversation by its id, new or not. Of each there should be one at a
+    /// time.
+    #[must_use]
+    pub fn session(&self, id: SessionId) -> Session {
+        Session::new(Arc::clone(&self.engine), id)
+    }
+
+    /// Goes on with a turn that was interrupted; `None` if the session has
+    /// none.
+    pub async fn resume(&self, id: SessionId) -> Option<Execution> {
+        let options = self.engine.options.clone();
+        self.session(id).resume(options).await
+    }
+
+    /// Asks the model once, with these messages, and reads its reply (R81).
+    /// Nothing is run and nothing is written down.
+    ///
+    /// # Errors
+    ///
+    /// If there is no reply, or the options name something that there is not.
+    pub async fn iterate(
+        &self,
+        messages: &[Said],
+        options: RunOptions,
+    ) -> Result<Iteration, RunError> {
+        let engine = &*self.engine;
+        let stop = Stop::new(&options);
+        let terms = engine.terms(options)?;
+        let renderer = Renderer {
+            formatter: &*engine.formatter,
+            tokens: &*engine.tokens,
+            terms: &terms,
+        };
+        let shown: Vec<Message> = messages.iter().map(|said| renderer.said(said)).collect();
+        let request = ask::request(engine, &terms, shown, false);
+        let (completion, reply) = ask::listen(engine, &terms, &request, &stop).await?;
+        let said = ask::said(completion, std::time::Duration::ZERO);
+        let parsed = read::parsed(&read::settled(reply, &terms, &said));
+        Ok(Iteration {
+            iteration: 1,
+            kind: ReplyKind::from(parsed.outcome),
+            content: parsed.text.trim().to_owned(),
+            tool_calls: parsed
+                .calls
+                .iter()
+                .map(ptk_store::LoggedCall::to_call)
+                .collect(),
+            raw: said.text,
+        })
+    }
+
+    /// Runs a tool without asking any model (R13).
+    pub async fn call(&self, call: ToolCall) -> CallOutcome {
+        self.engine.tools.execute(CallRequest::new(call)).await
+    }
+
+    /// Adds a tool while others run.
+    ///
+    /// # Errors
+    ///
+    /// If it is not fit for a model, or its name is taken.
+    pub fn register(&self, tool: impl Tool + 'static) -> Result<(), RegistryError> {
+        self.engine.tools.register(tool)
+    }
+
+    /// The tools, as a model sees them.
+    #[must_use]
+    pub fn toolset(&self) -> Toolset {
+        self.engine.tools.toolset()
+    }
+
+    /// The tools at work, with their events.
+    #[must_use]
+    pub fn tools(&self) -> &ToolManager {
+        &self.engine.tools
+    }
+
+    /// What teaches the model.
+    #[must_use]
+    pub fn formatter(&self) -> &dyn Formatter {
+        &*self.engine.formatter
+    }
+
+    /// What holds for runs, unless one says otherwise.
+    #[must_use]
+    pub fn options(&self) -> RunOptions {
+        self.engine.options.clone()
+    }
+}
+
+fn default_conversation() -> SessionId {
+    DEFAULT_CONVERSATION.parse().unwrap_or_default()
+}

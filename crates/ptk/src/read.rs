@@ -1,0 +1,139 @@
+//! From what a model said to what it means: calls in the text and through the
+//! native API, checked alike.
+
+use ptk_protocol::json::{self, End};
+use ptk_protocol::{
+    Arguments, Outcome, ParsedCall, Problem, ProblemCode, Reply, Span, Status, ToolCall, Toolset,
+    schema,
+};
+use ptk_store::{ModelReplied, NativeCall, ReplyOutcome, ReplyParsed};
+use serde_json::Value;
+
+use crate::ReplyParser;
+use crate::engine::Terms;
+
+/// The name of the form of native calls.
+const NATIVE: &str = "native";
+/// What a model is told of a reply without a word.
+pub(crate) const EMPTY: &str = "Your reply was empty. Call a tool, or answer in words.";
+
+/// Reads a reply that was written down.
+pub(crate) fn whole(parser: &dyn ReplyParser, terms: &Terms, said: &ModelReplied) -> Reply {
+    let mut reply = Reply::default();
+    let mut reading = parser.begin(&terms.grammar);
+    reading.push(&said.text, &mut |event| reply.absorb(event));
+    reading.finish(&mut |event| reply.absorb(event));
+    settled(reply, terms, said)
+}
+
+/// Adds to what was found in the text what came beside it.
+pub(crate) fn settled(mut reply: Reply, terms: &Terms, said: &ModelReplied) -> Reply {
+    let is_cut = said.finish_reason.as_deref() == Some("length");
+    if is_cut {
+        reply.cut_by_limit();
+    }
+    let end = Span::new(said.text.len(), said.text.len());
+    let last = said.calls.len();
+    let native = said.calls.iter().zip(1..).map(|(call, number)| {
+        let may_be_cut = is_cut && number == last;
+        self::native(&terms.tools, call, end, may_be_cut)
+    });
+    let native: Vec<ParsedCall> = native.collect();
+    // Some models also write down what they call (L5).
+    reply.calls.retain(|written| {
+        let is_same = |call: &ParsedCall| {
+            call.call.name == written.call.name && call.call.args == written.call.args
+        };
+        !native.iter().any(is_same)
+    });
+    reply.calls.extend(native);
+    reply
+}
+
+/// What a reply means, for the log. A reply without a word is no answer.
+pub(crate) fn parsed(reply: &Reply) -> ReplyParsed {
+    let mut parsed = ReplyParsed::new(reply);
+    if matches!(reply.outcome(), Outcome::Text("")) {
+        parsed.outcome = ReplyOutcome::Malformed;
+    }
+    parsed
+}
+
+/// A native call, mended as calls in text are (L4, L20).
+fn native(tools: &Toolset, call: &NativeCall, span: Span, may_be_cut: bool) -> ParsedCall {
+    let mut problems = Vec::new();
+    let (args, mut status) = arguments(&call.arguments, span, &mut problems);
+    if may_be_cut && (call.arguments.trim().is_empty() || status != Status::Complete) {
+        status = Status::Truncated;
+    }
+    if status == Status::Truncated {
+        let message = "The call was cut off before its arguments closed; send it again, shorter";
+        let problem = Problem::new(ProblemCode::Truncated, message, span);
+        problems.push(problem.with_raw(call.arguments.clone()));
+    }
+    let name = call.name.trim();
+    let mut checked = args;
+    if name.is_empty() {
+        let message = "Missing or invalid tool name";
+        problems.push(Problem::new(ProblemCode::MissingToolName, message, span));
+    } else if !problems.iter().any(Problem::is_fault) {
+        let check = schema::check(tools, name, checked);
+        problems.extend(check.problems(span));
+        checked = check.args;
+    }
+    ParsedCall {
+        call: ToolCall {
+            id: call.id.clone(),
+            name: name.to_owned(),
+            args: checked,
+            reasoning: None,
+        },
+        status,
+        problems,
+        open_ended: false,
+        dialect: NATIVE.to_owned(),
+        span,
+    }
+}
+
+fn arguments(text: &str, span: Span, problems: &mut Vec<Problem>) -> (Arguments, Status) {
+    if text.trim().is_empty() {
+        return (Arguments::new(), Status::Complete);
+    }
+    if let Ok(args) = Arguments::from_json(text) {
+        return (args, Status::Complete);
+    }
+    let mended = match json::repair(text) {
+        Ok(mended) => mended,
+        Err(error) => {
+            let message = format!("Missing or invalid args: {error}");
+            problems
+                .push(Problem::new(ProblemCode::InvalidArguments, message, span).with_raw(text));
+            return (Arguments::new(), Status::Complete);
+        }
+    };
+    let mut json = mended.json;
+    // A text of JSON instead of JSON.
+    if let Ok(Value::String(inner)) = serde_json::from_str(&json) {
+        problems.push(Problem::new(
+            ProblemCode::StringifiedArguments,
+            "The arguments were a text of JSON",
+            span,
+        ));
+        json = inner;
+    }
+    let Ok(args) = Arguments::from_json(&json) else {
+        let message = "Missing or invalid args: they are not an object";
+        problems.push(Problem::new(ProblemCode::InvalidArguments, message, span).with_raw(text));
+        return (Arguments::new(), Status::Complete);
+    };
+    for fix in &mended.fixes {
+        let message = format!("Mended the JSON at byte {}", fix.at);
+        problems.push(Problem::new(fix.code, message, span));
+    }
+    let status = match mended.end {
+        End::Closed => Status::Repaired,
+        End::Open { .. } | End::InString { .. } => Status::Truncated,
+    };
+    (args, status)
+}

@@ -1,0 +1,229 @@
+//! The conversation as the model is shown it.
+
+use ptk_llm::Message;
+use ptk_protocol::{Formatter, Message as Said, Role, ToolCall, ToolResult};
+use ptk_store::{Call, Content, Item, ModelReply, Transcript};
+use serde_json::{Map, Value};
+
+use crate::TokenCounter;
+use crate::compact::LEFT_OUT;
+use crate::engine::Terms;
+use crate::window::cost;
+
+/// Writes messages as one model wants them.
+pub(crate) struct Renderer<'a> {
+    pub(crate) formatter: &'a dyn Formatter,
+    pub(crate) tokens: &'a dyn TokenCounter,
+    pub(crate) terms: &'a Terms,
+}
+
+/// What is shown of an item, and about what it takes, in tokens.
+#[derive(Debug)]
+pub(crate) struct Shown {
+    pub(crate) messages: Vec<Message>,
+    pub(crate) cost: u64,
+}
+
+impl Renderer<'_> {
+    pub(crate) fn shown(&self, item: &Item) -> Shown {
+        let messages = self.item(item);
+        let cost = messages.iter().map(|message| cost(self.tokens, message));
+        Shown {
+            cost: cost.sum(),
+            messages,
+        }
+    }
+
+    /// What is shown of an item. A call and its result are in one item, so
+    /// they stay together.
+    fn item(&self, item: &Item) -> Vec<Message> {
+        match &item.content {
+            Content::Message(message) => vec![self.said(message)],
+            Content::Reply(reply) => self.reply(reply),
+            Content::Rejected(text) => vec![self.note(text)],
+            Content::Summary(text) => vec![self.note(&summary(text))],
+            _ => Vec::new(),
+        }
+    }
+
+    /// Something that no person said. Many models know instructions only at
+    /// the beginning of a conversation.
+    pub(crate) fn note(&self, text: &str) -> Message {
+        if self.terms.is_native {
+            Message::system(text)
+        } else {
+            Message::user(text)
+        }
+    }
+
+    /// What somebody said.
+    pub(crate) fn said(&self, message: &Said) -> Message {
+        let text = message.content.clone();
+        match message.role {
+            Role::System => self.note(&text),
+            Role::User => Message::User(text),
+            Role::Assistant => self.assistant(text, message.tool_calls.clone(), None),
+            Role::Tool => match &message.tool_call_id {
+                Some(id) if self.terms.is_native => Message::Result {
+                    id: id.clone(),
+                    name: String::new(),
+                    text,
+                    is_error: false,
+                },
+                _ => Message::User(text),
+            },
+        }
+    }
+
+    fn assistant(&self, mut text: String, calls: Vec<ToolCall>, state: Option<Value>) -> Message {
+        if self.terms.is_native {
+            return Message::Assistant { text, calls, state };
+        }
+        if !calls.is_empty() {
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            text.push_str(&self.formatter.tool_calls(&calls));
+        }
+        Message::assistant(text)
+    }
+
+    fn reply(&self, reply: &ModelReply) -> Vec<Message> {
+        let said = &reply.reply;
+        let is_native = !said.calls.is_empty();
+        let calls = if is_native {
+            reply.calls.iter().map(Call::to_call).collect()
+        } else {
+            Vec::new()
+        };
+        let mut messages = vec![self.assistant(said.text.clone(), calls, said.state.clone())];
+        if is_native && self.terms.is_native {
+            messages.extend(reply.calls.iter().map(|call| self.native_result(call)));
+            messages.extend(failed(&reply.calls).map(Message::System));
+        } else if !reply.calls.is_empty() && reply.has_results() {
+            let several = reply.calls.len() > 1;
+            let results = reply.calls.iter().map(|call| {
+                let id = several.then_some(call.id.as_str());
+                self.bounded(self.formatter.tool_result(&call.result(), id))
+            });
+            let results: Vec<String> = results.collect();
+            messages.push(Message::User(results.join("\n\n")));
+        }
+        messages
+    }
+
+    /// R164, C23.
+    fn native_result(&self, call: &Call) -> Message {
+        let result = call.result();
+        Message::Result {
+            id: call.id.to_string(),
+            name: call.name.clone(),
+            text: self.bounded(native(&result)),
+            is_error: !result.success,
+        }
+    }
+
+    /// One result does not fill the window: of what is too long, the beginning
+    /// and the end are shown.
+    fn bounded(&self, text: String) -> String {
+        let most = self.terms.budget.of_a_result();
+        // No token has less than a byte.
+        if text.len() as u64 <= most || self.tokens.count(&text) <= most {
+            return text;
+        }
+        let keep = usize::try_from(most).unwrap_or(usize::MAX) * 3 / 2;
+        let head = boundary(&text, keep);
+        let tail = boundary(&text, text.len().saturating_sub(keep / 3));
+        let left_out = tail.saturating_sub(head);
+        let (head, tail) = (text.get(..head), text.get(tail..));
+        format!(
+            "{}\n… {left_out} bytes left out, because the model's window is small; ask for less at once …\n{}",
+            head.unwrap_or_default(),
+            tail.unwrap_or_default()
+        )
+    }
+}
+
+/// The last place at or before this one where a text can be cut.
+fn boundary(text: &str, at: usize) -> usize {
+    let mut places = (0..=at.min(text.len())).rev();
+    places.find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+fn summary(text: &str) -> String {
+    if text.starts_with(LEFT_OUT) {
+        return text.to_owned();
+    }
+    format!("Summary of the conversation so far:\n{text}")
+}
+
+/// A word about the native calls that failed, if there are any (C28).
+fn failed(calls: &[Call]) -> Option<String> {
+    let names: Vec<&str> = calls
+        .iter()
+        .filter(|call| !call.result().success)
+        .map(|call| call.name.as_str())
+        .collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "Calls that failed: {}. See what their results say before you go on.",
+            names.join(", ")
+        )
+    })
+}
+
+/// A result as raw JSON: whether it went well, and the fields.
+fn native(result: &ToolResult) -> String {
+    let mut fields = Map::from_iter([("ok".to_owned(), Value::Bool(result.success))]);
+    if !result.success {
+        fields.insert("error".to_owned(), result.error.clone().into());
+    }
+    if let Some(suggestion) = &result.suggestion {
+        fields.insert("suggestion".to_owned(), suggestion.clone().into());
+    }
+    fields.extend(result.fields.clone());
+    Value::Object(fields).to_string()
+}
+
+/// Messages of one speaker, one behind the other, as one: many models take
+/// only turns.
+pub(crate) fn merged(messages: Vec<Message>) -> Vec<Message> {
+    let mut merged: Vec<Message> = Vec::with_capacity(messages.len());
+    for message in messages {
+        match (merged.last_mut(), message) {
+            (Some(Message::User(before)), Message::User(text)) => {
+                before.push_str("\n\n");
+                before.push_str(&text);
+            }
+            (_, message) => merged.push(message),
+        }
+    }
+    merged
+}
+
+/// The whole conversation as one text, for models that go on with it.
+pub(crate) fn prompt(formatter: &dyn Formatter, system: &str, messages: &[Message]) -> Message {
+    let first = (!system.is_empty()).then(|| Said::system(system));
+    let said = messages.iter().map(|message| {
+        let text = message.text();
+        match message {
+            Message::System(_) => Said::system(text),
+            Message::User(_) => Said::user(text),
+            Message::Assistant { .. } => Said::assistant(text),
+            Message::Result { .. } => Said::tool(text),
+        }
+    });
+    let said: Vec<Said> = first.into_iter().chain(said).collect();
+    Message::User(formatter.conversation(&said))
+}
+
+/// The conversation in PTK's own words, for whoever embeds it (R114).
+pub(crate) fn conversation(
+    formatter: &dyn Formatter,
+    system: &str,
+    transcript: &Transcript,
+) -> Vec<Said> {
+    let first = (!system.is_empty()).then(|| Said::system(system));
+    let messages = transcript.messages(|result| formatter.tool_result(result, None));
+    first.into_iter().chain(messages).collect()
+}

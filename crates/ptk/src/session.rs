@@ -1,0 +1,280 @@
+//! A conversation that runs: one step after the other, each written down
+//! before it acts and after it ended.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ptk_events::{CallId, Correlation, RequestId};
+use ptk_llm::FinishReason;
+use ptk_protocol::{ErrorCode, ExecutionError, Message, ToolCall};
+use ptk_store::{
+    Content, NewEntry, Next, ReplyRejected, SessionId, Transcript, TurnBegan, TurnEnded,
+    TurnOutcome,
+};
+use tokio::time::Instant;
+
+use crate::engine::{Engine, Terms};
+use crate::log::Log;
+use crate::render::Shown;
+use crate::stop::Stop;
+use crate::{Execution, ReplyKind, RunError, RunOptions, read};
+
+/// What the model is told where a reply ran into its limit (L9).
+const CONTINUE: &str = "Continue from where you left off. Do not repeat what you have written.";
+
+/// A conversation, with the log it is written to.
+///
+/// Whoever drops a run leaves its turn open, as if the process had been
+/// killed: [`resume`](Self::resume) goes on with it.
+#[derive(Debug)]
+pub struct Session {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) log: Log,
+    pub(crate) terms: Option<Arc<Terms>>,
+    pub(crate) stop: Stop,
+    /// What is shown of items in this turn, by their numbers.
+    pub(crate) shown: HashMap<u64, Arc<Shown>>,
+}
+
+/// What one step of a run did.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Step {
+    /// The model was asked, and its reply was read.
+    Replied(Iteration),
+    /// The calls of a reply have ended. Those that could not be run are among
+    /// them.
+    Called(Vec<CallId>),
+    /// The model was told that its reply cannot be used.
+    Rejected(String),
+    /// The model was asked to go on with an answer that was too long.
+    Continued,
+    /// The turn ended with this answer.
+    Ended(String),
+}
+
+/// A reply (R116).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Iteration {
+    /// Which one of the run it is, counted from one.
+    pub iteration: u32,
+    /// What it is.
+    pub kind: ReplyKind,
+    /// The prose.
+    pub content: String,
+    /// The calls, whether they can be run or not.
+    pub tool_calls: Vec<ToolCall>,
+    /// What the model said, as it said it.
+    pub raw: String,
+}
+
+impl Session {
+    pub(crate) fn new(engine: Arc<Engine>, id: SessionId) -> Self {
+        let log = Log::new(Arc::clone(&engine.store), id, engine.info.clone());
+        let stop = Stop::new(&engine.options);
+        Self {
+            engine,
+            log,
+            terms: None,
+            stop,
+            shown: HashMap::new(),
+        }
+    }
+
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> &SessionId {
+        &self.log.session
+    }
+
+    /// The conversation.
+    ///
+    /// # Errors
+    ///
+    /// If the log cannot be read.
+    pub async fn transcript(&mut self) -> Result<&Transcript, RunError> {
+        self.log.load().await?;
+        Ok(&self.log.transcript)
+    }
+
+    /// Runs until there is an answer.
+    ///
+    /// # Errors
+    ///
+    /// If there is none. [`execute`](Self::execute) also tells how it came to
+    /// that.
+    pub async fn run(&mut self, prompt: impl Into<String>) -> Result<String, RunError> {
+        let options = self.engine.options.clone();
+        self.execute(prompt, options).await.into_result()
+    }
+
+    /// Runs until there is an answer or an error (R80).
+    pub async fn execute(&mut self, prompt: impl Into<String>, options: RunOptions) -> Execution {
+        let start = Instant::now();
+        match self.begin(prompt, options).await {
+            Ok(()) => self.drive(start).await,
+            Err(error) => self.unbegun(start, error),
+        }
+    }
+
+    /// Goes on with a turn that was interrupted; `None` if there is none.
+    ///
+    /// What has ended is not run again. A call that may or may not have
+    /// happened is run again if it only reads. Otherwise the person is asked;
+    /// and if nobody can be, the model is told.
+    pub async fn resume(&mut self, options: RunOptions) -> Option<Execution> {
+        let start = Instant::now();
+        let ready = match self.log.load().await {
+            Ok(()) if self.log.transcript.next() == Next::Prompt => return None,
+            Ok(()) => self.agree(options),
+            Err(error) => Err(error),
+        };
+        Some(match ready {
+            Ok(()) => self.drive(start).await,
+            Err(error) => self.unbegun(start, error),
+        })
+    }
+
+    /// Begins a turn, for whoever runs it [step](Self::step) by step. A turn
+    /// that is open is given up.
+    ///
+    /// # Errors
+    ///
+    /// If the options name something that there is not, or the log cannot be
+    /// written.
+    pub async fn begin(
+        &mut self,
+        prompt: impl Into<String>,
+        options: RunOptions,
+    ) -> Result<(), RunError> {
+        self.log.load().await?;
+        self.agree(options)?;
+        self.engine.tools.begin_turn();
+        let mut entries: Vec<NewEntry> = self.log.beginning().into_iter().collect();
+        if self.log.transcript.next() != Next::Prompt {
+            entries.push(self.log.entry(TurnEnded::new(TurnOutcome::Cancelled)));
+        }
+        let turn = Correlation::of_request(RequestId::new());
+        entries.push(NewEntry::new(TurnBegan {}).of(&turn));
+        entries.push(NewEntry::new(Message::user(prompt)).of(&turn));
+        self.log.append(entries).await
+    }
+
+    /// From now on this holds.
+    fn agree(&mut self, options: RunOptions) -> Result<(), RunError> {
+        self.stop = Stop::new(&options);
+        self.shown.clear();
+        self.terms = Some(Arc::new(self.engine.terms(options)?));
+        Ok(())
+    }
+
+    pub(crate) fn terms(&mut self) -> Result<Arc<Terms>, RunError> {
+        if self.terms.is_none() {
+            self.agree(self.engine.options.clone())?;
+        }
+        let none = || RunError::NoTurn(self.log.session.clone());
+        self.terms.clone().ok_or_else(none)
+    }
+
+    /// Does whatever comes next (R81).
+    ///
+    /// # Errors
+    ///
+    /// If the run cannot go on. The turn stays open: try again, or
+    /// [begin](Self::begin) another one.
+    pub async fn step(&mut self) -> Result<Step, RunError> {
+        self.log.load().await?;
+        let terms = self.terms()?;
+        self.stop.check()?;
+        match self.log.transcript.next() {
+            Next::Ask { again } => self.ask(&terms, again).await,
+            Next::Parse { reply } => self.parse(&terms, reply).await,
+            Next::Calls { reply } => self.call(&terms, reply).await,
+            Next::Reject { reply } => self.reject(&terms, reply).await,
+            Next::End { reply } => self.end(&terms, reply).await,
+            _ => Err(RunError::NoTurn(self.log.session.clone())),
+        }
+    }
+
+    /// Tells the model that its reply cannot be used, unless it was told too
+    /// often (C3, C4).
+    async fn reject(&mut self, terms: &Terms, reply: u64) -> Result<Step, RunError> {
+        self.endure(terms)?;
+        let text = self.correction(terms, reply);
+        let rejected = ReplyRejected {
+            text: text.clone(),
+            attempt: self.log.turn.unusable,
+        };
+        let entry = self.log.entry(rejected);
+        self.log.append(vec![entry]).await?;
+        Ok(Step::Rejected(text))
+    }
+
+    /// Fails if too many replies in a row could not be used.
+    pub(crate) fn endure(&self, terms: &Terms) -> Result<(), RunError> {
+        let turn = &self.log.turn;
+        if turn.unusable <= terms.options.protocol_retries {
+            return Ok(());
+        }
+        let fault = turn.fault.clone();
+        let fault = fault
+            .unwrap_or_else(|| ExecutionError::new(ErrorCode::ParseError, "The reply was empty"));
+        let reason = fault.message.trim_end_matches('.');
+        let message = format!(
+            "{reason}. {} replies in a row could not be used; try another model or dialect",
+            turn.unusable
+        );
+        Err(RunError::failed(fault.code, message))
+    }
+
+    fn correction(&self, terms: &Terms, reply: u64) -> String {
+        let items = self.log.transcript.items().iter();
+        let said = items.rev().find_map(|item| match &item.content {
+            Content::Reply(said) if item.seq == reply => Some(&said.reply),
+            _ => None,
+        });
+        let reply = said.map(|said| read::whole(&*self.engine.parser, terms, said));
+        let reply = reply.unwrap_or_default();
+        let correction = if terms.is_native {
+            let faults: Vec<_> = reply.faults().collect();
+            let told = || ptk_protocol::explain(faults.iter().copied());
+            (!faults.is_empty()).then(|| format!("{} Please try again.", told()))
+        } else {
+            reply.correction(&*self.engine.formatter, &terms.tools)
+        };
+        correction.unwrap_or_else(|| read::EMPTY.to_owned())
+    }
+
+    /// The answer is there. If it ran into its limit, the model goes on with
+    /// it, once.
+    async fn end(&mut self, terms: &Arc<Terms>, reply: u64) -> Result<Step, RunError> {
+        let turn = &self.log.turn;
+        let may_go_on = turn.finish == Some(FinishReason::Length)
+            && turn.answers.len() == 1
+            && turn.iterations < terms.options.max_iterations;
+        if may_go_on {
+            // It may have been told before the process was killed.
+            let last = self.log.transcript.items().last();
+            if last.is_some_and(|item| item.seq == reply) {
+                let entry = self.log.entry(Message::system(CONTINUE));
+                self.log.append(vec![entry]).await?;
+                return Ok(Step::Continued);
+            }
+            return self.ask(terms, false).await;
+        }
+        let answer = turn.answers.concat().trim().to_owned();
+        let ended = TurnEnded {
+            iterations: turn.iterations,
+            calls: turn.made(),
+            ..TurnEnded::new(TurnOutcome::Answered)
+        };
+        let entry = self.log.entry(ended);
+        self.log.append(vec![entry]).await?;
+        Ok(Step::Ended(answer))
+    }
+}
+
+pub(crate) fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,158 @@
+//! What is known of the turn that runs. It follows from the log, entry by
+//! entry, so a turn that was taken up again knows the same.
+
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+use ptk_events::{CallId, Correlation, RequestId};
+use ptk_llm::FinishReason;
+use ptk_protocol::{Arguments, ErrorCode, ExecutionError, ProblemCode};
+use ptk_store::{
+    CallEnded, EntryKind, LoggedCall, LoggedProblem, ReplyOutcome, ReplyParsed, Usage,
+};
+
+use crate::CallRecord;
+use crate::loops::Loops;
+
+/// The turn that runs.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Turn {
+    pub(crate) id: Option<RequestId>,
+    /// How often the model was asked.
+    pub(crate) iterations: u32,
+    /// How many calls were run before the last reply.
+    pub(crate) made_before_reply: u32,
+    /// How many replies in a row could not be used.
+    pub(crate) unusable: u32,
+    /// What was wrong with the last of them.
+    pub(crate) fault: Option<ExecutionError>,
+    /// The calls that ended, in that order.
+    pub(crate) records: Vec<CallRecord>,
+    pub(crate) usage: Usage,
+    pub(crate) loops: Loops,
+    /// Answers that ran into the limit of a reply, and the last one.
+    pub(crate) answers: Vec<String>,
+    pub(crate) finish: Option<FinishReason>,
+    begun: HashSet<CallId>,
+    arguments: HashMap<CallId, Arguments>,
+}
+
+impl Turn {
+    /// How many calls were run.
+    pub(crate) fn made(&self) -> u32 {
+        u32::try_from(self.begun.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Whether this call was run.
+    pub(crate) fn has_begun(&self, call: &CallId) -> bool {
+        self.begun.contains(call)
+    }
+
+    /// What entries of the turn are part of.
+    pub(crate) fn correlation(&self) -> Correlation {
+        Correlation {
+            request_id: self.id,
+            ..Correlation::default()
+        }
+    }
+
+    /// Takes in the next entry of the log.
+    pub(crate) fn absorb(&mut self, correlation: &Correlation, kind: &EntryKind) {
+        match kind {
+            EntryKind::TurnBegan(_) => {
+                *self = Self {
+                    id: correlation.request_id,
+                    ..Self::default()
+                };
+            }
+            EntryKind::RequestBegan(request) => self.iterations = request.iteration,
+            EntryKind::ModelReplied(reply) => {
+                self.made_before_reply = self.made();
+                self.usage.add(reply.usage.unwrap_or_default());
+                self.finish = reply.finish_reason.as_deref().map(FinishReason::from);
+            }
+            EntryKind::ReplyParsed(parsed) => self.parsed(parsed),
+            EntryKind::CallBegan(began) => {
+                if let Some(id) = &correlation.call_id {
+                    self.begun.insert(id.clone());
+                    self.arguments.insert(id.clone(), began.arguments.clone());
+                }
+            }
+            EntryKind::CallEnded(ended) => self.ended(correlation, ended),
+            EntryKind::Note(note) => {
+                if let Some(data) = &note.data {
+                    self.loops.told(data);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn parsed(&mut self, parsed: &ReplyParsed) {
+        for call in &parsed.calls {
+            let args = call.arguments.clone();
+            self.arguments.insert(call.id.clone(), args);
+        }
+        match parsed.outcome {
+            ReplyOutcome::Text => {
+                self.unusable = 0;
+                self.answers.push(parsed.text.clone());
+            }
+            ReplyOutcome::Calls => {
+                self.answers.clear();
+                let faults: Option<Vec<ExecutionError>> = parsed.calls.iter().map(fault).collect();
+                match faults {
+                    Some(faults) => self.count(faults.into_iter().next()),
+                    None => self.unusable = 0,
+                }
+            }
+            ReplyOutcome::Malformed => {
+                self.answers.clear();
+                let calls = parsed.calls.iter().flat_map(|call| &call.problems);
+                let mut faults = parsed.problems.iter().chain(calls);
+                let fault = faults.find(|problem| is_fault(problem));
+                let message = fault.map_or("The reply was empty", |fault| &fault.message);
+                self.count(Some(ExecutionError::new(ErrorCode::ParseError, message)));
+            }
+        }
+    }
+
+    fn count(&mut self, fault: Option<ExecutionError>) {
+        self.unusable += 1;
+        self.fault = fault;
+    }
+
+    fn ended(&mut self, correlation: &Correlation, ended: &CallEnded) {
+        let Some(id) = &correlation.call_id else {
+            return;
+        };
+        let arguments = self.arguments.remove(id).unwrap_or_default();
+        self.loops.ended(&ended.tool, &arguments, &ended.result);
+        self.records.push(CallRecord {
+            id: id.clone(),
+            tool: ended.tool.clone(),
+            arguments,
+            result: ended.result.clone(),
+            duration: Duration::from_millis(ended.duration_ms),
+        });
+    }
+}
+
+/// What keeps a call from running, if anything does.
+fn fault(call: &LoggedCall) -> Option<ExecutionError> {
+    let fault = call.problems.iter().find(|problem| is_fault(problem))?;
+    let code = if fault.code == ProblemCode::UnknownTool.as_str() {
+        ErrorCode::ToolNotFound
+    } else {
+        ErrorCode::InvalidToolCall
+    };
+    Some(ExecutionError::new(code, &fault.message))
+}
+
+/// Whether a problem of a logged call keeps it from running.
+pub(crate) fn is_fault(problem: &LoggedProblem) -> bool {
+    let known = ProblemCode::ALL
+        .iter()
+        .find(|code| code.as_str() == problem.code);
+    known.is_none_or(|code| code.severity().is_fault())
+}

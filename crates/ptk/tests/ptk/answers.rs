@@ -1,0 +1,247 @@
+//! From a prompt to an answer, by one call or several.
+
+use ptk::protocol::{Role, ToolCall};
+use ptk::{ReplyKind, RunOptions};
+use serde_json::json;
+
+use crate::scene::{Model, Scene, arguments, call};
+
+/// R9, R317, R322, R326–R328.
+#[tokio::test]
+async fn the_model_reads_a_file_and_answers() {
+    use Role::{Assistant, System, Tool, User};
+    let scene = Scene::new();
+    let ptk = scene.ptk(&[
+        &format!(
+            "I'll read that file. {}",
+            call("read_file", &json!({"path": "package.json"}))
+        ),
+        "The version in package.json is 1.0.0",
+    ]);
+    let run = ptk
+        .execute("Đọc file package.json", RunOptions::default())
+        .await;
+    assert!(run.success, "{:?}", run.error);
+    assert_eq!(run.content, "The version in package.json is 1.0.0");
+    assert_eq!((run.iterations, run.total_tool_calls), (2, 1));
+    assert_eq!(run.tool_calls[0].tool, "read_file");
+    let roles: Vec<Role> = run.messages.iter().map(|message| message.role).collect();
+    assert_eq!(roles, [System, User, Assistant, Tool, Assistant]);
+    assert_eq!(run.messages[1].content, "Đọc file package.json");
+    assert!(run.messages[3].content.starts_with("PTK_RESULT: {"));
+    assert!(run.messages[3].content.contains("1.0.0"));
+}
+
+/// R319.
+#[tokio::test]
+async fn what_a_tool_gave_reaches_the_model() {
+    let scene = Scene::new();
+    let model = Model::of_replies(vec![
+        call("read_file", &json!({"path": "package.json"})),
+        "It has a version.".to_owned(),
+    ]);
+    let ptk = scene.builder(model.clone()).build().unwrap();
+    ptk.run("Read package.json").await.unwrap();
+    let last = model.requests().pop().unwrap();
+    assert!(last.messages.last().unwrap().text().contains("version"));
+}
+
+/// R316, R330.
+#[tokio::test]
+async fn several_tools_in_several_replies() {
+    let scene = Scene::new();
+    let ptk = scene.ptk(&[
+        &call("list_files", &json!({"directory": "."})),
+        &call("read_file", &json!({"path": "notes.txt"})),
+        &call(
+            "write_file",
+            &json!({"path": "copy.txt", "content": "Buy milk.\n"}),
+        ),
+        "Copied.",
+    ]);
+    let run = ptk.execute("Copy the notes", ptk.options()).await;
+    assert_eq!(run.content, "Copied.");
+    assert_eq!((run.iterations, run.total_tool_calls), (4, 3));
+    assert!(run.tool_calls.iter().all(|call| call.result.success));
+    let copy = std::fs::read_to_string(scene.folder.path().join("copy.txt"));
+    assert_eq!(copy.unwrap(), "Buy milk.\n");
+}
+
+/// R48, R317, R332.
+#[tokio::test]
+async fn a_tool_that_fails_does_not_end_the_run() {
+    let scene = Scene::new();
+    let ptk = scene.ptk(&[
+        &call("read_file", &json!({"path": "missing.txt"})),
+        "There is no such file. Shall I create it?",
+    ]);
+    let run = ptk.execute("Read missing.txt", ptk.options()).await;
+    assert!(run.success);
+    assert!(!run.tool_calls[0].result.success);
+    let told = &run.messages[3].content;
+    assert!(told.starts_with("PTK_ERROR:"), "{told}");
+    assert!(told.contains("File not found: missing.txt"), "{told}");
+}
+
+/// R145, R335, C7.
+#[tokio::test]
+async fn what_was_said_before_is_known() {
+    let scene = Scene::new();
+    let model = Model::of_replies(vec!["Hello, Ada.".to_owned(), "Ada.".to_owned()]);
+    let ptk = scene.builder(model.clone()).build().unwrap();
+    ptk.run("I am Ada.").await.unwrap();
+    assert_eq!(ptk.run("Who am I?").await.unwrap(), "Ada.");
+    let asked = model.requests().pop().unwrap();
+    let said: Vec<&str> = asked.messages.iter().map(ptk::llm::Message::text).collect();
+    assert_eq!(said, ["I am Ada.", "Hello, Ada.", "Who am I?"]);
+
+    let mut other = ptk.session("another".parse().unwrap());
+    assert_eq!(other.run("Who am I?").await.unwrap(), "Hello, Ada.");
+}
+
+/// R13: without tools, with tools, and a tool without a model.
+#[tokio::test]
+async fn the_three_ways_to_call() {
+    let scene = Scene::new();
+    let model = Model::of_replies(vec!["Hello."; 9].into_iter().map(str::to_owned).collect());
+    let ptk = scene
+        .builder(model.clone())
+        .system("Be kind.")
+        .build()
+        .unwrap();
+    let none = RunOptions {
+        tools: Some(Vec::new()),
+        ..RunOptions::default()
+    };
+    ptk.execute("Hi", none).await;
+    ptk.execute("Hi", RunOptions::default()).await;
+    let one = RunOptions {
+        tools: Some(vec!["grep".to_owned()]),
+        ..RunOptions::default()
+    };
+    ptk.execute("Hi", one).await;
+    let systems: Vec<String> = model
+        .requests()
+        .into_iter()
+        .map(|request| request.system.unwrap())
+        .collect();
+    assert_eq!(systems[0], "Be kind.");
+    assert!(systems[1].contains("<PTK_CALL>") && systems[1].contains("read_file"));
+    assert!(systems[2].contains("grep") && !systems[2].contains("read_file"));
+
+    let outcome = ptk
+        .call(ToolCall::new(
+            "read_file",
+            arguments(&json!({"path": "notes.txt"})),
+        ))
+        .await;
+    assert!(outcome.result.success);
+}
+
+/// C6.
+#[tokio::test]
+async fn a_tool_that_is_not_there_cannot_be_offered() {
+    let scene = Scene::new();
+    let ptk = scene.ptk(&["Hi"]);
+    let options = RunOptions {
+        tools: Some(vec!["reed_file".to_owned()]),
+        ..RunOptions::default()
+    };
+    ptk.run("Hi").await.unwrap();
+    let run = ptk.execute("Hi", options).await;
+    // Nothing of it is the run before.
+    assert_eq!((run.iterations, run.finish), (0, None));
+    let error = run.error.unwrap();
+    assert_eq!(error.code(), Some(ptk::protocol::ErrorCode::ToolNotFound));
+    assert!(
+        error
+            .to_string()
+            .starts_with("Unknown tool: reed_file; there are: read_file")
+    );
+    assert_eq!(run.content, "");
+}
+
+/// R81.
+#[tokio::test]
+async fn one_reply_can_be_asked_for_alone() {
+    let scene = Scene::new();
+    let read = call("read_file", &json!({"path": "notes.txt"}));
+    let ptk = scene.ptk(&[&format!("Sure. {read}"), "Milk."]);
+    let asked = [ptk::protocol::Message::user("What do the notes say?")];
+    let reply = ptk.iterate(&asked, ptk.options()).await.unwrap();
+    assert_eq!(reply.kind, ReplyKind::ToolCall);
+    assert_eq!(reply.content, "Sure.");
+    assert_eq!(reply.tool_calls[0].name, "read_file");
+    assert_eq!(reply.raw, format!("Sure. {read}"));
+    assert!(scene.diary().is_empty());
+}
+
+#[tokio::test]
+async fn a_session_can_be_run_step_by_step() {
+    use ptk::Step::{Called, Ended, Replied};
+    let scene = Scene::new();
+    let ptk = scene.ptk(&[&call("read_file", &json!({"path": "notes.txt"})), "Milk."]);
+    let mut session = ptk.session("steps".parse().unwrap());
+    assert!(session.step().await.is_err(), "there is no turn yet");
+    session
+        .begin("What do the notes say?", ptk.options())
+        .await
+        .unwrap();
+    let mut names = Vec::new();
+    loop {
+        match session.step().await.unwrap() {
+            Replied(_) => names.push("replied"),
+            Called(calls) => {
+                assert_eq!(calls.len(), 1);
+                names.push("called");
+            }
+            Ended(answer) => {
+                assert_eq!(answer, "Milk.");
+                break;
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(names, ["replied", "called", "replied"]);
+}
+
+/// Runs can be tasks, as in a server.
+#[tokio::test]
+async fn runs_can_be_spawned() {
+    let scene = Scene::new();
+    let ptk = scene.ptk(&["One.", "Two."]);
+    let runs = ["a", "b"].map(|id| {
+        let mut session = ptk.session(id.parse().unwrap());
+        tokio::spawn(async move { session.run("Go").await })
+    });
+    for run in runs {
+        assert!(run.await.unwrap().is_ok());
+    }
+}
+
+/// L9.
+#[tokio::test]
+async fn an_answer_that_runs_into_its_limit_goes_on_once() {
+    let scene = Scene::new();
+    let script =
+        ptk::llm::Script::parse(r#"[{"text": "One, two, ", "finish_reason": "length"}, "three."]"#)
+            .unwrap();
+    let ptk = scene.builder(script).build().unwrap();
+    let run = ptk.execute("Count", ptk.options()).await;
+    assert_eq!(run.content, "One, two, three.");
+    assert_eq!(run.iterations, 2);
+}
+
+#[tokio::test]
+async fn a_model_that_only_goes_on_with_a_text_gets_one() {
+    let scene = Scene::new();
+    let mut model = Model::new(|_| crate::scene::text("Hello."));
+    model.capabilities.form = ptk::llm::Form::Prompt;
+    let ptk = scene.builder(model.clone()).build().unwrap();
+    ptk.run("Hi").await.unwrap();
+    let asked = model.requests().pop().unwrap();
+    assert_eq!(asked.messages.len(), 1);
+    assert!(asked.system.is_none());
+    let prompt = asked.messages[0].text();
+    assert!(prompt.contains("<PTK_CALL>") && prompt.ends_with("USER: Hi"));
+}

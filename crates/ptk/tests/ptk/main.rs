@@ -1,0 +1,23 @@
+//! Runs through the crate's public face: scripted replies, real tools.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "the lints allow these inside tests, but not in the functions that tests share"
+)]
+
+mod answers;
+mod calling;
+mod hooks;
+mod limits;
+mod looping;
+mod malformed;
+mod models;
+mod native;
+mod random;
+mod resuming;
+mod scene;
+mod stopping;
+mod windows;

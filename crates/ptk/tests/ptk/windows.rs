@@ -1,0 +1,187 @@
+//! Conversations that are too long for the model.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ptk::llm::{Capabilities, Message, Request};
+use ptk::protocol::ErrorCode;
+use ptk::{Compaction, Estimate, MARGIN, RunOptions, TokenCounter as _};
+use serde_json::json;
+
+use crate::scene::{Model, Scene, call, text};
+
+fn windowed(tokens: u32) -> RunOptions {
+    RunOptions {
+        context_window: Some(tokens),
+        max_tokens: Some(100),
+        tools: Some(Vec::new()),
+        ..RunOptions::default()
+    }
+}
+
+/// About what a request takes.
+fn size(request: &Request) -> u64 {
+    let system = request.system.as_deref().unwrap_or_default();
+    let messages = request
+        .messages
+        .iter()
+        .map(|message| Estimate.count(message.text()));
+    Estimate.count(system) + messages.sum::<u64>()
+}
+
+/// R146, R149, L10.
+#[tokio::test]
+async fn a_long_conversation_always_fits() {
+    let scene = Scene::new();
+    let model = Model::new(|request| {
+        text(&format!(
+            "{} {}",
+            "word ".repeat(60),
+            request.messages.len()
+        ))
+    });
+    let ptk = scene
+        .builder(model.clone())
+        .system("Be brief.")
+        .build()
+        .unwrap();
+    for turn in 0..30 {
+        let prompt = format!("Question {turn}? {}", "because ".repeat(10));
+        let run = ptk.execute(prompt, windowed(1000)).await;
+        assert!(run.success, "{:?}", run.error);
+    }
+    let most = u64::from(1000 - 100 - 1000 * MARGIN / 100);
+    for (turn, request) in model.requests().iter().enumerate() {
+        assert!(size(request) <= most);
+        assert_eq!(request.system.as_deref(), Some("Be brief."));
+        let last = request.messages.last().unwrap().text();
+        assert!(last.contains(&format!("Question {turn}?")));
+    }
+    let last = model.requests().pop().unwrap();
+    assert!(
+        last.messages[0].text().contains("was left out"),
+        "{:?}",
+        last.messages
+    );
+}
+
+#[tokio::test]
+async fn calls_stay_with_their_results_and_the_prompt_is_told_again() {
+    let scene = Scene::new();
+    let asked = AtomicUsize::new(0);
+    let model = Model::new(move |_| match asked.fetch_add(1, Ordering::Relaxed) {
+        8 => text("Done."),
+        n => text(&call(
+            "wait",
+            &json!({"name": format!("{n} {}", "word ".repeat(150))}),
+        )),
+    });
+    let ptk = scene.builder(model.clone()).build().unwrap();
+    let options = RunOptions {
+        tools: Some(vec!["wait".to_owned()]),
+        max_iterations: 12,
+        ..windowed(2200)
+    };
+    let run = ptk.execute("Find the treasure.", options).await;
+    let asked = model.requests();
+    assert_eq!(run.content, "Done.", "{:?}", run.error);
+    assert!(asked.len() > 8);
+    for request in &asked {
+        let mut words = request.messages.iter().map(Message::text);
+        assert!(words.any(|text| text.contains("Find the treasure.")));
+        // A result stands right behind its call.
+        for pair in request.messages.windows(2) {
+            if matches!(&pair[1], Message::User(text) if text.starts_with("PTK_")) {
+                assert!(pair[0].text().contains("<PTK_CALL>"));
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_fit_is_said_and_does_not_loop() {
+    let scene = Scene::new();
+    let ptk = scene.ptk(&["too late"]);
+    let run = ptk.execute("word ".repeat(3000), windowed(1000)).await;
+    let error = run.error.unwrap();
+    assert_eq!(error.code(), Some(ErrorCode::LlmCallFailed));
+    let told = error.to_string();
+    assert!(told.contains("window of 1000 has room for 800"), "{told}");
+}
+
+#[tokio::test]
+async fn one_result_does_not_fill_a_small_window() {
+    let scene = Scene::new();
+    std::fs::write(
+        scene.folder.path().join("long.txt"),
+        "a line of words\n".repeat(1500),
+    )
+    .unwrap();
+    let model = Model::of_replies(vec![
+        call("read_file", &json!({"path": "long.txt"})),
+        "Long.".to_owned(),
+    ]);
+    let ptk = scene.builder(model.clone()).build().unwrap();
+    let options = RunOptions {
+        tools: Some(vec!["read_file".to_owned()]),
+        ..windowed(3000)
+    };
+    let run = ptk.execute("Read long.txt", options).await;
+    assert_eq!(run.content, "Long.", "{:?}", run.error);
+    let told = model.requests().pop().unwrap();
+    assert!(
+        told.messages
+            .last()
+            .unwrap()
+            .text()
+            .contains("bytes left out")
+    );
+}
+
+#[tokio::test]
+async fn the_model_can_sum_up_what_is_left_out() {
+    let scene = Scene::new();
+    let model = Model::new(|request| {
+        let last = request.messages.last().unwrap().text();
+        if last.contains("Sum up the conversation") {
+            text("Ada wants primes.")
+        } else {
+            text(&"word ".repeat(100))
+        }
+    });
+    let ptk = scene.builder(model.clone()).build().unwrap();
+    let options = RunOptions {
+        compaction: Compaction::Summarise,
+        ..windowed(1000)
+    };
+    for _ in 0..10 {
+        let run = ptk
+            .execute("I am Ada. Name a prime.", options.clone())
+            .await;
+        assert!(run.success, "{:?}", run.error);
+    }
+    let last = model.requests().pop().unwrap();
+    assert!(
+        last.messages[0].text().contains("Ada wants primes."),
+        "{last:?}"
+    );
+}
+
+/// A server that knows better than we do.
+#[tokio::test]
+async fn a_window_that_is_smaller_than_thought_is_found_out() {
+    let scene = Scene::new();
+    let script = json!([
+        "word ".repeat(200), "word ".repeat(200), "word ".repeat(200),
+        {"error": {"status": 400, "message": "maximum context length exceeded"}},
+        "Short."
+    ]);
+    let script = ptk::llm::Script::parse(&script.to_string()).unwrap();
+    let ptk = scene
+        .builder(script.with_capabilities(Capabilities::default()))
+        .build()
+        .unwrap();
+    for _ in 0..3 {
+        ptk.run("Go").await.unwrap();
+    }
+    assert_eq!(ptk.run("And now?").await.unwrap(), "Short.");
+}
