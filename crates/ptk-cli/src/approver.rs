@@ -252,7 +252,7 @@ struct ChangesQuestion {
 
 impl ChangesQuestion {
     fn of(review: &Review<'_>) -> Self {
-        let (shown, rest) = cut(&visible(review.diff));
+        let (shown, rest) = cut(&visible(review.diff.trim_end()));
         let count = review.changes.len();
         let are = if count == 1 { "change" } else { "changes" };
         let tool = visible(review.tool);

@@ -131,7 +131,11 @@ struct Terminal<'a> {
 impl Terminal<'_> {
     /// Everything up to the end of the question.
     fn question(&mut self) -> String {
-        let text = self.session.exp_regex("(\\? help|\\)): $").unwrap();
+        self.until("(\\? help|\\)): $")
+    }
+
+    fn until(&mut self, end: &str) -> String {
+        let text = self.session.exp_regex(end).unwrap();
         self.scene.plain(&decoded(&format!("{}{}", text.0, text.1)))
     }
 
@@ -606,4 +610,49 @@ fn what_cannot_be_protected_does_not_run_where_nobody_is_asked() {
     .unwrap();
     let allowed = scene.said_by(scene.unprotected_command(&auto));
     assert_eq!(allowed, (0, "one\ntwo\n".to_owned()));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn changes_are_shown_before_they_are_kept() {
+    let scene = Scene::new();
+    let args = r#"{"command": "sed -i s/two/three/ a.txt"}"#;
+    let call = [
+        "tools",
+        "call",
+        "bash",
+        args,
+        "--approve",
+        "auto",
+        "--review",
+    ];
+    let before = fs::read_to_string(scene.path("a.txt")).unwrap();
+    let mut terminal = scene.terminal(scene.command(&call));
+    insta::assert_snapshot!(terminal.until("not run: $"), @r"
+
+    bash has ended, with 1 change:
+
+    --- a.txt: a file of 8 bytes, mode 644
+    +++ a.txt: a file of 10 bytes, mode 644
+    @@ -1,2 +1,2 @@
+     one
+    -two
+    +three
+
+    Keep this? y yes, n no, as if it had not run:
+    ");
+    terminal.answer("n");
+    insta::assert_snapshot!(terminal.rest(), @r"
+    error: The command ran, but nothing of what it changed was kept: the user said no
+      Look at what is there now before you go on.
+    ");
+    let after = fs::read_to_string(scene.path("a.txt")).unwrap();
+    assert_eq!(after, before);
+
+    let mut terminal = scene.terminal(scene.command(&call));
+    terminal.until("not run: $");
+    terminal.answer("y");
+    terminal.rest();
+    let after = fs::read_to_string(scene.path("a.txt")).unwrap();
+    assert_eq!(after, before.replace("two", "three"));
 }
