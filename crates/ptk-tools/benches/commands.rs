@@ -7,15 +7,17 @@
 
 #![allow(clippy::print_stdout, reason = "it is a report")]
 
+mod timing;
+
 use std::error::Error;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::time::TimeValLike as _;
 use ptk_sandbox::Workspace;
 use ptk_sandbox::command::{Command, Helper, Policy, Report};
 use tokio::runtime::Runtime;
+
+use timing::{median, timed};
 
 const ROUNDS: usize = 200;
 /// How much later than the bare one a command may have ended.
@@ -57,29 +59,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     Ok(())
-}
-
-type Time = (Duration, Duration);
-
-fn timed(work: impl FnOnce() -> Result<(), Box<dyn Error>>) -> Result<Time, Box<dyn Error>> {
-    let (clock, cpu) = (Instant::now(), cpu()?);
-    work()?;
-    Ok((clock.elapsed(), self::cpu()?.saturating_sub(cpu)))
-}
-
-/// Of this process and of all that it has waited for.
-fn cpu() -> Result<Duration, Box<dyn Error>> {
-    let mut all = 0;
-    for who in [UsageWho::RUSAGE_SELF, UsageWho::RUSAGE_CHILDREN] {
-        let usage = getrusage(who)?;
-        all += usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
-    }
-    Ok(Duration::from_micros(all.try_into()?))
-}
-
-fn median(times: &mut [Time], of: impl Fn(&Time) -> Duration) -> Duration {
-    times.sort_by_key(&of);
-    times.get(times.len() / 2).map(of).unwrap_or_default()
 }
 
 async fn run_bare() -> Result<(), Box<dyn Error>> {

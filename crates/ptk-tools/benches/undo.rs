@@ -9,16 +9,15 @@
 
 #![allow(clippy::print_stdout, reason = "it is a report")]
 
+mod timing;
 #[path = "search/tree.rs"]
 mod tree;
 
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::time::TimeValLike as _;
 use ptk_protocol::{Arguments, ToolCall};
 use ptk_sandbox::Workspace;
 use ptk_sandbox::command::Helper;
@@ -27,6 +26,8 @@ use ptk_tools::undo::Options;
 use ptk_tools::{AllowAll, CallRequest, Registry, ToolManager};
 use serde_json::json;
 use tokio::runtime::Runtime;
+
+use timing::{Time, median, timed};
 
 const ROUNDS: usize = 21;
 /// Files that a command touches.
@@ -160,27 +161,4 @@ fn manager(root: &Path, undo: Option<Options>) -> Result<ToolManager, Box<dyn Er
         Some(options) => builder.undo(options).build(),
         None => builder.build(),
     })
-}
-
-type Time = (Duration, Duration);
-
-fn timed(work: impl FnOnce() -> Result<(), Box<dyn Error>>) -> Result<Time, Box<dyn Error>> {
-    let (clock, cpu) = (Instant::now(), cpu()?);
-    work()?;
-    Ok((clock.elapsed(), self::cpu()?.saturating_sub(cpu)))
-}
-
-/// Of this process and of all that it has waited for.
-fn cpu() -> Result<Duration, Box<dyn Error>> {
-    let mut all = 0;
-    for who in [UsageWho::RUSAGE_SELF, UsageWho::RUSAGE_CHILDREN] {
-        let usage = getrusage(who)?;
-        all += usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
-    }
-    Ok(Duration::from_micros(all.try_into()?))
-}
-
-fn median(times: &mut [Time], of: impl Fn(&Time) -> Duration) -> Duration {
-    times.sort_by_key(&of);
-    times.get(times.len() / 2).map(of).unwrap_or_default()
 }
