@@ -1,7 +1,7 @@
 //! A person at a terminal who decides about calls that change something.
 
 use std::fmt::Write as _;
-use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,6 +9,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::builder::styling::{AnsiColor, Style};
 use futures_util::future::BoxFuture;
 use ptk_tools::{ApprovalRequest, Approver, Decision, Review};
+
+use crate::terminal::Keyboard;
+use crate::view::Screen;
+use crate::view::clean::visible;
 
 /// How many lines of a diff or a command are shown at once.
 const MAX_LINES: usize = 200;
@@ -20,9 +24,6 @@ const MAX_LINE: usize = 4000;
 const LAST_CHARACTERS: usize = 1000;
 /// So many empty lines are no more than a gap.
 const GAP: usize = 2;
-/// How often the question looks whether it is still asked, in milliseconds.
-#[cfg(unix)]
-const BEAT: i64 = 100;
 
 /// Help about the answer that holds for good.
 const ALWAYS: &str =
@@ -37,12 +38,21 @@ const UNPROTECTED: &str = "
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const STRONG: Style = Style::new().bold();
 
-/// Whoever can be asked here.
-pub(crate) fn approver(workspace: PathBuf, note: Option<String>) -> Box<dyn Approver> {
-    if io::stdin().is_terminal() && io::stderr().is_terminal() {
-        return Box::new(Person { workspace, note });
+/// Whoever can be asked here. While a question is open, the screen is quiet.
+pub(crate) fn approver(
+    workspace: PathBuf,
+    note: Option<String>,
+    screen: Screen,
+) -> Arc<dyn Approver> {
+    match Keyboard::find() {
+        Some(keyboard) => Arc::new(Person {
+            workspace,
+            note,
+            screen,
+            keyboard: Arc::new(keyboard),
+        }),
+        None => Arc::new(Nobody),
     }
-    Box::new(Nobody)
 }
 
 /// Cannot be asked, but can say what would help.
@@ -77,34 +87,23 @@ struct Person {
     workspace: PathBuf,
     /// Said with each question.
     note: Option<String>,
+    screen: Screen,
+    keyboard: Arc<Keyboard>,
 }
 
 impl Approver for Person {
     fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision> {
         let question = self.question(&request);
-        Box::pin(asked(move |gone| question.ask(gone)))
+        Box::pin(self.asked(move |keyboard, gone| question.ask(keyboard, gone)))
     }
 
     fn review<'a>(&'a self, review: Review<'a>) -> BoxFuture<'a, Decision> {
         let result = ChangesQuestion::of(&review);
-        Box::pin(asked(move |gone| result.ask(gone)))
+        Box::pin(self.asked(move |keyboard, gone| result.ask(keyboard, gone)))
     }
 
     fn is_person(&self) -> bool {
         true
-    }
-}
-
-/// Asks in a thread that may wait, as long as somebody wants the answer.
-async fn asked(ask: impl FnOnce(&AtomicBool) -> io::Result<Decision> + Send + 'static) -> Decision {
-    let gone = Gone::default();
-    let flag = Arc::clone(&gone.0);
-    let answer = tokio::task::spawn_blocking(move || ask(&flag)).await;
-    gone.0.store(true, Ordering::Relaxed);
-    match answer {
-        Ok(Ok(decision)) => decision,
-        Ok(Err(error)) => Decision::DenyOnce(format!("nobody could be asked: {error}")),
-        Err(_) => Decision::DenyOnce("nobody could be asked".to_owned()),
     }
 }
 
@@ -132,6 +131,24 @@ struct Question {
 }
 
 impl Person {
+    /// Asks in a thread that may wait, as long as somebody wants the answer.
+    async fn asked(
+        &self,
+        ask: impl FnOnce(&Keyboard, &AtomicBool) -> io::Result<Decision> + Send + 'static,
+    ) -> Decision {
+        let _quiet = self.screen.question();
+        let gone = Gone::default();
+        let flag = Arc::clone(&gone.0);
+        let keyboard = Arc::clone(&self.keyboard);
+        let answer = tokio::task::spawn_blocking(move || ask(&keyboard, &flag)).await;
+        gone.0.store(true, Ordering::Relaxed);
+        match answer {
+            Ok(Ok(decision)) => decision,
+            Ok(Err(error)) => Decision::DenyOnce(format!("nobody could be asked: {error}")),
+            Err(_) => Decision::DenyOnce("nobody could be asked".to_owned()),
+        }
+    }
+
     fn question(&self, request: &ApprovalRequest<'_>) -> Question {
         let summary = request.plan.summary.trim_end();
         let summary = match summary {
@@ -182,12 +199,12 @@ impl Person {
 
 impl Question {
     /// Asks until there is an answer.
-    fn ask(&self, gone: &AtomicBool) -> io::Result<Decision> {
-        forget_typed();
+    fn ask(&self, keyboard: &Keyboard, gone: &AtomicBool) -> io::Result<Decision> {
+        keyboard.forget_typed();
         say(&self.text)?;
         loop {
             say(&self.choices())?;
-            let Some(answer) = line(gone)? else {
+            let Some(answer) = keyboard.line(gone)? else {
                 return Ok(Decision::DenyOnce("nobody answered".to_owned()));
             };
             let has_rules = !self.rules.is_empty();
@@ -266,8 +283,8 @@ impl ChangesQuestion {
     }
 
     /// Asks until there is an answer.
-    fn ask(&self, gone: &AtomicBool) -> io::Result<Decision> {
-        forget_typed();
+    fn ask(&self, keyboard: &Keyboard, gone: &AtomicBool) -> io::Result<Decision> {
+        keyboard.forget_typed();
         say(&self.text)?;
         let more = if self.rest.is_some() {
             ", d the rest"
@@ -278,7 +295,7 @@ impl ChangesQuestion {
             say(&format!(
                 "\nKeep this? y yes, n no, as if it had not run{more}: "
             ))?;
-            let Some(answer) = line(gone)? else {
+            let Some(answer) = keyboard.line(gone)? else {
                 return Ok(Decision::DenyOnce("nobody answered".to_owned()));
             };
             match answer.trim().to_lowercase().as_str() {
@@ -349,107 +366,9 @@ fn without_middle(line: &str) -> String {
     format!("{first} … {} more characters … {last}", count - MAX_LINE)
 }
 
-/// Without characters that could paint over the question, turn it round or
-/// hide in it: they are written out.
-fn visible(text: &str) -> String {
-    let mut visible = String::with_capacity(text.len());
-    for c in text.chars() {
-        if is_seen(c) {
-            visible.push(c);
-        } else {
-            visible.extend(c.escape_unicode());
-        }
-    }
-    visible
-}
-
-/// Whether a person sees a character, and sees it where it is. Those that
-/// Unicode lets a terminal ignore are not, nor are blanks that are none.
-fn is_seen(c: char) -> bool {
-    match c {
-        '\n' | '\t' | ' ' => true,
-        '\u{ad}'
-        | '\u{34f}'
-        | '\u{61c}'
-        | '\u{115f}'..='\u{1160}'
-        | '\u{17b4}'..='\u{17b5}'
-        | '\u{180b}'..='\u{180f}'
-        | '\u{200b}'..='\u{200f}'
-        | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}'
-        | '\u{2800}'
-        | '\u{3164}'
-        | '\u{fe00}'..='\u{fe0f}'
-        | '\u{feff}'
-        | '\u{ffa0}'
-        | '\u{fff0}'..='\u{fff8}'
-        | '\u{1bca0}'..='\u{1bca3}'
-        | '\u{1d173}'..='\u{1d17a}'
-        | '\u{e0000}'..='\u{e0fff}' => false,
-        c => !c.is_control() && !c.is_whitespace(),
-    }
-}
-
-/// The next line, or nothing where there is none to come.
-fn line(gone: &AtomicBool) -> io::Result<Option<String>> {
-    wait(gone)?;
-    let mut answer = String::new();
-    if gone.load(Ordering::Relaxed) || io::stdin().lock().read_line(&mut answer)? == 0 {
-        return Ok(None);
-    }
-    Ok(Some(answer))
-}
-
-/// Waits until there is something to read, or nobody asks any more: a question
-/// that went away must not take the next answer.
-#[cfg(unix)]
-fn wait(gone: &AtomicBool) -> io::Result<()> {
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let stdin = io::stdin();
-    let beat = Timespec {
-        tv_sec: 0,
-        tv_nsec: BEAT * 1_000_000,
-    };
-    while !gone.load(Ordering::Relaxed) {
-        let mut fds = [PollFd::new(&stdin, PollFlags::IN)];
-        match poll(&mut fds, Some(&beat)) {
-            Ok(0) | Err(rustix::io::Errno::INTR) => {}
-            Ok(_) => return Ok(()),
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Ok(())
-}
-
-#[cfg(not(unix))]
-fn wait(_gone: &AtomicBool) -> io::Result<()> {
-    Ok(())
-}
-
-/// What was typed before the question was there is no answer to it.
-fn forget_typed() {
-    #[cfg(unix)]
-    {
-        use rustix::termios::{QueueSelector, tcflush};
-        let _ = tcflush(io::stdin(), QueueSelector::IFlush);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_would_hide_is_written_out() {
-        for c in
-            "\u{ad}\u{34f}\u{61c}\u{115f}\u{3164}\u{fe0f}\u{e0001}\u{200b}\u{202e}\u{1b}\u{a0}\r"
-                .chars()
-        {
-            let text = visible(&format!("a{c}b"));
-            assert_eq!(text, format!("a{}b", c.escape_unicode()));
-        }
-        assert_eq!(visible("ä \t\n→ 漢"), "ä \t\n→ 漢");
-    }
 
     #[test]
     fn the_ends_of_a_long_text_are_shown() {

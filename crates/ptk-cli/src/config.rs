@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use ptk_protocol::dialects::Registry;
@@ -16,14 +17,15 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 
-use crate::args::{ConfigArgs, SandboxArgs};
+use crate::args::{self, ConfigArgs, SandboxArgs};
 use crate::input;
 
 /// The file in the workspace.
 const FILE: &str = "ptk.toml";
 
 /// The sections that there are, for all commands.
-const SECTIONS: [&str; 7] = [
+const SECTIONS: [&str; 8] = [
+    "run",
     "dialects",
     "tools",
     "diagnostics",
@@ -32,6 +34,54 @@ const SECTIONS: [&str; 7] = [
     "undo",
     "permissions",
 ];
+
+/// How runs are done.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Run {
+    /// Where the model is.
+    pub(crate) provider: Option<String>,
+    /// The model, where there are several.
+    pub(crate) model: Option<String>,
+    /// The form in which it is taught to call tools.
+    pub(crate) dialect: Option<String>,
+    /// The tools that it is offered.
+    pub(crate) tools: Option<Vec<String>>,
+    /// How often it is asked at most.
+    pub(crate) max_iterations: Option<u32>,
+    /// How many calls it may make.
+    pub(crate) max_tool_calls: Option<u32>,
+    /// How long a run may take.
+    #[serde(default, deserialize_with = "read_duration")]
+    pub(crate) timeout: Option<Duration>,
+    /// How many tokens the model can take.
+    pub(crate) context_window: Option<u32>,
+    /// What is done when a conversation no longer fits.
+    pub(crate) compaction: Option<CompactionName>,
+}
+
+/// What is done when a conversation no longer fits.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum CompactionName {
+    Drop,
+    Summarise,
+}
+
+fn read_duration<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Duration>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    let time = args::duration(&text).map_err(serde::de::Error::custom)?;
+    Ok(Some(time))
+}
+
+/// How runs are done.
+#[derive(Debug, Deserialize)]
+struct RunSection {
+    #[serde(default)]
+    run: Run,
+}
 
 /// Forms of calls.
 #[derive(Debug, Deserialize)]
@@ -85,6 +135,8 @@ pub(crate) struct Config {
 pub(crate) struct Tools {
     pub(crate) registry: ptk_tools::Registry,
     pub(crate) snippet_format: SnippetFormat,
+    /// Names of those that are declared.
+    pub(crate) declared: Vec<String>,
     /// Names of those that are declared by a file that nobody trusts.
     pub(crate) untrusted: Vec<String>,
 }
@@ -143,6 +195,34 @@ pub(crate) fn undo(config: &Config, is_trusted: bool) -> Result<undo::Options> {
         return config.undo();
     }
     user()?.undo()
+}
+
+/// How runs are done: first what the workspace says, then the user's own. A
+/// workspace's `ptk.toml` names a model only once it is trusted: what is asked
+/// goes there, and what comes back is run. Also says whether it would.
+pub(crate) fn run(config: &Config, is_trusted: bool) -> Result<(Run, bool)> {
+    let RunSection { run: own } = config.sections()?;
+    let RunSection { run: user } = if config.is_named {
+        RunSection {
+            run: Run::default(),
+        }
+    } else {
+        user()?.sections()?
+    };
+    let has_more = !is_trusted && own.provider.is_some();
+    let provider = own.provider.filter(|_| is_trusted);
+    let run = Run {
+        provider: provider.or(user.provider),
+        model: own.model.or(user.model),
+        dialect: own.dialect.or(user.dialect),
+        tools: own.tools.or(user.tools),
+        max_iterations: own.max_iterations.or(user.max_iterations),
+        max_tool_calls: own.max_tool_calls.or(user.max_tool_calls),
+        timeout: own.timeout.or(user.timeout),
+        context_window: own.context_window.or(user.context_window),
+        compaction: own.compaction.or(user.compaction),
+    };
+    Ok((run, has_more))
 }
 
 /// The user's own configuration, or none.
@@ -307,7 +387,7 @@ impl Config {
     pub(crate) fn tools(&self, is_trusted: bool) -> Result<Tools> {
         let sections: ToolSections = self.sections()?;
         let mut registry = tools::all(sections.diagnostics)?;
-        let mut untrusted = Vec::new();
+        let (mut added, mut untrusted) = (Vec::new(), Vec::new());
         for declared in sections.tools {
             let start = declared.span().start;
             let place = || self.place(start);
@@ -317,12 +397,14 @@ impl Config {
                 untrusted.push(tool.spec().name.clone());
                 continue;
             }
-            let added = registry.register_shared(Arc::from(tool));
-            added.map_err(|error| anyhow!("{}: {error}", place()))?;
+            added.push(tool.spec().name.clone());
+            let registered = registry.register_shared(Arc::from(tool));
+            registered.map_err(|error| anyhow!("{}: {error}", place()))?;
         }
         Ok(Tools {
             registry,
             snippet_format: sections.snippet_format,
+            declared: added,
             untrusted,
         })
     }
@@ -387,11 +469,11 @@ mod tests {
             ),
             (
                 "\n[[dialect]]\nname = \"a\"\n",
-                "ptk.toml:2:3: unknown section `dialect`, expected one of `dialects`, `tools`, `diagnostics`, `snippet_format`, `sandbox`, `undo`, `permissions`; did you mean `dialects`?",
+                "ptk.toml:2:3: unknown section `dialect`, expected one of `run`, `dialects`, `tools`, `diagnostics`, `snippet_format`, `sandbox`, `undo`, `permissions`; did you mean `dialects`?",
             ),
             (
                 "[model]\nname = \"a\"\n",
-                "ptk.toml:1:2: unknown section `model`, expected one of `dialects`, `tools`, `diagnostics`, `snippet_format`, `sandbox`, `undo`, `permissions`",
+                "ptk.toml:1:2: unknown section `model`, expected one of `run`, `dialects`, `tools`, `diagnostics`, `snippet_format`, `sandbox`, `undo`, `permissions`",
             ),
             (
                 "[[dialects]]\nname = \"a\"\nopen = [\"<a>\"]\n\n[[dialects]]\nname = \"b\"\nopen = [\"x\"]\n",

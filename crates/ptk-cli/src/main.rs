@@ -3,6 +3,7 @@
 //! [`args`] is the one definition of commands and flags; help, errors and
 //! shell completions follow from it. Each command has a file in [`commands`].
 
+mod agent;
 mod approver;
 mod args;
 mod commands;
@@ -11,18 +12,22 @@ mod engine;
 mod exit;
 mod explain;
 mod input;
+mod instructions;
+mod interrupt;
 mod permissions;
 mod person;
+mod provider;
+mod sessions;
+mod terminal;
 mod tool_defs;
+mod view;
 
 use std::process::ExitCode;
-
-use clap::Parser;
 
 fn main() -> ExitCode {
     // When it was run as the helper that starts commands, this is its end.
     ptk_sandbox::command::enter();
-    match args::Cli::try_parse() {
+    match args::read(std::env::args_os()) {
         Ok(cli) => commands::run(&cli)
             .unwrap_or_else(|error| exit::report(&error))
             .into(),

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use assert_cmd::cargo::cargo_bin;
 
@@ -21,6 +21,9 @@ fn shell(line: &str) -> io::Result<Output> {
         .env("PATH", path)
         // Nobody's own rules.
         .env("XDG_CONFIG_HOME", "/nonexistent")
+        // Nor anybody's sessions.
+        .env("PTK_STATE", concat!(env!("CARGO_TARGET_TMPDIR"), "/documents"))
+        .stdin(Stdio::null())
         .current_dir(ROOT)
         .output()
 }

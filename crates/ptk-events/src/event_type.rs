@@ -19,6 +19,10 @@ use serde::{Deserialize, Serialize};
 pub enum EventType {
     /// A model's reply was read.
     Iteration,
+    /// A model said something, and is still speaking.
+    MessageChunk,
+    /// A model is asked again, and what it said does not count.
+    MessageRestarted,
     /// A run ended with an answer.
     #[serde(rename = "receiveMessage")]
     ReceiveMessage,
@@ -40,6 +44,8 @@ impl EventType {
     /// All types there are.
     pub const ALL: &[Self] = &[
         Self::Iteration,
+        Self::MessageChunk,
+        Self::MessageRestarted,
         Self::ReceiveMessage,
         Self::ToolCallRequested,
         Self::ToolCallStart,
@@ -54,6 +60,8 @@ impl EventType {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Iteration => "iteration",
+            Self::MessageChunk => "message_chunk",
+            Self::MessageRestarted => "message_restarted",
             Self::ReceiveMessage => "receiveMessage",
             Self::ToolCallRequested => "tool_call_requested",
             Self::ToolCallStart => "tool_call_start",

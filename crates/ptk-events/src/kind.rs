@@ -23,6 +23,19 @@ pub enum EventKind {
         #[serde(rename = "callType")]
         call_type: String,
     },
+    /// A model said something, and is still speaking.
+    MessageChunk {
+        /// What kind of words they are.
+        part: MessagePart,
+        /// The words.
+        chunk: String,
+    },
+    /// What a model has said since its last reply does not count: it broke
+    /// off, and the model is asked again.
+    MessageRestarted {
+        /// Why.
+        reason: String,
+    },
     /// A run ended with an answer (R300).
     #[serde(rename = "receiveMessage")]
     ReceiveMessage {
@@ -84,6 +97,8 @@ impl EventKind {
     pub fn name(&self) -> EventType {
         match self {
             Self::Iteration { .. } => EventType::Iteration,
+            Self::MessageChunk { .. } => EventType::MessageChunk,
+            Self::MessageRestarted { .. } => EventType::MessageRestarted,
             Self::ReceiveMessage { .. } => EventType::ReceiveMessage,
             Self::ToolCallRequested { .. } => EventType::ToolCallRequested,
             Self::ToolCallStart { .. } => EventType::ToolCallStart,
@@ -93,6 +108,17 @@ impl EventKind {
             Self::Error { .. } => EventType::Error,
         }
     }
+}
+
+/// What a model's words are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum MessagePart {
+    /// Prose, for a person.
+    Text,
+    /// Thoughts.
+    Reasoning,
 }
 
 /// What a run took.

@@ -59,5 +59,5 @@ pub use event::{Channel, Correlation, Event};
 pub use event_type::{EventType, UnknownEventType};
 pub use filter::Filter;
 pub use ids::{CallId, RequestId};
-pub use kind::{EventKind, OutputStream, RunMetadata, Step, StepOutcome, ToolStep};
+pub use kind::{EventKind, MessagePart, OutputStream, RunMetadata, Step, StepOutcome, ToolStep};
 pub use subscription::{Subscription, TryRecvError};

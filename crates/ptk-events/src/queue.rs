@@ -161,7 +161,9 @@ impl Entry {
     /// The length of the output chunk that it is, if it is one.
     fn chunk_len(&self) -> Option<usize> {
         match &self.event.kind {
-            EventKind::ToolOutputChunk { chunk, .. } => Some(chunk.len()),
+            EventKind::ToolOutputChunk { chunk, .. } | EventKind::MessageChunk { chunk, .. } => {
+                Some(chunk.len())
+            }
             _ => None,
         }
     }

@@ -32,6 +32,11 @@ fn write_kind<M: SerializeMap>(line: &mut M, kind: &EventKind) -> Result<(), M::
             line.serialize_entry("iteration", iteration)?;
             line.serialize_entry("callType", call_type)
         }
+        EventKind::MessageChunk { part, chunk } => {
+            line.serialize_entry("part", part)?;
+            line.serialize_entry("chunk", chunk)
+        }
+        EventKind::MessageRestarted { reason } => line.serialize_entry("reason", reason),
         EventKind::ReceiveMessage { message, metadata } => {
             line.serialize_entry("message", message)?;
             line.serialize_entry("metadata", metadata)

@@ -100,6 +100,7 @@ fn iteration(turn: &Correlation) -> Result<[Vec<NewEntry>; 4], Box<dyn Error>> {
         arguments,
     };
     let ended = CallEnded {
+        state: None,
         tool: "read_file".to_owned(),
         duration_ms: 2,
         result: ToolResult::data("fn main() { println!(\"Hello\"); }\n".repeat(60).into()),

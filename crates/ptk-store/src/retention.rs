@@ -58,6 +58,36 @@ impl Retention {
         self
     }
 
+    /// The sessions that are not to be kept.
+    ///
+    /// # Errors
+    ///
+    /// If the store cannot be read.
+    pub async fn chosen(
+        &self,
+        store: &dyn Store,
+        now: SystemTime,
+    ) -> Result<Vec<SessionId>, StoreError> {
+        let mut chosen = Vec::new();
+        let mut seen = 0;
+        let mut listing = Listing::new(PAGE);
+        loop {
+            let page = store.sessions(listing).await?;
+            let Some(last) = page.last() else {
+                return Ok(chosen);
+            };
+            listing = Listing::new(PAGE).after(last);
+            for session in page {
+                seen += 1;
+                let age = now.duration_since(session.updated).unwrap_or_default();
+                let is_too_old = self.max_age.is_some_and(|most| age > most);
+                if is_too_old || self.max_sessions.is_some_and(|most| seen > most) {
+                    chosen.push(session.id);
+                }
+            }
+        }
+    }
+
     /// Removes what is not to be kept.
     ///
     /// # Errors
@@ -65,27 +95,13 @@ impl Retention {
     /// If the store cannot be read or written.
     pub async fn apply(&self, store: &dyn Store, now: SystemTime) -> Result<Removed, StoreError> {
         let mut removed = Removed::default();
-        let mut seen = 0;
-        let mut listing = Listing::new(PAGE);
-        loop {
-            let page = store.sessions(listing).await?;
-            let Some(last) = page.last() else {
-                return Ok(removed);
-            };
-            listing = Listing::new(PAGE).after(last);
-            for session in page {
-                seen += 1;
-                let age = now.duration_since(session.updated).unwrap_or_default();
-                let is_too_old = self.max_age.is_some_and(|most| age > most);
-                if !is_too_old && self.max_sessions.is_none_or(|most| seen <= most) {
-                    continue;
-                }
-                match store.delete(&session.id).await {
-                    Ok(_) => removed.deleted.push(session.id),
-                    Err(StoreError::Held { .. }) => removed.in_use.push(session.id),
-                    Err(error) => return Err(error),
-                }
+        for session in self.chosen(store, now).await? {
+            match store.delete(&session).await {
+                Ok(_) => removed.deleted.push(session),
+                Err(StoreError::Held { .. }) => removed.in_use.push(session),
+                Err(error) => return Err(error),
             }
         }
+        Ok(removed)
     }
 }

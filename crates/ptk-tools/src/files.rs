@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use ptk_sandbox::{Fingerprint, Place};
+use serde::{Deserialize, Serialize};
 
 use crate::ToolError;
 use crate::context::Touched;
@@ -27,7 +28,7 @@ const MAX_FILES: usize = 10_000;
 /// seen.add(10, 10);
 /// assert!(seen.is_whole());
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ranges {
     /// First and last line of each, counted from one, in order.
     ranges: Vec<(usize, usize)>,
@@ -103,6 +104,36 @@ impl std::fmt::Display for Ranges {
     }
 }
 
+/// A file that a call has shown or written, as it was then. Whoever goes on
+/// with a session in another process [remembers] it there.
+///
+/// [remembers]: crate::ToolManager::remember
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeenFile {
+    path: PathBuf,
+    size: u64,
+    /// In hexadecimal digits.
+    hash: String,
+    lines: Ranges,
+}
+
+impl SeenFile {
+    fn new(path: PathBuf, fingerprint: Fingerprint, lines: Ranges) -> Self {
+        Self {
+            path,
+            size: fingerprint.size(),
+            hash: fingerprint.to_string(),
+            lines,
+        }
+    }
+
+    /// `None` if somebody has changed what was written down.
+    fn fingerprint(&self) -> Option<Fingerprint> {
+        let hash = blake3::Hash::from_hex(&self.hash).ok()?;
+        Some(Fingerprint::from_hash(self.size, *hash.as_bytes()))
+    }
+}
+
 /// What is known of a file.
 #[derive(Debug, Clone)]
 struct Seen {
@@ -145,21 +176,38 @@ impl Files {
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes over what a call has touched.
-    pub(crate) fn take(&self, touched: Vec<Touched>) {
+    /// Takes over what a call has touched, and says what that is.
+    pub(crate) fn take(&self, touched: Vec<Touched>) -> Vec<SeenFile> {
+        let files = touched.into_iter().map(|touch| match touch {
+            Touched::Read {
+                place,
+                fingerprint,
+                lines,
+            } => (place.absolute(), fingerprint, lines),
+            Touched::Wrote { place, fingerprint } => {
+                (place.absolute(), fingerprint, Ranges::new(0))
+            }
+        });
+        let files: Vec<_> = files.collect();
+        self.learn(files.iter().cloned());
+        let seen = files.into_iter();
+        seen.map(|(path, fingerprint, lines)| SeenFile::new(path, fingerprint, lines))
+            .collect()
+    }
+
+    /// Takes over what was seen before.
+    pub(crate) fn remember(&self, files: impl IntoIterator<Item = SeenFile>) {
+        self.learn(files.into_iter().filter_map(|file| {
+            let fingerprint = file.fingerprint()?;
+            Some((file.path, fingerprint, file.lines))
+        }));
+    }
+
+    fn learn(&self, files: impl Iterator<Item = (PathBuf, Fingerprint, Ranges)>) {
         let mut guard = self.lock();
         let (seen, count) = &mut *guard;
-        for touch in touched {
+        for (path, fingerprint, lines) in files {
             *count += 1;
-            let (place, fingerprint, lines) = match touch {
-                Touched::Read {
-                    place,
-                    fingerprint,
-                    lines,
-                } => (place, fingerprint, lines),
-                Touched::Wrote { place, fingerprint } => (place, fingerprint, Ranges::new(0)),
-            };
-            let path = place.absolute();
             let entry = seen.entry(path).or_insert_with(|| Seen {
                 fingerprint,
                 lines: lines.clone(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use ptk_events::{Bus, RequestId};
-use ptk_protocol::Toolset;
+use ptk_protocol::{ToolCall, Toolset};
 use ptk_sandbox::Workspace;
 use ptk_sandbox::command::Helper;
 use tokio::sync::Semaphore;
@@ -19,8 +19,8 @@ use crate::services::Services;
 use crate::undo::{self, Recorder};
 use crate::usage::{Statistics, Usage};
 use crate::{
-    Approver, CallOutcome, CallRequest, DenyAll, Middleware, Outputs, Permissions, Registry,
-    RegistryError, Sandbox, SnippetFormat, Tool, bound,
+    Approver, CallOutcome, CallRequest, DenyAll, Foreseen, Middleware, Outputs, Permissions,
+    Registry, RegistryError, Sandbox, SeenFile, SnippetFormat, Tool, bound,
 };
 
 /// What calls may use.
@@ -286,6 +286,18 @@ impl ToolManager {
         Some(tool)
     }
 
+    /// The folders that they work in.
+    #[must_use]
+    pub fn workspace(&self) -> &Workspace {
+        &self.inner.services.workspace
+    }
+
+    /// What would become of a call, as far as that can be known without
+    /// running it and without asking anybody.
+    pub async fn foresee(&self, call: ToolCall) -> Foreseen {
+        pipeline::foresee(self, call).await
+    }
+
     /// Where events go.
     #[must_use]
     pub fn bus(&self) -> &Bus {
@@ -332,6 +344,12 @@ impl ToolManager {
         if let Some(undo) = &self.inner.services.undo {
             undo.begin_turn();
         }
+    }
+
+    /// Takes over which files were seen before, by calls of a session that goes
+    /// on: those that have not changed need not be read again.
+    pub fn remember(&self, files: impl IntoIterator<Item = SeenFile>) {
+        self.inner.services.files.remember(files);
     }
 
     /// Forgets which files were read and which calls were made.

@@ -6,7 +6,7 @@ use ptk_events::{CallId, Correlation, RequestId};
 use ptk_protocol::{ErrorType, ToolCall, ToolResult};
 use tokio_util::sync::CancellationToken;
 
-use crate::ToolError;
+use crate::{SeenFile, ToolError};
 
 /// A call that is to be run.
 ///
@@ -90,6 +90,8 @@ pub struct CallOutcome {
     pub preview: Vec<String>,
     /// For a person, if it failed.
     pub failure: Option<Failure>,
+    /// The files that it has shown or written.
+    pub files: Vec<SeenFile>,
     /// How long it took.
     pub duration: Duration,
 }

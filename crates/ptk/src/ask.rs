@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
-use ptk_events::EventKind;
+use ptk_events::{EventKind, MessagePart};
 use ptk_llm::{
     Assembly, Completion, Delta, FinishReason, Form, LlmError, LlmErrorKind, Message, Request,
     ToolChoice,
@@ -108,6 +108,21 @@ impl Session {
         }
     }
 
+    /// Tells the hook, and whoever watches, what comes in.
+    fn tell_streamed(&self, streamed: &Streamed<'_>) {
+        self.engine.hooks.streamed(streamed);
+        if self.engine.tools.bus().subscriber_count() == 0 {
+            return;
+        }
+        let (part, chunk) = match *streamed {
+            Streamed::Text(text) => (MessagePart::Text, text),
+            Streamed::Reasoning(text) => (MessagePart::Reasoning, text),
+            Streamed::Call { .. } | Streamed::Restarted => return,
+        };
+        let chunk = chunk.to_owned();
+        self.publish(EventKind::MessageChunk { part, chunk });
+    }
+
     /// Sends the request, again if that may help, until there is a reply.
     async fn converse(
         &mut self,
@@ -131,7 +146,9 @@ impl Session {
             };
             let entry = self.log.entry(began);
             self.log.append(vec![entry]).await?;
-            let error = match listen(&self.engine, terms, &request, &self.stop).await {
+            let tell = |streamed: &Streamed<'_>| self.tell_streamed(streamed);
+            let heard = listen(&self.engine, terms, &request, &self.stop, &tell).await;
+            let error = match heard {
                 Err(RunError::Llm(error)) => error,
                 heard => return heard,
             };
@@ -154,7 +171,9 @@ impl Session {
                 .log
                 .entry(Failure::new(error.to_string()).with_code(ErrorCode::LlmCallFailed));
             self.log.append(vec![failure]).await?;
-            self.engine.hooks.streamed(&Streamed::Restarted);
+            let reason = error.to_string();
+            self.tell_streamed(&Streamed::Restarted);
+            self.publish(EventKind::MessageRestarted { reason });
             self.stop.unless(sleep(wait)).await?;
         }
     }
@@ -216,6 +235,7 @@ pub(crate) async fn listen(
     terms: &Terms,
     request: &Request,
     stop: &Stop,
+    tell: &(dyn Fn(&Streamed<'_>) + Send + Sync),
 ) -> Result<(Completion, Reply), RunError> {
     let mut assembly = Assembly::new();
     let mut reply = Reply::default();
@@ -223,9 +243,9 @@ pub(crate) async fn listen(
     let mut deltas = engine.provider.stream(request);
     let mut sink = |event: Event<'_>| {
         match &event {
-            Event::Text { text, .. } => engine.hooks.streamed(&Streamed::Text(text)),
-            Event::Reasoning { text, .. } => engine.hooks.streamed(&Streamed::Reasoning(text)),
-            Event::CallStart { name, .. } => engine.hooks.streamed(&Streamed::Call { tool: name }),
+            Event::Text { text, .. } => tell(&Streamed::Text(text)),
+            Event::Reasoning { text, .. } => tell(&Streamed::Reasoning(text)),
+            Event::CallStart { name, .. } => tell(&Streamed::Call { tool: name }),
             _ => {}
         }
         reply.absorb(event);
@@ -234,8 +254,8 @@ pub(crate) async fn listen(
         let delta = delta?;
         match &delta {
             Delta::Text(text) => reading.push(text, &mut sink),
-            Delta::Reasoning(text) => engine.hooks.streamed(&Streamed::Reasoning(text)),
-            Delta::CallStart { name, .. } => engine.hooks.streamed(&Streamed::Call { tool: name }),
+            Delta::Reasoning(text) => tell(&Streamed::Reasoning(text)),
+            Delta::CallStart { name, .. } => tell(&Streamed::Call { tool: name }),
             _ => {}
         }
         assembly.absorb(&delta);

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
 use ptk_llm::Provider;
 use ptk_protocol::dialects::{Registry as Dialects, UnknownDialect};
 use ptk_protocol::format::NotTaught;
@@ -11,9 +10,7 @@ use ptk_protocol::format::guard::{Guard, GuardError};
 use ptk_protocol::{Formatter, PtkFormatter};
 use ptk_sandbox::{Workspace, WorkspaceError};
 use ptk_store::{MemoryStore, SessionInfo, Store};
-use ptk_tools::{
-    ApprovalRequest, Approver, Decision, DenyAll, Registry, RegistryError, Tool, ToolManager,
-};
+use ptk_tools::{Approver, DenyAll, Registry, RegistryError, Tool, ToolManager};
 
 use crate::engine::Engine;
 use crate::hooks::{
@@ -42,6 +39,7 @@ pub struct PtkBuilder {
     hooks: Hooks,
     system: Option<String>,
     options: RunOptions,
+    info: SessionInfo,
     fault: Option<RegistryError>,
 }
 
@@ -89,6 +87,7 @@ impl Default for PtkBuilder {
             hooks: Hooks::default(),
             system: None,
             options: RunOptions::default(),
+            info: SessionInfo::new(),
             fault: None,
         }
     }
@@ -199,6 +198,14 @@ impl PtkBuilder {
         self
     }
 
+    /// What is written down of new sessions beside the folder, the model and
+    /// the dialect.
+    #[must_use]
+    pub fn session_info(mut self, info: SessionInfo) -> Self {
+        self.info = info;
+        self
+    }
+
     /// Called when a reply was read (R92).
     #[must_use]
     pub fn on_iteration(
@@ -279,12 +286,12 @@ impl PtkBuilder {
                 None => std::env::current_dir().map_err(BuildError::NoFolder)?,
             };
             let workspace = Workspace::open(folder)?;
-            info = info.workspace(workspace.root().display().to_string());
             ToolManager::builder(workspace)
                 .tools(self.registry)
-                .approver(Shared(Arc::clone(&self.approver)))
+                .approver(Arc::clone(&self.approver))
                 .build()
         };
+        info = info.workspace(tools.workspace().root().display().to_string());
         let model = self.options.model.as_deref().or_else(|| provider.model());
         if let Some(model) = model {
             info = info.model(model);
@@ -292,6 +299,7 @@ impl PtkBuilder {
         if let Some(dialect) = &self.dialect {
             info = info.dialect(dialect);
         }
+        info.change(&self.info);
         Ok(Ptk::new(Engine {
             provider,
             tools,
@@ -307,18 +315,5 @@ impl PtkBuilder {
             options: self.options,
             info,
         }))
-    }
-}
-
-/// One approver for the tools and for calls in doubt.
-struct Shared(Arc<dyn Approver>);
-
-impl Approver for Shared {
-    fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision> {
-        self.0.decide(request)
-    }
-
-    fn is_person(&self) -> bool {
-        self.0.is_person()
     }
 }

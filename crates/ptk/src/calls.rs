@@ -16,7 +16,7 @@ use crate::engine::Terms;
 use crate::hooks::{CallAction, CallInfo};
 use crate::session::millis;
 use crate::turn::is_fault;
-use crate::{CallPolicy, RunError, Session, Step};
+use crate::{CallPolicy, RunError, Session, Step, log};
 
 /// What is to be done about a call.
 enum Way {
@@ -122,6 +122,7 @@ impl Session {
             tool: call.name.clone(),
             duration_ms: 0,
             result,
+            state: None,
         };
         let entry = self.log.entry(ended).about(call.id.clone());
         self.log.append(vec![entry]).await
@@ -190,6 +191,7 @@ impl Session {
             tool: outcome.tool,
             duration_ms: millis(outcome.duration),
             result: outcome.result,
+            state: log::state_of(&outcome.files),
         };
         let entry = self.log.entry(ended).about(outcome.call_id);
         self.log.append(vec![entry]).await

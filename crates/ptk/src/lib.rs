@@ -47,6 +47,7 @@
 //! | `loops`, `heed` | a model that goes round in circles |
 //! | `window`, `render`, `compact` | what the model is shown, and making room |
 //! | `log`, `turn` | what is written down, and what follows from it |
+//! | `replay` | a session against today's parser and policies: [`Replay`] |
 //! | `hooks` | what a host may do meanwhile |
 //! | `execution`, `error` | what came of it |
 //!
@@ -77,6 +78,7 @@ mod parser;
 mod ptk;
 mod read;
 mod render;
+mod replay;
 mod session;
 mod stop;
 mod turn;
@@ -96,6 +98,7 @@ pub use options::{
 };
 pub use parser::{Reading, ReplyParser};
 pub use ptk::Ptk;
+pub use replay::{Difference, Differing, Fate, Meaning, ReadCall, Replay};
 pub use session::{Iteration, Session, Step};
 pub use window::{Estimate, MARGIN, TokenCounter};
 

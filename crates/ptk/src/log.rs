@@ -8,13 +8,16 @@ use ptk_store::{
     Call, CallState, Content, EntryKind, NewEntry, Next, SessionId, SessionInfo, Store, Stretch,
     Transcript, Window, resume,
 };
-use serde_json::Value;
+use ptk_tools::SeenFile;
+use serde_json::{Value, json};
 
 use crate::RunError;
 use crate::turn::Turn;
 
 /// Entries that are read at once.
 const PAGE: usize = 200;
+/// The files that a call has seen, in what the tools want to know again.
+const FILES: &str = "files";
 
 #[derive(Debug)]
 pub(crate) struct Log {
@@ -45,26 +48,29 @@ impl Log {
         }
     }
 
-    /// Takes up what was written, unless it is known.
-    pub(crate) async fn load(&mut self) -> Result<(), RunError> {
+    /// Takes up what was written, unless it is known. Gives the files that its
+    /// calls have seen.
+    pub(crate) async fn load(&mut self) -> Result<Vec<SeenFile>, RunError> {
         if self.is_current {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let found = resume(&*self.store, &self.session, Window::default()).await?;
         self.is_new = found.is_none();
         self.transcript = found.unwrap_or_else(Transcript::new);
         self.turn = Turn::default();
         self.copies = Copies::default();
+        let mut seen = Vec::new();
         for call in calls(&self.transcript) {
-            if let CallState::Ended { result } = &call.state {
+            if let CallState::Ended { result, state } = &call.state {
                 remember(&mut self.copies, result);
+                seen.extend(state.as_ref().map(files_of).unwrap_or_default());
             }
         }
         if self.transcript.next() != Next::Prompt {
             self.turn = self.open_turn().await?;
         }
         self.is_current = true;
-        Ok(())
+        Ok(seen)
     }
 
     /// What a session begins with. Nothing is written of one that is only
@@ -135,8 +141,21 @@ fn calls(transcript: &Transcript) -> impl Iterator<Item = &Call> {
     replies.flatten()
 }
 
+/// What the tools want to know again of a call.
+pub(crate) fn state_of(files: &[SeenFile]) -> Option<Value> {
+    let files = (!files.is_empty()).then(|| serde_json::to_value(files).ok());
+    Some(json!({ FILES: files.flatten()? }))
+}
+
+/// The files in it. What another version has written is left out.
+fn files_of(state: &Value) -> Vec<SeenFile> {
+    let files = state.get(FILES).and_then(Value::as_array);
+    let read = |file: &Value| serde_json::from_value(file.clone()).ok();
+    files.into_iter().flatten().filter_map(read).collect()
+}
+
 /// Remembers every text in the fields of a result.
-fn remember(copies: &mut Copies, result: &ToolResult) {
+pub(crate) fn remember(copies: &mut Copies, result: &ToolResult) {
     result
         .fields
         .values()

@@ -12,7 +12,8 @@ use crate::engine::Engine;
 use crate::render::Renderer;
 use crate::stop::Stop;
 use crate::{
-    Execution, Iteration, PtkBuilder, ReplyKind, RunError, RunOptions, Session, ask, read,
+    Execution, Iteration, PtkBuilder, Replay, ReplyKind, RunError, RunOptions, Session, Streamed,
+    ask, read, replay,
 };
 
 /// Tools and a model, ready to run (R12, R99). Cheap to clone; clones share
@@ -81,6 +82,22 @@ impl Ptk {
         self.session(id).resume(options).await
     }
 
+    /// Reads and judges a session again, as it would be today; `None` if there
+    /// is none of that id. Nothing is run, nobody is asked, and nothing is
+    /// written down.
+    ///
+    /// # Errors
+    ///
+    /// If the log cannot be read, or the options name something that there is
+    /// not.
+    pub async fn replay(
+        &self,
+        id: &SessionId,
+        options: RunOptions,
+    ) -> Result<Option<Replay>, RunError> {
+        replay::replay(&self.engine, id, options).await
+    }
+
     /// Asks the model once, with these messages, and reads its reply (R81).
     /// Nothing is run and nothing is written down.
     ///
@@ -102,7 +119,9 @@ impl Ptk {
         };
         let shown: Vec<Message> = messages.iter().map(|said| renderer.said(said)).collect();
         let request = ask::request(engine, &terms, shown, false);
-        let (completion, reply) = ask::listen(engine, &terms, &request, &stop).await?;
+        let tell = |streamed: &Streamed<'_>| engine.hooks.streamed(streamed);
+        let heard = ask::listen(engine, &terms, &request, &stop, &tell);
+        let (completion, reply) = heard.await?;
         let said = ask::said(completion, std::time::Duration::ZERO);
         let parsed = read::parsed(&read::settled(reply, &terms, &said));
         Ok(Iteration {

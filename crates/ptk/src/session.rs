@@ -94,7 +94,7 @@ impl Session {
     ///
     /// If the log cannot be read.
     pub async fn transcript(&mut self) -> Result<&Transcript, RunError> {
-        self.log.load().await?;
+        self.load().await?;
         Ok(&self.log.transcript)
     }
 
@@ -125,7 +125,7 @@ impl Session {
     /// and if nobody can be, the model is told.
     pub async fn resume(&mut self, options: RunOptions) -> Option<Execution> {
         let start = Instant::now();
-        let ready = match self.log.load().await {
+        let ready = match self.load().await {
             Ok(()) if self.log.transcript.next() == Next::Prompt => return None,
             Ok(()) => self.agree(options),
             Err(error) => Err(error),
@@ -148,7 +148,7 @@ impl Session {
         prompt: impl Into<String>,
         options: RunOptions,
     ) -> Result<(), RunError> {
-        self.log.load().await?;
+        self.load().await?;
         self.agree(options)?;
         self.engine.tools.begin_turn();
         let mut entries: Vec<NewEntry> = self.log.beginning().into_iter().collect();
@@ -159,6 +159,13 @@ impl Session {
         entries.push(NewEntry::new(TurnBegan {}).of(&turn));
         entries.push(NewEntry::new(Message::user(prompt)).of(&turn));
         self.log.append(entries).await
+    }
+
+    /// Takes up what was written, and what the tools have seen.
+    async fn load(&mut self) -> Result<(), RunError> {
+        let seen = self.log.load().await?;
+        self.engine.tools.remember(seen);
+        Ok(())
     }
 
     /// From now on this holds.
@@ -184,7 +191,7 @@ impl Session {
     /// If the run cannot go on. The turn stays open: try again, or
     /// [begin](Self::begin) another one.
     pub async fn step(&mut self) -> Result<Step, RunError> {
-        self.log.load().await?;
+        self.load().await?;
         let terms = self.terms()?;
         self.stop.check()?;
         match self.log.transcript.next() {

@@ -5,6 +5,9 @@ mod doctor;
 mod parse;
 mod permissions;
 mod prompt;
+mod replay;
+mod run;
+mod sessions;
 mod tools;
 mod undo;
 
@@ -17,8 +20,12 @@ use crate::exit::Exit;
 
 /// Runs the command that was asked for.
 pub(crate) fn run(cli: &Cli) -> Result<Exit> {
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = BufWriter::new(io::stdout());
     let exit = match &cli.command {
+        Command::Run(args) => run::run(args, &mut out)?,
+        Command::Resume(args) => run::resume(args, &mut out)?,
+        Command::Sessions(command) => sessions::run(command, &mut out)?,
+        Command::Replay(args) => replay::run(args, &mut out)?,
         Command::Parse(args) => parse::run(args, &mut out)?,
         Command::Prompt(args) => prompt::run(args, &mut out)?,
         Command::Tools(command) => tools::run(command, &mut out)?,

@@ -20,8 +20,10 @@ use crate::approver::approver;
 use crate::args::{CallToolArgs, Cli, ConfigArgs, ListToolsArgs, ShowToolArgs, ToolsCommand};
 use crate::config::{self, Tools};
 use crate::exit::Exit;
+use crate::interrupt::Interrupts;
 use crate::permissions::gather;
 use crate::person::Person;
+use crate::view::Screen;
 
 /// How much JSON is read from stdin.
 const MAX_ARGUMENTS: u64 = 64 * 1024 * 1024;
@@ -225,7 +227,7 @@ fn call(args: &CallToolArgs, out: &mut impl Write) -> Result<Exit> {
         let name = config.name();
         format!("{name} would allow more; `ptk permissions list` shows it, `ptk permissions trust` lets it.")
     });
-    let approver = approver(gathered.workspace.clone(), note);
+    let approver = approver(gathered.workspace.clone(), note, Screen::default());
     let names = registry.toolset().names().map(str::to_owned).collect();
     let manager = ToolManager::builder(workspace)
         .tools(registry)
@@ -244,6 +246,7 @@ fn call(args: &CallToolArgs, out: &mut impl Write) -> Result<Exit> {
         .context("the tools cannot be run")?;
     let cancel = CancellationToken::new();
     let outcome = runtime.block_on(async {
+        let mut interrupts = Interrupts::new();
         let request = CallRequest::new(call).cancelled_by(&cancel);
         let running = manager.execute(request);
         tokio::pin!(running);
@@ -251,7 +254,7 @@ fn call(args: &CallToolArgs, out: &mut impl Write) -> Result<Exit> {
             tokio::select! {
                 outcome = &mut running => return outcome,
                 Some(delivery) = events.recv() => show_event(&delivery, args.json, out),
-                () = interrupted() => cancel.cancel(),
+                _ = interrupts.next() => cancel.cancel(),
             }
         }
     });
@@ -279,30 +282,6 @@ fn call(args: &CallToolArgs, out: &mut impl Write) -> Result<Exit> {
     } else {
         Exit::Failed
     })
-}
-
-/// Waits until somebody wants it to end: Ctrl-C, the end of the terminal, or
-/// whoever watches over this process.
-async fn interrupted() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let (Ok(mut end), Ok(mut gone)) = (
-            signal(SignalKind::terminate()),
-            signal(SignalKind::hangup()),
-        ) {
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = end.recv() => {}
-                _ = gone.recv() => {}
-            }
-            return;
-        }
-    }
-    // Without signals there is nothing to wait for.
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending::<()>().await;
-    }
 }
 
 /// Shows what happens while the tool runs: as JSON on stdout, or its progress

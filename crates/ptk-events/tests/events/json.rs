@@ -1,8 +1,8 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ptk_events::{
-    Channel, Correlation, Event, EventKind, EventType, OutputStream, RunMetadata, Step,
-    StepOutcome, ToolStep,
+    Channel, Correlation, Event, EventKind, EventType, MessagePart, OutputStream, RunMetadata,
+    Step, StepOutcome, ToolStep,
 };
 use ptk_protocol::{ErrorType, ToolResult};
 use serde_json::json;
@@ -16,6 +16,13 @@ fn samples() -> Vec<Event> {
         EventKind::Iteration {
             iteration: 2,
             call_type: "tool_call".to_owned(),
+        },
+        EventKind::MessageChunk {
+            part: MessagePart::Text,
+            chunk: "Do".to_owned(),
+        },
+        EventKind::MessageRestarted {
+            reason: "The reply broke off".to_owned(),
         },
         EventKind::ReceiveMessage {
             message: "Done.".to_owned(),
@@ -75,6 +82,8 @@ fn each_type_is_one_flat_line() {
         .collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
     {"type":"iteration","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","iteration":2,"callType":"tool_call"}
+    {"type":"message_chunk","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","part":"text","chunk":"Do"}
+    {"type":"message_restarted","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","reason":"The reply broke off"}
     {"type":"receiveMessage","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","message":"Done.","metadata":{"iterations":3,"toolCalls":2}}
     {"type":"tool_call_requested","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","tool":"grep","arguments":{"pattern":"x","limit":3}}
     {"type":"tool_call_start","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","tool":"grep","arguments":{"pattern":"x","limit":3}}

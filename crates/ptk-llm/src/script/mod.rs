@@ -101,6 +101,13 @@ impl Script {
         self
     }
 
+    /// The same without its first replies, which were given before.
+    #[must_use]
+    pub fn skip(self, replies: usize) -> Self {
+        self.given.fetch_add(replies, Ordering::Relaxed);
+        self
+    }
+
     /// How many requests were made.
     #[must_use]
     pub fn given(&self) -> usize {

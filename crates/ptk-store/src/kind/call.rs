@@ -3,6 +3,7 @@
 use ptk_events::CallId;
 use ptk_protocol::{Arguments, ParsedCall, Problem, Status, ToolCall, ToolResult};
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// A call, as it was found in a reply.
@@ -105,6 +106,10 @@ pub struct CallEnded {
     pub duration_ms: u64,
     /// What it gave back.
     pub result: ToolResult,
+    /// What the tools want to know again when the session goes on, word for
+    /// word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<Value>,
 }
 
 /// Through the text, so that no digit is lost.

@@ -5,6 +5,8 @@ use std::time::SystemTime;
 use ptk_events::{CallId, RequestId};
 use ptk_protocol::{Arguments, ErrorType, Message, ProblemCode, Role, ToolCall, ToolResult};
 
+use serde_json::Value;
+
 use super::Place;
 use crate::kind::{LoggedCall, LoggedProblem, ModelReplied, ReplyOutcome};
 
@@ -79,6 +81,8 @@ pub enum CallState {
     Ended {
         /// What it gave back.
         result: ToolResult,
+        /// What the tools want to know again.
+        state: Option<Value>,
     },
 }
 
@@ -152,7 +156,7 @@ impl Call {
     #[must_use]
     pub fn result(&self) -> ToolResult {
         match &self.state {
-            CallState::Ended { result } => result.clone(),
+            CallState::Ended { result, .. } => result.clone(),
             CallState::Waiting if self.has_been_cut() => ToolResult::failure(
                 ErrorType::ValidationError,
                 "This call was not run: it was cut off before its arguments closed",

@@ -408,6 +408,7 @@ impl Transcript {
         if let Some(call) = reply.and_then(|reply| self.call_mut(reply, id)) {
             call.state = CallState::Ended {
                 result: ended.result,
+                state: ended.state,
             };
         }
     }

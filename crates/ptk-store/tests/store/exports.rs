@@ -104,6 +104,7 @@ async fn markdown_can_be_read_by_people() {
     let store = MemoryStore::new();
     let turn = Correlation::of_request(RequestId::new());
     let failed = CallEnded {
+        state: None,
         tool: "bash".to_owned(),
         duration_ms: 1,
         result: ToolResult::failure(ErrorType::UserError, "No such command: mlik"),

@@ -155,6 +155,7 @@ fn began(tool: &str, path: &str) -> EntryKind {
 
 fn ended(tool: &str, data: &str) -> EntryKind {
     CallEnded {
+        state: None,
         tool: tool.to_owned(),
         duration_ms: 3,
         result: ToolResult::data(data.into()),

@@ -51,6 +51,7 @@ pub(super) fn one_of_each() -> Vec<NewEntry> {
         .dialect("ptk")
         .setting("a", json!({"b": 1}));
     let failed = CallEnded {
+        state: None,
         tool: "t".to_owned(),
         duration_ms: 1,
         result: ToolResult::failure(ErrorType::SecurityError, "no").with_suggestion("ask"),

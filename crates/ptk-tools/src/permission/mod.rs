@@ -13,11 +13,13 @@ mod rules;
 mod stopping;
 mod user_file;
 
+use std::sync::Arc;
+
 use futures_util::future::BoxFuture;
 use ptk_protocol::Arguments;
 use ptk_sandbox::command::Protections;
 
-pub(crate) use permissions::{Asking, Bare, Guarded, Permit};
+pub(crate) use permissions::{Asking, Bare, Guarded, Permit, Refusal};
 pub use permissions::{DEFAULT_PATIENCE, Keeper, Mode, Permissions};
 pub use rule::{Rule, RuleError};
 pub use rules::{Action, Declaration, Entry};
@@ -103,7 +105,7 @@ pub trait Approver: Send + Sync {
     }
 }
 
-impl<T: Approver + ?Sized> Approver for Box<T> {
+impl<T: Approver + ?Sized> Approver for Arc<T> {
     fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision> {
         (**self).decide(request)
     }

@@ -116,10 +116,16 @@ pub(crate) struct Bare<'a> {
 pub(crate) enum Permit {
     /// It runs, because of this.
     Allowed(Option<String>),
-    /// It does not, for this reason; and what the model may do.
+    /// It does not.
+    Refused(Refusal),
+}
+
+/// Why a call does not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Refusal {
+    /// For this reason; and what the model may do.
     Denied { reason: String, instead: String },
-    /// It does not, because it would lack protections, and there is nobody to
-    /// agree to that.
+    /// It would lack protections, and there is nobody to agree to that.
     Unprotected(Protections),
 }
 
@@ -246,6 +252,16 @@ impl Permissions {
         self.ask(asking, &call, approver).await
     }
 
+    /// What is decided without a question; `None` if somebody has to be asked.
+    pub(crate) fn foreseen(&self, asking: &Asking<'_>) -> Option<Permit> {
+        let call = Call {
+            tool: asking.tool,
+            plan: asking.plan,
+            workspace: asking.workspace,
+        };
+        self.guard(&call).or_else(|| self.decided(asking, &call))
+    }
+
     fn guard(&self, call: &Call<'_>) -> Option<Permit> {
         let guarded = self.guarded.iter().map(|it| match it {
             Guarded::File(path) | Guarded::Folder(path) => real(path),
@@ -273,9 +289,9 @@ impl Permissions {
             _ if changes && self.mode == Mode::Deny => {
                 Some(denied("calls that change something are refused here"))
             }
-            (_, Some(bare)) if !bare.is_open || self.mode != Mode::Ask => {
-                Some(Permit::Unprotected(bare.protections.clone()))
-            }
+            (_, Some(bare)) if !bare.is_open || self.mode != Mode::Ask => Some(Permit::Refused(
+                Refusal::Unprotected(bare.protections.clone()),
+            )),
             (Verdict::Allowed(entries), _) => Some(Permit::Allowed(Some(told(&entries)))),
             (Verdict::Open, None) if !changes || self.mode == Mode::Auto => {
                 Some(Permit::Allowed(None))
@@ -287,10 +303,10 @@ impl Permissions {
     fn denied_before(&self, asking: &Asking<'_>) -> Option<Permit> {
         let denied = self.denied.lock().unwrap_or_else(PoisonError::into_inner);
         let reason = denied.get(&Signature::new(asking.tool, asking.args))?;
-        Some(Permit::Denied {
+        Some(Permit::Refused(Refusal::Denied {
             reason: format!("{reason}; this very call was refused before"),
             instead: "It will not be asked about again in this session. Go on without it, or say what you need it for.".to_owned(),
-        })
+        }))
     }
 
     async fn ask(&self, asking: Asking<'_>, call: &Call<'_>, approver: &dyn Approver) -> Permit {
@@ -370,10 +386,10 @@ fn real(path: &Path) -> PathBuf {
 }
 
 fn denied(reason: &str) -> Permit {
-    Permit::Denied {
+    Permit::Refused(Refusal::Denied {
         reason: reason.to_owned(),
         instead: INSTEAD.to_owned(),
-    }
+    })
 }
 
 /// The rules because of which a call runs.

@@ -1,6 +1,7 @@
 //! The way of a call: find · validate · repeated? · allowed? · keep · run ·
 //! bound · track · record. Each step is an event, and each failure a result.
 
+mod foresee;
 mod keep;
 
 use std::panic::AssertUnwindSafe;
@@ -16,15 +17,18 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::context::{Touched, panic_message};
 use crate::middleware::{End, Next, Passing};
-use crate::permission::{Asking, Bare, Permit};
+use crate::permission::{Asking, Bare, Permit, Refusal};
 use crate::process::StartError;
 use crate::repeats::{Repeat, stamps};
 use crate::signature::Signature;
 use crate::usage::Ending;
 use crate::{
-    CallContext, CallOutcome, CallRequest, Class, Effects, Failure, Plan, Registry, Tool,
+    CallContext, CallOutcome, CallRequest, Class, Effects, Failure, Plan, Registry, SeenFile, Tool,
     ToolError, ToolManager, Unprotected, bound, preview,
 };
+
+pub use foresee::Foreseen;
+pub(crate) use foresee::foresee;
 
 /// How long a tool that was told to stop may take to clean up.
 const STOP_GRACE: Duration = Duration::from_secs(3);
@@ -68,6 +72,7 @@ pub(crate) async fn run(manager: &ToolManager, request: CallRequest) -> CallOutc
         manager,
         context: &context,
         ending: OnceLock::new(),
+        files: OnceLock::new(),
     };
     let steps = match &found {
         Some(tool) => call.steps(tool, request.call.args).left_future(),
@@ -105,6 +110,7 @@ pub(crate) async fn run(manager: &ToolManager, request: CallRequest) -> CallOutc
         failure: Failure::of(&result, context.told()),
         result,
         preview,
+        files: call.files.into_inner().unwrap_or_default(),
         duration,
     }
 }
@@ -115,6 +121,8 @@ struct Call<'a> {
     context: &'a CallContext,
     /// How it ended, where the result alone does not say.
     ending: OnceLock<Ending>,
+    /// What it has shown or written.
+    files: OnceLock<Vec<SeenFile>>,
 }
 
 impl Call<'_> {
@@ -268,7 +276,7 @@ impl Call<'_> {
                 return Err(Box::new(result));
             }
         };
-        let result = match permit {
+        match permit {
             Permit::Allowed(because) => {
                 if bare.is_some() {
                     self.context.allow_unprotected();
@@ -277,19 +285,29 @@ impl Call<'_> {
                     let because = because.as_deref();
                     self.step(Step::Permission, StepOutcome::Passed, because, since);
                 }
-                return Ok(());
+                Ok(())
             }
-            Permit::Denied { reason, instead } => {
+            Permit::Refused(refusal) => {
+                let result = self.turned_away(tool, args, refusal);
+                Err(Box::new(self.refused(Step::Permission, since, result)))
+            }
+        }
+    }
+
+    /// The result of a call that is not allowed.
+    fn turned_away(&self, tool: &dyn Tool, args: &Arguments, refusal: Refusal) -> ToolResult {
+        let name = &tool.spec().name;
+        match refusal {
+            Refusal::Denied { reason, instead } => {
                 ToolError::permission(format!("{name} was not allowed: {reason}"))
                     .suggest(instead)
                     .into_result()
             }
-            Permit::Unprotected(protections) => {
+            Refusal::Unprotected(protections) => {
                 let error = StartError::Unprotected(protections);
                 self.failure(tool, args, error.into())
             }
-        };
-        Err(Box::new(self.refused(Step::Permission, since, result)))
+        }
     }
 
     /// What is to be agreed to if the call runs programs, and these cannot be
@@ -410,7 +428,8 @@ impl Call<'_> {
             touched.iter_mut().for_each(Touched::hide);
         }
         if result.success && !touched.is_empty() {
-            self.context.services().files.take(touched);
+            let files = self.context.services().files.take(touched);
+            let _ = self.files.set(files);
             self.passed(Step::Track, since);
         }
     }

@@ -40,6 +40,12 @@ pub const DEFAULT: [&str; 7] = [
     "get_diagnostics",
 ];
 
+/// The tool without which this one is of no use, if there is one.
+#[must_use]
+pub fn belongs_to(name: &str) -> Option<&'static str> {
+    matches!(name, "bash_output" | "bash_kill").then_some("bash")
+}
+
 /// All built-in tools, with the checkers that the user has configured.
 ///
 /// # Errors

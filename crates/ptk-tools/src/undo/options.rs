@@ -61,19 +61,8 @@ impl Options {
     /// the user has none.
     #[must_use]
     pub fn folder(&self) -> Option<PathBuf> {
-        let variable = |name: &str| {
-            let value = std::env::var_os(name).filter(|value| !value.is_empty());
-            value.map(PathBuf::from)
-        };
-        let absolute = |path: &PathBuf| path.is_absolute();
-        let state = || {
-            variable("XDG_STATE_HOME")
-                .filter(absolute)
-                .or_else(|| Some(variable("HOME")?.join(".local/state")))
-                .map(|state| state.join("ptk"))
-        };
         let folder = self.folder.clone();
-        folder.or_else(|| Some(variable("PTK_STATE").or_else(state)?.join("undo")))
+        folder.or_else(|| Some(crate::state_folder()?.join("undo")))
     }
 
     /// The folder for one workspace.

@@ -231,6 +231,7 @@ async fn events_say_which_run_and_which_call_they_belong_to() {
     assert_eq!(
         types,
         [
+            "message_chunk",
             "iteration",
             "tool_call_start",
             "error",
@@ -238,6 +239,7 @@ async fn events_say_which_run_and_which_call_they_belong_to() {
             "tool_call_requested",
             "tool_call_start",
             "tool_call_end",
+            "message_chunk",
             "iteration",
             "receiveMessage",
         ]

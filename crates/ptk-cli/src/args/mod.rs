@@ -1,6 +1,8 @@
 //! Commands and flags.
 
-use std::ffi::OsStr;
+mod agent;
+
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
@@ -12,6 +14,12 @@ use ptk_tools::permission::Mode;
 
 use crate::engine;
 use crate::input::Source;
+
+pub(crate) use agent::{
+    AgentArgs, CheckSessionsArgs, DeleteSessionsArgs, ExportFormat, ExportSessionArgs,
+    ImportSessionsArgs, ListSessionsArgs, ReplayArgs, ResumeArgs, RunArgs, SearchSessionsArgs,
+    SessionsCommand, ShowSessionArgs, duration,
+};
 
 /// Tool calling for any language model, in plain text.
 #[derive(Debug, Parser)]
@@ -26,8 +34,49 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
+/// Reads the command line. What begins with no command is a prompt: `ptk "…"`
+/// is short for `ptk run "…"`.
+pub(crate) fn read(words: impl Iterator<Item = OsString>) -> Result<Cli, clap::Error> {
+    let mut words: Vec<OsString> = words.collect();
+    let mut cli = Cli::command();
+    if let Some(first) = words.get(1) {
+        let first = first.to_string_lossy().into_owned();
+        cli.build();
+        let names = || cli.get_subcommands().map(clap::Command::get_name);
+        let is_own = first.is_empty()
+            || names().any(|name| name == first)
+            || ["-h", "--help", "-V", "--version"].contains(&first.as_str());
+        if !is_own {
+            let is_word = !first.contains(char::is_whitespace) && !first.starts_with('-');
+            // A command misspelt is not for a model.
+            if let Some(near) = suggest::nearest(&first, names()).filter(|_| is_word) {
+                let near = near.to_owned();
+                let message = format!(
+                    "there is no command `{first}`; did you mean `{near}`?\n\n  \
+                     To send it to a model: ptk run {first}"
+                );
+                return Err(cli.error(ErrorKind::InvalidSubcommand, message));
+            }
+            words.insert(1, "run".into());
+        }
+    }
+    Cli::try_parse_from(words)
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Have a model do something with tools, and print its answer
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(Box<RunArgs>),
+    /// Go on with a run that was interrupted
+    #[command(after_help = RESUME_EXAMPLES)]
+    Resume(Box<ResumeArgs>),
+    /// List, show, find, export and remove sessions
+    #[command(subcommand)]
+    Sessions(SessionsCommand),
+    /// Read and judge a session again, and show what would be different today
+    #[command(after_help = REPLAY_EXAMPLES)]
+    Replay(ReplayArgs),
     /// Find the tool calls in a model's reply and print them as JSON
     #[command(after_help = PARSE_EXAMPLES)]
     Parse(ParseArgs),
@@ -365,7 +414,10 @@ pub(crate) struct CompletionsArgs {
 }
 
 const EXAMPLES: &str = "\
+`ptk \"PROMPT\"` is short for `ptk run \"PROMPT\"`.
+
 Examples:
+  ptk \"What does this folder do?\" --provider script:examples/script.json
   ptk parse --tool-defs examples/tools.json examples/reply.txt
   ptk prompt --tool-defs examples/tools.json
   ptk tools call read_file '{\"path\": \"README.md\"}'
@@ -461,3 +513,46 @@ Examples, for the shell's start-up file:
   source <(ptk completions bash)
   source <(ptk completions zsh)
   ptk completions fish | source";
+
+const RUN_EXAMPLES: &str = "\
+The answer goes to stdout, everything else to stderr. Calls that change something
+are asked about, unless a rule or --approve decides. AGENTS.md in the workspace is
+read as instructions. Ctrl-C stops the turn, twice ends ptk at once.
+
+Exit codes: 0 an answer, 1 none, 2 wrong usage, 130 interrupted.
+
+Examples:
+  ptk run \"What does this folder do?\" --provider script:examples/script.json
+  git diff | ptk \"Write a commit message\"
+  ptk -c \"And in German?\"
+  ptk \"Mend the tests\" --approve auto --timeout 10m --json";
+
+const RESUME_EXAMPLES: &str = "\
+A run that was killed, or that ran out of time, goes on where it was. No call that
+ended is run again. One that may or may not have happened is run again if it only
+reads; otherwise you are asked, and if nobody can be asked, the model is told.
+
+Examples:
+  ptk resume
+  ptk resume 0199c2 --timeout 10m";
+
+const REPLAY_EXAMPLES: &str = "\
+Nothing is run and nobody is asked: each reply of the model is read once more, by
+today's parser and for today's tools, and each call is judged by today's rules.
+
+Exit codes: 0 nothing differs, 1 something does, 2 wrong usage.
+
+Examples:
+  ptk replay 0199c2
+  ptk replay 0199c2 --approve deny --json";
+
+const EXPORT_EXAMPLES: &str = "\
+Examples:
+  ptk sessions export 0199c2 > session.jsonl
+  ptk sessions export 0199c2 --format markdown -o session.md";
+
+const DELETE_EXAMPLES: &str = "\
+Examples:
+  ptk sessions delete 0199c2
+  ptk sessions delete --older-than 90d --yes
+  ptk sessions delete --keep 100";

@@ -1,0 +1,302 @@
+//! A model and tools, put together from flags, variables, configuration and,
+//! for a session that goes on, from what it was begun with.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Result, anyhow};
+use ptk::events::{Bus, Capacities};
+use ptk::llm::Provider;
+use ptk::protocol::dialects;
+use ptk::sandbox::Workspace;
+use ptk::store::{EntryKind, Overview, SessionId, SessionInfo, SqliteStore, Store, Stretch};
+use ptk::tools::permission::Mode;
+use ptk::tools::{ToolManager, tools};
+use ptk::{Compaction, MAX_ITERATIONS, MAX_TOOL_CALLS, Ptk, RunOptions};
+use ptk_protocol::schema::suggest;
+use serde_json::{Value, json};
+
+use crate::approver::approver;
+use crate::args::{AgentArgs, ReplayArgs};
+use crate::config::{self, CompactionName, Config, Run, Tools};
+use crate::permissions::{Gathered, gather};
+use crate::view::Screen;
+use crate::{engine, instructions, provider};
+
+/// Events that may wait to be shown.
+const CAPACITY: usize = 64 * 1024;
+/// Entries that are read at once.
+const PAGE: usize = 200;
+
+/// Everything that a run needs.
+pub(crate) struct Agent {
+    pub(crate) ptk: Ptk,
+    pub(crate) options: RunOptions,
+    /// What a person should know beforehand.
+    pub(crate) notes: Vec<String>,
+}
+
+/// The session that a run is part of.
+pub(crate) struct Place {
+    pub(crate) store: SqliteStore,
+    pub(crate) id: SessionId,
+    /// What is known of it, if it is not new.
+    pub(crate) known: Option<Overview>,
+}
+
+/// What was chosen, whoever chose it.
+struct Choices {
+    provider: Option<String>,
+    model: Option<String>,
+    dialect: Option<String>,
+    tools: Option<Vec<String>>,
+    run: Run,
+}
+
+impl Choices {
+    /// Flags go first, then what the session was begun with, then files.
+    fn of(args: &AgentArgs, known: Option<&SessionInfo>, run: Run) -> Self {
+        let setting = |name: &str| known.and_then(|info| info.settings.get(name));
+        let text = |name: &str| setting(name).and_then(Value::as_str).map(str::to_owned);
+        let listed = setting("tools").and_then(Value::as_array).map(|names| {
+            let names = names.iter().filter_map(Value::as_str);
+            names.map(str::to_owned).collect::<Vec<_>>()
+        });
+        let given = args.tools.as_deref().map(|names| {
+            let names = names.split(',').map(str::trim);
+            let names = names.filter(|name| !name.is_empty());
+            names.map(str::to_owned).collect::<Vec<_>>()
+        });
+        let has_other_provider = args.provider.is_some();
+        let model = known.and_then(|info| info.model.clone());
+        Self {
+            provider: (args.provider.clone())
+                .or_else(|| text("provider"))
+                .or_else(|| run.provider.clone()),
+            model: (args.model.clone())
+                .or_else(|| model.filter(|_| !has_other_provider))
+                .or_else(|| run.model.clone()),
+            dialect: (args.dialect.clone())
+                .or_else(|| known.and_then(|info| info.dialect.clone()))
+                .or_else(|| run.dialect.clone()),
+            tools: given.or(listed).or_else(|| run.tools.clone()),
+            run,
+        }
+    }
+
+    fn options(&self, args: &AgentArgs, tools: Vec<String>) -> RunOptions {
+        let run = &self.run;
+        RunOptions {
+            tools: Some(tools),
+            max_iterations: args
+                .max_iterations
+                .or(run.max_iterations)
+                .unwrap_or(MAX_ITERATIONS),
+            max_tool_calls: args
+                .max_tool_calls
+                .or(run.max_tool_calls)
+                .unwrap_or(MAX_TOOL_CALLS),
+            timeout: args.timeout.or(run.timeout),
+            model: self.model.clone(),
+            context_window: run.context_window,
+            compaction: match run.compaction {
+                Some(CompactionName::Summarise) => Compaction::Summarise,
+                Some(CompactionName::Drop) | None => Compaction::Drop,
+            },
+            ..RunOptions::default()
+        }
+    }
+}
+
+/// What a workspace has to offer.
+struct Ground {
+    config: Config,
+    gathered: Gathered,
+    folder: PathBuf,
+    tools: Tools,
+    dialects: dialects::Registry,
+}
+
+impl Ground {
+    fn of(args: &crate::args::ConfigArgs) -> Result<Self> {
+        let config = config::read(args)?;
+        let folder = config::workspace(args).unwrap_or_else(|| PathBuf::from("."));
+        let gathered = gather(&config, &folder)?;
+        Ok(Self {
+            tools: config.tools(gathered.is_trusted)?,
+            dialects: config::dialects(args)?,
+            config,
+            gathered,
+            folder,
+        })
+    }
+
+    /// The names of the tools that are offered: the default ones and those that
+    /// are declared, unless others are chosen. Whoever is offered a tool is
+    /// offered what belongs to it.
+    fn offered(&self, chosen: Option<&[String]>) -> Result<Vec<String>> {
+        let all: Vec<&str> = self.tools.registry.toolset().names().collect();
+        let unknown = chosen.unwrap_or_default();
+        if let Some(name) = unknown.iter().find(|name| !all.contains(&name.as_str())) {
+            let near = suggest::nearest(name, all.iter().copied());
+            let near = near.map_or_else(
+                || "see `ptk tools list`".to_owned(),
+                |near| format!("did you mean `{near}`?"),
+            );
+            return Err(anyhow!("there is no tool `{name}`; {near}"));
+        }
+        let is_chosen = |name: &str| match chosen {
+            Some(chosen) => chosen.iter().any(|it| it == name),
+            None => {
+                tools::DEFAULT.contains(&name) || self.tools.declared.iter().any(|it| it == name)
+            }
+        };
+        let is_offered =
+            |name: &&str| is_chosen(name) || tools::belongs_to(name).is_some_and(is_chosen);
+        let offered = all.into_iter().filter(is_offered);
+        Ok(offered.map(str::to_owned).collect())
+    }
+}
+
+impl Agent {
+    /// Puts everything together. `given` replies of a script were given before.
+    pub(crate) fn new(
+        args: &AgentArgs,
+        place: &Place,
+        given: usize,
+        screen: &Screen,
+    ) -> Result<Self> {
+        let ground = Ground::of(&args.config)?;
+        let (run, has_more) = config::run(&ground.config, ground.gathered.is_trusted)?;
+        let info = place.known.as_ref().map(|known| &known.info);
+        let choices = Choices::of(args, info, run);
+        let offered = ground.offered(choices.tools.as_deref())?;
+        if let Some(dialect) = &choices.dialect {
+            engine::check_read(&ground.dialects, dialect)?;
+        }
+        let mut notes = Vec::new();
+        if has_more {
+            notes.push(format!(
+                "{} names a model; `ptk permissions trust` lets it.",
+                ground.config.name()
+            ));
+        }
+        let name = choices.provider.clone();
+        let name = name.ok_or_else(|| anyhow!(provider::NONE))?;
+        let model = provider::named(&name, given)?;
+        let workspace = Workspace::open(&ground.folder)?.with_temp()?;
+        let told = instructions::of(&workspace, !offered.is_empty());
+        notes.extend(told.note);
+        let options = choices.options(args, offered.clone());
+        let note = ground.gathered.untrusted.as_ref().map(|_| {
+            let name = ground.config.name();
+            format!("{name} would allow more; `ptk permissions list` shows it, `ptk permissions trust` lets it.")
+        });
+        let approver = approver(ground.gathered.workspace.clone(), note, screen.clone());
+        let is_trusted = ground.gathered.is_trusted;
+        let manager = ToolManager::builder(workspace)
+            .tools(ground.tools.registry)
+            .snippet_format(ground.tools.snippet_format)
+            .undo(config::undo(&ground.config, is_trusted)?)
+            .session(place.id.as_str())
+            .sandbox(config::sandbox(&args.sandbox, &args.config)?)
+            .approver(Arc::clone(&approver))
+            .review(args.review)
+            .permissions(ground.gathered.permissions(args.approve.map(Mode::from)))
+            .bus(Bus::with_capacity(Capacities {
+                realtime: CAPACITY,
+                ..Capacities::default()
+            }))
+            .build();
+        let info = SessionInfo::new()
+            .setting("provider", provider::lasting(&name))
+            .setting("tools", json!(offered));
+        let mut builder = Ptk::builder()
+            .provider(model)
+            .tool_manager(manager)
+            .approver(approver)
+            .dialects(ground.dialects)
+            .store(Arc::new(place.store.clone()))
+            .system(told.text)
+            .session_info(info)
+            .options(options.clone());
+        if let Some(dialect) = choices.dialect {
+            builder = builder.dialect(dialect);
+        }
+        Ok(Self {
+            ptk: builder.build()?,
+            options,
+            notes,
+        })
+    }
+
+    /// What a session is read and judged by again. No model is asked, nothing
+    /// is run.
+    pub(crate) fn to_replay(args: &ReplayArgs, place: &Place) -> Result<Self> {
+        let ground = Ground::of(&args.config)?;
+        let info = place.known.as_ref().map(|known| &known.info);
+        let listed = info.and_then(|info| info.settings.get("tools")?.as_array().cloned());
+        let names = listed.map(|names| {
+            let names = names.iter().filter_map(Value::as_str);
+            // Those that are gone are told of where they were called.
+            let names = names.filter(|name| ground.tools.registry.get(name).is_some());
+            names.map(str::to_owned).collect::<Vec<_>>()
+        });
+        let offered = ground.offered(names.as_deref())?;
+        let recorded = info.and_then(|info| info.dialect.clone());
+        let dialect = args.dialect.clone().or(recorded);
+        if let Some(dialect) = &dialect {
+            engine::check_read(&ground.dialects, dialect)?;
+        }
+        let workspace = Workspace::open(&ground.folder)?.with_temp()?;
+        let permissions = ground.gathered.permissions(args.approve.map(Mode::from));
+        let manager = ToolManager::builder(workspace)
+            .tools(ground.tools.registry)
+            .permissions(permissions)
+            .build();
+        let silent: Arc<dyn Provider> = Arc::new(ptk::llm::Script::new(Vec::<String>::new()));
+        let options = RunOptions {
+            tools: Some(offered),
+            ..RunOptions::default()
+        };
+        let mut builder = Ptk::builder()
+            .provider(silent)
+            .tool_manager(manager)
+            .dialects(ground.dialects)
+            .store(Arc::new(place.store.clone()))
+            .options(options.clone());
+        if let Some(dialect) = dialect {
+            builder = builder.dialect(dialect);
+        }
+        Ok(Self {
+            ptk: builder.build()?,
+            options,
+            notes: Vec::new(),
+        })
+    }
+}
+
+/// How many replies were given in the turn that is open.
+pub(crate) async fn given(store: &dyn Store, session: &SessionId) -> Result<usize> {
+    let mut given = 0;
+    let mut before = u64::MAX;
+    loop {
+        let page = store.read(session, Stretch::before(before, PAGE)).await?;
+        let Some(first) = page.first() else {
+            return Ok(given);
+        };
+        before = first.seq;
+        for entry in page.iter().rev() {
+            match entry.kind() {
+                EntryKind::ModelReplied(_) => given += 1,
+                EntryKind::Failure(failure) if failure.code.is_some() => given += 1,
+                EntryKind::TurnBegan(_) => return Ok(given),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// How long is waited for what still runs when ptk ends.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);

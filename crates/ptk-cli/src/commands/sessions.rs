@@ -1,0 +1,434 @@
+//! `ptk sessions`: what was said and done, kept until it is removed.
+
+use std::fs::OpenOptions;
+use std::io::{self, BufReader, BufWriter, IsTerminal as _, Write};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context as _, Result, anyhow, bail};
+use clap::builder::styling::Style;
+use ptk::store::{Hit, Listing, Overview, Retention, Search, SqliteStore, Store as _, export};
+use serde_json::json;
+
+use crate::args::{
+    CheckSessionsArgs, DeleteSessionsArgs, ExportFormat, ExportSessionArgs, ImportSessionsArgs,
+    ListSessionsArgs, SearchSessionsArgs, SessionsCommand, ShowSessionArgs,
+};
+use crate::exit::Exit;
+use crate::sessions::{self, short};
+use crate::terminal::Keyboard;
+use crate::view::Markdown;
+use crate::view::clean::visible;
+
+const STRONG: Style = Style::new().bold();
+const FAINT: Style = Style::new().dimmed();
+/// Sessions that are read at once.
+const PAGE: usize = 200;
+/// Characters of a name in a list.
+const MAX_NAME: usize = 70;
+
+pub(crate) fn run(command: &SessionsCommand, out: &mut (impl Write + Send)) -> Result<Exit> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(async {
+        match command {
+            SessionsCommand::List(args) => list(args, out).await,
+            SessionsCommand::Show(args) => show(args, out).await,
+            SessionsCommand::Search(args) => search(args, out).await,
+            SessionsCommand::Export(args) => export(args, out).await,
+            SessionsCommand::Import(args) => import(args, out).await,
+            SessionsCommand::Delete(args) => delete(args, out).await,
+            SessionsCommand::Check(args) => check(args, out).await,
+        }
+    })
+}
+
+/// The store, or what is said where nothing was ever written.
+fn existing_store(wanted: &str) -> Result<SqliteStore> {
+    sessions::open_to_read()?.ok_or_else(|| sessions::unknown(wanted))
+}
+
+async fn list(args: &ListSessionsArgs, out: &mut impl Write) -> Result<Exit> {
+    let workspace = if args.all {
+        None
+    } else {
+        Some(sessions::workspace(&args.config)?)
+    };
+    let Some(store) = sessions::open_to_read()? else {
+        return nothing(args.json, args.all);
+    };
+    let mut left = args.limit;
+    let mut last: Option<Overview> = None;
+    while left > 0 {
+        let mut listing = Listing::new(left.min(PAGE));
+        if let Some(workspace) = &workspace {
+            listing = listing.workspace(workspace);
+        }
+        if let Some(last) = &last {
+            listing = listing.after(last);
+        }
+        let page = store.sessions(listing).await?;
+        let Some(end) = page.last() else { break };
+        last = Some(end.clone());
+        left -= page.len().min(left);
+        for session in &page {
+            if args.json {
+                writeln!(out, "{}", serde_json::to_string(session)?)?;
+            } else {
+                writeln!(out, "{}", coloured(&line(session, args.all)))?;
+            }
+        }
+    }
+    if last.is_none() {
+        return nothing(args.json, args.all);
+    }
+    Ok(Exit::Success)
+}
+
+fn nothing(json: bool, all: bool) -> Result<Exit> {
+    if !json {
+        let where_ = if all { "" } else { " in this workspace" };
+        let more = if all {
+            ""
+        } else {
+            "; --all lists those of others"
+        };
+        writeln!(anstream::stderr(), "There are no sessions{where_}{more}.")?;
+    }
+    Ok(Exit::Success)
+}
+
+/// A session in a line.
+fn line(session: &Overview, all: bool) -> String {
+    let turns = match session.turns {
+        1 => "1 turn".to_owned(),
+        turns => format!("{turns} turns"),
+    };
+    let name = session.name().lines().next().unwrap_or_default();
+    let name: String = visible(name).chars().take(MAX_NAME).collect();
+    let mut line = format!(
+        "{STRONG}{:<12}{STRONG:#}  {:>7}  {turns:>8}  {name}",
+        short(&session.id),
+        age(session.updated),
+    );
+    if session.is_open {
+        line.push_str(&format!("  {FAINT}(open){FAINT:#}"));
+    }
+    if let Some(workspace) = session.info.workspace.as_deref().filter(|_| all) {
+        line.push_str(&format!("  {FAINT}{}{FAINT:#}", visible(workspace)));
+    }
+    line
+}
+
+/// How long ago something was, roughly.
+fn age(at: SystemTime) -> String {
+    let seconds = SystemTime::now()
+        .duration_since(at)
+        .unwrap_or(Duration::ZERO)
+        .as_secs();
+    match seconds {
+        0..120 => format!("{seconds} s"),
+        120..7200 => format!("{} min", seconds / 60),
+        7200..172_800 => format!("{} h", seconds / 3600),
+        _ => format!("{} days", seconds / 86_400),
+    }
+}
+
+/// With colours where stdout takes them.
+fn coloured(text: &str) -> String {
+    match anstream::AutoStream::choice(&io::stdout()) {
+        anstream::ColorChoice::Never => anstream::adapter::strip_str(text).to_string(),
+        _ => text.to_owned(),
+    }
+}
+
+async fn show(args: &ShowSessionArgs, out: &mut (impl Write + Send)) -> Result<Exit> {
+    let store = existing_store(&args.session)?;
+    let session = sessions::existing(&store, &args.session).await?.id;
+    if args.json {
+        export::write_json_lines(&store, &session, out).await?;
+        return Ok(Exit::Success);
+    }
+    let mut pretty = Pretty {
+        out,
+        markdown: Markdown::default(),
+        rest: Vec::new(),
+        is_terminal: io::stdout().is_terminal(),
+    };
+    export::write_markdown(&store, &session, &mut pretty).await?;
+    pretty.finish()?;
+    Ok(Exit::Success)
+}
+
+/// Markdown for a terminal, where stdout is one.
+struct Pretty<'a, W: Write> {
+    out: &'a mut W,
+    markdown: Markdown,
+    /// The beginning of a character.
+    rest: Vec<u8>,
+    is_terminal: bool,
+}
+
+impl<W: Write> Write for Pretty<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !self.is_terminal {
+            return self.out.write(bytes);
+        }
+        self.rest.extend_from_slice(bytes);
+        let whole = match std::str::from_utf8(&self.rest) {
+            Ok(text) => text.len(),
+            Err(error) => error.valid_up_to(),
+        };
+        let text: Vec<u8> = self.rest.drain(..whole).collect();
+        let text = String::from_utf8_lossy(&text);
+        let shown = coloured(&self.markdown.push(&text));
+        self.out.write_all(shown.as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+impl<W: Write> Pretty<'_, W> {
+    fn finish(&mut self) -> io::Result<()> {
+        let rest = coloured(&self.markdown.finish());
+        self.out.write_all(rest.as_bytes())?;
+        self.out.flush()
+    }
+}
+
+async fn search(args: &SearchSessionsArgs, out: &mut impl Write) -> Result<Exit> {
+    let words = args.words.join(" ");
+    let workspace = if args.all {
+        None
+    } else {
+        Some(sessions::workspace(&args.config)?)
+    };
+    let hits = match sessions::open_to_read()? {
+        None => Vec::new(),
+        Some(store) => {
+            let mut search = Search::new(&words, args.limit);
+            if let Some(workspace) = workspace {
+                search = search.workspace(workspace);
+            }
+            store.search(search).await?
+        }
+    };
+    for hit in &hits {
+        if args.json {
+            let line = json!({
+                "session_id": hit.session,
+                "seq": hit.seq,
+                "time": humantime::format_rfc3339_millis(hit.ts).to_string(),
+                "kind": hit.kind,
+                "excerpt": hit.excerpt,
+                "matches": hit.matches.iter().map(|it| [it.start, it.end]).collect::<Vec<_>>(),
+            });
+            writeln!(out, "{line}")?;
+        } else {
+            writeln!(out, "{}", coloured(&found(hit)))?;
+        }
+    }
+    if hits.is_empty() && !args.json {
+        let more = if args.all {
+            ""
+        } else {
+            "; --all looks into those of other workspaces"
+        };
+        writeln!(anstream::stderr(), "Nobody said that{more}.")?;
+    }
+    Ok(Exit::Success)
+}
+
+/// A place in a line, with the words marked.
+fn found(hit: &Hit) -> String {
+    let mut line = format!(
+        "{STRONG}{}{STRONG:#}  {FAINT}{}{FAINT:#}  ",
+        short(&hit.session),
+        age(hit.ts)
+    );
+    let mut last = 0;
+    let part = |from: usize, to: usize| visible(hit.excerpt.get(from..to).unwrap_or_default());
+    for range in &hit.matches {
+        line.push_str(&part(last, range.start));
+        let word = part(range.start, range.end);
+        line.push_str(&format!("{STRONG}{word}{STRONG:#}"));
+        last = range.end;
+    }
+    line.push_str(&part(last, hit.excerpt.len()));
+    line.replace('\n', " ")
+}
+
+async fn export(args: &ExportSessionArgs, out: &mut (impl Write + Send)) -> Result<Exit> {
+    let store = existing_store(&args.session)?;
+    let session = sessions::existing(&store, &args.session).await?.id;
+    let Some(path) = &args.output else {
+        write_session(&store, &session, args.format, out).await?;
+        return Ok(Exit::Success);
+    };
+    let file = OpenOptions::new().write(true).create_new(true).open(path);
+    let file = file.map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            anyhow!("{} is there already; name another file", path.display())
+        }
+        _ => anyhow!("{} cannot be written: {error}", path.display()),
+    })?;
+    let mut file = BufWriter::new(file);
+    let written = write_session(&store, &session, args.format, &mut file).await;
+    let written = written.and_then(|()| Ok(file.flush()?));
+    if let Err(error) = written {
+        // Half a session would be taken for a whole one.
+        let _ = std::fs::remove_file(path);
+        return Err(error.context(format!("{}", path.display())));
+    }
+    writeln!(anstream::stderr(), "Written to {}.", path.display())?;
+    Ok(Exit::Success)
+}
+
+async fn write_session(
+    store: &SqliteStore,
+    session: &ptk::store::SessionId,
+    format: ExportFormat,
+    out: &mut (dyn Write + Send),
+) -> Result<()> {
+    match format {
+        ExportFormat::Jsonl => drop(export::write_json_lines(store, session, out).await?),
+        ExportFormat::Markdown => drop(export::write_markdown(store, session, out).await?),
+    }
+    Ok(())
+}
+
+async fn import(args: &ImportSessionsArgs, out: &mut impl Write) -> Result<Exit> {
+    let store = sessions::open()?;
+    let bytes = args.source.read()?;
+    let mut lines = BufReader::new(io::Cursor::new(bytes));
+    let imported = export::import_json_lines(&store, &mut lines).await?;
+    for session in &imported.sessions {
+        writeln!(out, "{session}")?;
+    }
+    out.flush()?;
+    let (sessions, entries) = (imported.sessions.len(), imported.entries);
+    writeln!(
+        anstream::stderr(),
+        "Taken in: sessions {sessions}, entries {entries}."
+    )?;
+    Ok(Exit::Success)
+}
+
+async fn delete(args: &DeleteSessionsArgs, out: &mut impl Write) -> Result<Exit> {
+    let store = sessions::open()?;
+    if args.sessions.is_empty() {
+        return prune(&store, args, out).await;
+    }
+    let mut chosen = Vec::new();
+    for text in &args.sessions {
+        let found = sessions::existing(&store, text).await?;
+        if chosen.iter().all(|it: &Overview| it.id != found.id) {
+            chosen.push(found);
+        }
+    }
+    let names: Vec<String> = chosen.iter().map(|it| line(it, false)).collect();
+    if !args.yes && !agreed(&names.join("\n"), chosen.len())? {
+        return Ok(Exit::Failed);
+    }
+    for session in &chosen {
+        store.delete(&session.id).await?;
+        writeln!(out, "{}", session.id)?;
+    }
+    Ok(Exit::Success)
+}
+
+/// Removes what is too old or too much.
+async fn prune(
+    store: &SqliteStore,
+    args: &DeleteSessionsArgs,
+    out: &mut impl Write,
+) -> Result<Exit> {
+    let mut retention = Retention::forever();
+    if let Some(age) = args.older_than {
+        retention = retention.no_older_than(age);
+    }
+    if let Some(most) = args.keep {
+        retention = retention.no_more_than(most as u64);
+    }
+    let now = SystemTime::now();
+    let chosen = retention.chosen(store, now).await?;
+    if chosen.is_empty() {
+        writeln!(anstream::stderr(), "There is nothing to remove.")?;
+        return Ok(Exit::Success);
+    }
+    if !args.yes && !agreed("", chosen.len())? {
+        return Ok(Exit::Failed);
+    }
+    let removed = retention.apply(store, now).await?;
+    for session in &removed.deleted {
+        writeln!(out, "{session}")?;
+    }
+    for session in &removed.in_use {
+        writeln!(
+            anstream::stderr(),
+            "{session} is written by another process, and stays."
+        )?;
+    }
+    Ok(Exit::Success)
+}
+
+/// Asks whether sessions are to be removed for good.
+fn agreed(names: &str, count: usize) -> Result<bool> {
+    let Some(keyboard) = Keyboard::find() else {
+        bail!("nobody can be asked here whether to remove {count} sessions; say --yes");
+    };
+    let mut stderr = anstream::stderr();
+    if !names.is_empty() {
+        writeln!(stderr, "{names}")?;
+    }
+    let what = match count {
+        1 => "this session".to_owned(),
+        count => format!("{count} sessions"),
+    };
+    write!(stderr, "Remove {what} for good? y yes, n no: ")?;
+    stderr.flush()?;
+    let answer = keyboard.line(&AtomicBool::new(false))?;
+    Ok(matches!(
+        answer.as_deref().map(str::trim),
+        Some("y" | "yes" | "Y")
+    ))
+}
+
+async fn check(args: &CheckSessionsArgs, out: &mut impl Write) -> Result<Exit> {
+    if args.rebuild {
+        let store = sessions::open().context("nothing was changed")?;
+        store.rebuild().await?;
+        writeln!(
+            anstream::stderr(),
+            "Lists and index were made anew from the log."
+        )?;
+    }
+    let Some(store) = sessions::open_to_read()? else {
+        writeln!(anstream::stderr(), "There are no sessions.")?;
+        return Ok(Exit::Success);
+    };
+    let checked = store.check().await?;
+    for damage in &checked.damage {
+        writeln!(out, "{damage}")?;
+    }
+    out.flush()?;
+    let (sessions, entries) = (checked.sessions, checked.entries);
+    let verdict = if checked.damage.is_empty() {
+        "everything is as it was written"
+    } else {
+        "not everything is as it was written; `ptk sessions check --rebuild` makes lists and index anew"
+    };
+    writeln!(
+        anstream::stderr(),
+        "Sessions: {sessions}, entries: {entries}; {verdict}."
+    )?;
+    Ok(if checked.damage.is_empty() {
+        Exit::Success
+    } else {
+        Exit::Failed
+    })
+}

@@ -1,0 +1,130 @@
+//! The sessions of this user: where they are kept, and which one is meant.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, anyhow, bail};
+use ptk::store::{Listing, Overview, SessionId, SqliteStore, Store, StoreError};
+
+use crate::args::ConfigArgs;
+use crate::config;
+
+/// The file in the folder for state.
+const FILE: &str = "sessions.db";
+/// What fresh ids begin with; nobody needs to type it.
+const PREFIX: &str = "session_";
+/// Characters of a fresh id that tell it from others: the time it was made.
+const SHORT: usize = 12;
+/// Sessions that a beginning may stand for before it is said that there are
+/// more.
+const MAX_NAMED: usize = 5;
+
+/// Opens the store, and makes it where there is none.
+pub(crate) fn open() -> Result<SqliteStore> {
+    let path = path()?;
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(|error| {
+            anyhow!(
+                "{} cannot be made: {error}; name another folder with PTK_STATE",
+                folder.display()
+            )
+        })?;
+    }
+    Ok(SqliteStore::open(path)?)
+}
+
+/// Opens the store to read it; `None` if nothing was ever written.
+pub(crate) fn open_to_read() -> Result<Option<SqliteStore>> {
+    match SqliteStore::open_read_only(path()?) {
+        Ok(store) => Ok(Some(store)),
+        Err(StoreError::Missing { .. }) => Ok(None),
+        // Whoever may write can bring it up to date.
+        Err(StoreError::OlderSchema { .. }) => Ok(Some(open()?)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn path() -> Result<PathBuf> {
+    let folder = ptk::tools::state_folder().ok_or_else(|| {
+        anyhow!("there is no place for sessions: neither PTK_STATE nor HOME is set")
+    })?;
+    Ok(folder.join(FILE))
+}
+
+/// The workspace as the log names it.
+pub(crate) fn workspace(args: &ConfigArgs) -> Result<String> {
+    let folder = config::workspace(args).unwrap_or_else(|| PathBuf::from("."));
+    let real = folder.canonicalize();
+    let real = real.map_err(|error| anyhow!("the workspace {}: {error}", folder.display()))?;
+    Ok(shown(&real))
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// The session that somebody means by its id or the beginning of it; `None`
+/// if there is none.
+pub(crate) async fn find(store: &dyn Store, text: &str) -> Result<Option<Overview>> {
+    if let Ok(id) = text.parse::<SessionId>()
+        && let Some(found) = store.session(&id).await?
+    {
+        return Ok(Some(found));
+    }
+    let mut found = Vec::new();
+    for prefix in [text.to_owned(), format!("{PREFIX}{text}")] {
+        let listing = Listing::new(MAX_NAMED + 1).prefix(prefix);
+        found.extend(store.sessions(listing).await?);
+    }
+    match found.as_slice() {
+        [] => Ok(None),
+        [one] => Ok(Some(one.clone())),
+        several => {
+            let first = several.iter().take(MAX_NAMED);
+            let mut names: Vec<&str> = first.map(|it| it.id.as_str()).collect();
+            if several.len() > MAX_NAMED {
+                names.push("…");
+            }
+            bail!(
+                "`{text}` may be several sessions: {}; write more of the id",
+                names.join(", ")
+            )
+        }
+    }
+}
+
+/// The same, where it has to be there.
+pub(crate) async fn existing(store: &dyn Store, text: &str) -> Result<Overview> {
+    find(store, text).await?.ok_or_else(|| unknown(text))
+}
+
+pub(crate) fn unknown(text: &str) -> anyhow::Error {
+    anyhow!("there is no session `{text}`; `ptk sessions list --all` shows those there are")
+}
+
+/// The last sessions of a workspace, as many as are wanted.
+pub(crate) async fn last(
+    store: &dyn Store,
+    workspace: &str,
+    mut is_wanted: impl FnMut(&Overview) -> bool,
+) -> Result<Option<Overview>> {
+    let first = || Listing::new(50).workspace(workspace);
+    let mut listing = first();
+    loop {
+        let page = store.sessions(listing).await?;
+        let Some(end) = page.last() else {
+            return Ok(None);
+        };
+        listing = first().after(end);
+        if let Some(found) = page.into_iter().find(|it| is_wanted(it)) {
+            return Ok(Some(found));
+        }
+    }
+}
+
+/// As much of an id as a person needs to name it.
+pub(crate) fn short(id: &SessionId) -> &str {
+    match id.as_str().strip_prefix(PREFIX) {
+        Some(rest) => rest.get(..SHORT).unwrap_or(rest),
+        None => id.as_str(),
+    }
+}

@@ -1,0 +1,86 @@
+//! A call in a line.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::clean::visible;
+
+/// Arguments that say the most about a call; the first that is there counts.
+const TELLING: [&str; 8] = [
+    "command",
+    "path",
+    "file_path",
+    "pattern",
+    "query",
+    "url",
+    "name",
+    "id",
+];
+/// Characters of an argument.
+const MAX: usize = 200;
+
+/// What a call is about, without its tool.
+pub(crate) fn about(arguments: &Value) -> String {
+    let Some(members) = arguments.as_object() else {
+        return String::new();
+    };
+    let text = |name: &&str| members.get(*name).and_then(Value::as_str);
+    let telling = TELLING.iter().find_map(text);
+    let first = || members.values().find_map(Value::as_str);
+    match telling.or_else(first) {
+        Some(text) => in_a_line(text),
+        None if members.is_empty() => String::new(),
+        None => in_a_line(&arguments.to_string()),
+    }
+}
+
+/// A text in one line that can be shown.
+pub(crate) fn in_a_line(text: &str) -> String {
+    let mut lines = text.trim_end().trim_start_matches('\n').lines();
+    let first = lines.next().unwrap_or_default();
+    let mut shown: String = visible(first).chars().take(MAX).collect();
+    if shown.chars().count() == MAX || lines.next().is_some() {
+        shown.push_str(" …");
+    }
+    shown
+}
+
+/// How long something took.
+pub(crate) fn took(time: Duration) -> String {
+    match time.as_millis() {
+        millis @ 0..1000 => format!("{millis} ms"),
+        1000..60_000 => format!("{:.1} s", time.as_secs_f64()),
+        _ => {
+            let seconds = time.as_secs();
+            format!("{} min {} s", seconds / 60, seconds % 60)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_call_is_told_by_its_most_telling_argument() {
+        for (arguments, expected) in [
+            (json!({"timeout": 3, "command": "ls\nrm -r x"}), "ls …"),
+            (json!({"path": "a\u{1b}[2Jb"}), r"a\u{1b}[2Jb"),
+            (json!({"to": "Ada", "n": 1}), "Ada"),
+            (json!({"n": 1}), r#"{"n":1}"#),
+            (json!({}), ""),
+        ] {
+            assert_eq!(about(&arguments), expected);
+        }
+    }
+
+    #[test]
+    fn times_have_the_unit_that_fits() {
+        assert_eq!(took(Duration::from_millis(12)), "12 ms");
+        assert_eq!(took(Duration::from_millis(3210)), "3.2 s");
+        assert_eq!(took(Duration::from_secs(75)), "1 min 15 s");
+    }
+}

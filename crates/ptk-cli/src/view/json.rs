@@ -1,0 +1,99 @@
+//! Events as JSON lines, for programs.
+
+use std::io::Write;
+
+use anyhow::Result;
+use ptk::events::{Delivery, EventKind, RequestId};
+use ptk::{Execution, RunError};
+use serde_json::{Value, json};
+
+use super::View;
+
+/// Prints events as JSON lines. The last one is `receiveMessage` or `error`.
+#[derive(Default)]
+pub(crate) struct Json {
+    /// The turn that is shown.
+    request: Option<RequestId>,
+}
+
+impl View for Json {
+    fn event(&mut self, delivery: &Delivery, out: &mut dyn Write) -> Result<()> {
+        let line = match delivery {
+            Delivery::Event(event) => {
+                let mut line = serde_json::to_value(&**event)?;
+                self.request = event.correlation.request_id.or(self.request);
+                match &event.kind {
+                    // Said at the end, with what is known then.
+                    EventKind::ReceiveMessage { .. } | EventKind::Error { tool: None, .. } => {
+                        return Ok(());
+                    }
+                    // The name that hosts know (R298).
+                    EventKind::ToolCallRequested { arguments, .. } => {
+                        if let Some(line) = line.as_object_mut() {
+                            line.insert("type".to_owned(), json!("toolCall"));
+                            line.shift_remove("arguments");
+                            line.insert("args".to_owned(), arguments.clone());
+                        }
+                    }
+                    _ => {}
+                }
+                line
+            }
+            Delivery::Missed(missed) => {
+                json!({"type": "missed", "total": missed.total, "by_type": missed.by_type})
+            }
+        };
+        print(&line, out)
+    }
+
+    fn tick(&mut self) {}
+
+    fn say(&mut self, _text: &str) {}
+
+    fn end(&mut self, execution: &Execution, out: &mut dyn Write) -> Result<()> {
+        let mut line = match &execution.error {
+            None => json!({
+                "type": "receiveMessage",
+                "ts": now(),
+                "message": execution.content,
+            }),
+            Some(error) => json!({
+                "type": "error",
+                "ts": now(),
+                "message": error.to_string(),
+                "code": error.code().map(|code| code.to_string()),
+                "cancelled": matches!(error, RunError::Cancelled),
+            }),
+        };
+        let metadata = json!({
+            "iterations": execution.iterations,
+            "toolCalls": execution.total_tool_calls,
+            "duration_ms": u64::try_from(execution.duration.as_millis()).unwrap_or(u64::MAX),
+            "session_id": execution.session,
+            "usage": execution.usage,
+            "finish_reason": execution.finish.as_ref().map(ToString::to_string),
+        });
+        if let Some(line) = line.as_object_mut() {
+            if let Some(request) = self.request {
+                line.insert("request_id".to_owned(), json!(request));
+            }
+            line.insert("metadata".to_owned(), metadata);
+        }
+        print(&line, out)
+    }
+}
+
+/// The first line: which session it is.
+pub(crate) fn session(id: &str, is_new: bool, out: &mut dyn Write) -> Result<()> {
+    let line = json!({"type": "session", "ts": now(), "session_id": id, "is_new": is_new});
+    print(&line, out)
+}
+
+fn now() -> String {
+    humantime::format_rfc3339_millis(std::time::SystemTime::now()).to_string()
+}
+
+fn print(line: &Value, out: &mut dyn Write) -> Result<()> {
+    writeln!(out, "{line}")?;
+    Ok(out.flush()?)
+}

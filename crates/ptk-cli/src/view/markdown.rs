@@ -1,0 +1,360 @@
+//! Markdown in colours, while it comes in. No character is taken away or
+//! moved: what is copied from the terminal is what the model wrote.
+
+use clap::builder::styling::{AnsiColor, Style};
+
+use super::clean;
+
+const HEADING: Style = AnsiColor::Cyan.on_default().bold();
+const CODE: Style = AnsiColor::Green.on_default();
+const MARK: Style = Style::new().dimmed();
+/// The most signs that make a heading.
+const MAX_HEADING: usize = 6;
+/// The fewest signs that make a fence.
+const FENCE: usize = 3;
+/// The most digits of a numbered item.
+const MAX_DIGITS: usize = 9;
+
+/// Colours a text piece by piece. The pieces do not matter, only the text.
+#[derive(Debug, Default)]
+pub(crate) struct Markdown {
+    /// The fence that is open: its sign, and how many of them.
+    fence: Option<(char, usize)>,
+    line: Line,
+    /// What cannot be said yet, because the next character decides: signs that
+    /// may be marks.
+    held: String,
+    /// The last character was a return, which is not shown yet.
+    has_returned: bool,
+    inline: Inline,
+    is_escaped: bool,
+    before: Option<char>,
+    style: Style,
+    out: String,
+}
+
+/// What is open within a line.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Inline {
+    /// Code, behind so many signs.
+    code: Option<usize>,
+    is_bold: bool,
+    is_italic: bool,
+}
+
+impl Inline {
+    fn style(self) -> Style {
+        if self.code.is_some() {
+            return CODE;
+        }
+        let style = Style::new();
+        let style = if self.is_bold { style.bold() } else { style };
+        if self.is_italic {
+            style.italic()
+        } else {
+            style
+        }
+    }
+}
+
+/// What is known of the line.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Line {
+    /// It has just begun: `held` is all of it.
+    #[default]
+    Start,
+    /// Text with marks in it.
+    Inline,
+    Heading,
+    /// The beginning of a fence, with this sign.
+    Opening(char),
+    /// The end of one.
+    Closing,
+    Code,
+}
+
+impl Markdown {
+    /// The next piece, as far as it can be shown.
+    pub(crate) fn push(&mut self, text: &str) -> String {
+        for c in text.chars() {
+            self.character(c);
+        }
+        std::mem::take(&mut self.out)
+    }
+
+    /// What was held back.
+    pub(crate) fn finish(&mut self) -> String {
+        if std::mem::take(&mut self.has_returned) {
+            self.part('\r');
+        }
+        if self.line == Line::Start {
+            self.begin(None);
+        }
+        self.release(None);
+        self.restyle(Style::new());
+        let out = std::mem::take(&mut self.out);
+        *self = Self::default();
+        out
+    }
+
+    fn character(&mut self, c: char) {
+        // Of a return and a line feed, the latter says it all.
+        if std::mem::take(&mut self.has_returned) && c != '\n' {
+            self.part('\r');
+        }
+        if c == '\r' {
+            self.has_returned = true;
+        } else {
+            self.part(c);
+        }
+    }
+
+    fn part(&mut self, c: char) {
+        if c == '\n' {
+            self.end_line();
+            return;
+        }
+        if self.line == Line::Start {
+            if self.may_be_mark(c) {
+                self.held.push(c);
+                return;
+            }
+            self.begin(Some(c));
+        }
+        match self.line {
+            Line::Start | Line::Inline => self.inline(c),
+            Line::Heading => self.show(c, HEADING),
+            Line::Opening(sign) => {
+                // `` ```a``` `` is code in a line, and no fence.
+                if sign == '`' && c == '`' {
+                    self.fence = None;
+                }
+                self.show(c, MARK);
+            }
+            Line::Closing => self.show(c, MARK),
+            Line::Code => self.show(c, CODE),
+        }
+    }
+
+    fn end_line(&mut self) {
+        if self.line == Line::Start {
+            self.begin(None);
+        }
+        self.release(Some('\n'));
+        self.restyle(Style::new());
+        self.out.push('\n');
+        self.line = Line::Start;
+        self.inline = Inline::default();
+        self.is_escaped = false;
+        self.before = None;
+    }
+
+    /// Whether the beginning of a line and this may still become a mark.
+    fn may_be_mark(&self, c: char) -> bool {
+        let said = self.held.trim_start_matches(' ');
+        let is_all = |sign: char| said.chars().all(|it| it == sign);
+        if c == ' ' && said.is_empty() {
+            return true;
+        }
+        if let Some((sign, _)) = self.fence {
+            return c == sign && is_all(sign);
+        }
+        match c {
+            '`' | '~' => is_all(c),
+            '#' => is_all(c) && said.len() < MAX_HEADING,
+            '-' | '*' | '+' => said.is_empty(),
+            '0'..='9' => said.len() < MAX_DIGITS && said.bytes().all(|it| it.is_ascii_digit()),
+            '.' | ')' => !said.is_empty() && said.bytes().all(|it| it.is_ascii_digit()),
+            _ => false,
+        }
+    }
+
+    /// The line is known by its beginning and the character behind it.
+    fn begin(&mut self, next: Option<char>) {
+        let held = std::mem::take(&mut self.held);
+        let said = held.trim_start_matches(' ');
+        let sign = said.chars().next();
+        let count = said.chars().count();
+        let is_fence = |sign: Option<char>| {
+            let sign = sign.filter(|sign| matches!(sign, '`' | '~'))?;
+            (count >= FENCE && said.chars().all(|it| it == sign)).then_some(sign)
+        };
+        let style = match (self.fence, is_fence(sign)) {
+            (Some((open, length)), Some(sign))
+                if sign == open && count >= length && next.is_none_or(char::is_whitespace) =>
+            {
+                self.fence = None;
+                self.line = Line::Closing;
+                MARK
+            }
+            (Some(_), _) => {
+                self.line = Line::Code;
+                CODE
+            }
+            (None, Some(sign)) => {
+                self.fence = Some((sign, count));
+                self.line = Line::Opening(sign);
+                MARK
+            }
+            (None, None) => {
+                self.line = Line::Inline;
+                let is_item = sign.is_some_and(|sign| matches!(sign, '-' | '*' | '+'))
+                    || said.ends_with(['.', ')']);
+                match (sign, next) {
+                    (Some('#'), Some(' ')) => {
+                        self.line = Line::Heading;
+                        HEADING
+                    }
+                    (Some(_), Some(' ')) if is_item => MARK,
+                    _ => {
+                        held.chars().for_each(|c| self.inline(c));
+                        return;
+                    }
+                }
+            }
+        };
+        held.chars().for_each(|c| self.show(c, style));
+        self.before = held.chars().last();
+    }
+
+    /// A character of a text with marks in it.
+    fn inline(&mut self, c: char) {
+        let is_mark = matches!(c, '`' | '*' | '_') && !self.is_escaped;
+        if is_mark && (self.held.is_empty() || self.held.starts_with(c)) {
+            self.held.push(c);
+            return;
+        }
+        self.release(Some(c));
+        if is_mark {
+            self.held.push(c);
+            return;
+        }
+        self.is_escaped = c == '\\' && !self.is_escaped && self.inline.code.is_none();
+        self.show(c, self.inline.style());
+        self.before = Some(c);
+    }
+
+    /// Shows what was held back, now that the next character is known.
+    fn release(&mut self, next: Option<char>) {
+        let held = std::mem::take(&mut self.held);
+        let Some(sign) = held.chars().next() else {
+            return;
+        };
+        let count = held.chars().count();
+        let is_open = |c: Option<char>| c.is_none_or(char::is_whitespace);
+        let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+        // `snake_case` is one word.
+        let is_part = |c: Option<char>| sign == '_' && is_word(c);
+        let may_open = !is_open(next) && !is_part(self.before);
+        let may_close = !is_open(self.before) && !is_part(next);
+        let mut after = self.inline;
+        match (sign, self.inline.code) {
+            ('`', None) => after.code = Some(count),
+            ('`', Some(open)) if open == count => after.code = None,
+            ('*' | '_', None) => {
+                for (is_meant, is_on) in [
+                    (count >= 2, &mut after.is_bold),
+                    (count % 2 == 1, &mut after.is_italic),
+                ] {
+                    if is_meant && ((*is_on && may_close) || (!*is_on && may_open)) {
+                        *is_on = !*is_on;
+                    }
+                }
+            }
+            _ => {}
+        }
+        // Marks look like what they are around.
+        let around = Inline {
+            code: self.inline.code.or(after.code),
+            is_bold: self.inline.is_bold || after.is_bold,
+            is_italic: self.inline.is_italic || after.is_italic,
+        };
+        held.chars().for_each(|c| self.show(c, around.style()));
+        self.inline = after;
+        self.before = Some(sign);
+    }
+
+    fn show(&mut self, c: char, style: Style) {
+        self.restyle(style);
+        clean::push(&mut self.out, c);
+    }
+
+    fn restyle(&mut self, style: Style) {
+        if style != self.style {
+            self.out.push_str(&format!("{:#}{style}", self.style));
+            self.style = style;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With the styles as letters: h heading, c code, m mark, b bold, i italic.
+    fn styled(text: &str) -> String {
+        let mut markdown = Markdown::default();
+        let mut shown = markdown.push(text);
+        shown.push_str(&markdown.finish());
+        for (style, name) in [
+            (HEADING, "h"),
+            (CODE, "c"),
+            (MARK, "m"),
+            (Style::new().bold().italic(), "bi"),
+            (Style::new().bold(), "b"),
+            (Style::new().italic(), "i"),
+        ] {
+            shown = shown.replace(&style.to_string(), &format!("<{name}>"));
+        }
+        shown.replace("\u{1b}[0m", "</>")
+    }
+
+    #[test]
+    fn marks_are_coloured_and_stay() {
+        for (text, expected) in [
+            ("plain", "plain"),
+            ("# A\nb", "<h># A</>\nb"),
+            ("#hash", "#hash"),
+            ("a **b** c", "a <b>**b**</> c"),
+            ("a *b* _c_", "a <i>*b*</> <i>_c_</>"),
+            ("***x***", "<bi>***x***</>"),
+            ("2 * 3 * 4", "2 * 3 * 4"),
+            ("snake_case_name", "snake_case_name"),
+            ("`a*b*`", "<c>`a*b*`</>"),
+            ("``a`b``", "<c>``a`b``</>"),
+            (r"\*no\*", r"\*no\*"),
+            ("- a\n* b\n12. c", "<m>-</> a\n<m>*</> b\n<m>12.</> c"),
+            ("*a*", "<i>*a*</>"),
+            (
+                "```rust\nlet *a = 1;\n```\n*b*",
+                "<m>```rust</>\n<c>let *a = 1;</>\n<m>```</>\n<i>*b*</>",
+            ),
+            ("~~~\n```\n~~~\nx", "<m>~~~</>\n<c>```</>\n<m>~~~</>\nx"),
+            ("**open\nnext", "<b>**open</>\nnext"),
+            ("a\r\nb\rc", "a\nb\\u{d}c"),
+            ("\u{1b}[2Jx", r"\u{1b}[2Jx"),
+        ] {
+            assert_eq!(styled(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn pieces_do_not_matter_and_nothing_is_lost() {
+        let text = "# T\n\n1. a **b\u{1b}** `c` \\*d\n- *e*_f_ g_h\n```x\n*y*\n  ```\n~~~\nz\r\n";
+        let mut markdown = Markdown::default();
+        let whole = markdown.push(text) + &markdown.finish();
+        for cut in 0..=text.len() {
+            if !text.is_char_boundary(cut) {
+                continue;
+            }
+            let (first, second) = text.split_at(cut);
+            let mut markdown = Markdown::default();
+            let mut shown = markdown.push(first);
+            shown.push_str(&markdown.push(second));
+            shown.push_str(&markdown.finish());
+            let plain = anstream::adapter::strip_str(&shown).to_string();
+            assert_eq!(plain, clean::visible(&text.replace("\r\n", "\n")));
+            assert_eq!(shown, whole);
+        }
+    }
+}

@@ -1,0 +1,344 @@
+//! A run for people: the answer on stdout, and on stderr what the model does
+//! meanwhile. On a terminal the answer is shown while it is written.
+
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal as _, Write};
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use clap::builder::styling::{AnsiColor, Style};
+use ptk::events::{CallId, Delivery, Event, EventKind, MessagePart, OutputStream};
+use ptk::protocol::ToolResult;
+use ptk::tools::{ToolManager, preview};
+use ptk::{Execution, RunError};
+
+use super::call::{about, in_a_line, took};
+use super::clean::visible;
+use super::{Markdown, Screen, View};
+use crate::sessions;
+
+const DONE: Style = AnsiColor::Green.on_default();
+const FAILED: Style = AnsiColor::Red.on_default();
+const STRONG: Style = Style::new().bold();
+const FAINT: Style = Style::new().dimmed();
+/// Lines shown of what a call gave back.
+const PREVIEW: usize = 4;
+/// Columns of a line beside what it tells.
+const BESIDE: usize = 5;
+/// What the model does while it says nothing.
+const THINKING: &str = "thinking";
+
+/// Shows a run to a person.
+pub(crate) struct Person {
+    screen: Screen,
+    tools: ToolManager,
+    /// Whether the answer is shown while it is written.
+    is_live: bool,
+    markdown: Markdown,
+    /// What was said in the reply that is coming in.
+    said: String,
+    /// Whether the cursor stands behind something.
+    is_in_line: bool,
+    /// The calls that run, in the order in which they began.
+    running: Vec<Running>,
+    thinking_since: Instant,
+    /// Whether something of an answer could not be shown in time.
+    has_missed: bool,
+}
+
+/// A call that runs.
+struct Running {
+    id: CallId,
+    what: String,
+    since: Instant,
+    /// The last line that it wrote.
+    output: Option<String>,
+}
+
+impl Person {
+    pub(crate) fn new(screen: Screen, tools: ToolManager) -> Self {
+        let person = Self {
+            screen,
+            tools,
+            is_live: io::stdout().is_terminal(),
+            markdown: Markdown::default(),
+            said: String::new(),
+            is_in_line: false,
+            running: Vec::new(),
+            thinking_since: Instant::now(),
+            has_missed: false,
+        };
+        person.status();
+        person
+    }
+
+    /// What the model says, while it says it.
+    fn chunk(&mut self, part: MessagePart, chunk: &str, out: &mut dyn Write) -> Result<()> {
+        if part != MessagePart::Text {
+            return Ok(());
+        }
+        // White space before the first word is no beginning of an answer.
+        let is_first = self.said.trim().is_empty();
+        self.said.push_str(chunk);
+        let text = if is_first {
+            self.said.trim_start().to_owned()
+        } else {
+            chunk.to_owned()
+        };
+        if !self.is_live || text.is_empty() {
+            return Ok(());
+        }
+        self.screen.doing(None);
+        let shown = self.markdown.push(&text);
+        self.show(&shown, out)
+    }
+
+    fn show(&mut self, text: &str, out: &mut dyn Write) -> Result<()> {
+        if let Some(last) = text.chars().last() {
+            self.is_in_line = last != '\n';
+        }
+        if self.is_live {
+            out.write_all(plain_unless_coloured(text).as_bytes())?;
+        } else {
+            out.write_all(text.as_bytes())?;
+        }
+        Ok(out.flush()?)
+    }
+
+    /// The reply is over: what follows begins on a line of its own.
+    fn end_reply(&mut self, out: &mut dyn Write) -> Result<()> {
+        let rest = self.markdown.finish();
+        self.show(&rest, out)?;
+        if self.is_in_line {
+            self.show("\n", out)?;
+        }
+        Ok(())
+    }
+
+    fn began(&mut self, event: &Event, tool: &str, arguments: &serde_json::Value) {
+        if let Some(id) = &event.correlation.call_id {
+            let what = format!("{} {}", visible(tool), about(arguments));
+            self.running.push(Running {
+                id: id.clone(),
+                what: what.trim_end().to_owned(),
+                since: Instant::now(),
+                output: None,
+            });
+        }
+        self.status();
+    }
+
+    fn wrote(&mut self, event: &Event, stream: OutputStream, chunk: &str) {
+        let id = event.correlation.call_id.as_ref();
+        let running = self.running.iter_mut().find(|it| Some(&it.id) == id);
+        let last = chunk.lines().rfind(|line| !line.trim().is_empty());
+        if let (Some(running), Some(line)) = (running, last)
+            && stream != OutputStream::Stderr
+        {
+            running.output = Some(in_a_line(line));
+            self.status();
+        }
+    }
+
+    fn ended(&mut self, event: &Event, tool: &str, time: Duration, result: &ToolResult) {
+        let id = event.correlation.call_id.as_ref();
+        let at = self.running.iter().position(|it| Some(&it.id) == id);
+        let what = match at {
+            Some(at) => self.running.remove(at).what,
+            None => visible(tool),
+        };
+        if self.running.is_empty() {
+            self.thinking_since = Instant::now();
+        }
+        let (name, about) = what.split_once(' ').unwrap_or((&what, ""));
+        let (style, mark) = if result.success {
+            (DONE, '✓')
+        } else {
+            (FAILED, '✗')
+        };
+        let mut text = format!("{style}{mark}{style:#} {STRONG}{name}{STRONG:#}");
+        let time = took(time);
+        if !about.is_empty() {
+            let beside = name.len() + time.len() + BESIDE;
+            let _ = write!(text, " {}", self.screen.fitting(about, beside));
+        }
+        let _ = writeln!(text, "  {FAINT}{time}{FAINT:#}");
+        for line in self.preview(tool, result) {
+            let line = self.screen.fitting(&in_a_line(&line), BESIDE);
+            let _ = writeln!(text, "  {FAINT}│ {line}{FAINT:#}");
+        }
+        self.screen.print(&text);
+        self.status();
+    }
+
+    fn preview(&self, tool: &str, result: &ToolResult) -> Vec<String> {
+        if !result.success {
+            // The call, which stands in the line above, is not told again.
+            let call = format!("{tool}(");
+            let error = result.error.as_str();
+            let told = error.starts_with(&call).then(|| error.split_once("): "));
+            let message = told.flatten().map_or(error, |(_, message)| message);
+            return vec![message.to_owned()];
+        }
+        let registry = self.tools.registry();
+        match registry.get(tool) {
+            Some(tool) => tool.preview(result, PREVIEW),
+            None => preview::of(result, PREVIEW),
+        }
+    }
+
+    /// Says what is going on.
+    fn status(&self) {
+        let Some(running) = self.running.last() else {
+            let since = self.thinking_since;
+            self.screen.doing(Some((THINKING.to_owned(), since)));
+            return;
+        };
+        let mut doing = running.what.clone();
+        if self.running.len() > 1 {
+            let _ = write!(doing, " and {} more", self.running.len() - 1);
+        }
+        if let Some(line) = &running.output {
+            let _ = write!(doing, " │ {line}");
+        }
+        self.screen.doing(Some((doing, running.since)));
+    }
+
+    /// What the model said before it called tools, where it was not shown.
+    fn aside(&mut self) {
+        let said = std::mem::take(&mut self.said);
+        let said = visible(said.trim());
+        if !self.is_live && !said.is_empty() {
+            self.screen.print(&format!("{FAINT}{said}{FAINT:#}\n"));
+        }
+    }
+}
+
+impl View for Person {
+    fn event(&mut self, delivery: &Delivery, out: &mut dyn Write) -> Result<()> {
+        let event = match delivery {
+            Delivery::Event(event) => event,
+            Delivery::Missed(_) => {
+                self.has_missed = true;
+                return Ok(());
+            }
+        };
+        match &event.kind {
+            EventKind::MessageChunk { part, chunk } => self.chunk(*part, chunk, out)?,
+            EventKind::MessageRestarted { reason } => {
+                self.end_reply(out)?;
+                self.said.clear();
+                self.screen.print(&format!(
+                    "{FAINT}The model is asked again: {}{FAINT:#}\n",
+                    visible(reason)
+                ));
+                self.status();
+            }
+            EventKind::Iteration { call_type, .. } => {
+                self.end_reply(out)?;
+                match call_type.as_str() {
+                    "text" => {}
+                    "malformed" => {
+                        self.aside();
+                        self.screen.print(&format!(
+                            "{FAINT}The reply cannot be used; the model is told why.{FAINT:#}\n"
+                        ));
+                        self.status();
+                    }
+                    _ => self.aside(),
+                }
+            }
+            EventKind::ToolCallStart { tool, arguments } => self.began(event, tool, arguments),
+            EventKind::ToolOutputChunk { stream, chunk } => self.wrote(event, *stream, chunk),
+            EventKind::ToolCallEnd {
+                tool,
+                duration_ms,
+                result,
+                ..
+            } => self.ended(event, tool, Duration::from_millis(*duration_ms), result),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn tick(&mut self) {
+        if !self.is_in_line {
+            self.screen.tick();
+        }
+    }
+
+    fn say(&mut self, text: &str) {
+        self.screen.print(&format!("{text}\n"));
+    }
+
+    fn end(&mut self, execution: &Execution, out: &mut dyn Write) -> Result<()> {
+        self.end_reply(out)?;
+        self.screen.doing(None);
+        self.screen.make_room();
+        if let Some(error) = &execution.error {
+            if !matches!(error, RunError::Cancelled) {
+                let code = error.code().map(|code| format!(" ({code})"));
+                crate::exit::say(&format!("{error}{}", code.unwrap_or_default()));
+            }
+        } else if !self.is_live || self.has_missed || self.said.trim() != execution.content {
+            // Not shown yet, or not so: an answer may have come in parts.
+            let text = if self.is_live {
+                let mut text = self.markdown.push(&execution.content);
+                text.push_str(&self.markdown.finish());
+                text
+            } else {
+                execution.content.clone()
+            };
+            self.show(&text, out)?;
+            if !text.ends_with('\n') {
+                self.show("\n", out)?;
+            }
+        }
+        let is_cut = execution.finish == Some(ptk::llm::FinishReason::Length);
+        if is_cut && execution.error.is_none() {
+            self.screen
+                .print("The answer ran into the model's limit, and is not whole.\n");
+        }
+        if io::stderr().is_terminal() {
+            let text = format!("{FAINT}{}{FAINT:#}\n", summary(execution));
+            self.screen.print(&text);
+        }
+        Ok(())
+    }
+}
+
+/// What it took, and how to go on.
+fn summary(execution: &Execution) -> String {
+    let count = |number: u64, one: &str, many: &str| match number {
+        1 => format!("1 {one}"),
+        number => format!("{number} {many}"),
+    };
+    let mut parts = vec![took(execution.duration)];
+    parts.push(count(u64::from(execution.iterations), "reply", "replies"));
+    parts.push(count(
+        u64::from(execution.total_tool_calls),
+        "call",
+        "calls",
+    ));
+    let usage = execution.usage;
+    if usage.input_tokens + usage.output_tokens > 0 {
+        parts.push(format!(
+            "{} tokens in, {} out",
+            usage.input_tokens, usage.output_tokens
+        ));
+    }
+    let id = sessions::short(&execution.session);
+    let go_on = match &execution.error {
+        Some(RunError::TimedOut(_)) => format!("`ptk resume {id}` goes on"),
+        _ => format!("`ptk --session {id} \"…\"` goes on"),
+    };
+    format!("{} · {go_on}", parts.join(", "))
+}
+
+/// What is written to stdout past the stream that would take colours away.
+fn plain_unless_coloured(text: &str) -> String {
+    match anstream::AutoStream::choice(&io::stdout()) {
+        anstream::ColorChoice::Never => anstream::adapter::strip_str(text).to_string(),
+        _ => text.to_owned(),
+    }
+}

@@ -1,0 +1,202 @@
+//! The line at the bottom of a terminal that says what is going on, and who
+//! may write to the terminal meanwhile.
+
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use clap::builder::styling::{AnsiColor, Style};
+use unicode_width::UnicodeWidthChar as _;
+
+const FRAMES: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+const WHEEL: Style = AnsiColor::Cyan.on_default();
+const FAINT: Style = Style::new().dimmed();
+/// Goes to the beginning of the line, and removes what stands in it.
+const CLEAR: &str = "\r\u{1b}[K";
+/// The width of a terminal that does not tell it.
+const WIDTH: usize = 80;
+
+/// The terminal that progress is shown on. Clones are the same one.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Screen {
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Whether there is a line that moves.
+    is_live: bool,
+    /// Whether nothing is written at all.
+    is_quiet: bool,
+    doing: Option<(String, Instant)>,
+    frame: usize,
+    is_drawn: bool,
+    /// How many questions are open: nothing else is written meanwhile.
+    questions: usize,
+    /// What is written once they are answered.
+    waiting: String,
+}
+
+impl Screen {
+    /// With a line that moves, if stderr is a terminal.
+    pub(crate) fn live() -> Self {
+        let screen = Self::default();
+        let is_plain = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        screen.lock().is_live = io::stderr().is_terminal() && !is_plain;
+        screen
+    }
+
+    /// Without a word.
+    pub(crate) fn quiet() -> Self {
+        let screen = Self::default();
+        screen.lock().is_quiet = true;
+        screen
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says what is going on from now on, and since when; or that nothing is.
+    pub(crate) fn doing(&self, what: Option<(String, Instant)>) {
+        let mut state = self.lock();
+        state.doing = what;
+        if state.doing.is_none() {
+            state.clear();
+        }
+    }
+
+    /// Moves the line.
+    pub(crate) fn tick(&self) {
+        let mut state = self.lock();
+        state.frame = (state.frame + 1) % FRAMES.len();
+        state.draw();
+    }
+
+    /// Writes lines to stderr, above the one that moves.
+    pub(crate) fn print(&self, text: &str) {
+        let mut state = self.lock();
+        if state.is_quiet {
+            return;
+        }
+        if state.questions > 0 {
+            state.waiting.push_str(text);
+            return;
+        }
+        state.clear();
+        write(text);
+    }
+
+    /// As much of a text as fits beside so many columns; all of it where it is
+    /// not shown on a terminal.
+    pub(crate) fn fitting(&self, text: &str, beside: usize) -> String {
+        if !self.lock().is_live {
+            return text.to_owned();
+        }
+        fitting(text, width().saturating_sub(beside))
+    }
+
+    /// Makes room for what others write, on stdout or for a question.
+    pub(crate) fn make_room(&self) {
+        self.lock().clear();
+    }
+
+    /// Keeps everybody else quiet until it is dropped.
+    pub(crate) fn question(&self) -> Asking {
+        let mut state = self.lock();
+        state.clear();
+        state.questions += 1;
+        Asking(self.clone())
+    }
+}
+
+/// A question is open.
+#[derive(Debug)]
+pub(crate) struct Asking(Screen);
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        state.questions -= 1;
+        if state.questions == 0 {
+            let waiting = std::mem::take(&mut state.waiting);
+            write(&waiting);
+        }
+    }
+}
+
+impl State {
+    fn clear(&mut self) {
+        if std::mem::take(&mut self.is_drawn) {
+            write(CLEAR);
+        }
+    }
+
+    fn draw(&mut self) {
+        let Some((what, since)) = &self.doing else {
+            return;
+        };
+        if !self.is_live || self.questions > 0 {
+            return;
+        }
+        let time = match since.elapsed().as_secs() {
+            0 => String::new(),
+            seconds => format!("  {seconds} s"),
+        };
+        let room = width().saturating_sub(3 + time.len());
+        let what = fitting(what, room);
+        let frame = FRAMES.get(self.frame).unwrap_or(&'…');
+        let mut line = CLEAR.to_owned();
+        let _ = write!(line, "{WHEEL}{frame}{WHEEL:#} {what}{FAINT}{time}{FAINT:#}");
+        self.is_drawn = true;
+        write(&line);
+    }
+}
+
+// If stderr is gone, nobody is left to be told.
+fn write(text: &str) {
+    let mut stderr = anstream::stderr();
+    drop(stderr.write_all(text.as_bytes()));
+    drop(stderr.flush());
+}
+
+fn width() -> usize {
+    #[cfg(unix)]
+    if let Ok(size) = rustix::termios::tcgetwinsize(io::stderr())
+        && size.ws_col > 0
+    {
+        return usize::from(size.ws_col);
+    }
+    WIDTH
+}
+
+/// As much of a text as fits into so many columns.
+fn fitting(text: &str, columns: usize) -> String {
+    let mut used = 0;
+    let mut fitting = String::new();
+    for c in text.chars() {
+        let wide = c.width().unwrap_or(0);
+        if used + wide > columns.saturating_sub(1) {
+            fitting.push('…');
+            return fitting;
+        }
+        used += wide;
+        fitting.push(c);
+    }
+    fitting
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_cut_to_the_columns_it_takes() {
+        assert_eq!(fitting("short", 10), "short");
+        assert_eq!(fitting("just fits", 10), "just fits");
+        assert_eq!(fitting("does not fit", 10), "does not …");
+        assert_eq!(fitting("日本語テキスト", 8), "日本語…");
+        assert_eq!(fitting("x", 0), "…");
+    }
+}

@@ -1,0 +1,120 @@
+//! Ctrl-C, signals, and two at once.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::Child;
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::scene::{Scene, call, ended, started};
+
+/// A model that says nothing for longer than anybody waits.
+fn slow() -> Value {
+    json!({"text": "Late.", "delay_ms": 600_000})
+}
+
+fn send(child: &Child, signal: Signal) {
+    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    kill_process(pid, signal).unwrap();
+}
+
+/// Reads what a run tells until this is part of it.
+fn until(child: &mut Child, part: &str) -> BufReader<std::process::ChildStdout> {
+    let mut reader = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    while !line.contains(part) {
+        line.clear();
+        assert!(
+            reader.read_line(&mut line).unwrap() > 0,
+            "never told: {part}"
+        );
+    }
+    reader
+}
+
+#[test]
+fn an_interrupt_stops_the_turn_and_what_it_runs() {
+    let scene = Scene::new(&[
+        call(
+            "bash",
+            json!({"command": "echo begun; sleep 600; touch late"}),
+        ),
+        json!("Done."),
+    ]);
+    let mut command = scene.command(&["Go", "--json", "--approve", "auto"]);
+    let mut child = started(&mut command);
+    let reader = until(&mut child, "begun\\n");
+    send(&child, Signal::INT);
+    let lines: Vec<Value> = reader
+        .lines()
+        .map(|line| serde_json::from_str(&line.unwrap()).unwrap())
+        .collect();
+    assert_eq!(ended(child).code, 130);
+    let last = lines.last().unwrap();
+    assert_eq!(
+        (&last["type"], &last["cancelled"]),
+        (&json!("error"), &json!(true))
+    );
+    assert!(
+        lines.iter().any(|line| line["type"] == "tool_call_end"),
+        "{lines:?}"
+    );
+    assert_eq!(scene.sessions()[0]["is_open"], false);
+    assert!(!scene.path("late").exists());
+}
+
+#[test]
+fn a_signal_to_leave_keeps_the_turn_open() {
+    let scene = Scene::new(&[call("read_file", json!({"path": "notes.txt"})), slow()]);
+    let mut child = started(&mut scene.command(&["Go", "--json"]));
+    let reader = until(&mut child, "\"iteration\":1");
+    send(&child, Signal::TERM);
+    drop(reader);
+    assert_eq!(ended(child).code, 130);
+    assert_eq!(scene.sessions()[0]["is_open"], true);
+    scene.says(&[json!("(said before)"), json!("Milk.")]);
+    let resumed = scene.ptk(&["resume"]).good();
+    assert_eq!(resumed.out, "Milk.\n");
+    assert_eq!(scene.sessions()[0]["is_open"], false);
+    let again = scene.ptk(&["resume", "--session"]);
+    assert_eq!(again.code, 2);
+}
+
+#[test]
+fn a_run_out_of_time_can_be_resumed_with_more_of_it() {
+    let scene = Scene::new(&[slow()]);
+    let late = scene.ptk(&["Go", "--timeout", "50ms"]);
+    assert_eq!((late.code, late.out.as_str()), (1, ""));
+    assert!(
+        late.err.contains("took longer than 50 ms; resume it"),
+        "{late:?}"
+    );
+    scene.says(&[json!("In time.")]);
+    assert_eq!(
+        scene.ptk(&["resume", "--timeout", "60s"]).good().out,
+        "In time.\n"
+    );
+}
+
+#[test]
+fn a_session_is_written_by_one_at_a_time_and_read_by_all() {
+    let scene = Scene::new(&[call("read_file", json!({"path": "notes.txt"})), slow()]);
+    let mut child = started(&mut scene.command(&["Go", "--json", "--session", "one"]));
+    let _reader = until(&mut child, "\"iteration\":1");
+    let shown = scene.ptk(&["sessions", "show", "one"]).good();
+    assert!(shown.out.contains("Buy milk."), "{shown:?}");
+    let second = scene.ptk(&["Me too", "--session", "one"]);
+    assert_eq!(second.code, 1);
+    assert!(second.err.contains(&child.id().to_string()), "{second:?}");
+    let removed = scene.ptk(&["sessions", "delete", "one", "--yes"]);
+    assert_eq!(removed.code, 1, "{removed:?}");
+    scene.says(&[json!("Hello.")]);
+    scene.ptk(&["Me too", "--session", "two"]).good();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // The lock goes with its process.
+    assert_eq!(
+        scene.ptk(&["Me too", "--session", "one"]).good().out,
+        "Hello.\n"
+    );
+}

@@ -1,0 +1,174 @@
+//! `ptk sessions`: what is kept, found, passed on and removed.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::scene::{Scene, call};
+
+fn with_two() -> Scene {
+    let scene = Scene::new(&[
+        call("read_file", json!({"path": "notes.txt"})),
+        json!("You have to **buy milk**."),
+    ]);
+    scene
+        .ptk(&["What is on my list?", "--session", "list"])
+        .good();
+    scene.says(&[json!("It rains.")]);
+    scene
+        .ptk(&["What is the weather like?", "--session", "weather"])
+        .good();
+    scene
+}
+
+#[test]
+fn sessions_are_listed_and_shown() {
+    let scene = with_two();
+    let listed = scene.ptk(&["sessions", "list"]).good().out;
+    let lines: Vec<&str> = listed.lines().collect();
+    assert!(
+        lines[0].starts_with("weather ") && lines[0].contains("1 turn  What is the weather like?"),
+        "{listed}"
+    );
+    assert!(
+        lines[1].starts_with("list ") && lines.len() == 2,
+        "{listed}"
+    );
+    let shown = scene.ptk(&["sessions", "show", "list"]).good().out;
+    for part in [
+        "# What is on my list?",
+        "## You",
+        "### read_file",
+        "Buy milk.",
+        "**buy milk**",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    // Elsewhere there are others.
+    fs::create_dir(scene.path("other")).unwrap();
+    let elsewhere = scene
+        .ptk(&["sessions", "list", "--workspace", "other"])
+        .good();
+    assert!(
+        elsewhere.out.is_empty() && elsewhere.err.contains("--all"),
+        "{elsewhere:?}"
+    );
+    let all = scene
+        .ptk(&["sessions", "list", "--workspace", "other", "--all"])
+        .good();
+    assert_eq!(all.out.lines().count(), 2);
+}
+
+#[test]
+fn words_are_found_in_what_was_said() {
+    let scene = with_two();
+    let found = scene.ptk(&["sessions", "search", "milk"]).good().out;
+    assert!(found.starts_with("list "), "{found}");
+    let found = scene
+        .ptk(&["sessions", "search", "rains", "--json"])
+        .good()
+        .lines();
+    assert_eq!(
+        (found.len(), &found[0]["session_id"]),
+        (1, &json!("weather"))
+    );
+    let nothing = scene.ptk(&["sessions", "search", "snow"]).good();
+    assert!(
+        nothing.out.is_empty() && nothing.err.contains("Nobody said that"),
+        "{nothing:?}"
+    );
+}
+
+#[test]
+fn what_is_exported_can_be_taken_in_elsewhere() {
+    let scene = with_two();
+    let exported = scene.ptk(&["sessions", "export", "list"]).good().out;
+    let other = Scene::new(&[]);
+    let file = other.path("list.jsonl");
+    fs::write(&file, &exported).unwrap();
+    let taken = other
+        .ptk(&["sessions", "import", file.to_str().unwrap()])
+        .good();
+    assert_eq!(taken.out, "list\n");
+    assert_eq!(
+        other.ptk(&["sessions", "export", "list"]).good().out,
+        exported
+    );
+    // Once is enough.
+    let again = other.ptk(&["sessions", "import", file.to_str().unwrap()]);
+    assert_eq!(again.code, 1, "{again:?}");
+    let markdown = scene.path("list.md");
+    let args = [
+        "sessions",
+        "export",
+        "list",
+        "--format",
+        "markdown",
+        "-o",
+        markdown.to_str().unwrap(),
+    ];
+    scene.ptk(&args).good();
+    assert!(fs::read_to_string(&markdown).unwrap().contains("## You"));
+    let again = scene.ptk(&args);
+    assert!(
+        again.code == 1 && again.err.contains("is there already"),
+        "{again:?}"
+    );
+}
+
+#[test]
+fn sessions_are_removed_only_by_those_who_mean_it() {
+    let scene = with_two();
+    let asked = scene.ptk(&["sessions", "delete", "list"]);
+    assert!(asked.code == 1 && asked.err.contains("--yes"), "{asked:?}");
+    assert_eq!(scene.sessions().len(), 2);
+    scene.ptk(&["sessions", "delete", "list", "--yes"]).good();
+    assert_eq!(scene.sessions().len(), 1);
+    let none = scene
+        .ptk(&["sessions", "delete", "--older-than", "1h", "--yes"])
+        .good();
+    assert!(none.err.contains("nothing to remove"), "{none:?}");
+    scene
+        .ptk(&["sessions", "delete", "--keep", "0", "--yes"])
+        .good();
+    assert!(scene.sessions().is_empty());
+    let unknown = scene.ptk(&["sessions", "show", "list"]);
+    assert!(
+        unknown.code == 1 && unknown.err.contains("there is no session `list`"),
+        "{unknown:?}"
+    );
+}
+
+#[test]
+fn a_damaged_log_is_said_to_be_so_and_left_alone() {
+    let scene = with_two();
+    let checked = scene.ptk(&["sessions", "check"]).good();
+    assert!(
+        checked.err.contains("everything is as it was written"),
+        "{checked:?}"
+    );
+    scene.ptk(&["sessions", "check", "--rebuild"]).good();
+    let database = scene.state().join("sessions.db");
+    fs::write(&database, "this is no database, but somebody's letter").unwrap();
+    for args in [
+        &["Hi"][..],
+        &["sessions", "list"],
+        &["sessions", "check"],
+        &["resume"],
+    ] {
+        let ended = scene.ptk(args);
+        assert_eq!(ended.code, 1, "{args:?} {ended:?}");
+        assert!(ended.err.contains("sessions.db"), "{args:?} {ended:?}");
+    }
+    let left = fs::read_to_string(&database).unwrap();
+    assert_eq!(left, "this is no database, but somebody's letter");
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_named() {
+    let scene = Scene::new(&[json!("Hi.")]);
+    fs::write(scene.state(), "a file").unwrap();
+    let ended = scene.ptk(&["Hi"]);
+    assert_eq!(ended.code, 1);
+    assert!(ended.err.contains("PTK_STATE"), "{ended:?}");
+}

@@ -1,0 +1,20 @@
+//! `ptk run`, `resume`, `replay` and `sessions`: the binary, a scripted model,
+//! real tools and a real log.
+
+#![cfg(unix)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "the lints allow these inside tests, but not in the functions that tests share"
+)]
+
+mod answering;
+mod events;
+mod interrupting;
+mod keeping;
+mod killing;
+mod replaying;
+mod scene;
+mod watching;

@@ -1,0 +1,78 @@
+//! What would become of a call that is not run.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+use ptk_events::{Bus, Channel};
+use ptk_protocol::{ToolCall, ToolResult};
+
+use super::Call;
+use crate::permission::{Asking, Permit};
+use crate::{CallContext, CallRequest, ToolManager};
+
+/// What would become of a call if it were made now.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Foreseen {
+    /// It would run.
+    Runs,
+    /// Somebody would be asked first.
+    Asks,
+    /// It would be refused, with this result.
+    Refused(ToolResult),
+    /// It is no call of a tool that there is, with arguments that it takes.
+    Unfit(ToolResult),
+    /// It would fail before it ran, with this result: what it is about is not
+    /// there, or not as it has to be.
+    Fails(ToolResult),
+}
+
+/// Takes a call as far as can be without consequences. Nobody is told of it.
+pub(crate) async fn foresee(manager: &ToolManager, call: ToolCall) -> Foreseen {
+    let registry = manager.registry();
+    let request = CallRequest::new(call);
+    let scope = Bus::new().call(request.correlation(), Channel::Realtime);
+    let open = scope.start(&request.call.name, serde_json::Value::Null);
+    let context = CallContext::new(
+        request.call_id.clone(),
+        request.correlation(),
+        open.events().clone(),
+        request.cancel.clone(),
+        Arc::clone(&manager.inner.services),
+    );
+    let on_its_way = Call {
+        manager,
+        context: &context,
+        ending: OnceLock::new(),
+        files: OnceLock::new(),
+    };
+    let Some(tool) = registry.get(&request.call.name) else {
+        let result = on_its_way.unknown(&registry, &request.call.name, Instant::now());
+        return Foreseen::Unfit(result);
+    };
+    let args = match on_its_way.validate(tool, request.call.args) {
+        Ok(args) => args,
+        Err(result) => return Foreseen::Unfit(*result),
+    };
+    let plan = match on_its_way.plan(tool, &args).await {
+        Ok(plan) => plan,
+        Err(error) => {
+            return Foreseen::Fails(on_its_way.failure(tool.as_ref(), &args, error));
+        }
+    };
+    let asking = Asking {
+        tool: &tool.spec().name,
+        args: &args,
+        effects: tool.effects(),
+        plan: &plan,
+        workspace: context.workspace(),
+        bare: None,
+    };
+    match manager.inner.permissions.foreseen(&asking) {
+        None => Foreseen::Asks,
+        Some(Permit::Allowed(_)) => Foreseen::Runs,
+        Some(Permit::Refused(refusal)) => {
+            Foreseen::Refused(on_its_way.turned_away(tool.as_ref(), &args, refusal))
+        }
+    }
+}
