@@ -53,6 +53,7 @@ fn commands_in_the_documents_print_what_is_shown() {
         "docs/declared-dialects.md",
         "docs/permissions.md",
         "docs/protocol.md",
+        "docs/sessions.md",
         "docs/undo.md",
     ] {
         let text = std::fs::read_to_string(format!("{ROOT}/{document}")).unwrap();
