@@ -56,6 +56,7 @@ pub mod process;
 mod registry;
 mod repeats;
 mod request;
+mod retries;
 mod sandbox;
 mod services;
 pub mod shell;
@@ -80,6 +81,7 @@ pub use permission::{AllowAll, ApprovalRequest, Approver, Decision, DenyAll, Per
 pub use registry::{Registry, RegistryError};
 pub use repeats::MAX_REPEATS;
 pub use request::{CallOutcome, CallRequest, Failure};
+pub use retries::TOOL_MAX_RETRIES;
 pub use sandbox::{Sandbox, Unprotected};
 pub use snippet_format::SnippetFormat;
 pub use tool::{Class, Fields, Plan, Tool};

@@ -67,6 +67,7 @@ pub(crate) async fn run(manager: &ToolManager, request: CallRequest) -> CallOutc
     let call = Call {
         manager,
         context: &context,
+        doubt: request.doubt.as_deref(),
         ending: OnceLock::new(),
     };
     let steps = match &found {
@@ -113,6 +114,8 @@ pub(crate) async fn run(manager: &ToolManager, request: CallRequest) -> CallOutc
 struct Call<'a> {
     manager: &'a ToolManager,
     context: &'a CallContext,
+    /// Why a person has to agree, if one has to.
+    doubt: Option<&'a str>,
     /// How it ended, where the result alone does not say.
     ending: OnceLock<Ending>,
 }
@@ -151,7 +154,7 @@ impl Call<'_> {
     /// Everything behind the search for the tool.
     async fn steps(&self, tool: &Arc<dyn Tool>, args: Arguments) -> ToolResult {
         self.passed(Step::Find, Instant::now());
-        let end: End<'_> = Box::new(move |args| Box::pin(self.checked(tool, args)));
+        let end: End<'_> = Arc::new(move |args| Box::pin(self.checked(tool, args)));
         let passing = Passing {
             tool: tool.as_ref(),
             args,
@@ -168,7 +171,10 @@ impl Call<'_> {
             Err(result) => return *result,
         };
         let plan = match self.plan(tool, &args).await {
-            Ok(plan) => plan,
+            Ok(mut plan) => {
+                plan.warnings.extend(self.doubt.map(str::to_owned));
+                plan
+            }
             Err(error) => {
                 let result = self.failure(tool.as_ref(), &args, error);
                 return self.refused(Step::Validate, Instant::now(), result);
@@ -257,6 +263,7 @@ impl Call<'_> {
             plan,
             workspace: self.context.workspace(),
             bare,
+            is_doubted: self.doubt.is_some(),
         };
         let inner = &self.manager.inner;
         let permit = tokio::select! {
@@ -273,7 +280,8 @@ impl Call<'_> {
                 if bare.is_some() {
                     self.context.allow_unprotected();
                 }
-                if because.is_some() || bare.is_some() || tool.effects().needs_approval() {
+                let is_asked = bare.is_some() || self.doubt.is_some();
+                if because.is_some() || is_asked || tool.effects().needs_approval() {
                     let because = because.as_deref();
                     self.step(Step::Permission, StepOutcome::Passed, because, since);
                 }
@@ -321,7 +329,7 @@ impl Call<'_> {
         if changes {
             self.context.services().mutated();
         }
-        let end: End<'_> = Box::new(move |args| Box::pin(self.timed(tool, args, time)));
+        let end: End<'_> = Arc::new(move |args| Box::pin(self.timed(tool, args, time)));
         let passing = Passing {
             tool: tool.as_ref(),
             args,
@@ -352,7 +360,8 @@ impl Call<'_> {
         let stopped = tokio::select! {
             done = &mut task => return self.settled(tool.as_ref(), &args, done),
             () = cancel.cancelled() => cancelled(name),
-            () = tokio::time::sleep(time) => {
+            // A call that is tried again has no more time than one that is not.
+            () = tokio::time::sleep(self.context.remaining()) => {
                 self.ended(Ending::Timeout);
                 cancel.cancel();
                 timed_out(name, time)
