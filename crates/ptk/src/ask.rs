@@ -52,7 +52,7 @@ impl Session {
         let said = said(completion, start.elapsed());
         let mut reply = read::settled(reply, terms, &said);
         self.log.copies.mark(&mut reply, &said.text);
-        let parsed = read::parsed(&reply);
+        let parsed = read::parsed(&reply, &said);
         let step = self.iteration(&said, &parsed);
         let entries = vec![self.log.entry(said), self.log.entry(parsed)];
         self.log.append(entries).await?;
@@ -69,7 +69,7 @@ impl Session {
         let said = said.unwrap_or_default();
         let mut reply = read::whole(&*self.engine.parser, terms, &said);
         self.log.copies.mark(&mut reply, &said.text);
-        let parsed = read::parsed(&reply);
+        let parsed = read::parsed(&reply, &said);
         let step = self.iteration(&said, &parsed);
         let entry = self.log.entry(parsed);
         self.log.append(vec![entry]).await?;
@@ -180,7 +180,7 @@ pub(crate) fn request(
         messages.push(Message::user(FINAL));
     }
     let form = engine.provider.capabilities(options.model.as_deref()).form;
-    let mut system = (!terms.system.is_empty()).then(|| terms.system.clone());
+    let mut system = (!terms.system.is_empty()).then(|| terms.system.to_string());
     let messages = if form == Form::Prompt {
         let system = system.take().unwrap_or_default();
         vec![render::prompt(&*engine.formatter, &system, &messages)]

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
 use ptk_llm::Provider;
 use ptk_protocol::dialects::{Registry as Dialects, UnknownDialect};
 use ptk_protocol::format::NotTaught;
@@ -11,15 +10,14 @@ use ptk_protocol::format::guard::{Guard, GuardError};
 use ptk_protocol::{Formatter, PtkFormatter};
 use ptk_sandbox::{Workspace, WorkspaceError};
 use ptk_store::{MemoryStore, SessionInfo, Store};
-use ptk_tools::{
-    ApprovalRequest, Approver, Decision, DenyAll, Registry, RegistryError, Tool, ToolManager,
-};
+use ptk_tools::{Approver, DenyAll, Limits, Registry, RegistryError, Tool, ToolManager};
 
 use crate::engine::Engine;
 use crate::hooks::{
     CallAction, CallInfo, Duplicate, DuplicateAction, ErrorAction, Hooks, IterationAction,
     IterationInfo, Streamed,
 };
+use crate::lesson::Lessons;
 use crate::parser::PtkParser;
 use crate::{Estimate, Ptk, ReplyParser, RunError, RunOptions, TokenCounter};
 
@@ -32,7 +30,8 @@ pub struct PtkBuilder {
     workspace: Option<PathBuf>,
     registry: Registry,
     manager: Option<ToolManager>,
-    approver: Arc<dyn Approver>,
+    approver: Box<dyn Approver>,
+    limits: Limits,
     formatter: Option<Arc<dyn Formatter>>,
     parser: Arc<dyn ReplyParser>,
     dialects: Option<Dialects>,
@@ -79,7 +78,8 @@ impl Default for PtkBuilder {
             workspace: None,
             registry: Registry::new(),
             manager: None,
-            approver: Arc::new(DenyAll::default()),
+            approver: Box::new(DenyAll::default()),
+            limits: Limits::default(),
             formatter: None,
             parser: Arc::new(PtkParser),
             dialects: None,
@@ -125,9 +125,8 @@ impl PtkBuilder {
         self
     }
 
-    /// Tools that are put together already, with their workspace, permissions
-    /// and layers. Give the approver nevertheless: it is asked about calls
-    /// that are in doubt.
+    /// Tools that are put together already, with their workspace, permissions,
+    /// layers and approver.
     #[must_use]
     pub fn tool_manager(mut self, manager: ToolManager) -> Self {
         self.manager = Some(manager);
@@ -137,7 +136,14 @@ impl PtkBuilder {
     /// Who decides about calls that change something. Without one, none runs.
     #[must_use]
     pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
-        self.approver = Arc::new(approver);
+        self.approver = Box::new(approver);
+        self
+    }
+
+    /// What calls may use: time, room, tries.
+    #[must_use]
+    pub const fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
         self
     }
 
@@ -282,7 +288,8 @@ impl PtkBuilder {
             info = info.workspace(workspace.root().display().to_string());
             ToolManager::builder(workspace)
                 .tools(self.registry)
-                .approver(Shared(Arc::clone(&self.approver)))
+                .approver(self.approver)
+                .limits(self.limits)
                 .build()
         };
         let model = self.options.model.as_deref().or_else(|| provider.model());
@@ -299,26 +306,13 @@ impl PtkBuilder {
             parser: self.parser,
             dialects,
             dialect: self.dialect,
-            approver: self.approver,
             store: self.store.unwrap_or_else(|| Arc::new(MemoryStore::new())),
             tokens: self.tokens,
             hooks: self.hooks,
             system: self.system,
             options: self.options,
             info,
+            lessons: Lessons::default(),
         }))
-    }
-}
-
-/// One approver for the tools and for calls in doubt.
-struct Shared(Arc<dyn Approver>);
-
-impl Approver for Shared {
-    fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision> {
-        self.0.decide(request)
-    }
-
-    fn is_person(&self) -> bool {
-        self.0.is_person()
     }
 }

@@ -39,7 +39,7 @@
 //!
 //! | Module | Its one concern |
 //! |---|---|
-//! | `ptk`, `builder`, `engine` | the face: [`Ptk`], and what it is put together from |
+//! | `ptk`, `builder`, `engine`, `lesson` | the face: [`Ptk`], and what it is put together from |
 //! | `options`, `stop` | what holds for a run, and how it is stopped |
 //! | `session`, `ending` | the loop: one [`Step`] after the other, and how it ends |
 //! | `ask`, `read`, `parser` | asking the model, and reading its reply |
@@ -70,6 +70,7 @@ mod error;
 mod execution;
 mod heed;
 mod hooks;
+mod lesson;
 mod log;
 mod loops;
 mod options;

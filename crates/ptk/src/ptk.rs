@@ -104,7 +104,7 @@ impl Ptk {
         let request = ask::request(engine, &terms, shown, false);
         let (completion, reply) = ask::listen(engine, &terms, &request, &stop).await?;
         let said = ask::said(completion, std::time::Duration::ZERO);
-        let parsed = read::parsed(&read::settled(reply, &terms, &said));
+        let parsed = read::parsed(&read::settled(reply, &terms, &said), &said);
         Ok(Iteration {
             iteration: 1,
             kind: ReplyKind::from(parsed.outcome),
