@@ -49,6 +49,7 @@ mod kind;
 mod queue;
 mod subscriber;
 mod subscription;
+mod sync;
 mod wire;
 
 pub use bus::{Bus, Capacities};

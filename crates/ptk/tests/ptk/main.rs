@@ -11,6 +11,7 @@
 mod answers;
 mod calling;
 mod hooks;
+mod interleaving;
 mod limits;
 mod looping;
 mod malformed;
