@@ -13,6 +13,8 @@ mod explain;
 mod input;
 mod permissions;
 mod person;
+#[cfg(feature = "otel")]
+mod telemetry;
 mod tool_defs;
 
 use std::process::ExitCode;
@@ -22,6 +24,8 @@ use clap::Parser;
 fn main() -> ExitCode {
     // When it was run as the helper that starts commands, this is its end.
     ptk_sandbox::command::enter();
+    #[cfg(feature = "otel")]
+    let _sending = telemetry::start();
     match args::Cli::try_parse() {
         Ok(cli) => commands::run(&cli)
             .unwrap_or_else(|error| exit::report(&error))

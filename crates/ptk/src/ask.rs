@@ -11,12 +11,13 @@ use ptk_llm::{
 use ptk_protocol::{ErrorCode, Event, Reply};
 use ptk_store::{Content, Failure, ModelReplied, NativeCall, ReplyParsed, RequestBegan, Usage};
 use tokio::time::{Instant, sleep};
+use tracing::Instrument as _;
 
 use crate::engine::{Engine, Terms};
 use crate::hooks::{IterationAction, IterationInfo};
 use crate::session::{Iteration, millis};
 use crate::stop::Stop;
-use crate::{ReplyKind, RunError, Session, Step, Streamed, read, render};
+use crate::{ReplyKind, RunError, Session, Step, Streamed, read, render, spans};
 
 /// What is asked for the last time (C10).
 const FINAL: &str = "You have used up what you may use of tools. Do not call any more of them. Answer now, with what you know, and say what is missing.";
@@ -131,7 +132,18 @@ impl Session {
             };
             let entry = self.log.entry(began);
             self.log.append(vec![entry]).await?;
-            let error = match listen(&self.engine, terms, &request, &self.stop).await {
+            let span = spans::request(
+                &*self.engine.provider,
+                &request,
+                &self.log.turn.correlation(),
+            );
+            let heard = listen(&self.engine, terms, &request, &self.stop);
+            let heard = heard.instrument(span.clone()).await;
+            match &heard {
+                Ok((completion, _)) => spans::replied(&span, completion),
+                Err(error) => spans::unanswered(&span, error),
+            }
+            let error = match heard {
                 Err(RunError::Llm(error)) => error,
                 heard => return heard,
             };

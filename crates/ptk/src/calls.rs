@@ -160,15 +160,18 @@ impl Session {
         }
         let (engine, stop) = (self.engine.clone(), self.stop.clone());
         let token = stop.token();
-        let request_id = self.log.turn.id;
+        let of = self.log.turn.correlation();
         let mut running: FuturesUnordered<_> = group
             .into_iter()
             .map(|Planned { call, args, doubt }| {
                 let refusal = doubt.map(|doubt| doubt.refusal(&call));
                 let call = ToolCall::new(call.name, args).with_id(call.id.as_str());
                 let mut request = CallRequest::new(call).cancelled_by(&token);
-                if let Some(id) = request_id {
+                if let Some(id) = of.request_id {
                     request = request.in_request(id);
+                }
+                if let Some(parent) = &of.parent_id {
+                    request = request.caused_by(parent.as_str());
                 }
                 if let Some(doubt) = doubt {
                     request = request.doubted(doubt.warning());

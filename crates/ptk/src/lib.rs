@@ -47,7 +47,7 @@
 //! | `loops`, `heed` | a model that goes round in circles |
 //! | `window`, `render`, `compact` | what the model is shown, and making room |
 //! | `log`, `turn` | what is written down, and what follows from it |
-//! | `hooks` | what a host may do meanwhile |
+//! | `hooks`, `spans` | what a host may do meanwhile, and what telemetry sees |
 //! | `execution`, `error` | what came of it |
 //!
 //! What holds:
@@ -79,6 +79,7 @@ mod ptk;
 mod read;
 mod render;
 mod session;
+mod spans;
 mod stop;
 mod turn;
 mod window;

@@ -26,7 +26,7 @@ use futures_util::future::FutureExt as _;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use crate::redact::Prepared;
+use crate::redact::{Prepared, prepare};
 use crate::store::Pending;
 use crate::{
     Appended, Checked, Entry, Hit, Listing, NewEntry, Overview, Redaction, Search, SessionId,
@@ -227,7 +227,7 @@ impl Store for SqliteStore {
             let redaction = &self.inner.redaction;
             let entries: Vec<Prepared> = entries
                 .into_iter()
-                .map(|entry| redaction.prepare(entry))
+                .map(|entry| prepare(redaction, entry))
                 .collect::<Result<_, _>>()?;
             let (done, result) = oneshot::channel();
             let append = Append {

@@ -2,6 +2,7 @@
 //! bound · track · record. Each step is an event, and each failure a result.
 
 mod keep;
+mod spans;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
@@ -50,13 +51,7 @@ pub(crate) async fn run(manager: &ToolManager, request: CallRequest) -> CallOutc
         .bus
         .call(correlation.clone(), channel)
         .start(&name, arguments);
-    let span = tracing::info_span!(
-        "tool_call",
-        tool = %name,
-        call_id = %request.call_id,
-        request_id = request.request_id.map(tracing::field::display),
-        parent_id = request.parent_id.as_deref(),
-    );
+    let span = spans::begun(&name, &request);
     let context = CallContext::new(
         request.call_id.clone(),
         correlation,
@@ -87,13 +82,7 @@ pub(crate) async fn run(manager: &ToolManager, request: CallRequest) -> CallOutc
     let duration = started.elapsed();
     manager.inner.statistics.record(&name, ending, duration);
     call.passed(Step::Record, started);
-    span.in_scope(|| {
-        if result.success {
-            tracing::info!(?duration, "tool call completed");
-        } else {
-            tracing::warn!(?duration, error = %result.error, "tool call failed");
-        }
-    });
+    spans::ended(&span, &result, ending, duration);
     let lines = manager.inner.limits.preview_lines;
     let preview = match &found {
         Some(tool) => tool.preview(&result, lines),
