@@ -201,7 +201,7 @@ impl Agent {
             .undo(config::undo(&ground.config, is_trusted)?)
             .session(place.id.as_str())
             .sandbox(config::sandbox(&args.sandbox, &args.config)?)
-            .approver(Arc::clone(&approver))
+            .approver(approver)
             .review(args.review)
             .permissions(ground.gathered.permissions(args.approve.map(Mode::from)))
             .bus(Bus::with_capacity(Capacities {
@@ -215,7 +215,6 @@ impl Agent {
         let mut builder = Ptk::builder()
             .provider(model)
             .tool_manager(manager)
-            .approver(approver)
             .dialects(ground.dialects)
             .store(Arc::new(place.store.clone()))
             .system(told.text)

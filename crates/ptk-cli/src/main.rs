@@ -18,6 +18,8 @@ mod permissions;
 mod person;
 mod provider;
 mod sessions;
+#[cfg(feature = "otel")]
+mod telemetry;
 mod terminal;
 mod tool_defs;
 mod view;
@@ -27,6 +29,8 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     // When it was run as the helper that starts commands, this is its end.
     ptk_sandbox::command::enter();
+    #[cfg(feature = "otel")]
+    let _sending = telemetry::start();
     match args::read(std::env::args_os()) {
         Ok(cli) => commands::run(&cli)
             .unwrap_or_else(|error| exit::report(&error))

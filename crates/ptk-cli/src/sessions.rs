@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail};
+use ptk::events::Redaction;
 use ptk::store::{Listing, Overview, SessionId, SqliteStore, Store, StoreError};
 
 use crate::args::ConfigArgs;
@@ -29,7 +30,22 @@ pub(crate) fn open() -> Result<SqliteStore> {
             )
         })?;
     }
-    Ok(SqliteStore::open(path)?)
+    SqliteStore::open_redacting(path, Redaction::secrets()).map_err(told)
+}
+
+/// Opens the store, and makes anew what follows from its log.
+pub(crate) fn open_rebuilding() -> Result<SqliteStore> {
+    Ok(SqliteStore::open_rebuilding(path()?, Redaction::secrets())?)
+}
+
+/// The error with the command that helps, where there is one.
+fn told(error: StoreError) -> anyhow::Error {
+    match error {
+        StoreError::IndexDamaged { place, detail } => anyhow!(
+            "the index of the sessions in {place} is damaged ({detail}), but their log is whole; `ptk sessions check --rebuild` makes it anew"
+        ),
+        error => error.into(),
+    }
 }
 
 /// Opens the store to read it; `None` if nothing was ever written.
@@ -39,7 +55,7 @@ pub(crate) fn open_to_read() -> Result<Option<SqliteStore>> {
         Err(StoreError::Missing { .. }) => Ok(None),
         // Whoever may write can bring it up to date.
         Err(StoreError::OlderSchema { .. }) => Ok(Some(open()?)),
-        Err(error) => Err(error.into()),
+        Err(error) => Err(told(error)),
     }
 }
 

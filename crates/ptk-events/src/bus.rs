@@ -1,9 +1,10 @@
 //! The bus: who subscribed, and how an event gets to them.
 
 use std::io;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError};
 
 use crate::subscriber::{Registration, Subscriber};
+use crate::sync::RwLock;
 use crate::{
     CallScope, CallbackGuard, Channel, Correlation, Delivery, Event, Filter, Subscription,
 };

@@ -1,13 +1,14 @@
 //! The events of one call: on one channel, in order, with exactly one end for
 //! each start.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::thread;
 use std::time::Instant;
 
 use ptk_protocol::{ErrorType, ToolResult};
 use serde_json::Value;
 
+use crate::sync::{Mutex, MutexGuard};
 use crate::{Bus, CallId, Channel, Correlation, Event, EventKind, OutputStream, ToolStep};
 
 /// A call that has not begun. Made by [`Bus::call`].

@@ -4,10 +4,10 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread::{self, JoinHandle};
 
 use crate::Delivery;
 use crate::subscriber::Registration;
+use crate::sync::thread::{self, JoinHandle};
 
 /// A callback that gets events, until this guard is dropped or the bus is
 /// gone.

@@ -189,6 +189,8 @@ pub enum Step {
     Permission,
     /// Keep what is about to be overwritten.
     PreImage,
+    /// Run the tool again, which failed for a passing reason.
+    Retry,
     /// Run the tool.
     Run,
     /// Cut the output to its limit.

@@ -1,12 +1,13 @@
 //! The two ends of a subscription: the bus puts deliveries in, the subscriber
 //! takes them out.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, PoisonError, Weak};
 use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread};
 
 use crate::bus::{Capacities, Registry};
 use crate::queue::{Limits, Queue};
+use crate::sync::thread::{self, Thread};
+use crate::sync::{Mutex, MutexGuard};
 use crate::{Channel, Delivery, Event, Filter, TryRecvError};
 
 #[derive(Debug)]

@@ -105,3 +105,17 @@ pub enum ErrorType {
     /// A rule that guards the machine was broken.
     SecurityError,
 }
+
+impl ErrorType {
+    /// Its name, as it is written.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ValidationError => "validation_error",
+            Self::UserError => "user_error",
+            Self::SystemError => "system_error",
+            Self::PermissionError => "permission_error",
+            Self::SecurityError => "security_error",
+        }
+    }
+}

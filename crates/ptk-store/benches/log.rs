@@ -94,6 +94,7 @@ fn iteration(turn: &Correlation) -> Result<[Vec<NewEntry>; 4], Box<dyn Error>> {
         text: text.clone(),
         calls: vec![LoggedCall::new(call.clone(), found)],
         problems: Vec::new(),
+        told: None,
     };
     let began = CallBegan {
         tool: "read_file".to_owned(),

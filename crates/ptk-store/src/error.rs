@@ -45,6 +45,16 @@ pub enum StoreError {
         /// What was found.
         detail: String,
     },
+    /// Only what follows from the log cannot have been written so.
+    #[error(
+        "The index of the session database {place} is damaged ({detail}), but the log is whole, so nothing is lost; have the index made anew from it with `SqliteStore::open_rebuilding`"
+    )]
+    IndexDamaged {
+        /// The file.
+        place: String,
+        /// What was found.
+        detail: String,
+    },
     /// A newer program made it.
     #[error(
         "The session database {place} was made by a newer ptk (schema {found}; this one knows 1 to {newest}), and was left as it is; install that ptk, or name another file"

@@ -96,7 +96,9 @@ pub use kind::{
 };
 pub use memory::MemoryStore;
 pub use overview::Overview;
-pub use redact::{MAX_ENTRY, Redaction};
+/// Takes secrets out before anything is written.
+pub use ptk_events::Redaction;
+pub use redact::MAX_ENTRY;
 pub use retention::{Removed, Retention};
 pub use sqlite::SqliteStore;
 pub use store::{Appended, Checked, Hit, Listing, Pending, Search, Store, Stretch};

@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::{FutureExt as _, ready};
 
-use crate::redact::Prepared;
+use crate::redact::{Prepared, prepare};
 use crate::store::{MAX_STRETCH_BYTES, Pending};
 use crate::words::Words;
 use crate::{
@@ -50,7 +50,7 @@ impl MemoryStore {
     fn append_now(&self, id: &SessionId, entries: Vec<NewEntry>) -> Result<Appended, StoreError> {
         let entries: Vec<Prepared> = entries
             .into_iter()
-            .map(|entry| self.redaction.prepare(entry))
+            .map(|entry| prepare(&self.redaction, entry))
             .collect::<Result<_, _>>()?;
         let mut sessions = self.lock();
         if entries.is_empty() {

@@ -1,10 +1,8 @@
 //! Secrets are taken out before anything is written.
 
 use std::borrow::Cow;
-use std::fmt;
-use std::sync::Arc;
 
-use ptk_events::Correlation;
+use ptk_events::{Correlation, Redaction};
 use serde_json::value::RawValue;
 
 use crate::entry::Body;
@@ -13,61 +11,32 @@ use crate::{EntryKind, NewEntry, StoreError};
 /// The most that the JSON of one entry may take.
 pub const MAX_ENTRY: usize = 64 * 1024 * 1024;
 
-/// Takes secrets out of texts. It is shown every string of an entry but the
-/// names of fields, and gives back what may be written.
-///
-/// ```
-/// use ptk_store::Redaction;
-///
-/// let redaction = Redaction::new(|text| text.replace("hunter2", "[redacted]").into());
-/// # let _ = redaction;
-/// ```
-#[derive(Clone, Default)]
-pub struct Redaction(Option<Arc<Redact>>);
-
-type Redact = dyn Fn(&str) -> Cow<'_, str> + Send + Sync;
-
-impl Redaction {
-    /// Takes out what the function takes out.
-    pub fn new(redact: impl Fn(&str) -> Cow<'_, str> + Send + Sync + 'static) -> Self {
-        Self(Some(Arc::new(redact)))
+/// Makes an entry ready to be written. Every string of it but the names of
+/// fields is shown to the redaction.
+pub(crate) fn prepare(redaction: &Redaction, new: NewEntry) -> Result<Prepared, StoreError> {
+    let mut body = new.kind.to_body().map_err(unwritable)?;
+    let mut is_as_given = !matches!(new.kind, EntryKind::Unknown(_));
+    if !redaction.is_nothing()
+        && let Some(json) = redact_json(body.json(), redaction).map_err(unwritable)?
+    {
+        let json = RawValue::from_string(json).map_err(unwritable)?;
+        body = Body::new(body.kind(), body.version(), json);
+        is_as_given = false;
     }
-
-    /// Makes an entry ready to be written.
-    pub(crate) fn prepare(&self, new: NewEntry) -> Result<Prepared, StoreError> {
-        let mut body = new.kind.to_body().map_err(unwritable)?;
-        let mut is_as_given = !matches!(new.kind, EntryKind::Unknown(_));
-        if let Some(redact) = &self.0
-            && let Some(json) = redact_json(body.json(), &**redact).map_err(unwritable)?
-        {
-            let json = RawValue::from_string(json).map_err(unwritable)?;
-            body = Body::new(body.kind(), body.version(), json);
-            is_as_given = false;
-        }
-        if body.json().len() > MAX_ENTRY {
-            let size = body.json().len();
-            return Err(StoreError::TooLarge { size });
-        }
-        Ok(Prepared {
-            ts: crate::time::to_millis(new.ts),
-            correlation: new.correlation,
-            kind: if is_as_given {
-                new.kind
-            } else {
-                EntryKind::of_body(&body)
-            },
-            body,
-        })
+    if body.json().len() > MAX_ENTRY {
+        let size = body.json().len();
+        return Err(StoreError::TooLarge { size });
     }
-}
-
-impl fmt::Debug for Redaction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.0 {
-            Some(_) => "Redaction(…)",
-            None => "Redaction(nothing)",
-        })
-    }
+    Ok(Prepared {
+        ts: crate::time::to_millis(new.ts),
+        correlation: new.correlation,
+        kind: if is_as_given {
+            new.kind
+        } else {
+            EntryKind::of_body(&body)
+        },
+        body,
+    })
 }
 
 /// An entry that holds no secret any more.
@@ -85,10 +54,10 @@ fn unwritable(error: serde_json::Error) -> StoreError {
     StoreError::Unwritable { reason }
 }
 
-/// The text with every string value passed through `redact`; `None` if that
+/// The text with every string value passed through the redaction; `None` if that
 /// changed nothing. It works on the text and not on parsed values, because
 /// these would not keep every digit of a number.
-fn redact_json(json: &str, redact: &Redact) -> Result<Option<String>, serde_json::Error> {
+fn redact_json(json: &str, redaction: &Redaction) -> Result<Option<String>, serde_json::Error> {
     let mut written = String::new();
     let mut done = 0;
     let mut rest = 0;
@@ -105,7 +74,7 @@ fn redact_json(json: &str, redact: &Redact) -> Result<Option<String>, serde_json
         } else {
             quoted.trim_matches('"').into()
         };
-        let redacted = redact(&text);
+        let redacted = redaction.apply(&text);
         if redacted != text {
             written.push_str(part(done, start));
             written.push_str(&serde_json::to_string(&redacted)?);
@@ -136,7 +105,7 @@ mod tests {
 
     #[test]
     fn strings_are_redacted_and_all_else_stays_as_it_is() {
-        let redact: &Redact = &|text| text.replace("se\"cret", "[…]").into();
+        let redact = &Redaction::new(|text| text.replace("se\"cret", "[…]").into());
         let json = r#"{"se\"cret": "a se\"cret", "n": 123456789012345678901234567890, "l": ["x\\", "se\"cret"]}"#;
         assert_eq!(
             redact_json(json, redact).unwrap().as_deref(),

@@ -3,11 +3,12 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ptk_events::{CallEvents, CallId, Correlation, OutputStream};
 use ptk_sandbox::command::Layer;
 use ptk_sandbox::{Fingerprint, Place, Workspace};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::files::Ranges;

@@ -1,10 +1,14 @@
 //! Failures of tools: what happened, of which kind, and what to do next.
 
+use std::io;
+
 use ptk_protocol::{ErrorType, ToolResult};
 use ptk_sandbox::{ErrorKind, PathError};
+use rustix::io::Errno;
 use serde_json::Value;
 
 use crate::Fields;
+use crate::retries::TRANSIENT;
 
 /// Why a tool did not do what was asked.
 ///
@@ -94,6 +98,12 @@ impl ToolError {
         self
     }
 
+    /// The same failure, said to pass: a tool that only reads is run again.
+    #[must_use]
+    pub fn transient(self) -> Self {
+        self.with(TRANSIENT, true)
+    }
+
     /// The envelope that goes to the model and to whoever watches.
     #[must_use]
     pub fn into_result(self) -> ToolResult {
@@ -120,7 +130,12 @@ impl From<PathError> for ToolError {
             PathError::IsAFolder { path, .. } => format!("Not a file: {path} is a folder"),
             error => error.to_string(),
         };
-        let told = Self::new(error_type, message);
+        let mut told = Self::new(error_type, message);
+        if let PathError::Io { source, .. } = &error
+            && may_pass(source)
+        {
+            told = told.transient();
+        }
         match error.hint() {
             Some(_) if matches!(error, PathError::ReadOnlyFile { .. }) => told
                 .suggest("If it is meant to change, make it writable first: chmod u+w with bash."),
@@ -128,4 +143,23 @@ impl From<PathError> for ToolError {
             None => told,
         }
     }
+}
+
+/// Whether the system may say something else in a moment.
+fn may_pass(error: &io::Error) -> bool {
+    let kind = error.kind();
+    let is_busy = matches!(
+        kind,
+        io::ErrorKind::Interrupted
+            | io::ErrorKind::WouldBlock
+            | io::ErrorKind::ResourceBusy
+            | io::ErrorKind::StaleNetworkFileHandle
+            | io::ErrorKind::TimedOut
+    );
+    // Too many open files, here or in the whole system.
+    let full = [Errno::MFILE, Errno::NFILE].map(Errno::raw_os_error);
+    is_busy
+        || error
+            .raw_os_error()
+            .is_some_and(|said| full.contains(&said))
 }

@@ -15,6 +15,7 @@ use crate::in_flight::InFlight;
 use crate::middleware::Around;
 use crate::pipeline;
 use crate::repeats::Repeats;
+use crate::retries::{Retries, TOOL_MAX_RETRIES};
 use crate::services::Services;
 use crate::undo::{self, Recorder};
 use crate::usage::{Statistics, Usage};
@@ -36,6 +37,10 @@ pub struct Limits {
     pub concurrency: usize,
     /// How many lines a person is shown of a result.
     pub preview_lines: usize,
+    /// How often a tool that only reads is run again when it fails for a
+    /// passing reason ([`ToolError::transient`](crate::ToolError::transient)).
+    /// One that writes or runs programs never is.
+    pub retries: u32,
 }
 
 impl Default for Limits {
@@ -44,8 +49,9 @@ impl Default for Limits {
             deadline: Duration::from_secs(30),
             grace: Duration::from_secs(5),
             result: bound::DEFAULT_LIMIT,
-            concurrency: 16,
+            concurrency: 128,
             preview_lines: 3,
+            retries: TOOL_MAX_RETRIES,
         }
     }
 }
@@ -182,10 +188,11 @@ impl ToolManagerBuilder {
     /// Ready.
     #[must_use]
     pub fn build(self) -> ToolManager {
-        let (around_run, around_call) = self
+        let (mut around_run, around_call): (Vec<_>, Vec<_>) = self
             .layers
             .into_iter()
             .partition(|layer| layer.around() == Around::Run);
+        around_run.push(Arc::new(Retries::new(self.limits.retries)));
         let outputs = Arc::new(Outputs::default());
         let undo = self.undo.filter(|undo| undo.enabled).map(|options| {
             let session = self.session.unwrap_or_else(new_session);

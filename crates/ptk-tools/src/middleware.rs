@@ -65,9 +65,11 @@ pub trait Middleware: Send + Sync {
 }
 
 /// What lies behind the last layer.
-pub(crate) type End<'a> = Box<dyn FnOnce(Arguments) -> BoxFuture<'a, ToolResult> + Send + 'a>;
+pub(crate) type End<'a> = Arc<dyn Fn(Arguments) -> BoxFuture<'a, ToolResult> + Send + Sync + 'a>;
 
-/// The layers that are still to come, and the tool behind them.
+/// The layers that are still to come, and the tool behind them. A layer that
+/// passes a call on more than once clones it.
+#[derive(Clone)]
 pub struct Next<'a> {
     layers: &'a [Arc<dyn Middleware>],
     end: End<'a>,

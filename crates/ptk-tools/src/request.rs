@@ -25,6 +25,7 @@ pub struct CallRequest {
     pub(crate) request_id: Option<RequestId>,
     pub(crate) parent_id: Option<String>,
     pub(crate) cancel: CancellationToken,
+    pub(crate) doubt: Option<String>,
 }
 
 impl CallRequest {
@@ -38,6 +39,7 @@ impl CallRequest {
             request_id: None,
             parent_id: None,
             cancel: CancellationToken::new(),
+            doubt: None,
         }
     }
 
@@ -59,6 +61,14 @@ impl CallRequest {
     #[must_use]
     pub fn cancelled_by(mut self, token: &CancellationToken) -> Self {
         self.cancel = token.child_token();
+        self
+    }
+
+    /// The same call, which runs only if a person agrees, whatever the rules
+    /// allow: there is a doubt about it, which stands among the warnings.
+    #[must_use]
+    pub fn doubted(mut self, doubt: impl Into<String>) -> Self {
+        self.doubt = Some(doubt.into());
         self
     }
 

@@ -11,12 +11,13 @@ use ptk_llm::{
 use ptk_protocol::{ErrorCode, Event, Reply};
 use ptk_store::{Content, Failure, ModelReplied, NativeCall, ReplyParsed, RequestBegan, Usage};
 use tokio::time::{Instant, sleep};
+use tracing::Instrument as _;
 
 use crate::engine::{Engine, Terms};
 use crate::hooks::{IterationAction, IterationInfo};
 use crate::session::{Iteration, millis};
 use crate::stop::Stop;
-use crate::{ReplyKind, RunError, Session, Step, Streamed, read, render};
+use crate::{ReplyKind, RunError, Session, Step, Streamed, read, render, spans};
 
 /// What is asked for the last time (C10).
 const FINAL: &str = "You have used up what you may use of tools. Do not call any more of them. Answer now, with what you know, and say what is missing.";
@@ -52,7 +53,7 @@ impl Session {
         let said = said(completion, start.elapsed());
         let mut reply = read::settled(reply, terms, &said);
         self.log.copies.mark(&mut reply, &said.text);
-        let parsed = read::parsed(&reply);
+        let parsed = read::parsed(&reply, &said);
         let step = self.iteration(&said, &parsed);
         let entries = vec![self.log.entry(said), self.log.entry(parsed)];
         self.log.append(entries).await?;
@@ -69,7 +70,7 @@ impl Session {
         let said = said.unwrap_or_default();
         let mut reply = read::whole(&*self.engine.parser, terms, &said);
         self.log.copies.mark(&mut reply, &said.text);
-        let parsed = read::parsed(&reply);
+        let parsed = read::parsed(&reply, &said);
         let step = self.iteration(&said, &parsed);
         let entry = self.log.entry(parsed);
         self.log.append(vec![entry]).await?;
@@ -146,8 +147,18 @@ impl Session {
             };
             let entry = self.log.entry(began);
             self.log.append(vec![entry]).await?;
+            let span = spans::request(
+                &*self.engine.provider,
+                &request,
+                &self.log.turn.correlation(),
+            );
             let tell = |streamed: &Streamed<'_>| self.tell_streamed(streamed);
-            let heard = listen(&self.engine, terms, &request, &self.stop, &tell).await;
+            let heard = listen(&self.engine, terms, &request, &self.stop, &tell);
+            let heard = heard.instrument(span.clone()).await;
+            match &heard {
+                Ok((completion, _)) => spans::replied(&span, completion),
+                Err(error) => spans::unanswered(&span, error),
+            }
             let error = match heard {
                 Err(RunError::Llm(error)) => error,
                 heard => return heard,
@@ -199,7 +210,7 @@ pub(crate) fn request(
         messages.push(Message::user(FINAL));
     }
     let form = engine.provider.capabilities(options.model.as_deref()).form;
-    let mut system = (!terms.system.is_empty()).then(|| terms.system.clone());
+    let mut system = (!terms.system.is_empty()).then(|| terms.system.to_string());
     let messages = if form == Form::Prompt {
         let system = system.take().unwrap_or_default();
         vec![render::prompt(&*engine.formatter, &system, &messages)]

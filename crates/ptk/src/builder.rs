@@ -10,13 +10,14 @@ use ptk_protocol::format::guard::{Guard, GuardError};
 use ptk_protocol::{Formatter, PtkFormatter};
 use ptk_sandbox::{Workspace, WorkspaceError};
 use ptk_store::{MemoryStore, SessionInfo, Store};
-use ptk_tools::{Approver, DenyAll, Registry, RegistryError, Tool, ToolManager};
+use ptk_tools::{Approver, DenyAll, Limits, Registry, RegistryError, Tool, ToolManager};
 
 use crate::engine::Engine;
 use crate::hooks::{
     CallAction, CallInfo, Duplicate, DuplicateAction, ErrorAction, Hooks, IterationAction,
     IterationInfo, Streamed,
 };
+use crate::lesson::Lessons;
 use crate::parser::PtkParser;
 use crate::{Estimate, Ptk, ReplyParser, RunError, RunOptions, TokenCounter};
 
@@ -30,6 +31,7 @@ pub struct PtkBuilder {
     registry: Registry,
     manager: Option<ToolManager>,
     approver: Arc<dyn Approver>,
+    limits: Limits,
     formatter: Option<Arc<dyn Formatter>>,
     parser: Arc<dyn ReplyParser>,
     dialects: Option<Dialects>,
@@ -78,6 +80,7 @@ impl Default for PtkBuilder {
             registry: Registry::new(),
             manager: None,
             approver: Arc::new(DenyAll::default()),
+            limits: Limits::default(),
             formatter: None,
             parser: Arc::new(PtkParser),
             dialects: None,
@@ -124,9 +127,8 @@ impl PtkBuilder {
         self
     }
 
-    /// Tools that are put together already, with their workspace, permissions
-    /// and layers. Give the approver nevertheless: it is asked about calls
-    /// that are in doubt.
+    /// Tools that are put together already, with their workspace, permissions,
+    /// layers and approver.
     #[must_use]
     pub fn tool_manager(mut self, manager: ToolManager) -> Self {
         self.manager = Some(manager);
@@ -137,6 +139,13 @@ impl PtkBuilder {
     #[must_use]
     pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
         self.approver = Arc::new(approver);
+        self
+    }
+
+    /// What calls may use: time, room, tries.
+    #[must_use]
+    pub const fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
         self
     }
 
@@ -288,7 +297,8 @@ impl PtkBuilder {
             let workspace = Workspace::open(folder)?;
             ToolManager::builder(workspace)
                 .tools(self.registry)
-                .approver(Arc::clone(&self.approver))
+                .approver(self.approver)
+                .limits(self.limits)
                 .build()
         };
         info = info.workspace(tools.workspace().root().display().to_string());
@@ -307,13 +317,13 @@ impl PtkBuilder {
             parser: self.parser,
             dialects,
             dialect: self.dialect,
-            approver: self.approver,
             store: self.store.unwrap_or_else(|| Arc::new(MemoryStore::new())),
             tokens: self.tokens,
             hooks: self.hooks,
             system: self.system,
             options: self.options,
             info,
+            lessons: Lessons::default(),
         }))
     }
 }

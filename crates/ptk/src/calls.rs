@@ -1,9 +1,9 @@
 //! Running the calls of a reply: those that only read side by side, the others
 //! one behind the other, each written down before it acts and after it ended.
 
-use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
-use ptk_events::{CallScope, Channel};
+use futures_util::{FutureExt as _, StreamExt as _};
+use ptk_events::{CallScope, Channel, REDACTED};
 use ptk_protocol::schema::example;
 use ptk_protocol::{Arguments, ErrorCode, ErrorType, ProblemCode, ToolCall, ToolResult};
 use ptk_store::{Call, CallBegan, CallEnded, CallState, LoggedProblem};
@@ -18,10 +18,18 @@ use crate::session::millis;
 use crate::turn::is_fault;
 use crate::{CallPolicy, RunError, Session, Step, log};
 
+/// A call that is to run.
+struct Planned {
+    call: Call,
+    args: Arguments,
+    doubt: Option<Doubt>,
+}
+
 /// What is to be done about a call.
 enum Way {
-    /// It runs with these arguments.
-    Run(Arguments),
+    /// It runs with these arguments; if there is a doubt, only if a person
+    /// agrees.
+    Run(Arguments, Option<Doubt>),
     /// It does not, and this is its result.
     Answer(ToolResult),
 }
@@ -53,18 +61,20 @@ impl Session {
                 Way::Answer(ignored())
             } else if left == 0 {
                 Way::Answer(one_too_many(options.max_tool_calls))
+            } else if self.log.has_read(reply) && call.arguments.to_json().contains(REDACTED) {
+                Way::Answer(incomplete())
             } else {
-                self.way(terms, &call).await?
+                self.way(terms, &call)?
             };
             match way {
                 Way::Answer(result) => self.answer(&call, result).await?,
-                Way::Run(args) => {
+                Way::Run(args, doubt) => {
                     left -= 1;
                     let is_alone = self.engine.changes(&call.name);
                     if is_alone {
                         self.run_group(std::mem::take(&mut group)).await?;
                     }
-                    group.push((call, args));
+                    group.push(Planned { call, args, doubt });
                     if is_alone {
                         self.run_group(std::mem::take(&mut group)).await?;
                     }
@@ -77,7 +87,7 @@ impl Session {
     }
 
     /// Whether a call runs, and with what.
-    async fn way(&self, terms: &Terms, call: &Call) -> Result<Way, RunError> {
+    fn way(&self, terms: &Terms, call: &Call) -> Result<Way, RunError> {
         let faults: Vec<&LoggedProblem> = call.problems.iter().filter(|p| is_fault(p)).collect();
         let is_copy =
             |problem: &&LoggedProblem| problem.code == ProblemCode::CopiedFromResult.as_str();
@@ -92,12 +102,6 @@ impl Session {
             _ => None,
         };
         let args = self.engine.formatter.restore(call.arguments.clone());
-        if let Some(doubt) = doubt {
-            let asked = consent::ask(&self.engine, call, &args, doubt);
-            if let Err(result) = self.stop.unless(asked).await? {
-                return Ok(Way::Answer(*result));
-            }
-        }
         let info = CallInfo {
             id: &call.id,
             tool: &call.name,
@@ -105,8 +109,8 @@ impl Session {
             reasoning: call.reasoning.as_deref(),
         };
         match self.engine.hooks.call(&info) {
-            CallAction::Run => Ok(Way::Run(args)),
-            CallAction::RunWith(args) => Ok(Way::Run(args)),
+            CallAction::Run => Ok(Way::Run(args, doubt)),
+            CallAction::RunWith(args) => Ok(Way::Run(args, doubt)),
             CallAction::Answer(result) => Ok(Way::Answer(result)),
             CallAction::Stop(reason) => Err(RunError::Stopped(reason)),
         }
@@ -140,35 +144,43 @@ impl Session {
     }
 
     /// Runs calls side by side. Each has a deadline of its own.
-    async fn run_group(&mut self, group: Vec<(Call, Arguments)>) -> Result<(), RunError> {
+    async fn run_group(&mut self, group: Vec<Planned>) -> Result<(), RunError> {
         if group.is_empty() {
             return Ok(());
         }
         self.stop.check()?;
-        let began = group.iter().map(|(call, args)| {
+        let began = group.iter().map(|planned| {
             let began = CallBegan {
-                tool: call.name.clone(),
-                arguments: args.clone(),
+                tool: planned.call.name.clone(),
+                arguments: planned.args.clone(),
             };
-            self.log.entry(began).about(call.id.clone())
+            self.log.entry(began).about(planned.call.id.clone())
         });
         let began = began.collect();
         self.log.append(began).await?;
-        for (call, args) in &group {
+        for Planned { call, args, .. } in &group {
             self.scope(call).requested(&call.name, arguments_of(args));
         }
         let (engine, stop) = (self.engine.clone(), self.stop.clone());
         let token = stop.token();
-        let request_id = self.log.turn.id;
+        let of = self.log.turn.correlation();
         let mut running: FuturesUnordered<_> = group
             .into_iter()
-            .map(|(call, args)| {
+            .map(|Planned { call, args, doubt }| {
+                let refusal = doubt.map(|doubt| doubt.refusal(&call));
                 let call = ToolCall::new(call.name, args).with_id(call.id.as_str());
                 let mut request = CallRequest::new(call).cancelled_by(&token);
-                if let Some(id) = request_id {
+                if let Some(id) = of.request_id {
                     request = request.in_request(id);
                 }
-                engine.tools.execute(request)
+                if let Some(parent) = &of.parent_id {
+                    request = request.caused_by(parent.as_str());
+                }
+                if let Some(doubt) = doubt {
+                    request = request.doubted(doubt.warning());
+                }
+                let running = engine.tools.execute(request);
+                running.map(|outcome| consent::settled(outcome, refusal))
             })
             .collect();
         let mut stopped = None;
@@ -212,6 +224,13 @@ fn one_too_many(most: u32) -> ToolResult {
     let message = format!("This call was not run: no more than {most} calls may be made");
     ToolResult::failure(ErrorType::ValidationError, message)
         .with_suggestion("Answer with what you know.")
+}
+
+/// The call would be another one than the model made.
+fn incomplete() -> ToolResult {
+    let message = "This call was not run: the session was interrupted before it ended, and a secret in it was not written down";
+    ToolResult::failure(ErrorType::SystemError, message)
+        .with_suggestion("Call the tool again with all of it.")
 }
 
 /// What is wrong with a call that cannot be run, with an example of a right

@@ -1,10 +1,9 @@
-//! Calls that only a person can agree to.
+//! Calls that only a person can agree to. The question is put once, by the
+//! tools, with everything else that is to be known of the call.
 
-use ptk_protocol::{Arguments, ErrorType, ToolResult};
+use ptk_protocol::{ErrorType, ToolResult};
 use ptk_store::Call;
-use ptk_tools::{ApprovalRequest, Decision, Effects, Plan};
-
-use crate::engine::Engine;
+use ptk_tools::CallOutcome;
 
 /// Why a call is not run without asking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +15,8 @@ pub(crate) enum Doubt {
 }
 
 impl Doubt {
-    const fn warning(self) -> &'static str {
+    /// What the person is told.
+    pub(crate) const fn warning(self) -> &'static str {
         match self {
             Self::Copied => {
                 "The text of this call stands in the result of a tool; it may not be the model's own idea."
@@ -28,7 +28,7 @@ impl Doubt {
     }
 
     /// What the model is told if nobody agrees.
-    fn refusal(self, call: &Call) -> ToolResult {
+    pub(crate) fn refusal(self, call: &Call) -> ToolResult {
         match self {
             Self::Copied => ToolResult::failure(
                 ErrorType::PermissionError,
@@ -40,36 +40,12 @@ impl Doubt {
     }
 }
 
-/// Asks the person, if there is one.
-pub(crate) async fn ask(
-    engine: &Engine,
-    call: &Call,
-    args: &Arguments,
-    doubt: Doubt,
-) -> Result<(), Box<ToolResult>> {
-    let refused = || Box::new(doubt.refusal(call));
-    if !engine.approver.is_person() {
-        return Err(refused());
-    }
-    let registry = engine.tools.registry();
-    let effects = registry
-        .get(&call.name)
-        .map_or(Effects::NONE, |tool| tool.effects());
-    let plan = Plan {
-        warnings: vec![doubt.warning().to_owned()],
-        ..Plan::default()
-    };
-    let request = ApprovalRequest {
-        tool: &call.name,
-        args,
-        effects,
-        plan: &plan,
-        rules: &[],
-        because: None,
-        unprotected: None,
-    };
-    match engine.approver.decide(request).await {
-        Decision::Allow | Decision::AllowForSession | Decision::AllowAlways => Ok(()),
-        Decision::Deny(_) | Decision::DenyOnce(_) => Err(refused()),
+/// What came of a call. Where nobody agreed to one in doubt, the model is told
+/// of the doubt.
+pub(crate) fn settled(outcome: CallOutcome, refusal: Option<ToolResult>) -> CallOutcome {
+    let is_refused = outcome.result.error_type == Some(ErrorType::PermissionError);
+    match refusal.filter(|_| is_refused) {
+        Some(result) => CallOutcome { result, ..outcome },
+        None => outcome,
     }
 }

@@ -2,25 +2,33 @@
 
 use ptk_events::{Channel, Event, EventKind, RunMetadata};
 use ptk_protocol::Message;
-use ptk_store::{Failure, TurnEnded, TurnOutcome, Usage};
+use ptk_store::{Failure, Next, TurnEnded, TurnOutcome, Usage};
 use tokio::time::Instant;
-use tracing::Instrument as _;
+use tracing::{Instrument as _, Span};
 
 use crate::hooks::ErrorAction;
 use crate::session::millis;
-use crate::{Execution, RunError, Session, Step, render};
+use crate::{Execution, RunError, Session, Step, render, spans};
 
 impl Session {
     /// Step by step, until it is over.
     pub(crate) async fn drive(&mut self, start: Instant) -> Execution {
-        let span = tracing::info_span!(
-            "turn",
-            session = %self.log.session,
-            request_id = self.log.turn.id.map(tracing::field::display),
-        );
+        let of = self.log.turn.correlation();
+        let model = self
+            .terms
+            .as_ref()
+            .and_then(|terms| terms.options.model.clone());
+        let provider = &*self.engine.provider;
+        let model = model.as_deref().or_else(|| provider.model());
+        let span = spans::run(&self.log.session, &of, provider, model);
         let steps = async {
+            let mut iteration = Span::none();
             loop {
-                match self.step().await {
+                if let Next::Ask { again } = self.log.transcript.next() {
+                    let number = self.log.turn.iterations + u32::from(!again);
+                    iteration = spans::iteration(number, &of);
+                }
+                match self.step().instrument(iteration.clone()).await {
                     Ok(Step::Ended(answer)) => return Ok(answer),
                     Ok(_) => {}
                     Err(error) => return Err(error),
@@ -28,6 +36,7 @@ impl Session {
             }
         };
         let ended = steps.instrument(span.clone()).await;
+        spans::run_ended(&span, self.log.turn.usage, ended.as_ref().err());
         let duration = start.elapsed();
         let error = match ended {
             Ok(answer) => {

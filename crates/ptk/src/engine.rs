@@ -6,9 +6,10 @@ use ptk_llm::Provider;
 use ptk_protocol::dialects::Registry;
 use ptk_protocol::{Formatter, Grammar, Toolset};
 use ptk_store::{SessionInfo, Store};
-use ptk_tools::{Approver, ToolManager};
+use ptk_tools::ToolManager;
 
 use crate::hooks::Hooks;
+use crate::lesson::{Lesson, Lessons, Pupil};
 use crate::window::Budget;
 use crate::{Mode, ReplyParser, RunError, RunOptions, TokenCounter};
 
@@ -21,13 +22,13 @@ pub(crate) struct Engine {
     pub(crate) dialects: Registry,
     /// The only one that is read; all of them if there is none.
     pub(crate) dialect: Option<String>,
-    pub(crate) approver: Arc<dyn Approver>,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) tokens: Arc<dyn TokenCounter>,
     pub(crate) hooks: Hooks,
     pub(crate) system: Option<String>,
     pub(crate) options: RunOptions,
     pub(crate) info: SessionInfo,
+    pub(crate) lessons: Lessons,
 }
 
 impl std::fmt::Debug for Engine {
@@ -48,7 +49,7 @@ pub(crate) struct Terms {
     pub(crate) tools: Toolset,
     pub(crate) grammar: Grammar,
     /// What stands before the conversation.
-    pub(crate) system: String,
+    pub(crate) system: Arc<str>,
     pub(crate) is_native: bool,
     pub(crate) budget: Budget,
 }
@@ -56,13 +57,33 @@ pub(crate) struct Terms {
 impl Engine {
     /// What holds for a turn with these options.
     pub(crate) fn terms(&self, options: RunOptions) -> Result<Terms, RunError> {
-        let tools = self.offered(options.tools.as_deref())?;
         let can = self.provider.capabilities(options.model.as_deref());
         let is_native = match options.mode {
             Mode::Auto => can.has_native_tools,
             Mode::Native => true,
             Mode::Text => false,
         };
+        let pupil = Pupil {
+            registry: self.tools.registry(),
+            names: options.tools.clone(),
+            is_native,
+        };
+        let lesson = self.lessons.get(pupil, |pupil| self.lesson(pupil))?;
+        let window = options.context_window.or(can.context_window);
+        let budget = Budget::new(window, options.max_tokens);
+        Ok(Terms {
+            options,
+            tools: lesson.tools,
+            grammar: lesson.grammar,
+            system: lesson.system,
+            is_native,
+            budget,
+        })
+    }
+
+    /// What a model is taught that has these tools.
+    fn lesson(&self, pupil: &Pupil) -> Result<Lesson, RunError> {
+        let tools = offered(pupil)?;
         let mut grammar = Grammar::builder()
             .registry(self.dialects.clone())
             .tools(tools.clone());
@@ -71,42 +92,18 @@ impl Engine {
         }
         // Without tools there is nothing to teach (R59).
         let taught =
-            (!is_native && !tools.is_empty()).then(|| self.formatter.system_prompt(&tools));
+            (!pupil.is_native && !tools.is_empty()).then(|| self.formatter.system_prompt(&tools));
         let parts: Vec<&str> = self
             .system
             .iter()
             .chain(&taught)
             .map(String::as_str)
             .collect();
-        let system = parts.join("\n\n");
-        let window = options.context_window.or(can.context_window);
-        let budget = Budget::new(window, options.max_tokens);
-        Ok(Terms {
+        Ok(Lesson {
             grammar: grammar.build()?,
-            options,
+            system: parts.join("\n\n").into(),
             tools,
-            system,
-            is_native,
-            budget,
         })
-    }
-
-    /// The tools of these names, or all (C6).
-    fn offered(&self, names: Option<&[String]>) -> Result<Toolset, RunError> {
-        let all = self.tools.toolset();
-        let Some(names) = names else {
-            return Ok(all);
-        };
-        let unknown = names.iter().find(|name| !all.contains(name));
-        if let Some(name) = unknown {
-            return Err(RunError::UnknownTool {
-                name: name.clone(),
-                known: all.names().map(str::to_owned).collect(),
-            });
-        }
-        let chosen = all.iter().filter(|spec| names.contains(&spec.name));
-        // They have differing names, or they would not stand in one set.
-        Ok(Toolset::new(chosen.cloned()).unwrap_or_default())
     }
 
     /// Whether calls of this tool change something.
@@ -116,4 +113,22 @@ impl Engine {
             .get(tool)
             .is_some_and(|tool| !tool.effects().is_read_only())
     }
+}
+
+/// The tools of these names, or all (C6).
+fn offered(pupil: &Pupil) -> Result<Toolset, RunError> {
+    let all = pupil.registry.toolset();
+    let Some(names) = &pupil.names else {
+        return Ok(all.clone());
+    };
+    let unknown = names.iter().find(|name| !all.contains(name));
+    if let Some(name) = unknown {
+        return Err(RunError::UnknownTool {
+            name: name.clone(),
+            known: all.names().map(str::to_owned).collect(),
+        });
+    }
+    let chosen = all.iter().filter(|spec| names.contains(&spec.name));
+    // They have differing names, or they would not stand in one set.
+    Ok(Toolset::new(chosen.cloned()).unwrap_or_default())
 }

@@ -39,7 +39,7 @@
 //!
 //! | Module | Its one concern |
 //! |---|---|
-//! | `ptk`, `builder`, `engine` | the face: [`Ptk`], and what it is put together from |
+//! | `ptk`, `builder`, `engine`, `lesson` | the face: [`Ptk`], and what it is put together from |
 //! | `options`, `stop` | what holds for a run, and how it is stopped |
 //! | `session`, `ending` | the loop: one [`Step`] after the other, and how it ends |
 //! | `ask`, `read`, `parser` | asking the model, and reading its reply |
@@ -48,7 +48,7 @@
 //! | `window`, `render`, `compact` | what the model is shown, and making room |
 //! | `log`, `turn` | what is written down, and what follows from it |
 //! | `replay` | a session against today's parser and policies: [`Replay`] |
-//! | `hooks` | what a host may do meanwhile |
+//! | `hooks`, `spans` | what a host may do meanwhile, and what telemetry sees |
 //! | `execution`, `error` | what came of it |
 //!
 //! What holds:
@@ -71,6 +71,7 @@ mod error;
 mod execution;
 mod heed;
 mod hooks;
+mod lesson;
 mod log;
 mod loops;
 mod options;
@@ -80,6 +81,7 @@ mod read;
 mod render;
 mod replay;
 mod session;
+mod spans;
 mod stop;
 mod turn;
 mod window;

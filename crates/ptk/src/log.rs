@@ -32,6 +32,8 @@ pub(crate) struct Log {
     /// and if whoever waited for a write went away.
     is_current: bool,
     is_new: bool,
+    /// The number of the last entry that was read, and not written here.
+    read_through: u64,
 }
 
 impl Log {
@@ -45,6 +47,7 @@ impl Log {
             copies: Copies::default(),
             is_current: false,
             is_new: false,
+            read_through: 0,
         }
     }
 
@@ -57,6 +60,7 @@ impl Log {
         let found = resume(&*self.store, &self.session, Window::default()).await?;
         self.is_new = found.is_none();
         self.transcript = found.unwrap_or_else(Transcript::new);
+        self.read_through = self.transcript.last();
         self.turn = Turn::default();
         self.copies = Copies::default();
         let mut seen = Vec::new();
@@ -71,6 +75,12 @@ impl Log {
         }
         self.is_current = true;
         Ok(seen)
+    }
+
+    /// Whether a reply of this number was read from the log, where secrets may
+    /// have been left out.
+    pub(crate) fn has_read(&self, reply: u64) -> bool {
+        reply <= self.read_through
     }
 
     /// What a session begins with. Nothing is written of one that is only

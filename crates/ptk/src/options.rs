@@ -62,6 +62,10 @@ pub struct RunOptions {
     pub context_window: Option<u32>,
     /// What is done when the conversation no longer fits.
     pub compaction: Compaction,
+    /// What caused the run, where something did: the id of a call whose tool
+    /// runs a model of its own, for instance. Entries, events and spans of the
+    /// run carry it.
+    pub parent: Option<String>,
 }
 
 impl Default for RunOptions {
@@ -81,6 +85,7 @@ impl Default for RunOptions {
             max_tokens: None,
             context_window: None,
             compaction: Compaction::Drop,
+            parent: None,
         }
     }
 }

@@ -123,7 +123,7 @@ impl Ptk {
         let heard = ask::listen(engine, &terms, &request, &stop, &tell);
         let (completion, reply) = heard.await?;
         let said = ask::said(completion, std::time::Duration::ZERO);
-        let parsed = read::parsed(&read::settled(reply, &terms, &said));
+        let parsed = read::parsed(&read::settled(reply, &terms, &said), &said);
         Ok(Iteration {
             iteration: 1,
             kind: ReplyKind::from(parsed.outcome),

@@ -51,8 +51,8 @@ pub(crate) fn settled(mut reply: Reply, terms: &Terms, said: &ModelReplied) -> R
 }
 
 /// What a reply means, for the log. A reply without a word is no answer.
-pub(crate) fn parsed(reply: &Reply) -> ReplyParsed {
-    let mut parsed = ReplyParsed::new(reply);
+pub(crate) fn parsed(reply: &Reply, said: &ModelReplied) -> ReplyParsed {
+    let mut parsed = ReplyParsed::new(reply, &said.text);
     if matches!(reply.outcome(), Outcome::Text("")) {
         parsed.outcome = ReplyOutcome::Malformed;
     }

@@ -96,7 +96,12 @@ impl Renderer<'_> {
         } else {
             Vec::new()
         };
-        let mut messages = vec![self.assistant(said.text.clone(), calls, said.state.clone())];
+        let told = reply.told();
+        let mut messages = Vec::new();
+        if told.is_some() || is_native {
+            let text = told.unwrap_or_default().to_owned();
+            messages.push(self.assistant(text, calls, said.state.clone()));
+        }
         if is_native && self.terms.is_native {
             messages.extend(reply.calls.iter().map(|call| self.native_result(call)));
             messages.extend(failed(&reply.calls).map(Message::System));

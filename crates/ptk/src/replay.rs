@@ -218,7 +218,7 @@ impl Replaying<'_> {
         let mut reply = read::whole(&*self.engine.parser, &self.terms, &said);
         self.copies.mark(&mut reply, &said.text);
         let before = Meaning::of(parsed);
-        let after = Meaning::of(&read::parsed(&reply));
+        let after = Meaning::of(&read::parsed(&reply, &said));
         if before != after {
             self.differs(seq, Differing::Reply { before, after });
         }

@@ -149,13 +149,17 @@ impl Session {
         options: RunOptions,
     ) -> Result<(), RunError> {
         self.load().await?;
+        let parent = options.parent.clone();
         self.agree(options)?;
         self.engine.tools.begin_turn();
         let mut entries: Vec<NewEntry> = self.log.beginning().into_iter().collect();
         if self.log.transcript.next() != Next::Prompt {
             entries.push(self.log.entry(TurnEnded::new(TurnOutcome::Cancelled)));
         }
-        let turn = Correlation::of_request(RequestId::new());
+        let turn = Correlation {
+            parent_id: parent,
+            ..Correlation::of_request(RequestId::new())
+        };
         entries.push(NewEntry::new(TurnBegan {}).of(&turn));
         entries.push(NewEntry::new(Message::user(prompt)).of(&turn));
         self.log.append(entries).await

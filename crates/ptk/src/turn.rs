@@ -18,6 +18,8 @@ use crate::loops::Loops;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Turn {
     pub(crate) id: Option<RequestId>,
+    /// What caused it, if anything did.
+    pub(crate) parent: Option<String>,
     /// How often the model was asked.
     pub(crate) iterations: u32,
     /// How many calls were run before the last reply.
@@ -52,6 +54,7 @@ impl Turn {
     pub(crate) fn correlation(&self) -> Correlation {
         Correlation {
             request_id: self.id,
+            parent_id: self.parent.clone(),
             ..Correlation::default()
         }
     }
@@ -62,6 +65,7 @@ impl Turn {
             EntryKind::TurnBegan(_) => {
                 *self = Self {
                     id: correlation.request_id,
+                    parent: correlation.parent_id.clone(),
                     ..Self::default()
                 };
             }

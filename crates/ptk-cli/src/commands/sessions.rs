@@ -5,7 +5,7 @@ use std::io::{self, BufReader, BufWriter, IsTerminal as _, Write};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
 use clap::builder::styling::Style;
 use ptk::store::{Hit, Listing, Overview, Retention, Search, SqliteStore, Store as _, export};
 use serde_json::json;
@@ -400,8 +400,7 @@ fn agreed(names: &str, count: usize) -> Result<bool> {
 
 async fn check(args: &CheckSessionsArgs, out: &mut impl Write) -> Result<Exit> {
     if args.rebuild {
-        let store = sessions::open().context("nothing was changed")?;
-        store.rebuild().await?;
+        drop(sessions::open_rebuilding()?);
         writeln!(
             anstream::stderr(),
             "Lists and index were made anew from the log."

@@ -172,3 +172,22 @@ fn a_place_that_cannot_be_written_is_named() {
     assert_eq!(ended.code, 1);
     assert!(ended.err.contains("PTK_STATE"), "{ended:?}");
 }
+
+#[test]
+fn secrets_are_not_written_down() {
+    let secret = "ghp_0123456789012345678901234567890123456789";
+    let scene = Scene::new(&[json!("I will not tell."), json!("Hm.")]);
+    scene.ptk(&["Use", secret, "--session", "s"]).good();
+    let shown = scene.ptk(&["sessions", "show", "s"]).good().out;
+    assert!(shown.contains("Use [redacted]"), "{shown}");
+    for file in fs::read_dir(scene.state()).unwrap() {
+        let path = file.unwrap().path();
+        if path.is_file() {
+            let bytes = fs::read(&path).unwrap();
+            let is_there = bytes
+                .windows(secret.len())
+                .any(|it| it == secret.as_bytes());
+            assert!(!is_there, "{}", path.display());
+        }
+    }
+}

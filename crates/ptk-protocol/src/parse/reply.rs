@@ -4,6 +4,7 @@ use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
 use super::event::Event;
+use super::table::REASONING;
 use crate::problem::explain;
 use crate::{
     Arguments, ErrorCode, ExecutionError, Formatter, ParsedCall, Piece, Problem, ProblemCode, Span,
@@ -95,6 +96,31 @@ impl Reply {
         }
     }
 
+    /// The reply, which is `text`, without what the model thought aloud and the
+    /// marks around it: what it is told of its own replies. `None` if it did
+    /// not think.
+    #[must_use]
+    pub fn without_thoughts(&self, text: &str) -> Option<String> {
+        let mark = |at: Option<usize>| {
+            let piece = self.pieces.get(at?)?;
+            let is_mark = piece.kind == SpanKind::Mark;
+            is_mark.then(|| text.get(piece.start..piece.end))?
+        };
+        let mut told = String::new();
+        let mut done = 0;
+        for (at, piece) in self.pieces.iter().enumerate() {
+            if piece.kind != SpanKind::Reasoning {
+                continue;
+            }
+            let opening = mark(at.checked_sub(1)).map_or(0, opening_len);
+            let closing = mark(at.checked_add(1)).map_or(0, closing_len);
+            told.push_str(text.get(done..piece.start - opening).unwrap_or_default());
+            done = piece.end + closing;
+        }
+        told.push_str(text.get(done..).unwrap_or_default());
+        (done > 0).then(|| told.trim().to_owned())
+    }
+
     /// The calls that may run.
     pub fn runnable(&self) -> impl Iterator<Item = &ParsedCall> {
         self.calls.iter().filter(|call| call.is_runnable())
@@ -138,6 +164,27 @@ impl Reply {
             Outcome::Text(self.text.trim())
         }
     }
+}
+
+/// How much of the end of a mark opens reasoning.
+fn opening_len(mark: &str) -> usize {
+    let opens = REASONING.iter().map(|(open, _)| *open);
+    let fitting = opens.filter(|open| {
+        let tail = mark.len().checked_sub(open.len());
+        let tail = tail.and_then(|at| mark.get(at..));
+        tail.is_some_and(|tail| tail.eq_ignore_ascii_case(open))
+    });
+    fitting.map(str::len).max().unwrap_or(0)
+}
+
+/// How much of the beginning of a mark closes reasoning.
+fn closing_len(mark: &str) -> usize {
+    let closes = REASONING.iter().map(|(_, close)| *close);
+    let fitting = closes.filter(|close| {
+        let head = mark.get(..close.len());
+        head.is_some_and(|head| head.eq_ignore_ascii_case(close))
+    });
+    fitting.map(str::len).max().unwrap_or(0)
 }
 
 impl Serialize for Reply {

@@ -168,13 +168,17 @@ pub struct ReplyParsed {
     /// What went wrong and belongs to no call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<LoggedProblem>,
+    /// The reply as the model is told it again, without its thoughts. Nothing
+    /// if it had none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told: Option<String>,
 }
 
 impl ReplyParsed {
-    /// What the parser found. Models reuse and omit ids, so each call gets a
-    /// fresh one.
+    /// What the parser found in this text. Models reuse and omit ids, so each
+    /// call gets a fresh one.
     #[must_use]
-    pub fn new(reply: &Reply) -> Self {
+    pub fn new(reply: &Reply, text: &str) -> Self {
         let calls = reply.calls.iter();
         Self {
             outcome: match reply.outcome() {
@@ -187,6 +191,7 @@ impl ReplyParsed {
                 .map(|call| LoggedCall::parsed(CallId::new(), call))
                 .collect(),
             problems: reply.problems.iter().map(LoggedProblem::from).collect(),
+            told: reply.without_thoughts(text),
         }
     }
 }

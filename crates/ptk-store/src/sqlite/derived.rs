@@ -1,7 +1,7 @@
 //! What follows from the log: the overviews of sessions, and the index of the
 //! words that were said. Both can be made anew from the log at any time.
 
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
 
 use super::place::Place;
 use super::{failure, rows};
@@ -49,6 +49,24 @@ pub(super) fn are_there(connection: &Connection) -> rusqlite::Result<bool> {
         |row| row.get(0),
     )?;
     Ok(count == 5)
+}
+
+/// Takes all of it out of the database without looking at it: it may be
+/// damaged, and then nobody knows which pages are its own. What they took is
+/// free once everything else was copied.
+pub(super) fn discard(connection: &mut Connection) -> rusqlite::Result<()> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let schema: i64 = transaction.pragma_query_value(None, "schema_version", |row| row.get(0))?;
+    transaction.pragma_update(None, "writable_schema", true)?;
+    transaction.execute(
+        "DELETE FROM sqlite_schema WHERE tbl_name = 'sessions'
+         OR tbl_name = 'spoken' OR tbl_name GLOB 'spoken_words*'",
+        [],
+    )?;
+    transaction.pragma_update(None, "schema_version", schema + 1)?;
+    transaction.commit()?;
+    connection.pragma_update(None, "writable_schema", "RESET")?;
+    connection.execute_batch("VACUUM")
 }
 
 /// Makes all of it anew. The caller has a transaction.
@@ -115,8 +133,10 @@ pub(super) fn get(
 
 /// An overview from its JSON.
 pub(super) fn read(place: &Place, json: &str) -> Result<Overview, StoreError> {
-    serde_json::from_str(json)
-        .map_err(|error| place.damaged(format!("the overview of a session: {error}")))
+    serde_json::from_str(json).map_err(|error| StoreError::IndexDamaged {
+        place: place.shown(),
+        detail: format!("the overview of a session: {error}"),
+    })
 }
 
 /// Adds what was said in an entry to the index.

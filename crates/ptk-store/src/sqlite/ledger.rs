@@ -7,7 +7,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use tokio::sync::oneshot;
 
-use super::place::{Found, Place};
+use super::place::{Found, Place, is_sound};
 use super::schema;
 use super::writers::Pen;
 use super::{PATIENCE, derived, failure, rows};
@@ -98,11 +98,15 @@ impl Ledger {
         if let Some(damage) = &self.damage {
             return Err(damage.clone());
         }
-        let result = work(self);
+        let result = work(self).map_err(|error| self.place.blame(&self.connection, error));
         if let Err(error) = &result {
             // It may know of entries that were not written.
             self.known.clear();
-            if matches!(error, StoreError::Damaged { .. }) {
+            let is_damage = matches!(
+                error,
+                StoreError::Damaged { .. } | StoreError::IndexDamaged { .. }
+            );
+            if is_damage {
                 tracing::warn!(%error, "nothing more is written to the log");
                 self.damage = Some(error.clone());
                 // Closing would move what was written into the file.
@@ -236,22 +240,44 @@ impl Ledger {
         }
     }
 
-    /// Makes everything anew that follows from the log.
+    /// Makes everything anew that follows from the log. Damage to it, and to
+    /// nothing else, is mended so.
     pub(super) fn rebuild(&mut self) -> Result<(), StoreError> {
+        if !matches!(self.damage, Some(StoreError::IndexDamaged { .. })) {
+            match self.guarded(Self::try_rebuild) {
+                Err(StoreError::IndexDamaged { .. }) => {}
+                rebuilt => return rebuilt,
+            }
+        }
+        self.damage = None;
         self.guarded(|ledger| {
-            let place = &*ledger.place;
-            let failed = |error| failure::of_database(place, &error);
-            let transaction = ledger
-                .connection
-                .transaction_with_behavior(TransactionBehavior::Immediate)
-                .map_err(failed)?;
-            schema::known(place, schema::version(&transaction).map_err(failed)?)?;
-            derived::rebuild(place, &transaction)?;
-            transaction.commit().map_err(failed)?;
-            ledger.known.clear();
-            ledger.unsettled = MAX_UNSETTLED;
-            Ok(())
-        })
+            derived::discard(&mut ledger.connection)
+                .map_err(|error| failure::of_database(&ledger.place, &error))?;
+            ledger.try_rebuild()
+        })?;
+        self.connection
+            .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)
+            .map_err(|error| failure::of_database(&self.place, &error))?;
+        Ok(())
+    }
+
+    fn try_rebuild(&mut self) -> Result<(), StoreError> {
+        let place = &*self.place;
+        let failed = |error| failure::of_database(place, &error);
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(failed)?;
+        schema::known(place, schema::version(&transaction).map_err(failed)?)?;
+        derived::rebuild(place, &transaction)?;
+        // Where the old one was damaged, pages of others may have gone with it.
+        if !is_sound(&transaction, "log") {
+            return Err(place.damaged("the index took pages of the log"));
+        }
+        transaction.commit().map_err(failed)?;
+        self.known.clear();
+        self.unsettled = MAX_UNSETTLED;
+        Ok(())
     }
 
     /// Lets a session go.

@@ -26,14 +26,14 @@ use futures_util::future::FutureExt as _;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use crate::redact::Prepared;
+use crate::redact::{Prepared, prepare};
 use crate::store::Pending;
 use crate::{
     Appended, Checked, Entry, Hit, Listing, NewEntry, Overview, Redaction, Search, SessionId,
     Store, StoreError, Stretch, Writer,
 };
 use ledger::{Append, Ledger};
-use place::{Found, Place};
+use place::{Found, Place, Wanted};
 use threads::{ReaderThreads, Request, WriterThread};
 
 /// How long is waited for another process that writes.
@@ -81,9 +81,28 @@ impl SqliteStore {
         path: impl AsRef<Path>,
         redaction: Redaction,
     ) -> Result<Self, StoreError> {
-        let place = Arc::new(Place::new(path.as_ref()));
+        Self::open_wanting(path.as_ref(), redaction, Wanted::Whole)
+    }
+
+    /// Opens a database, and makes everything anew that follows from its log,
+    /// even if that is damaged. Blocks until it is made.
+    ///
+    /// # Errors
+    ///
+    /// As with [`open`](Self::open), and if the log itself is damaged.
+    pub fn open_rebuilding(
+        path: impl AsRef<Path>,
+        redaction: Redaction,
+    ) -> Result<Self, StoreError> {
+        let store = Self::open_wanting(path.as_ref(), redaction, Wanted::Log)?;
+        store.writer()?.work(Ledger::rebuild, &store.inner.place)?;
+        Ok(store)
+    }
+
+    fn open_wanting(path: &Path, redaction: Redaction, wanted: Wanted) -> Result<Self, StoreError> {
+        let place = Arc::new(Place::new(path));
         let ledger = patiently(|| {
-            let found = place.look()?;
+            let found = place.look(wanted)?;
             place.create()?;
             place.close_to_others();
             Ledger::open(Arc::clone(&place), found)
@@ -100,7 +119,7 @@ impl SqliteStore {
     /// If there is none, or none that can be read.
     pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let place = Arc::new(Place::new(path.as_ref()));
-        match patiently(|| place.look())? {
+        match patiently(|| place.look(Wanted::Whole))? {
             Found::Schema(schema::NEWEST) => Ok(Self::new(place, Redaction::default(), None)),
             Found::Schema(found) => Err(StoreError::OlderSchema {
                 place: place.shown(),
@@ -161,7 +180,10 @@ impl SqliteStore {
             let place = Arc::clone(&self.inner.place);
             let (done, result) = oneshot::channel();
             let reading = Box::new(move |connection: Result<&Connection, StoreError>| {
-                let _ = done.send(connection.and_then(|connection| ask(&place, connection)));
+                let asked = connection.and_then(|connection| {
+                    ask(&place, connection).map_err(|error| place.blame(connection, error))
+                });
+                let _ = done.send(asked);
             });
             self.readers()?.send(reading).await;
             result.await.map_err(|_| self.inner.place.closed())?
@@ -205,7 +227,7 @@ impl Store for SqliteStore {
             let redaction = &self.inner.redaction;
             let entries: Vec<Prepared> = entries
                 .into_iter()
-                .map(|entry| redaction.prepare(entry))
+                .map(|entry| prepare(redaction, entry))
                 .collect::<Result<_, _>>()?;
             let (done, result) = oneshot::channel();
             let append = Append {

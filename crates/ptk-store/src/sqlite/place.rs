@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::failure;
 use super::schema::{self, APPLICATION};
-use crate::StoreError;
+use super::{failure, rows};
+use crate::{SessionId, StoreError};
 
 /// What every database of SQLite begins with.
 const MAGIC: &[u8] = b"SQLite format 3\0";
@@ -24,6 +24,15 @@ const CHECKED_ON_OPEN: u64 = 4 * 1024 * 1024;
 #[derive(Debug)]
 pub(super) struct Place {
     path: PathBuf,
+}
+
+/// What whoever opens a database can do with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// All of it has to be whole.
+    Whole,
+    /// The log has to be whole: what follows from it is made anew.
+    Log,
 }
 
 /// What is there.
@@ -86,7 +95,7 @@ impl Place {
     }
 
     /// Looks at what is there, and changes nothing.
-    pub(super) fn look(&self) -> Result<Found, StoreError> {
+    pub(super) fn look(&self, wanted: Wanted) -> Result<Found, StoreError> {
         let length = match fs::metadata(&self.path) {
             Ok(file) if file.is_file() => file.len(),
             Ok(_) => return Err(self.not_a_database()),
@@ -106,12 +115,14 @@ impl Place {
         if is_still && !length.is_multiple_of(page) {
             return Err(self.damaged("it ends within a page"));
         }
-        let found = self.look_inside(length, is_still);
+        let found = self.look_inside(wanted, length, is_still);
         match found {
             // Somebody may have begun to write while it was looked at as if
             // nobody could.
-            Err(StoreError::Damaged { .. }) if self.has_changes() => {
-                self.look_inside(length, false)
+            Err(StoreError::Damaged { .. } | StoreError::IndexDamaged { .. })
+                if self.has_changes() =>
+            {
+                self.look_inside(wanted, length, false)
             }
             found => found,
         }
@@ -145,7 +156,12 @@ impl Place {
     }
 
     /// What SQLite finds in it.
-    fn look_inside(&self, length: u64, is_still: bool) -> Result<Found, StoreError> {
+    fn look_inside(
+        &self,
+        wanted: Wanted,
+        length: u64,
+        is_still: bool,
+    ) -> Result<Found, StoreError> {
         let failed = |error| failure::of_database(self, &error);
         let connection = self.open_to_read(is_still).map_err(failed)?;
         let number = |pragma: &str| connection.pragma_query_value(None, pragma, |row| row.get(0));
@@ -164,14 +180,45 @@ impl Place {
         }
         schema::known(self, version)?;
         if length <= CHECKED_ON_OPEN {
-            let said: String = connection
-                .pragma_query_value(None, "quick_check", |row| row.get(0))
-                .map_err(failed)?;
-            if said != "ok" {
-                return Err(self.damaged(said.trim()));
+            let said =
+                connection.pragma_query_value(None, "quick_check", |row| row.get::<_, String>(0));
+            let damage = match said {
+                Ok(said) => (said != "ok").then(|| self.damaged(said.trim())),
+                Err(error) => Some(failed(error)),
+            };
+            match damage.map(|damage| self.blame(&connection, damage)) {
+                Some(StoreError::IndexDamaged { .. }) if wanted == Wanted::Log => {}
+                Some(damage) => return Err(damage),
+                None => {}
             }
         }
         Ok(Found::Schema(version))
+    }
+
+    /// Says of damage that was found whether the log is whole all the same.
+    pub(super) fn blame(&self, connection: &Connection, error: StoreError) -> StoreError {
+        match error {
+            StoreError::Damaged { place, detail } if self.is_log_whole(connection) => {
+                StoreError::IndexDamaged { place, detail }
+            }
+            error => error,
+        }
+    }
+
+    fn is_log_whole(&self, connection: &Connection) -> bool {
+        let mut tables = ["log", "holders"].into_iter();
+        if !tables.all(|table| is_sound(connection, table)) {
+            return false;
+        }
+        let mut last: Option<(SessionId, u64)> = None;
+        let mut has_gap = false;
+        let read = rows::each(self, connection, None, |entry| {
+            let known = last.take().filter(|(session, _)| *session == entry.session);
+            has_gap |= entry.seq != known.map_or(0, |(_, seq)| seq) + 1;
+            last = Some((entry.session, entry.seq));
+            Ok(())
+        });
+        read.is_ok() && !has_gap
     }
 
     /// A connection that cannot write. If the file is still, nothing is put
@@ -218,6 +265,13 @@ impl Place {
         let place = self.shown();
         StoreError::Closed { place }
     }
+}
+
+/// Whether SQLite finds nothing wrong with a table and its indexes.
+pub(super) fn is_sound(connection: &Connection, table: &str) -> bool {
+    let check = format!("PRAGMA integrity_check({table})");
+    let said = connection.query_row(&check, [], |row| row.get::<_, String>(0));
+    said.is_ok_and(|said| said == "ok")
 }
 
 /// Makes a folder, and those above it, for nobody but their owner.

@@ -57,6 +57,26 @@ impl WriterThread {
             None => false,
         }
     }
+
+    /// Has it do something, and blocks until that is done.
+    pub(super) fn work(
+        &self,
+        work: impl FnOnce(&mut Ledger) -> Result<(), StoreError> + Send + 'static,
+        place: &Place,
+    ) -> Result<(), StoreError> {
+        let (done, result) = std::sync::mpsc::channel();
+        let work = Request::Work(Box::new(move |ledger: &mut Ledger| {
+            let _ = done.send(work(ledger));
+        }));
+        let sent = self
+            .requests
+            .as_ref()
+            .map(|requests| requests.try_send(work));
+        match sent {
+            Some(Ok(())) => result.recv().unwrap_or_else(|_| Err(place.closed())),
+            _ => Err(place.closed()),
+        }
+    }
 }
 
 impl Drop for WriterThread {

@@ -30,7 +30,7 @@ pub enum Content {
     /// By a person or another program.
     Message(Message),
     /// By the model, with the calls it made and what came of them.
-    Reply(ModelReply),
+    Reply(Box<ModelReply>),
     /// To the model, about a reply that could not be used.
     Rejected(String),
     /// The beginning of the conversation in short.
@@ -48,6 +48,8 @@ pub struct ModelReply {
     pub outcome: Option<ReplyOutcome>,
     /// The calls, in the order in which it wrote them.
     pub calls: Vec<Call>,
+    /// What it said without its thoughts, if it had any.
+    pub told: Option<String>,
 }
 
 /// A call, and what came of it.
@@ -119,6 +121,17 @@ impl ModelReply {
             prose: None,
             outcome: None,
             calls: Vec::new(),
+            told: None,
+        }
+    }
+
+    /// What the model is told that it said; `None` if it only thought.
+    #[must_use]
+    pub fn told(&self) -> Option<&str> {
+        match self.told.as_deref() {
+            Some("") => None,
+            Some(told) => Some(told),
+            None => Some(&self.reply.text),
         }
     }
 
@@ -136,11 +149,13 @@ impl ModelReply {
     }
 
     fn messages(&self, written: &impl Fn(&ToolResult) -> String, messages: &mut Vec<Message>) {
-        let mut said = Message::assistant(self.reply.text.clone());
+        let mut said = Message::assistant(self.told().unwrap_or_default());
         if self.is_native() {
             said.tool_calls = self.calls.iter().map(Call::to_call).collect();
         }
-        messages.push(said);
+        if self.told().is_some() || !said.tool_calls.is_empty() {
+            messages.push(said);
+        }
         let answered = self.calls.iter().filter(|_| self.has_results());
         messages.extend(answered.map(|call| Message {
             role: Role::Tool,

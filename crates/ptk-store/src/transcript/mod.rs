@@ -318,7 +318,7 @@ impl Transcript {
     }
 
     fn replied(&mut self, entry: &Place<'_>, reply: ModelReplied) {
-        self.push(entry, Content::Reply(ModelReply::new(reply)));
+        self.push(entry, Content::Reply(Box::new(ModelReply::new(reply))));
         self.reply = Some(entry.seq);
         self.step(Step::Replied(entry.seq));
     }
@@ -358,6 +358,7 @@ impl Transcript {
         let mut waiting = Vec::new();
         reply.prose = Some(parsed.text);
         reply.outcome = Some(outcome);
+        reply.told = parsed.told;
         for call in parsed.calls {
             if reply.calls.iter().all(|known| known.id != call.id) {
                 waiting.push(call.id.clone());

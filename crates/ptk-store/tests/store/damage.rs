@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use ptk_store::{Search, SqliteStore, Store, StoreError};
+use ptk_store::{Listing, Redaction, Search, SqliteStore, Store, StoreError};
 
 use super::{Scene, id, log, note, turn};
 
@@ -212,12 +212,12 @@ async fn nothing_more_is_written_once_damage_was_found() {
     // The overview of another session is no overview any more.
     scene.edit("UPDATE sessions SET overview = '{' WHERE session = 'one'");
     let error = store.append(&id("one"), vec![note("x")]).await.unwrap_err();
-    assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+    assert!(matches!(error, StoreError::IndexDamaged { .. }), "{error}");
     let error = store
         .append(&id("s"), vec![note("second")])
         .await
         .unwrap_err();
-    assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+    assert!(matches!(error, StoreError::IndexDamaged { .. }), "{error}");
     assert_eq!(log(&store, &id("s")).await.len(), 1);
     assert!(
         !store
@@ -226,4 +226,72 @@ async fn nothing_more_is_written_once_damage_was_found() {
             .unwrap()
             .is_empty()
     );
+}
+
+/// Overwrites each page of what follows from the log. It is said that nothing
+/// is lost, and what to do; and that helps.
+#[tokio::test]
+async fn a_damaged_index_is_made_anew_from_the_log() {
+    let scene = Scene::new().filled().await;
+    let whole = scene.open();
+    let expected = log(&whole, &id("two")).await;
+    let listed = whole.sessions(Listing::new(10)).await.unwrap();
+    drop(whole);
+    let bytes = fs::read(scene.path()).unwrap();
+    let pages = scene.pages_of("tbl_name = 'sessions' OR tbl_name GLOB 'spoken_words*'");
+    assert!(pages.len() >= 6, "{pages:?}");
+    for page in pages {
+        let start = (page - 1) * 4096;
+        let mut damaged = bytes.clone();
+        for byte in &mut damaged[start..start + 4096] {
+            *byte ^= 0x55;
+        }
+        fs::write(scene.path(), &damaged).unwrap();
+        let error = refused(&scene);
+        assert!(
+            matches!(error, StoreError::IndexDamaged { .. }),
+            "page {page}: {error}"
+        );
+        assert!(error.to_string().contains("open_rebuilding"), "{error}");
+        let store = SqliteStore::open_rebuilding(scene.path(), Redaction::default()).unwrap();
+        assert_eq!(log(&store, &id("two")).await, expected, "page {page}");
+        assert_eq!(store.sessions(Listing::new(10)).await.unwrap(), listed);
+        let found = store.search(Search::new("question", 10)).await.unwrap();
+        assert!(!found.is_empty());
+        store.append(&id("two"), turn("Hello again")).await.unwrap();
+        assert_eq!(store.check().await.unwrap().damage, Vec::<String>::new());
+        drop(store);
+        scene.open();
+    }
+}
+
+/// It is noticed while the store is open, too: no entry is lost, and the same
+/// store mends it.
+#[tokio::test]
+async fn an_index_that_is_damaged_meanwhile_is_mended_by_the_same_store() {
+    let scene = Scene::new().filled().await;
+    let store = scene.open();
+    let expected = log(&store, &id("two")).await;
+    scene.edit("UPDATE sessions SET overview = 'nonsense'");
+    let error = store.session(&id("two")).await.unwrap_err();
+    assert!(matches!(error, StoreError::IndexDamaged { .. }), "{error}");
+    let error = store.append(&id("two"), turn("Hello")).await.unwrap_err();
+    assert!(matches!(error, StoreError::IndexDamaged { .. }), "{error}");
+    store.rebuild().await.unwrap();
+    assert_eq!(log(&store, &id("two")).await, expected);
+    store.append(&id("two"), turn("Hello")).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_damaged_log_is_not_rebuilt() {
+    let scene = Scene::new().filled().await;
+    let mut bytes = fs::read(scene.path()).unwrap();
+    let page = scene.pages_of("name = 'log'")[0];
+    for byte in &mut bytes[(page - 1) * 4096..page * 4096] {
+        *byte ^= 0x55;
+    }
+    fs::write(scene.path(), &bytes).unwrap();
+    let error = SqliteStore::open_rebuilding(scene.path(), Redaction::default()).unwrap_err();
+    assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+    assert!(fs::read(scene.path()).unwrap() == bytes);
 }

@@ -114,6 +114,7 @@ async fn markdown_can_be_read_by_people() {
         text: "I'll look at it.".to_owned(),
         calls: Vec::new(),
         problems: Vec::new(),
+        told: None,
     };
     let reply = ModelReplied {
         usage: Some(Usage {

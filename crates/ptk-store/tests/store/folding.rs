@@ -41,6 +41,7 @@ fn parsed(outcome: ReplyOutcome, calls: &[&str]) -> EntryKind {
         text: "prose".to_owned(),
         calls: calls.iter().map(call).collect(),
         problems: Vec::new(),
+        told: None,
     }
     .into()
 }

@@ -71,6 +71,19 @@ impl Scene {
         connection.execute_batch(sql).unwrap();
     }
 
+    /// The first pages of the tables and indexes of which the schema says this,
+    /// counted from one.
+    fn pages_of(&self, condition: &str) -> Vec<usize> {
+        let connection = rusqlite::Connection::open(self.path()).unwrap();
+        let sql =
+            format!("SELECT rootpage FROM sqlite_schema WHERE ({condition}) AND rootpage > 0");
+        let mut statement = connection.prepare(&sql).unwrap();
+        let pages = statement.query_map([], |row| row.get::<_, i64>(0)).unwrap();
+        pages
+            .map(|page| usize::try_from(page.unwrap()).unwrap())
+            .collect()
+    }
+
     /// The text without the path of this test's folder.
     fn neutral(&self, text: &str) -> String {
         text.replace(self.folder.path().to_str().unwrap(), "/…")

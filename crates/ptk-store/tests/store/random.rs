@@ -72,6 +72,7 @@ pub(super) fn one_of_each() -> Vec<NewEntry> {
             text: "t".to_owned(),
             calls: vec![logged],
             problems: Vec::new(),
+            told: None,
         }
         .into(),
         began("t", "x"),
@@ -180,6 +181,7 @@ pub(super) fn entries(deeds: &[Deed]) -> Vec<NewEntry> {
                     })
                     .collect(),
                 problems: Vec::new(),
+                told: None,
             }
             .into(),
             Deed::CallBegins(call) => {

@@ -153,6 +153,15 @@ impl HttpTool {
         Ok(headers)
     }
 
+    /// A failure that may pass, if to ask again changes nothing.
+    fn passing(&self, error: ToolError) -> ToolError {
+        if self.method.as_reqwest().is_safe() {
+            error.transient()
+        } else {
+            error
+        }
+    }
+
     async fn ask(&self, context: &CallContext, args: &Arguments) -> Result<Fields, ToolError> {
         let (url, body) = self.address(args)?;
         let client = Client::builder()
@@ -173,8 +182,9 @@ impl HttpTool {
                 innermost(&error)
             };
             let host = url.host_str().unwrap_or_default();
-            ToolError::system(format!("{host} could not be asked: {why}"))
-                .suggest("Try again later, or go on without it.")
+            let error = ToolError::system(format!("{host} could not be asked: {why}"))
+                .suggest("Try again later, or go on without it.");
+            self.passing(error)
         };
         let response = request.send().await.map_err(unreachable)?;
         let status = response.status();
@@ -191,10 +201,12 @@ impl HttpTool {
         let text = String::from_utf8_lossy(&bytes);
         if !status.is_success() {
             let quoted: String = text.chars().take(MAX_QUOTED).collect();
-            return Err(ToolError::user(format!("The endpoint answered {status}"))
+            let error = ToolError::user(format!("The endpoint answered {status}"))
                 .suggest("Read `answer`, and call with other arguments.")
                 .with("status", status.as_u16())
-                .with("answer", quoted));
+                .with("answer", quoted);
+            let may_pass = matches!(status.as_u16(), 429 | 502..=504);
+            return Err(if may_pass { self.passing(error) } else { error });
         }
         let data = serde_json::from_slice(&bytes).unwrap_or_else(|_| json!(text));
         Ok(Fields::from_iter([

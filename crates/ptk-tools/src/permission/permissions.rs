@@ -101,6 +101,8 @@ pub(crate) struct Asking<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) workspace: &'a Workspace,
     pub(crate) bare: Option<Bare<'a>>,
+    /// Whether only a person can agree to it, whatever the rules allow.
+    pub(crate) is_doubted: bool,
 }
 
 /// What a call runs cannot have all protections, and a person is there.
@@ -245,6 +247,9 @@ impl Permissions {
         let Ok(_turn) = self.asking.acquire().await else {
             return denied("nobody can be asked any more");
         };
+        if asking.is_doubted && !approver.is_person() {
+            return denied("a person has to agree to it, and there is none");
+        }
         // The answer before may have settled this one, too.
         if let Some(permit) = self.decided(&asking, &call) {
             return permit;
@@ -292,6 +297,7 @@ impl Permissions {
             (_, Some(bare)) if !bare.is_open || self.mode != Mode::Ask => Some(Permit::Refused(
                 Refusal::Unprotected(bare.protections.clone()),
             )),
+            _ if asking.is_doubted => self.denied_before(asking),
             (Verdict::Allowed(entries), _) => Some(Permit::Allowed(Some(told(&entries)))),
             (Verdict::Open, None) if !changes || self.mode == Mode::Auto => {
                 Some(Permit::Allowed(None))
@@ -317,7 +323,9 @@ impl Permissions {
         };
         let rules = proposal::of(call, &self.allowing(&asking));
         // A rule that asks would ask again: no other one can prevent that.
-        let rules = if because.is_none() { rules } else { Vec::new() };
+        // And a doubt is about one call.
+        let may_last = because.is_none() && !asking.is_doubted;
+        let rules = if may_last { rules } else { Vec::new() };
         let request = ApprovalRequest {
             tool: asking.tool,
             args: asking.args,

@@ -45,6 +45,7 @@ pub(crate) async fn foresee(manager: &ToolManager, call: ToolCall) -> Foreseen {
         context: &context,
         ending: OnceLock::new(),
         files: OnceLock::new(),
+        doubt: None,
     };
     let Some(tool) = registry.get(&request.call.name) else {
         let result = on_its_way.unknown(&registry, &request.call.name, Instant::now());
@@ -67,6 +68,7 @@ pub(crate) async fn foresee(manager: &ToolManager, call: ToolCall) -> Foreseen {
         plan: &plan,
         workspace: context.workspace(),
         bare: None,
+        is_doubted: false,
     };
     match manager.inner.permissions.foreseen(&asking) {
         None => Foreseen::Asks,

@@ -3,6 +3,7 @@
 
 mod foresee;
 mod keep;
+mod spans;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
@@ -54,13 +55,7 @@ pub(crate) async fn run(manager: &ToolManager, request: CallRequest) -> CallOutc
         .bus
         .call(correlation.clone(), channel)
         .start(&name, arguments);
-    let span = tracing::info_span!(
-        "tool_call",
-        tool = %name,
-        call_id = %request.call_id,
-        request_id = request.request_id.map(tracing::field::display),
-        parent_id = request.parent_id.as_deref(),
-    );
+    let span = spans::begun(&name, &request);
     let context = CallContext::new(
         request.call_id.clone(),
         correlation,
@@ -71,6 +66,7 @@ pub(crate) async fn run(manager: &ToolManager, request: CallRequest) -> CallOutc
     let call = Call {
         manager,
         context: &context,
+        doubt: request.doubt.as_deref(),
         ending: OnceLock::new(),
         files: OnceLock::new(),
     };
@@ -91,13 +87,7 @@ pub(crate) async fn run(manager: &ToolManager, request: CallRequest) -> CallOutc
     let duration = started.elapsed();
     manager.inner.statistics.record(&name, ending, duration);
     call.passed(Step::Record, started);
-    span.in_scope(|| {
-        if result.success {
-            tracing::info!(?duration, "tool call completed");
-        } else {
-            tracing::warn!(?duration, error = %result.error, "tool call failed");
-        }
-    });
+    spans::ended(&span, &result, ending, duration);
     let lines = manager.inner.limits.preview_lines;
     let preview = match &found {
         Some(tool) => tool.preview(&result, lines),
@@ -119,6 +109,8 @@ pub(crate) async fn run(manager: &ToolManager, request: CallRequest) -> CallOutc
 struct Call<'a> {
     manager: &'a ToolManager,
     context: &'a CallContext,
+    /// Why a person has to agree, if one has to.
+    doubt: Option<&'a str>,
     /// How it ended, where the result alone does not say.
     ending: OnceLock<Ending>,
     /// What it has shown or written.
@@ -159,7 +151,7 @@ impl Call<'_> {
     /// Everything behind the search for the tool.
     async fn steps(&self, tool: &Arc<dyn Tool>, args: Arguments) -> ToolResult {
         self.passed(Step::Find, Instant::now());
-        let end: End<'_> = Box::new(move |args| Box::pin(self.checked(tool, args)));
+        let end: End<'_> = Arc::new(move |args| Box::pin(self.checked(tool, args)));
         let passing = Passing {
             tool: tool.as_ref(),
             args,
@@ -176,7 +168,10 @@ impl Call<'_> {
             Err(result) => return *result,
         };
         let plan = match self.plan(tool, &args).await {
-            Ok(plan) => plan,
+            Ok(mut plan) => {
+                plan.warnings.extend(self.doubt.map(str::to_owned));
+                plan
+            }
             Err(error) => {
                 let result = self.failure(tool.as_ref(), &args, error);
                 return self.refused(Step::Validate, Instant::now(), result);
@@ -265,6 +260,7 @@ impl Call<'_> {
             plan,
             workspace: self.context.workspace(),
             bare,
+            is_doubted: self.doubt.is_some(),
         };
         let inner = &self.manager.inner;
         let permit = tokio::select! {
@@ -281,7 +277,8 @@ impl Call<'_> {
                 if bare.is_some() {
                     self.context.allow_unprotected();
                 }
-                if because.is_some() || bare.is_some() || tool.effects().needs_approval() {
+                let is_asked = bare.is_some() || self.doubt.is_some();
+                if because.is_some() || is_asked || tool.effects().needs_approval() {
                     let because = because.as_deref();
                     self.step(Step::Permission, StepOutcome::Passed, because, since);
                 }
@@ -339,7 +336,7 @@ impl Call<'_> {
         if changes {
             self.context.services().mutated();
         }
-        let end: End<'_> = Box::new(move |args| Box::pin(self.timed(tool, args, time)));
+        let end: End<'_> = Arc::new(move |args| Box::pin(self.timed(tool, args, time)));
         let passing = Passing {
             tool: tool.as_ref(),
             args,
@@ -370,7 +367,8 @@ impl Call<'_> {
         let stopped = tokio::select! {
             done = &mut task => return self.settled(tool.as_ref(), &args, done),
             () = cancel.cancelled() => cancelled(name),
-            () = tokio::time::sleep(time) => {
+            // A call that is tried again has no more time than one that is not.
+            () = tokio::time::sleep(self.context.remaining()) => {
                 self.ended(Ending::Timeout);
                 cancel.cancel();
                 timed_out(name, time)

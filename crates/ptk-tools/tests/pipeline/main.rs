@@ -14,6 +14,7 @@ mod errors;
 mod events;
 mod layers;
 mod repeats;
+mod retries;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -4,7 +4,7 @@ use ptk::protocol::{Role, ToolCall};
 use ptk::{ReplyKind, RunOptions};
 use serde_json::json;
 
-use crate::scene::{Model, Scene, arguments, call};
+use crate::scene::{Model, Scene, arguments, call, text};
 
 /// R9, R317, R322, R326–R328.
 #[tokio::test]
@@ -244,4 +244,46 @@ async fn a_model_that_only_goes_on_with_a_text_gets_one() {
     assert!(asked.system.is_none());
     let prompt = asked.messages[0].text();
     assert!(prompt.contains("<PTK_CALL>") && prompt.ends_with("USER: Hi"));
+}
+
+/// What a model thought is kept, but it is not told it again.
+#[tokio::test]
+async fn thoughts_are_in_the_log_and_not_in_the_history() {
+    let scene = Scene::new();
+    let replies = [
+        format!(
+            "<think>The notes will say.</think>I'll look.\n{}",
+            call("read_file", &json!({"path": "notes.txt"}))
+        ),
+        "<think>Only thinking.</think>".to_owned(),
+        "<think>Now I know.</think>Milk.".to_owned(),
+        "You are welcome.".to_owned(),
+    ];
+    let model = Model::new({
+        let asked = std::sync::atomic::AtomicUsize::new(0);
+        move |_| {
+            let at = asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            text(&replies[at])
+        }
+    });
+    let ptk = scene.builder(model.clone()).build().unwrap();
+    let mut session = ptk.session(ptk::store::SessionId::new());
+    let first = session.execute("What shall I buy?", ptk.options()).await;
+    assert_eq!(first.content, "Milk.");
+    let told: Vec<&str> = first.messages.iter().map(|m| m.content.as_str()).collect();
+    assert!(!told.concat().contains("think"), "{told:?}");
+    session.run("Thank you").await.unwrap();
+    let last = model.requests().pop().unwrap();
+    let told: Vec<&str> = last.messages.iter().map(ptk::llm::Message::text).collect();
+    assert!(told[1].starts_with("I'll look.\n<PTK_CALL>"), "{told:?}");
+    assert!(!told.concat().contains("think"), "{told:?}");
+    assert!(told.contains(&"Milk."), "{told:?}");
+    let items = session.transcript().await.unwrap().items();
+    let said = items.iter().filter_map(|item| match &item.content {
+        ptk::store::Content::Reply(reply) => Some(reply.reply.text.as_str()),
+        _ => None,
+    });
+    let said: Vec<&str> = said.collect();
+    assert!(said[0].contains("The notes will say."), "{said:?}");
+    assert!(said[2].contains("Now I know."), "{said:?}");
 }

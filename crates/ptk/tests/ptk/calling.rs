@@ -161,6 +161,7 @@ async fn a_call_copied_from_a_result_runs_only_if_the_person_agrees() {
             asked[0].contains("stands in the result of a tool"),
             "{asked:?}"
         );
+        assert_eq!(asked.len(), 1, "asked once");
     }
     // Nobody to ask: even who allows everything has not agreed to this.
     let scene = Scene::new();

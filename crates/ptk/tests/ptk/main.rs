@@ -11,12 +11,14 @@
 mod answers;
 mod calling;
 mod hooks;
+mod interleaving;
 mod limits;
 mod looping;
 mod malformed;
 mod models;
 mod native;
 mod random;
+mod replaying;
 mod resuming;
 mod scene;
 mod stopping;

@@ -329,6 +329,7 @@ async fn interrupted(store: &dyn Store, id: &SessionId, tool: &str) {
             text: String::new(),
             calls: vec![logged],
             problems: Vec::new(),
+            told: None,
         })
         .of(&turn),
         NewEntry::new(CallBegan {
@@ -367,6 +368,7 @@ async fn a_call_of_unknown_outcome_is_decided_by_its_effects() {
             .iter()
             .any(|line| line.contains("may have happened already"));
         assert_eq!(about, is_asked, "{asked:?}");
+        assert_eq!(asked.len(), usize::from(is_asked), "asked once: {asked:?}");
         if !is_run {
             let told = &run
                 .messages
