@@ -13,6 +13,7 @@ use crate::args::ReplayArgs;
 use crate::exit::Exit;
 use crate::sessions;
 use crate::view::clean::visible;
+use crate::view::coloured;
 
 const REMOVED: Style = AnsiColor::Red.on_default();
 const ADDED: Style = AnsiColor::Green.on_default();
@@ -92,11 +93,7 @@ fn show(difference: &Difference, out: &mut impl Write) -> Result<()> {
     for line in after.iter().filter(|line| !before.contains(line)) {
         text.push_str(&format!("{ADDED}+ {}{ADDED:#}\n", visible(line)));
     }
-    let text = match anstream::AutoStream::choice(&std::io::stdout()) {
-        anstream::ColorChoice::Never => anstream::adapter::strip_str(&text).to_string(),
-        _ => text,
-    };
-    Ok(writeln!(out, "{text}")?)
+    Ok(writeln!(out, "{}", coloured(&text))?)
 }
 
 /// What a reply means, line by line.

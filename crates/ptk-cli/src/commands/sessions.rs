@@ -3,7 +3,7 @@
 use std::fs::OpenOptions;
 use std::io::{self, BufReader, BufWriter, IsTerminal as _, Write};
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use anyhow::{Result, anyhow, bail};
 use clap::builder::styling::Style;
@@ -17,8 +17,8 @@ use crate::args::{
 use crate::exit::Exit;
 use crate::sessions::{self, short};
 use crate::terminal::Keyboard;
-use crate::view::Markdown;
 use crate::view::clean::visible;
+use crate::view::{Markdown, age, coloured};
 
 const STRONG: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();
@@ -119,28 +119,6 @@ fn line(session: &Overview, all: bool) -> String {
         line.push_str(&format!("  {FAINT}{}{FAINT:#}", visible(workspace)));
     }
     line
-}
-
-/// How long ago something was, roughly.
-fn age(at: SystemTime) -> String {
-    let seconds = SystemTime::now()
-        .duration_since(at)
-        .unwrap_or(Duration::ZERO)
-        .as_secs();
-    match seconds {
-        0..120 => format!("{seconds} s"),
-        120..7200 => format!("{} min", seconds / 60),
-        7200..172_800 => format!("{} h", seconds / 3600),
-        _ => format!("{} days", seconds / 86_400),
-    }
-}
-
-/// With colours where stdout takes them.
-fn coloured(text: &str) -> String {
-    match anstream::AutoStream::choice(&io::stdout()) {
-        anstream::ColorChoice::Never => anstream::adapter::strip_str(text).to_string(),
-        _ => text.to_owned(),
-    }
 }
 
 async fn show(args: &ShowSessionArgs, out: &mut (impl Write + Send)) -> Result<Exit> {

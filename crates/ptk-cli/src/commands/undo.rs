@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, UNIX_EPOCH};
 
 use anyhow::{Result, bail};
 use ptk_sandbox::Workspace;
@@ -13,6 +13,7 @@ use crate::args::UndoArgs;
 use crate::config;
 use crate::exit::{self, Exit};
 use crate::permissions::gather;
+use crate::view::age;
 
 /// Paths of a call that a list shows.
 const MAX_SHOWN: usize = 5;
@@ -118,7 +119,12 @@ fn list(undo: &Undo, json: bool, out: &mut impl Write) -> Result<Exit> {
 
 /// A call in a line.
 fn title(call: &Listed) -> String {
-    let mut title = format!("{}  {} ago  {}", call.call, age(call.at), call.tool);
+    let mut title = format!(
+        "{}  {} ago  {}",
+        call.call,
+        age(UNIX_EPOCH + Duration::from_millis(call.at)),
+        call.tool
+    );
     let what = call.what.lines().next().unwrap_or_default();
     if !what.is_empty() {
         title.push_str(&format!("  {what}"));
@@ -139,21 +145,6 @@ fn title(call: &Listed) -> String {
         ));
     }
     title
-}
-
-/// How long ago something was, roughly.
-fn age(at: u64) -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let age = now
-        .unwrap_or_default()
-        .saturating_sub(Duration::from_millis(at));
-    let seconds = age.as_secs();
-    match seconds {
-        0..120 => format!("{seconds} s"),
-        120..7200 => format!("{} min", seconds / 60),
-        7200..172_800 => format!("{} h", seconds / 3600),
-        _ => format!("{} days", seconds / 86_400),
-    }
 }
 
 /// What became of a path, in a word.

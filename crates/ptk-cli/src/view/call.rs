@@ -1,7 +1,5 @@
 //! A call in a line.
 
-use std::time::Duration;
-
 use serde_json::Value;
 
 use super::clean::visible;
@@ -46,18 +44,6 @@ pub(crate) fn in_a_line(text: &str) -> String {
     shown
 }
 
-/// How long something took.
-pub(crate) fn took(time: Duration) -> String {
-    match time.as_millis() {
-        millis @ 0..1000 => format!("{millis} ms"),
-        1000..60_000 => format!("{:.1} s", time.as_secs_f64()),
-        _ => {
-            let seconds = time.as_secs();
-            format!("{} min {} s", seconds / 60, seconds % 60)
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -75,12 +61,5 @@ mod tests {
         ] {
             assert_eq!(about(&arguments), expected);
         }
-    }
-
-    #[test]
-    fn times_have_the_unit_that_fits() {
-        assert_eq!(took(Duration::from_millis(12)), "12 ms");
-        assert_eq!(took(Duration::from_millis(3210)), "3.2 s");
-        assert_eq!(took(Duration::from_secs(75)), "1 min 15 s");
     }
 }

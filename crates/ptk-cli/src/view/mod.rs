@@ -7,6 +7,7 @@
 //! | `screen` | the line at the bottom of a terminal that says what is going on |
 //! | `call` | a call in a line |
 //! | `markdown` | Markdown in colours, while it comes in |
+//! | `words` | times in words, and colours where they are taken |
 //! | `clean` | untrusted text without what a terminal would obey |
 
 mod call;
@@ -15,6 +16,7 @@ mod json;
 mod markdown;
 mod person;
 mod screen;
+mod words;
 
 use std::io::Write;
 
@@ -26,6 +28,7 @@ pub(crate) use json::{Json, session};
 pub(crate) use markdown::Markdown;
 pub(crate) use person::Person;
 pub(crate) use screen::Screen;
+pub(crate) use words::{age, coloured};
 
 /// Shows a run.
 pub(crate) trait View {

@@ -12,9 +12,10 @@ use ptk::protocol::ToolResult;
 use ptk::tools::{ToolManager, preview};
 use ptk::{Execution, RunError};
 
-use super::call::{about, in_a_line, took};
+use super::call::{about, in_a_line};
 use super::clean::visible;
-use super::{Markdown, Screen, View};
+use super::words::took;
+use super::{Markdown, Screen, View, coloured};
 use crate::sessions;
 
 const DONE: Style = AnsiColor::Green.on_default();
@@ -98,7 +99,7 @@ impl Person {
             self.is_in_line = last != '\n';
         }
         if self.is_live {
-            out.write_all(plain_unless_coloured(text).as_bytes())?;
+            out.write_all(coloured(text).as_bytes())?;
         } else {
             out.write_all(text.as_bytes())?;
         }
@@ -333,12 +334,4 @@ fn summary(execution: &Execution) -> String {
         _ => format!("`ptk --session {id} \"…\"` goes on"),
     };
     format!("{} · {go_on}", parts.join(", "))
-}
-
-/// What is written to stdout past the stream that would take colours away.
-fn plain_unless_coloured(text: &str) -> String {
-    match anstream::AutoStream::choice(&io::stdout()) {
-        anstream::ColorChoice::Never => anstream::adapter::strip_str(text).to_string(),
-        _ => text.to_owned(),
-    }
 }
