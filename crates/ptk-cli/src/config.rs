@@ -24,8 +24,9 @@ use crate::input;
 const FILE: &str = "ptk.toml";
 
 /// The sections that there are, for all commands.
-const SECTIONS: [&str; 8] = [
+const SECTIONS: [&str; 9] = [
     "run",
+    "sessions",
     "dialects",
     "tools",
     "diagnostics",
@@ -58,6 +59,24 @@ pub(crate) struct Run {
     pub(crate) context_window: Option<u32>,
     /// What is done when a conversation no longer fits.
     pub(crate) compaction: Option<CompactionName>,
+}
+
+/// How long sessions are kept.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Sessions {
+    /// Those to which nothing was written for longer are removed.
+    #[serde(default, deserialize_with = "read_duration")]
+    pub(crate) max_age: Option<Duration>,
+    /// Only the last so many are kept.
+    pub(crate) max_sessions: Option<u64>,
+}
+
+/// How long sessions are kept.
+#[derive(Debug, Deserialize)]
+struct SessionsSection {
+    #[serde(default)]
+    sessions: Sessions,
 }
 
 /// What is done when a conversation no longer fits.
@@ -223,6 +242,19 @@ pub(crate) fn run(config: &Config, is_trusted: bool) -> Result<(Run, bool)> {
         compaction: own.compaction.or(user.compaction),
     };
     Ok((run, has_more))
+}
+
+/// How long the user keeps sessions. No workspace has a say in that.
+pub(crate) fn sessions(args: &ConfigArgs) -> Result<Sessions> {
+    let config = read(args)?;
+    let section = if config.is_named {
+        config
+    } else {
+        config.refuse("sessions", "how long yours are kept", "")?;
+        user()?
+    };
+    let SessionsSection { sessions } = section.sections()?;
+    Ok(sessions)
 }
 
 /// The user's own configuration, or none.
@@ -469,11 +501,11 @@ mod tests {
             ),
             (
                 "\n[[dialect]]\nname = \"a\"\n",
-                "ptk.toml:2:3: unknown section `dialect`, expected one of `run`, `dialects`, `tools`, `diagnostics`, `snippet_format`, `sandbox`, `undo`, `permissions`; did you mean `dialects`?",
+                "ptk.toml:2:3: unknown section `dialect`, expected one of `run`, `sessions`, `dialects`, `tools`, `diagnostics`, `snippet_format`, `sandbox`, `undo`, `permissions`; did you mean `dialects`?",
             ),
             (
                 "[model]\nname = \"a\"\n",
-                "ptk.toml:1:2: unknown section `model`, expected one of `run`, `dialects`, `tools`, `diagnostics`, `snippet_format`, `sandbox`, `undo`, `permissions`",
+                "ptk.toml:1:2: unknown section `model`, expected one of `run`, `sessions`, `dialects`, `tools`, `diagnostics`, `snippet_format`, `sandbox`, `undo`, `permissions`",
             ),
             (
                 "[[dialects]]\nname = \"a\"\nopen = [\"<a>\"]\n\n[[dialects]]\nname = \"b\"\nopen = [\"x\"]\n",

@@ -1,19 +1,20 @@
 //! `ptk run` and `ptk resume`: a model, tools, and one answer.
 
 use std::io::{self, IsTerminal as _, Write};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, Result, anyhow};
 use clap::CommandFactory as _;
 use clap::error::ErrorKind;
 use ptk::events::{EventType, Filter, Subscription};
-use ptk::store::{Overview, SessionId, SqliteStore, Store as _};
+use ptk::store::{Overview, Retention, SessionId, SqliteStore, Store as _, StoreError};
 use ptk::{Execution, RunError, RunOptions};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{self, Agent, PATIENCE, Place};
 use crate::args::{AgentArgs, Cli, ResumeArgs, RunArgs};
+use crate::config;
 use crate::exit::Exit;
 use crate::input::Source;
 use crate::interrupt::{Interrupt, Interrupts};
@@ -137,6 +138,7 @@ async fn work(args: &AgentArgs, place: Place, task: Task, out: &mut impl Write) 
         Task::Prompt(_) => 0,
         Task::Resume => agent::given(&place.store, &place.id).await?,
     };
+    let kept = config::sessions(&args.config)?;
     let agent = Agent::new(args, &place, given, &screen)?;
     let types = EventType::ALL.iter().copied();
     let (filter, mut view): (_, Box<dyn View>) = if args.json {
@@ -183,7 +185,25 @@ async fn work(args: &AgentArgs, place: Place, task: Task, out: &mut impl Write) 
         }
     };
     place.store.release(&place.id).await?;
+    if let Err(error) = tidy(&place.store, &kept).await {
+        view.say(&format!("Old sessions could not be removed: {error}"));
+    }
     Ok(exit)
+}
+
+/// Removes the sessions that the user does not want to keep.
+async fn tidy(store: &SqliteStore, kept: &config::Sessions) -> Result<(), StoreError> {
+    let mut retention = Retention::forever();
+    if let Some(age) = kept.max_age {
+        retention = retention.no_older_than(age);
+    }
+    if let Some(most) = kept.max_sessions {
+        retention = retention.no_more_than(most);
+    }
+    if retention != Retention::forever() {
+        retention.apply(store, SystemTime::now()).await?;
+    }
+    Ok(())
 }
 
 enum Watched {

@@ -191,3 +191,25 @@ fn secrets_are_not_written_down() {
         }
     }
 }
+
+#[test]
+fn old_sessions_go_by_themselves_where_the_user_wants_that() {
+    let scene = with_two();
+    scene.write("ptk.toml", "[sessions]\nmax_sessions = 1\n");
+    let refused = scene.ptk(&["Hi"]);
+    assert!(
+        refused.err.contains("how long yours are kept"),
+        "{refused:?}"
+    );
+    fs::remove_file(scene.path("ptk.toml")).unwrap();
+    let config = scene.home().join("config/ptk");
+    fs::create_dir_all(&config).unwrap();
+    fs::write(config.join("ptk.toml"), "[sessions]\nmax_sessions = 2\n").unwrap();
+    scene.ptk(&["Hi", "--session", "third"]).good();
+    let ids: Vec<String> = scene
+        .sessions()
+        .iter()
+        .map(|it| it["id"].to_string())
+        .collect();
+    assert_eq!(ids, ["\"third\"", "\"weather\""]);
+}
