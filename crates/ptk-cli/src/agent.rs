@@ -183,8 +183,8 @@ impl Agent {
             ));
         }
         let name = choices.provider.clone();
-        let name = name.ok_or_else(|| anyhow!(provider::NONE))?;
-        let model = provider::named(&name, given)?;
+        let name = name.ok_or_else(provider::none)?;
+        let model = provider::named(&name, choices.model.as_deref(), given)?;
         let workspace = Workspace::open(&ground.folder)?.with_temp()?;
         let told = instructions::of(&workspace, !offered.is_empty());
         notes.extend(told.note);

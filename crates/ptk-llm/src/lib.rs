@@ -27,6 +27,7 @@
 //! | `completion` | the pieces put together: [`Assembly`], [`complete`] |
 //! | `error` | what can go wrong: [`LlmError`], a table of kinds |
 //! | `providers` | models by name: [`Providers`] |
+//! | [`http`] | models behind HTTP: services by name, and what each kind of server speaks |
 //! | `script/` | a model that says what a file says: [`Script`] |
 //!
 //! What holds:
@@ -39,6 +40,7 @@
 mod completion;
 mod delta;
 mod error;
+pub mod http;
 mod message;
 mod provider;
 mod providers;

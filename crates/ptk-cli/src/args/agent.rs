@@ -79,7 +79,10 @@ pub(crate) struct ReplayArgs {
 /// What a run is done with.
 #[derive(Debug, Args)]
 pub(crate) struct AgentArgs {
-    /// Where the model is: `script:FILE` says what a file says
+    /// Where the model is: a service such as `openai`, `anthropic`, `ai-studio`,
+    /// `groq`, `openrouter`, `ollama`, `llama.cpp`, `vllm` or `lmstudio`, the
+    /// address of a server that speaks as OpenAI's does, or `script:FILE`,
+    /// which says what a file says
     #[arg(
         long,
         value_name = "NAME",
@@ -89,7 +92,7 @@ pub(crate) struct AgentArgs {
     )]
     pub(crate) provider: Option<String>,
 
-    /// The model, where there are several
+    /// The model there
     #[arg(
         long,
         value_name = "NAME",

@@ -15,6 +15,7 @@ mod events;
 mod interrupting;
 mod keeping;
 mod killing;
+mod models;
 mod replaying;
 mod scene;
 mod watching;

@@ -1,0 +1,189 @@
+//! Runs with a model behind HTTP.
+
+use serde_json::{Value, json};
+use wiremock::matchers::{header, method, path};
+use wiremock::{Mock, MockServer, Request, ResponseTemplate};
+
+use crate::scene::Scene;
+
+/// A stream of chunks, as servers of chat completions send them.
+fn chunks(deltas: &[Value], finish: &str) -> ResponseTemplate {
+    let mut body = String::new();
+    for delta in deltas {
+        let chunk = json!({"choices": [{"index": 0, "delta": delta, "finish_reason": null}]});
+        body.push_str(&format!("data: {chunk}\n\n"));
+    }
+    let last = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": finish}], "usage": {"prompt_tokens": 40, "completion_tokens": 9}});
+    body.push_str(&format!("data: {last}\n\ndata: [DONE]\n\n"));
+    ResponseTemplate::new(200).set_body_raw(body, "text/event-stream")
+}
+
+/// Answers with a call until it is shown the result.
+fn answer(request: &Request, call: ResponseTemplate) -> ResponseTemplate {
+    let text = String::from_utf8_lossy(&request.body);
+    if text.contains("Buy milk.") {
+        return chunks(
+            &[json!({"content": "You need "}), json!({"content": "milk."})],
+            "stop",
+        );
+    }
+    call
+}
+
+async fn ended(scene: &Scene, mut args: Vec<String>, server: &MockServer) -> (i32, String, String) {
+    args.extend([
+        "--provider".to_owned(),
+        format!("{}/v1", server.uri()),
+        "--model".to_owned(),
+        "tiny".to_owned(),
+    ]);
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let mut command = scene.command(&args);
+    command.env("PTK_API_KEY", "sk-secret-0123456789");
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap())
+        .await
+        .unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (
+        output.status.code().unwrap(),
+        text(output.stdout),
+        text(output.stderr),
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_that_only_speaks_text_calls_tools() {
+    let server = MockServer::start().await;
+    let call =
+        r#"Let me see. <PTK_CALL>{"tool": "read_file", "args": {"path": "notes.txt"}}</PTK_CALL>"#;
+    Mock::given(method("POST"))
+        .and(path("/v1/chat/completions"))
+        .and(header("authorization", "Bearer sk-secret-0123456789"))
+        .respond_with(move |request: &Request| {
+            let body: Value = request.body_json().unwrap();
+            // It is taught in words.
+            assert_eq!(body.get("tools"), None);
+            assert!(
+                body["messages"][0]["content"]
+                    .as_str()
+                    .unwrap()
+                    .contains("PTK_CALL")
+            );
+            answer(request, chunks(&[json!({"content": call})], "stop"))
+        })
+        .mount(&server)
+        .await;
+    let scene = Scene::new(&[]);
+    let (code, out, err) = ended(&scene, vec!["What shall I buy?".to_owned()], &server).await;
+    assert_eq!((code, out.as_str()), (0, "You need milk.\n"), "{err}");
+    assert!(err.contains("✓ read_file notes.txt"), "{err}");
+    let session = &scene.sessions()[0];
+    assert_eq!(session["usage"]["input_tokens"], 80);
+    assert_eq!(session["info"]["model"], "tiny");
+    let log: Vec<String> = scene.log().iter().map(Value::to_string).collect();
+    assert!(!log.concat().contains("sk-secret"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_server_says_reaches_the_person() {
+    for (status, body, said) in [
+        (
+            401,
+            json!({"error": {"message": "Incorrect API key: sk-secret-0123456789"}}),
+            "refused the key",
+        ),
+        (
+            404,
+            json!({"error": {"message": "model `tiny` not found"}}),
+            "has no such model",
+        ),
+        (
+            400,
+            json!({"error": {"message": "This model's maximum context length is 10"}}),
+            "cannot take so long a conversation",
+        ),
+    ] {
+        let server = MockServer::start().await;
+        let failing = ResponseTemplate::new(status).set_body_json(body);
+        Mock::given(method("POST"))
+            .respond_with(failing)
+            .mount(&server)
+            .await;
+        let scene = Scene::new(&[]);
+        let (code, out, err) = ended(&scene, vec!["Hi".to_owned()], &server).await;
+        assert_eq!((code, out.as_str()), (1, ""));
+        assert!(
+            err.contains(said) && err.contains("LLM_CALL_FAILED"),
+            "{err}"
+        );
+        assert!(!err.contains("sk-secret"), "{err}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_busy_is_asked_again() {
+    let server = MockServer::start().await;
+    let busy = ResponseTemplate::new(429)
+        .insert_header("retry-after", "0")
+        .set_body_string("slow down");
+    Mock::given(method("POST"))
+        .respond_with(busy)
+        .up_to_n_times(2)
+        .mount(&server)
+        .await;
+    let fine = chunks(&[json!({"content": "Hello."})], "stop");
+    Mock::given(method("POST"))
+        .respond_with(fine)
+        .mount(&server)
+        .await;
+    let scene = Scene::new(&[]);
+    let (code, out, err) = ended(&scene, vec!["Hi".to_owned()], &server).await;
+    assert_eq!((code, out.as_str()), (0, "Hello.\n"), "{err}");
+    assert!(err.contains("The model is asked again"), "{err}");
+}
+
+#[test]
+fn providers_are_checked_before_anything_is_sent() {
+    let scene = Scene::new(&[]);
+    for (args, said) in [
+        (&["Hi", "--provider", "opnai"][..], "did you mean `openai`?"),
+        (
+            &["Hi", "--provider", "groq"],
+            "groq wants a key; set GROQ_API_KEY",
+        ),
+        (&["Hi", "--provider", "ollama"], "name one with --model"),
+        (
+            &["Hi", "--provider", "ftp://x", "--model", "m"],
+            "write it as http://HOST:PORT/v1",
+        ),
+        (
+            &[
+                "Hi",
+                "--provider",
+                "http://127.0.0.1:9/v1",
+                "--model",
+                "m",
+                "--timeout",
+                "20s",
+            ],
+            "cannot be reached",
+        ),
+    ] {
+        let mut command = scene.command(args);
+        let output = command.env_remove("GROQ_API_KEY").output().unwrap();
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{err}");
+        assert!(err.contains(said), "{args:?} {err}");
+    }
+    let mut command = scene.command(&["Hi"]);
+    let output = command
+        .env_remove("PTK_PROVIDER")
+        .env("GROQ_API_KEY", "x")
+        .output()
+        .unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        err.contains("--provider groq") && err.contains("GROQ_API_KEY is set"),
+        "{err}"
+    );
+}

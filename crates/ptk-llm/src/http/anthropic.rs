@@ -1,0 +1,243 @@
+//! Anthropic's messages.
+
+use reqwest::RequestBuilder;
+use serde_json::{Map, Value, json};
+
+use super::{Key, Reading, Trouble, Wire, number, text};
+use crate::{Delta, FinishReason, Message, Request, ToolChoice, Usage};
+
+/// The version of the API that this is written for.
+const VERSION: &str = "2023-06-01";
+/// The most tokens of a reply: the API wants to be told.
+const MAX_TOKENS: u32 = 8192;
+
+/// Anthropic's messages.
+#[derive(Debug)]
+pub(super) struct Anthropic;
+
+impl Wire for Anthropic {
+    fn request(&self, request: &Request, model: &str) -> (String, Value) {
+        let mut body = Map::new();
+        let mut put = |name: &str, value: Value| {
+            if !value.is_null() {
+                body.insert(name.to_owned(), value);
+            }
+        };
+        put("model", json!(model));
+        put(
+            "max_tokens",
+            json!(request.max_tokens.unwrap_or(MAX_TOKENS)),
+        );
+        put("stream", json!(true));
+        put("system", json!(request.system));
+        put("messages", json!(messages(&request.messages)));
+        if !request.tools.is_empty() {
+            let tools = request.tools.iter().map(|tool| {
+                json!({
+                    "name": tool.name,
+                    "description": tool.description,
+                    "input_schema": tool.parameters,
+                })
+            });
+            put("tools", tools.collect());
+            put("tool_choice", choice(&request.tool_choice));
+        }
+        put("temperature", json!(request.sampling.temperature));
+        put("top_p", json!(request.sampling.top_p));
+        put("top_k", json!(request.sampling.top_k));
+        if !request.stop.is_empty() {
+            put("stop_sequences", json!(request.stop));
+        }
+        ("/messages".to_owned(), Value::Object(body))
+    }
+
+    fn with_key(&self, request: RequestBuilder, key: &Key) -> RequestBuilder {
+        request
+            .header("x-api-key", key.as_str())
+            .header("anthropic-version", VERSION)
+    }
+
+    fn reading(&self) -> Box<dyn Reading> {
+        Box::<MessageReading>::default()
+    }
+}
+
+/// The conversation: turns of user and assistant, in which results stand with
+/// the user.
+fn messages(messages: &[Message]) -> Vec<Value> {
+    let mut turns: Vec<(&str, Vec<Value>)> = Vec::new();
+    for message in messages {
+        let (role, parts) = blocks(message);
+        match turns.last_mut() {
+            Some((last, all)) if *last == role => all.extend(parts),
+            _ => turns.push((role, parts)),
+        }
+    }
+    let turns = turns.into_iter().filter(|(_, parts)| !parts.is_empty());
+    turns
+        .map(|(role, parts)| json!({"role": role, "content": parts}))
+        .collect()
+}
+
+fn blocks(message: &Message) -> (&'static str, Vec<Value>) {
+    let words = |text: &str| {
+        let block = (!text.trim().is_empty()).then(|| json!({"type": "text", "text": text}));
+        block.into_iter().collect::<Vec<_>>()
+    };
+    match message {
+        Message::System(text) | Message::User(text) => ("user", words(text)),
+        Message::Assistant { text, calls, .. } => {
+            let mut parts = words(text);
+            parts.extend(calls.iter().map(|call| {
+                json!({
+                    "type": "tool_use",
+                    "id": call.id,
+                    "name": call.name,
+                    "input": call.args.as_map(),
+                })
+            }));
+            ("assistant", parts)
+        }
+        Message::Result {
+            id, text, is_error, ..
+        } => {
+            let part = json!({
+                "type": "tool_result",
+                "tool_use_id": id,
+                "content": text,
+                "is_error": is_error,
+            });
+            ("user", vec![part])
+        }
+    }
+}
+
+fn choice(choice: &ToolChoice) -> Value {
+    match choice {
+        ToolChoice::Auto => json!({"type": "auto"}),
+        ToolChoice::None => json!({"type": "none"}),
+        ToolChoice::Required => json!({"type": "any"}),
+        ToolChoice::Tool(name) => json!({"type": "tool", "name": name}),
+    }
+}
+
+/// Reads the events of a message.
+#[derive(Debug, Default)]
+struct MessageReading {
+    usage: Usage,
+    finish: Option<FinishReason>,
+    /// Whether it was said that the message is over.
+    is_over: bool,
+}
+
+impl MessageReading {
+    fn block(index: usize, block: &Value, deltas: &mut Vec<Delta>) {
+        match text(block, "type") {
+            Some("tool_use") => {
+                deltas.push(Delta::CallStart {
+                    index,
+                    id: text(block, "id").map(str::to_owned),
+                    name: text(block, "name").unwrap_or_default().to_owned(),
+                });
+                let input = block
+                    .get("input")
+                    .filter(|it| it.as_object().is_some_and(|members| !members.is_empty()));
+                if let Some(input) = input {
+                    let json = input.to_string();
+                    deltas.push(Delta::Arguments { index, json });
+                }
+            }
+            Some("text") => words(block, "text", Delta::Text, deltas),
+            Some("thinking") => words(block, "thinking", Delta::Reasoning, deltas),
+            _ => {}
+        }
+    }
+
+    fn count(&mut self, usage: &Value, deltas: &mut Vec<Delta>) {
+        let cached = number(usage, "/cache_read_input_tokens");
+        let input =
+            number(usage, "/input_tokens") + cached + number(usage, "/cache_creation_input_tokens");
+        if input > 0 {
+            self.usage.input_tokens = input;
+            self.usage.cached_tokens = cached;
+        }
+        self.usage.output_tokens = number(usage, "/output_tokens").max(self.usage.output_tokens);
+        deltas.push(Delta::Usage(self.usage));
+    }
+}
+
+fn words(part: &Value, name: &str, delta: fn(String) -> Delta, deltas: &mut Vec<Delta>) {
+    let words = text(part, name).filter(|words| !words.is_empty());
+    deltas.extend(words.map(|words| delta(words.to_owned())));
+}
+
+fn finish(reason: &str) -> FinishReason {
+    match reason {
+        "end_turn" | "stop_sequence" | "pause_turn" => FinishReason::Stop,
+        "tool_use" => FinishReason::ToolCalls,
+        "max_tokens" | "model_context_window_exceeded" => FinishReason::Length,
+        "refusal" => FinishReason::ContentFilter,
+        reason => FinishReason::from(reason),
+    }
+}
+
+impl Reading for MessageReading {
+    fn event(&mut self, event: &Value, deltas: &mut Vec<Delta>) -> Result<(), Trouble> {
+        let index = usize::try_from(number(event, "/index")).unwrap_or_default();
+        match text(event, "type").unwrap_or_default() {
+            "message_start" => {
+                if let Some(usage) = event.pointer("/message/usage") {
+                    self.count(usage, deltas);
+                }
+            }
+            "content_block_start" => {
+                if let Some(block) = event.get("content_block") {
+                    Self::block(index, block, deltas);
+                }
+            }
+            "content_block_delta" => {
+                let part = event.get("delta").unwrap_or(&Value::Null);
+                match text(part, "type") {
+                    Some("text_delta") => words(part, "text", Delta::Text, deltas),
+                    Some("thinking_delta") => words(part, "thinking", Delta::Reasoning, deltas),
+                    Some("input_json_delta") => {
+                        let json = text(part, "partial_json").unwrap_or_default().to_owned();
+                        deltas.push(Delta::Arguments { index, json });
+                    }
+                    _ => {}
+                }
+            }
+            "content_block_stop" => deltas.push(Delta::CallEnd { index }),
+            "message_delta" => {
+                let reason = event.pointer("/delta/stop_reason").and_then(Value::as_str);
+                self.finish = reason.map(finish).or(self.finish.take());
+                if let Some(usage) = event.get("usage") {
+                    self.count(usage, deltas);
+                }
+            }
+            "message_stop" => self.is_over = true,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn whole(&mut self, answer: &Value, deltas: &mut Vec<Delta>) -> Result<(), Trouble> {
+        let blocks = answer.get("content").and_then(Value::as_array);
+        for (index, block) in blocks.into_iter().flatten().enumerate() {
+            Self::block(index, block, deltas);
+        }
+        if let Some(usage) = answer.get("usage") {
+            self.count(usage, deltas);
+        }
+        self.finish = text(answer, "stop_reason").map(finish);
+        self.is_over = true;
+        self.end(deltas);
+        Ok(())
+    }
+
+    fn end(&mut self, deltas: &mut Vec<Delta>) {
+        if let Some(reason) = self.finish.take().filter(|_| self.is_over) {
+            deltas.push(Delta::Finish(reason));
+        }
+    }
+}

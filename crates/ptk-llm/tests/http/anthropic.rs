@@ -1,0 +1,121 @@
+//! Anthropic's messages.
+
+use ptk_llm::http::Kind;
+use ptk_llm::{FinishReason, LlmErrorKind, complete};
+use serde_json::{Value, json};
+
+use crate::server::{Answer, Server, conversation, replied};
+
+fn message(events: &[Value], reason: &str) -> Vec<Value> {
+    let start = json!({"type": "message_start", "message": {"id": "m", "role": "assistant", "content": [], "usage": {"input_tokens": 10, "cache_read_input_tokens": 5, "output_tokens": 1}}});
+    let mut all = vec![start, json!({"type": "ping"})];
+    all.extend_from_slice(events);
+    all.push(json!({"type": "message_delta", "delta": {"stop_reason": reason, "stop_sequence": null}, "usage": {"output_tokens": 9}}));
+    all.push(json!({"type": "message_stop"}));
+    all
+}
+
+fn delta(index: u64, delta: Value) -> Value {
+    json!({"type": "content_block_delta", "index": index, "delta": delta})
+}
+
+#[tokio::test]
+async fn text_thoughts_and_calls_stream() {
+    let events = [
+        json!({"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": ""}}),
+        delta(0, json!({"type": "thinking_delta", "thinking": "Hm."})),
+        delta(0, json!({"type": "signature_delta", "signature": "abc"})),
+        json!({"type": "content_block_stop", "index": 0}),
+        json!({"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": ""}}),
+        delta(1, json!({"type": "text_delta", "text": "Let me "})),
+        delta(1, json!({"type": "text_delta", "text": "look."})),
+        json!({"type": "content_block_stop", "index": 1}),
+        json!({"type": "content_block_start", "index": 2, "content_block": {"type": "tool_use", "id": "t1", "name": "read_file", "input": {}}}),
+        delta(
+            2,
+            json!({"type": "input_json_delta", "partial_json": "{\"path\": "}),
+        ),
+        delta(
+            2,
+            json!({"type": "input_json_delta", "partial_json": "\"a.txt\"}"}),
+        ),
+        json!({"type": "content_block_stop", "index": 2}),
+    ];
+    for piece in [1, 5, usize::MAX] {
+        let answer = Answer::events(&message(&events, "tool_use")).in_pieces(piece);
+        let reply = replied(Kind::Anthropic, answer).await.unwrap();
+        assert_eq!(
+            (reply.text.as_str(), reply.reasoning.as_str()),
+            ("Let me look.", "Hm.")
+        );
+        let call = &reply.calls[0];
+        assert_eq!(
+            (call.id.as_deref(), call.arguments.as_str()),
+            (Some("t1"), "{\"path\": \"a.txt\"}")
+        );
+        assert_eq!(reply.finish, FinishReason::ToolCalls);
+        let usage = reply.usage.unwrap();
+        assert_eq!(
+            (usage.input_tokens, usage.cached_tokens, usage.output_tokens),
+            (15, 5, 9)
+        );
+    }
+}
+
+#[tokio::test]
+async fn reasons_to_stop_have_the_names_of_others() {
+    for (reason, expected) in [
+        ("end_turn", FinishReason::Stop),
+        ("max_tokens", FinishReason::Length),
+        ("refusal", FinishReason::ContentFilter),
+    ] {
+        let events = message(
+            &[
+                json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "Hi."}}),
+            ],
+            reason,
+        );
+        assert_eq!(
+            replied(Kind::Anthropic, Answer::events(&events))
+                .await
+                .unwrap()
+                .finish,
+            expected
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_error_in_the_stream_is_one() {
+    let error =
+        json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
+    let error = replied(Kind::Anthropic, Answer::events(&[error]))
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (error.kind, error.status),
+        (LlmErrorKind::Failing, Some(529))
+    );
+    assert!(error.is_retryable());
+}
+
+#[tokio::test]
+async fn a_request_has_the_form_that_the_api_wants() {
+    let server = Server::new(vec![Answer::events(&message(&[], "end_turn"))]);
+    complete(&server.provider(Kind::Anthropic), &conversation())
+        .await
+        .unwrap();
+    let sent = server.asked();
+    assert_eq!(sent.path, "/messages");
+    assert!(
+        sent.head.contains("x-api-key: sk-secret-0123456789"),
+        "{}",
+        sent.head
+    );
+    assert!(
+        sent.head.contains("anthropic-version: 2023-06-01"),
+        "{}",
+        sent.head
+    );
+    insta::assert_snapshot!(serde_json::to_string_pretty(&sent.body).unwrap());
+}
