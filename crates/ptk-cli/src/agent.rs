@@ -10,12 +10,12 @@ use ptk::events::{Bus, Capacities};
 use ptk::llm::Provider;
 use ptk::protocol::dialects;
 use ptk::sandbox::Workspace;
-use ptk::store::{EntryKind, Overview, SessionId, SessionInfo, SqliteStore, Store, Stretch};
+use ptk::store::{EntryKind, Overview, SessionId, SqliteStore, Store, Stretch};
 use ptk::tools::permission::Mode;
 use ptk::tools::{ToolManager, tools};
 use ptk::{Compaction, MAX_ITERATIONS, MAX_TOOL_CALLS, Ptk, RunOptions};
 use ptk_protocol::schema::suggest;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::approver::approver;
 use crate::args::{AgentArgs, ReplayArgs};
@@ -43,6 +43,8 @@ pub(crate) struct Place {
     pub(crate) id: SessionId,
     /// What is known of it, if it is not new.
     pub(crate) known: Option<Overview>,
+    /// What its last turn was begun with.
+    pub(crate) settings: Map<String, Value>,
 }
 
 /// What was chosen, whoever chose it.
@@ -51,37 +53,52 @@ struct Choices {
     model: Option<String>,
     dialect: Option<String>,
     tools: Option<Vec<String>>,
+    /// The tools of the last turn.
+    recorded: Option<Vec<String>>,
     run: Run,
 }
 
 impl Choices {
-    /// Flags go first, then what the session was begun with, then files.
-    fn of(args: &AgentArgs, known: Option<&SessionInfo>, run: Run) -> Self {
-        let setting = |name: &str| known.and_then(|info| info.settings.get(name));
-        let text = |name: &str| setting(name).and_then(Value::as_str).map(str::to_owned);
-        let listed = setting("tools").and_then(Value::as_array).map(|names| {
-            let names = names.iter().filter_map(Value::as_str);
-            names.map(str::to_owned).collect::<Vec<_>>()
-        });
+    /// Flags go first, then what the last turn was begun with, then files.
+    fn of(args: &AgentArgs, settings: &Map<String, Value>, run: Run) -> Self {
+        let text = |name: &str| {
+            let value = settings.get(name).and_then(Value::as_str);
+            value.map(str::to_owned)
+        };
+        let number = |name: &str| {
+            let value = settings.get(name).and_then(Value::as_u64)?;
+            u32::try_from(value).ok()
+        };
         let given = args.tools.as_deref().map(|names| {
             let names = names.split(',').map(str::trim);
             let names = names.filter(|name| !name.is_empty());
             names.map(str::to_owned).collect::<Vec<_>>()
         });
-        let has_other_provider = args.provider.is_some();
-        let model = known.and_then(|info| info.model.clone());
+        let said = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+        let provider = said(&args.provider);
+        // Another provider has other models.
+        let recorded = text("model").filter(|_| provider.is_none());
         Self {
-            provider: (args.provider.clone())
+            provider: provider
                 .or_else(|| text("provider"))
                 .or_else(|| run.provider.clone()),
-            model: (args.model.clone())
-                .or_else(|| model.filter(|_| !has_other_provider))
-                .or_else(|| run.model.clone()),
-            dialect: (args.dialect.clone())
-                .or_else(|| known.and_then(|info| info.dialect.clone()))
+            model: said(&args.model).or(recorded).or_else(|| run.model.clone()),
+            dialect: said(&args.dialect)
+                .or_else(|| text("dialect"))
                 .or_else(|| run.dialect.clone()),
-            tools: given.or(listed).or_else(|| run.tools.clone()),
-            run,
+            tools: given,
+            recorded: listed(settings),
+            run: Run {
+                max_iterations: args
+                    .max_iterations
+                    .or_else(|| number("max_iterations"))
+                    .or(run.max_iterations),
+                max_tool_calls: args
+                    .max_tool_calls
+                    .or_else(|| number("max_tool_calls"))
+                    .or(run.max_tool_calls),
+                ..run
+            },
         }
     }
 
@@ -89,14 +106,8 @@ impl Choices {
         let run = &self.run;
         RunOptions {
             tools: Some(tools),
-            max_iterations: args
-                .max_iterations
-                .or(run.max_iterations)
-                .unwrap_or(MAX_ITERATIONS),
-            max_tool_calls: args
-                .max_tool_calls
-                .or(run.max_tool_calls)
-                .unwrap_or(MAX_TOOL_CALLS),
+            max_iterations: run.max_iterations.unwrap_or(MAX_ITERATIONS),
+            max_tool_calls: run.max_tool_calls.unwrap_or(MAX_TOOL_CALLS),
             timeout: args.timeout.or(run.timeout),
             model: self.model.clone(),
             context_window: run.context_window,
@@ -130,6 +141,12 @@ impl Ground {
             gathered,
             folder,
         })
+    }
+
+    /// Which of these tools there are, and which not.
+    fn still_there(&self, names: &[String]) -> (Vec<String>, Vec<String>) {
+        let is_there = |name: &String| self.tools.registry.get(name).is_some();
+        names.iter().cloned().partition(is_there)
     }
 
     /// The names of the tools that are offered: the default ones and those that
@@ -169,21 +186,30 @@ impl Agent {
     ) -> Result<Self> {
         let ground = Ground::of(&args.config)?;
         let (run, has_more) = config::run(&ground.config, ground.gathered.is_trusted)?;
-        let info = place.known.as_ref().map(|known| &known.info);
-        let choices = Choices::of(args, info, run);
-        let offered = ground.offered(choices.tools.as_deref())?;
+        let choices = Choices::of(args, &place.settings, run);
+        let mut notes = Vec::new();
+        let recorded = choices.recorded.as_deref();
+        let (there, gone) = ground.still_there(recorded.unwrap_or_default());
+        if !gone.is_empty() && choices.tools.is_none() {
+            notes.push(format!(
+                "No longer there, and left out: {}.",
+                gone.join(", ")
+            ));
+        }
+        let chosen = (choices.tools.as_deref())
+            .or(recorded.map(|_| there.as_slice()))
+            .or(choices.run.tools.as_deref());
+        let offered = ground.offered(chosen)?;
         if let Some(dialect) = &choices.dialect {
             engine::check_read(&ground.dialects, dialect)?;
         }
-        let mut notes = Vec::new();
-        if has_more {
-            notes.push(format!(
-                "{} names a model; `ptk permissions trust` lets it.",
-                ground.config.name()
-            ));
-        }
+        let more = has_more.then(|| {
+            let file = ground.config.name();
+            format!("{file} names a model; `ptk permissions trust` lets it.")
+        });
+        notes.extend(more.clone());
         let name = choices.provider.clone();
-        let name = name.ok_or_else(provider::none)?;
+        let name = name.ok_or_else(|| provider::none(more.as_deref()))?;
         let model = provider::named(&name, choices.model.as_deref(), given)?;
         let workspace = Workspace::open(&ground.folder)?.with_temp()?;
         let told = instructions::of(&workspace, !offered.is_empty());
@@ -209,16 +235,24 @@ impl Agent {
                 ..Capacities::default()
             }))
             .build();
-        let info = SessionInfo::new()
-            .setting("provider", provider::lasting(&name))
-            .setting("tools", json!(offered));
+        let settings = json!({
+            "provider": provider::lasting(&name),
+            "model": choices.model,
+            "dialect": choices.dialect,
+            "tools": offered,
+            "max_iterations": options.max_iterations,
+            "max_tool_calls": options.max_tool_calls,
+        });
+        let options = RunOptions {
+            settings: settings.as_object().cloned().unwrap_or_default(),
+            ..options
+        };
         let mut builder = Ptk::builder()
             .provider(model)
             .tool_manager(manager)
             .dialects(ground.dialects)
             .store(Arc::new(place.store.clone()))
             .system(told.text)
-            .session_info(info)
             .options(options.clone());
         if let Some(dialect) = choices.dialect {
             builder = builder.dialect(dialect);
@@ -234,17 +268,11 @@ impl Agent {
     /// is run.
     pub(crate) fn to_replay(args: &ReplayArgs, place: &Place) -> Result<Self> {
         let ground = Ground::of(&args.config)?;
-        let info = place.known.as_ref().map(|known| &known.info);
-        let listed = info.and_then(|info| info.settings.get("tools")?.as_array().cloned());
-        let names = listed.map(|names| {
-            let names = names.iter().filter_map(Value::as_str);
-            // Those that are gone are told of where they were called.
-            let names = names.filter(|name| ground.tools.registry.get(name).is_some());
-            names.map(str::to_owned).collect::<Vec<_>>()
-        });
+        // Those that are gone are told of where they were called.
+        let names = listed(&place.settings).map(|names| ground.still_there(&names).0);
         let offered = ground.offered(names.as_deref())?;
-        let recorded = info.and_then(|info| info.dialect.clone());
-        let dialect = args.dialect.clone().or(recorded);
+        let recorded = place.settings.get("dialect").and_then(Value::as_str);
+        let dialect = args.dialect.clone().or(recorded.map(str::to_owned));
         if let Some(dialect) = &dialect {
             engine::check_read(&ground.dialects, dialect)?;
         }
@@ -276,21 +304,31 @@ impl Agent {
     }
 }
 
-/// How many replies were given in the turn that is open.
-pub(crate) async fn given(store: &dyn Store, session: &SessionId) -> Result<usize> {
+/// The tools in what a turn was begun with.
+fn listed(settings: &Map<String, Value>) -> Option<Vec<String>> {
+    let names = settings.get("tools")?.as_array()?.iter();
+    Some(names.filter_map(Value::as_str).map(str::to_owned).collect())
+}
+
+/// What the last turn of a session was begun with, and how many replies were
+/// given in it.
+pub(crate) async fn last_turn(
+    store: &dyn Store,
+    session: &SessionId,
+) -> Result<(Map<String, Value>, usize)> {
     let mut given = 0;
     let mut before = u64::MAX;
     loop {
         let page = store.read(session, Stretch::before(before, PAGE)).await?;
         let Some(first) = page.first() else {
-            return Ok(given);
+            return Ok((Map::new(), given));
         };
         before = first.seq;
         for entry in page.iter().rev() {
             match entry.kind() {
                 EntryKind::ModelReplied(_) => given += 1,
                 EntryKind::Failure(failure) if failure.code.is_some() => given += 1,
-                EntryKind::TurnBegan(_) => return Ok(given),
+                EntryKind::TurnBegan(began) => return Ok((began.settings, given)),
                 _ => {}
             }
         }

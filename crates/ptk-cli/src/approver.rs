@@ -12,7 +12,7 @@ use ptk_tools::{ApprovalRequest, Approver, Decision, Review};
 
 use crate::terminal::Keyboard;
 use crate::view::Screen;
-use crate::view::clean::visible;
+use crate::view::clean::{in_line, visible};
 
 /// How many lines of a diff or a command are shown at once.
 const MAX_LINES: usize = 200;
@@ -159,13 +159,13 @@ impl Person {
         let (shown, rest) = cut(&summary);
         let mut text = format!(
             "{STRONG}{}{STRONG:#} wants to {}:\n\n{shown}\n",
-            visible(request.tool),
-            visible(&purpose(request)),
+            in_line(request.tool),
+            in_line(&purpose(request)),
         );
         if let Some((_, folder)) = &request.plan.command
             && *folder != self.workspace
         {
-            let _ = write!(text, "\nin {}\n", visible(&folder.display().to_string()));
+            let _ = write!(text, "\nin {}\n", in_line(&folder.display().to_string()));
         }
         let gap = request
             .unprotected
@@ -181,7 +181,7 @@ impl Person {
             let _ = write!(
                 text,
                 "\nAsked because of the rule {}.\n",
-                visible(&rule.to_string())
+                in_line(&rule.to_string())
             );
         }
         if let Some(note) = &self.note {
@@ -191,7 +191,7 @@ impl Person {
         Question {
             text,
             rest,
-            rules: visible(&rules.join(", ")),
+            rules: in_line(&rules.join(", ")),
             has_always: request.unprotected.is_none(),
         }
     }
@@ -272,11 +272,11 @@ impl ChangesQuestion {
         let (shown, rest) = cut(&visible(review.diff.trim_end()));
         let count = review.changes.len();
         let are = if count == 1 { "change" } else { "changes" };
-        let tool = visible(review.tool);
+        let tool = in_line(review.tool);
         let mut text =
             format!("\n{STRONG}{tool}{STRONG:#} has ended, with {count} {are}:\n\n{shown}\n");
         if !review.uncovered.is_empty() {
-            let folders = visible(&review.uncovered.join(", "));
+            let folders = in_line(&review.uncovered.join(", "));
             let _ = writeln!(text, "\nMore has changed in {folders}.");
         }
         Self { text, rest }

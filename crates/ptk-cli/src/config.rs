@@ -49,6 +49,7 @@ pub(crate) struct Run {
     /// The tools that it is offered.
     pub(crate) tools: Option<Vec<String>>,
     /// How often it is asked at most.
+    #[serde(default, deserialize_with = "read_positive")]
     pub(crate) max_iterations: Option<u32>,
     /// How many calls it may make.
     pub(crate) max_tool_calls: Option<u32>,
@@ -56,6 +57,7 @@ pub(crate) struct Run {
     #[serde(default, deserialize_with = "read_duration")]
     pub(crate) timeout: Option<Duration>,
     /// How many tokens the model can take.
+    #[serde(default, deserialize_with = "read_positive")]
     pub(crate) context_window: Option<u32>,
     /// What is done when a conversation no longer fits.
     pub(crate) compaction: Option<CompactionName>,
@@ -87,10 +89,26 @@ pub(crate) enum CompactionName {
     Summarise,
 }
 
+fn read_positive<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<u32>, D::Error> {
+    Ok(Some(std::num::NonZeroU32::deserialize(deserializer)?.get()))
+}
+
 fn read_duration<'de, D: serde::Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Duration>, D::Error> {
-    let text = String::deserialize(deserializer)?;
+    /// Seconds, or a text with a unit.
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Seconds(u64),
+        Text(String),
+    }
+    let text = match Written::deserialize(deserializer)? {
+        Written::Seconds(seconds) => seconds.to_string(),
+        Written::Text(text) => text,
+    };
     let time = args::duration(&text).map_err(serde::de::Error::custom)?;
     Ok(Some(time))
 }

@@ -5,6 +5,8 @@ use std::process::ExitCode;
 
 use clap::builder::styling::{AnsiColor, Style};
 
+use crate::view::clean::visible;
+
 /// The exit codes. Where nothing is to be put away, an interrupt ends the
 /// process by its signal, which shells report as 130 as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,17 +56,24 @@ pub(crate) fn report(error: &anyhow::Error) -> Exit {
     Exit::Failed
 }
 
+/// Ends the process, whatever it is stuck in. What it has started ends with it.
+#[allow(clippy::exit, reason = "somebody insists, and nothing else has helped")]
+pub(crate) fn leave() -> ! {
+    std::process::exit(130)
+}
+
 /// Writes an error message to stderr, coloured where that is a terminal.
 pub(crate) fn say(message: &str) {
     const LABEL: Style = AnsiColor::Red.on_default().bold();
     // Nowhere is left to complain to if stderr is closed.
     drop(writeln!(
         anstream::stderr(),
-        "{LABEL}error:{LABEL:#} {message}"
+        "{LABEL}error:{LABEL:#} {}",
+        visible(message)
     ));
 }
 
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
+pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error
         .chain()
         .filter_map(|cause| cause.downcast_ref::<io::Error>())

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
 use ptk::llm::http::{HttpProvider, Key, Kind, SERVICES, Service};
 use ptk::llm::{Provider, Script};
 use ptk_protocol::schema::suggest;
@@ -25,7 +25,8 @@ const MOMENT: Duration = Duration::from_millis(100);
 /// The model of this name. Of a script that many replies were given already.
 pub(crate) fn named(name: &str, model: Option<&str>, given: usize) -> Result<Arc<dyn Provider>> {
     if let Some(file) = name.strip_prefix(SCRIPT) {
-        let script = Script::open(Path::new(file)).with_context(|| format!("--provider {name}"))?;
+        let script = Script::open(Path::new(file));
+        let script = script.map_err(|error| anyhow!("--provider {name}: {error}"))?;
         return Ok(Arc::new(script.skip(given)));
     }
     let provider = if name.contains("://") {
@@ -66,8 +67,11 @@ pub(crate) fn lasting(name: &str) -> String {
 }
 
 /// What is said where no model was chosen: what is easiest here goes first.
-pub(crate) fn none() -> anyhow::Error {
+pub(crate) fn none(note: Option<&str>) -> anyhow::Error {
     let mut text = "no model is chosen; name one with --provider and --model:\n".to_owned();
+    if let Some(note) = note {
+        text = format!("no model is chosen. {note} Or name one with --provider and --model:\n");
+    }
     let mut line = |name: &str, why: &str| {
         let _ = write!(text, "\n  --provider {name:<12} --model NAME   {why}");
     };

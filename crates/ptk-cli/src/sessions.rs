@@ -13,8 +13,9 @@ use crate::config;
 const FILE: &str = "sessions.db";
 /// What fresh ids begin with; nobody needs to type it.
 const PREFIX: &str = "session_";
-/// Characters of a fresh id that tell it from others: the time it was made.
-const SHORT: usize = 12;
+/// Characters of a fresh id that tell it from others: the time it was made,
+/// and a little chance.
+const SHORT: usize = 16;
 /// Sessions that a beginning may stand for before it is said that there are
 /// more.
 const MAX_NAMED: usize = 5;
@@ -78,19 +79,22 @@ fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// The session that somebody means by its id or the beginning of it; `None`
-/// if there is none.
+/// The session that somebody means by its id, or by the beginning of one that
+/// nobody has chosen; `None` if there is none.
 pub(crate) async fn find(store: &dyn Store, text: &str) -> Result<Option<Overview>> {
     if let Ok(id) = text.parse::<SessionId>()
         && let Some(found) = store.session(&id).await?
     {
         return Ok(Some(found));
     }
-    let mut found = Vec::new();
-    for prefix in [text.to_owned(), format!("{PREFIX}{text}")] {
-        let listing = Listing::new(MAX_NAMED + 1).prefix(prefix);
-        found.extend(store.sessions(listing).await?);
+    // Names that people give are whole: `fix-1` is not `fix-12`.
+    let fresh = text.strip_prefix(PREFIX).unwrap_or(text);
+    let is_hex = fresh.chars().all(|c| c.is_ascii_hexdigit());
+    if fresh.is_empty() || !is_hex {
+        return Ok(None);
     }
+    let listing = Listing::new(MAX_NAMED + 1).prefix(format!("{PREFIX}{fresh}"));
+    let found = store.sessions(listing).await?;
     match found.as_slice() {
         [] => Ok(None),
         [one] => Ok(Some(one.clone())),
@@ -117,11 +121,12 @@ pub(crate) fn unknown(text: &str) -> anyhow::Error {
     anyhow!("there is no session `{text}`; `ptk sessions list --all` shows those there are")
 }
 
-/// The last sessions of a workspace, as many as are wanted.
+/// The last session of a workspace; where that is wanted, the last one that
+/// was interrupted and that nobody works on.
 pub(crate) async fn last(
     store: &dyn Store,
     workspace: &str,
-    mut is_wanted: impl FnMut(&Overview) -> bool,
+    is_interrupted: bool,
 ) -> Result<Option<Overview>> {
     let first = || Listing::new(50).workspace(workspace);
     let mut listing = first();
@@ -131,9 +136,25 @@ pub(crate) async fn last(
             return Ok(None);
         };
         listing = first().after(end);
-        if let Some(found) = page.into_iter().find(|it| is_wanted(it)) {
-            return Ok(Some(found));
+        for session in page {
+            let is_wanted =
+                !is_interrupted || (session.is_open && store.writer(&session.id).await?.is_none());
+            if is_wanted {
+                return Ok(Some(session));
+            }
         }
+    }
+}
+
+/// Refuses a session of another workspace: what it is about is not here.
+pub(crate) fn check_place(session: &Overview, args: &ConfigArgs) -> Result<()> {
+    let here = workspace(args)?;
+    match session.info.workspace.as_deref() {
+        Some(there) if there != here => bail!(
+            "session {} works in {there}; say --workspace {there}, or go there",
+            short(&session.id)
+        ),
+        _ => Ok(()),
     }
 }
 

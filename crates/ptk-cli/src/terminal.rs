@@ -3,6 +3,8 @@
 use std::fs::File;
 use std::io::{self, BufRead as _, IsTerminal as _, Read as _};
 use std::sync::atomic::{AtomicBool, Ordering};
+#[cfg(unix)]
+use std::time::Duration;
 
 /// The terminal of the process, whatever its stdin is.
 const TERMINAL: &str = "/dev/tty";
@@ -80,7 +82,15 @@ impl Keyboard {
                 Self::Stdin => PollFd::new(&stdin, PollFlags::IN),
                 Self::Terminal(file) => PollFd::new(file, PollFlags::IN),
             };
-            match poll(&mut [one], Some(&beat)) {
+            let mut one = [one];
+            let found = poll(&mut one, Some(&beat));
+            if one.iter().any(|it| it.revents().contains(PollFlags::HUP)) {
+                // The terminal is gone, and a signal is on its way that says
+                // so. That is no answer.
+                std::thread::sleep(Duration::from_millis(BEAT.unsigned_abs()));
+                continue;
+            }
+            match found {
                 Ok(0) | Err(rustix::io::Errno::INTR) => {}
                 Ok(_) => return Ok(()),
                 Err(error) => return Err(error.into()),

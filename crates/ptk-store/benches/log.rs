@@ -126,7 +126,7 @@ async fn long_session(path: &Path) -> Result<(), Box<dyn Error>> {
     for number in 0..TURNS {
         let turn = Correlation::of_request(RequestId::new());
         let mut entries = vec![
-            NewEntry::new(TurnBegan {}).of(&turn),
+            NewEntry::new(TurnBegan::default()).of(&turn),
             NewEntry::new(Message::user(format!("Question {number} on the engine"))).of(&turn),
         ];
         entries.extend(iteration(&turn)?.into_iter().flatten());

@@ -172,7 +172,7 @@ impl From<Line> for Entry {
 /// use ptk_store::{NewEntry, TurnBegan};
 ///
 /// let turn = Correlation::of_request(RequestId::new());
-/// let began = NewEntry::new(TurnBegan {}).of(&turn);
+/// let began = NewEntry::new(TurnBegan::default()).of(&turn);
 /// let prompt = NewEntry::new(Message::user("Read notes.txt")).of(&turn);
 /// assert_eq!(prompt.kind.name(), "message");
 /// ```

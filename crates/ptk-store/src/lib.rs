@@ -24,7 +24,7 @@
 //! let call = CallId::new();
 //! store.append(&session, vec![
 //!     NewEntry::new(SessionInfo::new().model("llama-3")),
-//!     NewEntry::new(TurnBegan {}).of(&turn),
+//!     NewEntry::new(TurnBegan::default()).of(&turn),
 //!     NewEntry::new(Message::user("Read notes.txt")).of(&turn),
 //!     NewEntry::new(RequestBegan { iteration: 1, ..RequestBegan::default() }).of(&turn),
 //! ]).await?;

@@ -160,7 +160,20 @@ fn excerpt(text: &str, places: &[Range<usize>]) -> (String, Vec<Range<usize>>) {
     let within = |place: &&Range<usize>| place.end <= start + end;
     let matches = places.iter().filter(within);
     let matches = matches.map(|place| place.start - start + shift..place.end - start + shift);
-    (excerpt, matches.collect())
+    (excerpt, apart(matches.collect()))
+}
+
+/// Places in order, those that overlap as one.
+fn apart(mut places: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    places.sort_unstable_by_key(|place| (place.start, place.end));
+    let mut apart: Vec<Range<usize>> = Vec::with_capacity(places.len());
+    for place in places {
+        match apart.last_mut() {
+            Some(last) if place.start < last.end => last.end = last.end.max(place.end),
+            _ => apart.push(place),
+        }
+    }
+    apart
 }
 
 #[cfg(test)]

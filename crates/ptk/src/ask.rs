@@ -133,8 +133,14 @@ impl Session {
     ) -> Result<(Completion, Reply), RunError> {
         let mut tries = 0;
         let mut budget = terms.budget;
+        let mut refused: Option<RunError> = None;
         loop {
-            let (messages, cost) = self.fitting(terms, budget).await?;
+            let fitting = self.fitting(terms, budget).await;
+            let (messages, cost) = match (fitting, refused.take()) {
+                // What the server said tells more.
+                (Err(RunError::Failed(_)), Some(error)) => return Err(error),
+                (fitting, _) => fitting?,
+            };
             let shown = messages.len();
             let request = request(&self.engine, terms, messages, is_final);
             let provider = self.engine.provider.name();
@@ -166,6 +172,7 @@ impl Session {
             if error.kind == LlmErrorKind::TooLong && cost < budget.available {
                 // The window is smaller than was thought.
                 budget.available = cost * 7 / 10;
+                refused = Some(error.into());
                 continue;
             }
             let wait = WAIT.saturating_mul(2_u32.saturating_pow(tries));

@@ -51,6 +51,15 @@ impl Log {
         }
     }
 
+    /// Becomes the one who writes the session. Whoever reads before that may
+    /// go on from what is no longer its end.
+    pub(crate) async fn claim(&self) -> Result<(), RunError> {
+        if !self.is_current {
+            self.store.append(&self.session, Vec::new()).await?;
+        }
+        Ok(())
+    }
+
     /// Takes up what was written, unless it is known. Gives the files that its
     /// calls have seen.
     pub(crate) async fn load(&mut self) -> Result<Vec<SeenFile>, RunError> {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ptk_llm::Sampling;
+use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 /// Iterations of a run, unless said otherwise (R119, C10).
@@ -62,6 +63,8 @@ pub struct RunOptions {
     pub context_window: Option<u32>,
     /// What is done when the conversation no longer fits.
     pub compaction: Compaction,
+    /// What is written down with the turn, for whoever resumes it.
+    pub settings: Map<String, Value>,
     /// What caused the run, where something did: the id of a call whose tool
     /// runs a model of its own, for instance. Entries, events and spans of the
     /// run carry it.
@@ -85,6 +88,7 @@ impl Default for RunOptions {
             max_tokens: None,
             context_window: None,
             compaction: Compaction::Drop,
+            settings: Map::new(),
             parent: None,
         }
     }

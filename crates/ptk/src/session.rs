@@ -94,7 +94,7 @@ impl Session {
     ///
     /// If the log cannot be read.
     pub async fn transcript(&mut self) -> Result<&Transcript, RunError> {
-        self.load().await?;
+        self.log.load().await?;
         Ok(&self.log.transcript)
     }
 
@@ -150,6 +150,7 @@ impl Session {
     ) -> Result<(), RunError> {
         self.load().await?;
         let parent = options.parent.clone();
+        let settings = options.settings.clone();
         self.agree(options)?;
         self.engine.tools.begin_turn();
         let mut entries: Vec<NewEntry> = self.log.beginning().into_iter().collect();
@@ -160,13 +161,15 @@ impl Session {
             parent_id: parent,
             ..Correlation::of_request(RequestId::new())
         };
-        entries.push(NewEntry::new(TurnBegan {}).of(&turn));
+        entries.push(NewEntry::new(TurnBegan { settings }).of(&turn));
         entries.push(NewEntry::new(Message::user(prompt)).of(&turn));
         self.log.append(entries).await
     }
 
-    /// Takes up what was written, and what the tools have seen.
+    /// Becomes the writer, and takes up what was written and what the tools
+    /// have seen.
     async fn load(&mut self) -> Result<(), RunError> {
+        self.log.claim().await?;
         let seen = self.log.load().await?;
         self.engine.tools.remember(seen);
         Ok(())

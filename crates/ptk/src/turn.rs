@@ -103,7 +103,6 @@ impl Turn {
                 self.answers.push(parsed.text.clone());
             }
             ReplyOutcome::Calls => {
-                self.answers.clear();
                 let faults: Option<Vec<ExecutionError>> = parsed.calls.iter().map(fault).collect();
                 match faults {
                     Some(faults) => self.count(faults.into_iter().next()),
@@ -111,7 +110,6 @@ impl Turn {
                 }
             }
             ReplyOutcome::Malformed => {
-                self.answers.clear();
                 let calls = parsed.calls.iter().flat_map(|call| &call.problems);
                 let mut faults = parsed.problems.iter().chain(calls);
                 let fault = faults.find(|problem| is_fault(problem));

@@ -26,12 +26,7 @@ pub(crate) struct RunArgs {
     pub(crate) session: Option<String>,
 
     /// Go on with the last session in this workspace
-    #[arg(
-        short = 'c',
-        long = "continue",
-        help_heading = "Session",
-        conflicts_with = "session"
-    )]
+    #[arg(short = 'c', long = "continue", help_heading = "Session")]
     pub(crate) go_on: bool,
 
     #[command(flatten)]

@@ -43,8 +43,7 @@ pub(crate) fn read(words: impl Iterator<Item = OsString>) -> Result<Cli, clap::E
         let first = first.to_string_lossy().into_owned();
         cli.build();
         let names = || cli.get_subcommands().map(clap::Command::get_name);
-        let is_own = first.is_empty()
-            || names().any(|name| name == first)
+        let is_own = names().any(|name| name == first)
             || ["-h", "--help", "-V", "--version"].contains(&first.as_str());
         if !is_own {
             let is_word = !first.contains(char::is_whitespace) && !first.starts_with('-');

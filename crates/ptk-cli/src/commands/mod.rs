@@ -34,6 +34,9 @@ pub(crate) fn run(cli: &Cli) -> Result<Exit> {
         Command::Permissions(command) => permissions::run(command, &mut out)?,
         Command::Completions(args) => completions::run(args, &mut out)?,
     };
-    out.flush()?;
+    let flushed = out.flush();
+    if exit == Exit::Success {
+        flushed?;
+    }
     Ok(exit)
 }

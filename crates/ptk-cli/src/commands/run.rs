@@ -9,13 +9,14 @@ use clap::error::ErrorKind;
 use ptk::events::{EventType, Filter, Subscription};
 use ptk::store::{Overview, Retention, SessionId, SqliteStore, Store as _, StoreError};
 use ptk::{Execution, RunError, RunOptions};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{self, Agent, PATIENCE, Place};
 use crate::args::{AgentArgs, Cli, ResumeArgs, RunArgs};
 use crate::config;
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::input::Source;
 use crate::interrupt::{Interrupt, Interrupts};
 use crate::sessions;
@@ -23,6 +24,11 @@ use crate::view::{self, Json, Person, Screen, View};
 
 /// How often the screen moves.
 const TICK: Duration = Duration::from_millis(100);
+
+/// How long stdin is read before it is said.
+const HINT: Duration = Duration::from_secs(2);
+/// How long is waited for an orderly end once somebody insists.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// What is to be done in a session.
 enum Task {
@@ -49,11 +55,7 @@ pub(crate) fn resume(args: &ResumeArgs, out: &mut impl Write) -> Result<Exit> {
             Some(text) => sessions::existing(&store, text).await?,
             None => last_open(&store, args).await?,
         };
-        let place = Place {
-            store,
-            id: found.id.clone(),
-            known: Some(found),
-        };
+        let place = known_place(store, found, &args.agent).await?;
         work(&args.agent, place, Task::Resume, out).await
     });
     runtime.shutdown_timeout(PATIENCE);
@@ -63,7 +65,7 @@ pub(crate) fn resume(args: &ResumeArgs, out: &mut impl Write) -> Result<Exit> {
 /// The last session of the workspace that was interrupted.
 async fn last_open(store: &SqliteStore, args: &ResumeArgs) -> Result<Overview> {
     let workspace = sessions::workspace(&args.agent.config)?;
-    let last = sessions::last(store, &workspace, |it| it.is_open).await?;
+    let last = sessions::last(store, &workspace, true).await?;
     last.ok_or_else(|| {
         anyhow!("no session of this workspace was interrupted; `ptk sessions list` shows them")
     })
@@ -85,7 +87,7 @@ fn prompt(words: &[String]) -> Result<String> {
     };
     let is_alone = prompt.trim().is_empty();
     if !io::stdin().is_terminal() {
-        let piped = Source::Stdin.read()?;
+        let piped = piped()?;
         let piped = piped.trim_end();
         if !piped.is_empty() {
             if !is_alone {
@@ -104,25 +106,57 @@ fn prompt(words: &[String]) -> Result<String> {
     Ok(prompt)
 }
 
+/// What comes on stdin. Whoever has forgotten to close it is told.
+fn piped() -> Result<String> {
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || tell.send(Source::Stdin.read()));
+    let first = told.recv_timeout(HINT);
+    let read = first.or_else(|_| {
+        let hint = "Reading stdin to its end; `< /dev/null` says that there is nothing.";
+        drop(writeln!(anstream::stderr(), "{hint}"));
+        told.recv()
+    });
+    read.context("stdin cannot be read")?
+}
+
 /// The session that a prompt belongs to.
 async fn place(args: &RunArgs) -> Result<Place> {
     let store = sessions::open()?;
-    let (id, known) = match &args.session {
-        Some(text) => match sessions::find(&store, text).await? {
-            Some(found) => (found.id.clone(), Some(found)),
-            None => (text.parse()?, None),
-        },
+    // An empty variable is as good as none, and a flag goes before it.
+    let named = args.session.as_deref().filter(|text| !text.is_empty());
+    let known = match named.filter(|_| !args.go_on) {
+        Some(text) => sessions::find(&store, text).await?,
         None if args.go_on => {
             let workspace = sessions::workspace(&args.agent.config)?;
-            let last = sessions::last(&store, &workspace, |_| true).await?;
-            let last = last.ok_or_else(|| {
+            let last = sessions::last(&store, &workspace, false).await?;
+            let none = || {
                 anyhow!("there is no session in this workspace to go on with; leave out --continue")
-            })?;
-            (last.id.clone(), Some(last))
+            };
+            Some(last.ok_or_else(none)?)
         }
-        None => (SessionId::new(), None),
+        None => None,
     };
-    Ok(Place { store, id, known })
+    match (known, named) {
+        (Some(known), _) => known_place(store, known, &args.agent).await,
+        (None, named) => Ok(Place {
+            id: named.map_or_else(|| Ok(SessionId::new()), str::parse)?,
+            store,
+            known: None,
+            settings: serde_json::Map::new(),
+        }),
+    }
+}
+
+/// A session that is there, if this is its workspace.
+async fn known_place(store: SqliteStore, known: Overview, args: &AgentArgs) -> Result<Place> {
+    sessions::check_place(&known, &args.config)?;
+    let (settings, _) = agent::last_turn(&store, &known.id).await?;
+    Ok(Place {
+        id: known.id.clone(),
+        store,
+        known: Some(known),
+        settings,
+    })
 }
 
 /// Runs, shows how, and says how it ended.
@@ -136,7 +170,7 @@ async fn work(args: &AgentArgs, place: Place, task: Task, out: &mut impl Write) 
     };
     let given = match task {
         Task::Prompt(_) => 0,
-        Task::Resume => agent::given(&place.store, &place.id).await?,
+        Task::Resume => agent::last_turn(&place.store, &place.id).await?.1,
     };
     let kept = config::sessions(&args.config)?;
     let agent = Agent::new(args, &place, given, &screen)?;
@@ -150,7 +184,7 @@ async fn work(args: &AgentArgs, place: Place, task: Task, out: &mut impl Write) 
         (Filter::types(seen), Box::new(person))
     };
     for note in &agent.notes {
-        view.say(note);
+        view.say(note, out)?;
     }
     let events = agent.ptk.tools().bus().subscribe(filter);
     let mut session = agent.ptk.session(place.id.clone());
@@ -179,16 +213,27 @@ async fn work(args: &AgentArgs, place: Place, task: Task, out: &mut impl Write) 
             ));
         }
         Watched::Left => {
-            let id = sessions::short(&place.id);
-            view.say(&format!("`ptk resume {id}` goes on where it was."));
+            // Whoever has left may not read any more either.
+            let _ = view.left(&format!("Left. {}", go_on(&place.id)), out);
             Exit::Interrupted
+        }
+        Watched::Unread => {
+            exit::say(&format!(
+                "nobody reads the output any more. {}",
+                go_on(&place.id)
+            ));
+            Exit::Failed
         }
     };
     place.store.release(&place.id).await?;
     if let Err(error) = tidy(&place.store, &kept).await {
-        view.say(&format!("Old sessions could not be removed: {error}"));
+        view.say(&format!("Old sessions could not be removed: {error}"), out)?;
     }
     Ok(exit)
+}
+
+fn go_on(id: &SessionId) -> String {
+    format!("`ptk resume {}` goes on where it was.", sessions::short(id))
 }
 
 /// Removes the sessions that the user does not want to keep.
@@ -198,7 +243,8 @@ async fn tidy(store: &SqliteStore, kept: &config::Sessions) -> Result<(), StoreE
         retention = retention.no_older_than(age);
     }
     if let Some(most) = kept.max_sessions {
-        retention = retention.no_more_than(most);
+        // The one that has just been written stays.
+        retention = retention.no_more_than(most.max(1));
     }
     if retention != Retention::forever() {
         retention.apply(store, SystemTime::now()).await?;
@@ -212,6 +258,8 @@ enum Watched {
     NothingToDo,
     /// Nobody waits for it any more. The turn is open.
     Left,
+    /// Nobody reads what it prints. The turn is open.
+    Unread,
 }
 
 /// Shows what happens until it is over, or somebody ends it.
@@ -222,12 +270,12 @@ async fn watch(
     view: &mut dyn View,
     out: &mut impl Write,
 ) -> Result<Watched> {
-    let mut interrupts = Interrupts::new();
+    let mut interrupts = interrupts();
     let mut tick = tokio::time::interval(TICK);
     let ended = loop {
         tokio::select! {
             biased;
-            interrupt = interrupts.next() => {
+            Some(interrupt) = interrupts.recv() => {
                 if interrupt == Interrupt::Leave || cancel.is_cancelled() {
                     running.abort();
                     // What the tools have started ends with it.
@@ -235,14 +283,17 @@ async fn watch(
                     return Ok(Watched::Left);
                 }
                 cancel.cancel();
-                view.say("Stopping. Ctrl-C once more ends it at once.");
+                view.say("Stopping. Ctrl-C once more ends it at once.", out)?;
             }
             Some(delivery) = events.recv() => {
                 if let Err(error) = view.event(&delivery, out) {
-                    // Nobody reads any more.
                     running.abort();
                     let _ = running.await;
-                    return Err(error);
+                    return if exit::is_broken_pipe(&error) {
+                        Ok(Watched::Unread)
+                    } else {
+                        Err(error)
+                    };
                 }
             }
             ended = &mut running => break ended,
@@ -256,4 +307,25 @@ async fn watch(
         Some(execution) => Ok(Watched::Ended(Box::new(execution))),
         None => Ok(Watched::NothingToDo),
     }
+}
+
+/// Interrupts, taken while others may be stuck: whoever insists is not kept
+/// waiting by a reader that has stopped reading.
+fn interrupts() -> UnboundedReceiver<Interrupt> {
+    let (tell, told) = unbounded_channel();
+    tokio::spawn(async move {
+        let mut interrupts = Interrupts::new();
+        let mut is_stopping = false;
+        loop {
+            let interrupt = interrupts.next().await;
+            let is_last = is_stopping || interrupt == Interrupt::Leave;
+            is_stopping = true;
+            let _ = tell.send(interrupt);
+            if is_last {
+                tokio::time::sleep(GRACE).await;
+                exit::leave();
+            }
+        }
+    });
+    told
 }

@@ -17,7 +17,7 @@ use crate::args::{
 use crate::exit::Exit;
 use crate::sessions::{self, short};
 use crate::terminal::Keyboard;
-use crate::view::clean::visible;
+use crate::view::clean::{in_line, visible};
 use crate::view::{Markdown, age, coloured};
 
 const STRONG: Style = Style::new().bold();
@@ -109,7 +109,7 @@ fn line(session: &Overview, all: bool) -> String {
     let name: String = visible(name).chars().take(MAX_NAME).collect();
     let mut line = format!(
         "{STRONG}{:<12}{STRONG:#}  {:>7}  {turns:>8}  {name}",
-        short(&session.id),
+        in_line(short(&session.id)),
         age(session.updated),
     );
     if session.is_open {
@@ -357,7 +357,7 @@ async fn prune(
 /// Asks whether sessions are to be removed for good.
 fn agreed(names: &str, count: usize) -> Result<bool> {
     let Some(keyboard) = Keyboard::find() else {
-        bail!("nobody can be asked here whether to remove {count} sessions; say --yes");
+        bail!("nobody can be asked here whether to remove that; say --yes");
     };
     let mut stderr = anstream::stderr();
     if !names.is_empty() {
@@ -370,10 +370,8 @@ fn agreed(names: &str, count: usize) -> Result<bool> {
     write!(stderr, "Remove {what} for good? y yes, n no: ")?;
     stderr.flush()?;
     let answer = keyboard.line(&AtomicBool::new(false))?;
-    Ok(matches!(
-        answer.as_deref().map(str::trim),
-        Some("y" | "yes" | "Y")
-    ))
+    let answer = answer.unwrap_or_default().trim().to_lowercase();
+    Ok(matches!(answer.as_str(), "y" | "yes"))
 }
 
 async fn check(args: &CheckSessionsArgs, out: &mut impl Write) -> Result<Exit> {

@@ -11,8 +11,25 @@ pub(crate) fn visible(text: &str) -> String {
     visible
 }
 
+/// The same in one line, for names and paths: a line break in one could begin
+/// a line that looks like our own.
+pub(crate) fn in_line(text: &str) -> String {
+    visible(text).replace('\n', "\\n")
+}
+
+/// One character of an answer. Signs that join or colour others, and blanks
+/// that hold words together, are part of ordinary text.
+pub(crate) fn push_prose(visible: &mut String, c: char) {
+    match c {
+        '\u{a0}' | '\u{202f}' | '\u{3000}' | '\u{200c}'..='\u{200d}' | '\u{fe00}'..='\u{fe0f}' => {
+            visible.push(c);
+        }
+        c => push(visible, c),
+    }
+}
+
 /// One character of it.
-pub(crate) fn push(visible: &mut String, c: char) {
+fn push(visible: &mut String, c: char) {
     if is_seen(c) {
         visible.push(c);
     } else {

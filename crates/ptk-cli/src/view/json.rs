@@ -48,7 +48,20 @@ impl View for Json {
 
     fn tick(&mut self) {}
 
-    fn say(&mut self, _text: &str) {}
+    fn say(&mut self, text: &str, out: &mut dyn Write) -> Result<()> {
+        print(&json!({"type": "note", "ts": now(), "message": text}), out)
+    }
+
+    fn left(&mut self, text: &str, out: &mut dyn Write) -> Result<()> {
+        let line = json!({
+            "type": "error",
+            "ts": now(),
+            "message": text,
+            "code": null,
+            "cancelled": true,
+        });
+        print(&line, out)
+    }
 
     fn end(&mut self, execution: &Execution, out: &mut dyn Write) -> Result<()> {
         let mut line = match &execution.error {

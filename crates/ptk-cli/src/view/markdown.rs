@@ -276,7 +276,7 @@ impl Markdown {
 
     fn show(&mut self, c: char, style: Style) {
         self.restyle(style);
-        clean::push(&mut self.out, c);
+        clean::push_prose(&mut self.out, c);
     }
 
     fn restyle(&mut self, style: Style) {
@@ -333,6 +333,10 @@ mod tests {
             ("**open\nnext", "<b>**open</>\nnext"),
             ("a\r\nb\rc", "a\nb\\u{d}c"),
             ("\u{1b}[2Jx", r"\u{1b}[2Jx"),
+            (
+                "⚠\u{fe0f} 10\u{a0}% 👨\u{200d}👩",
+                "⚠\u{fe0f} 10\u{a0}% 👨\u{200d}👩",
+            ),
         ] {
             assert_eq!(styled(text), expected, "{text:?}");
         }

@@ -39,7 +39,10 @@ pub(crate) trait View {
     fn tick(&mut self);
 
     /// Something is to be said beside it.
-    fn say(&mut self, text: &str);
+    fn say(&mut self, text: &str, out: &mut dyn Write) -> Result<()>;
+
+    /// It was left before it was over.
+    fn left(&mut self, text: &str, out: &mut dyn Write) -> Result<()>;
 
     /// It is over.
     fn end(&mut self, execution: &Execution, out: &mut dyn Write) -> Result<()>;

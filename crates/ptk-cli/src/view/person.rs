@@ -40,11 +40,11 @@ pub(crate) struct Person {
     said: String,
     /// Whether the cursor stands behind something.
     is_in_line: bool,
+    /// Whether what was said may be part of an answer that goes on.
+    may_go_on: bool,
     /// The calls that run, in the order in which they began.
     running: Vec<Running>,
     thinking_since: Instant,
-    /// Whether something of an answer could not be shown in time.
-    has_missed: bool,
 }
 
 /// A call that runs.
@@ -59,15 +59,15 @@ struct Running {
 impl Person {
     pub(crate) fn new(screen: Screen, tools: ToolManager) -> Self {
         let person = Self {
+            is_live: io::stdout().is_terminal() && !screen.is_quiet(),
             screen,
             tools,
-            is_live: io::stdout().is_terminal(),
             markdown: Markdown::default(),
             said: String::new(),
             is_in_line: false,
+            may_go_on: false,
             running: Vec::new(),
             thinking_since: Instant::now(),
-            has_missed: false,
         };
         person.status();
         person
@@ -78,6 +78,7 @@ impl Person {
         if part != MessagePart::Text {
             return Ok(());
         }
+        self.may_go_on = false;
         // White space before the first word is no beginning of an answer.
         let is_first = self.said.trim().is_empty();
         self.said.push_str(chunk);
@@ -116,6 +117,14 @@ impl Person {
         Ok(())
     }
 
+    /// The answer is over, if it was one.
+    fn end_answer(&mut self, out: &mut dyn Write) -> Result<()> {
+        if std::mem::take(&mut self.may_go_on) {
+            self.end_reply(out)?;
+        }
+        Ok(())
+    }
+
     fn began(&mut self, event: &Event, tool: &str, arguments: &serde_json::Value) {
         if let Some(id) = &event.correlation.call_id {
             let what = format!("{} {}", visible(tool), about(arguments));
@@ -133,8 +142,9 @@ impl Person {
         let id = event.correlation.call_id.as_ref();
         let running = self.running.iter_mut().find(|it| Some(&it.id) == id);
         let last = chunk.lines().rfind(|line| !line.trim().is_empty());
+        // Word of how long it takes stands there anyway.
         if let (Some(running), Some(line)) = (running, last)
-            && stream != OutputStream::Stderr
+            && stream != OutputStream::Progress
         {
             running.output = Some(in_a_line(line));
             self.status();
@@ -200,6 +210,7 @@ impl Person {
             let _ = write!(doing, " and {} more", self.running.len() - 1);
         }
         if let Some(line) = &running.output {
+            doing = self.screen.half(&doing);
             let _ = write!(doing, " │ {line}");
         }
         self.screen.doing(Some((doing, running.since)));
@@ -220,10 +231,14 @@ impl View for Person {
         let event = match delivery {
             Delivery::Event(event) => event,
             Delivery::Missed(_) => {
-                self.has_missed = true;
+                // So it is not what the answer is, and that is shown as a whole.
+                self.said.push('\u{fffd}');
                 return Ok(());
             }
         };
+        if !matches!(event.kind, EventKind::MessageChunk { .. }) {
+            self.end_answer(out)?;
+        }
         match &event.kind {
             EventKind::MessageChunk { part, chunk } => self.chunk(*part, chunk, out)?,
             EventKind::MessageRestarted { reason } => {
@@ -235,10 +250,13 @@ impl View for Person {
                 ));
                 self.status();
             }
+            // It may go on: then what comes next stands right behind it.
+            EventKind::Iteration { call_type, .. } if call_type == "text" => {
+                self.may_go_on = true;
+            }
             EventKind::Iteration { call_type, .. } => {
                 self.end_reply(out)?;
                 match call_type.as_str() {
-                    "text" => {}
                     "malformed" => {
                         self.aside();
                         self.screen.print(&format!(
@@ -268,8 +286,15 @@ impl View for Person {
         }
     }
 
-    fn say(&mut self, text: &str) {
-        self.screen.print(&format!("{text}\n"));
+    fn say(&mut self, text: &str, _out: &mut dyn Write) -> Result<()> {
+        let before = if self.is_in_line { "\n" } else { "" };
+        self.screen.print(&format!("{before}{text}\n"));
+        Ok(())
+    }
+
+    fn left(&mut self, text: &str, out: &mut dyn Write) -> Result<()> {
+        self.screen.doing(None);
+        self.say(text, out)
     }
 
     fn end(&mut self, execution: &Execution, out: &mut dyn Write) -> Result<()> {
@@ -281,7 +306,7 @@ impl View for Person {
                 let code = error.code().map(|code| format!(" ({code})"));
                 crate::exit::say(&format!("{error}{}", code.unwrap_or_default()));
             }
-        } else if !self.is_live || self.has_missed || self.said.trim() != execution.content {
+        } else if !self.is_live || self.said.trim() != execution.content {
             // Not shown yet, or not so: an answer may have come in parts.
             let text = if self.is_live {
                 let mut text = self.markdown.push(&execution.content);

@@ -42,7 +42,7 @@ impl Screen {
     /// With a line that moves, if stderr is a terminal.
     pub(crate) fn live() -> Self {
         let screen = Self::default();
-        let is_plain = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let is_plain = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
         screen.lock().is_live = io::stderr().is_terminal() && !is_plain;
         screen
     }
@@ -95,6 +95,15 @@ impl Screen {
             return text.to_owned();
         }
         fitting(text, width().saturating_sub(beside))
+    }
+
+    /// As much of a text as fits into half of a line.
+    pub(crate) fn half(&self, text: &str) -> String {
+        self.fitting(text, width() / 2)
+    }
+
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.lock().is_quiet
     }
 
     /// Makes room for what others write, on stdout or for a question.
@@ -154,10 +163,21 @@ impl State {
     }
 }
 
-// If stderr is gone, nobody is left to be told.
+/// Without colours where they are not wanted. What moves the cursor is no
+/// colour, and is written only where there is a cursor.
+///
+/// If stderr is gone, nobody is left to be told.
 fn write(text: &str) {
-    let mut stderr = anstream::stderr();
-    drop(stderr.write_all(text.as_bytes()));
+    let mut stderr = io::stderr();
+    let (clear, text) = match text.strip_prefix(CLEAR) {
+        Some(text) => (CLEAR, text),
+        None => ("", text),
+    };
+    let text = match anstream::AutoStream::choice(&stderr) {
+        anstream::ColorChoice::Never => anstream::adapter::strip_str(text).to_string(),
+        _ => text.to_owned(),
+    };
+    drop(stderr.write_all(format!("{clear}{text}").as_bytes()));
     drop(stderr.flush());
 }
 

@@ -202,7 +202,7 @@ fn a_session_goes_on() {
     scene.ptk(&["one"]).good();
     scene.ptk(&["two", "-c"]).good();
     scene.ptk(&["three", "--session", "other"]).good();
-    scene.ptk(&["four", "--session", "oth"]).good();
+    scene.ptk(&["four", "--session", "other"]).good();
     let sessions = scene.sessions();
     assert_eq!(sessions.len(), 2);
     assert_eq!(

@@ -109,7 +109,11 @@ impl SessionInfo {
 /// A prompt came, and work on it begins. The request id of the entry is the
 /// turn's.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TurnBegan {}
+pub struct TurnBegan {
+    /// What the turn was begun with, for whoever resumes it.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub settings: Map<String, Value>,
+}
 
 /// Work on a prompt is over.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

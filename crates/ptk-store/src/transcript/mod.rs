@@ -28,7 +28,7 @@ use crate::{Entry, EntryKind, NewEntry, SessionInfo};
 /// let session = SessionId::new();
 /// let turn = Correlation::of_request(RequestId::new());
 /// store.append(&session, vec![
-///     NewEntry::new(TurnBegan {}).of(&turn),
+///     NewEntry::new(TurnBegan::default()).of(&turn),
 ///     NewEntry::new(Message::user("Hello")).of(&turn),
 /// ]).await?;
 ///

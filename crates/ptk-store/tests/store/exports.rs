@@ -142,7 +142,7 @@ async fn markdown_can_be_read_by_people() {
                 .into(),
             None,
         ),
-        (TurnBegan {}.into(), None),
+        (TurnBegan::default().into(), None),
         (Message::user("What is due?").into(), None),
         (asked(1), None),
         (reply.into(), None),

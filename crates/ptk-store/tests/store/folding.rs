@@ -50,7 +50,11 @@ fn parsed(outcome: ReplyOutcome, calls: &[&str]) -> EntryKind {
 #[test]
 fn every_step_says_what_comes_next() {
     let steps: Vec<(EntryKind, Option<&str>, Next)> = vec![
-        (TurnBegan {}.into(), None, Next::Ask { again: false }),
+        (
+            TurnBegan::default().into(),
+            None,
+            Next::Ask { again: false },
+        ),
         (Message::user("Hi").into(), None, Next::Ask { again: false }),
         (asked(1), None, Next::Ask { again: true }),
         (
@@ -142,7 +146,7 @@ fn every_step_says_what_comes_next() {
 #[test]
 fn a_call_that_may_have_happened_is_said_to_be_so() {
     let transcript = fold(&kinds(vec![
-        (TurnBegan {}.into(), None),
+        (TurnBegan::default().into(), None),
         (ModelReplied::new("<calls>").into(), None),
         (parsed(ReplyOutcome::Calls, &["done", "cut", "late"]), None),
         (began("read_file", "x"), Some("done")),
@@ -188,7 +192,7 @@ fn calls_of_a_reply_that_cannot_be_used_have_no_results() {
         attempt: 1,
     };
     let transcript = fold(&kinds(vec![
-        (TurnBegan {}.into(), None),
+        (TurnBegan::default().into(), None),
         (ModelReplied::new("<PTK_CALL>{").into(), None),
         (parsed(ReplyOutcome::Malformed, &["a"]), None),
         (rejected.into(), None),
@@ -212,7 +216,7 @@ fn native_calls_are_told_as_such() {
         ..ModelReplied::new("")
     };
     let transcript = fold(&kinds(vec![
-        (TurnBegan {}.into(), None),
+        (TurnBegan::default().into(), None),
         (reply.into(), None),
         (parsed(ReplyOutcome::Calls, &["a"]), None),
         (ended("read_file", "A"), Some("a")),

@@ -118,7 +118,7 @@ fn turn(prompt: &str) -> Vec<NewEntry> {
         ..Usage::default()
     };
     let kinds: Vec<(EntryKind, Option<&CallId>)> = vec![
-        (TurnBegan {}.into(), None),
+        (TurnBegan::default().into(), None),
         (Message::user(prompt).into(), None),
         (asked(1), None),
         (

@@ -63,7 +63,7 @@ pub(super) fn one_of_each() -> Vec<NewEntry> {
     let kinds: Vec<EntryKind> = vec![
         info.clone().into(),
         InfoChanged(info).into(),
-        TurnBegan {}.into(),
+        TurnBegan::default().into(),
         said.into(),
         asked(1),
         reply.into(),
@@ -151,7 +151,7 @@ pub(super) fn entries(deeds: &[Deed]) -> Vec<NewEntry> {
         let kind: EntryKind = match deed {
             Deed::Begin => {
                 turn = Correlation::of_request(RequestId::new());
-                TurnBegan {}.into()
+                TurnBegan::default().into()
             }
             Deed::Say => Message::user(format!("said {number}")).into(),
             Deed::Ask => asked(1),

@@ -61,7 +61,7 @@ async fn a_turn_goes_on_though_its_beginning_is_told_in_short() {
     let store = MemoryStore::new();
     let mut log = turn("before");
     log.extend([
-        NewEntry::new(TurnBegan {}),
+        NewEntry::new(TurnBegan::default()),
         NewEntry::new(Message::user("long work")),
     ]);
     log.extend((1..=3).map(|iteration| NewEntry::new(asked(iteration))));
