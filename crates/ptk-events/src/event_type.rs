@@ -22,6 +22,8 @@ pub enum EventType {
     /// A run ended with an answer.
     #[serde(rename = "receiveMessage")]
     ReceiveMessage,
+    /// Another model helped, or failed to.
+    HelperReplied,
     /// A session asked for a call.
     ToolCallRequested,
     /// A call began.
@@ -41,6 +43,7 @@ impl EventType {
     pub const ALL: &[Self] = &[
         Self::Iteration,
         Self::ReceiveMessage,
+        Self::HelperReplied,
         Self::ToolCallRequested,
         Self::ToolCallStart,
         Self::ToolStep,
@@ -55,6 +58,7 @@ impl EventType {
         match self {
             Self::Iteration => "iteration",
             Self::ReceiveMessage => "receiveMessage",
+            Self::HelperReplied => "helper_replied",
             Self::ToolCallRequested => "tool_call_requested",
             Self::ToolCallStart => "tool_call_start",
             Self::ToolStep => "tool_step",

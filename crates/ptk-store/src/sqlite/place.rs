@@ -119,11 +119,11 @@ impl Place {
         match found {
             // Somebody may have begun to write while it was looked at as if
             // nobody could.
-            Err(StoreError::Damaged { .. } | StoreError::IndexDamaged { .. })
-                if self.has_changes() =>
-            {
-                self.look_inside(wanted, length, false)
-            }
+            Err(
+                StoreError::Damaged { .. }
+                | StoreError::IndexDamaged { .. }
+                | StoreError::Foreign { .. },
+            ) if self.has_changes() => self.look_inside(wanted, length, false),
             found => found,
         }
     }
@@ -164,6 +164,8 @@ impl Place {
     ) -> Result<Found, StoreError> {
         let failed = |error| failure::of_database(self, &error);
         let connection = self.open_to_read(is_still).map_err(failed)?;
+        // All as of one moment: somebody may be making it.
+        let moment = connection.unchecked_transaction().map_err(failed)?;
         let number = |pragma: &str| connection.pragma_query_value(None, pragma, |row| row.get(0));
         let application: i64 = number("application_id").map_err(failed)?;
         let version: i64 = number("user_version").map_err(failed)?;
@@ -178,6 +180,7 @@ impl Place {
                 place: self.shown(),
             });
         }
+        drop(moment);
         schema::known(self, version)?;
         if length <= CHECKED_ON_OPEN {
             let said =

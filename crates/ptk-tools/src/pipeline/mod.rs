@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt as _;
 use ptk_events::{Channel, Step, StepOutcome, ToolStep};
 use ptk_protocol::schema::{CheckOptions, Fault, check_with};
-use ptk_protocol::{Arguments, ErrorType, ToolResult};
+use ptk_protocol::{Arguments, ErrorType, ToolResult, Toolset};
 use serde_json::Value;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -23,8 +23,8 @@ use crate::repeats::{Repeat, stamps};
 use crate::signature::Signature;
 use crate::usage::Ending;
 use crate::{
-    CallContext, CallOutcome, CallRequest, Class, Effects, Failure, Plan, Registry, Tool,
-    ToolError, ToolManager, Unprotected, bound, preview,
+    CallContext, CallOutcome, CallRequest, Class, Effects, Failure, Plan, Tool, ToolError,
+    ToolManager, Unprotected, bound, preview,
 };
 
 /// How long a tool that was told to stop may take to clean up.
@@ -39,7 +39,12 @@ pub(crate) async fn run(manager: &ToolManager, request: CallRequest) -> CallOutc
     let started = Instant::now();
     let registry = manager.registry();
     let name = request.call.name.clone();
-    let found = registry.get(&name).cloned();
+    let own = request.tool.clone();
+    let tools = match &own {
+        Some(tool) => Toolset::new([tool.spec().clone()]).unwrap_or_default(),
+        None => registry.toolset().clone(),
+    };
+    let found = own.or_else(|| registry.get(&name).cloned());
     let channel = match found.as_ref().map(|tool| tool.class()) {
         Some(Class::Background) => Channel::Background,
         Some(Class::Realtime) | None => Channel::Realtime,
@@ -63,11 +68,12 @@ pub(crate) async fn run(manager: &ToolManager, request: CallRequest) -> CallOutc
         manager,
         context: &context,
         doubt: request.doubt.as_deref(),
+        tools,
         ending: OnceLock::new(),
     };
     let steps = match &found {
         Some(tool) => call.steps(tool, request.call.args).left_future(),
-        None => std::future::ready(call.unknown(&registry, &name, started)).right_future(),
+        None => std::future::ready(call.unknown(&name, started)).right_future(),
     };
     let steps = AssertUnwindSafe(steps).catch_unwind();
     let result = tracing::Instrument::instrument(steps, span.clone()).await;
@@ -105,6 +111,8 @@ struct Call<'a> {
     context: &'a CallContext,
     /// Why a person has to agree, if one has to.
     doubt: Option<&'a str>,
+    /// What its arguments are checked against.
+    tools: Toolset,
     /// How it ended, where the result alone does not say.
     ending: OnceLock<Ending>,
 }
@@ -134,9 +142,8 @@ impl Call<'_> {
     }
 
     /// There is no such tool.
-    fn unknown(&self, registry: &Registry, name: &str, since: Instant) -> ToolResult {
-        let tools = registry.toolset();
-        let check = check_with(CheckOptions::default(), tools, name, Arguments::new());
+    fn unknown(&self, name: &str, since: Instant) -> ToolResult {
+        let check = check_with(CheckOptions::default(), &self.tools, name, Arguments::new());
         self.refused(Step::Find, since, invalid(&check.faults))
     }
 
@@ -217,8 +224,7 @@ impl Call<'_> {
         let since = Instant::now();
         let spec = tool.spec();
         let options = CheckOptions::default().with_defaults();
-        let registry = self.manager.registry();
-        let check = check_with(options, registry.toolset(), &spec.name, tool.adapt(args));
+        let check = check_with(options, &self.tools, &spec.name, tool.adapt(args));
         if !check.is_valid() {
             let result = self.refused(Step::Validate, since, invalid(&check.faults));
             return Err(Box::new(result));
