@@ -1,6 +1,11 @@
 //! The binary sends spans where the variable of OpenTelemetry says so.
 
 #![cfg(feature = "otel")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "the lints allow these inside tests, but not in the functions that tests share"
+)]
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
