@@ -42,6 +42,8 @@ pub(super) enum Found {
     Nothing,
     /// A database with this schema, which is known.
     Schema(i64),
+    /// The same, but only its log is whole.
+    DamagedIndex,
 }
 
 impl Place {
@@ -190,7 +192,9 @@ impl Place {
                 Err(error) => Some(failed(error)),
             };
             match damage.map(|damage| self.blame(&connection, damage)) {
-                Some(StoreError::IndexDamaged { .. }) if wanted == Wanted::Log => {}
+                Some(StoreError::IndexDamaged { .. }) if wanted == Wanted::Log => {
+                    return Ok(Found::DamagedIndex);
+                }
                 Some(damage) => return Err(damage),
                 None => {}
             }
