@@ -26,6 +26,8 @@ pub enum EventType {
     /// A run ended with an answer.
     #[serde(rename = "receiveMessage")]
     ReceiveMessage,
+    /// Another model helped, or failed to.
+    HelperReplied,
     /// A session asked for a call.
     ToolCallRequested,
     /// A call began.
@@ -47,6 +49,7 @@ impl EventType {
         Self::MessageChunk,
         Self::MessageRestarted,
         Self::ReceiveMessage,
+        Self::HelperReplied,
         Self::ToolCallRequested,
         Self::ToolCallStart,
         Self::ToolStep,
@@ -63,6 +66,7 @@ impl EventType {
             Self::MessageChunk => "message_chunk",
             Self::MessageRestarted => "message_restarted",
             Self::ReceiveMessage => "receiveMessage",
+            Self::HelperReplied => "helper_replied",
             Self::ToolCallRequested => "tool_call_requested",
             Self::ToolCallStart => "tool_call_start",
             Self::ToolStep => "tool_step",

@@ -44,6 +44,21 @@ pub enum EventKind {
         /// What it took.
         metadata: RunMetadata,
     },
+    /// Another model helped the one that answers, or failed to.
+    HelperReplied {
+        /// What it was asked to do: `choose_files` or `shorten`.
+        task: String,
+        /// The model, or where it is reached.
+        model: String,
+        /// The files that it chose.
+        #[serde(default)]
+        files: Vec<String>,
+        /// Why nothing came of it.
+        #[serde(default)]
+        error: Option<String>,
+        /// How long it took, in milliseconds.
+        duration_ms: u64,
+    },
     /// A session asked for a call.
     ToolCallRequested {
         /// The tool's name.
@@ -100,6 +115,7 @@ impl EventKind {
             Self::MessageChunk { .. } => EventType::MessageChunk,
             Self::MessageRestarted { .. } => EventType::MessageRestarted,
             Self::ReceiveMessage { .. } => EventType::ReceiveMessage,
+            Self::HelperReplied { .. } => EventType::HelperReplied,
             Self::ToolCallRequested { .. } => EventType::ToolCallRequested,
             Self::ToolCallStart { .. } => EventType::ToolCallStart,
             Self::ToolStep(_) => EventType::ToolStep,

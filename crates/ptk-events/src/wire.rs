@@ -41,6 +41,19 @@ fn write_kind<M: SerializeMap>(line: &mut M, kind: &EventKind) -> Result<(), M::
             line.serialize_entry("message", message)?;
             line.serialize_entry("metadata", metadata)
         }
+        EventKind::HelperReplied {
+            task,
+            model,
+            files,
+            error,
+            duration_ms,
+        } => {
+            line.serialize_entry("task", task)?;
+            line.serialize_entry("model", model)?;
+            entry_if_some(line, "files", (!files.is_empty()).then_some(files))?;
+            entry_if_some(line, "error", error.as_ref())?;
+            line.serialize_entry("duration_ms", duration_ms)
+        }
         EventKind::ToolCallRequested { tool, arguments }
         | EventKind::ToolCallStart { tool, arguments } => {
             line.serialize_entry("tool", tool)?;

@@ -37,7 +37,7 @@ fn whoever_waits_gets_everything_in_the_order_of_each_publisher() {
             let EventKind::Iteration { iteration, .. } = event.kind else {
                 unreachable!("nothing else is said");
             };
-            let is_first = event.correlation.call_id.as_ref().map(|id| id.as_str()) == Some("a");
+            let is_first = event.correlation.call_id == Some("a".into());
             let last = &mut last[usize::from(!is_first)];
             assert_eq!(iteration, *last + 1);
             *last = iteration;

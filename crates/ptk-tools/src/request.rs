@@ -1,12 +1,14 @@
 //! A call that is to be run, and what came of it.
 
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ptk_events::{CallId, Correlation, RequestId};
-use ptk_protocol::{ErrorType, ToolCall, ToolResult};
+use ptk_protocol::{Arguments, ErrorType, ToolCall, ToolResult};
 use tokio_util::sync::CancellationToken;
 
-use crate::{SeenFile, ToolError};
+use crate::{SeenFile, Tool, ToolError};
 
 /// A call that is to be run.
 ///
@@ -18,7 +20,7 @@ use crate::{SeenFile, ToolError};
 /// let request = CallRequest::new(ToolCall::new("read_file", args));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct CallRequest {
     pub(crate) call: ToolCall,
     pub(crate) call_id: CallId,
@@ -26,6 +28,7 @@ pub struct CallRequest {
     pub(crate) parent_id: Option<String>,
     pub(crate) cancel: CancellationToken,
     pub(crate) doubt: Option<String>,
+    pub(crate) tool: Option<Arc<dyn Tool>>,
 }
 
 impl CallRequest {
@@ -40,6 +43,18 @@ impl CallRequest {
             parent_id: None,
             cancel: CancellationToken::new(),
             doubt: None,
+            tool: None,
+        }
+    }
+
+    /// A call of this tool, whether it is among those that are offered or not.
+    /// All rules hold for it.
+    #[must_use]
+    pub fn of_tool(tool: Arc<dyn Tool>, args: Arguments) -> Self {
+        let call = ToolCall::new(tool.spec().name.clone(), args);
+        Self {
+            tool: Some(tool),
+            ..Self::new(call)
         }
     }
 
@@ -84,6 +99,15 @@ impl CallRequest {
             parent_id: self.parent_id.clone(),
             call_id: Some(self.call_id.clone()),
         }
+    }
+}
+
+impl fmt::Debug for CallRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallRequest")
+            .field("call", &self.call)
+            .field("correlation", &self.correlation())
+            .finish_non_exhaustive()
     }
 }
 

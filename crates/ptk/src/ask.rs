@@ -41,6 +41,10 @@ impl Session {
         }
         self.endure(terms)?;
         self.heed_loops().await?;
+        if iteration == 1 {
+            self.choose_files(terms).await?;
+        }
+        self.shorten_results(terms).await?;
         let is_final = iteration == terms.options.max_iterations
             || self.log.turn.made() >= terms.options.max_tool_calls;
         let start = Instant::now();
@@ -136,7 +140,7 @@ impl Session {
         let mut refused: Option<RunError> = None;
         loop {
             let fitting = self.fitting(terms, budget).await;
-            let (messages, cost) = match (fitting, refused.take()) {
+            let messages = match (fitting, refused.take()) {
                 // What the server said tells more.
                 (Err(RunError::Failed(_)), Some(error)) => return Err(error),
                 (fitting, _) => fitting?,
@@ -169,11 +173,15 @@ impl Session {
                 Err(RunError::Llm(error)) => error,
                 heard => return heard,
             };
-            if error.kind == LlmErrorKind::TooLong && cost < budget.available {
-                // The window is smaller than was thought.
-                budget.available = cost * 7 / 10;
-                refused = Some(error.into());
-                continue;
+            if error.kind == LlmErrorKind::TooLong {
+                let cost = self.used(terms);
+                if cost < budget.available {
+                    // The window is smaller than was thought. Instructions and
+                    // tools cannot be made any shorter.
+                    budget.available = terms.base() + (cost - terms.base()) * 7 / 10;
+                    refused = Some(error.into());
+                    continue;
+                }
             }
             let wait = WAIT.saturating_mul(2_u32.saturating_pow(tries));
             let wait = error.retry_after.unwrap_or(wait.min(LONGEST_WAIT));

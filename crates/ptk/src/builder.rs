@@ -19,7 +19,7 @@ use crate::hooks::{
 };
 use crate::lesson::Lessons;
 use crate::parser::PtkParser;
-use crate::{Estimate, Ptk, ReplyParser, RunError, RunOptions, TokenCounter};
+use crate::{Ptk, ReplyParser, RunError, RunOptions, SmallModel, TokenCounter};
 
 /// The dialect that is taught where none is chosen.
 const DIALECT: &str = "ptk";
@@ -37,7 +37,8 @@ pub struct PtkBuilder {
     dialects: Option<Dialects>,
     dialect: Option<String>,
     store: Option<Arc<dyn Store>>,
-    tokens: Arc<dyn TokenCounter>,
+    tokens: Option<Arc<dyn TokenCounter>>,
+    small: Option<SmallModel>,
     hooks: Hooks,
     system: Option<String>,
     options: RunOptions,
@@ -86,7 +87,8 @@ impl Default for PtkBuilder {
             dialects: None,
             dialect: None,
             store: None,
-            tokens: Arc::new(Estimate),
+            tokens: None,
+            small: None,
             hooks: Hooks::default(),
             system: None,
             options: RunOptions::default(),
@@ -186,10 +188,18 @@ impl PtkBuilder {
         self
     }
 
-    /// What counts tokens: an estimate unless it is said.
+    /// What counts tokens: unless it is said, the model's own tokenizer where
+    /// it is known ([`tokens_of`](crate::tokens_of)), and an estimate elsewhere.
     #[must_use]
     pub fn token_counter(mut self, tokens: impl TokenCounter + 'static) -> Self {
-        self.tokens = Arc::new(tokens);
+        self.tokens = Some(Arc::new(tokens));
+        self
+    }
+
+    /// A small model that helps the one that answers.
+    #[must_use]
+    pub fn small_model(mut self, small: SmallModel) -> Self {
+        self.small = Some(small);
         self
     }
 
@@ -319,6 +329,7 @@ impl PtkBuilder {
             dialect: self.dialect,
             store: self.store.unwrap_or_else(|| Arc::new(MemoryStore::new())),
             tokens: self.tokens,
+            small: self.small,
             hooks: self.hooks,
             system: self.system,
             options: self.options,

@@ -12,8 +12,6 @@ use crate::render::{Renderer, Shown};
 use crate::window::Budget;
 use crate::{Compaction, RunError, Session};
 
-/// What a notice about what was left out takes at most, in tokens.
-const NOTICE: u64 = 64;
 /// The longest summary, in tokens.
 const SUMMARY: u32 = 1024;
 /// What is told in the place of what was left out.
@@ -51,30 +49,31 @@ struct Cut {
 }
 
 impl Session {
-    /// The messages for the model, and what they take. Room is made if there
-    /// is not enough.
+    /// The messages for the model. Room is made if there is not enough.
     pub(crate) async fn fitting(
         &mut self,
         terms: &Terms,
         budget: Budget,
-    ) -> Result<(Vec<Message>, u64), RunError> {
+    ) -> Result<Vec<Message>, RunError> {
         let mut before = u64::MAX;
         loop {
             let shown = self.shown(terms);
-            let items = self.log.transcript.items().iter();
-            let parts = items.zip(&shown).map(|(item, shown)| Part {
-                cost: shown.cost,
-                seam: seam(item),
-            });
-            let parts: Vec<Part> = parts.collect();
-            let base = self.base(terms);
-            let used = base + parts.iter().map(|part| part.cost).sum::<u64>();
-            if used <= budget.available {
+            let most = terms.most() + shown.iter().map(|shown| shown.most).sum::<u64>();
+            let fits = most <= budget.available;
+            // Where it fits whatever is counted, nothing is.
+            if fits || self.used(terms) <= budget.available {
                 let messages = shown
                     .iter()
                     .flat_map(|shown| shown.messages.iter().cloned());
-                return Ok((messages.collect(), used));
+                return Ok(messages.collect());
             }
+            let items = self.log.transcript.items().iter();
+            let parts = items.zip(&shown).map(|(item, shown)| Part {
+                cost: shown.cost(&*terms.tokens),
+                seam: seam(item),
+            });
+            let parts: Vec<Part> = parts.collect();
+            let (base, used) = (terms.base(), self.used(terms));
             let cut = cut(&parts, base, budget);
             let Some(cut) = cut.filter(|_| used < before) else {
                 return Err(does_not_fit(used, budget));
@@ -84,12 +83,19 @@ impl Session {
         }
     }
 
+    /// What the messages for the model take, with all that is told beside
+    /// them.
+    pub(crate) fn used(&mut self, terms: &Terms) -> u64 {
+        let shown = self.shown(terms);
+        let costs = shown.iter().map(|shown| shown.cost(&*terms.tokens));
+        terms.base() + costs.sum::<u64>()
+    }
+
     /// What is shown of each item. It is made once a turn: what the model was
     /// told does not change.
     fn shown(&mut self, terms: &Terms) -> Vec<Arc<Shown>> {
         let renderer = Renderer {
             formatter: &*self.engine.formatter,
-            tokens: &*self.engine.tokens,
             terms,
         };
         let items = self.log.transcript.items().iter();
@@ -98,21 +104,6 @@ impl Session {
             Arc::clone(known.or_insert_with(|| Arc::new(renderer.shown(item))))
         });
         shown.collect()
-    }
-
-    /// What is told in any case: instructions and tools.
-    fn base(&self, terms: &Terms) -> u64 {
-        if terms.budget.window.is_none() {
-            return 0;
-        }
-        let tokens = &self.engine.tokens;
-        let mut base = tokens.count(&terms.system) + NOTICE;
-        if terms.is_native {
-            let tools = terms.tools.iter();
-            let tools = tools.map(|spec| tokens.count(&spec.function_definition().to_string()));
-            base += tools.sum::<u64>();
-        }
-        base
     }
 
     async fn compact(
@@ -157,7 +148,7 @@ impl Session {
         terms: &Terms,
         dropped: &[Arc<Shown>],
     ) -> Result<Option<String>, RunError> {
-        let tokens = &*self.engine.tokens;
+        let tokens = &*terms.tokens;
         let said: Vec<Said> = dropped
             .iter()
             .flat_map(|shown| &shown.messages)

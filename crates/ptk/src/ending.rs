@@ -1,5 +1,7 @@
 //! From the first step to the end of a turn, and what is told of it.
 
+use std::collections::BTreeMap;
+
 use ptk_events::{Channel, Event, EventKind, RunMetadata};
 use ptk_protocol::Message;
 use ptk_store::{Failure, Next, TurnEnded, TurnOutcome, Usage};
@@ -63,6 +65,17 @@ impl Session {
         self.ended(start, written.and(outcome))
     }
 
+    /// The model that answers, or where it is reached.
+    fn model_name(&self) -> String {
+        let provider = &self.engine.provider;
+        let chosen = self
+            .terms
+            .as_ref()
+            .and_then(|terms| terms.options.model.as_deref());
+        let name = chosen.or_else(|| provider.model());
+        name.unwrap_or_else(|| provider.name()).to_owned()
+    }
+
     /// Tells whoever watches.
     pub(crate) fn publish(&self, kind: EventKind) {
         let correlation = self.log.turn.correlation();
@@ -86,6 +99,7 @@ impl Session {
             tool_calls: Vec::new(),
             total_tool_calls: 0,
             usage: Usage::default(),
+            usage_by_model: BTreeMap::new(),
             finish: None,
             ..self.ended(start, outcome)
         }
@@ -138,6 +152,13 @@ impl Session {
             Err(error) => (String::new(), Some(error)),
         };
         let turn = &self.log.turn;
+        let mut usage_by_model = turn.helpers.clone();
+        let main = usage_by_model.entry(self.model_name()).or_default();
+        main.add(turn.usage);
+        let mut usage = Usage::default();
+        for took in usage_by_model.values() {
+            usage.add(*took);
+        }
         let system = self.terms.as_ref().map_or("", |terms| &terms.system);
         Execution {
             success: error.is_none(),
@@ -148,7 +169,8 @@ impl Session {
             tool_calls: turn.records.clone(),
             total_tool_calls: turn.made(),
             duration: start.elapsed(),
-            usage: turn.usage,
+            usage,
+            usage_by_model,
             finish: turn.finish.clone(),
             session: self.log.session.clone(),
         }

@@ -1,6 +1,6 @@
 //! What a run is put together from.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use ptk_llm::Provider;
 use ptk_protocol::dialects::Registry;
@@ -11,7 +11,10 @@ use ptk_tools::ToolManager;
 use crate::hooks::Hooks;
 use crate::lesson::{Lesson, Lessons, Pupil};
 use crate::window::Budget;
-use crate::{Mode, ReplyParser, RunError, RunOptions, TokenCounter};
+use crate::{Mode, ReplyParser, RunError, RunOptions, SmallModel, TokenCounter, tokens};
+
+/// What a notice about what was left out takes at most, in tokens.
+const NOTICE: u64 = 64;
 
 /// The parts, each replaceable.
 pub(crate) struct Engine {
@@ -23,7 +26,10 @@ pub(crate) struct Engine {
     /// The only one that is read; all of them if there is none.
     pub(crate) dialect: Option<String>,
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) tokens: Arc<dyn TokenCounter>,
+    /// What counts tokens, where it was said.
+    pub(crate) tokens: Option<Arc<dyn TokenCounter>>,
+    /// Helps the one that answers.
+    pub(crate) small: Option<SmallModel>,
     pub(crate) hooks: Hooks,
     pub(crate) system: Option<String>,
     pub(crate) options: RunOptions,
@@ -52,6 +58,23 @@ pub(crate) struct Terms {
     pub(crate) system: Arc<str>,
     pub(crate) is_native: bool,
     pub(crate) budget: Budget,
+    pub(crate) tokens: Arc<dyn TokenCounter>,
+    /// The tools, where they are told beside the messages.
+    definitions: Arc<str>,
+    base: OnceLock<u64>,
+}
+
+impl Terms {
+    /// What is told in any case, instructions and tools, in tokens.
+    pub(crate) fn base(&self) -> u64 {
+        let count = || self.tokens.count(&self.system) + self.tokens.count(&self.definitions);
+        NOTICE + *self.base.get_or_init(count)
+    }
+
+    /// What that takes at most: no token has less than a byte.
+    pub(crate) fn most(&self) -> u64 {
+        NOTICE + (self.system.len() + self.definitions.len()) as u64
+    }
 }
 
 impl Engine {
@@ -70,7 +93,12 @@ impl Engine {
         };
         let lesson = self.lessons.get(pupil, |pupil| self.lesson(pupil))?;
         let window = options.context_window.or(can.context_window);
-        let budget = Budget::new(window, options.max_tokens);
+        let model = options.model.as_deref().or_else(|| self.provider.model());
+        let tokens = match &self.tokens {
+            Some(tokens) => Arc::clone(tokens),
+            None => tokens::of_model(model),
+        };
+        let budget = Budget::new(window, options.max_tokens, tokens.margin());
         Ok(Terms {
             options,
             tools: lesson.tools,
@@ -78,6 +106,9 @@ impl Engine {
             system: lesson.system,
             is_native,
             budget,
+            tokens,
+            definitions: lesson.definitions,
+            base: OnceLock::new(),
         })
     }
 
@@ -99,7 +130,10 @@ impl Engine {
             .chain(&taught)
             .map(String::as_str)
             .collect();
+        let definitions = tools.iter().filter(|_| pupil.is_native);
+        let definitions = definitions.map(|spec| spec.function_definition().to_string());
         Ok(Lesson {
+            definitions: definitions.collect::<String>().into(),
             grammar: grammar.build()?,
             system: parts.join("\n\n").into(),
             tools,

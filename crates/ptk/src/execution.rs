@@ -1,5 +1,6 @@
 //! What came of a run.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ptk_events::CallId;
@@ -29,8 +30,11 @@ pub struct Execution {
     pub total_tool_calls: u32,
     /// How long it took.
     pub duration: Duration,
-    /// What the requests took, where the model's server says so.
+    /// What all requests took, where the models' servers say so.
     pub usage: Usage,
+    /// The same by model: the one that answers, and the small one if it helped.
+    /// A model without a name stands under its provider's.
+    pub usage_by_model: BTreeMap<String, Usage>,
     /// Why the last reply ended: an answer that ended by its length is not
     /// whole.
     pub finish: Option<FinishReason>,

@@ -17,6 +17,8 @@ pub(crate) struct Lesson {
     pub(crate) grammar: Grammar,
     /// What stands before the conversation.
     pub(crate) system: Arc<str>,
+    /// The tools, where they are told beside the messages.
+    pub(crate) definitions: Arc<str>,
 }
 
 /// For whom a lesson is.

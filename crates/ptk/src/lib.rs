@@ -45,7 +45,8 @@
 //! | `ask`, `read`, `parser` | asking the model, and reading its reply |
 //! | `calls`, `consent` | running calls, and asking about those that are in doubt |
 //! | `loops`, `heed` | a model that goes round in circles |
-//! | `window`, `render`, `compact` | what the model is shown, and making room |
+//! | `window`, `tokens`, `render`, `compact` | what the model is shown, how much that is, and making room |
+//! | `small`, `help` | a small model that helps the one that answers |
 //! | `log`, `turn` | what is written down, and what follows from it |
 //! | `replay` | a session against today's parser and policies: [`Replay`] |
 //! | `hooks`, `spans` | what a host may do meanwhile, and what telemetry sees |
@@ -70,6 +71,7 @@ mod engine;
 mod error;
 mod execution;
 mod heed;
+mod help;
 mod hooks;
 mod lesson;
 mod log;
@@ -81,8 +83,10 @@ mod read;
 mod render;
 mod replay;
 mod session;
+mod small;
 mod spans;
 mod stop;
+mod tokens;
 mod turn;
 mod window;
 
@@ -102,6 +106,8 @@ pub use parser::{Reading, ReplyParser};
 pub use ptk::Ptk;
 pub use replay::{Difference, Differing, Fate, Meaning, ReadCall, Replay};
 pub use session::{Iteration, Session, Step};
+pub use small::{ChooseFiles, MAX_FILES, Shorten, SmallModel};
+pub use tokens::{Tokenizer, of_model as tokens_of};
 pub use window::{Estimate, MARGIN, TokenCounter};
 
 /// What happens while tools run.
@@ -116,3 +122,8 @@ pub use ptk_sandbox as sandbox;
 pub use ptk_store as store;
 /// Tools.
 pub use ptk_tools as tools;
+
+/// The programs in the documentation are compiled and run with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/library.md")]
+struct Documentation;

@@ -79,6 +79,9 @@ impl Log {
                 seen.extend(state.as_ref().map(files_of).unwrap_or_default());
             }
         }
+        for content in self.transcript.given() {
+            self.copies.remember(content);
+        }
         if self.transcript.next() != Next::Prompt {
             self.turn = self.open_turn().await?;
         }
@@ -133,8 +136,13 @@ impl Log {
         }
         for (seq, entry) in (appended.first..).zip(copy) {
             self.turn.absorb(&entry.correlation, &entry.kind);
-            if let EntryKind::CallEnded(ended) = &entry.kind {
-                remember(&mut self.copies, &ended.result);
+            match &entry.kind {
+                EntryKind::CallEnded(ended) => remember(&mut self.copies, &ended.result),
+                EntryKind::HelperReplied(helped) => {
+                    let contents = helped.files.iter().filter_map(|file| file.content.as_ref());
+                    contents.for_each(|content| self.copies.remember(content));
+                }
+                _ => {}
             }
             self.transcript.absorb_new(seq, entry);
         }

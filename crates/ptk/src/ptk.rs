@@ -114,7 +114,6 @@ impl Ptk {
         let terms = engine.terms(options)?;
         let renderer = Renderer {
             formatter: &*engine.formatter,
-            tokens: &*engine.tokens,
             terms: &terms,
         };
         let shown: Vec<Message> = messages.iter().map(|said| renderer.said(said)).collect();

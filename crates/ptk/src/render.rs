@@ -1,5 +1,7 @@
 //! The conversation as the model is shown it.
 
+use std::sync::OnceLock;
+
 use ptk_llm::Message;
 use ptk_protocol::{Formatter, Message as Said, Role, ToolCall, ToolResult};
 use ptk_store::{Call, Content, Item, ModelReply, Transcript};
@@ -8,29 +10,39 @@ use serde_json::{Map, Value};
 use crate::TokenCounter;
 use crate::compact::LEFT_OUT;
 use crate::engine::Terms;
-use crate::window::cost;
+use crate::window::{cost, most};
 
 /// Writes messages as one model wants them.
 pub(crate) struct Renderer<'a> {
     pub(crate) formatter: &'a dyn Formatter,
-    pub(crate) tokens: &'a dyn TokenCounter,
     pub(crate) terms: &'a Terms,
 }
 
-/// What is shown of an item, and about what it takes, in tokens.
+/// What is shown of an item, and what it takes, in tokens.
 #[derive(Debug)]
 pub(crate) struct Shown {
     pub(crate) messages: Vec<Message>,
-    pub(crate) cost: u64,
+    /// What it takes at most.
+    pub(crate) most: u64,
+    /// Counted only if that matters.
+    cost: OnceLock<u64>,
+}
+
+impl Shown {
+    /// What it takes.
+    pub(crate) fn cost(&self, tokens: &dyn TokenCounter) -> u64 {
+        let count = || self.messages.iter().map(|message| cost(tokens, message));
+        *self.cost.get_or_init(|| count().sum())
+    }
 }
 
 impl Renderer<'_> {
     pub(crate) fn shown(&self, item: &Item) -> Shown {
         let messages = self.item(item);
-        let cost = messages.iter().map(|message| cost(self.tokens, message));
         Shown {
-            cost: cost.sum(),
+            most: messages.iter().map(most).sum(),
             messages,
+            cost: OnceLock::new(),
         }
     }
 
@@ -117,6 +129,15 @@ impl Renderer<'_> {
         messages
     }
 
+    /// A result that no call of the model's brought forth.
+    pub(crate) fn result(&self, result: &ToolResult) -> String {
+        if self.terms.is_native {
+            native(result)
+        } else {
+            self.formatter.tool_result(result, None)
+        }
+    }
+
     /// R164, C23.
     fn native_result(&self, call: &Call) -> Message {
         let result = call.result();
@@ -133,7 +154,7 @@ impl Renderer<'_> {
     fn bounded(&self, text: String) -> String {
         let most = self.terms.budget.of_a_result();
         // No token has less than a byte.
-        if text.len() as u64 <= most || self.tokens.count(&text) <= most {
+        if text.len() as u64 <= most || self.terms.tokens.count(&text) <= most {
             return text;
         }
         let keep = usize::try_from(most).unwrap_or(usize::MAX) * 3 / 2;
@@ -188,6 +209,19 @@ fn native(result: &ToolResult) -> String {
     }
     fields.extend(result.fields.clone());
     Value::Object(fields).to_string()
+}
+
+/// The fields of a result, in words: a text alone as it is.
+pub(crate) fn payload(payload: Value) -> String {
+    let Value::Object(fields) = payload else {
+        return payload.to_string();
+    };
+    let texts = fields.iter().map(|(name, value)| match value {
+        Value::String(text) => format!("{name}:\n{text}"),
+        value => format!("{name}: {value}"),
+    });
+    let texts: Vec<String> = texts.collect();
+    texts.join("\n")
 }
 
 /// Messages of one speaker, one behind the other, as one: many models take

@@ -1,14 +1,15 @@
 //! What is known of the turn that runs. It follows from the log, entry by
 //! entry, so a turn that was taken up again knows the same.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
 use ptk_events::{CallId, Correlation, RequestId};
 use ptk_llm::FinishReason;
 use ptk_protocol::{Arguments, ErrorCode, ExecutionError, ProblemCode};
 use ptk_store::{
-    CallEnded, EntryKind, LoggedCall, LoggedProblem, ReplyOutcome, ReplyParsed, Usage,
+    CallEnded, EntryKind, HelperReplied, HelperTask, LoggedCall, LoggedProblem, ReplyOutcome,
+    ReplyParsed, Usage,
 };
 
 use crate::CallRecord;
@@ -31,6 +32,12 @@ pub(crate) struct Turn {
     /// The calls that ended, in that order.
     pub(crate) records: Vec<CallRecord>,
     pub(crate) usage: Usage,
+    /// What other models took, by their names.
+    pub(crate) helpers: BTreeMap<String, Usage>,
+    /// Whether files were chosen, or not.
+    pub(crate) has_chosen: bool,
+    /// Calls whose results were shortened, or could not be.
+    pub(crate) shortened: HashSet<CallId>,
     pub(crate) loops: Loops,
     /// Answers that ran into the limit of a reply, and the last one.
     pub(crate) answers: Vec<String>,
@@ -83,6 +90,7 @@ impl Turn {
                 }
             }
             EntryKind::CallEnded(ended) => self.ended(correlation, ended),
+            EntryKind::HelperReplied(helped) => self.helped(correlation, helped),
             EntryKind::Note(note) => {
                 if let Some(data) = &note.data {
                     self.loops.told(data);
@@ -90,6 +98,14 @@ impl Turn {
             }
             _ => {}
         }
+    }
+
+    fn helped(&mut self, correlation: &Correlation, helped: &HelperReplied) {
+        let name = helped.model.as_ref().unwrap_or(&helped.provider);
+        let usage = self.helpers.entry(name.clone()).or_default();
+        usage.add(helped.usage.unwrap_or_default());
+        self.has_chosen |= helped.task == HelperTask::ChooseFiles;
+        self.shortened.extend(correlation.call_id.clone());
     }
 
     fn parsed(&mut self, parsed: &ReplyParsed) {

@@ -114,6 +114,6 @@ fn whoever_stops_reading_ends_the_run() {
     reader.read_line(&mut first).unwrap();
     assert!(first.contains("session_id"));
     drop(reader);
-    assert!(child.wait().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(1));
     assert_eq!(scene.sessions()[0]["is_open"], true);
 }

@@ -118,7 +118,7 @@ fn wherever_a_run_is_killed_it_comes_to_the_same_end() {
             let ended = scene.ptk(&["resume", "s", "--approve", "auto"]).good();
             assert_eq!(ended.out, "All done.\n", "killed at {at}");
         }
-        unknown += check(&scene, &expected, at);
+        unknown += usize::from(check(&scene, &expected, at) > 0);
     }
     assert!(unknown < kills, "every call was uncertain");
 }

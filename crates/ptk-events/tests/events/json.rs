@@ -31,6 +31,13 @@ fn samples() -> Vec<Event> {
                 tool_calls: 2,
             },
         },
+        EventKind::HelperReplied {
+            task: "choose_files".to_owned(),
+            model: "small-1".to_owned(),
+            files: vec!["a.txt".to_owned()],
+            error: Some("It took too long".to_owned()),
+            duration_ms: 12,
+        },
         EventKind::ToolCallRequested {
             tool: "grep".to_owned(),
             arguments: json!({"pattern": "x", "limit": 3}),
@@ -85,6 +92,7 @@ fn each_type_is_one_flat_line() {
     {"type":"message_chunk","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","part":"text","chunk":"Do"}
     {"type":"message_restarted","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","reason":"The reply broke off"}
     {"type":"receiveMessage","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","message":"Done.","metadata":{"iterations":3,"toolCalls":2}}
+    {"type":"helper_replied","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","task":"choose_files","model":"small-1","files":["a.txt"],"error":"It took too long","duration_ms":12}
     {"type":"tool_call_requested","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","tool":"grep","arguments":{"pattern":"x","limit":3}}
     {"type":"tool_call_start","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","tool":"grep","arguments":{"pattern":"x","limit":3}}
     {"type":"tool_step","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","step":"pre_image","outcome":"refused","detail":"too large","duration_us":1500}

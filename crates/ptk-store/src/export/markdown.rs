@@ -9,8 +9,8 @@ use ptk_protocol::{Role, ToolResult};
 use super::{PAGE, unwritable};
 use crate::kind::ModelReplied;
 use crate::{
-    CallBegan, CallEnded, Entry, EntryKind, Overview, SessionId, Store, StoreError, Stretch,
-    TurnEnded, TurnOutcome, time,
+    CallBegan, CallEnded, Entry, EntryKind, HelperReplied, HelperTask, Overview, SessionId, Store,
+    StoreError, Stretch, TurnEnded, TurnOutcome, time,
 };
 
 /// Characters shown of what a tool was given, and of what it gave back.
@@ -136,6 +136,7 @@ impl Page {
             EntryKind::Cleared(_) => self.text.push_str("\n---\n"),
             EntryKind::Failure(failure) => self.remark("Error", &failure.message),
             EntryKind::Note(note) => self.remark("Note", &note.text),
+            EntryKind::HelperReplied(helped) => self.helped(&helped),
             EntryKind::TurnEnded(turn) => self.turn_ended(&turn),
             _ => {}
         }
@@ -175,6 +176,20 @@ impl Page {
             Some(text) => self.fenced("text", text),
             None => self.fenced("json", &payload.to_string()),
         }
+    }
+
+    /// What another model did.
+    fn helped(&mut self, helped: &HelperReplied) {
+        let name = helped.model.as_deref().unwrap_or(&helped.provider);
+        let files: Vec<&str> = helped.files.iter().map(|file| file.path.as_str()).collect();
+        let done = match (&helped.error, helped.task) {
+            (Some(error), task) => {
+                format!("could not {}: {error}", task.as_str().replace('_', " "))
+            }
+            (None, HelperTask::ChooseFiles) => format!("chose {}", files.join(", ")),
+            (None, _) => "shortened the result of a call".to_owned(),
+        };
+        self.remark("Note", &format!("{name} {done}"));
     }
 
     fn turn_ended(&mut self, turn: &TurnEnded) {

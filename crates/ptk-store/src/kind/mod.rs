@@ -1,10 +1,12 @@
 //! The kinds of entries: what a session writes down, a line each.
 
 mod call;
+mod helper;
 mod reply;
 mod session;
 
 pub use call::{CallBegan, CallEnded, LoggedCall, LoggedProblem};
+pub use helper::{ChosenFile, HelperAsked, HelperReplied, HelperTask};
 pub use reply::{
     LoggedMessage, ModelReplied, NativeCall, ReplyOutcome, ReplyParsed, ReplyRejected,
     RequestBegan, Usage,
@@ -96,6 +98,10 @@ kinds! {
     CallBegan(CallBegan) = "call_began", 1;
     /// A call has ended.
     CallEnded(CallEnded) = "call_ended", 1;
+    /// Another model is about to help.
+    HelperAsked(HelperAsked) = "helper_asked", 1;
+    /// Another model has helped, or failed to.
+    HelperReplied(HelperReplied) = "helper_replied", 1;
     /// The model was told what was wrong with its reply.
     ReplyRejected(ReplyRejected) = "reply_rejected", 1;
     /// The model is told the beginning of the conversation in short.

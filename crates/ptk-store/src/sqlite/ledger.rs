@@ -53,6 +53,10 @@ impl Ledger {
     pub(super) fn open(place: Arc<Place>, found: Found) -> Result<Self, StoreError> {
         let mut connection =
             connect(&place, found).map_err(|error| failure::of_database(&place, &error))?;
+        if found == Found::DamagedIndex {
+            derived::discard(&mut connection)
+                .map_err(|error| failure::of_database(&place, &error))?;
+        }
         schema::migrate(&place, &mut connection)?;
         let pen = Pen::take(&place)?;
         Ok(Self {

@@ -94,21 +94,25 @@ impl SqliteStore {
         path: impl AsRef<Path>,
         redaction: Redaction,
     ) -> Result<Self, StoreError> {
-        let store = Self::open_wanting(path.as_ref(), redaction, Wanted::Log)?;
-        store.writer()?.work(Ledger::rebuild, &store.inner.place)?;
-        Ok(store)
+        Self::open_wanting(path.as_ref(), redaction, Wanted::Log)
     }
 
     fn open_wanting(path: &Path, redaction: Redaction, wanted: Wanted) -> Result<Self, StoreError> {
         let place = Arc::new(Place::new(path));
-        let ledger = patiently(|| {
-            let found = place.look(wanted)?;
-            place.create()?;
-            place.close_to_others();
-            Ledger::open(Arc::clone(&place), found)
-        })?;
-        let writer = WriterThread::start(ledger)
-            .map_err(|error| failure::of_system("start a thread for", place.path(), error))?;
+        let opened = Arc::clone(&place);
+        let open = move || {
+            let mut ledger = patiently(|| {
+                let found = opened.look(wanted)?;
+                opened.create()?;
+                opened.close_to_others();
+                Ledger::open(Arc::clone(&opened), found)
+            })?;
+            if wanted == Wanted::Log {
+                ledger.rebuild()?;
+            }
+            Ok(ledger)
+        };
+        let writer = WriterThread::start(&place, open)?;
         Ok(Self::new(place, redaction, Some(writer)))
     }
 
@@ -124,6 +128,10 @@ impl SqliteStore {
             Found::Schema(found) => Err(StoreError::OlderSchema {
                 place: place.shown(),
                 found,
+            }),
+            Found::DamagedIndex => Err(StoreError::IndexDamaged {
+                place: place.shown(),
+                detail: "it was not made anew".to_owned(),
             }),
             Found::Nothing => Err(StoreError::Missing {
                 place: place.shown(),

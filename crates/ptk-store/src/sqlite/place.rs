@@ -42,6 +42,8 @@ pub(super) enum Found {
     Nothing,
     /// A database with this schema, which is known.
     Schema(i64),
+    /// The same, but only its log is whole.
+    DamagedIndex,
 }
 
 impl Place {
@@ -119,11 +121,11 @@ impl Place {
         match found {
             // Somebody may have begun to write while it was looked at as if
             // nobody could.
-            Err(StoreError::Damaged { .. } | StoreError::IndexDamaged { .. })
-                if self.has_changes() =>
-            {
-                self.look_inside(wanted, length, false)
-            }
+            Err(
+                StoreError::Damaged { .. }
+                | StoreError::IndexDamaged { .. }
+                | StoreError::Foreign { .. },
+            ) if self.has_changes() => self.look_inside(wanted, length, false),
             found => found,
         }
     }
@@ -164,6 +166,8 @@ impl Place {
     ) -> Result<Found, StoreError> {
         let failed = |error| failure::of_database(self, &error);
         let connection = self.open_to_read(is_still).map_err(failed)?;
+        // All as of one moment: somebody may be making it.
+        let moment = connection.unchecked_transaction().map_err(failed)?;
         let number = |pragma: &str| connection.pragma_query_value(None, pragma, |row| row.get(0));
         let application: i64 = number("application_id").map_err(failed)?;
         let version: i64 = number("user_version").map_err(failed)?;
@@ -178,6 +182,7 @@ impl Place {
                 place: self.shown(),
             });
         }
+        drop(moment);
         schema::known(self, version)?;
         if length <= CHECKED_ON_OPEN {
             let said =
@@ -187,7 +192,9 @@ impl Place {
                 Err(error) => Some(failed(error)),
             };
             match damage.map(|damage| self.blame(&connection, damage)) {
-                Some(StoreError::IndexDamaged { .. }) if wanted == Wanted::Log => {}
+                Some(StoreError::IndexDamaged { .. }) if wanted == Wanted::Log => {
+                    return Ok(Found::DamagedIndex);
+                }
                 Some(damage) => return Err(damage),
                 None => {}
             }

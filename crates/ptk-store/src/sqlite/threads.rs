@@ -6,6 +6,7 @@ use std::thread::{self, JoinHandle};
 use rusqlite::Connection;
 use tokio::sync::mpsc;
 
+use super::failure;
 use super::ledger::{Append, Ledger};
 use super::place::Place;
 use crate::StoreError;
@@ -33,9 +34,20 @@ pub(super) struct WriterThread {
 }
 
 impl WriterThread {
-    pub(super) fn start(mut ledger: Ledger) -> std::io::Result<Self> {
+    /// Starts it. What is made or mended when the database is opened is done
+    /// there, too; blocks until it is.
+    pub(super) fn start(
+        place: &Place,
+        open: impl FnOnce() -> Result<Ledger, StoreError> + Send + 'static,
+    ) -> Result<Self, StoreError> {
         let (requests, mut waiting) = mpsc::channel(WAITING);
+        let (opened, result) = std::sync::mpsc::channel();
         let work = move || {
+            let mut ledger = match open() {
+                Ok(ledger) => ledger,
+                Err(error) => return drop(opened.send(Err(error))),
+            };
+            drop(opened.send(Ok(())));
             while let Some(request) = waiting.blocking_recv() {
                 serve(&mut ledger, request, &mut waiting);
                 ledger.settle();
@@ -43,7 +55,9 @@ impl WriterThread {
         };
         let thread = thread::Builder::new()
             .name("ptk-log-write".to_owned())
-            .spawn(work)?;
+            .spawn(work)
+            .map_err(|error| failure::of_system("start a thread for", place.path(), error))?;
+        result.recv().unwrap_or_else(|_| Err(place.closed()))?;
         Ok(Self {
             requests: Some(requests),
             thread: Some(thread),
@@ -55,26 +69,6 @@ impl WriterThread {
         match &self.requests {
             Some(requests) => requests.send(request).await.is_ok(),
             None => false,
-        }
-    }
-
-    /// Has it do something, and blocks until that is done.
-    pub(super) fn work(
-        &self,
-        work: impl FnOnce(&mut Ledger) -> Result<(), StoreError> + Send + 'static,
-        place: &Place,
-    ) -> Result<(), StoreError> {
-        let (done, result) = std::sync::mpsc::channel();
-        let work = Request::Work(Box::new(move |ledger: &mut Ledger| {
-            let _ = done.send(work(ledger));
-        }));
-        let sent = self
-            .requests
-            .as_ref()
-            .map(|requests| requests.try_send(work));
-        match sent {
-            Some(Ok(())) => result.recv().unwrap_or_else(|_| Err(place.closed())),
-            _ => Err(place.closed()),
         }
     }
 }

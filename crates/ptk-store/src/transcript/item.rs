@@ -4,8 +4,7 @@ use std::time::SystemTime;
 
 use ptk_events::{CallId, RequestId};
 use ptk_protocol::{Arguments, ErrorType, Message, ProblemCode, Role, ToolCall, ToolResult};
-
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::Place;
 use crate::kind::{LoggedCall, LoggedProblem, ModelReplied, ReplyOutcome};
@@ -67,6 +66,8 @@ pub struct Call {
     pub problems: Vec<LoggedProblem>,
     /// What came of it.
     pub state: CallState,
+    /// The result in short, as another model told it.
+    pub shortened: Option<String>,
 }
 
 /// What came of a call.
@@ -167,10 +168,15 @@ impl ModelReply {
 }
 
 impl Call {
-    /// What the model is told of it: what it gave back, or that nobody knows.
+    /// What the model is told of it: what it gave back, in short if another
+    /// model has told it so, or that nobody knows.
     #[must_use]
     pub fn result(&self) -> ToolResult {
         match &self.state {
+            CallState::Ended { result, .. } if self.shortened.is_some() => ToolResult {
+                fields: Map::from_iter([("shortened".to_owned(), self.shortened.clone().into())]),
+                ..result.clone()
+            },
             CallState::Ended { result, .. } => result.clone(),
             CallState::Waiting if self.has_been_cut() => ToolResult::failure(
                 ErrorType::ValidationError,
@@ -216,6 +222,7 @@ impl From<LoggedCall> for Call {
             reasoning: call.reasoning,
             problems: call.problems,
             state: CallState::Waiting,
+            shortened: None,
         }
     }
 }

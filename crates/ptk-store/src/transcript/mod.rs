@@ -13,7 +13,10 @@ use ptk_protocol::{Message, ToolCall, ToolResult};
 pub use item::{Call, CallState, Content, Item, ModelReply};
 pub use resume::{Window, resume};
 
-use crate::kind::{CallBegan, CallEnded, LoggedCall, ModelReplied, ReplyOutcome, ReplyParsed};
+use crate::kind::{
+    CallBegan, CallEnded, HelperReplied, HelperTask, LoggedCall, ModelReplied, ReplyOutcome,
+    ReplyParsed,
+};
 use crate::{Entry, EntryKind, NewEntry, SessionInfo};
 
 /// The state of a conversation.
@@ -50,6 +53,8 @@ pub struct Transcript {
     reply: Option<u64>,
     /// Calls without an end, with the number of the reply they stand in.
     open: HashMap<CallId, u64>,
+    /// What chosen files held.
+    given: Vec<String>,
     last: u64,
     is_whole: bool,
     passed_over: u64,
@@ -134,6 +139,11 @@ impl Transcript {
     #[must_use]
     pub fn items(&self) -> &[Item] {
         &self.items
+    }
+
+    /// What files held that another model chose to be shown.
+    pub fn given(&self) -> impl Iterator<Item = &str> {
+        self.given.iter().map(String::as_str)
     }
 
     /// The number of the last entry that was taken in.
@@ -292,12 +302,14 @@ impl Transcript {
             }
             EntryKind::Cleared(_) => {
                 self.items.clear();
+                self.given.clear();
                 self.open.clear();
                 self.turn = None;
                 self.reply = None;
                 self.is_whole = true;
             }
-            EntryKind::Failure(_) | EntryKind::Note(_) => {}
+            EntryKind::HelperReplied(helped) => self.helped(entry, helped),
+            EntryKind::Failure(_) | EntryKind::Note(_) | EntryKind::HelperAsked(_) => {}
             EntryKind::Unknown(_) => self.passed_over += 1,
         }
     }
@@ -399,6 +411,19 @@ impl Transcript {
             self.open.insert(id.clone(), reply);
         }
         self.step(Step::Parsed(reply, ReplyOutcome::Calls));
+    }
+
+    /// The model is told the result of a call in short from now on.
+    fn helped(&mut self, entry: &Place<'_>, helped: HelperReplied) {
+        let contents = helped.files.into_iter().filter_map(|file| file.content);
+        self.given.extend(contents);
+        let is_short = helped.task == HelperTask::Shorten && helped.error.is_none();
+        let (Some(id), Some(reply)) = (&entry.correlation.call_id, self.reply) else {
+            return;
+        };
+        if let Some(call) = self.call_mut(reply, id).filter(|_| is_short) {
+            call.shortened = Some(helped.text);
+        }
     }
 
     fn call_ended(&mut self, entry: &Place<'_>, ended: CallEnded) {

@@ -295,3 +295,21 @@ async fn a_damaged_log_is_not_rebuilt() {
     assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
     assert!(fs::read(scene.path()).unwrap() == bytes);
 }
+
+/// As if somebody had been killed while it was made anew.
+#[tokio::test]
+async fn an_index_that_is_half_gone_is_made_anew() {
+    let scene = Scene::new().filled().await;
+    let store = scene.open();
+    let expected = log(&store, &id("two")).await;
+    drop(store);
+    scene.edit(
+        "PRAGMA writable_schema = ON;
+         DELETE FROM sqlite_schema WHERE tbl_name = 'sessions' OR tbl_name GLOB 'spoken*';",
+    );
+    let error = refused(&scene);
+    assert!(matches!(error, StoreError::IndexDamaged { .. }), "{error}");
+    let store = SqliteStore::open_rebuilding(scene.path(), Redaction::default()).unwrap();
+    assert_eq!(log(&store, &id("two")).await, expected);
+    assert_eq!(store.check().await.unwrap().damage, Vec::<String>::new());
+}

@@ -4,13 +4,39 @@ use proptest::prelude::*;
 use ptk_events::{CallId, Correlation, RequestId};
 use ptk_protocol::{ErrorType, Message, ToolCall, ToolResult};
 use ptk_store::{
-    CallEnded, Cleared, Compacted, Entry, EntryKind, Failure, InfoChanged, LoggedCall,
-    LoggedProblem, ModelReplied, NativeCall, NewEntry, Note, ReplyOutcome, ReplyParsed,
-    ReplyRejected, SessionInfo, TurnBegan, TurnEnded, TurnOutcome, Usage,
+    CallEnded, ChosenFile, Cleared, Compacted, Entry, EntryKind, Failure, HelperAsked,
+    HelperReplied, HelperTask, InfoChanged, LoggedCall, LoggedProblem, ModelReplied, NativeCall,
+    NewEntry, Note, ReplyOutcome, ReplyParsed, ReplyRejected, SessionInfo, TurnBegan, TurnEnded,
+    TurnOutcome, Usage,
 };
 use serde_json::json;
 
 use super::{arguments, asked, began, ended, id};
+
+fn helper_asked() -> HelperAsked {
+    HelperAsked {
+        task: HelperTask::Shorten,
+        provider: "p".to_owned(),
+        model: Some("m".to_owned()),
+    }
+}
+
+fn helper_replied() -> HelperReplied {
+    HelperReplied {
+        task: HelperTask::ChooseFiles,
+        provider: "p".to_owned(),
+        model: Some("m".to_owned()),
+        text: "t".to_owned(),
+        files: vec![ChosenFile {
+            path: "a".to_owned(),
+            error: Some("e".to_owned()),
+            content: Some("c".to_owned()),
+        }],
+        error: Some("e".to_owned()),
+        usage: Some(Usage::default()),
+        duration_ms: 1,
+    }
+}
 
 /// An entry of each kind, with everything in it.
 pub(super) fn one_of_each() -> Vec<NewEntry> {
@@ -77,6 +103,8 @@ pub(super) fn one_of_each() -> Vec<NewEntry> {
         .into(),
         began("t", "x"),
         failed.into(),
+        helper_asked().into(),
+        helper_replied().into(),
         ReplyRejected {
             text: "r".to_owned(),
             attempt: 2,

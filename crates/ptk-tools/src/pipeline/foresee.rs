@@ -46,9 +46,10 @@ pub(crate) async fn foresee(manager: &ToolManager, call: ToolCall) -> Foreseen {
         ending: OnceLock::new(),
         files: OnceLock::new(),
         doubt: None,
+        tools: registry.toolset().clone(),
     };
     let Some(tool) = registry.get(&request.call.name) else {
-        let result = on_its_way.unknown(&registry, &request.call.name, Instant::now());
+        let result = on_its_way.unknown(&request.call.name, Instant::now());
         return Foreseen::Unfit(result);
     };
     let args = match on_its_way.validate(tool, request.call.args) {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt as _;
 use ptk_events::{Channel, Step, StepOutcome, ToolStep};
 use ptk_protocol::schema::{CheckOptions, Fault, check_with};
-use ptk_protocol::{Arguments, ErrorType, ToolResult};
+use ptk_protocol::{Arguments, ErrorType, ToolResult, Toolset};
 use serde_json::Value;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -24,7 +24,7 @@ use crate::repeats::{Repeat, stamps};
 use crate::signature::Signature;
 use crate::usage::Ending;
 use crate::{
-    CallContext, CallOutcome, CallRequest, Class, Effects, Failure, Plan, Registry, SeenFile, Tool,
+    CallContext, CallOutcome, CallRequest, Class, Effects, Failure, Plan, SeenFile, Tool,
     ToolError, ToolManager, Unprotected, bound, preview,
 };
 
@@ -43,7 +43,12 @@ pub(crate) async fn run(manager: &ToolManager, request: CallRequest) -> CallOutc
     let started = Instant::now();
     let registry = manager.registry();
     let name = request.call.name.clone();
-    let found = registry.get(&name).cloned();
+    let own = request.tool.clone();
+    let tools = match &own {
+        Some(tool) => Toolset::new([tool.spec().clone()]).unwrap_or_default(),
+        None => registry.toolset().clone(),
+    };
+    let found = own.or_else(|| registry.get(&name).cloned());
     let channel = match found.as_ref().map(|tool| tool.class()) {
         Some(Class::Background) => Channel::Background,
         Some(Class::Realtime) | None => Channel::Realtime,
@@ -67,12 +72,13 @@ pub(crate) async fn run(manager: &ToolManager, request: CallRequest) -> CallOutc
         manager,
         context: &context,
         doubt: request.doubt.as_deref(),
+        tools,
         ending: OnceLock::new(),
         files: OnceLock::new(),
     };
     let steps = match &found {
         Some(tool) => call.steps(tool, request.call.args).left_future(),
-        None => std::future::ready(call.unknown(&registry, &name, started)).right_future(),
+        None => std::future::ready(call.unknown(&name, started)).right_future(),
     };
     let steps = AssertUnwindSafe(steps).catch_unwind();
     let result = tracing::Instrument::instrument(steps, span.clone()).await;
@@ -111,6 +117,8 @@ struct Call<'a> {
     context: &'a CallContext,
     /// Why a person has to agree, if one has to.
     doubt: Option<&'a str>,
+    /// What its arguments are checked against.
+    tools: Toolset,
     /// How it ended, where the result alone does not say.
     ending: OnceLock<Ending>,
     /// What it has shown or written.
@@ -142,9 +150,8 @@ impl Call<'_> {
     }
 
     /// There is no such tool.
-    fn unknown(&self, registry: &Registry, name: &str, since: Instant) -> ToolResult {
-        let tools = registry.toolset();
-        let check = check_with(CheckOptions::default(), tools, name, Arguments::new());
+    fn unknown(&self, name: &str, since: Instant) -> ToolResult {
+        let check = check_with(CheckOptions::default(), &self.tools, name, Arguments::new());
         self.refused(Step::Find, since, invalid(&check.faults))
     }
 
@@ -225,8 +232,7 @@ impl Call<'_> {
         let since = Instant::now();
         let spec = tool.spec();
         let options = CheckOptions::default().with_defaults();
-        let registry = self.manager.registry();
-        let check = check_with(options, registry.toolset(), &spec.name, tool.adapt(args));
+        let check = check_with(options, &self.tools, &spec.name, tool.adapt(args));
         if !check.is_valid() {
             let result = self.refused(Step::Validate, since, invalid(&check.faults));
             return Err(Box::new(result));

@@ -10,6 +10,7 @@
 
 mod bounds;
 mod concurrency;
+mod doubts;
 mod errors;
 mod events;
 mod layers;

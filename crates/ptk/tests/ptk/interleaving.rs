@@ -173,14 +173,14 @@ macro_rules! every_order {
 
 // All 40,320 orders in which eight calls can end, an eighth each.
 every_order! {
-    every_order_in_which_the_1st_ends_first: 0,
-    every_order_in_which_the_2nd_ends_first: 1,
-    every_order_in_which_the_3rd_ends_first: 2,
-    every_order_in_which_the_4th_ends_first: 3,
-    every_order_in_which_the_5th_ends_first: 4,
-    every_order_in_which_the_6th_ends_first: 5,
-    every_order_in_which_the_7th_ends_first: 6,
-    every_order_in_which_the_8th_ends_first: 7
+    every_order_in_which_the_first_call_ends_first: 0,
+    every_order_in_which_the_second_call_ends_first: 1,
+    every_order_in_which_the_third_call_ends_first: 2,
+    every_order_in_which_the_fourth_call_ends_first: 3,
+    every_order_in_which_the_fifth_call_ends_first: 4,
+    every_order_in_which_the_sixth_call_ends_first: 5,
+    every_order_in_which_the_seventh_call_ends_first: 6,
+    every_order_in_which_the_eighth_call_ends_first: 7
 }
 
 /// A model that pauses before each word, so that a run can be stopped there.

@@ -10,6 +10,7 @@
 
 mod answers;
 mod calling;
+mod helping;
 mod hooks;
 mod interleaving;
 mod limits;
