@@ -80,6 +80,12 @@ pub trait Tool: Send + Sync {
         None
     }
 
+    /// Whether [`plan`](Self::plan) has anything to tell. A tool that says no
+    /// is not asked, and spared the thread on which it would be.
+    fn has_plan(&self) -> bool {
+        true
+    }
+
     /// What the call is about to touch. The arguments are checked already. May
     /// block, such as to read a file: it runs where it holds up nobody.
     ///

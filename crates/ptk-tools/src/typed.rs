@@ -201,6 +201,10 @@ where
         self.effects
     }
 
+    fn has_plan(&self) -> bool {
+        false
+    }
+
     fn run<'a>(
         &'a self,
         context: &'a CallContext,
