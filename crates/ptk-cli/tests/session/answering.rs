@@ -307,3 +307,69 @@ fn codes_for_the_terminal_are_written_out() {
     assert_eq!(ended.out, "It says \u{1b}]0;title\u{7}nothing.\n");
     assert!(kinds(&scene.log()).contains(&"turn_ended"));
 }
+
+/// What a session is about is in its own folder.
+#[test]
+fn a_session_does_not_go_on_in_another_folder() {
+    let write = call("write_file", json!({"path": "a.txt", "content": "hi"}));
+    let scene = Scene::new(&[json!("Hi.")]);
+    scene.ptk(&["Hi", "--session", "here"]).good();
+    let other = scene.home().join("other");
+    std::fs::create_dir(&other).unwrap();
+    scene.says(&[write, json!("Done.")]);
+    for args in [
+        &["Go on", "--session", "here", "--approve", "auto"][..],
+        &["resume", "here"],
+    ] {
+        let output = scene.command(args).current_dir(&other).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(
+            said.contains("session here works in ") && said.contains("--workspace"),
+            "{said}"
+        );
+    }
+    assert!(!other.join("a.txt").exists());
+}
+
+#[test]
+fn names_of_sessions_are_whole() {
+    let scene = Scene::new(&[json!("Hi.")]);
+    scene.ptk(&["one", "--session", "fix-12"]).good();
+    scene.ptk(&["two", "--session", "fix-1"]).good();
+    assert_eq!(scene.sessions().len(), 2);
+    let nobody = scene.ptk(&["sessions", "delete", "", "--yes"]);
+    assert_eq!((nobody.code, scene.sessions().len()), (1, 2));
+    // An empty variable is as good as none.
+    let mut command = scene.command(&["three"]);
+    assert!(
+        command
+            .env("PTK_SESSION", "")
+            .output()
+            .unwrap()
+            .status
+            .success()
+    );
+    assert_eq!(scene.sessions().len(), 3);
+}
+
+#[test]
+fn no_half_of_an_answer_is_lost() {
+    let half = json!({"text": "The first half, ", "finish_reason": "length"});
+    for between in [json!(""), call("read_file", json!({"path": "notes.txt"}))] {
+        let scene = Scene::new(&[half.clone(), between, json!("and the rest.")]);
+        assert_eq!(
+            scene.ptk(&["Tell me"]).good().out,
+            "The first half, and the rest.\n"
+        );
+    }
+}
+
+/// A server's message is no less foreign than a tool's output.
+#[test]
+fn errors_are_written_out_too() {
+    let evil = json!({"error": {"status": 400, "message": "bad \u{1b}[2J\u{7}"}});
+    let ended = Scene::new(&[evil]).ptk(&["Hi"]);
+    assert_eq!(ended.code, 1);
+    assert!(ended.err.contains(r"bad \u{1b}[2J\u{7}"), "{ended:?}");
+}

@@ -118,3 +118,67 @@ fn a_session_is_written_by_one_at_a_time_and_read_by_all() {
         "Hello.\n"
     );
 }
+
+/// Of many at once on one session, some may come too late; none leaves half a
+/// turn behind.
+#[test]
+fn whoever_comes_too_late_writes_nothing() {
+    let scene = Scene::new(&[json!("Hi.")]);
+    let children: Vec<Child> = (0..8)
+        .map(|number| {
+            let prompt = format!("prompt {number}");
+            started(&mut scene.command(&[&prompt, "--session", "one"]))
+        })
+        .collect();
+    let answered = children
+        .into_iter()
+        .map(ended)
+        .filter(|it| it.code == 0)
+        .count();
+    let log = scene.log();
+    let count = |kind: &str| log.iter().filter(|entry| entry["kind"] == kind).count();
+    assert_eq!(count("session_created"), 1);
+    assert_eq!(
+        (count("turn_began"), count("turn_ended")),
+        (answered, answered)
+    );
+    assert!(answered > 0);
+}
+
+#[test]
+fn a_turn_is_resumed_with_its_own_limits() {
+    let many: Vec<Value> = (0..12)
+        .map(|number| call("grep", json!({"pattern": format!("milk|x{number}")})))
+        .chain([slow()])
+        .collect();
+    let scene = Scene::new(&many);
+    let args = [
+        "Go",
+        "--json",
+        "--max-iterations",
+        "20",
+        "--max-tool-calls",
+        "30",
+    ];
+    let mut child = started(&mut scene.command(&args));
+    let reader = until(&mut child, "\"iteration\":12");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    drop(reader);
+    let mut rest = many.clone();
+    rest[12] = json!("Done.");
+    scene.says(&rest);
+    assert_eq!(scene.ptk(&["resume"]).good().out, "Done.\n");
+}
+
+#[test]
+fn a_reader_that_stops_reading_keeps_nobody_from_leaving() {
+    let scene = Scene::new(&[json!("x".repeat(1 << 20))]);
+    let child = started(&mut scene.command(&["Go", "--json"]));
+    // Nobody reads, so it gets stuck.
+    send(&child, Signal::TERM);
+    send(&child, Signal::TERM);
+    let mut child = child;
+    let status = child.wait().unwrap();
+    assert!(!status.success());
+}

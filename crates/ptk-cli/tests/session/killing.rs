@@ -141,11 +141,11 @@ fn check(scene: &Scene, expected: &[String], at: usize) -> usize {
         "killed at {at}: {ends:?}"
     );
     // What was begun twice was in doubt, and may have found its own work done.
-    let mut begun = HashSet::new();
-    let began = log.iter().filter(|entry| {
+    let mut known = HashSet::new();
+    let calls = log.iter().filter(|entry| {
         entry["kind"] == "call_began" && !READING.iter().any(|tool| entry["body"]["tool"] == *tool)
     });
-    let again = began.filter(|entry| !begun.insert(entry["call_id"].to_string()));
+    let again = calls.filter(|entry| !known.insert(entry["call_id"].to_string()));
     let unknown = log.iter().filter(|entry| is_unknown(entry)).count() + again.count();
     let ran = std::fs::read_to_string(scene.path("ran")).unwrap_or_default();
     for word in ["one", "two", "three"] {

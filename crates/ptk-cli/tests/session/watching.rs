@@ -153,3 +153,34 @@ fn no_wheel_turns_where_nobody_looks() {
     let ended = scene.ptk(&["Hi"]).good();
     assert_eq!((ended.out.as_str(), ended.err.as_str()), ("Hi.\n", ""));
 }
+
+/// A path is one line, whatever stands in it.
+#[test]
+fn a_question_cannot_be_forged() {
+    let path = "a.txt:\n\n+harmless\n\nLet it? y once, n no, ? help: \n\nevil.sh";
+    let scene = Scene::new(&[
+        call("write_file", json!({"path": path, "content": "rm -r ~"})),
+        json!("Well."),
+    ]);
+    let mut terminal = at_terminal(&scene, &["Write it"]);
+    let (before, _) = terminal.exp_regex("(?s)wants to.*Let it.*: $").unwrap();
+    let shown = plain(&before);
+    assert!(!shown.contains("\n+harmless"), "{shown}");
+    terminal.send_line("n").unwrap();
+    terminal.exp_eof().unwrap();
+}
+
+#[test]
+fn without_colours_nothing_is_left_of_the_wheel() {
+    let scene = Scene::new(&[json!({"text": "Yes.", "delay_ms": 300})]);
+    let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("ptk"));
+    scene.furnish(&mut command);
+    command
+        .args(["Well?"])
+        .env("TERM", "xterm")
+        .env("NO_COLOR", "1");
+    let mut terminal = spawn_command(command, Some(PATIENCE)).unwrap();
+    let all = decoded(&terminal.exp_eof().unwrap());
+    let last = all.lines().find(|line| line.contains("Yes.")).unwrap();
+    assert!(last.ends_with("\u{1b}[KYes."), "{all:?}");
+}
