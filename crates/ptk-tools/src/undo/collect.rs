@@ -76,7 +76,8 @@ impl Store {
                 always.extend(tree.contents().map(|content| content.name()));
             }
         }
-        let dropped = self.oldest_dropped(&mut records, &contents, &always);
+        let packs = self.contents.packs.sizes()?;
+        let dropped = self.oldest_dropped(&mut records, &contents, &packs, &always);
         if dropped || records.len() < known {
             self.rewrite_locked(&lines(&records))?;
         }
@@ -88,6 +89,13 @@ impl Store {
                 bytes += size;
             } else {
                 fs::remove_file(self.contents.folder().join(name))?;
+            }
+        }
+        for (entry, size) in &packs {
+            if records.iter().any(|record| record.begin.entry == *entry) {
+                bytes += size;
+            } else {
+                self.contents.packs.remove(entry)?;
             }
         }
         bytes += self.remove_trees(&trees)?;
@@ -142,6 +150,7 @@ impl Store {
         &self,
         records: &mut Vec<Record>,
         kept: &HashMap<String, u64>,
+        packs: &HashMap<String, u64>,
         always: &HashSet<String>,
     ) -> bool {
         let size = |name: &str| kept.get(name).copied().unwrap_or_default();
@@ -154,7 +163,9 @@ impl Store {
                 .map(|content| content.name())
                 .filter(|name| !needed.contains(name))
                 .collect();
+            let pack = packs.get(&record.begin.entry).copied().unwrap_or_default();
             bytes = bytes.saturating_add(new.iter().map(|name| size(name)).sum());
+            bytes = bytes.saturating_add(pack);
             let is_newest = at + 1 == records.len();
             if bytes > most && record.end.is_some() && !is_newest {
                 first_kept = at + 1;

@@ -125,21 +125,14 @@ impl Layers {
     fn at(workspace: &Workspace, folder: PathBuf) -> io::Result<Self> {
         let made = fs::metadata(&folder)?;
         let nanoseconds = u32::try_from(made.ctime_nsec()).unwrap_or_default();
-        let mut roots: Vec<&Path> = workspace
-            .roots()
-            .filter(|(root, access)| {
-                *access == Access::ReadWrite && Some(*root) != workspace.temporary()
-            })
-            .map(|(root, _)| root)
-            .collect();
-        let all = roots.clone();
-        // What lies in another one is covered there.
-        roots.retain(|root| !all.iter().any(|it| it != root && root.starts_with(it)));
-        let parts = roots.into_iter().enumerate().map(|(number, root)| Part {
-            root: root.to_owned(),
-            first: workspace.root().to_owned(),
-            folder: folder.join(number.to_string()),
-        });
+        let parts = roots(workspace)
+            .into_iter()
+            .enumerate()
+            .map(|(number, root)| Part {
+                root: root.to_owned(),
+                first: workspace.root().to_owned(),
+                folder: folder.join(number.to_string()),
+            });
         Ok(Self {
             parts: parts.collect(),
             start: (made.ctime(), nanoseconds),
@@ -225,6 +218,17 @@ impl Layers {
             clear_aside(vec![self.old()]);
         }
     }
+}
+
+/// The folders that commands change. What lies in another one is covered there.
+pub(crate) fn roots(workspace: &Workspace) -> Vec<&Path> {
+    let all = workspace.roots().filter(|(root, access)| {
+        *access == Access::ReadWrite && Some(*root) != workspace.temporary()
+    });
+    let mut roots: Vec<&Path> = all.map(|(root, _)| root).collect();
+    let all = roots.clone();
+    roots.retain(|root| !all.iter().any(|it| it != root && root.starts_with(it)));
+    roots
 }
 
 /// Why there are no layers.

@@ -1,7 +1,8 @@
-//! Which folders are passed over: `.git`, and those that git ignores. Files
-//! that git ignores are covered, since an `.env` cannot be built again.
+//! Which folders git ignores: what is in them can be built again. Files that it
+//! ignores are another thing, since an `.env` cannot.
 
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -9,30 +10,25 @@ use std::sync::Arc;
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use ptk_sandbox::Folder;
 
 /// The most that is read of a `.gitignore`.
 const MAX_RULES: u64 = 1024 * 1024;
 
-/// The rules of a folder, and of those above it.
+/// What a folder's `.gitignore` says, and those above it.
 #[derive(Debug)]
-pub(crate) struct Rules {
+pub struct Rules {
     own: Gitignore,
     above: Option<Arc<Self>>,
 }
 
 impl Rules {
-    /// The rules in a folder with a `.gitignore`; those above it where that
-    /// cannot be read.
-    pub(crate) fn read(
-        folder: &Folder,
-        path: &[u8],
-        above: Option<Arc<Self>>,
-    ) -> Option<Arc<Self>> {
+    /// The rules in a folder whose path is given, by its `.gitignore`; those
+    /// above it where there is none, or it cannot be read.
+    #[must_use]
+    pub fn read(file: Option<File>, path: &[u8], above: Option<Arc<Self>>) -> Option<Arc<Self>> {
         let mut text = Vec::new();
-        let file = folder.open(OsStr::new(".gitignore"));
-        let read = file.and_then(|file| file.take(MAX_RULES).read_to_end(&mut text));
-        if read.is_err() {
+        let read = file.map(|file| file.take(MAX_RULES).read_to_end(&mut text));
+        if !matches!(read, Some(Ok(_))) {
             return above;
         }
         let mut builder = GitignoreBuilder::new(Path::new(OsStr::from_bytes(path)));
@@ -46,8 +42,9 @@ impl Rules {
         }
     }
 
-    /// Whether a folder is ignored. The innermost rule counts.
-    pub(crate) fn ignores(&self, folder: &[u8]) -> bool {
+    /// Whether a folder with this path is ignored. The innermost rule counts.
+    #[must_use]
+    pub fn ignores(&self, folder: &[u8]) -> bool {
         let path = Path::new(OsStr::from_bytes(folder));
         match self.own.matched(path, true) {
             Match::Ignore(_) => true,
