@@ -103,7 +103,7 @@ impl Listener {
     /// # Errors
     ///
     /// With `ENOENT` if the caller was killed meanwhile, and `EINTR` if a
-    /// signal came: then there may be others. Else there will be none.
+    /// signal came: then there may be others, unless [`Listener::is_alone`].
     pub fn receive(&self) -> io::Result<Call> {
         // SAFETY: these are numbers, and the kernel wants them to be zero.
         let mut call: libc::seccomp_notif = unsafe { mem::zeroed() };
@@ -117,6 +117,19 @@ impl Listener {
             number: call.data.nr.into(),
             arguments: call.data.args,
         })
+    }
+
+    /// Whether nobody is left who could call.
+    #[must_use]
+    pub fn is_alone(&self) -> bool {
+        let mut asked = libc::pollfd {
+            fd: self.0.as_raw_fd(),
+            events: 0,
+            revents: 0,
+        };
+        // SAFETY: it is one structure, and lives until the call is over.
+        let found = unsafe { libc::poll(&raw mut asked, 1, 0) };
+        found > 0 && asked.revents & libc::POLLHUP != 0
     }
 
     /// Whether the caller still waits. What was read of its memory before is

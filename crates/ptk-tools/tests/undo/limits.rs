@@ -123,15 +123,19 @@ async fn old_calls_are_forgotten_when_there_is_too_much() {
 fn kept(scene: &Scene) -> u64 {
     let state = scene.folder.path().join("state");
     let store = fs::read_dir(state).unwrap().next().unwrap().unwrap().path();
-    let contents = fs::read_dir(store.join("content")).unwrap();
-    contents
+    let folders = ["content", "packs"].map(|name| fs::read_dir(store.join(name)).unwrap());
+    let files = folders.into_iter().flatten();
+    files
         .map(|entry| entry.unwrap().metadata().unwrap().len())
         .sum()
 }
 
 #[tokio::test]
 async fn what_is_the_same_is_kept_once() {
-    let scene = Scene::new();
+    let scene = Scene::with(&Options {
+        commands: Commands::Layers,
+        ..Options::default()
+    });
     for name in 0..20 {
         scene.write(&format!("f{name}"), vec![b'x'; 10_000]);
     }

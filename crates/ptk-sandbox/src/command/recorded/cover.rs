@@ -58,6 +58,11 @@ impl Cover {
         }
     }
 
+    /// The folders below which something may be covered.
+    pub(super) fn roots(&self) -> Vec<Vec<u8>> {
+        self.roots.iter().map(|root| root.to_vec()).collect()
+    }
+
     /// Whether what is in a folder is covered.
     pub(super) fn inside(&mut self, folder: &[u8]) -> Covered {
         match self.folder(folder) {

@@ -61,8 +61,8 @@ pub(super) fn consider(
             let Some(spot) = asking.spot(given, last)? else {
                 return Ok(());
             };
-            match spot.stat()? {
-                Some(stat) if kind(&stat) == FileType::RegularFile => keep.changed(&spot, &stat),
+            match &spot.stat {
+                Some(stat) if kind(stat) == FileType::RegularFile => keep.changed(&spot, stat),
                 None if creates => keep.comes(&spot, FileType::RegularFile),
                 // It fails, or is a pipe or a device.
                 _ => Ok(()),
@@ -77,8 +77,8 @@ pub(super) fn consider(
             let Some(spot) = asking.spot(given, Last::Keep)? else {
                 return Ok(());
             };
-            match spot.stat()? {
-                Some(stat) => keep.goes(&spot, &stat),
+            match &spot.stat {
+                Some(stat) => keep.goes(&spot, stat),
                 None => Ok(()),
             }
         }
@@ -91,12 +91,12 @@ pub(super) fn consider(
             };
             let is_exchange = flags & u64::from(libc::RENAME_EXCHANGE) != 0;
             let is_kept = flags & u64::from(libc::RENAME_NOREPLACE) != 0;
-            match (from.stat()?, to.stat()?) {
+            match (&from.stat, &to.stat) {
                 (None, _) => Ok(()),
                 (Some(_), Some(_)) if is_kept => Ok(()),
                 (Some(_), None) if is_exchange => Ok(()),
-                (Some(one), Some(two)) if is_exchange => keep.exchanged((&from, &one), (&to, &two)),
-                (Some(one), two) => keep.moved((&from, &one), (&to, two.as_ref())),
+                (Some(one), Some(two)) if is_exchange => keep.exchanged((&from, one), (&to, two)),
+                (Some(one), two) => keep.moved((&from, one), (&to, two.as_ref())),
             }
         }
         Intent::Handle(handle) => match resolve::behind(call.thread, handle)? {
@@ -107,8 +107,8 @@ pub(super) fn consider(
 }
 
 fn changed(spot: &Spot, keep: &mut Keep) -> Result<(), Errno> {
-    match spot.stat()? {
-        Some(stat) => keep.changed(spot, &stat),
+    match &spot.stat {
+        Some(stat) => keep.changed(spot, stat),
         None => Ok(()),
     }
 }
@@ -254,7 +254,7 @@ impl Asking<'_> {
             return Ok(());
         };
         // Where something is, it fails.
-        if spot.stat()?.is_some() {
+        if spot.stat.is_some() {
             return Ok(());
         }
         let is_folder = matches!(self.call.number, libc::SYS_mkdirat);

@@ -12,15 +12,16 @@ use rustix::io::Errno;
 
 use super::Recording;
 use super::cover::{Cover, Covered, READING, split};
+use super::names::Names;
 use super::pack::{Before, Writer};
-use super::resolve::{Spot, kind};
+use super::resolve::{self, Direct, Last, Spot, kind};
 use crate::read::Kind;
 use crate::restore::Attributes;
 
 /// Files up to this size are read before they are written, in one piece each.
 const SMALL: usize = 64 * 1024;
 /// Opens a folder to look into it.
-const LOOKING: OFlags = READING.union(OFlags::DIRECTORY);
+pub(super) const LOOKING: OFlags = READING.union(OFlags::DIRECTORY);
 
 /// What is written down, and what is known of it.
 pub(super) struct Keep {
@@ -29,6 +30,7 @@ pub(super) struct Keep {
     known: HashSet<Box<[u8]>>,
     /// Folders that are not covered and were told.
     told: HashSet<Arc<[u8]>>,
+    names: Names,
     largest: u64,
     most: u64,
     piece: Vec<u8>,
@@ -41,20 +43,35 @@ impl Keep {
             writer,
             known: HashSet::new(),
             told: HashSet::new(),
+            names: Names::default(),
             largest: recording.largest,
             most: recording.most,
             piece: Vec::new(),
         }
     }
 
-    /// What is there is about to be changed.
+    /// What is there is about to be changed, under all of its names.
     pub(super) fn changed(&mut self, spot: &Spot, stat: &Stat) -> Result<(), Errno> {
-        self.record(spot.folder.as_fd(), &spot.path, Some(stat), kind(stat))
+        if self.known.contains(spot.path.as_slice()) {
+            return Ok(());
+        }
+        self.goes(spot, stat)?;
+        if kind(stat) == FileType::RegularFile && stat.st_nlink > 1 {
+            for path in self.names.of(&mut self.cover, stat) {
+                if let Direct::There(other) = resolve::direct(path, Last::Keep)?
+                    && let Some(found) = &other.stat
+                    && (found.st_dev, found.st_ino) == (stat.st_dev, stat.st_ino)
+                {
+                    self.goes(&other, found)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// What is there is about to go.
     pub(super) fn goes(&mut self, spot: &Spot, stat: &Stat) -> Result<(), Errno> {
-        self.changed(spot, stat)
+        self.record(spot.folder.as_fd(), &spot.path, Some(stat), kind(stat))
     }
 
     /// Something is about to come where nothing is.
@@ -70,7 +87,7 @@ impl Keep {
         (to, two): (&Spot, Option<&Stat>),
     ) -> Result<(), Errno> {
         if kind(one) != FileType::Directory {
-            self.changed(from, one)?;
+            self.goes(from, one)?;
             return self.record(to.folder.as_fd(), &to.path, two, kind(one));
         }
         let replaces = two.is_none_or(|two| kind(two) == FileType::Directory);
@@ -80,7 +97,7 @@ impl Keep {
         }
         self.record(to.folder.as_fd(), &to.path, two, FileType::Directory)?;
         if self.is_outside(&from.path) && self.is_outside(&to.path) {
-            return self.changed(from, one);
+            return self.goes(from, one);
         }
         let names = self.whole(from, one)?;
         self.come_below(&to.path, &names)
@@ -100,7 +117,7 @@ impl Keep {
 
     /// Everything at a path and below it; gives back the paths below it.
     fn whole(&mut self, spot: &Spot, stat: &Stat) -> Result<Vec<(Vec<u8>, FileType)>, Errno> {
-        self.changed(spot, stat)?;
+        self.goes(spot, stat)?;
         let mut names = Vec::new();
         if kind(stat) == FileType::Directory {
             let folder = rustix::fs::openat(&spot.folder, spot.name(), LOOKING, Mode::empty());

@@ -18,6 +18,7 @@
 //! | `resolve` | where a path leads that another process has given |
 //! | `cover` | which paths are recorded |
 //! | `keep` | writing down what is there |
+//! | `names` | files that have several names |
 //! | `pack` | the file that it is written to |
 
 #[cfg(target_os = "linux")]
@@ -28,6 +29,8 @@ mod filter;
 mod intent;
 #[cfg(target_os = "linux")]
 mod keep;
+#[cfg(target_os = "linux")]
+mod names;
 mod pack;
 #[cfg(target_os = "linux")]
 mod recorder;

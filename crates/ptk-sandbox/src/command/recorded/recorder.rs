@@ -45,7 +45,7 @@ impl Recorder {
                 let call = match listener.receive() {
                     Ok(call) => call,
                     Err(error) => match Errno::from_io_error(&error) {
-                        Some(Errno::INTR | Errno::NOENT) => continue,
+                        Some(Errno::INTR | Errno::NOENT) if !listener.is_alone() => continue,
                         _ => return,
                     },
                 };

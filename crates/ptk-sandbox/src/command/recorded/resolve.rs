@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 
 use nix::sys::uio::{RemoteIoVec, process_vm_readv};
 use nix::unistd::Pid;
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Stat};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Stat, statat};
 use rustix::io::Errno;
 
 use super::cover::split;
@@ -33,20 +33,13 @@ pub(super) struct Spot {
     pub(super) folder: OwnedFd,
     /// Absolute, and without links.
     pub(super) path: Vec<u8>,
+    /// What is there; `None` for nothing.
+    pub(super) stat: Option<Stat>,
 }
 
 impl Spot {
     pub(super) fn name(&self) -> &[u8] {
         split(&self.path).1
-    }
-
-    /// What is there; `None` for nothing.
-    pub(super) fn stat(&self) -> Result<Option<Stat>, Errno> {
-        match rustix::fs::statat(&self.folder, self.name(), AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => Ok(Some(stat)),
-            Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
-            Err(error) => Err(error),
-        }
     }
 }
 
@@ -169,7 +162,7 @@ fn append(whole: &mut Vec<u8>, path: &[u8]) -> bool {
 }
 
 /// Where a path leads, as far as no link has to be followed.
-enum Direct {
+pub(super) enum Direct {
     There(Spot),
     /// There is no such folder.
     Nowhere,
@@ -177,7 +170,7 @@ enum Direct {
     Behind,
 }
 
-fn direct(path: Vec<u8>, last: Last) -> Result<Direct, Errno> {
+pub(super) fn direct(path: Vec<u8>, last: Last) -> Result<Direct, Errno> {
     let resolve = ResolveFlags::NO_SYMLINKS;
     let folder = rustix::fs::openat2(CWD, split(&path).0, FOLDER, Mode::empty(), resolve);
     let folder = match folder {
@@ -186,12 +179,16 @@ fn direct(path: Vec<u8>, last: Last) -> Result<Direct, Errno> {
         Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) => return Ok(Direct::Nowhere),
         Err(error) => return Err(error),
     };
-    let spot = Spot { folder, path };
-    let is_link = |stat: Stat| kind(&stat) == FileType::Symlink;
-    if last == Last::Follow && spot.stat()?.is_some_and(is_link) {
+    let stat = match statat(&folder, split(&path).1, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => Some(stat),
+        Err(Errno::NOENT) => None,
+        Err(error) => return Err(error),
+    };
+    let is_link = |stat: &Stat| kind(stat) == FileType::Symlink;
+    if last == Last::Follow && stat.as_ref().is_some_and(is_link) {
         return Ok(Direct::Behind);
     }
-    Ok(Direct::There(spot))
+    Ok(Direct::There(Spot { folder, path, stat }))
 }
 
 pub(super) fn kind(stat: &Stat) -> FileType {
