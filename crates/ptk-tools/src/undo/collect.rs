@@ -2,8 +2,8 @@
 //! needs any more go with them.
 
 use std::collections::{HashMap, HashSet};
-use std::fs;
-use std::io;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -14,6 +14,8 @@ use super::store::{Store, now};
 
 /// The file that says how much is kept, as far as that is known.
 const USAGE: &str = "usage";
+/// It is always this long, or longer.
+const USAGE_LENGTH: usize = 80;
 /// How often old calls are looked for.
 const EVERY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -31,8 +33,14 @@ impl Store {
         serde_json::from_slice(&text).unwrap_or_default()
     }
 
+    /// Written over the old one: a file that is cut short first is brought to
+    /// the disk at once.
     fn set_usage(&self, usage: Usage) -> io::Result<()> {
-        fs::write(self.path(USAGE), serde_json::to_vec(&usage)?)
+        let mut text = serde_json::to_vec(&usage)?;
+        text.resize(text.len().max(USAGE_LENGTH), b' ');
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false);
+        options.open(self.path(USAGE))?.write_all(&text)
     }
 
     /// So many bytes were added. Counted roughly; collecting counts anew.

@@ -4,12 +4,12 @@
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
 use ptk_sandbox::command::{Before, Record, Recording, Records};
-use ptk_sandbox::{Attributes, Fingerprint, Folder, Kind, Moment, Node, Workspace};
+use ptk_sandbox::{Attributes, Folder, Kind, Moment, Node, Workspace};
 
 use super::journal::Change;
 use super::layer;
@@ -18,6 +18,9 @@ use super::packs::Packed;
 use super::state::{About, Content, State};
 use super::store::Store;
 use super::watch::Found;
+
+/// Files up to this size are read at once: to make room for more takes longer.
+const SMALL: u64 = 64 * 1024;
 
 /// The record of one call.
 #[derive(Debug)]
@@ -162,10 +165,7 @@ fn state(before: Before, records: &mut Records) -> io::Result<State> {
             ..
         } => State::File {
             content: if is_kept {
-                let mut hasher = blake3::Hasher::new();
-                hasher.update_reader(records.content())?;
-                let hash = *hasher.finalize().as_bytes();
-                Some(Content { hash, size })
+                Some(hashed(records.content(), size)?)
             } else {
                 None
             },
@@ -181,6 +181,23 @@ fn state(before: Before, records: &mut Records) -> io::Result<State> {
         },
         Before::Special(what) => State::Special { what },
         _ => State::Missing,
+    })
+}
+
+/// What can be read, up to a size.
+fn hashed(from: impl Read, size: u64) -> io::Result<Content> {
+    let mut from = from.take(size);
+    let mut hasher = blake3::Hasher::new();
+    if size <= SMALL {
+        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
+        from.read_to_end(&mut bytes)?;
+        hasher.update(&bytes);
+    } else {
+        hasher.update_reader(from)?;
+    }
+    Ok(Content {
+        hash: *hasher.finalize().as_bytes(),
+        size: hasher.count(),
     })
 }
 
@@ -219,7 +236,7 @@ fn now(folder: &Folder, name: &OsStr, node: &Node, largest: u64) -> io::Result<S
         Kind::File => {
             let file = (node.size <= largest).then(|| folder.open(name));
             let content = match file {
-                Some(Ok(file)) => Some(Fingerprint::read(&file)?.into()),
+                Some(Ok(file)) => Some(hashed(file, node.size)?),
                 Some(Err(error)) if error.kind() != io::ErrorKind::PermissionDenied => {
                     return Err(error);
                 }

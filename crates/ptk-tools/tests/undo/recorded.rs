@@ -73,7 +73,7 @@ async fn what_programs_of_the_shell_do() {
         "rm -r d empty",
         "mkdir -p p/q/r; touch p/q/r/s",
         "rmdir empty",
-        "chmod -R a-r d; chmod 600 a",
+        "chmod -R o-r d; chmod 600 a",
         "mv a c; mv b a",
         "mv d d2",
         "mv d/e .; echo changed > e/y; rm e/f/z",

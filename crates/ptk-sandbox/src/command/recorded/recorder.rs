@@ -14,6 +14,9 @@ use super::keep::Keep;
 use super::pack::Writer;
 use super::{Recording, filter, intent};
 
+/// Room for folders in folders, as deep as a path can lead.
+const STACK: usize = 16 * 1024 * 1024;
+
 /// Answers the calls of a program.
 pub(in crate::command) struct Recorder {
     keep: Keep,
@@ -52,7 +55,10 @@ impl Recorder {
                 self.answer(&listener, &call);
             }
         };
-        thread::Builder::new().spawn(answer_all).map(drop)
+        thread::Builder::new()
+            .stack_size(STACK)
+            .spawn(answer_all)
+            .map(drop)
     }
 
     fn answer(&mut self, listener: &Listener, call: &Call) {
