@@ -164,16 +164,10 @@ impl Recorder {
             match Layers::create(&self.workspace, store, entry) {
                 Ok(layers) => return Ok(Watch::Layers(layers)),
                 Err(LayerError::Store(error)) => return Err(store.failed(error)),
-                Err(LayerError::Impossible(why)) => self.without(&self.has_layers, &why),
+                Err(LayerError::Impossible(why)) => without(&self.has_layers, &why),
             }
         }
         self.watch_tree(store)
-    }
-
-    /// This way cannot be had here, now or later.
-    fn without(&self, way: &AtomicBool, why: &str) {
-        tracing::debug!(why, "commands are undone in another way");
-        way.store(false, Ordering::Relaxed);
     }
 
     fn watch_tree(&self, store: &Store) -> Result<Watch, UndoError> {
@@ -228,6 +222,12 @@ impl Recorder {
             watch: watch.watched(),
         }
     }
+}
+
+/// This way cannot be had here, now or later.
+fn without(way: &AtomicBool, why: &str) {
+    tracing::debug!(why, "commands are undone in another way");
+    way.store(false, Ordering::Relaxed);
 }
 
 /// What a call does, in a line.
@@ -289,9 +289,9 @@ impl Kept {
         match &self.watch {
             Watch::Layers(layers) => {
                 layers.remove();
-                recorder.without(&recorder.has_layers, why);
+                without(&recorder.has_layers, why);
             }
-            _ => recorder.without(&recorder.can_record, why),
+            _ => without(&recorder.can_record, why),
         }
         let _kept = store.keep_all().map_err(failed)?;
         self.watch = recorder.watch_command(self.runs_on, &store, &self.begin.entry)?;

@@ -3,17 +3,18 @@
 //! that.
 
 use std::collections::HashSet;
-use std::ffi::OsStr;
-use std::io::{self, Read};
-use std::os::unix::ffi::OsStringExt as _;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read, Seek as _, SeekFrom};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use ptk_sandbox::command::{Before, Record, Recording, Records};
 use ptk_sandbox::{Attributes, Folder, Kind, Moment, Node, Workspace};
 
 use super::journal::Change;
 use super::layer;
-use super::opened::Opened;
 use super::packs::Packed;
 use super::state::{About, Content, State};
 use super::store::Store;
@@ -21,6 +22,11 @@ use super::watch::Found;
 
 /// Files up to this size are read at once: to make room for more takes longer.
 const SMALL: u64 = 64 * 1024;
+
+/// Bytes of contents that are held in memory, so that they are not read twice.
+const MOST_HELD: u64 = 8 * 1024 * 1024;
+/// So many are worth a second thread.
+const MANY: usize = 40;
 
 /// The record of one call.
 #[derive(Debug)]
@@ -31,11 +37,11 @@ pub(crate) struct Recorded {
 /// Something that was about to be changed.
 struct Seen {
     path: PathBuf,
-    before: State,
-    /// When anything of it was last changed.
-    changed: Option<Moment>,
-    /// Where its content begins in the pack.
+    before: Before,
+    /// Where its content begins in the pack, and that content, unless it is
+    /// large.
     start: u64,
+    content: Option<Vec<u8>>,
 }
 
 impl Recorded {
@@ -70,41 +76,22 @@ impl Recorded {
     ) -> io::Result<Found> {
         let packs = &store.contents.packs;
         let (mut seen, uncovered) = self.read(store)?;
-        let first = workspace.root();
-        let named = |path: PathBuf| match path.strip_prefix(first) {
-            Ok(relative) => relative.to_owned(),
-            Err(_) => path,
-        };
         // What lies in one folder is looked at one after another.
         seen.sort_unstable_by(|one, two| one.path.cmp(&two.path));
-        let (mut changes, mut packed) = (Vec::new(), Vec::new());
-        for root in layer::roots(workspace) {
-            let mut opened = Opened::new(workspace.folder_to_change(root)?);
-            let inside = seen.iter().filter(|seen| seen.path.starts_with(root));
-            for seen in inside {
-                let relative = seen.path.strip_prefix(root).unwrap_or(&seen.path);
-                let largest = store.options.largest_file();
-                let Some(after) = after(&mut opened, relative, seen, largest, until)? else {
-                    continue;
-                };
-                if let Some(Content { hash, size }) = seen.before.content() {
-                    let start = seen.start;
-                    packed.push(Packed { hash, size, start });
-                }
-                changes.push(Change {
-                    path: named(seen.path.clone()),
-                    before: seen.before.clone(),
-                    after,
-                });
-            }
-        }
+        let looking = Looking {
+            pack: packs.of(&self.entry),
+            workspace,
+            largest: store.options.largest_file(),
+            until,
+        };
+        let (changes, packed) = looking.all(&seen)?;
         if packed.is_empty() {
             packs.remove(&self.entry)?;
         } else {
             packs.index(&self.entry, &packed)?;
             store.added(packs.of(&self.entry).metadata()?.len());
         }
-        let uncovered = uncovered.into_iter().map(named);
+        let uncovered = uncovered.iter().map(|path| looking.name(path));
         Ok(Found {
             changes,
             uncovered: uncovered.map(|it| it.display().to_string()).collect(),
@@ -123,65 +110,181 @@ impl Recorded {
             }
             Err(error) => return Err(error),
         };
-        let mut known = HashSet::new();
+        let (mut known, mut held) = (HashSet::new(), 0);
         while let Some(Record { path, before }) = records.read()? {
             // Of several programs in one call, the first has seen it before.
             if !known.insert(path.clone()) {
                 continue;
             }
-            let path = PathBuf::from(std::ffi::OsString::from_vec(path));
+            let path = PathBuf::from(OsString::from_vec(path));
+            if before == Before::Uncovered {
+                uncovered.push(path);
+                continue;
+            }
             let start = records.position();
-            let changed = match &before {
-                Before::File { changed, .. } => Some(*changed),
-                Before::Uncovered => {
-                    uncovered.push(path);
-                    continue;
+            let content = match before {
+                Before::File {
+                    size,
+                    is_kept: true,
+                    ..
+                } if size <= SMALL && held + size <= MOST_HELD => {
+                    held += size;
+                    let mut content = Vec::new();
+                    records.content().read_to_end(&mut content)?;
+                    Some(content)
                 }
                 _ => None,
             };
             seen.push(Seen {
                 path,
-                before: state(before, &mut records)?,
-                changed,
+                before,
                 start,
+                content,
             });
         }
         Ok((seen, uncovered))
     }
 }
 
-/// What was there, as the journal says it.
-fn state(before: Before, records: &mut Records) -> io::Result<State> {
-    let about = |attributes: Attributes| About {
-        mode: attributes.mode,
-        modified: attributes.modified,
-        owner: attributes.owner,
-    };
-    Ok(match before {
-        Before::File {
-            attributes,
-            size,
-            is_kept,
-            ..
-        } => State::File {
-            content: if is_kept {
-                Some(hashed(records.content(), size)?)
-            } else {
-                None
+/// Finds out what has become of things.
+struct Looking<'a> {
+    pack: PathBuf,
+    workspace: &'a Workspace,
+    largest: u64,
+    until: Option<Moment>,
+}
+
+impl Looking<'_> {
+    /// All of them, by two threads if there are many: what has changed, and
+    /// what is needed of the pack to put it back.
+    fn all(&self, seen: &[Seen]) -> io::Result<(Vec<Change>, Vec<Packed>)> {
+        if seen.len() < MANY {
+            return self.some(seen);
+        }
+        let (one, two) = seen.split_at(seen.len() / 2);
+        thread::scope(|scope| {
+            let two = scope.spawn(|| self.some(two));
+            let (mut changes, mut packed) = self.some(one)?;
+            let broken = |_| io::Error::other("a thread broke down");
+            let more = two.join().map_err(broken)??;
+            changes.extend(more.0);
+            packed.extend(more.1);
+            Ok((changes, packed))
+        })
+    }
+
+    fn some(&self, seen: &[Seen]) -> io::Result<(Vec<Change>, Vec<Packed>)> {
+        let (mut changes, mut packed) = (Vec::new(), Vec::new());
+        for root in layer::roots(self.workspace) {
+            let mut inside = seen
+                .iter()
+                .filter(|seen| seen.path.starts_with(root))
+                .peekable();
+            if inside.peek().is_none() {
+                continue;
+            }
+            let root_folder = self.workspace.folder_to_change(root)?;
+            let mut last: Option<(&Path, Option<Folder>)> = None;
+            for seen in inside {
+                let relative = seen.path.strip_prefix(root).unwrap_or(&seen.path);
+                let above = relative.parent().unwrap_or(Path::new(""));
+                let folder = match last.take() {
+                    Some((path, folder)) if path == above => folder,
+                    _ => entered(&root_folder, above)?,
+                };
+                if let Some((before, after)) = self.compare(folder.as_ref(), seen)? {
+                    if let Some(Content { hash, size }) = before.content() {
+                        let start = seen.start;
+                        packed.push(Packed { hash, size, start });
+                    }
+                    let path = self.name(&seen.path);
+                    changes.push(Change {
+                        path,
+                        before,
+                        after,
+                    });
+                }
+                last = Some((above, folder));
+            }
+        }
+        Ok((changes, packed))
+    }
+
+    /// The path in the journal.
+    fn name(&self, path: &Path) -> PathBuf {
+        let relative = path.strip_prefix(self.workspace.root());
+        relative.unwrap_or(path).to_owned()
+    }
+
+    /// What was there and what is, if that is something else.
+    fn compare(&self, folder: Option<&Folder>, seen: &Seen) -> io::Result<Option<(State, State)>> {
+        let name = seen.path.file_name().unwrap_or_default();
+        let node = folder.map(|folder| folder.node(name)).transpose()?;
+        let node = node.flatten();
+        let after = match (folder, node) {
+            (_, Some(node)) if self.until.is_some_and(|until| node.changed > until) => {
+                return Ok(None);
+            }
+            // Not even touched.
+            (_, Some(node)) if is_untouched(&seen.before, &node) => return Ok(None),
+            (Some(folder), Some(node)) => now(folder, name, &node, self.largest)?,
+            _ if seen.before == Before::Missing => return Ok(None),
+            _ => State::Missing,
+        };
+        let before = self.before(seen)?;
+        Ok((!before.is_same(&after)).then_some((before, after)))
+    }
+
+    /// What was there, as the journal says it.
+    fn before(&self, seen: &Seen) -> io::Result<State> {
+        let about = |attributes: &Attributes| About {
+            mode: attributes.mode,
+            modified: attributes.modified,
+            owner: attributes.owner,
+        };
+        Ok(match &seen.before {
+            Before::File {
+                attributes,
+                size,
+                is_kept,
+                ..
+            } => State::File {
+                content: match &seen.content {
+                    Some(content) => Some(hashed(content.as_slice(), *size)?),
+                    None if *is_kept => {
+                        let mut pack = File::open(&self.pack)?;
+                        pack.seek(SeekFrom::Start(seen.start))?;
+                        Some(hashed(pack, *size)?)
+                    }
+                    None => None,
+                },
+                size: *size,
+                about: about(attributes),
             },
-            size,
-            about: about(attributes),
-        },
-        Before::Link { attributes, target } => State::Link {
-            target: PathBuf::from(std::ffi::OsString::from_vec(target)),
-            about: about(attributes),
-        },
-        Before::Folder { attributes } => State::Folder {
-            about: about(attributes),
-        },
-        Before::Special(what) => State::Special { what },
-        _ => State::Missing,
-    })
+            Before::Link { attributes, target } => State::Link {
+                target: PathBuf::from(OsStr::from_bytes(target)),
+                about: about(attributes),
+            },
+            Before::Folder { attributes } => State::Folder {
+                about: about(attributes),
+            },
+            Before::Special(what) => State::Special { what: what.clone() },
+            _ => State::Missing,
+        })
+    }
+}
+
+/// A folder below a root; `None` if there is none, or it is behind a link.
+fn entered(root: &Folder, path: &Path) -> io::Result<Option<Folder>> {
+    match root.go_down(path) {
+        Ok(folder) => Ok(Some(folder)),
+        Err(error) if is_nowhere(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn is_untouched(before: &Before, node: &Node) -> bool {
+    matches!(before, Before::File { changed, .. } if *changed == node.changed)
 }
 
 /// What can be read, up to a size.
@@ -199,35 +302,6 @@ fn hashed(from: impl Read, size: u64) -> io::Result<Content> {
         hash: *hasher.finalize().as_bytes(),
         size: hasher.count(),
     })
-}
-
-/// What is there now, if it is something else.
-fn after(
-    opened: &mut Opened,
-    path: &Path,
-    seen: &Seen,
-    largest: u64,
-    until: Option<Moment>,
-) -> io::Result<Option<State>> {
-    let name = path.file_name().unwrap_or_default();
-    let folder = match opened.enter(path.parent().unwrap_or(Path::new(""))) {
-        Ok(folder) => Some(folder),
-        // What is behind a link has another path.
-        Err(error) if is_nowhere(&error) => None,
-        Err(error) => return Err(error),
-    };
-    let node = folder
-        .map(|folder| folder.node(name))
-        .transpose()?
-        .flatten();
-    let after = match (folder, node) {
-        (_, Some(node)) if until.is_some_and(|until| node.changed > until) => return Ok(None),
-        // Not even touched.
-        (_, Some(node)) if seen.changed == Some(node.changed) => return Ok(None),
-        (Some(folder), Some(node)) => now(folder, name, &node, largest)?,
-        _ => State::Missing,
-    };
-    Ok((!seen.before.is_same(&after)).then_some(after))
 }
 
 fn now(folder: &Folder, name: &OsStr, node: &Node, largest: u64) -> io::Result<State> {

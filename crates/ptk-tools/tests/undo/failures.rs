@@ -110,8 +110,8 @@ async fn what_cannot_be_recorded_on_a_full_disk_stays_as_it_is() {
     let before = scene.picture();
     let args = json!({"command": "rm large small; echo more >> large; mv large other; echo > new"});
     let result = scene.call("bash", args).await;
-    let output = result.fields["output"].as_str().unwrap();
-    assert_eq!(output.matches("No space left on device").count(), 3);
+    let told = result.fields["stderr"].as_str().unwrap();
+    assert_eq!(told.matches("No space left on device").count(), 3, "{told}");
     assert_eq!(
         scene.picture().get(Path::new("large")),
         before.get(Path::new("large"))

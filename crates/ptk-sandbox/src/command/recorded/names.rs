@@ -13,17 +13,20 @@ use super::keep::LOOKING;
 /// change: what gets another name later gets it by a call that is recorded.
 #[derive(Debug, Default)]
 pub(super) struct Names {
-    known: Option<HashMap<(u64, u64), Vec<Vec<u8>>>>,
+    known: Option<Paths>,
 }
+
+/// Paths by the disk and the number of their file.
+type Paths = HashMap<(u64, u64), Vec<Vec<u8>>>;
 
 impl Names {
     /// The paths of a file, as far as they are covered.
     pub(super) fn of(&mut self, cover: &mut Cover, stat: &Stat) -> Vec<Vec<u8>> {
         let known = self.known.get_or_insert_with(|| {
-            let mut known = HashMap::new();
+            let mut known = Paths::new();
             for root in cover.roots() {
                 // What cannot be looked into has no name that could be given back.
-                let _ = look(root, cover, &mut known);
+                let _ = look(&root, cover, &mut known);
             }
             known
         });
@@ -35,22 +38,18 @@ fn key(stat: &Stat) -> (u64, u64) {
     (stat.st_dev, stat.st_ino)
 }
 
-fn look(
-    path: Vec<u8>,
-    cover: &mut Cover,
-    known: &mut HashMap<(u64, u64), Vec<Vec<u8>>>,
-) -> Result<(), Errno> {
-    if cover.inside(&path) != Covered::Yes {
+fn look(path: &[u8], cover: &mut Cover, known: &mut Paths) -> Result<(), Errno> {
+    if cover.inside(path) != Covered::Yes {
         return Ok(());
     }
-    let folder = openat(CWD, path.as_slice(), LOOKING, Mode::empty())?;
+    let folder = openat(CWD, path, LOOKING, Mode::empty())?;
     for entry in Dir::read_from(&folder)? {
         let entry = entry?;
         let name = entry.file_name().to_bytes();
-        let below = || [path.as_slice(), b"/", name].concat();
+        let below = || [path, b"/", name].concat();
         match entry.file_type() {
             FileType::Directory if !matches!(name, b"." | b"..") => {
-                let _ = look(below(), cover, known);
+                let _ = look(&below(), cover, known);
             }
             FileType::RegularFile | FileType::Unknown => {
                 let Ok(stat) = statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) else {

@@ -56,6 +56,7 @@ impl Recorder {
             }
         };
         thread::Builder::new()
+            .name("recorder".to_owned())
             .stack_size(STACK)
             .spawn(answer_all)
             .map(drop)
