@@ -197,10 +197,14 @@ impl Asking<'_> {
         })
     }
 
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(target_arch = "aarch64")]
     fn older(&self, number: i64) -> Option<Intent> {
-        // `renameat` is the only one left.
-        (number != libc::SYS_openat).then(|| Intent::Rename(self.at(0), self.at(2), 0))
+        (number == libc::SYS_renameat).then(|| Intent::Rename(self.at(0), self.at(2), 0))
+    }
+
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    fn older(&self, _: i64) -> Option<Intent> {
+        None
     }
 
     /// The flags of this one are in memory.
