@@ -29,7 +29,6 @@ mod diff;
 mod error;
 mod journal;
 mod layer;
-mod opened;
 mod options;
 mod packs;
 mod plan;

@@ -97,7 +97,7 @@ async fn what_programs_of_the_shell_do() {
         "printf out > /dev/stdout > a; { echo err >&2; } 2> b",
         "mkfifo pipe; mknod pipe2 p",
         "rm *; for f in *; do rm -rf \"$f\"; done",
-        "for f in *ine* not*; do echo changed >> \"$f\"; mv \"$f\" \"$f 2\"; done",
+        "for f in *line not*; do echo changed >> \"$f\"; mv \"$f\" \"$f 2\"; done",
         "for n in $(seq 300); do (echo $n > f$n; mv f$n g$n) & done; wait; rm g7",
         "ln a c; rm a; echo changed > c",
         "find . -type f -exec chmod 640 {} +",

@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 use ptk_sandbox::{Attributes, Folder, Kind, Node, Workspace};
 
 use super::look::{Look, Step, What};
+use super::opened::Opened;
 use super::{Dropped, Layers, marks};
 use crate::undo::content::Batch;
 use crate::undo::journal::Change;
-use crate::undo::opened::Opened;
 use crate::undo::state::{Content, State};
 use crate::undo::store::Store;
 

@@ -14,11 +14,13 @@
 //! | `marks` | what the system writes into a layer beside the changes |
 //! | `look` | from a layer to the steps that bring it into the workspace |
 //! | `apply` | taking these steps, and taking them back |
+//! | `opened` | folders that are gone down to one after another |
 //! | `show` | the same for people |
 
 mod apply;
 mod look;
 mod marks;
+mod opened;
 mod show;
 
 use std::fs;
