@@ -333,3 +333,33 @@ async fn what_is_not_needed_any_more_is_not_kept() {
     scene.bash("echo >> b").await;
     assert!(packs(&store) <= 4, "{}", packs(&store));
 }
+
+/// Where somebody else is asked about calls already, there can be no recorder.
+#[test]
+fn where_nothing_can_be_recorded_another_way_is_taken() {
+    let attempt = || {
+        nix::sys::prctl::set_no_new_privs().unwrap();
+        // It lets everything pass.
+        let allow = ptk_seccomp::Instruction {
+            code: 0x06,
+            jt: 0,
+            jf: 0,
+            k: 0x7fff_0000,
+        };
+        let _listener = ptk_seccomp::listen(&[allow]).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        let scene = furnished();
+        let before = scene.picture();
+        for _ in 0..2 {
+            runtime.block_on(scene.bash("echo changed > a; rm b; mv d d2"));
+            assert!(!is_recorded(&scene));
+            scene.undo().last().unwrap();
+            assert_eq!(scene.picture(), before);
+        }
+    };
+    // The filter is that of a thread, and of what it starts.
+    std::thread::spawn(attempt).join().unwrap();
+}
