@@ -344,9 +344,8 @@ fn kill_undos(rounds: u32) {
 #[test]
 fn a_call_whose_traces_are_lost_is_said_to_be_and_stops_nobody() {
     let scene = Scene::new();
-    // Over a layer, nothing of it would be in the workspace yet.
-    let config = scene.folder.path().join("without layers.toml");
-    fs::write(&config, "[undo]\nlayers = false\n").unwrap();
+    let config = scene.folder.path().join("look.toml");
+    fs::write(&config, "[undo]\ncommands = \"look\"\n").unwrap();
     let args = r#"{"command": "echo 1 > a; sleep 60"}"#;
     let mut call = scene.ptk(&["tools", "call", "bash", args, "--approve", "auto"]);
     let mut call = call.arg("--config").arg(config).spawn().unwrap();

@@ -42,6 +42,7 @@
 //! | `read`, `listing` | reading, metadata, listing |
 //! | `target`, `write`, `temporary`, `rename` | the folder that is written to, the atomic replacement, its temporary file, the last step |
 //! | `node`, `restore` | what is there to the last bit, and putting it back |
+//! | `rules` | which folders git ignores |
 //! | `fingerprint` | whether a file is still what it was |
 //! | [`command`] | programs that run with a keeper, which ends whatever they start |
 //! | [`confine`] | a thread that can read inside the roots and nowhere else, for searches that walk by path |
@@ -60,6 +61,8 @@ mod place;
 mod read;
 mod rename;
 mod restore;
+#[cfg(unix)]
+mod rules;
 mod target;
 mod temporary;
 mod workspace;
@@ -72,6 +75,8 @@ pub use node::{Folder, Moment, Node};
 pub use place::Place;
 pub use read::{Kind, Metadata};
 pub use restore::Attributes;
+#[cfg(unix)]
+pub use rules::Rules;
 pub use temporary::is_temporary_name;
 pub use workspace::{Access, Workspace};
 pub use write::{Expect, Written};

@@ -4,6 +4,8 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
+#[cfg(target_os = "linux")]
+use std::path::Path;
 use std::path::PathBuf;
 
 use cap_fs_ext::{DirExt as _, FollowSymlinks, OpenOptionsFollowExt as _};
@@ -156,6 +158,28 @@ impl Folder {
     pub fn enter(&self, name: &OsStr) -> io::Result<Self> {
         Ok(Self {
             dir: self.dir.open_dir_nofollow(name)?,
+        })
+    }
+
+    /// A folder at a path below it, in one step. No link is followed.
+    ///
+    /// # Errors
+    ///
+    /// If there is none, or a link on the way.
+    #[cfg(target_os = "linux")]
+    pub fn go_down(&self, path: &Path) -> io::Result<Self> {
+        use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
+
+        if path.as_os_str().is_empty() {
+            return Ok(Self {
+                dir: self.dir.try_clone()?,
+            });
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        let folder = openat2(&self.dir, path, flags, Mode::empty(), resolve)?;
+        Ok(Self {
+            dir: Dir::from_std_file(folder.into()),
         })
     }
 

@@ -7,6 +7,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use cap_std::fs::{Dir, Permissions};
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Attempt, PathError};
 use crate::links::Last;
@@ -18,7 +19,7 @@ use crate::temporary::{Temporary, Visibility};
 use crate::write::Expect;
 
 /// What a file, a link or a folder has beside its content.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attributes {
     /// The permissions: 12 bits.
     pub mode: u32,

@@ -1,6 +1,6 @@
 //! What it costs that a command can be undone: the same command in the sandbox
-//! without undo, with undo over layers, and with undo by looking at the whole
-//! workspace, in turns in the same run, by the clock and by CPU time.
+//! without undo, and with undo in each of the ways that there are, in turns in
+//! the same run, by the clock and by CPU time.
 //!
 //! ```sh
 //! cargo bench -p ptk-tools --bench undo            # 5,000 and 50,000 files
@@ -22,7 +22,7 @@ use ptk_protocol::{Arguments, ToolCall};
 use ptk_sandbox::Workspace;
 use ptk_sandbox::command::Helper;
 use ptk_tools::tools::bash::Bash;
-use ptk_tools::undo::Options;
+use ptk_tools::undo::{Commands, Options};
 use ptk_tools::{AllowAll, CallRequest, Registry, ToolManager};
 use serde_json::json;
 use tokio::runtime::Runtime;
@@ -30,6 +30,8 @@ use tokio::runtime::Runtime;
 use timing::{Time, median, timed};
 
 const ROUNDS: usize = 21;
+/// Without undo, and each way with it.
+const WAYS: usize = 4;
 /// Files that a command touches.
 const TOUCHED: usize = 100;
 /// How much longer a command may take, in percent.
@@ -55,15 +57,16 @@ fn measure(files: usize) -> Result<(), Box<dyn Error>> {
     tree::plant(&root, files)?;
     let touched = some_files(&root)?.join(" ");
     let runtime = Runtime::new()?;
-    let options = |layers| Options {
-        folder: Some(folder.path().join(format!("state-{layers}"))),
-        layers,
+    let options = |commands| Options {
+        folder: Some(folder.path().join(format!("state-{commands:?}"))),
+        commands,
         ..Options::default()
     };
     let ways = [
         manager(&root, None)?,
-        manager(&root, Some(options(true)))?,
-        manager(&root, Some(options(false)))?,
+        manager(&root, Some(options(Commands::Record)))?,
+        manager(&root, Some(options(Commands::Layers)))?,
+        manager(&root, Some(options(Commands::Look)))?,
     ];
     println!("{files} files");
     for (name, command) in [
@@ -95,7 +98,7 @@ fn measure(files: usize) -> Result<(), Box<dyn Error>> {
                 Err(Box::<dyn Error>::from(outcome.result.error))
             }
         };
-        let mut times = [Vec::new(), Vec::new(), Vec::new()];
+        let mut times = [const { Vec::new() }; WAYS];
         for tools in &ways {
             call(tools)?;
         }
@@ -109,18 +112,18 @@ fn measure(files: usize) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn report(name: &str, times: [Vec<Time>; 3]) {
-    let [plain, layers, looked] = times.map(|mut times| {
+fn report(name: &str, times: [Vec<Time>; WAYS]) {
+    let [plain, recorded, layers, looked] = times.map(|mut times| {
         let clock = median(&mut times, |time| time.0);
         (clock, median(&mut times, |time| time.1))
     });
     let more = |way: Time, of: fn(Time) -> Duration| {
         (of(way).as_secs_f64() / of(plain).as_secs_f64() - 1.0) * 100.0
     };
-    let (clock, cpu) = (more(layers, |it| it.0), more(layers, |it| it.1));
+    let (clock, cpu) = (more(recorded, |it| it.0), more(recorded, |it| it.1));
     println!(
-        "  {name:<24} {:>8.1?} without, {:>8.1?} over layers ({clock:+.0} %, CPU {cpu:+.0} %), {:>8.1?} by looking",
-        plain.0, layers.0, looked.0
+        "  {name:<24} {:>8.2?} without, {:>8.2?} recorded ({clock:+.1} %, CPU {cpu:+.1} %), {:>8.2?} over layers, {:>8.2?} by looking",
+        plain.0, recorded.0, layers.0, looked.0
     );
     if clock > BAR {
         println!("    MISSED: at most {BAR} % more");

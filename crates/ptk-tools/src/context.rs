@@ -6,14 +6,13 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use ptk_events::{CallEvents, CallId, Correlation, OutputStream};
-use ptk_sandbox::command::Layer;
 use ptk_sandbox::{Fingerprint, Place, Workspace};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::files::Ranges;
 use crate::services::Services;
-use crate::undo::{Kept, Layers, UndoError};
+use crate::undo::{Kept, Terms, UndoError};
 use crate::{Failure, Outputs, SnippetFormat, ToolError, Unprotected};
 
 /// One call: its id, its cancellation, its events, and the workspace it is in.
@@ -254,13 +253,13 @@ impl CallContext {
         kept.as_ref().is_some_and(|kept| kept.layers().is_some())
     }
 
-    /// What a command of the call is to work over. It is over when
+    /// What a command of the call is to be started with. Layers are over when
     /// [`CallContext::leave_layers`] says so.
-    pub(crate) fn enter_layers(&self) -> io::Result<Vec<Layer>> {
+    pub(crate) fn terms(&self) -> io::Result<Terms> {
         let kept = self.inner.kept.lock();
         let kept = kept.unwrap_or_else(PoisonError::into_inner);
-        let layers = kept.as_ref().and_then(Kept::layers);
-        layers.map_or_else(|| Ok(Vec::new()), Layers::begin)
+        kept.as_ref()
+            .map_or_else(|| Ok(Terms::default()), Kept::terms)
     }
 
     /// Nothing of the command is left.
@@ -272,13 +271,12 @@ impl CallContext {
         }
     }
 
-    /// There are no layers, for this reason: what is there is kept in another
-    /// way, before the command runs. Blocks.
-    pub(crate) fn without_layers(&self, why: &str) -> Result<(), UndoError> {
+    /// A command could not be started on these terms, for this reason: what is
+    /// there is kept in another way, before it runs. Blocks.
+    pub(crate) fn otherwise(&self, why: &str) -> Result<(), UndoError> {
         let kept = self.inner.kept.lock();
         let mut kept = kept.unwrap_or_else(PoisonError::into_inner);
-        kept.as_mut()
-            .map_or(Ok(()), |kept| kept.without_layers(why))
+        kept.as_mut().map_or(Ok(()), |kept| kept.otherwise(why))
     }
 
     /// What the call has touched so far.

@@ -205,10 +205,10 @@ impl ToolManagerBuilder {
             outputs,
             self.snippet_format,
         )
+        .reviewed(self.is_reviewed)
         .with_undo(undo)
         .withholding(self.permissions.withheld())
-        .guarding(self.permissions.guarded())
-        .reviewed(self.is_reviewed);
+        .guarding(self.permissions.guarded());
         ToolManager {
             inner: Arc::new(Inner {
                 registry: RwLock::new(Arc::new(self.registry)),

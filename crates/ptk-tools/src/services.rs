@@ -69,9 +69,14 @@ impl Services {
 
     /// The same, with everything kept before it changes.
     pub(crate) fn with_undo(self, undo: Option<Recorder>) -> Self {
-        // Layers need a helper that lays them.
-        let has_layers = self.policy.is_some() && self.helper.is_some();
-        let undo = undo.map(|undo| Arc::new(undo.over_layers(has_layers)));
+        let has_helper = self.policy.is_some() && self.helper.is_some();
+        let undo = undo.map(|undo| {
+            Arc::new(if has_helper {
+                undo.with_helper(self.is_reviewed)
+            } else {
+                undo
+            })
+        });
         Self { undo, ..self }
     }
 

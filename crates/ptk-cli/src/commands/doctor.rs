@@ -10,7 +10,9 @@ use std::process::{Child, Stdio};
 
 use anyhow::{Context, Result};
 use ptk_sandbox::Workspace;
-use ptk_sandbox::command::{Command, Helper, Policy, Protection, Protections};
+use ptk_sandbox::command::{
+    Before, Command, Helper, Policy, Protection, Protections, Recording, Records, StartError,
+};
 use serde::Serialize;
 use tempfile::TempDir;
 
@@ -50,10 +52,19 @@ struct Finding {
     how: Option<&'static str>,
 }
 
+/// Whether the changes of commands can be recorded, so that they can be undone.
+#[derive(Debug, Serialize)]
+struct Recorded {
+    recorded: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
+}
+
 /// What `--json` prints.
 #[derive(Debug, Serialize)]
 struct Report<'a> {
     sandbox: &'a [Finding],
+    undo: &'a Recorded,
 }
 
 pub(crate) fn run(args: &DoctorArgs, out: &mut impl Write) -> Result<Exit> {
@@ -61,11 +72,16 @@ pub(crate) fn run(args: &DoctorArgs, out: &mut impl Write) -> Result<Exit> {
         .enable_all()
         .build()?;
     let findings = runtime.block_on(examine())?;
+    let undo = runtime.block_on(try_to_record())?;
     if args.json {
-        let report = Report { sandbox: &findings };
+        let report = Report {
+            sandbox: &findings,
+            undo: &undo,
+        };
         writeln!(out, "{}", serde_json::to_string(&report)?)?;
     } else {
         print(&findings, out)?;
+        print_undo(&undo, out)?;
     }
     let is_well = findings
         .iter()
@@ -97,6 +113,24 @@ fn print(findings: &[Finding], out: &mut impl Write) -> Result<()> {
             "\nWithout all of them, commands are not run, unless you allow it: on a terminal\n\
              you are asked. To allow it for good, write [sandbox] and unprotected = \"allow\"\n\
              into ~/.config/ptk/ptk.toml; \"refuse\" asks no more."
+        )?;
+    }
+    Ok(())
+}
+
+fn print_undo(undo: &Recorded, out: &mut impl Write) -> Result<()> {
+    writeln!(out, "\nWhat is needed to undo commands:")?;
+    let sign = if undo.recorded { "ok" } else { "MISSING" };
+    let means = "what they are about to change is written down first";
+    writeln!(out, "  {sign:<8} {:<26} {means}", "recording")?;
+    if let Some(why) = &undo.why {
+        writeln!(out, "{:11}{why}", "")?;
+        writeln!(
+            out,
+            "{:11}Linux 5.6 or newer is needed, with seccomp, and reading the memory of one's own\n\
+             {:11}processes (kernel.yama.ptrace_scope below 2). Without it, commands work over\n\
+             {:11}layers, or the whole workspace is looked at before and after.",
+            "", "", ""
         )?;
     }
     Ok(())
@@ -141,6 +175,15 @@ impl Scene {
 
     /// Runs a script in the sandbox, as far as there is one, to its end.
     async fn attempt(&self, script: &str) -> Result<Protections> {
+        let policy = Policy::new(&self.workspace);
+        Ok(self.attempt_under(policy, script).await??)
+    }
+
+    async fn attempt_under(
+        &self,
+        policy: Policy,
+        script: &str,
+    ) -> Result<Result<Protections, StartError>> {
         let outside = self.folder.path().join("outside");
         let port = self.listener.local_addr()?.port().to_string();
         let arguments = [
@@ -158,10 +201,13 @@ impl Scene {
             variables: vec![("PATH".into(), std::env::var_os("PATH").unwrap_or_default())],
             has_input: false,
             is_merged: true,
-            policy: Some(Policy::new(&self.workspace)),
+            policy: Some(policy),
             is_strict: false,
         };
-        let mut kept = command.start(Helper::find().as_ref()).await?;
+        let mut kept = match command.start(Helper::find().as_ref()).await {
+            Ok(kept) => kept,
+            Err(error) => return Ok(Err(error)),
+        };
         let protections = std::mem::take(&mut kept.protections);
         // What it says does not matter, only what it did.
         drop(kept.stdout.take());
@@ -169,7 +215,7 @@ impl Scene {
         let _ = tokio::time::timeout(std::time::Duration::from_secs(10), exited).await;
         kept.control().end();
         while kept.report().await.is_some() {}
-        Ok(protections)
+        Ok(Ok(protections))
     }
 
     /// Whether an attempt got past a protection. Of some nothing can be seen.
@@ -201,6 +247,37 @@ impl Scene {
 
 fn mode(path: &Path) -> Result<u32> {
     Ok(fs::metadata(path)?.permissions().mode())
+}
+
+/// Has a command change a file, and looks whether that was written down.
+async fn try_to_record() -> Result<Recorded> {
+    let scene = Scene::new()?;
+    let root = scene.workspace.root().to_owned();
+    let pack = scene.folder.path().join("pack");
+    fs::write(root.join("file"), "as it was\n")?;
+    let mut policy = Policy::new(&scene.workspace);
+    policy.recorded = Some(Recording {
+        roots: vec![root.clone()],
+        left_out: Vec::new(),
+        pack: pack.clone(),
+        largest: 1024,
+        most: 1024 * 1024,
+    });
+    if let Err(error) = scene.attempt_under(policy, "echo > file").await? {
+        let why = Some(error.to_string());
+        return Ok(Recorded {
+            recorded: false,
+            why,
+        });
+    }
+    let path = root.join("file").into_os_string().into_encoded_bytes();
+    let mut records = Records::open(&pack)?;
+    let mut recorded = false;
+    while let Some(record) = records.read()? {
+        recorded |= record.path == path && matches!(record.before, Before::File { .. });
+    }
+    let why = (!recorded).then(|| "a command changed a file, and it was not recorded".to_owned());
+    Ok(Recorded { recorded, why })
 }
 
 async fn examine() -> Result<Vec<Finding>> {

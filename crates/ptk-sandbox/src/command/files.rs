@@ -187,6 +187,7 @@ mod tests {
             network: true,
             limits: Limits::default(),
             layers: Vec::new(),
+            recorded: None,
         };
         let attempt = move || {
             let isolated = Isolated {

@@ -2,34 +2,44 @@
 //! may not do, and becomes it.
 
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
+use std::fs::File;
+use std::io::{self, IoSlice, Write as _};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::Command;
 
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use rustix::process::setsid;
+use rustix::stdio::dup2_stdin;
 
 use super::calls::{self, Sockets};
 use super::policy::{Policy, Protection, Protections};
 use super::words::{Isolated, Isolation, News, Setup};
-use super::{files, rights};
+use super::{files, recorded, rights};
 
-/// The descriptor on which the keeper is told what became of the program. It
-/// closes by itself when there is one.
-pub(super) const NEWS: i32 = 3;
+/// The descriptor of what the program reads from. Where that belongs, there is
+/// the socket on which the keeper is told what became of the program.
+pub(super) const INPUT: i32 = 3;
 
 pub(super) fn run(mut words: impl Iterator<Item = OsString>) -> i32 {
     let Ok(mut news) = take_over() else {
         return 1;
     };
     let setup = Setup::read(words.next().as_deref());
+    let policy = setup.as_ref().ok().and_then(|setup| setup.policy.as_ref());
+    let is_recorded = policy.is_some_and(|policy| policy.recorded.is_some());
     let last = match setup.and_then(|setup| prepare(setup, words)) {
         Ok((protections, None)) => News::Unprotected(protections),
-        Ok((protections, Some(mut command))) => {
-            tell(&mut news, &News::Ready(protections));
-            failed(&command.exec())
-        }
+        Ok((protections, Some(mut command))) => match record(&news, is_recorded) {
+            Ok(()) => {
+                tell(&mut news, &News::Ready(protections));
+                failed(&command.exec())
+            }
+            Err(error) => News::NotRecorded(error.to_string()),
+        },
         Err(error) => failed(&error),
     };
     tell(&mut news, &last);
@@ -41,18 +51,44 @@ fn failed(error: &io::Error) -> News {
 }
 
 /// If the keeper is gone, nobody wants to know.
-fn tell(news: &mut File, what: &News) {
-    let line = serde_json::to_string(what).unwrap_or_default();
-    let _ = writeln!(news, "{line}");
+fn tell(news: &mut UnixStream, what: &News) {
+    let _ = news.write_all(&line(what));
 }
 
-/// The same descriptor, but one that does not outlive this program.
-fn take_over() -> io::Result<File> {
-    let news = OpenOptions::new()
-        .write(true)
-        .open(format!("/proc/self/fd/{NEWS}"))?;
-    nix::unistd::close(NEWS)?;
-    Ok(news)
+fn line(news: &News) -> Vec<u8> {
+    let mut line = serde_json::to_vec(news).unwrap_or_default();
+    line.push(b'\n');
+    line
+}
+
+/// The socket, by a descriptor that closes by itself when there is a program,
+/// and the program's input where it belongs.
+fn take_over() -> io::Result<UnixStream> {
+    let news = io::stdin().as_fd().try_clone_to_owned()?;
+    let input = File::open(format!("/proc/self/fd/{INPUT}"))?;
+    dup2_stdin(&input)?;
+    nix::unistd::close(INPUT)?;
+    Ok(UnixStream::from(news))
+}
+
+/// From here on, the keeper writes down what is about to be changed.
+fn record(news: &UnixStream, is_recorded: bool) -> io::Result<()> {
+    if is_recorded {
+        send(news, &recorded::install()?)?;
+        recorded::probe()?;
+    }
+    Ok(())
+}
+
+fn send(news: &UnixStream, listener: &OwnedFd) -> io::Result<()> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
+    let files = [listener.as_fd()];
+    ancillary.push(SendAncillaryMessage::ScmRights(&files));
+    let line = line(&News::Recorded);
+    let line = [IoSlice::new(&line)];
+    sendmsg(news, &line, &mut ancillary, SendFlags::NOSIGNAL)?;
+    Ok(())
 }
 
 /// The program, ready to be, and what protects it. Without the program, that is

@@ -30,8 +30,13 @@ const SHARED: [&str; 4] = ["/run", "/tmp", "/var/tmp", "/dev/shm"];
 pub(super) const WRITABLE: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 /// What may be filled of a folder that is kept in memory.
 const IN_MEMORY: &str = "mode=0755,size=256m";
-/// The rights that the keeper needs to set the view up.
-const NEEDED: [CapabilitySet; 2] = [CapabilitySet::SYS_ADMIN, CapabilitySet::NET_ADMIN];
+/// The rights that the keeper needs to set the view up, and to look into
+/// programs that hide their memory.
+const NEEDED: [CapabilitySet; 3] = [
+    CapabilitySet::SYS_ADMIN,
+    CapabilitySet::NET_ADMIN,
+    CapabilitySet::SYS_PTRACE,
+];
 
 /// Why there is no view of its own.
 pub(super) enum Refusal {

@@ -4,12 +4,12 @@
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -17,7 +17,6 @@ use std::time::{Duration, Instant};
 use command_fds::{CommandFdExt as _, FdMapping};
 use rustix::io::{Errno, IoSliceMut};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
-use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{
     Pid, Signal, WaitOptions, WaitStatus, getpid, set_child_subreaper,
     set_parent_process_death_signal, wait,
@@ -26,7 +25,8 @@ use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 
 use super::isolation::{self, Refusal};
 use super::policy::Protections;
-use super::words::{END, Exit, Isolated, Isolation, Left, News, Report, Setup};
+use super::recorded::Recorder;
+use super::words::{END, Exit, Isolated, Isolation, Left, MAX_FILES, News, Report, Setup};
 use super::{GRACE, KEEPER, KILLED, PAUSE, helper, inner, layers, loopback, tree};
 
 /// How long the program has to stand still before it is said.
@@ -107,7 +107,7 @@ fn enter(
         Ok((leader, protections)) => {
             Keeper::new(control.try_clone()?, leader, isolated)?.keep(protections);
         }
-        Err(protections) => tell(control, &Report::Unprotected(protections)),
+        Err(refusal) => tell(control, &refusal),
     }
     Ok(())
 }
@@ -167,62 +167,90 @@ fn tell(control: &mut UnixStream, report: &Report) {
 }
 
 /// Starts the program, and waits until it really is the program. Without one,
-/// says which protections were not enough.
+/// says what it lacks.
 fn start(
     control: &UnixStream,
     setup: &Setup,
     words: impl Iterator<Item = OsString>,
-) -> io::Result<Result<(Pid, Protections), Protections>> {
+) -> io::Result<Result<(Pid, Protections), Report>> {
     set_child_subreaper(Some(getpid()))?;
-    let input = receive_input(control)?;
-    let (news, reporting) = pipe_with(PipeFlags::CLOEXEC)?;
+    let mut files = receive(control)?.1.into_iter();
+    let recording = setup.policy.as_ref();
+    let recording = recording.and_then(|policy| policy.recorded.as_ref());
+    let recorder = match recording.zip(recording.and_then(|_| files.next())) {
+        None => None,
+        Some((recording, pack)) => match Recorder::new(recording, pack.into()) {
+            Ok(recorder) => Some(recorder),
+            Err(why) => return Ok(Err(Report::NotRecorded(why))),
+        },
+    };
+    let input = match files.next() {
+        Some(input) => input,
+        None => File::open("/dev/null")?.into(),
+    };
+    let (news, reporting) = UnixStream::pair()?;
     let mut command = Command::new("/proc/self/exe");
     command
         .arg0(helper::INNER)
         .arg(setup.word()?)
         .args(words)
-        .stdin(input.map_or_else(Stdio::null, Stdio::from));
+        .stdin(OwnedFd::from(reporting));
     let mapping = FdMapping {
-        parent_fd: reporting,
-        child_fd: inner::NEWS,
+        parent_fd: input,
+        child_fd: inner::INPUT,
     };
     command
         .fd_mappings(vec![mapping])
         .map_err(io::Error::other)?;
     let child = command.spawn()?;
-    // It holds the other end of the pipe, and what the program reads from.
+    // It holds the other end of the socket, and what the program reads from.
     drop(command);
     fall_silent()?;
-    let mut told = String::new();
-    File::from(news).read_to_string(&mut told)?;
-    let last = told.lines().last().unwrap_or_default();
-    let protections = match serde_json::from_str(last).map_err(io::Error::other)? {
+    let protections = match hear(&news, recorder)? {
         News::Ready(protections) => protections,
-        News::Unprotected(protections) => return Ok(Err(protections)),
+        News::Unprotected(protections) => return Ok(Err(Report::Unprotected(protections))),
+        News::NotRecorded(why) => return Ok(Err(Report::NotRecorded(why))),
         News::Failed(number) => return Err(io::Error::from_raw_os_error(number)),
+        News::Recorded => return Err(io::ErrorKind::UnexpectedEof.into()),
     };
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let pid = pid.ok_or(io::ErrorKind::InvalidData)?;
     Ok(Ok((pid, protections)))
 }
 
-/// What the program reads from, if it reads anything: it comes with the first
-/// byte.
-fn receive_input(control: &UnixStream) -> io::Result<Option<OwnedFd>> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-    let mut byte = [0];
-    let mut slices = [IoSliceMut::new(&mut byte)];
-    let flags = RecvFlags::CMSG_CLOEXEC;
-    let received = recvmsg(control, &mut slices, &mut ancillary, flags)?;
-    if received.bytes == 0 {
-        return Err(io::ErrorKind::UnexpectedEof.into());
+/// The last news before there is a program, or none. The recorder begins as
+/// soon as there is something to record.
+fn hear(news: &UnixStream, mut recorder: Option<Recorder>) -> io::Result<News> {
+    let mut told = Vec::new();
+    loop {
+        let (bytes, files) = receive(news)?;
+        if let (Some(listener), Some(recorder)) = (files.into_iter().next(), recorder.take()) {
+            recorder.start(listener)?;
+        }
+        if bytes.is_empty() {
+            break;
+        }
+        told.extend(bytes);
     }
-    let mut files = ancillary.drain().filter_map(|message| match message {
-        RecvAncillaryMessage::ScmRights(mut files) => files.next(),
+    let mut lines = told.split(|byte| *byte == b'\n');
+    let last = lines.rfind(|line| !line.is_empty()).unwrap_or_default();
+    serde_json::from_slice(last).map_err(io::Error::other)
+}
+
+/// What comes next on a socket: bytes, and files with them.
+fn receive(socket: &UnixStream) -> io::Result<(Vec<u8>, Vec<OwnedFd>)> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FILES))];
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+    let mut bytes = vec![0; 4096];
+    let mut slices = [IoSliceMut::new(&mut bytes)];
+    let flags = RecvFlags::CMSG_CLOEXEC;
+    let received = recvmsg(socket, &mut slices, &mut ancillary, flags)?.bytes;
+    bytes.truncate(received);
+    let files = ancillary.drain().filter_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(files) => Some(files),
         _ => None,
     });
-    Ok(files.next())
+    Ok((bytes, files.flatten().collect()))
 }
 
 /// Lets go of the program's streams, so that they end when it ends.

@@ -1,9 +1,11 @@
 //! From a command to a process that runs.
 
+use std::fs::OpenOptions;
 use std::io::{self, IoSlice, Write as _};
 use std::mem::MaybeUninit;
 use std::net::Shutdown;
 use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::process::Stdio;
 use std::sync::Arc;
@@ -14,7 +16,7 @@ use tokio::net::unix::pipe;
 use tokio::process::Child;
 
 use super::policy::Protections;
-use super::words::{END, Isolation, Report, Setup};
+use super::words::{END, Isolation, MAX_FILES, Report, Setup};
 use super::{Command, Helper, KEEPER, bare};
 
 /// The way to the keeper. Any thread can use it.
@@ -51,6 +53,9 @@ pub enum StartError {
     /// A layer could not be laid over a folder, for this reason.
     #[error("Changes cannot be kept apart: {0}")]
     NoLayer(String),
+    /// What it changes could not be recorded, for this reason.
+    #[error("Changes cannot be recorded: {0}")]
+    NotRecorded(String),
     /// The helper could not go on.
     #[error("The sandbox could not be set up: {0}")]
     Confused(String),
@@ -127,6 +132,9 @@ impl Command {
             if !policy.layers.is_empty() {
                 return Err(StartError::NoLayer(NO_HELPER.to_owned()));
             }
+            if policy.recorded.is_some() {
+                return Err(StartError::NotRecorded(NO_HELPER.to_owned()));
+            }
             let mut kept = self.attempt(None, Isolation::Wanted).await??;
             kept.protections = protections;
             return Ok(kept);
@@ -153,8 +161,9 @@ impl Command {
         };
         let streams = [output.into(), errors.into()];
         if let Some(helper) = helper {
+            let pack = self.pack()?;
             self.spawn_keeper(helper, isolation, far, streams)?;
-            match send_input(&near, input.as_ref()) {
+            match send_files(&near, pack.iter().chain(&input)) {
                 // Its keeper is gone already, and has said why.
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
                 sent => sent?,
@@ -177,6 +186,7 @@ impl Command {
             Some(Report::Confused(why)) => Ok(Err(StartError::Confused(why))),
             Some(Report::Unprotected(protections)) => Ok(Err(StartError::Unprotected(protections))),
             Some(Report::NoLayer(why)) => Ok(Err(StartError::NoLayer(why))),
+            Some(Report::NotRecorded(why)) => Ok(Err(StartError::NotRecorded(why))),
             Some(Report::Failed(number)) => Err(io::Error::from_raw_os_error(number)),
             _ => Err(io::Error::other("the helper ended before the program ran")),
         }
@@ -189,6 +199,19 @@ impl Command {
         }
         let (input, stdin) = io::pipe()?;
         Ok(Some((input.into(), stdin.into())))
+    }
+
+    /// The file into which it is recorded what the program changes. It is
+    /// opened here, because the keeper does not see it any more.
+    fn pack(&self) -> io::Result<Option<OwnedFd>> {
+        let policy = self.policy.as_ref();
+        let Some(recording) = policy.and_then(|policy| policy.recorded.as_ref()) else {
+            return Ok(None);
+        };
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        let file = options.mode(0o600).open(&recording.pack)?;
+        Ok(Some(file.into()))
     }
 
     /// The keeper is waited for in the background.
@@ -242,13 +265,17 @@ impl Command {
     }
 }
 
-/// Sends what the program reads from along with a byte that means nothing.
-fn send_input(control: &UnixStream, input: Option<&OwnedFd>) -> io::Result<()> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+/// Sends the file of records and what the program reads from, as far as there
+/// are any, along with a byte that means nothing.
+fn send_files<'a>(
+    control: &UnixStream,
+    files: impl Iterator<Item = &'a OwnedFd>,
+) -> io::Result<()> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FILES))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
-    let files = input.map(|file| [file.as_fd()]);
-    if let Some(files) = &files {
-        ancillary.push(SendAncillaryMessage::ScmRights(files));
+    let files: Vec<_> = files.map(OwnedFd::as_fd).collect();
+    if !files.is_empty() {
+        ancillary.push(SendAncillaryMessage::ScmRights(&files));
     }
     let byte = [IoSlice::new(b"i")];
     sendmsg(control, &byte, &mut ancillary, SendFlags::NOSIGNAL)?;

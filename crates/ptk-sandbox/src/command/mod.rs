@@ -28,6 +28,7 @@
 //! | `policy` | what a program may do, and which protections it got |
 //! | `isolation`, `loopback` | its own view of processes, folders and network, by namespaces |
 //! | `layers` | folders that it changes only in appearance, by overlayfs |
+//! | `recorded` | what it is about to change, written down first, by seccomp |
 //! | `files`, `calls`, `rights` | what it may open, call and use: Landlock, seccomp, capabilities and limits |
 //! | `bare` | a keeper without a helper |
 
@@ -50,6 +51,7 @@ mod layers;
 #[cfg(target_os = "linux")]
 mod loopback;
 mod policy;
+mod recorded;
 #[cfg(target_os = "linux")]
 mod rights;
 #[cfg(target_os = "linux")]
@@ -63,6 +65,7 @@ use std::time::Duration;
 
 pub use launch::{Control, Kept, StartError};
 pub use policy::{Layer, Limits, Missing, Policy, Protection, Protections};
+pub use recorded::{Before, Record, Recording, Records};
 pub use words::{Exit, Left, Report};
 
 /// How long processes have between the polite signal and the other one.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::recorded::Recording;
 use crate::workspace::{Access, Workspace};
 
 /// Folders of the system that hold programs and what these need.
@@ -139,6 +140,9 @@ pub struct Policy {
     pub limits: Limits,
     /// Folders that it finds as they are, and whose changes go elsewhere.
     pub layers: Vec<Layer>,
+    /// What is recorded of its changes. Where that cannot be, the program is
+    /// not started.
+    pub recorded: Option<Recording>,
 }
 
 /// A folder that a program changes only in appearance: what it writes there
@@ -180,6 +184,7 @@ impl Policy {
             network: false,
             limits: Limits::default(),
             layers: Vec::new(),
+            recorded: None,
         };
         for folder in SYSTEM {
             policy.allow_reading(folder);

@@ -12,6 +12,10 @@ use super::policy::{Policy, Protections};
 /// Asks the keeper to end what there is.
 pub(super) const END: &[u8] = b"end\n";
 
+/// Files that the caller hands to the keeper with its first byte: the one for
+/// records, and what the program reads from.
+pub(super) const MAX_FILES: usize = 2;
+
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -46,6 +50,8 @@ pub enum Report {
     Unprotected(Protections),
     /// It was not started, because a layer could not be laid over a folder.
     NoLayer(String),
+    /// It was not started, because its changes could not be recorded.
+    NotRecorded(String),
     /// It could not be started, for this reason of the system.
     Failed(i32),
     /// Its first process has ended. Others may run on.
@@ -117,6 +123,10 @@ pub(super) enum News {
     Ready(Protections),
     /// It does not run, because it has only these.
     Unprotected(Protections),
+    /// With this comes the handle by which its changes are recorded.
+    Recorded,
+    /// It does not run, because they cannot be.
+    NotRecorded(String),
     /// It does not run, for this reason of the system.
     Failed(i32),
 }
@@ -143,6 +153,7 @@ mod tests {
             Report::Confused("so".to_owned()),
             Report::Unprotected(Protections::default()),
             Report::NoLayer("so".to_owned()),
+            Report::NotRecorded("so".to_owned()),
             Report::Failed(2),
             Report::Exited(Exit::Code(0)),
             Report::Exited(Exit::Signal(9)),

@@ -164,22 +164,7 @@ impl Program {
     ///
     /// If it cannot be started.
     pub async fn run(self, context: &CallContext) -> Result<Ended, ToolError> {
-        let layers = context
-            .enter_layers()
-            .map_err(|error| self.refused(error))?;
-        let running = match self.start_over(layers, context).await {
-            Err(StartError::NoLayer(why)) if !context.services().is_reviewed => {
-                let (kept, name) = (context.clone(), self.names());
-                let keep = move || {
-                    let kept = kept.without_layers(&why);
-                    kept.map_err(|error| error.refusal(&name))
-                };
-                context.blocking(keep).await?;
-                self.start(context).await?
-            }
-            // What was not started leaves nothing unfinished.
-            started => started.inspect_err(|_| context.leave_layers())?,
-        };
+        let running = self.start_watched(context).await?;
         let show = |stream, text: &str| context.emit(stream, text);
         let ended = running.end(context.cancellation(), Some(&show)).await;
         context.leave_layers();

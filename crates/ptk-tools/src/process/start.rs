@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use ptk_sandbox::command::{self, Command, Kept, Layer, Policy, Protections};
+use ptk_sandbox::command::{self, Command, Kept, Policy, Protections};
 use rustix::io::Errno;
 
 use super::{Capture, Input, Program, Running, Streams, environment};
+use crate::undo::Terms;
 use crate::{CallContext, ToolError};
 
 /// Links that the system follows one after another.
@@ -40,6 +41,9 @@ pub enum StartError {
     /// Its changes cannot be kept apart, for this reason.
     #[error("The command was not run, because its changes could not be kept apart: {0}")]
     NoLayer(String),
+    /// Its changes cannot be recorded, for this reason.
+    #[error("The command was not run, because its changes could not be recorded: {0}")]
+    NotRecorded(String),
     /// The system refused.
     #[error("{program} cannot be started: {error}")]
     Refused {
@@ -72,7 +76,7 @@ impl From<StartError> for ToolError {
                 "Do the work with the other tools. Only the user can change this: `ptk doctor` says what is missing.",
             )
             .advise("`ptk doctor` says what is missing, how to get it, and how to run without it."),
-            StartError::NoLayer(_) | StartError::Refused { .. } => Self::system(message)
+            StartError::NoLayer(_) | StartError::NotRecorded(_) | StartError::Refused { .. } => Self::system(message)
                 .suggest("The machine may be out of processes or memory. Try again later."),
         }
     }
@@ -81,15 +85,32 @@ impl From<StartError> for ToolError {
 impl Program {
     /// Starts it.
     pub(crate) async fn start(&self, context: &CallContext) -> Result<Running, StartError> {
-        self.start_over(Vec::new(), context).await
+        self.start_on(Terms::default(), context).await
     }
 
-    /// Starts it with layers over folders that it may write to.
-    pub(super) async fn start_over(
-        &self,
-        layers: Vec<Layer>,
-        context: &CallContext,
-    ) -> Result<Running, StartError> {
+    /// Starts it so that its changes become known, in the first way that the
+    /// system knows.
+    pub(crate) async fn start_watched(&self, context: &CallContext) -> Result<Running, ToolError> {
+        loop {
+            let terms = context.terms().map_err(|error| self.refused(error))?;
+            match self.start_on(terms, context).await {
+                Err(StartError::NoLayer(why) | StartError::NotRecorded(why))
+                    if !context.services().is_reviewed =>
+                {
+                    let (kept, name) = (context.clone(), self.names());
+                    let keep = move || {
+                        let kept = kept.otherwise(&why);
+                        kept.map_err(|error| error.refusal(&name))
+                    };
+                    context.blocking(keep).await?;
+                }
+                // What was not started leaves nothing unfinished.
+                started => return Ok(started.inspect_err(|_| context.leave_layers())?),
+            }
+        }
+    }
+
+    async fn start_on(&self, terms: Terms, context: &CallContext) -> Result<Running, StartError> {
         let parts = self.candidates.iter().chain(&self.arguments);
         if parts
             .clone()
@@ -99,7 +120,7 @@ impl Program {
         }
         let services = context.services();
         let started = Instant::now();
-        let kept = self.keep(layers, context).await?;
+        let kept = self.keep(&terms, context).await?;
         let stdout = Capture::new(Arc::clone(&services.outputs)).shared();
         let stderr = match self.streams {
             Streams::Apart => Capture::new(Arc::clone(&services.outputs)).shared(),
@@ -119,14 +140,15 @@ impl Program {
     }
 
     /// Starts the first candidate that is there.
-    async fn keep(&self, layers: Vec<Layer>, context: &CallContext) -> Result<Kept, StartError> {
+    async fn keep(&self, terms: &Terms, context: &CallContext) -> Result<Kept, StartError> {
         let services = context.services();
         let mut failure = io::Error::from(io::ErrorKind::NotFound);
         for candidate in &self.candidates {
             let mut policy = services.policy.clone();
             if let Some(policy) = &mut policy {
                 allow_program(policy, Path::new(candidate));
-                policy.layers.clone_from(&layers);
+                policy.layers.clone_from(&terms.layers);
+                policy.recorded.clone_from(&terms.recorded);
             }
             let command = self.command(candidate, policy, context.is_strict());
             match command.start(services.helper.as_ref()).await {
@@ -135,6 +157,9 @@ impl Program {
                     return Err(StartError::Unprotected(protections));
                 }
                 Err(command::StartError::NoLayer(why)) => return Err(StartError::NoLayer(why)),
+                Err(command::StartError::NotRecorded(why)) => {
+                    return Err(StartError::NotRecorded(why));
+                }
                 Err(command::StartError::System(error))
                     if error.kind() == io::ErrorKind::NotFound =>
                 {

@@ -2,8 +2,8 @@
 //! needs any more go with them.
 
 use std::collections::{HashMap, HashSet};
-use std::fs;
-use std::io;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -14,6 +14,8 @@ use super::store::{Store, now};
 
 /// The file that says how much is kept, as far as that is known.
 const USAGE: &str = "usage";
+/// It is always this long, or longer.
+const USAGE_LENGTH: usize = 80;
 /// How often old calls are looked for.
 const EVERY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -31,8 +33,14 @@ impl Store {
         serde_json::from_slice(&text).unwrap_or_default()
     }
 
+    /// Written over the old one: a file that is cut short first is brought to
+    /// the disk at once.
     fn set_usage(&self, usage: Usage) -> io::Result<()> {
-        fs::write(self.path(USAGE), serde_json::to_vec(&usage)?)
+        let mut text = serde_json::to_vec(&usage)?;
+        text.resize(text.len().max(USAGE_LENGTH), b' ');
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false);
+        options.open(self.path(USAGE))?.write_all(&text)
     }
 
     /// So many bytes were added. Counted roughly; collecting counts anew.
@@ -76,7 +84,8 @@ impl Store {
                 always.extend(tree.contents().map(|content| content.name()));
             }
         }
-        let dropped = self.oldest_dropped(&mut records, &contents, &always);
+        let packs = self.contents.packs.sizes()?;
+        let dropped = self.oldest_dropped(&mut records, &contents, &packs, &always);
         if dropped || records.len() < known {
             self.rewrite_locked(&lines(&records))?;
         }
@@ -88,6 +97,13 @@ impl Store {
                 bytes += size;
             } else {
                 fs::remove_file(self.contents.folder().join(name))?;
+            }
+        }
+        for (entry, size) in &packs {
+            if records.iter().any(|record| record.begin.entry == *entry) {
+                bytes += size;
+            } else {
+                self.contents.packs.remove(entry)?;
             }
         }
         bytes += self.remove_trees(&trees)?;
@@ -142,6 +158,7 @@ impl Store {
         &self,
         records: &mut Vec<Record>,
         kept: &HashMap<String, u64>,
+        packs: &HashMap<String, u64>,
         always: &HashSet<String>,
     ) -> bool {
         let size = |name: &str| kept.get(name).copied().unwrap_or_default();
@@ -154,7 +171,9 @@ impl Store {
                 .map(|content| content.name())
                 .filter(|name| !needed.contains(name))
                 .collect();
+            let pack = packs.get(&record.begin.entry).copied().unwrap_or_default();
             bytes = bytes.saturating_add(new.iter().map(|name| size(name)).sum());
+            bytes = bytes.saturating_add(pack);
             let is_newest = at + 1 == records.len();
             if bytes > most && record.end.is_some() && !is_newest {
                 first_kept = at + 1;

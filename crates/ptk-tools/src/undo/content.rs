@@ -1,13 +1,14 @@
 //! Contents, kept by their hash: what is the same is kept once.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Seek as _, Write as _};
+use std::io::{self, Read, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::{ioctl_ficlone, syncfs};
 
+use super::packs::Packs;
 use super::state::Content;
 
 /// Bytes that are copied at once.
@@ -16,10 +17,11 @@ const PIECE: usize = 128 * 1024;
 /// whole disk is told to.
 const MAX_SINGLE_SYNCS: usize = 16;
 
-/// The folder with the contents.
+/// The folder with the contents, and the packs with others.
 #[derive(Debug)]
 pub(crate) struct Contents {
     folder: PathBuf,
+    pub(crate) packs: Packs,
 }
 
 /// Contents on their way to the disk. They have their names only once they are
@@ -32,8 +34,8 @@ pub(crate) struct Batch<'contents> {
 }
 
 impl Contents {
-    pub(crate) fn at(folder: PathBuf) -> Self {
-        Self { folder }
+    pub(crate) fn at(folder: PathBuf, packs: Packs) -> Self {
+        Self { folder, packs }
     }
 
     pub(crate) fn folder(&self) -> &Path {
@@ -44,8 +46,14 @@ impl Contents {
         self.folder.join(content.name())
     }
 
+    /// Whether it is in the folder, and stays there as long as it is needed.
     pub(crate) fn has(&self, content: &Content) -> bool {
         fs::metadata(self.path(content)).is_ok_and(|kept| kept.len() == content.size)
+    }
+
+    /// Whether it can be opened.
+    pub(crate) fn can_open(&self, content: &Content) -> bool {
+        self.has(content) || self.packs.find(content).is_some()
     }
 
     pub(crate) fn batch(&self) -> Batch<'_> {
@@ -57,15 +65,24 @@ impl Contents {
     }
 
     /// Opens a content, if it is still what its name says.
-    pub(crate) fn open(&self, content: &Content) -> io::Result<File> {
-        let mut file = File::open(self.path(content))?;
-        let found = Content::from(ptk_sandbox::Fingerprint::read(&file)?);
-        if found != *content {
+    pub(crate) fn open(&self, content: &Content) -> io::Result<io::Take<File>> {
+        let (mut file, start) = match File::open(self.path(content)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let (pack, start) = self.packs.find(content).ok_or(error)?;
+                (File::open(pack)?, start)
+            }
+            file => (file?, 0),
+        };
+        let is_whole = start > 0 || file.metadata()?.len() == content.size;
+        file.seek(SeekFrom::Start(start))?;
+        let mut hasher = blake3::Hasher::new();
+        hasher.update_reader((&mut file).take(content.size))?;
+        if !is_whole || *hasher.finalize().as_bytes() != content.hash {
             let what = format!("the content {} is damaged", content.name());
             return Err(io::Error::other(what));
         }
-        file.rewind()?;
-        Ok(file)
+        file.seek(SeekFrom::Start(start))?;
+        Ok(file.take(content.size))
     }
 }
 

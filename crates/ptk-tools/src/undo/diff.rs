@@ -1,7 +1,6 @@
 //! What an undo would do, for people.
 
-use std::fs::File;
-use std::io::Read as _;
+use std::io::Read;
 
 use super::journal::Change;
 use super::plan::Undo;
@@ -34,11 +33,10 @@ impl Undo {
             _ => return None,
         };
         // From the store, or from the file that has it now.
-        let file = match self.store.contents.open(content) {
-            Ok(file) => file,
-            Err(_) => self.workspace.place(&step.path).ok()?.open().ok()?,
-        };
-        text_of(file)
+        match self.store.contents.open(content) {
+            Ok(kept) => text_of(kept),
+            Err(_) => text_of(self.workspace.place(&step.path).ok()?.open().ok()?),
+        }
     }
 }
 
@@ -56,7 +54,7 @@ pub(super) fn shown(change: &Change, texts: (Option<String>, Option<String>)) ->
 }
 
 /// What an open file holds, if it is text, and not too much.
-pub(super) fn text_of(file: File) -> Option<String> {
+pub(super) fn text_of(file: impl Read) -> Option<String> {
     let mut bytes = Vec::new();
     let read = file.take(MAX_SIZE + 1).read_to_end(&mut bytes);
     let is_whole = read.is_ok_and(|read| read as u64 <= MAX_SIZE);

@@ -42,6 +42,8 @@ pub(crate) enum Watched {
     Places(Vec<Seen>),
     /// The workspace as it was before: the name of a tree.
     Tree(String),
+    /// What was there before is in the pack of the call.
+    Recorded,
     /// They are in layers over the workspace, until they are applied.
     Layers,
     /// They are not, for this reason.

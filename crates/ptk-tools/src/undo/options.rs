@@ -29,15 +29,30 @@ pub struct Options {
     pub max_days: u64,
     /// The largest file that is kept, in megabytes.
     pub max_file_mb: u64,
-    /// Whether commands work over layers, where the system has them: what they
-    /// change comes into the workspace when they have ended.
-    pub layers: bool,
-    /// How many files a workspace may have, so that commands can be undone
-    /// without layers.
+    /// How it becomes known what commands change. Where the system does not
+    /// know that way, the next one is taken.
+    pub commands: Commands,
+    /// How many files a workspace may have, so that commands can be undone by
+    /// looking at it.
     pub max_files: usize,
     /// How much these files may hold together, in megabytes. What git ignores
     /// does not count.
     pub max_workspace_mb: u64,
+}
+
+/// How it becomes known what commands change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Commands {
+    /// What they are about to change is written down before they do.
+    #[default]
+    Record,
+    /// They work over layers: what they change comes into the workspace when
+    /// they have ended.
+    Layers,
+    /// The whole workspace is looked at before and after.
+    Look,
 }
 
 impl Default for Options {
@@ -48,7 +63,7 @@ impl Default for Options {
             max_mb: 1024,
             max_days: 30,
             max_file_mb: 100,
-            layers: true,
+            commands: Commands::Record,
             max_files: 100_000,
             max_workspace_mb: 500,
         }

@@ -430,7 +430,7 @@ fn who(records: &[Record], path: &Path, now: &State) -> Why {
 impl Undo {
     fn can_put_back(&self, state: &State) -> bool {
         match state.content() {
-            Some(content) => self.store.contents.has(&content),
+            Some(content) => self.store.contents.can_open(&content),
             None => state.is_kept(),
         }
     }

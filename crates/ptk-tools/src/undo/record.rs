@@ -11,11 +11,12 @@ use ptk_sandbox::{Moment, Workspace};
 
 use super::journal::{Apply, Begin, Change, End, Line, Record, Watched};
 use super::layer::{self, Attempt, Dropped, LayerError, Layers, Shown};
+use super::recorded::Recorded;
 use super::state::State;
 use super::store::{Store, UnderWay, now};
 use super::tree::Tree;
-use super::watch::{Found, Watch};
-use super::{Options, UndoError};
+use super::watch::{Found, Terms, Watch};
+use super::{Commands, Options, UndoError};
 use crate::{Effect, Effects, Plan};
 
 /// Characters of what a call does.
@@ -32,7 +33,9 @@ pub(crate) struct Recorder {
     turn: AtomicU64,
     store: Mutex<Option<Arc<Store>>>,
     last: Mutex<Option<Last>>,
-    /// Whether commands may work over layers.
+    /// Whether commands may be recorded.
+    can_record: AtomicBool,
+    /// Whether they may work over layers.
     has_layers: AtomicBool,
 }
 
@@ -65,6 +68,8 @@ pub(crate) struct Kept {
     begin: Begin,
     watch: Watch,
     beside: Vec<String>,
+    /// Whether the command goes on when the call has ended.
+    runs_on: bool,
     /// How long the journal was when the call began.
     length: u64,
     under_way: UnderWay,
@@ -79,13 +84,18 @@ impl Recorder {
             turn: AtomicU64::new(0),
             store: Mutex::default(),
             last: Mutex::default(),
+            can_record: AtomicBool::new(false),
             has_layers: AtomicBool::new(false),
         }
     }
 
-    /// The same, with commands over layers where the system has them.
-    pub(crate) fn over_layers(self, has_layers: bool) -> Self {
-        let has_layers = has_layers && self.options.layers;
+    /// The same for commands that a helper starts: it can do more than to look
+    /// at the workspace. What somebody is to look at first has to be in layers.
+    pub(crate) fn with_helper(self, is_reviewed: bool) -> Self {
+        let wanted = self.options.commands;
+        let can_record = wanted == Commands::Record && !is_reviewed;
+        self.can_record.store(can_record, Ordering::Relaxed);
+        let has_layers = wanted != Commands::Look;
         self.has_layers.store(has_layers, Ordering::Relaxed);
         self
     }
@@ -127,6 +137,7 @@ impl Recorder {
             begin,
             watch,
             beside,
+            runs_on: call.plan.runs_on,
             length,
             under_way,
             store: Arc::clone(&store),
@@ -138,22 +149,25 @@ impl Recorder {
         if !plan.writes.is_empty() && !call.effects.has(Effect::Execute) {
             return Watch::places(&self.workspace, store, &plan.writes);
         }
+        if plan.command.is_none() {
+            return self.watch_tree(store);
+        }
+        self.watch_command(plan.runs_on, store, entry)
+    }
+
+    fn watch_command(&self, runs_on: bool, store: &Store, entry: &str) -> Result<Watch, UndoError> {
+        if self.can_record.load(Ordering::Relaxed) {
+            return Ok(Watch::Recorded(Recorded::new(entry)));
+        }
         // What runs on is to see what others do, and to be seen by them.
-        let is_command = plan.command.is_some() && !plan.runs_on;
-        if is_command && self.has_layers.load(Ordering::Relaxed) {
+        if !runs_on && self.has_layers.load(Ordering::Relaxed) {
             match Layers::create(&self.workspace, store, entry) {
                 Ok(layers) => return Ok(Watch::Layers(layers)),
                 Err(LayerError::Store(error)) => return Err(store.failed(error)),
-                Err(LayerError::Impossible(why)) => self.without_layers(&why),
+                Err(LayerError::Impossible(why)) => without(&self.has_layers, &why),
             }
         }
         self.watch_tree(store)
-    }
-
-    /// Layers cannot be had here, now or later.
-    fn without_layers(&self, why: &str) {
-        tracing::debug!(why, "commands are undone by looking at the whole workspace");
-        self.has_layers.store(false, Ordering::Relaxed);
     }
 
     fn watch_tree(&self, store: &Store) -> Result<Watch, UndoError> {
@@ -210,6 +224,12 @@ impl Recorder {
     }
 }
 
+/// This way cannot be had here, now or later.
+fn without(way: &AtomicBool, why: &str) {
+    tracing::debug!(why, "commands are undone in another way");
+    way.store(false, Ordering::Relaxed);
+}
+
 /// What a call does, in a line.
 fn what(plan: &Plan) -> String {
     let places = || plan.writes.iter().map(ToString::to_string);
@@ -246,17 +266,35 @@ impl Kept {
         }
     }
 
-    /// The system has no layers, for this reason: the whole workspace is kept
-    /// instead, before the command runs. Blocks.
-    pub(crate) fn without_layers(&mut self, why: &str) -> Result<(), UndoError> {
+    /// What a command of the call is to be started with.
+    pub(crate) fn terms(&self) -> std::io::Result<Terms> {
+        let mut terms = Terms::default();
+        match &self.watch {
+            Watch::Layers(layers) => terms.layers = layers.begin()?,
+            Watch::Recorded(recorded) => {
+                let recording = recorded.recording(&self.recorder.workspace, &self.store);
+                terms.recorded = Some(recording);
+            }
+            _ => {}
+        }
+        Ok(terms)
+    }
+
+    /// The system does not know this way, for this reason: another one is
+    /// begun, before the command runs. Blocks.
+    pub(crate) fn otherwise(&mut self, why: &str) -> Result<(), UndoError> {
         let store = Arc::clone(&self.store);
         let failed = |error| store.failed(error);
-        self.recorder.without_layers(why);
-        if let Some(layers) = self.layers() {
-            layers.remove();
+        let recorder = &self.recorder;
+        match &self.watch {
+            Watch::Layers(layers) => {
+                layers.remove();
+                without(&recorder.has_layers, why);
+            }
+            _ => without(&recorder.can_record, why),
         }
         let _kept = store.keep_all().map_err(failed)?;
-        self.watch = self.recorder.watch_tree(&store)?;
+        self.watch = recorder.watch_command(self.runs_on, &store, &self.begin.entry)?;
         self.begin.watch = self.watch.watched();
         let begin = Line::Begin(self.begin.clone());
         self.length = store.append(&begin).map_err(failed)?;
@@ -304,10 +342,10 @@ impl Kept {
         let (blind, base) = match &self.watch {
             Watch::Blind(why) => (Some(why.clone()), None),
             Watch::Tree(name, _) => (None, Some(name.clone())),
-            Watch::Places(_) | Watch::Layers(_) => (None, None),
+            _ => (None, None),
         };
         let workspace = &self.recorder.workspace;
-        let found = self.watch.end(workspace, &store.options, None)?;
+        let found = self.watch.end(workspace, &store, None)?;
         if let (Some(base), Some(tree)) = (base, found.tree) {
             self.recorder.seen(base, tree);
         }
@@ -559,7 +597,7 @@ fn end_again(
     last_seen: Option<Moment>,
 ) -> Result<Found, UndoError> {
     let Watch::Layers(layers) = watch else {
-        return watch.end(workspace, &store.options, last_seen);
+        return watch.end(workspace, store, last_seen);
     };
     let mut found = Found::default();
     if let Some(apply) = &record.apply {

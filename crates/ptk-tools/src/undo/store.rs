@@ -7,6 +7,7 @@
 //! sweep           shared by whoever keeps contents, held alone by the sweeper
 //! content/        contents by their hash
 //! trees/          the workspace as it was before a command
+//! packs/          what commands were about to change, a file for each
 //! layers/         what commands under way have changed
 //! torn/           what could be neither brought in nor taken back
 //! open/           a file for each call under way, locked by its process
@@ -25,9 +26,12 @@ use rustix::process::{Pid, test_kill_process};
 
 use super::content::Contents;
 use super::journal::{self, Line, Record, Watched};
+use super::packs::Packs;
 use super::tree::moment;
 use super::{Options, UndoError};
 
+/// The folder of what commands were about to change.
+const PACKS: &str = "packs";
 /// The folder of what commands under way have changed.
 pub(crate) const LAYERS: &str = "layers";
 
@@ -106,7 +110,7 @@ impl Store {
             return Err(UndoError::Inside { folder });
         }
         let store = Self {
-            contents: Contents::at(folder.join("content")),
+            contents: Contents::at(folder.join("content"), Packs::at(folder.join(PACKS))),
             options: options.clone(),
             folder,
         };
@@ -115,7 +119,7 @@ impl Store {
     }
 
     fn prepare(&self, root: &Path) -> io::Result<()> {
-        for name in ["content", "trees", "open", LAYERS] {
+        for name in ["content", "trees", "open", PACKS, LAYERS] {
             create(&self.folder.join(name))?;
         }
         let name = self.folder.join("workspace");
@@ -203,7 +207,8 @@ impl Store {
         // A loss of power may take an end away: it is found out again. What a
         // call is about to do to files has to last.
         let is_about_to = match line {
-            Line::Begin(begin) => !matches!(begin.watch, Watched::Layers),
+            // Of these, what they change follows from what is not on the disk yet.
+            Line::Begin(begin) => !matches!(begin.watch, Watched::Layers | Watched::Recorded),
             Line::Apply(_) => true,
             Line::End(_) => false,
         };

@@ -4,11 +4,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use ptk_sandbox::command::{Layer, Recording};
 use ptk_sandbox::{Moment, Node, Place, Workspace};
 
 use super::content::Batch;
 use super::journal::{Begin, Change, Seen, Watched};
 use super::layer::Layers;
+use super::recorded::Recorded;
 use super::state::{Content, State};
 use super::store::Store;
 use super::tree::{self, Tree, WalkError};
@@ -21,10 +23,19 @@ pub(crate) enum Watch {
     Places(Vec<Seen>),
     /// The whole workspace as it was before, under this name in the store.
     Tree(String, Arc<Tree>),
+    /// What the call is about to change is recorded.
+    Recorded(Recorded),
     /// The call changes layers over the workspace.
     Layers(Layers),
     /// Nobody knows what the call changes, for this reason.
     Blind(String),
+}
+
+/// What a command is to be started with, so that its changes become known.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Terms {
+    pub(crate) layers: Vec<Layer>,
+    pub(crate) recorded: Option<Recording>,
 }
 
 /// What a watch has seen.
@@ -98,6 +109,7 @@ impl Watch {
         Ok(match &begin.watch {
             Watched::Places(seen) => Self::Places(seen.clone()),
             Watched::Tree(name) => Self::Tree(name.clone(), Arc::new(store.load_tree(name)?)),
+            Watched::Recorded => Self::Recorded(Recorded::new(&begin.entry)),
             Watched::Layers => {
                 let layers = Layers::resumed(workspace, store, &begin.entry);
                 Self::Layers(layers.map_err(|error| store.failed(error))?)
@@ -112,6 +124,7 @@ impl Watch {
         match self {
             Self::Places(seen) => Watched::Places(seen.clone()),
             Self::Tree(name, _) => Watched::Tree(name.clone()),
+            Self::Recorded(_) => Watched::Recorded,
             Self::Layers(_) => Watched::Layers,
             Self::Blind(why) => Watched::Blind(why.clone()),
         }
@@ -122,10 +135,14 @@ impl Watch {
     pub(crate) fn end(
         self,
         workspace: &Workspace,
-        options: &Options,
+        store: &Store,
         until: Option<Moment>,
     ) -> Result<Found, UndoError> {
+        let options = &store.options;
         match self {
+            Self::Recorded(recorded) => recorded
+                .end(workspace, store, until)
+                .map_err(|error| store.failed(error)),
             // Layers say themselves what they bring into the workspace.
             Self::Blind(_) | Self::Layers(_) => Ok(Found::default()),
             Self::Places(seen) => Ok(Found {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use ptk_tools::undo::Options;
+use ptk_tools::undo::{Commands, Options};
 use serde_json::json;
 
 use crate::scene::{Scene, manager};
@@ -71,7 +71,10 @@ impl Drop for Disk<'_> {
 
 #[tokio::test]
 async fn on_a_full_disk_nothing_is_lost() {
-    let scene = Scene::new();
+    let scene = Scene::with(&Options {
+        commands: Commands::Look,
+        ..Options::default()
+    });
     let state = scene.folder.path().join("state");
     let Some(_disk) = Disk::mount(&state, "size=256k") else {
         return;
@@ -93,6 +96,29 @@ async fn on_a_full_disk_nothing_is_lost() {
     // What was kept before is still there.
     scene.undo().last().unwrap();
     assert_eq!(scene.text("small"), "small");
+}
+
+#[tokio::test]
+async fn what_cannot_be_recorded_on_a_full_disk_stays_as_it_is() {
+    let scene = Scene::new();
+    let state = scene.folder.path().join("state");
+    let Some(_disk) = Disk::mount(&state, "size=256k") else {
+        return;
+    };
+    scene.write("small", "small");
+    scene.write("large", vec![b'x'; 1024 * 1024]);
+    let before = scene.picture();
+    let args = json!({"command": "rm large small; echo more >> large; mv large other; echo > new"});
+    let result = scene.call("bash", args).await;
+    let told = result.fields["stderr"].as_str().unwrap();
+    assert_eq!(told.matches("No space left on device").count(), 3, "{told}");
+    assert_eq!(
+        scene.picture().get(Path::new("large")),
+        before.get(Path::new("large"))
+    );
+    assert!(!scene.path("small").exists());
+    scene.undo().last().unwrap();
+    assert_eq!(scene.picture(), before);
 }
 
 #[tokio::test]

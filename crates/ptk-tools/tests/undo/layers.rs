@@ -8,17 +8,25 @@ use futures_util::future::BoxFuture;
 use ptk_sandbox::command::Helper;
 use ptk_sandbox::{Access, Workspace};
 use ptk_tools::tools::bash::Bash;
-use ptk_tools::undo::{Options, Undo};
+use ptk_tools::undo::{Commands, Options, Undo};
 use ptk_tools::{AllowAll, ApprovalRequest, Approver, Decision, Registry, Review, ToolManager};
 use serde_json::json;
 
 use crate::pipe::Pipe;
 use crate::scene::{Scene, timeless};
 
+/// A workspace whose commands work over layers.
+fn layered() -> Scene {
+    Scene::with(&Options {
+        commands: Commands::Layers,
+        ..Options::default()
+    })
+}
+
 /// What git keeps for itself is not below the layer, so that a command and a
 /// test can wait for each other there.
 fn with_git() -> (Scene, Pipe, Pipe) {
-    let scene = Scene::new();
+    let scene = layered();
     fs::create_dir(scene.path(".git")).unwrap();
     let ready = Pipe::new(&scene.path(".git"), "ready");
     let go = Pipe::new(&scene.path(".git"), "go");
@@ -108,7 +116,7 @@ async fn a_folder_into_which_others_put_something_is_not_removed() {
 
 #[tokio::test]
 async fn a_command_may_turn_everything_upside_down() {
-    let scene = Scene::new();
+    let scene = layered();
     scene.write("file", "a file");
     scene.write("folder/a/b/c", "deep");
     scene.write("folder/x", "x");
@@ -148,7 +156,7 @@ async fn a_command_may_turn_everything_upside_down() {
 
 #[tokio::test]
 async fn nothing_of_the_layer_is_left() {
-    let scene = Scene::new();
+    let scene = layered();
     scene.write("d/f", "old");
     scene.write("out/t", "old");
     scene.write(".gitignore", "out/\nnew/\n");
@@ -181,7 +189,7 @@ async fn nothing_of_the_layer_is_left() {
 
 #[tokio::test]
 async fn folders_are_renamed_by_those_who_can_copy() {
-    let scene = Scene::new();
+    let scene = layered();
     scene.write("d/e/f", "deep");
     scene.bash("mv d renamed").await;
     assert_eq!(scene.text("renamed/e/f"), "deep");
@@ -198,7 +206,7 @@ async fn folders_are_renamed_by_those_who_can_copy() {
 
 #[tokio::test]
 async fn what_git_ignores_comes_too_but_is_not_covered() {
-    let scene = Scene::new();
+    let scene = layered();
     scene.write(".gitignore", "target/\nnode_modules/\n.env\n");
     scene.write("target/old", "old");
     scene.write("target/kept", "kept");
@@ -270,7 +278,7 @@ async fn every_folder_that_may_be_written_has_its_layer() {
 #[tokio::test]
 async fn where_there_can_be_no_layers_the_workspace_is_looked_at() {
     let elsewhere = tempfile::tempdir_in("/dev/shm").unwrap();
-    let scene = Scene::new();
+    let scene = layered();
     let options = Options {
         folder: Some(elsewhere.path().to_owned()),
         ..Options::default()
@@ -309,7 +317,7 @@ impl Approver for Reviewer {
 }
 
 fn reviewed(answer: Decision) -> (Scene, Reviewer) {
-    let scene = Scene::new();
+    let scene = layered();
     let reviewer = Reviewer {
         answer,
         shown: Arc::default(),
@@ -380,7 +388,7 @@ async fn what_cannot_be_looked_at_first_is_not_run() {
         "The command was not run: its changes are to be looked at first, and in the background that cannot be"
     );
     let options = Options {
-        layers: false,
+        commands: Commands::Look,
         ..scene.options.clone()
     };
     let tools = crate::scene::builder(&scene.root(), &options)

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ptk_tools::undo::{Options, UndoError};
+use ptk_tools::undo::{Commands, Options, UndoError};
 use serde_json::{Value, json};
 
 use crate::scene::Scene;
@@ -11,7 +11,7 @@ use crate::scene::Scene;
 async fn a_workspace_with_too_many_files_is_said_to_be_one() {
     let scene = Scene::with(&Options {
         max_files: 3,
-        layers: false,
+        commands: Commands::Look,
         ..Options::default()
     });
     for name in ["a", "b", "c", "d"] {
@@ -36,7 +36,7 @@ async fn a_workspace_with_too_many_files_is_said_to_be_one() {
 async fn a_workspace_that_holds_too_much_is_said_to_do() {
     let scene = Scene::with(&Options {
         max_workspace_mb: 1,
-        layers: false,
+        commands: Commands::Look,
         ..Options::default()
     });
     scene.write("a", vec![0; 1024 * 1024 + 1]);
@@ -69,7 +69,7 @@ async fn a_file_that_is_too_large_is_named_if_it_changes() {
 #[tokio::test]
 async fn what_git_ignores_is_not_covered_and_that_is_said() {
     let scene = Scene::with(&Options {
-        layers: false,
+        commands: Commands::Look,
         ..Options::default()
     });
     scene.write(".gitignore", "target/\n.env\n!keep/\n");
@@ -123,15 +123,19 @@ async fn old_calls_are_forgotten_when_there_is_too_much() {
 fn kept(scene: &Scene) -> u64 {
     let state = scene.folder.path().join("state");
     let store = fs::read_dir(state).unwrap().next().unwrap().unwrap().path();
-    let contents = fs::read_dir(store.join("content")).unwrap();
-    contents
+    let folders = ["content", "packs"].map(|name| fs::read_dir(store.join(name)).unwrap());
+    let files = folders.into_iter().flatten();
+    files
         .map(|entry| entry.unwrap().metadata().unwrap().len())
         .sum()
 }
 
 #[tokio::test]
 async fn what_is_the_same_is_kept_once() {
-    let scene = Scene::new();
+    let scene = Scene::with(&Options {
+        commands: Commands::Layers,
+        ..Options::default()
+    });
     for name in 0..20 {
         scene.write(&format!("f{name}"), vec![b'x'; 10_000]);
     }

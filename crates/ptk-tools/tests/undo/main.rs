@@ -17,4 +17,5 @@ mod limits;
 #[path = "../pipe/mod.rs"]
 mod pipe;
 mod random;
+mod recorded;
 mod scene;

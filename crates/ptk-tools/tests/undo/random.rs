@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use proptest::prelude::*;
-use ptk_tools::undo::{Options, Others, Selection, UndoError};
+use ptk_tools::undo::{Commands, Options, Others, Selection, UndoError};
 use serde_json::json;
 
 use crate::scene::{Scene, Seen, timeless};
@@ -53,6 +53,15 @@ fn act() -> impl Strategy<Value = Act> {
         name.clone().prop_map(Act::Folder),
         name.prop_map(Act::Touch),
         Just(Act::Nothing),
+    ]
+}
+
+/// How it becomes known what commands change.
+fn way() -> impl Strategy<Value = Commands> {
+    prop_oneof![
+        Just(Commands::Record),
+        Just(Commands::Layers),
+        Just(Commands::Look)
     ]
 }
 
@@ -138,9 +147,9 @@ fn runtime() -> tokio::runtime::Runtime {
         .unwrap()
 }
 
-fn prepared(has_layers: bool) -> Scene {
+fn prepared(commands: Commands) -> Scene {
     let scene = Scene::with(&Options {
-        layers: has_layers,
+        commands,
         ..Options::default()
     });
     scene.write("a.txt", "one\nmore\n");
@@ -165,11 +174,11 @@ proptest! {
 
     #[test]
     fn calls_undone_one_by_one_and_redone(
-        has_layers in any::<bool>(),
+        commands in way(),
         acts in prop::collection::vec(act(), 1..7),
     ) {
         let runtime = runtime();
-        let scene = prepared(has_layers);
+        let scene = prepared(commands);
         let mut pictures = vec![scene.picture()];
         for act in &acts {
             runtime.block_on(act.run(&scene));
@@ -196,11 +205,11 @@ proptest! {
 
     #[test]
     fn a_session_undone_at_once(
-        has_layers in any::<bool>(),
+        commands in way(),
         acts in prop::collection::vec(act(), 1..7),
     ) {
         let runtime = runtime();
-        let scene = prepared(has_layers);
+        let scene = prepared(commands);
         let before = scene.picture();
         for act in &acts {
             runtime.block_on(act.run(&scene));
@@ -222,11 +231,11 @@ proptest! {
 
     #[test]
     fn what_others_did_is_never_lost(
-        has_layers in any::<bool>(),
+        commands in way(),
         acts in prop::collection::vec((any::<bool>(), act()), 1..8),
     ) {
         let runtime = runtime();
-        let scene = prepared(has_layers);
+        let scene = prepared(commands);
         for (is_call, act) in &acts {
             if *is_call {
                 runtime.block_on(act.run(&scene));

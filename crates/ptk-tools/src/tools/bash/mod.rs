@@ -248,7 +248,7 @@ impl Bash {
         let services = context.services();
         let room = services.jobs.room()?;
         let program = self.program(&args, folder).timeout(self.job_timeout);
-        let running = program.together().start(context).await?;
+        let running = program.together().start_watched(context).await?;
         let weak = Arc::downgrade(services);
         let kept = context.take_kept();
         let job = services.jobs.add(room, args.command, running, weak, kept);

@@ -3,7 +3,7 @@
 //! happens in between, all of it can be taken back, or brought to its end by
 //! another process.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use ptk_sandbox::{Attributes, Folder, Kind, Node, Workspace};
 
 use super::look::{Look, Step, What};
+use super::opened::Opened;
 use super::{Dropped, Layers, marks};
 use crate::undo::content::Batch;
 use crate::undo::journal::Change;
@@ -187,36 +188,6 @@ fn is_taken(error: &io::Error) -> bool {
         error.kind(),
         io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty
     )
-}
-
-/// A folder, and those on the way to the one below it that was used last.
-struct Opened {
-    root: Folder,
-    way: Vec<(OsString, Folder)>,
-}
-
-impl Opened {
-    const fn new(root: Folder) -> Self {
-        let way = Vec::new();
-        Self { root, way }
-    }
-
-    /// Folders come and go: a handle may stand for one that is gone.
-    fn forget(&mut self) {
-        self.way.clear();
-    }
-
-    fn enter(&mut self, path: &Path) -> io::Result<&Folder> {
-        let known = self.way.iter().map(|(name, _)| name.as_os_str());
-        let known = known.zip(path).take_while(|(one, two)| one == two).count();
-        self.way.truncate(known);
-        for name in path.iter().skip(known) {
-            let above = self.way.last().map_or(&self.root, |(_, folder)| folder);
-            let folder = above.enter(name)?;
-            self.way.push((name.to_owned(), folder));
-        }
-        Ok(self.way.last().map_or(&self.root, |(_, folder)| folder))
-    }
 }
 
 struct Applying<'a> {

@@ -10,12 +10,11 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ptk_sandbox::{Attributes, Fingerprint, Folder, Kind, Node, Workspace};
+use ptk_sandbox::{Attributes, Fingerprint, Folder, Kind, Node, Rules, Workspace};
 
 use super::{Attempt, Dropped, GIT, Layers, Part, marks};
 use crate::undo::journal::Change;
 use crate::undo::state::{About, State};
-use crate::undo::tree::Rules;
 
 /// What its owner needs to change what is in a folder.
 const WRITABLE: u32 = 0o700;
@@ -135,7 +134,8 @@ impl Coverage {
         if !self.is_covered {
             return self.clone();
         }
-        let rules = Rules::read(folder, path.as_os_str().as_bytes(), self.rules.clone());
+        let rules = folder.open(OsStr::new(".gitignore")).ok();
+        let rules = Rules::read(rules, path.as_os_str().as_bytes(), self.rules.clone());
         Self {
             is_covered: true,
             rules,

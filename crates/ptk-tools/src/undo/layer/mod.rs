@@ -14,11 +14,13 @@
 //! | `marks` | what the system writes into a layer beside the changes |
 //! | `look` | from a layer to the steps that bring it into the workspace |
 //! | `apply` | taking these steps, and taking them back |
+//! | `opened` | folders that are gone down to one after another |
 //! | `show` | the same for people |
 
 mod apply;
 mod look;
 mod marks;
+mod opened;
 mod show;
 
 use std::fs;
@@ -125,21 +127,14 @@ impl Layers {
     fn at(workspace: &Workspace, folder: PathBuf) -> io::Result<Self> {
         let made = fs::metadata(&folder)?;
         let nanoseconds = u32::try_from(made.ctime_nsec()).unwrap_or_default();
-        let mut roots: Vec<&Path> = workspace
-            .roots()
-            .filter(|(root, access)| {
-                *access == Access::ReadWrite && Some(*root) != workspace.temporary()
-            })
-            .map(|(root, _)| root)
-            .collect();
-        let all = roots.clone();
-        // What lies in another one is covered there.
-        roots.retain(|root| !all.iter().any(|it| it != root && root.starts_with(it)));
-        let parts = roots.into_iter().enumerate().map(|(number, root)| Part {
-            root: root.to_owned(),
-            first: workspace.root().to_owned(),
-            folder: folder.join(number.to_string()),
-        });
+        let parts = roots(workspace)
+            .into_iter()
+            .enumerate()
+            .map(|(number, root)| Part {
+                root: root.to_owned(),
+                first: workspace.root().to_owned(),
+                folder: folder.join(number.to_string()),
+            });
         Ok(Self {
             parts: parts.collect(),
             start: (made.ctime(), nanoseconds),
@@ -225,6 +220,17 @@ impl Layers {
             clear_aside(vec![self.old()]);
         }
     }
+}
+
+/// The folders that commands change. What lies in another one is covered there.
+pub(crate) fn roots(workspace: &Workspace) -> Vec<&Path> {
+    let all = workspace.roots().filter(|(root, access)| {
+        *access == Access::ReadWrite && Some(*root) != workspace.temporary()
+    });
+    let mut roots: Vec<&Path> = all.map(|(root, _)| root).collect();
+    let all = roots.clone();
+    roots.retain(|root| !all.iter().any(|it| it != root && root.starts_with(it)));
+    roots
 }
 
 /// Why there are no layers.

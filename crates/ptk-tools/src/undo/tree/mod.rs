@@ -5,7 +5,6 @@
 //! again: so a look at a workspace that has not changed reads no content.
 
 mod keep;
-mod rules;
 mod walk;
 
 use std::collections::BTreeMap;
@@ -17,7 +16,6 @@ use ptk_sandbox::{Kind, Moment, Node};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use keep::{hash, keep};
-pub(crate) use rules::Rules;
 pub(crate) use walk::{Limits, WalkError, look, moment};
 
 use super::journal::Change;

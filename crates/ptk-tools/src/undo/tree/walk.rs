@@ -7,9 +7,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use ptk_sandbox::{Folder as Open, Kind, Moment, Node, Workspace, is_temporary_name};
+use ptk_sandbox::{Folder as Open, Kind, Moment, Node, Rules, Workspace, is_temporary_name};
 
-use super::rules::Rules;
 use super::{Bytes, Entry, Folder, Stamp, Tree, What, kind_of};
 
 /// More threads than this wait for each other.
@@ -187,7 +186,11 @@ impl Walk<'_> {
         nodes.retain(|(name, _)| !is_temporary_name(name));
         nodes.sort_unstable_by(|(a, _), (b, _)| a.as_bytes().cmp(b.as_bytes()));
         let rules = if nodes.iter().any(|(name, _)| name == ".gitignore") {
-            Rules::read(&folder, &task.path, task.rules)
+            Rules::read(
+                folder.open(OsStr::new(".gitignore")).ok(),
+                &task.path,
+                task.rules,
+            )
         } else {
             task.rules
         };

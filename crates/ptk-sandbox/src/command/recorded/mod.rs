@@ -1,0 +1,64 @@
+//! Programs whose changes are recorded: whatever is about to be changed is
+//! written down first, and only then may the program go on.
+//!
+//! The last stage before the program installs a filter, and hands the handle of
+//! it to the keeper. There a thread is told of every call that changes what is
+//! at a path, while its caller stands still. It finds out where the path leads,
+//! writes down what is there, and lets the call be made. What cannot be written
+//! down fails with the reason.
+//!
+//! A program that swaps what it called with while it is looked at escapes the
+//! record. It protects from mistakes; the sandbox protects from malice.
+//!
+//! | Module | Its one concern |
+//! |---|---|
+//! | `recorder` | the thread that answers |
+//! | `filter` | which calls are asked about |
+//! | `intent` | what a call is about to change |
+//! | `resolve` | where a path leads that another process has given |
+//! | `cover` | which paths are recorded |
+//! | `keep` | writing down what is there |
+//! | `names` | files that have several names |
+//! | `pack` | the file that it is written to |
+
+#[cfg(target_os = "linux")]
+mod cover;
+#[cfg(target_os = "linux")]
+mod filter;
+#[cfg(target_os = "linux")]
+mod intent;
+#[cfg(target_os = "linux")]
+mod keep;
+#[cfg(target_os = "linux")]
+mod names;
+mod pack;
+#[cfg(target_os = "linux")]
+mod recorder;
+#[cfg(target_os = "linux")]
+mod resolve;
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+pub use pack::{Before, Record, Records};
+#[cfg(target_os = "linux")]
+pub(super) use recorder::{Recorder, install, probe};
+
+/// What is recorded of a program, and where.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recording {
+    /// The folders whose changes are recorded, without links, and none of them
+    /// in another.
+    pub roots: Vec<PathBuf>,
+    /// What in them is not.
+    pub left_out: Vec<PathBuf>,
+    /// The file to which records are added. Programs must not be able to write
+    /// it.
+    pub pack: PathBuf,
+    /// The largest file whose content is recorded, in bytes.
+    pub largest: u64,
+    /// How large the file of records may become, in bytes: then no more
+    /// contents are recorded.
+    pub most: u64,
+}

@@ -1,0 +1,91 @@
+//! The thread that answers calls once what they change is written down.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::thread;
+
+use ptk_seccomp::{Call, Listener};
+use rustix::fs::{CWD, Mode};
+use rustix::io::Errno;
+
+use super::keep::Keep;
+use super::pack::Writer;
+use super::{Recording, filter, intent};
+
+/// Room for folders in folders, as deep as a path can lead.
+const STACK: usize = 16 * 1024 * 1024;
+
+/// Answers the calls of a program.
+pub(in crate::command) struct Recorder {
+    keep: Keep,
+    path: Vec<u8>,
+}
+
+impl Recorder {
+    /// For what a policy says, with the file to which records are added.
+    /// In words, why there can be none.
+    pub(in crate::command) fn new(recording: &Recording, pack: File) -> Result<Self, String> {
+        let own = std::fs::read_link("/proc/self").map_err(|error| error.to_string())?;
+        if own != Path::new(&std::process::id().to_string()) {
+            return Err("/proc shows the processes of others".to_owned());
+        }
+        let writer = Writer::of(pack).map_err(|error| error.to_string())?;
+        Ok(Self {
+            keep: Keep::new(recording, writer),
+            path: Vec::new(),
+        })
+    }
+
+    /// Answers in a thread of its own, until nobody is left to ask.
+    pub(in crate::command) fn start(mut self, listener: OwnedFd) -> io::Result<()> {
+        let listener = Listener::from(listener);
+        // Without it, answers only take longer.
+        let _ = listener.prefer_one_processor();
+        let answer_all = move || {
+            loop {
+                let call = match listener.receive() {
+                    Ok(call) => call,
+                    Err(error) => match Errno::from_io_error(&error) {
+                        Some(Errno::INTR | Errno::NOENT) if !listener.is_alone() => continue,
+                        _ => return,
+                    },
+                };
+                self.answer(&listener, &call);
+            }
+        };
+        thread::Builder::new()
+            .name("recorder".to_owned())
+            .stack_size(STACK)
+            .spawn(answer_all)
+            .map(drop)
+    }
+
+    fn answer(&mut self, listener: &Listener, call: &Call) {
+        let is_there = |call: &Call| listener.waits(call);
+        let answered = match intent::consider(call, &mut self.path, &is_there, &mut self.keep) {
+            Ok(()) => listener.go_on(call),
+            Err(error) => listener.fail(call, error.raw_os_error()),
+        };
+        // Whoever was killed meanwhile needs no answer.
+        drop(answered);
+    }
+}
+
+/// Has this process and all that it starts asked about; gives back the handle
+/// by which a recorder hears of it.
+pub(in crate::command) fn install() -> io::Result<OwnedFd> {
+    filter::install()
+}
+
+/// Whether a recorder answers this process: to make a folder that is there
+/// always fails, but for another reason if the recorder cannot find out
+/// what was to be made.
+pub(in crate::command) fn probe() -> io::Result<()> {
+    match rustix::fs::mkdirat(CWD, ".", Mode::RWXU) {
+        Err(Errno::EXIST) => Ok(()),
+        Err(error) => Err(error.into()),
+        Ok(()) => Err(io::ErrorKind::InvalidData.into()),
+    }
+}
