@@ -50,7 +50,7 @@ fn what_makes_no_sense_is_said_and_nothing_is_asked() {
     for (args, code, said) in [
         (&["run"][..], 2, "there is no prompt"),
         (&["pars"], 2, "did you mean `parse`?"),
-        (&["sesions", "list"], 2, "did you mean `sessions`?"),
+        (&["sessionz", "list"], 2, "did you mean `sessions`?"),
         (&["Hi", "--colour"], 2, "unexpected argument '--colour'"),
         (&["Hi", "--tools", "grepp"], 1, "did you mean `grep`?"),
         (&["Hi", "--dialect", "ptkk"], 2, "'ptkk'"),
