@@ -1,5 +1,5 @@
 //! Models behind HTTP: one way to send, to wait and to fail for all of them.
-//! What a server wants to read and how it answers is its [`Wire`], a file
+//! What a server wants to read and how it answers is its `Wire`, a file
 //! each.
 
 mod anthropic;
