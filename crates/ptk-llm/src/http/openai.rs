@@ -124,7 +124,6 @@ struct ChatReading {
     /// Calls that have begun, by their indices.
     begun: BTreeSet<usize>,
     finish: Option<FinishReason>,
-    has_content: bool,
 }
 
 impl ChatReading {
@@ -136,7 +135,6 @@ impl ChatReading {
         }
         let words = text(part, "content").or_else(|| text(part, "refusal"));
         if let Some(words) = words.filter(|it| !it.is_empty()) {
-            self.has_content = true;
             deltas.push(Delta::Text(words.to_owned()));
         }
         let calls = part.get("tool_calls").and_then(Value::as_array);
@@ -156,7 +154,6 @@ impl ChatReading {
             Some(last) => last + 1,
             None => position,
         });
-        self.has_content = true;
         if self.begun.insert(index) {
             deltas.push(Delta::CallStart {
                 index,
