@@ -173,12 +173,50 @@ fn a_turn_is_resumed_with_its_own_limits() {
 
 #[test]
 fn a_reader_that_stops_reading_keeps_nobody_from_leaving() {
-    let scene = Scene::new(&[json!("x".repeat(1 << 20))]);
-    let child = started(&mut scene.command(&["Go", "--json"]));
-    // Nobody reads, so it gets stuck.
+    let long = json!({"text": "x".repeat(1 << 20), "chunk": 1000});
+    let scene = Scene::new(&[long]);
+    let mut child = started(&mut scene.command(&["Go", "--json"]));
+    // It tells what happens, and is heard no further: so it gets stuck.
+    let reader = until(&mut child, "message_chunk");
     send(&child, Signal::TERM);
-    send(&child, Signal::TERM);
-    let mut child = child;
-    let status = child.wait().unwrap();
-    assert!(!status.success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    drop(reader);
+}
+
+/// A turn goes on with what it was begun with, not with what the session was.
+#[test]
+fn a_turn_is_resumed_with_its_own_model_and_tools() {
+    let scene = Scene::new(&[json!("I am the first.")]);
+    scene.ptk(&["One", "--session", "s"]).good();
+    let second = scene.home().join("second.json");
+    let provider = format!("script:{}", second.display());
+    let say = |last: Value| {
+        let look = call("grep", json!({"pattern": "milk"}));
+        std::fs::write(&second, json!([look, last]).to_string()).unwrap();
+    };
+    say(slow());
+    let args = [
+        "Two",
+        "--session",
+        "s",
+        "--json",
+        "--provider",
+        &provider,
+        "--tools",
+        "grep",
+    ];
+    let mut child = started(&mut scene.command(&args));
+    let reader = until(&mut child, "tool_call_end");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    drop(reader);
+    say(call("read_file", json!({"path": "notes.txt"})));
+    let mut command = scene.command(&["resume", "s", "--json"]);
+    let output = command.env_remove("PTK_PROVIDER").output().unwrap();
+    let told = String::from_utf8(output.stdout).unwrap();
+    // The second script was asked, and its tool is not offered.
+    assert!(
+        told.contains("Unknown tool: read_file. Available tools: grep"),
+        "{told}"
+    );
 }
