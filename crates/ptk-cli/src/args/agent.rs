@@ -201,7 +201,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum SessionsCommand {
     /// List the sessions of this workspace, the last one first
-    List(ListSessionsArgs),
+    List(ScopeArgs),
     /// Show what was said and done in a session
     Show(ShowSessionArgs),
     /// Find words in what was said
@@ -218,17 +218,18 @@ pub(crate) enum SessionsCommand {
     Check(CheckSessionsArgs),
 }
 
+/// Which sessions are looked at, and how they are told.
 #[derive(Debug, Args)]
-pub(crate) struct ListSessionsArgs {
+pub(crate) struct ScopeArgs {
     /// Those of all workspaces
     #[arg(long)]
     pub(crate) all: bool,
 
-    /// How many at most
+    /// How many lines at most
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) limit: usize,
 
-    /// Print one JSON object a session
+    /// Print one JSON object a line
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -253,20 +254,8 @@ pub(crate) struct SearchSessionsArgs {
     #[arg(value_name = "WORDS", required = true)]
     pub(crate) words: Vec<String>,
 
-    /// In those of all workspaces
-    #[arg(long)]
-    pub(crate) all: bool,
-
-    /// How many places at most
-    #[arg(long, value_name = "N", default_value_t = 20)]
-    pub(crate) limit: usize,
-
-    /// Print one JSON object a place
-    #[arg(long)]
-    pub(crate) json: bool,
-
     #[command(flatten)]
-    pub(crate) config: ConfigArgs,
+    pub(crate) scope: ScopeArgs,
 }
 
 #[derive(Debug, Args)]

@@ -17,7 +17,7 @@ use crate::input::Source;
 
 pub(crate) use agent::{
     AgentArgs, CheckSessionsArgs, DeleteSessionsArgs, ExportFormat, ExportSessionArgs,
-    ImportSessionsArgs, ListSessionsArgs, ReplayArgs, ResumeArgs, RunArgs, SearchSessionsArgs,
+    ImportSessionsArgs, ReplayArgs, ResumeArgs, RunArgs, ScopeArgs, SearchSessionsArgs,
     SessionsCommand, ShowSessionArgs, duration,
 };
 

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::args::{
     CheckSessionsArgs, DeleteSessionsArgs, ExportFormat, ExportSessionArgs, ImportSessionsArgs,
-    ListSessionsArgs, SearchSessionsArgs, SessionsCommand, ShowSessionArgs,
+    ScopeArgs, SearchSessionsArgs, SessionsCommand, ShowSessionArgs,
 };
 use crate::exit::Exit;
 use crate::sessions::{self, short};
@@ -49,12 +49,16 @@ fn existing_store(wanted: &str) -> Result<SqliteStore> {
     sessions::open_to_read()?.ok_or_else(|| sessions::unknown(wanted))
 }
 
-async fn list(args: &ListSessionsArgs, out: &mut impl Write) -> Result<Exit> {
-    let workspace = if args.all {
-        None
-    } else {
-        Some(sessions::workspace(&args.config)?)
-    };
+/// The workspace whose sessions are looked at; all if there is none.
+fn workspace(args: &ScopeArgs) -> Result<Option<String>> {
+    if args.all {
+        return Ok(None);
+    }
+    sessions::workspace(&args.config).map(Some)
+}
+
+async fn list(args: &ScopeArgs, out: &mut impl Write) -> Result<Exit> {
+    let workspace = workspace(args)?;
     let Some(store) = sessions::open_to_read()? else {
         return nothing(args.json, args.all);
     };
@@ -180,11 +184,8 @@ impl<W: Write> Pretty<'_, W> {
 
 async fn search(args: &SearchSessionsArgs, out: &mut impl Write) -> Result<Exit> {
     let words = args.words.join(" ");
-    let workspace = if args.all {
-        None
-    } else {
-        Some(sessions::workspace(&args.config)?)
-    };
+    let args = &args.scope;
+    let workspace = workspace(args)?;
     let hits = match sessions::open_to_read()? {
         None => Vec::new(),
         Some(store) => {

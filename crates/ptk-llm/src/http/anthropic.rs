@@ -3,7 +3,7 @@
 use reqwest::RequestBuilder;
 use serde_json::{Map, Value, json};
 
-use super::{Key, Reading, Trouble, Wire, number, text};
+use super::{Key, Reading, Trouble, Wire, number, text, turns};
 use crate::{Delta, FinishReason, Message, Request, ToolChoice, Usage};
 
 /// The version of the API that this is written for.
@@ -65,16 +65,7 @@ impl Wire for Anthropic {
 /// The conversation: turns of user and assistant, in which results stand with
 /// the user.
 fn messages(messages: &[Message]) -> Vec<Value> {
-    let mut turns: Vec<(&str, Vec<Value>)> = Vec::new();
-    for message in messages {
-        let (role, parts) = blocks(message);
-        match turns.last_mut() {
-            Some((last, all)) if *last == role => all.extend(parts),
-            _ => turns.push((role, parts)),
-        }
-    }
-    let turns = turns.into_iter().filter(|(_, parts)| !parts.is_empty());
-    turns
+    turns(messages, blocks)
         .map(|(role, parts)| json!({"role": role, "content": parts}))
         .collect()
 }

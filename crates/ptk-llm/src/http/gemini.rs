@@ -3,7 +3,7 @@
 use reqwest::RequestBuilder;
 use serde_json::{Map, Value, json};
 
-use super::{Key, Reading, Trouble, Wire, number, text};
+use super::{Key, Reading, Trouble, Wire, number, text, turns};
 use crate::{Delta, FinishReason, Message, Request, ResponseFormat, ToolChoice, Usage};
 
 /// Google's Gemini API.
@@ -82,16 +82,7 @@ impl Wire for Gemini {
 
 /// The conversation: turns of user and model.
 fn contents(messages: &[Message]) -> Vec<Value> {
-    let mut turns: Vec<(&str, Vec<Value>)> = Vec::new();
-    for message in messages {
-        let (role, parts) = parts(message);
-        match turns.last_mut() {
-            Some((last, all)) if *last == role => all.extend(parts),
-            _ => turns.push((role, parts)),
-        }
-    }
-    let turns = turns.into_iter().filter(|(_, parts)| !parts.is_empty());
-    turns
+    turns(messages, parts)
         .map(|(role, parts)| json!({"role": role, "parts": parts}))
         .collect()
 }

@@ -16,7 +16,7 @@ use std::time::Duration;
 use reqwest::RequestBuilder;
 use serde_json::Value;
 
-use crate::{Delta, Request};
+use crate::{Delta, Message, Request};
 
 pub use key::Key;
 pub use sending::{HttpProvider, SetupError};
@@ -116,6 +116,23 @@ fn named(name: &str) -> Option<u16> {
 fn message_of(error: &Value) -> Option<String> {
     let text = |name: &str| Some(error.get(name)?.as_str()?.to_owned());
     text("message").or_else(|| text("detail"))
+}
+
+/// A conversation in which two take turns: what one of them is told in several
+/// messages, one behind the other, stands together. Turns without content are
+/// left out.
+pub(crate) fn turns(
+    messages: &[Message],
+    parts: fn(&Message) -> (&'static str, Vec<Value>),
+) -> impl Iterator<Item = (&'static str, Vec<Value>)> {
+    let mut turns: Vec<(&str, Vec<Value>)> = Vec::new();
+    for (role, parts) in messages.iter().map(parts) {
+        match turns.last_mut() {
+            Some((last, all)) if *last == role => all.extend(parts),
+            _ => turns.push((role, parts)),
+        }
+    }
+    turns.into_iter().filter(|(_, parts)| !parts.is_empty())
 }
 
 /// A text in an answer.
