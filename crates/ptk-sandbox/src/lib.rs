@@ -63,6 +63,7 @@ mod rename;
 mod restore;
 #[cfg(unix)]
 mod rules;
+mod scratch;
 mod target;
 mod temporary;
 mod workspace;

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 
 use cap_fs_ext::{DirExt as _, FollowSymlinks, OpenOptionsFollowExt as _};
 use cap_std::fs::{Dir, Metadata};
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Attempt, PathError};
 use crate::links::Last;
@@ -21,7 +22,7 @@ use crate::workspace::Workspace;
 pub type Moment = (i64, u32);
 
 /// What the system knows of a file, a link or a folder. Links are not followed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Node {
     /// What it is.

@@ -8,6 +8,7 @@ use std::time::SystemTime;
 
 use cap_fs_ext::{MetadataExt as _, OpenOptionsSyncExt as _};
 use cap_std::fs::{Dir, FileType, OpenOptions};
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Attempt, PathError};
 use crate::fingerprint::{Fingerprint, Stamp};
@@ -16,7 +17,7 @@ use crate::listing::Entries;
 use crate::place::Place;
 
 /// What a name stands for. It reads on from "it is".
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Kind {
     /// A regular file.

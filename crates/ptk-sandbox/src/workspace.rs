@@ -5,12 +5,11 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use cap_std::ambient_authority;
-use cap_std::fs::Dir;
-use tempfile::TempDir;
-
 use crate::error::{Attempt, PathError, WorkspaceError, shown_text};
 use crate::place::Place;
+use crate::scratch::Scratch;
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
 
 /// What may be done beneath a root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -31,7 +30,7 @@ pub(crate) struct Root {
     given: PathBuf,
     pub(crate) access: Access,
     /// Removed with the workspace.
-    owned: Option<TempDir>,
+    owned: Option<Scratch>,
 }
 
 impl fmt::Debug for Root {
@@ -73,8 +72,7 @@ impl Root {
             path: given.clone(),
             source,
         };
-        let folder = tempfile::Builder::new().prefix("ptk-").tempdir();
-        let folder = folder.map_err(failed)?;
+        let folder = Scratch::new().map_err(failed)?;
         let root = Self::open(folder.path(), Access::ReadWrite)?;
         Ok(Self {
             given: given.canonicalize().map_err(failed)?,
@@ -154,7 +152,8 @@ impl Workspace {
 
     /// The same workspace with a folder for temporary files, for reading and
     /// writing (R272). It stands for the system's own: `/tmp/a` is a file in
-    /// it. Nobody else uses it, and it is removed with the workspace.
+    /// it. Nobody else uses it, and it is removed with the workspace. Where a
+    /// process was killed, the next one that comes here removes what is left.
     ///
     /// # Errors
     ///

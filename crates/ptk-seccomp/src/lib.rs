@@ -132,16 +132,6 @@ impl Listener {
         found > 0 && asked.revents & libc::POLLHUP != 0
     }
 
-    /// Whether the caller still waits. What was read of its memory before is
-    /// what it called with only if it does: else its number may be another's.
-    #[must_use]
-    pub fn waits(&self, call: &Call) -> bool {
-        let request = libc::SECCOMP_IOCTL_NOTIF_ID_VALID;
-        let handle = self.0.as_raw_fd();
-        // SAFETY: the kernel reads the number and keeps nothing.
-        done(unsafe { libc::ioctl(handle, request, &raw const call.id) }).is_ok()
-    }
-
     /// Lets the call be made.
     ///
     /// # Errors

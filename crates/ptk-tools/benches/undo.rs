@@ -2,6 +2,10 @@
 //! without undo, and with undo in each of the ways that there are, in turns in
 //! the same run, by the clock and by CPU time.
 //!
+//! What a recorded command has changed is looked at after its result is there,
+//! and the next command that may change something waits for that. So a recorded
+//! one is measured at rest, and right behind another one, too.
+//!
 //! ```sh
 //! cargo bench -p ptk-tools --bench undo            # 5,000 and 50,000 files
 //! cargo bench -p ptk-tools --bench undo -- 1000    # another number
@@ -22,7 +26,7 @@ use ptk_protocol::{Arguments, ToolCall};
 use ptk_sandbox::Workspace;
 use ptk_sandbox::command::Helper;
 use ptk_tools::tools::bash::Bash;
-use ptk_tools::undo::{Commands, Options};
+use ptk_tools::undo::{Commands, Options, Undo};
 use ptk_tools::{AllowAll, CallRequest, Registry, ToolManager};
 use serde_json::json;
 use tokio::runtime::Runtime;
@@ -98,31 +102,42 @@ fn measure(files: usize) -> Result<(), Box<dyn Error>> {
                 Err(Box::<dyn Error>::from(outcome.result.error))
             }
         };
+        let rest = || -> Result<(), Box<dyn Error>> {
+            Undo::open(Workspace::open(&root)?, &options(Commands::Record))?;
+            Ok(())
+        };
         let mut times = [const { Vec::new() }; WAYS];
+        let mut behind = Vec::new();
         for tools in &ways {
             call(tools)?;
         }
         for _ in 0..ROUNDS {
             for (tools, times) in ways.iter().zip(&mut times) {
+                rest()?;
                 times.push(timed(|| call(tools))?);
             }
+            let [_, recorded, ..] = &ways;
+            rest()?;
+            call(recorded)?;
+            behind.push(timed(|| call(recorded))?);
         }
-        report(name, times);
+        report(name, times, behind);
     }
     Ok(())
 }
 
-fn report(name: &str, times: [Vec<Time>; WAYS]) {
+fn report(name: &str, times: [Vec<Time>; WAYS], mut behind: Vec<Time>) {
     let [plain, recorded, layers, looked] = times.map(|mut times| {
         let clock = median(&mut times, |time| time.0);
         (clock, median(&mut times, |time| time.1))
     });
+    let behind = median(&mut behind, |time| time.0);
     let more = |way: Time, of: fn(Time) -> Duration| {
         (of(way).as_secs_f64() / of(plain).as_secs_f64() - 1.0) * 100.0
     };
     let (clock, cpu) = (more(recorded, |it| it.0), more(recorded, |it| it.1));
     println!(
-        "  {name:<24} {:>8.2?} without, {:>8.2?} recorded ({clock:+.1} %, CPU {cpu:+.1} %), {:>8.2?} over layers, {:>8.2?} by looking",
+        "  {name:<24} {:>8.2?} without, {:>8.2?} recorded ({clock:+.1} %, CPU {cpu:+.1} %; behind another {behind:.2?}), {:>8.2?} over layers, {:>8.2?} by looking",
         plain.0, recorded.0, layers.0, looked.0
     );
     if clock > BAR {

@@ -78,7 +78,9 @@ pub use files::{Ranges, SeenFile};
 pub use manager::{Limits, ToolManager, ToolManagerBuilder};
 pub use middleware::{Around, Middleware, Next, Passing};
 pub use outputs::{MAX_OUTPUT, OutputWriter, Outputs};
-pub use permission::{AllowAll, ApprovalRequest, Approver, Decision, DenyAll, Permissions, Review};
+pub use permission::{
+    AllowAll, ApprovalRequest, Approver, Decision, DenyAll, Permissions, Review, Witness,
+};
 pub use pipeline::Foreseen;
 pub use registry::{Registry, RegistryError};
 pub use repeats::MAX_REPEATS;

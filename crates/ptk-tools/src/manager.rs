@@ -317,6 +317,12 @@ impl ToolManager {
         &self.inner.services.outputs
     }
 
+    /// Whether there is a person who can be asked about calls.
+    #[must_use]
+    pub fn has_person(&self) -> bool {
+        self.inner.approver.is_person()
+    }
+
     /// Runs one call. It never fails: what goes wrong is a result, too.
     pub async fn execute(&self, request: CallRequest) -> CallOutcome {
         pipeline::run(self, request).await

@@ -8,7 +8,7 @@ use ptk_events::{CallId, Correlation, RequestId};
 use ptk_protocol::{Arguments, ErrorType, ToolCall, ToolResult};
 use tokio_util::sync::CancellationToken;
 
-use crate::{SeenFile, Tool, ToolError};
+use crate::{SeenFile, Tool, ToolError, Witness};
 
 /// A call that is to be run.
 ///
@@ -28,6 +28,7 @@ pub struct CallRequest {
     pub(crate) parent_id: Option<String>,
     pub(crate) cancel: CancellationToken,
     pub(crate) doubt: Option<String>,
+    pub(crate) witness: Option<Arc<dyn Witness>>,
     pub(crate) tool: Option<Arc<dyn Tool>>,
 }
 
@@ -43,6 +44,7 @@ impl CallRequest {
             parent_id: None,
             cancel: CancellationToken::new(),
             doubt: None,
+            witness: None,
             tool: None,
         }
     }
@@ -84,6 +86,13 @@ impl CallRequest {
     #[must_use]
     pub fn doubted(mut self, doubt: impl Into<String>) -> Self {
         self.doubt = Some(doubt.into());
+        self
+    }
+
+    /// The same call, with somebody who is told of questions about it.
+    #[must_use]
+    pub fn witnessed(mut self, witness: impl Witness + 'static) -> Self {
+        self.witness = Some(Arc::new(witness));
         self
     }
 

@@ -25,7 +25,7 @@ use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 
 use super::isolation::{self, Refusal};
 use super::policy::Protections;
-use super::recorded::Recorder;
+use super::recorded::{Recorded, Recorder};
 use super::words::{END, Exit, Isolated, Isolation, Left, MAX_FILES, News, Report, Setup};
 use super::{GRACE, KEEPER, KILLED, PAUSE, helper, inner, layers, loopback, tree};
 
@@ -59,6 +59,15 @@ struct Keeper {
     is_childless: bool,
     stopped: Option<Instant>,
     isolated: Isolated,
+    record: Option<Recorded>,
+}
+
+/// A program that was started.
+struct Started {
+    leader: Pid,
+    protections: Protections,
+    /// What is recorded of it, if anything is.
+    record: Option<Recorded>,
 }
 
 pub(super) fn run(mut words: impl Iterator<Item = OsString>) -> i32 {
@@ -104,8 +113,10 @@ fn enter(
     }
     let isolated = furnish(&mut setup);
     match start(control, &setup, words)? {
-        Ok((leader, protections)) => {
-            Keeper::new(control.try_clone()?, leader, isolated)?.keep(protections);
+        Ok(started) => {
+            let mut keeper = Keeper::new(control.try_clone()?, started.leader, isolated)?;
+            keeper.record = started.record;
+            keeper.keep(started.protections);
         }
         Err(refusal) => tell(control, &refusal),
     }
@@ -172,7 +183,7 @@ fn start(
     control: &UnixStream,
     setup: &Setup,
     words: impl Iterator<Item = OsString>,
-) -> io::Result<Result<(Pid, Protections), Report>> {
+) -> io::Result<Result<Started, Report>> {
     set_child_subreaper(Some(getpid()))?;
     let mut files = receive(control)?.1.into_iter();
     let recording = setup.policy.as_ref();
@@ -206,7 +217,8 @@ fn start(
     // It holds the other end of the socket, and what the program reads from.
     drop(command);
     fall_silent()?;
-    let protections = match hear(&news, recorder)? {
+    let (last, record) = hear(&news, recorder)?;
+    let protections = match last {
         News::Ready(protections) => protections,
         News::Unprotected(protections) => return Ok(Err(Report::Unprotected(protections))),
         News::NotRecorded(why) => return Ok(Err(Report::NotRecorded(why))),
@@ -214,18 +226,22 @@ fn start(
         News::Recorded => return Err(io::ErrorKind::UnexpectedEof.into()),
     };
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let pid = pid.ok_or(io::ErrorKind::InvalidData)?;
-    Ok(Ok((pid, protections)))
+    let leader = pid.ok_or(io::ErrorKind::InvalidData)?;
+    Ok(Ok(Started {
+        leader,
+        protections,
+        record,
+    }))
 }
 
 /// The last news before there is a program, or none. The recorder begins as
 /// soon as there is something to record.
-fn hear(news: &UnixStream, mut recorder: Option<Recorder>) -> io::Result<News> {
-    let mut told = Vec::new();
+fn hear(news: &UnixStream, mut recorder: Option<Recorder>) -> io::Result<(News, Option<Recorded>)> {
+    let (mut told, mut record) = (Vec::new(), None);
     loop {
         let (bytes, files) = receive(news)?;
         if let (Some(listener), Some(recorder)) = (files.into_iter().next(), recorder.take()) {
-            recorder.start(listener)?;
+            record = Some(recorder.start(listener)?);
         }
         if bytes.is_empty() {
             break;
@@ -234,7 +250,8 @@ fn hear(news: &UnixStream, mut recorder: Option<Recorder>) -> io::Result<News> {
     }
     let mut lines = told.split(|byte| *byte == b'\n');
     let last = lines.rfind(|line| !line.is_empty()).unwrap_or_default();
-    serde_json::from_slice(last).map_err(io::Error::other)
+    let last = serde_json::from_slice(last).map_err(io::Error::other)?;
+    Ok((last, record))
 }
 
 /// What comes next on a socket: bytes, and files with them.
@@ -308,6 +325,7 @@ impl Keeper {
             is_childless: false,
             stopped: None,
             isolated,
+            record: None,
         })
     }
 
@@ -351,7 +369,11 @@ impl Keeper {
         };
         match event {
             Event::Asked(ask) => return Some(ask),
-            Event::Childless => self.is_childless = true,
+            Event::Childless => {
+                self.is_childless = true;
+                // Without it, whoever needs it looks again.
+                let _ = self.record.take().map(Recorded::finish);
+            }
             Event::Changed(pid, status) if Some(pid) == self.leader => self.changed(status),
             Event::Changed(..) => {}
         }

@@ -65,7 +65,7 @@ use std::time::Duration;
 
 pub use launch::{Control, Kept, StartError};
 pub use policy::{Layer, Limits, Missing, Policy, Protection, Protections};
-pub use recorded::{Before, Record, Recording, Records};
+pub use recorded::{After, Aftermath, Before, Record, Recording, Records};
 pub use words::{Exit, Left, Report};
 
 /// How long processes have between the polite signal and the other one.

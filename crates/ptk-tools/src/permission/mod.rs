@@ -105,6 +105,40 @@ pub trait Approver: Send + Sync {
     }
 }
 
+/// Is told that somebody is asked about a call, and that they have agreed to
+/// it. What comes next waits for as long as the witness takes: so whoever
+/// writes a log can say later that a call was never allowed.
+pub trait Witness: Send + Sync {
+    /// The question is about to be put.
+    fn asked(&self) -> BoxFuture<'_, ()>;
+
+    /// The answer was yes, and the call is about to act.
+    fn agreed(&self) -> BoxFuture<'_, ()>;
+}
+
+/// An approver with a witness.
+pub(crate) struct Witnessed<'a> {
+    pub(crate) approver: &'a dyn Approver,
+    pub(crate) witness: &'a dyn Witness,
+}
+
+impl Approver for Witnessed<'_> {
+    fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision> {
+        Box::pin(async move {
+            self.witness.asked().await;
+            let decision = self.approver.decide(request).await;
+            if !matches!(decision, Decision::Deny(_) | Decision::DenyOnce(_)) {
+                self.witness.agreed().await;
+            }
+            decision
+        })
+    }
+
+    fn is_person(&self) -> bool {
+        self.approver.is_person()
+    }
+}
+
 impl<T: Approver + ?Sized> Approver for Arc<T> {
     fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision> {
         (**self).decide(request)

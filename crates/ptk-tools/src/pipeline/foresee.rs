@@ -46,6 +46,7 @@ pub(crate) async fn foresee(manager: &ToolManager, call: ToolCall) -> Foreseen {
         ending: OnceLock::new(),
         files: OnceLock::new(),
         doubt: None,
+        witness: None,
         tools: registry.toolset().clone(),
     };
     let Some(tool) = registry.get(&request.call.name) else {

@@ -18,14 +18,14 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::context::{Touched, panic_message};
 use crate::middleware::{End, Next, Passing};
-use crate::permission::{Asking, Bare, Permit, Refusal};
+use crate::permission::{Asking, Bare, Permit, Refusal, Witnessed};
 use crate::process::StartError;
 use crate::repeats::{Repeat, stamps};
 use crate::signature::Signature;
 use crate::usage::Ending;
 use crate::{
     CallContext, CallOutcome, CallRequest, Class, Effects, Failure, Plan, SeenFile, Tool,
-    ToolError, ToolManager, Unprotected, bound, preview,
+    ToolError, ToolManager, Unprotected, Witness, bound, preview,
 };
 
 pub use foresee::Foreseen;
@@ -72,6 +72,7 @@ pub(crate) async fn run(manager: &ToolManager, request: CallRequest) -> CallOutc
         manager,
         context: &context,
         doubt: request.doubt.as_deref(),
+        witness: request.witness.as_deref(),
         tools,
         ending: OnceLock::new(),
         files: OnceLock::new(),
@@ -117,6 +118,8 @@ struct Call<'a> {
     context: &'a CallContext,
     /// Why a person has to agree, if one has to.
     doubt: Option<&'a str>,
+    /// Who is told of questions about it.
+    witness: Option<&'a dyn Witness>,
     /// What its arguments are checked against.
     tools: Toolset,
     /// How it ended, where the result alone does not say.
@@ -272,10 +275,16 @@ impl Call<'_> {
             is_doubted: self.doubt.is_some(),
         };
         let inner = &self.manager.inner;
+        let approver = &*inner.approver;
+        let witnessed = self.witness.map(|witness| Witnessed { approver, witness });
+        let approver = match &witnessed {
+            Some(witnessed) => witnessed,
+            None => approver,
+        };
         let permit = tokio::select! {
             // What needs no question is not cancelled by one.
             biased;
-            permit = inner.permissions.decide(asking, &*inner.approver) => permit,
+            permit = inner.permissions.decide(asking, approver) => permit,
             () = self.context.cancellation().cancelled() => {
                 let result = self.refused(Step::Permission, since, not_begun(name));
                 return Err(Box::new(result));

@@ -69,5 +69,6 @@ fn said(state: &State) -> String {
         State::Link { target, .. } => format!("a link to {}", target.display()),
         State::Folder { about } => format!("a folder, mode {:o}", about.mode),
         State::Special { what } => what.clone(),
+        State::Unknown => "something that others have changed since".to_owned(),
     }
 }

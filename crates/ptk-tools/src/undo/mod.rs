@@ -19,7 +19,7 @@
 //! | `layer` | what a command changed over the workspace, and bringing it there |
 //! | `tree` | the whole workspace at a moment |
 //! | `watch` | how it becomes known what a call changes |
-//! | `record` | a call on its way into the journal |
+//! | `record`, `settle` | a call on its way into the journal |
 //! | `plan`, `diff`, `apply` | what an undo would do, and doing it |
 
 mod apply;
@@ -34,6 +34,7 @@ mod packs;
 mod plan;
 mod record;
 mod recorded;
+mod settle;
 mod state;
 mod store;
 mod tree;

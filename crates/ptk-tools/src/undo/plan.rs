@@ -8,7 +8,7 @@ use ptk_sandbox::{Moment, Workspace, is_temporary_name};
 
 use super::error::{Conflict, UndoError, Why};
 use super::journal::{Change, Record};
-use super::record::settle_abandoned;
+use super::settle::settle_abandoned;
 use super::state::{State, is_direct};
 use super::store::Store;
 use super::tree::moment;
@@ -183,6 +183,7 @@ impl Undo {
         let mut planning = Planning::of(&chosen);
         planning.look(self, &records)?;
         planning.check_folders(self)?;
+        planning.add_parents(self)?;
         let is_nothing_left = planning.steps.is_empty() && others == Others::Keep;
         if !planning.conflicts.is_empty() && (others == Others::Refuse || is_nothing_left) {
             return Err(UndoError::Conflicts(planning.conflicts));
@@ -408,6 +409,46 @@ impl Planning {
                 Some(State::Missing) if !is_free => drop(self.steps.remove(&path)),
                 Some(_) if !is_free => self.leave(&path, Why::Occupied),
                 _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Folders that others have taken away come again with what is put into
+    /// them, like the folder above them. They are steps of their own: whoever
+    /// undoes the undo takes them away again.
+    fn add_parents(&mut self, undo: &Undo) -> Result<(), UndoError> {
+        let comes = |step: &&Change| !matches!(step.after, State::Missing);
+        let coming: Vec<PathBuf> = self
+            .steps
+            .values()
+            .filter(comes)
+            .map(|step| step.path.clone())
+            .collect();
+        for path in coming {
+            let mut missing = Vec::new();
+            for folder in path.ancestors().skip(1) {
+                if self.steps.contains_key(folder) {
+                    break;
+                }
+                match State::of(&undo.workspace.place(folder)?, 0)? {
+                    State::Missing => missing.push(folder.to_owned()),
+                    like if like.is_folder() => {
+                        for path in missing.drain(..) {
+                            let step = Change {
+                                path: path.clone(),
+                                before: State::Missing,
+                                after: like.clone(),
+                            };
+                            self.steps.insert(path, step);
+                        }
+                        break;
+                    }
+                    _ => {
+                        self.leave(&path, Why::Somebody);
+                        break;
+                    }
+                }
             }
         }
         Ok(())

@@ -1,28 +1,25 @@
 //! Calls on their way into the journal: said before they run, and again with
 //! what they have changed.
 
-use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
 
 use ptk_events::{CallId, RequestId};
-use ptk_sandbox::{Moment, Workspace};
+use ptk_sandbox::Workspace;
 
-use super::journal::{Apply, Begin, Change, End, Line, Record, Watched};
+use super::journal::{Apply, Begin, Change, End, Line};
 use super::layer::{self, Attempt, Dropped, LayerError, Layers, Shown};
 use super::recorded::Recorded;
-use super::state::State;
+use super::settle::{self, Ending, settle_abandoned};
 use super::store::{Store, UnderWay, now};
 use super::tree::Tree;
-use super::watch::{Found, Terms, Watch};
+use super::watch::{Terms, Watch};
 use super::{Commands, Options, UndoError};
 use crate::{Effect, Effects, Plan};
 
 /// Characters of what a call does.
 const MAX_WHAT: usize = 200;
-/// Paths that a note names.
-const MAX_NAMED: usize = 5;
 
 /// Keeps what the calls of one session are about to change.
 #[derive(Debug)]
@@ -37,6 +34,15 @@ pub(crate) struct Recorder {
     can_record: AtomicBool,
     /// Whether they may work over layers.
     has_layers: AtomicBool,
+    /// Calls that have ended, and whose changes are being looked at.
+    settling: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Drop for Recorder {
+    /// A process that ends has told all.
+    fn drop(&mut self) {
+        self.settled();
+    }
 }
 
 /// The workspace as it was seen last.
@@ -86,6 +92,7 @@ impl Recorder {
             last: Mutex::default(),
             can_record: AtomicBool::new(false),
             has_layers: AtomicBool::new(false),
+            settling: Mutex::default(),
         }
     }
 
@@ -105,6 +112,29 @@ impl Recorder {
         self.turn.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Finds out behind the caller's back what a call has changed.
+    fn later(&self, ending: Ending) {
+        let settle = move || {
+            // It is tried again before the next call.
+            if let Err(error) = ending.run() {
+                tracing::warn!(%error, "what a call has changed is not in the journal yet");
+            }
+        };
+        let thread = thread::Builder::new().name("undo".to_owned()).spawn(settle);
+        let mut settling = self.settling.lock().unwrap_or_else(PoisonError::into_inner);
+        settling.retain(|thread| !thread.is_finished());
+        settling.extend(thread);
+    }
+
+    /// Waits until it is known of all calls that have ended what they changed.
+    fn settled(&self) {
+        let mut settling = self.settling.lock().unwrap_or_else(PoisonError::into_inner);
+        for thread in settling.drain(..) {
+            // Whoever broke down has left it to the next call.
+            let _ = thread.join();
+        }
+    }
+
     fn store(&self) -> Result<Arc<Store>, UndoError> {
         let mut store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(store) = &*store {
@@ -120,6 +150,7 @@ impl Recorder {
         if !call.effects.has(Effect::Write) {
             return Ok(None);
         }
+        self.settled();
         let store = self.store()?;
         let failed = |error| store.failed(error);
         settle_abandoned(&self.workspace, &store)?;
@@ -333,51 +364,48 @@ impl Kept {
     /// back what there is to say about that. Blocks.
     pub(crate) fn end(self) -> Result<Settled, UndoError> {
         let store = Arc::clone(&self.store);
-        let failed = |error| store.failed(error);
         if let Watch::Layers(layers) = &self.watch {
             let settled = self.bring_in(layers)?;
             self.ended();
             return Ok(settled);
         }
-        let (blind, base) = match &self.watch {
-            Watch::Blind(why) => (Some(why.clone()), None),
-            Watch::Tree(name, _) => (None, Some(name.clone())),
-            _ => (None, None),
-        };
-        let workspace = &self.recorder.workspace;
-        let found = self.watch.end(workspace, &store, None)?;
-        if let (Some(base), Some(tree)) = (base, found.tree) {
-            self.recorder.seen(base, tree);
+        if let Watch::Recorded(recorded) = &self.watch
+            && let Some(aftermath) = recorded.aftermath(&store)
+        {
+            let note = settle::foretold(&aftermath, &self.recorder.workspace, &store.options);
+            self.under_way.settles();
+            let recorder = Arc::clone(&self.recorder);
+            recorder.later(self.ending());
+            return Ok(Settled {
+                note,
+                dropped: None,
+            });
         }
-        let lock = store.lock().map_err(failed)?;
-        let is_alone = self.beside.is_empty() && store.length() == self.length;
-        let records = if is_alone {
-            Vec::new()
-        } else {
-            store.records().map_err(failed)?
+        let base = match &self.watch {
+            Watch::Tree(name, _) => Some(name.clone()),
+            _ => None,
         };
-        let begin = &self.begin;
-        let others = Others::since(&records, &begin.entry, begin.at, &self.beside);
-        let end = End {
-            entry: begin.entry.clone(),
-            at: now(),
-            changes: others.taken_out_of(found.changes),
-            uncovered: found.uncovered,
-            beside: others.beside,
-            ..End::default()
-        };
-        let note = match blind {
-            Some(why) => Some(format!("This call cannot be undone: {why}.")),
-            None => note(&end, &store.options),
-        };
-        store.append_locked(&Line::End(end)).map_err(failed)?;
-        drop(lock);
-        self.under_way.ended();
-        store.collect_if_due();
+        let recorder = Arc::clone(&self.recorder);
+        let (note, tree) = self.ending().run()?;
+        if let (Some(base), Some(tree)) = (base, tree) {
+            recorder.seen(base, tree);
+        }
         Ok(Settled {
             note,
             dropped: None,
         })
+    }
+
+    fn ending(self) -> Ending {
+        Ending {
+            workspace: self.recorder.workspace.clone(),
+            store: self.store,
+            begin: self.begin,
+            watch: self.watch,
+            beside: self.beside,
+            length: self.length,
+            under_way: self.under_way,
+        }
     }
 
     /// Brings what is in the layers into the workspace, all or nothing.
@@ -396,7 +424,7 @@ impl Kept {
         } else {
             Some(Dropped::Unfinished)
         };
-        let note = note(&end, &store.options);
+        let note = settle::note(&end, &store.options);
         store.append_locked(&Line::End(end)).map_err(failed)?;
         let dropped = match dropped {
             None => {
@@ -451,167 +479,4 @@ impl Kept {
         self.under_way.ended();
         self.store.collect_if_due();
     }
-}
-
-/// What there is to say about undoing a call.
-fn note(end: &End, options: &Options) -> Option<String> {
-    let lost: Vec<PathBuf> = end
-        .changes
-        .iter()
-        .filter(|change| !change.before.is_kept())
-        .map(|change| change.path.clone())
-        .collect();
-    let mut notes = Vec::new();
-    if !lost.is_empty() {
-        notes.push(format!(
-            "This call cannot be undone as a whole: what was in {} before could not be kept (larger than {} MB, not readable, or no file).",
-            named(lost.iter().map(|path| path.display().to_string())),
-            options.max_file_mb,
-        ));
-    }
-    if !end.uncovered.is_empty() {
-        let folders = named(end.uncovered.iter().cloned());
-        notes.push(format!("Undo does not cover {folders}."));
-    }
-    (!notes.is_empty()).then(|| notes.join(" "))
-}
-
-pub(super) fn named(names: impl ExactSizeIterator<Item = String>) -> String {
-    let more = names.len().saturating_sub(MAX_NAMED);
-    let mut told = names.take(MAX_NAMED).collect::<Vec<_>>().join(", ");
-    if more > 0 {
-        told.push_str(&format!(" and {more} more"));
-    }
-    told
-}
-
-/// What other calls have changed while one ran.
-struct Others {
-    claims: HashMap<PathBuf, Vec<Change>>,
-    /// What calls under way have said they would write, and what was there.
-    announced: HashMap<PathBuf, State>,
-    beside: Vec<String>,
-}
-
-impl Others {
-    fn since(records: &[Record], entry: &str, at: u64, beside: &[String]) -> Self {
-        let mut others = Self {
-            claims: HashMap::new(),
-            announced: HashMap::new(),
-            beside: Vec::new(),
-        };
-        for record in records {
-            let begin = &record.begin;
-            let is_later = record.end.as_ref().is_none_or(|end| end.at >= at);
-            let was_there = begin.at >= at || beside.contains(&begin.entry);
-            if begin.entry == entry || !is_later || !was_there {
-                continue;
-            }
-            if matches!(begin.watch, Watched::Tree(_) | Watched::Blind(_)) {
-                others.beside.push(begin.call.clone());
-            }
-            if let (None, Watched::Places(seen)) = (&record.end, &begin.watch) {
-                let announced = seen.iter().cloned().map(|seen| (seen.path, seen.state));
-                others.announced.extend(announced);
-            }
-            for change in record.changes() {
-                let claims = others.claims.entry(change.path.clone());
-                claims.or_default().push(change.clone());
-            }
-        }
-        others
-    }
-
-    /// The changes without those of others. Where others came first, the call's
-    /// own begins where theirs ended; where the call came first, it ends where
-    /// theirs began.
-    fn taken_out_of(&self, changes: Vec<Change>) -> Vec<Change> {
-        let own = changes.into_iter().filter_map(|mut change| {
-            let announced = self.announced.get(&change.path);
-            if announced.is_some_and(|before| before.is_same(&change.before)) {
-                return None;
-            }
-            let Some(claims) = self.claims.get(&change.path) else {
-                return Some(change);
-            };
-            let (first, last) = (claims.first()?, claims.last()?);
-            if first.before.is_same(&change.before) {
-                change.before = last.after.clone();
-            } else {
-                change.after = first.before.clone();
-            }
-            (!change.before.is_same(&change.after)).then_some(change)
-        });
-        own.collect()
-    }
-}
-
-/// Calls whose process is gone: what has changed until shortly after counts as
-/// theirs. An undo that was interrupted is left for whoever finishes it.
-pub(super) fn settle_abandoned(workspace: &Workspace, store: &Store) -> Result<(), UndoError> {
-    let failed = |error| store.failed(error);
-    let abandoned = store.abandoned().map_err(failed)?;
-    if abandoned.is_empty() {
-        return Ok(());
-    }
-    let records = store.records().map_err(failed)?;
-    for (entry, under_way) in abandoned {
-        let record = records.iter().find(|record| record.begin.entry == entry);
-        let Some(record) = record.filter(|record| record.end.is_none()) else {
-            under_way.ended();
-            continue;
-        };
-        if record.is_undo() {
-            continue;
-        }
-        let found = Watch::resumed(workspace, store, &record.begin)
-            .and_then(|watch| end_again(watch, record, workspace, store, under_way.last_seen()));
-        // What cannot be found out now cannot be found out later, either, and
-        // must not keep other calls from running.
-        let lost = found.as_ref().err().map(ToString::to_string);
-        let found = found.unwrap_or_default();
-        let others = Others::since(&records, &entry, record.begin.at, &[]);
-        let end = End {
-            entry,
-            at: now(),
-            changes: others.taken_out_of(found.changes),
-            uncovered: found.uncovered,
-            beside: others.beside,
-            interrupted: true,
-            lost,
-            ..End::default()
-        };
-        store.append(&Line::End(end)).map_err(failed)?;
-        under_way.ended();
-    }
-    Ok(())
-}
-
-/// Ends the watch over a call that was killed. Layers that were being brought
-/// into the workspace are brought there; others are dropped.
-fn end_again(
-    watch: Watch,
-    record: &Record,
-    workspace: &Workspace,
-    store: &Store,
-    last_seen: Option<Moment>,
-) -> Result<Found, UndoError> {
-    let Watch::Layers(layers) = watch else {
-        return watch.end(workspace, store, last_seen);
-    };
-    let mut found = Found::default();
-    if let Some(apply) = &record.apply {
-        let failed = |error| store.failed(error);
-        let _kept = store.keep_all().map_err(failed)?;
-        let look = layers.look(workspace, 0, Attempt::Again);
-        let applied = look.and_then(|look| {
-            layers.apply(workspace, &look, Attempt::Again)?;
-            Ok(look.uncovered)
-        });
-        found.changes = layers.keep(apply.changes.clone(), store).map_err(failed)?;
-        found.uncovered =
-            applied.map_err(|why| UndoError::Workspace(std::io::Error::other(why.to_string())))?;
-    }
-    layers.remove();
-    Ok(found)
 }

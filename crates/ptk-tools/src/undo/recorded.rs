@@ -1,8 +1,9 @@
 //! Commands whose changes are recorded: what they are about to change is in a
-//! pack before they change it, and afterwards it is looked at what became of
-//! that.
+//! pack before they change it. When they have ended, it says in a few words what
+//! became of that, too, and then the files can be looked at in peace: whatever
+//! others change in between shows.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Seek as _, SeekFrom};
@@ -10,7 +11,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use ptk_sandbox::command::{Before, Record, Recording, Records};
+use ptk_sandbox::command::{After, Aftermath, Before, Record, Recording, Records};
 use ptk_sandbox::{Attributes, Folder, Kind, Moment, Node, Workspace};
 
 use super::journal::Change;
@@ -42,6 +43,8 @@ struct Seen {
     /// large.
     start: u64,
     content: Option<Vec<u8>>,
+    /// What the command has left there, where that was said.
+    after: Option<After>,
 }
 
 impl Recorded {
@@ -140,9 +143,25 @@ impl Recorded {
                 before,
                 start,
                 content,
+                after: None,
             });
         }
+        if let Some(aftermath) = records.aftermath() {
+            let paths = aftermath.paths.into_iter();
+            let mut left: HashMap<Vec<u8>, After> =
+                paths.map(|after| (after.path.clone(), after)).collect();
+            for seen in &mut seen {
+                seen.after = left.remove(seen.path.as_os_str().as_bytes());
+            }
+        }
         Ok((seen, uncovered))
+    }
+
+    /// What the command has left, if all of it has ended.
+    pub(crate) fn aftermath(&self, store: &Store) -> Option<Aftermath> {
+        // What cannot be read is looked for in the workspace.
+        let read = Aftermath::read(&store.contents.packs.of(&self.entry));
+        read.ok().flatten()
     }
 }
 
@@ -219,6 +238,13 @@ impl Looking<'_> {
     /// What was there and what is, if that is something else.
     fn compare(&self, folder: Option<&Folder>, seen: &Seen) -> io::Result<Option<(State, State)>> {
         let name = seen.path.file_name().unwrap_or_default();
+        if let Some(left) = &seen.after {
+            let Some(after) = self.left(folder, name, &seen.before, left)? else {
+                return Ok(None);
+            };
+            let before = self.before(seen)?;
+            return Ok((!before.is_same(&after)).then_some((before, after)));
+        }
         let node = folder.map(|folder| folder.node(name)).transpose()?;
         let node = node.flatten();
         let after = match (folder, node) {
@@ -233,6 +259,59 @@ impl Looking<'_> {
         };
         let before = self.before(seen)?;
         Ok((!before.is_same(&after)).then_some((before, after)))
+    }
+
+    /// What the command has left, unless it has not even touched it.
+    fn left(
+        &self,
+        folder: Option<&Folder>,
+        name: &OsStr,
+        before: &Before,
+        left: &After,
+    ) -> io::Result<Option<State>> {
+        let Some(node) = &left.node else {
+            return Ok((*before != Before::Missing).then_some(State::Missing));
+        };
+        if is_untouched(before, node) {
+            return Ok(None);
+        }
+        let about = About::from(node);
+        let file = |content| State::File {
+            content,
+            size: node.size,
+            about,
+        };
+        let known = left.hash.map(|hash| Content {
+            hash,
+            size: node.size,
+        });
+        let state = match (node.kind, folder) {
+            (Kind::Folder, _) => State::Folder { about },
+            (Kind::File, _) if known.is_some() => file(known),
+            (Kind::File, _) if node.size > self.largest => file(None),
+            (Kind::File | Kind::Link, None) => State::Unknown,
+            (Kind::File | Kind::Link, Some(folder)) => {
+                let is_still = || {
+                    let now = folder.node(name)?;
+                    io::Result::Ok(now.filter(|now| is_same(now, node)))
+                };
+                match is_still()? {
+                    None => State::Unknown,
+                    Some(now) => {
+                        let state = self::now(folder, name, &now, self.largest);
+                        // Others may have come while it was read.
+                        match is_still()? {
+                            Some(_) => state?,
+                            None => State::Unknown,
+                        }
+                    }
+                }
+            }
+            (kind, _) => State::Special {
+                what: kind.to_string(),
+            },
+        };
+        Ok(Some(state))
     }
 
     /// What was there, as the journal says it.
@@ -285,6 +364,12 @@ fn entered(root: &Folder, path: &Path) -> io::Result<Option<Folder>> {
 
 fn is_untouched(before: &Before, node: &Node) -> bool {
     matches!(before, Before::File { changed, .. } if *changed == node.changed)
+}
+
+/// Whether nobody has changed a file or a link since it was looked at.
+fn is_same(now: &Node, then: &Node) -> bool {
+    let key = |node: &Node| (node.kind, node.inode, node.size, node.changed);
+    key(now) == key(then)
 }
 
 /// What can be read, up to a size.

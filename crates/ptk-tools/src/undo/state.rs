@@ -69,6 +69,9 @@ pub enum State {
         #[serde(flatten)]
         about: About,
     },
+    /// Nobody knows: others have changed it before it was looked at. Not even
+    /// the same as itself.
+    Unknown,
     /// A pipe, a socket, a device: something that cannot be kept.
     Special {
         /// What it is.
@@ -184,7 +187,7 @@ impl State {
     pub const fn is_kept(&self) -> bool {
         !matches!(
             self,
-            Self::Special { .. } | Self::File { content: None, .. }
+            Self::Special { .. } | Self::Unknown | Self::File { content: None, .. }
         )
     }
 

@@ -42,6 +42,10 @@ const MAX_JOURNAL: u64 = 1024 * 1024 * 1024;
 /// killed too, which takes milliseconds.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// How long is waited until the journal says what a call has changed that has
+/// ended. Only very large files take longer than milliseconds.
+const SETTLING: Duration = Duration::from_secs(60);
+
 /// The folder of one workspace.
 #[derive(Debug)]
 pub(crate) struct Store {
@@ -56,11 +60,14 @@ const PULSE: Duration = Duration::from_secs(1);
 /// it had started.
 const AFTERWARDS: Duration = Duration::from_secs(3);
 
+/// What stands behind the number of a process whose call has ended.
+const SETTLES: &[u8] = b" settles";
+
 /// A call under way; the file is locked as long as this lives.
 #[derive(Debug)]
 pub(crate) struct UnderWay {
     path: PathBuf,
-    _file: File,
+    file: File,
     /// Ends the signs of life when it goes.
     _pulse: Option<mpsc::Sender<()>>,
 }
@@ -77,7 +84,7 @@ impl UnderWay {
         });
         Self {
             path,
-            _file: file,
+            file,
             // Without it, what changes later counts as the call's own.
             _pulse: beat.ok().map(|_| pulse),
         }
@@ -87,6 +94,21 @@ impl UnderWay {
     pub(crate) fn last_seen(&self) -> Option<Moment> {
         let seen = fs::metadata(&self.path).and_then(|it| it.modified()).ok()?;
         Some(moment(seen + AFTERWARDS))
+    }
+
+    /// It has ended, and only the journal does not say so yet: others wait for
+    /// that.
+    pub(crate) fn settles(&self) {
+        use std::os::unix::fs::FileExt as _;
+
+        let end = self.file.metadata().map_or(0, |it| it.len());
+        // Without it, others do not find it for some milliseconds.
+        let _ = self.file.write_all_at(SETTLES, end);
+    }
+
+    /// Whether that was said.
+    pub(crate) fn is_settling(&self) -> bool {
+        is_settling(&self.path)
     }
 
     /// It has ended, and the journal says so.
@@ -283,7 +305,7 @@ impl Store {
             if let (true, Ok(name)) = (is_abandoned(&path, &file), name) {
                 let under_way = UnderWay {
                     path,
-                    _file: file,
+                    file,
                     _pulse: None,
                 };
                 found.push((name, under_way));
@@ -304,14 +326,20 @@ impl Store {
     }
 }
 
-/// Whether a call has no process any more. Takes its lock.
+/// Whether a call has no process any more. Takes its lock. One that has ended
+/// is waited for until the journal says so.
 fn is_abandoned(path: &Path, file: &File) -> bool {
     let start = Instant::now();
     while file.try_lock().is_err() {
-        if is_alive(path) || start.elapsed() > PATIENCE {
+        let patience = match (is_alive(path), is_settling(path)) {
+            (true, false) => return false,
+            (true, true) => SETTLING,
+            (false, _) => PATIENCE,
+        };
+        if start.elapsed() > patience {
             return false;
         }
-        std::thread::sleep(Duration::from_millis(5));
+        std::thread::sleep(Duration::from_millis(2));
     }
     true
 }
@@ -319,8 +347,13 @@ fn is_abandoned(path: &Path, file: &File) -> bool {
 /// Whether the process that made a call lives.
 fn is_alive(path: &Path) -> bool {
     let text = fs::read_to_string(path).unwrap_or_default();
-    let pid = text.parse().ok().and_then(Pid::from_raw);
+    let pid = text.split(' ').next().and_then(|pid| pid.parse().ok());
+    let pid = pid.and_then(Pid::from_raw);
     pid.is_some_and(|pid| test_kill_process(pid) != Err(Errno::SRCH))
+}
+
+fn is_settling(path: &Path) -> bool {
+    fs::read(path).is_ok_and(|text| text.ends_with(SETTLES))
 }
 
 /// Milliseconds since 1970.

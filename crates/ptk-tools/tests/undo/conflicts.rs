@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 use ptk_tools::undo::{Others, Selection, UndoError, Why};
 use serde_json::json;
 
-use crate::scene::Scene;
+use crate::scene::{Scene, timeless};
 
 #[tokio::test]
 async fn a_file_that_others_have_changed_stops_the_whole_undo() {
@@ -122,4 +123,31 @@ async fn what_is_as_before_already_needs_no_undo() {
     assert_eq!(done.steps.len(), 1);
     assert_eq!(scene.text("a"), "before\n");
     assert!(!scene.path("b").exists());
+}
+
+#[tokio::test]
+async fn folders_that_others_took_away_come_and_go_with_what_is_in_them() {
+    let scene = Scene::new();
+    scene.write("d/deep/inner", "text\n");
+    scene.bash("rm d/deep/inner").await;
+    fs::rename(scene.path("d"), scene.path("elsewhere")).unwrap();
+    let before = scene.picture();
+    let done = scene.undo().last().unwrap();
+    let steps: Vec<_> = done.steps.iter().map(|step| step.path.as_path()).collect();
+    assert_eq!(steps, ["d", "d/deep", "d/deep/inner"].map(Path::new));
+    assert_eq!(scene.text("d/deep/inner"), "text\n");
+    scene.undo().call(&done.id).unwrap();
+    assert_eq!(timeless(&scene.picture()), timeless(&before));
+}
+
+#[tokio::test]
+async fn a_file_in_the_place_of_a_folder_stops_the_undo_of_what_was_in_it() {
+    let scene = Scene::new();
+    scene.write("d/inner", "text\n");
+    scene.bash("rm d/inner").await;
+    fs::remove_dir(scene.path("d")).unwrap();
+    scene.write("d", "theirs\n");
+    let error = scene.undo().last().unwrap_err();
+    assert!(matches!(error, UndoError::Conflicts(_)), "{error}");
+    assert_eq!(scene.text("d"), "theirs\n");
 }

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use ptk_tools::undo::{Commands, Options};
+use ptk_tools::undo::{Commands, Options, Others, Selection};
 use serde_json::json;
 
 use crate::pipe::Pipe;
@@ -197,6 +197,91 @@ async fn what_changes_nothing_is_no_change() {
     assert!(scene.undo().list().unwrap().is_empty());
 }
 
+/// As many handles may be open as one process may have, and no more.
+#[tokio::test]
+async fn folders_in_folders_are_moved_however_deep_they_are() {
+    let scene = furnished();
+    let deep = "x/".repeat(1500);
+    scene.write(&format!("{deep}file"), "deep\n");
+    scene.bash("mv x y").await;
+    assert!(is_recorded(&scene));
+    assert!(!scene.path("x").exists());
+    let changes = scene.undo().list().unwrap().remove(0).changes;
+    assert_eq!(changes.len(), 2 * 1501);
+}
+
+/// The result is there before all files were looked at again.
+#[tokio::test]
+async fn what_others_change_right_after_a_command_is_not_lost() {
+    let scene = furnished();
+    for round in 0..30 {
+        scene.write("a", "one\ntwo\n");
+        scene.bash("echo mine >> a; echo mine >> b").await;
+        // As long as what the command has left.
+        scene.write("a", "one\ntwo\nHIS!\n");
+        scene.undo().last().unwrap_err();
+        assert_eq!(scene.text("a"), "one\ntwo\nHIS!\n", "round {round}");
+    }
+}
+
+/// What is left of a process that was killed after a command had ended, but
+/// before the journal said so.
+fn forget_the_end(scene: &Scene) {
+    drop(scene.undo());
+    let state = scene.folder.path().join("state");
+    let store = fs::read_dir(state).unwrap().next().unwrap().unwrap().path();
+    let journal = fs::read_to_string(store.join("journal.jsonl")).unwrap();
+    let mut lines: Vec<&str> = journal.lines().collect();
+    let end: serde_json::Value = serde_json::from_str(lines.pop().unwrap()).unwrap();
+    assert_eq!(end["line"], "end");
+    fs::write(store.join("journal.jsonl"), lines.join("\n") + "\n").unwrap();
+    let mut dead = std::process::Command::new("true").spawn().unwrap();
+    dead.wait().unwrap();
+    let open = store.join("open").join(end["entry"].as_str().unwrap());
+    fs::write(open, format!("{} settles", dead.id())).unwrap();
+}
+
+#[tokio::test]
+async fn a_command_is_undone_whose_process_was_killed_right_after_it() {
+    let scene = furnished();
+    let before = scene.picture();
+    scene
+        .bash("echo mine >> a; mv b c; rm d/x; ln -s a l; mkdir n; echo > n/f")
+        .await;
+    forget_the_end(&scene);
+    let undo = scene.undo();
+    let call = &undo.list().unwrap()[0];
+    assert!(!call.interrupted);
+    assert_eq!(call.changes.len(), 7, "{:?}", call.changes);
+    undo.last().unwrap();
+    assert_eq!(scene.picture(), before);
+}
+
+#[tokio::test]
+async fn what_others_changed_after_a_process_was_killed_is_not_lost() {
+    let scene = furnished();
+    scene
+        .bash("echo mine >> a; echo mine >> b; ln -s a l; rm d/x")
+        .await;
+    forget_the_end(&scene);
+    scene.write("a", "one\ntwo\nHIS!\n");
+    fs::remove_file(scene.path("l")).unwrap();
+    std::os::unix::fs::symlink("b", scene.path("l")).unwrap();
+    scene.write("d/x", "theirs");
+    let error = scene.undo().last().unwrap_err().to_string();
+    for name in ["a", "d/x", "l"] {
+        let told = format!("{name}: changed since by somebody else");
+        assert!(error.contains(&told), "{error}");
+    }
+    assert!(!error.contains("b: "), "{error}");
+    let undo = scene.undo();
+    let plan = undo.plan(&Selection::Last, Others::Keep).unwrap();
+    undo.apply(plan).unwrap();
+    assert_eq!(scene.text("a"), "one\ntwo\nHIS!\n");
+    assert_eq!(scene.text("b"), "other\n");
+    assert_eq!(scene.text("d/x"), "theirs");
+}
+
 #[tokio::test]
 async fn a_folder_that_cannot_be_replaced_keeps_what_is_in_it() {
     let scene = furnished();
@@ -320,6 +405,7 @@ async fn what_is_not_needed_any_more_is_not_kept() {
     let state = scene.folder.path().join("state");
     let store = fs::read_dir(state).unwrap().next().unwrap().unwrap().path();
     let packs = |store: &Path| fs::read_dir(store.join("packs")).unwrap().count();
+    drop(scene.undo());
     // A pack, and what is in it.
     assert_eq!(packs(&store), 2);
     let options = Options {

@@ -17,6 +17,9 @@ pub(super) const READING: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::NONBLOCK);
 
+/// What a file is called that says what git ignores.
+pub(super) const RULES: &[u8] = b".gitignore";
+
 /// What is covered.
 #[derive(Debug)]
 pub(super) struct Cover {
@@ -29,10 +32,20 @@ pub(super) struct Cover {
 
 #[derive(Debug, Clone)]
 enum Folder {
-    Covered(Option<Arc<Rules>>),
+    Covered(Known),
     /// It lies in this one, which is not covered.
     Uncovered(Arc<[u8]>),
     Outside,
+}
+
+/// The rules for what is in a folder, as far as anybody needed them. Most
+/// folders are changed themselves, and not what is in folders below.
+#[derive(Debug, Clone)]
+enum Known {
+    /// Those from above.
+    Above(Option<Arc<Rules>>),
+    /// Its own, too.
+    All(Option<Arc<Rules>>),
 }
 
 /// Whether a path is covered.
@@ -89,26 +102,53 @@ impl Cover {
             return Folder::Outside;
         };
         if path == &**root {
-            return Folder::Covered(rules_in(path, b"", None));
+            return Folder::Covered(Known::Above(None));
         }
         let above = root.len() + usize::from(!root.ends_with(b"/"));
         let (folder, name) = split(path);
         match self.folder(folder) {
-            Folder::Covered(rules) => {
+            Folder::Covered(known) => {
+                let rules = self.rules(folder, above, known);
                 let relative = path.get(above..).unwrap_or_default();
                 let ignores = |rules: &Arc<Rules>| rules.ignores(relative);
                 if name == b".git" || rules.as_ref().is_some_and(ignores) {
                     return Folder::Uncovered(path.into());
                 }
-                Folder::Covered(rules_in(path, relative, rules))
+                Folder::Covered(Known::Above(rules))
             }
             other => other,
+        }
+    }
+
+    /// All rules for what is in a folder, whose path is relative from a place
+    /// on.
+    fn rules(&mut self, folder: &[u8], above: usize, known: Known) -> Option<Arc<Rules>> {
+        let rules = match known {
+            Known::All(rules) => return rules,
+            Known::Above(rules) => rules,
+        };
+        let relative = folder.get(above..).unwrap_or_default();
+        let rules = rules_in(folder, relative, rules);
+        let known = Folder::Covered(Known::All(rules.clone()));
+        self.folders.insert(folder.into(), known);
+        rules
+    }
+
+    /// The rules of a folder are about to change: until the end they hold as
+    /// they are.
+    pub(super) fn hold(&mut self, folder: &[u8]) {
+        let Some(root) = self.roots.iter().find(|root| is_in(folder, root)) else {
+            return;
+        };
+        let above = root.len() + usize::from(!root.ends_with(b"/"));
+        if let Folder::Covered(known) = self.folder(folder) {
+            self.rules(folder, above, known);
         }
     }
 }
 
 fn rules_in(folder: &[u8], relative: &[u8], above: Option<Arc<Rules>>) -> Option<Arc<Rules>> {
-    let file = [folder, b"/.gitignore"].concat();
+    let file = [folder, b"/", RULES].concat();
     let file = rustix::fs::openat(CWD, file.as_slice(), READING, Mode::empty());
     let file = file.map(File::from).ok();
     let file = file.filter(|file| file.metadata().is_ok_and(|it| it.is_file()));

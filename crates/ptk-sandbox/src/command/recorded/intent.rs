@@ -6,7 +6,7 @@ use rustix::io::Errno;
 
 use super::filter::{FCHMODAT2, HARMLESS, WRITES};
 use super::keep::Keep;
-use super::resolve::{self, Last, Spot, kind};
+use super::resolve::{self, Last, Paths, Spot, kind};
 
 /// Opened so often, and so surely no file, that it is not looked at.
 const NOWHERE: &[u8] = b"/dev/null";
@@ -27,8 +27,8 @@ enum Intent {
     Open(Given, i32),
     /// What is there changes, but stays.
     Change(Given, Last),
-    /// Something comes where nothing is.
-    Create(Given),
+    /// Something of this kind comes where nothing is.
+    Create(Given, FileType),
     Remove(Given),
     Rename(Given, Given, u64),
     /// What is behind a handle changes.
@@ -37,28 +37,33 @@ enum Intent {
 
 /// Writes down what a call is about to change. An error is what the call has to
 /// fail with instead.
-pub(super) fn consider(
-    call: &Call,
-    path: &mut Vec<u8>,
-    waits: &dyn Fn(&Call) -> bool,
-    keep: &mut Keep,
-) -> Result<(), Errno> {
-    let mut asking = Asking { call, path, waits };
+///
+/// Who calls may be killed meanwhile, and its number be that of another: then a
+/// path is written down that nobody is about to change, and that is no harm.
+pub(super) fn consider(call: &Call, text: &mut Vec<u8>, keep: &mut Keep) -> Result<(), Errno> {
+    let asking = Asking(call);
     let Some(intent) = asking.intent()? else {
         return Ok(());
+    };
+    let mut is_wanted = |path: &[u8]| keep.wants(path);
+    let mut places = Places {
+        thread: call.thread,
+        text,
+        paths: Paths::new(call.thread, &mut is_wanted),
     };
     match intent {
         Intent::Open(given, flags) => {
             let creates = flags & libc::O_CREAT != 0;
             if creates && flags & libc::O_EXCL != 0 {
-                return asking.created(given, keep);
+                let spot = places.spot(given, Last::Keep)?;
+                return created(spot, FileType::RegularFile, keep);
             }
             let last = if flags & libc::O_NOFOLLOW == 0 {
                 Last::Follow
             } else {
                 Last::Keep
             };
-            let Some(spot) = asking.spot(given, last)? else {
+            let Some(spot) = places.spot(given, last)? else {
                 return Ok(());
             };
             match &spot.stat {
@@ -68,25 +73,20 @@ pub(super) fn consider(
                 _ => Ok(()),
             }
         }
-        Intent::Change(given, last) => match asking.spot(given, last)? {
-            Some(spot) => changed(&spot, keep),
+        Intent::Change(given, last) => changed(places.spot(given, last)?.as_ref(), keep),
+        Intent::Create(given, becomes) => {
+            let spot = places.spot(given, Last::Keep)?;
+            created(spot, becomes, keep)
+        }
+        Intent::Remove(given) => match places.spot(given, Last::Keep)? {
+            Some(spot) => keep.goes(&spot),
             None => Ok(()),
         },
-        Intent::Create(given) => asking.created(given, keep),
-        Intent::Remove(given) => {
-            let Some(spot) = asking.spot(given, Last::Keep)? else {
-                return Ok(());
-            };
-            match &spot.stat {
-                Some(stat) => keep.goes(&spot, stat),
-                None => Ok(()),
-            }
-        }
         Intent::Rename(from, to, flags) => {
-            let Some(from) = asking.spot(from, Last::Keep)? else {
+            let Some(to) = places.spot(to, Last::Keep)? else {
                 return Ok(());
             };
-            let Some(to) = asking.spot(to, Last::Keep)? else {
+            let Some(from) = places.spot(from, Last::Keep)? else {
                 return Ok(());
             };
             let is_exchange = flags & u64::from(libc::RENAME_EXCHANGE) != 0;
@@ -95,33 +95,59 @@ pub(super) fn consider(
                 (None, _) => Ok(()),
                 (Some(_), Some(_)) if is_kept => Ok(()),
                 (Some(_), None) if is_exchange => Ok(()),
-                (Some(one), Some(two)) if is_exchange => keep.exchanged((&from, one), (&to, two)),
+                (Some(_), Some(_)) if is_exchange => keep.exchanged(&from, &to),
                 (Some(one), two) => keep.moved((&from, one), (&to, two.as_ref())),
             }
         }
         Intent::Handle(handle) => match resolve::behind(call.thread, handle)? {
-            Some(spot) => changed(&spot, keep),
-            None => Ok(()),
+            Some(path) if path.len() > 1 && !keep.knows(&path) => {
+                let mut is_wanted = |path: &[u8]| keep.wants(path);
+                let spot = Paths::new(call.thread, &mut is_wanted).at(path)?;
+                changed(spot.as_ref(), keep)
+            }
+            _ => Ok(()),
         },
     }
 }
 
-fn changed(spot: &Spot, keep: &mut Keep) -> Result<(), Errno> {
-    match &spot.stat {
-        Some(stat) => keep.changed(spot, stat),
+fn changed(spot: Option<&Spot>, keep: &mut Keep) -> Result<(), Errno> {
+    match spot.and_then(|spot| Some((spot, spot.stat.as_ref()?))) {
+        Some((spot, stat)) => keep.changed(spot, stat),
         None => Ok(()),
     }
 }
 
-struct Asking<'a> {
-    call: &'a Call,
-    path: &'a mut Vec<u8>,
-    waits: &'a dyn Fn(&Call) -> bool,
+/// Where something is, nothing can be created.
+fn created(spot: Option<Spot>, becomes: FileType, keep: &mut Keep) -> Result<(), Errno> {
+    match spot.filter(|spot| spot.stat.is_none()) {
+        Some(spot) => keep.comes(&spot, becomes),
+        None => Ok(()),
+    }
 }
+
+/// Where the paths lead that a call was given.
+struct Places<'a> {
+    thread: u32,
+    text: &'a mut Vec<u8>,
+    paths: Paths<'a>,
+}
+
+impl Places<'_> {
+    fn spot(&mut self, given: Given, last: Last) -> Result<Option<Spot>, Errno> {
+        resolve::text(self.thread, given.address, self.text)?;
+        if self.text.is_empty() || *self.text == NOWHERE {
+            return Ok(None);
+        }
+        self.paths.spot(given.folder, self.text, last)
+    }
+}
+
+/// What a call was given.
+struct Asking<'a>(&'a Call);
 
 impl Asking<'_> {
     fn argument(&self, number: usize) -> u64 {
-        let argument = self.call.arguments.get(number);
+        let argument = self.0.arguments.get(number);
         argument.copied().unwrap_or_default()
     }
 
@@ -152,16 +178,17 @@ impl Asking<'_> {
         }
     }
 
-    fn intent(&mut self) -> Result<Option<Intent>, Errno> {
-        Ok(Some(match self.call.number {
+    fn intent(&self) -> Result<Option<Intent>, Errno> {
+        Ok(Some(match self.0.number {
             libc::SYS_openat => Intent::Open(self.at(0), self.number(2)),
             libc::SYS_openat2 => return self.opened(),
             libc::SYS_truncate => Intent::Change(self.here(0), Last::Follow),
             libc::SYS_renameat2 => Intent::Rename(self.at(0), self.at(2), self.argument(4)),
             libc::SYS_unlinkat => Intent::Remove(self.at(0)),
-            libc::SYS_mkdirat | libc::SYS_mknodat => Intent::Create(self.at(0)),
-            libc::SYS_symlinkat => Intent::Create(self.at(1)),
-            libc::SYS_linkat => Intent::Create(self.at(2)),
+            libc::SYS_mkdirat => Intent::Create(self.at(0), FileType::Directory),
+            libc::SYS_mknodat => Intent::Create(self.at(0), FileType::RegularFile),
+            libc::SYS_symlinkat => Intent::Create(self.at(1), FileType::RegularFile),
+            libc::SYS_linkat => Intent::Create(self.at(2), FileType::RegularFile),
             libc::SYS_fchmod => Intent::Handle(self.number(0)),
             libc::SYS_fchmodat => Intent::Change(self.at(0), Last::Follow),
             FCHMODAT2 => {
@@ -190,8 +217,11 @@ impl Asking<'_> {
             libc::SYS_rename => Intent::Rename(self.here(0), self.here(1), 0),
             libc::SYS_renameat => Intent::Rename(self.at(0), self.at(2), 0),
             libc::SYS_unlink | libc::SYS_rmdir => Intent::Remove(self.here(0)),
-            libc::SYS_mkdir | libc::SYS_mknod => Intent::Create(self.here(0)),
-            libc::SYS_symlink | libc::SYS_link => Intent::Create(self.here(1)),
+            libc::SYS_mkdir => Intent::Create(self.here(0), FileType::Directory),
+            libc::SYS_mknod => Intent::Create(self.here(0), FileType::RegularFile),
+            libc::SYS_symlink | libc::SYS_link => {
+                Intent::Create(self.here(1), FileType::RegularFile)
+            }
             libc::SYS_chmod => Intent::Change(self.here(0), Last::Follow),
             _ => return None,
         })
@@ -211,7 +241,7 @@ impl Asking<'_> {
     fn opened(&self) -> Result<Option<Intent>, Errno> {
         let mut flags = [0; 8];
         let address = usize::try_from(self.argument(2)).map_err(|_| Errno::FAULT)?;
-        resolve::read(self.call.thread, address, &mut flags)?;
+        resolve::read(self.0.thread, address, &mut flags)?;
         let flags = i32::try_from(u64::from_ne_bytes(flags)).unwrap_or_default();
         let writes = flags & HARMLESS == 0 && flags & WRITES != 0;
         Ok(writes.then(|| Intent::Open(self.at(0), flags)))
@@ -221,54 +251,27 @@ impl Asking<'_> {
     fn bound(&self) -> Result<Option<Intent>, Errno> {
         let mut family = [0; 2];
         let address = usize::try_from(self.argument(1)).map_err(|_| Errno::FAULT)?;
-        resolve::read(self.call.thread, address, &mut family)?;
+        resolve::read(self.0.thread, address, &mut family)?;
         let length = usize::try_from(self.argument(2)).unwrap_or_default();
         if family != UNIX || length <= UNIX.len() || length > MAX_ADDRESS {
             return Ok(None);
         }
         let mut first = [0];
-        resolve::read(self.call.thread, address + UNIX.len(), &mut first)?;
+        resolve::read(self.0.thread, address + UNIX.len(), &mut first)?;
         // Without a path it is no file.
         Ok((first != [0]).then(|| {
-            Intent::Create(Given {
+            let given = Given {
                 folder: libc::AT_FDCWD,
                 address: (address + UNIX.len()) as u64,
-            })
+            };
+            Intent::Create(given, FileType::Socket)
         }))
     }
 
     fn is_empty(&self, address: u64) -> Result<bool, Errno> {
         let mut first = [0];
         let address = usize::try_from(address).map_err(|_| Errno::FAULT)?;
-        resolve::read(self.call.thread, address, &mut first)?;
+        resolve::read(self.0.thread, address, &mut first)?;
         Ok(first == [0])
-    }
-
-    /// Where a path leads, as long as the caller waits for it.
-    fn spot(&mut self, given: Given, last: Last) -> Result<Option<Spot>, Errno> {
-        resolve::text(self.call.thread, given.address, self.path)?;
-        if !(self.waits)(self.call) || self.path.is_empty() || *self.path == NOWHERE {
-            return Ok(None);
-        }
-        resolve::spot(self.call.thread, given.folder, self.path, last)
-    }
-
-    fn created(&mut self, given: Given, keep: &mut Keep) -> Result<(), Errno> {
-        let Some(spot) = self.spot(given, Last::Keep)? else {
-            return Ok(());
-        };
-        // Where something is, it fails.
-        if spot.stat.is_some() {
-            return Ok(());
-        }
-        let is_folder = matches!(self.call.number, libc::SYS_mkdirat);
-        #[cfg(target_arch = "x86_64")]
-        let is_folder = is_folder || self.call.number == libc::SYS_mkdir;
-        let kind = if is_folder {
-            FileType::Directory
-        } else {
-            FileType::RegularFile
-        };
-        keep.comes(&spot, kind)
     }
 }

@@ -3,23 +3,21 @@
 use std::collections::HashSet;
 use std::ffi::CStr;
 use std::fs::File;
-use std::io::Read as _;
-use std::os::fd::{AsFd, OwnedFd};
+use std::io;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, openat, readlinkat};
 use rustix::io::Errno;
 
 use super::Recording;
-use super::cover::{Cover, Covered, READING, split};
+use super::aftermath::{self, Looking, kind_of};
+use super::cover::{Cover, Covered, READING, RULES, split};
 use super::names::Names;
-use super::pack::{Before, Writer};
-use super::resolve::{self, Direct, Last, Spot, kind};
-use crate::read::Kind;
+use super::pack::{Aftermath, Before, Record, Writer};
+use super::resolve::{self, Paths, Spot, kind};
 use crate::restore::Attributes;
 
-/// Files up to this size are read before they are written, in one piece each.
-const SMALL: usize = 64 * 1024;
 /// Opens a folder to look into it.
 pub(super) const LOOKING: OFlags = READING.union(OFlags::DIRECTORY);
 
@@ -28,55 +26,116 @@ pub(super) struct Keep {
     cover: Cover,
     writer: Writer,
     known: HashSet<Box<[u8]>>,
-    /// Folders that are not covered and were told.
-    told: HashSet<Arc<[u8]>>,
+    /// Folders that are not covered and were told, in that order.
+    told: Vec<Arc<[u8]>>,
+    is_told: HashSet<Arc<[u8]>>,
+    /// Of these nobody will know what they were.
+    unkept: Vec<(Vec<u8>, Before)>,
     names: Names,
+    /// Whether there was no room for something.
+    is_full: bool,
     largest: u64,
     most: u64,
-    piece: Vec<u8>,
 }
 
 impl Keep {
-    pub(super) fn new(recording: &Recording, writer: Writer) -> Self {
-        Self {
+    /// Adds to a file of records, in which other programs of the same call may
+    /// have some already.
+    pub(super) fn new(recording: &Recording, pack: File) -> io::Result<Self> {
+        let mut known = HashSet::new();
+        let (mut told, mut unkept) = (Vec::new(), Vec::new());
+        let writer = Writer::of(pack, |Record { path, before }| {
+            if before == Before::Uncovered {
+                told.push(path.into());
+                return;
+            }
+            if !before.is_kept() {
+                unkept.push((path.clone(), before));
+            }
+            known.insert(path.into());
+        })?;
+        Ok(Self {
             cover: Cover::new(recording),
             writer,
-            known: HashSet::new(),
-            told: HashSet::new(),
+            known,
+            is_told: told.iter().cloned().collect(),
+            told,
+            unkept,
             names: Names::default(),
+            is_full: false,
             largest: recording.largest,
             most: recording.most,
-            piece: Vec::new(),
+        })
+    }
+
+    /// Says what has become of everything that is written down.
+    pub(super) fn finish(&mut self) -> io::Result<()> {
+        let roots = self.cover.roots();
+        for root in &roots {
+            // Where all of it is out of sight, nothing of it is gone.
+            if aftermath::look(root)?.is_none() {
+                return Err(io::ErrorKind::NotFound.into());
+            }
         }
+        let looking = Looking::new(&roots);
+        let mut paths = Vec::with_capacity(self.known.len());
+        for path in &self.known {
+            paths.push(looking.at(path)?);
+        }
+        let lost = self.unkept.iter().filter(|(path, before)| {
+            let node = aftermath::look(path).ok().flatten();
+            !before.seems(node.as_ref())
+        });
+        let aftermath = Aftermath {
+            uncovered: self.told.iter().map(|path| path.to_vec()).collect(),
+            lost: lost.map(|(path, _)| path.clone()).collect(),
+            is_full: self.is_full,
+            paths,
+        };
+        self.writer.finish(&aftermath)
+    }
+
+    /// Whether what is at a path is written down already.
+    pub(super) fn knows(&self, path: &[u8]) -> bool {
+        self.known.contains(path)
+    }
+
+    /// Whether a file is to be read, should it be about to change.
+    pub(super) fn wants(&mut self, path: &[u8]) -> bool {
+        !self.knows(path) && self.cover.inside(split(path).0) == Covered::Yes
     }
 
     /// What is there is about to be changed, under all of its names.
     pub(super) fn changed(&mut self, spot: &Spot, stat: &Stat) -> Result<(), Errno> {
-        if self.known.contains(spot.path.as_slice()) {
+        if self.knows(&spot.path) {
             return Ok(());
         }
-        self.goes(spot, stat)?;
+        self.goes(spot)?;
         if kind(stat) == FileType::RegularFile && stat.st_nlink > 1 {
             for path in self.names.of(&mut self.cover, stat) {
-                if let Direct::There(other) = resolve::direct(path, Last::Keep)?
-                    && let Some(found) = &other.stat
-                    && (found.st_dev, found.st_ino) == (stat.st_dev, stat.st_ino)
-                {
-                    self.goes(&other, found)?;
+                let mut is_wanted = |path: &[u8]| !self.known.contains(path);
+                let other = Paths::new(0, &mut is_wanted).at(path)?;
+                let is_same =
+                    |found: &Stat| (found.st_dev, found.st_ino) == (stat.st_dev, stat.st_ino);
+                if let Some(other) = other.filter(|it| it.stat.as_ref().is_some_and(is_same)) {
+                    self.goes(&other)?;
                 }
             }
         }
         Ok(())
     }
 
-    /// What is there is about to go.
-    pub(super) fn goes(&mut self, spot: &Spot, stat: &Stat) -> Result<(), Errno> {
-        self.record(spot.folder.as_fd(), &spot.path, Some(stat), kind(stat))
+    /// What is there, if anything is, is about to go.
+    pub(super) fn goes(&mut self, spot: &Spot) -> Result<(), Errno> {
+        match &spot.stat {
+            Some(stat) => self.record(spot, kind(stat)),
+            None => Ok(()),
+        }
     }
 
     /// Something is about to come where nothing is.
     pub(super) fn comes(&mut self, spot: &Spot, kind: FileType) -> Result<(), Errno> {
-        self.record(spot.folder.as_fd(), &spot.path, None, kind)
+        self.record(spot, kind)
     }
 
     /// What is at one path is about to be at another, in place of what is
@@ -87,77 +146,73 @@ impl Keep {
         (to, two): (&Spot, Option<&Stat>),
     ) -> Result<(), Errno> {
         if kind(one) != FileType::Directory {
-            self.goes(from, one)?;
-            return self.record(to.folder.as_fd(), &to.path, two, kind(one));
+            self.goes(from)?;
+            return self.record(to, kind(one));
         }
         let replaces = two.is_none_or(|two| kind(two) == FileType::Directory);
         if !replaces || (two.is_some() && !is_empty(to)?) {
             // It fails.
             return Ok(());
         }
-        self.record(to.folder.as_fd(), &to.path, two, FileType::Directory)?;
+        self.record(to, FileType::Directory)?;
         if self.is_outside(&from.path) && self.is_outside(&to.path) {
-            return self.goes(from, one);
+            return self.goes(from);
         }
-        let names = self.whole(from, one)?;
+        let names = self.whole(from)?;
         self.come_below(&to.path, &names)
     }
 
     /// What is at two paths is about to change places.
-    pub(super) fn exchanged(
-        &mut self,
-        (from, one): (&Spot, &Stat),
-        (to, two): (&Spot, &Stat),
-    ) -> Result<(), Errno> {
-        let names = [self.whole(from, one)?, self.whole(to, two)?];
+    pub(super) fn exchanged(&mut self, from: &Spot, to: &Spot) -> Result<(), Errno> {
+        let names = [self.whole(from)?, self.whole(to)?];
         let [one, two] = &names;
         self.come_below(&to.path, one)?;
         self.come_below(&from.path, two)
     }
 
-    /// Everything at a path and below it; gives back the paths below it.
-    fn whole(&mut self, spot: &Spot, stat: &Stat) -> Result<Vec<(Vec<u8>, FileType)>, Errno> {
-        self.goes(spot, stat)?;
+    /// Everything at a path and below it; gives back the paths below it. Only
+    /// one folder is open at a time, however deep they are.
+    fn whole(&mut self, spot: &Spot) -> Result<Vec<(Vec<u8>, FileType)>, Errno> {
+        self.goes(spot)?;
         let mut names = Vec::new();
-        if kind(stat) == FileType::Directory {
-            let folder = rustix::fs::openat(&spot.folder, spot.name(), LOOKING, Mode::empty());
-            self.below(folder, &spot.path, spot.path.len(), &mut names)?;
+        let is_folder = |stat: &Stat| kind(stat) == FileType::Directory;
+        let mut folders = Vec::new();
+        if spot.stat.as_ref().is_some_and(is_folder) {
+            folders.push(spot.path.clone());
+        }
+        while let Some(path) = folders.pop() {
+            let folder = match resolve::open(&path, LOOKING) {
+                Ok(folder) => folder,
+                // It was removed meanwhile.
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => continue,
+                // What cannot be looked into, or has too long a path, cannot
+                // be put back either.
+                Err(Errno::ACCESS | Errno::NAMETOOLONG) => {
+                    self.tell(&path.into())?;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            for entry in Dir::read_from(&folder)? {
+                let entry = entry?;
+                let name = entry.file_name().to_bytes();
+                if matches!(name, b"." | b"..") {
+                    continue;
+                }
+                let Some(stat) = look(&folder, entry.file_name())? else {
+                    continue;
+                };
+                let inner = [&path, b"/".as_slice(), name].concat();
+                let kind = kind(&stat);
+                self.record_in(Some(&folder), &inner, Some(&stat), kind)?;
+                let relative = inner.get(spot.path.len()..).unwrap_or_default();
+                names.push((relative.to_vec(), kind));
+                if kind == FileType::Directory {
+                    folders.push(inner);
+                }
+            }
         }
         Ok(names)
-    }
-
-    fn below(
-        &mut self,
-        folder: Result<OwnedFd, Errno>,
-        path: &[u8],
-        above: usize,
-        names: &mut Vec<(Vec<u8>, FileType)>,
-    ) -> Result<(), Errno> {
-        let folder = match folder {
-            Ok(folder) => folder,
-            // It was removed meanwhile.
-            Err(Errno::NOENT | Errno::NOTDIR) => return Ok(()),
-            Err(Errno::ACCESS) => return self.tell(&path.into()),
-            Err(error) => return Err(error),
-        };
-        for entry in Dir::read_from(&folder)? {
-            let entry = entry?;
-            let name = entry.file_name().to_bytes();
-            if matches!(name, b"." | b"..") {
-                continue;
-            }
-            let Some(stat) = look(&folder, entry.file_name())? else {
-                continue;
-            };
-            let path = [path, b"/", name].concat();
-            self.record(folder.as_fd(), &path, Some(&stat), kind(&stat))?;
-            names.push((path.get(above..).unwrap_or_default().to_vec(), kind(&stat)));
-            if kind(&stat) == FileType::Directory {
-                let inner = rustix::fs::openat(&folder, name, LOOKING, Mode::empty());
-                self.below(inner, &path, above, names)?;
-            }
-        }
-        Ok(())
     }
 
     /// Where nothing is yet, these are about to come.
@@ -165,16 +220,28 @@ impl Keep {
         for (name, kind) in names {
             let path = [path, name].concat();
             if self.is_new(&path, *kind)? {
-                self.write(&path, &Before::Missing, &[])?;
+                self.write(&path, &Before::Missing)?;
             }
         }
         Ok(())
     }
 
-    /// Writes down what is at a path, if it is covered and was not yet.
-    fn record(
+    /// Writes down what is at a spot, if it is covered and was not yet.
+    fn record(&mut self, spot: &Spot, becomes: FileType) -> Result<(), Errno> {
+        let stat = spot.stat.as_ref();
+        match (&spot.file, stat) {
+            (Some(file), Some(stat)) if self.is_new(&spot.path, becomes)? => {
+                self.file(Some(file), &spot.path, stat)
+            }
+            (Some(_), _) => Ok(()),
+            (None, stat) => self.record_in(None, &spot.path, stat, becomes),
+        }
+    }
+
+    /// The same for what is in an open folder.
+    fn record_in(
         &mut self,
-        folder: impl AsFd,
+        folder: Option<&OwnedFd>,
         path: &[u8],
         stat: Option<&Stat>,
         becomes: FileType,
@@ -189,28 +256,45 @@ impl Keep {
             return Ok(());
         }
         let Some(stat) = stat else {
-            return self.write(path, &Before::Missing, &[]);
+            return self.write(path, &Before::Missing);
         };
         let attributes = attributes(stat);
         match kind(stat) {
-            FileType::RegularFile => self.file(folder, path, stat),
-            FileType::Directory => self.write(path, &Before::Folder { attributes }, &[]),
-            FileType::Symlink => {
-                let target = rustix::fs::readlinkat(folder, split(path).1, Vec::new())?;
-                let target = target.into_bytes();
-                self.write(path, &Before::Link { attributes, target }, &[])
+            FileType::RegularFile => {
+                let opened = match folder {
+                    Some(folder) => openat(folder, split(path).1, READING, Mode::empty()),
+                    None => resolve::open(path, READING),
+                };
+                match opened {
+                    Ok(file) => self.file(Some(&File::from(file)), path, stat),
+                    Err(Errno::ACCESS | Errno::PERM) => self.file(None, path, stat),
+                    Err(error) => Err(error),
+                }
             }
-            other => self.write(path, &Before::Special(named(other)), &[]),
+            FileType::Directory => self.write(path, &Before::Folder { attributes }),
+            FileType::Symlink => {
+                let target = match folder {
+                    Some(folder) => readlinkat(folder, split(path).1, Vec::new()),
+                    None => readlinkat(CWD, path, Vec::new()),
+                };
+                let target = target?.into_bytes();
+                self.write(path, &Before::Link { attributes, target })
+            }
+            other => self.write(path, &Before::Special(kind_of(other).to_string())),
         }
     }
 
     /// Whether a path is covered and was not written down yet. From now on it
     /// is, unless that fails.
     fn is_new(&mut self, path: &[u8], kind: FileType) -> Result<bool, Errno> {
-        if self.known.contains(path) {
+        if self.knows(path) {
             return Ok(false);
         }
-        let mut covered = self.cover.inside(split(path).0);
+        let (folder, name) = split(path);
+        let mut covered = self.cover.inside(folder);
+        if name == RULES {
+            self.cover.hold(folder);
+        }
         if kind == FileType::Directory && covered == Covered::Yes {
             covered = self.cover.inside(path);
         }
@@ -231,26 +315,20 @@ impl Keep {
 
     /// Something changes in a folder that is not covered.
     fn tell(&mut self, folder: &Arc<[u8]>) -> Result<(), Errno> {
-        if self.told.insert(Arc::clone(folder)) {
-            let written = self.writer.write(folder, &Before::Uncovered, &[]);
-            return written.map_err(|error| errno(&error));
+        if self.is_told.insert(Arc::clone(folder)) {
+            self.told.push(Arc::clone(folder));
+            let written = self.writer.write(folder, &Before::Uncovered);
+            return written.map_err(|error| self.errno(&error));
         }
         Ok(())
     }
 
-    fn file(&mut self, folder: impl AsFd, path: &[u8], stat: &Stat) -> Result<(), Errno> {
+    /// Writes down a file, with its content if that can be read and there is
+    /// room for it.
+    fn file(&mut self, file: Option<&File>, path: &[u8], stat: &Stat) -> Result<(), Errno> {
         let size = u64::try_from(stat.st_size).unwrap_or_default();
         let fits = size <= self.largest && self.writer.length().saturating_add(size) <= self.most;
-        let file = if fits {
-            match rustix::fs::openat(folder, split(path).1, READING, Mode::empty()) {
-                Ok(file) => Some(File::from(file)),
-                // Who can write a file may not be able to read it.
-                Err(Errno::ACCESS | Errno::PERM) => None,
-                Err(error) => return Err(error),
-            }
-        } else {
-            None
-        };
+        let file = file.filter(|_| fits);
         let mut before = Before::File {
             attributes: attributes(stat),
             changed: (stat.st_ctime, nanoseconds(stat.st_ctime_nsec)),
@@ -258,60 +336,35 @@ impl Keep {
             is_kept: file.is_some(),
         };
         let is_written = match file {
-            Some(file) if size <= SMALL as u64 => self.small(file, path, &before, size)?,
-            Some(mut file) => {
-                let copied = self.writer.copy(path, &before, &mut file);
-                copied.map_err(|error| errno(&error))?
-            }
-            None => false,
+            Some(mut file) => self.writer.copy(path, &before, &mut file),
+            None => Ok(false),
         };
-        if !is_written {
-            if let Before::File { is_kept, .. } = &mut before {
-                *is_kept = false;
-            }
-            return self.write(path, &before, &[]);
+        if is_written.map_err(|error| self.errno(&error))? {
+            self.known.insert(path.into());
+            return Ok(());
+        }
+        if let Before::File { is_kept, .. } = &mut before {
+            *is_kept = false;
+        }
+        self.write(path, &before)
+    }
+
+    fn write(&mut self, path: &[u8], before: &Before) -> Result<(), Errno> {
+        let written = self.writer.write(path, before);
+        written.map_err(|error| self.errno(&error))?;
+        if !before.is_kept() {
+            self.unkept.push((path.to_vec(), before.clone()));
         }
         self.known.insert(path.into());
         Ok(())
     }
 
-    /// Keeps a file that is read at once. Says whether it had its size still.
-    fn small(
-        &mut self,
-        mut file: File,
-        path: &[u8],
-        before: &Before,
-        size: u64,
-    ) -> Result<bool, Errno> {
-        let mut piece = std::mem::take(&mut self.piece);
-        piece.resize(usize::try_from(size).unwrap_or_default(), 0);
-        let read = file.read_exact(&mut piece);
-        let written = match read {
-            Ok(()) => self
-                .writer
-                .write(path, before, &piece)
-                .map_err(|error| errno(&error)),
-            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
-                self.piece = piece;
-                return Ok(false);
-            }
-            Err(error) => Err(errno(&error)),
-        };
-        self.piece = piece;
-        written.map(|()| true)
+    /// What the call fails with that could not be written down.
+    fn errno(&mut self, error: &io::Error) -> Errno {
+        let errno = Errno::from_io_error(error).unwrap_or(Errno::IO);
+        self.is_full |= matches!(errno, Errno::NOSPC | Errno::DQUOT);
+        errno
     }
-
-    fn write(&mut self, path: &[u8], before: &Before, content: &[u8]) -> Result<(), Errno> {
-        let written = self.writer.write(path, before, content);
-        written.map_err(|error| errno(&error))?;
-        self.known.insert(path.into());
-        Ok(())
-    }
-}
-
-/// What the call fails with that could not be written down.
-fn errno(error: &std::io::Error) -> Errno {
-    Errno::from_io_error(error).unwrap_or(Errno::IO)
 }
 
 fn look(folder: &OwnedFd, name: &CStr) -> Result<Option<Stat>, Errno> {
@@ -323,7 +376,7 @@ fn look(folder: &OwnedFd, name: &CStr) -> Result<Option<Stat>, Errno> {
 }
 
 fn is_empty(spot: &Spot) -> Result<bool, Errno> {
-    let folder = rustix::fs::openat(&spot.folder, spot.name(), LOOKING, Mode::empty())?;
+    let folder = resolve::open(&spot.path, LOOKING)?;
     for entry in Dir::read_from(&folder)? {
         if !matches!(entry?.file_name().to_bytes(), b"." | b"..") {
             return Ok(false);
@@ -340,16 +393,6 @@ fn attributes(stat: &Stat) -> Attributes {
     }
 }
 
-fn named(kind: FileType) -> String {
-    let kind = match kind {
-        FileType::Fifo => Kind::Pipe,
-        FileType::Socket => Kind::Socket,
-        FileType::CharacterDevice | FileType::BlockDevice => Kind::Device,
-        _ => Kind::Other,
-    };
-    kind.to_string()
-}
-
-fn nanoseconds(part: impl TryInto<u32>) -> u32 {
+pub(super) fn nanoseconds(part: impl TryInto<u32>) -> u32 {
     part.try_into().unwrap_or_default()
 }

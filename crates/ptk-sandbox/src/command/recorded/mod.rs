@@ -19,8 +19,11 @@
 //! | `cover` | which paths are recorded |
 //! | `keep` | writing down what is there |
 //! | `names` | files that have several names |
+//! | `aftermath` | what is left when the program has ended |
 //! | `pack` | the file that it is written to |
 
+#[cfg(target_os = "linux")]
+mod aftermath;
 #[cfg(target_os = "linux")]
 mod cover;
 #[cfg(target_os = "linux")]
@@ -41,9 +44,9 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-pub use pack::{Before, Record, Records};
+pub use pack::{After, Aftermath, Before, Record, Records};
 #[cfg(target_os = "linux")]
-pub(super) use recorder::{Recorder, install, probe};
+pub(super) use recorder::{Recorded, Recorder, install, probe};
 
 /// What is recorded of a program, and where.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

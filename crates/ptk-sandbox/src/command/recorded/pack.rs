@@ -1,20 +1,29 @@
 //! The file into which it is written what was there before: a record after the
 //! other, each with the content of a file behind it. A record is whole before
 //! the program goes on, so that whoever is killed tears at most the last one.
+//! Once nothing of the program is left, it is said at the end what it has left.
 
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Read, Seek as _, SeekFrom, Write as _};
+use std::io::{self, BufReader, Read, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::node::Moment;
+use crate::node::{Moment, Node};
+#[cfg(target_os = "linux")]
+use crate::read::Kind;
 use crate::restore::Attributes;
 
 /// The most that a record takes without the content: two paths.
 const MAX_HEAD: usize = 64 * 1024;
 /// Bytes that are read at once.
 const PIECE: usize = 256 * 1024;
+
+/// The last bytes of a file that has an end.
+const MARK: [u8; 8] = *b"\0ptkend1";
+/// What stands behind the end: how long it is, and the mark.
+const FOOT: usize = 16;
 
 /// What was at a path before a program changed it, or tried to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,6 +70,31 @@ pub enum Before {
 }
 
 impl Before {
+    /// Whether it can be put back.
+    #[cfg(target_os = "linux")]
+    pub(super) const fn is_kept(&self) -> bool {
+        !matches!(self, Self::File { is_kept: false, .. } | Self::Special(_))
+    }
+
+    /// Whether what is there now seems to be the same, as far as one can see
+    /// without its content.
+    #[cfg(target_os = "linux")]
+    pub(super) fn seems(&self, now: Option<&Node>) -> bool {
+        match (self, now) {
+            (
+                Self::File {
+                    attributes, size, ..
+                },
+                Some(now),
+            ) => {
+                let known = (*size, attributes.modified, attributes.mode);
+                now.kind == Kind::File && known == (now.size, now.modified, now.mode)
+            }
+            (Self::Special(what), Some(now)) => *what == now.kind.to_string(),
+            _ => false,
+        }
+    }
+
     /// Bytes of content behind the record.
     const fn follows(&self) -> u64 {
         match self {
@@ -74,10 +108,72 @@ impl Before {
     }
 }
 
+/// What a program has left at the paths that were recorded.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Aftermath {
+    /// What is at each of them.
+    pub paths: Vec<After>,
+    /// The folders in which something may have changed that is not covered.
+    pub uncovered: Vec<Vec<u8>>,
+    /// What has changed, although nobody knows what was in it before.
+    pub lost: Vec<Vec<u8>>,
+    /// Whether something could not be changed because there was no room to
+    /// record it.
+    pub is_full: bool,
+}
+
+/// What is at a path when a program has ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct After {
+    /// The path.
+    pub path: Vec<u8>,
+    /// What is there; `None` for nothing.
+    pub node: Option<Node>,
+    /// The hash of the file that is there, where whoever changes it right now
+    /// could leave no trace in its times.
+    pub hash: Option<[u8; 32]>,
+}
+
+impl Aftermath {
+    /// What stands at the end of a file of records; `None` if it has no end.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read.
+    pub fn read(path: &Path) -> io::Result<Option<Self>> {
+        let file = File::open(path)?;
+        let length = file.metadata()?.len();
+        Ok(Self::of(&file, length)?.map(|(aftermath, _)| aftermath))
+    }
+
+    /// The same, and where it begins.
+    fn of(file: &File, length: u64) -> io::Result<Option<(Self, u64)>> {
+        let Some(end) = length.checked_sub(FOOT as u64) else {
+            return Ok(None);
+        };
+        let mut size = [0; 8];
+        let mut mark = MARK;
+        file.read_exact_at(&mut size, end)?;
+        file.read_exact_at(&mut mark, end + 8)?;
+        let size = u64::from_le_bytes(size);
+        let Some(start) = end.checked_sub(size).filter(|_| mark == MARK) else {
+            return Ok(None);
+        };
+        let mut bytes = vec![0; usize::try_from(size).map_err(io::Error::other)?];
+        file.read_exact_at(&mut bytes, start)?;
+        let aftermath = postcard::from_bytes(&bytes);
+        Ok(aftermath.ok().map(|aftermath| (aftermath, start)))
+    }
+}
+
 /// Reads what was recorded, from the beginning.
 #[derive(Debug)]
 pub struct Records {
     file: BufReader<File>,
+    /// What seems to stand at the end, and where that begins.
+    aftermath: Option<(Aftermath, u64)>,
     length: u64,
     at: u64,
     /// Bytes of the last record's content that were not read.
@@ -96,8 +192,10 @@ impl Records {
 
     fn of(file: File) -> io::Result<Self> {
         let length = file.metadata()?.len();
+        let aftermath = Aftermath::of(&file, length)?;
         Ok(Self {
             file: BufReader::with_capacity(PIECE, file),
+            aftermath,
             length,
             at: 0,
             unread: 0,
@@ -116,6 +214,22 @@ impl Records {
         Content(self)
     }
 
+    /// What the program has left, for whoever has read all records. What looks
+    /// like it in the content of a file is none.
+    #[must_use]
+    pub fn aftermath(self) -> Option<Aftermath> {
+        let is_end = self.is_end();
+        self.aftermath
+            .map(|(aftermath, _)| aftermath)
+            .filter(|_| is_end)
+    }
+
+    /// Whether no record follows, but what the program has left.
+    fn is_end(&self) -> bool {
+        let start = self.aftermath.as_ref().map(|(_, start)| *start);
+        start == Some(self.at)
+    }
+
     /// The next record; `None` behind the last one that is whole.
     ///
     /// # Errors
@@ -126,7 +240,7 @@ impl Records {
         self.file.seek_relative(unread)?;
         self.at += std::mem::take(&mut self.unread);
         let mut length = [0; 4];
-        if self.length - self.at < 4 {
+        if self.length - self.at < 4 || self.is_end() {
             return Ok(None);
         }
         self.file.read_exact(&mut length)?;
@@ -180,12 +294,15 @@ struct Borrowed<'a> {
 }
 
 impl Writer {
-    /// Goes on behind the last record that is whole.
-    pub(super) fn of(mut file: File) -> io::Result<Self> {
+    /// Goes on behind the last record that is whole. Those that are there are
+    /// shown.
+    pub(super) fn of(mut file: File, mut show: impl FnMut(Record)) -> io::Result<Self> {
         let mut end = 0;
         if file.metadata()?.len() > 0 {
             let mut records = Records::of(file.try_clone()?)?;
-            while records.read()?.is_some() {}
+            while let Some(record) = records.read()? {
+                show(record);
+            }
             end = records.position();
             file.set_len(end)?;
             file.seek(SeekFrom::Start(end))?;
@@ -202,16 +319,15 @@ impl Writer {
         self.end
     }
 
-    /// Writes a record, and the content that belongs to it.
-    pub(super) fn write(&mut self, path: &[u8], before: &Before, content: &[u8]) -> io::Result<()> {
+    /// Writes a record without a content.
+    pub(super) fn write(&mut self, path: &[u8], before: &Before) -> io::Result<()> {
         self.begin(path, before)?;
-        self.head.extend_from_slice(content);
         let written = self.file.write_all(&self.head);
         self.ended(written, self.head.len() as u64)
     }
 
-    /// The same with what is read of a file. Says whether that was as much as
-    /// the record says; if not, nothing was written.
+    /// Writes a record, and behind it what is read of a file. Says whether that
+    /// was as much as the record says; if not, nothing was written.
     pub(super) fn copy(
         &mut self,
         path: &[u8],
@@ -221,28 +337,53 @@ impl Writer {
         self.begin(path, before)?;
         let follows = before.follows();
         let length = self.head.len() as u64 + follows;
-        let mut from = BufReader::with_capacity(PIECE, content.take(follows));
-        let mut copied = 0;
+        let mut rest = follows;
         let mut copy = || {
-            self.file.write_all(&self.head)?;
             loop {
-                let piece = from.fill_buf()?;
-                if piece.is_empty() {
-                    return Ok(());
+                // The first piece goes with the record.
+                let known = self.head.len();
+                let piece = usize::try_from(rest).map_or(PIECE, |rest| rest.min(PIECE));
+                self.head.resize(known + piece, 0);
+                let new = self.head.get_mut(known..).unwrap_or_default();
+                if let Err(error) = content.read_exact(new) {
+                    let is_short = error.kind() == io::ErrorKind::UnexpectedEof;
+                    return if is_short { Ok(false) } else { Err(error) };
                 }
-                let read = piece.len();
-                self.file.write_all(piece)?;
-                from.consume(read);
-                copied += read as u64;
+                self.file.write_all(&self.head)?;
+                self.head.clear();
+                rest -= piece as u64;
+                if rest == 0 {
+                    return Ok(true);
+                }
             }
         };
-        let written = copy();
-        if written.is_ok() && copied < follows {
-            self.take_back()?;
-            return Ok(false);
+        match copy() {
+            Ok(true) => {
+                self.end += length;
+                Ok(true)
+            }
+            Ok(false) => {
+                self.take_back()?;
+                Ok(false)
+            }
+            Err(error) => {
+                self.take_back()?;
+                Err(error)
+            }
         }
-        self.ended(written, length)?;
-        Ok(true)
+    }
+
+    /// Says at the end what the program has left.
+    pub(super) fn finish(&mut self, aftermath: &Aftermath) -> io::Result<()> {
+        let mut bytes = postcard::to_stdvec(aftermath).map_err(io::Error::other)?;
+        let size = bytes.len() as u64;
+        bytes.extend(size.to_le_bytes());
+        bytes.extend(MARK);
+        if let Err(error) = self.file.write_all(&bytes) {
+            self.take_back()?;
+            return Err(error);
+        }
+        Ok(())
     }
 
     fn begin(&mut self, path: &[u8], before: &Before) -> io::Result<()> {
@@ -272,5 +413,49 @@ impl Writer {
         self.file.set_len(self.end)?;
         self.file.seek(SeekFrom::Start(self.end))?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_looks_like_an_end_in_the_content_of_a_file_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pack");
+        let mut options = File::options();
+        options.read(true).write(true).create(true).truncate(false);
+        let open = || options.open(&path).unwrap();
+        let aftermath = Aftermath {
+            is_full: true,
+            ..Aftermath::default()
+        };
+        let mut writer = Writer::of(open(), |_| ()).unwrap();
+        writer.finish(&aftermath).unwrap();
+        assert_eq!(Aftermath::read(&path).unwrap(), Some(aftermath.clone()));
+        let end = std::fs::read(&path).unwrap();
+
+        let before = Before::File {
+            attributes: Attributes {
+                mode: 0o644,
+                modified: (0, 0),
+                owner: (0, 0),
+            },
+            changed: (0, 0),
+            size: end.len() as u64,
+            is_kept: true,
+        };
+        let mut writer = Writer::of(open(), |_| ()).unwrap();
+        assert!(writer.copy(b"/a", &before, &mut end.as_slice()).unwrap());
+        let read = || {
+            let mut records = Records::open(&path).unwrap();
+            assert_eq!(records.read().unwrap().unwrap().path, b"/a");
+            assert_eq!(records.read().unwrap(), None);
+            records.aftermath()
+        };
+        assert_eq!(read(), None);
+        writer.finish(&aftermath).unwrap();
+        assert_eq!(read(), Some(aftermath));
     }
 }

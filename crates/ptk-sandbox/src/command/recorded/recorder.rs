@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use ptk_seccomp::{Call, Listener};
@@ -11,7 +12,6 @@ use rustix::fs::{CWD, Mode};
 use rustix::io::Errno;
 
 use super::keep::Keep;
-use super::pack::Writer;
 use super::{Recording, filter, intent};
 
 /// Room for folders in folders, as deep as a path can lead.
@@ -19,8 +19,23 @@ const STACK: usize = 16 * 1024 * 1024;
 
 /// Answers the calls of a program.
 pub(in crate::command) struct Recorder {
-    keep: Keep,
+    keep: Arc<Mutex<Keep>>,
     path: Vec<u8>,
+}
+
+/// What is recorded of a program.
+pub(in crate::command) struct Recorded(Arc<Mutex<Keep>>);
+
+impl Recorded {
+    /// Nothing of the program runs any more: says what it has left. Whoever
+    /// does not find that said looks for himself.
+    pub(in crate::command) fn finish(self) -> io::Result<()> {
+        lock(&self.0).finish()
+    }
+}
+
+fn lock(keep: &Mutex<Keep>) -> MutexGuard<'_, Keep> {
+    keep.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Recorder {
@@ -31,15 +46,16 @@ impl Recorder {
         if own != Path::new(&std::process::id().to_string()) {
             return Err("/proc shows the processes of others".to_owned());
         }
-        let writer = Writer::of(pack).map_err(|error| error.to_string())?;
+        let keep = Keep::new(recording, pack).map_err(|error| error.to_string())?;
         Ok(Self {
-            keep: Keep::new(recording, writer),
+            keep: Arc::new(Mutex::new(keep)),
             path: Vec::new(),
         })
     }
 
     /// Answers in a thread of its own, until nobody is left to ask.
-    pub(in crate::command) fn start(mut self, listener: OwnedFd) -> io::Result<()> {
+    pub(in crate::command) fn start(mut self, listener: OwnedFd) -> io::Result<Recorded> {
+        let recorded = Recorded(Arc::clone(&self.keep));
         let listener = Listener::from(listener);
         // Without it, answers only take longer.
         let _ = listener.prefer_one_processor();
@@ -58,13 +74,12 @@ impl Recorder {
         thread::Builder::new()
             .name("recorder".to_owned())
             .stack_size(STACK)
-            .spawn(answer_all)
-            .map(drop)
+            .spawn(answer_all)?;
+        Ok(recorded)
     }
 
     fn answer(&mut self, listener: &Listener, call: &Call) {
-        let is_there = |call: &Call| listener.waits(call);
-        let answered = match intent::consider(call, &mut self.path, &is_there, &mut self.keep) {
+        let answered = match intent::consider(call, &mut self.path, &mut lock(&self.keep)) {
             Ok(()) => listener.go_on(call),
             Err(error) => listener.fail(call, error.raw_os_error()),
         };

@@ -2,23 +2,25 @@
 //! that process' memory, from that process' folder, through links as the
 //! system would follow them for it.
 
+use std::fs::File;
 use std::io::IoSliceMut;
 use std::os::fd::OwnedFd;
 
 use nix::sys::uio::{RemoteIoVec, process_vm_readv};
 use nix::unistd::Pid;
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Stat, statat};
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, Stat, lstat, openat2};
 use rustix::io::Errno;
 
-use super::cover::split;
+use super::cover::{READING, split};
 
 /// Bytes of a path with its end, and of what is read of a memory at once: more
 /// could lie behind the end of what there is.
 const PAGE: usize = 4096;
 /// Links that the system follows one after another.
 const MAX_LINKS: usize = 40;
-/// A place, for whatever is looked for in it.
-const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+/// A place, whatever is there.
+pub(super) const PLACE: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const FOLDER: OFlags = PLACE.union(OFlags::DIRECTORY);
 
 /// Whether a link at the end of a path is followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,17 +32,12 @@ pub(super) enum Last {
 /// Where a path leads, whether there is anything or not.
 #[derive(Debug)]
 pub(super) struct Spot {
-    pub(super) folder: OwnedFd,
     /// Absolute, and without links.
     pub(super) path: Vec<u8>,
     /// What is there; `None` for nothing.
     pub(super) stat: Option<Stat>,
-}
-
-impl Spot {
-    pub(super) fn name(&self) -> &[u8] {
-        split(&self.path).1
-    }
+    /// The file that is there, to be read, if somebody wanted to.
+    pub(super) file: Option<File>,
 }
 
 /// Reads a text of a thread's memory, without the zero at its end.
@@ -77,63 +74,129 @@ pub(super) fn read(thread: u32, address: usize, bytes: &mut [u8]) -> Result<usiz
     }
 }
 
-/// Where a path leads. `None` if the call fails anyway, since there is no such
-/// folder, or concerns nothing that has a path.
-pub(super) fn spot(
+/// Where the paths of one call lead.
+pub(super) struct Paths<'a> {
     thread: u32,
-    folder: i32,
-    path: &[u8],
-    last: Last,
-) -> Result<Option<Spot>, Errno> {
-    let mut whole = Vec::with_capacity(256);
-    if !path.starts_with(b"/") {
-        let Some(base) = base(thread, folder)? else {
-            return Ok(None);
-        };
-        whole = base;
-    }
-    if append(&mut whole, path) {
-        match direct(whole, last)? {
-            Direct::There(spot) => return Ok(Some(spot)),
-            Direct::Nowhere => return Ok(None),
-            Direct::Behind => {}
+    /// Whether somebody wants to read the file at a path.
+    is_wanted: &'a mut dyn FnMut(&[u8]) -> bool,
+    /// Where the folder of a handle is, which most paths of a call share.
+    base: Option<(i32, Option<Vec<u8>>)>,
+    /// A folder above which there is no link.
+    sure: Vec<u8>,
+}
+
+impl<'a> Paths<'a> {
+    pub(super) fn new(thread: u32, is_wanted: &'a mut dyn FnMut(&[u8]) -> bool) -> Self {
+        Self {
+            thread,
+            is_wanted,
+            base: None,
+            sure: Vec::new(),
         }
     }
-    let mut whole = match path {
-        [b'/', ..] => Vec::new(),
-        _ => base(thread, folder)?.unwrap_or_default(),
-    };
-    whole.push(b'/');
-    whole.extend_from_slice(path);
-    let Some(real) = followed(thread, &whole, last)? else {
-        return Ok(None);
-    };
-    match direct(real, Last::Keep)? {
-        Direct::There(spot) => Ok(Some(spot)),
-        Direct::Nowhere => Ok(None),
-        // Links that others swap at this moment are not followed any further.
-        Direct::Behind => Err(Errno::LOOP),
+
+    /// Where a path leads. `None` if the call fails anyway, since there is no
+    /// such folder, or concerns nothing that has a path.
+    pub(super) fn spot(
+        &mut self,
+        folder: i32,
+        path: &[u8],
+        last: Last,
+    ) -> Result<Option<Spot>, Errno> {
+        let mut whole = Vec::with_capacity(256);
+        if !path.starts_with(b"/") {
+            let Some(base) = self.base(folder)? else {
+                return Ok(None);
+            };
+            whole.extend_from_slice(base);
+        }
+        let above = whole.len();
+        if append(&mut whole, path) {
+            match self.direct(whole, last)? {
+                Direct::There(spot) => return Ok(Some(spot)),
+                Direct::Nowhere => return Ok(None),
+                Direct::Behind(known) => whole = known,
+            }
+        }
+        whole.truncate(above);
+        whole.push(b'/');
+        whole.extend_from_slice(path);
+        let Some(real) = followed(self.thread, &whole, last)? else {
+            return Ok(None);
+        };
+        match self.direct(real, Last::Keep)? {
+            Direct::There(spot) => Ok(Some(spot)),
+            Direct::Nowhere => Ok(None),
+            // Links that others swap at this moment are not followed any further.
+            Direct::Behind(_) => Err(Errno::LOOP),
+        }
+    }
+
+    /// What is at a path that leads through no link.
+    pub(super) fn at(&mut self, path: Vec<u8>) -> Result<Option<Spot>, Errno> {
+        match self.direct(path, Last::Keep)? {
+            Direct::There(spot) => Ok(Some(spot)),
+            Direct::Nowhere | Direct::Behind(_) => Ok(None),
+        }
+    }
+
+    /// The path of a folder that the thread has a handle of.
+    fn base(&mut self, folder: i32) -> Result<Option<&[u8]>, Errno> {
+        let known = self.base.take().filter(|(of, _)| *of == folder);
+        let base = match known {
+            Some((_, base)) => base,
+            None => behind(self.thread, folder)?,
+        };
+        Ok(self.base.insert((folder, base)).1.as_deref())
+    }
+
+    fn direct(&mut self, path: Vec<u8>, last: Last) -> Result<Direct, Errno> {
+        let stat = match lstat(path.as_slice()) {
+            Ok(stat) => Some(stat),
+            // Through a link, perhaps, that leads elsewhere for the caller.
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP) => None,
+            Err(error) => return Err(error),
+        };
+        let kind = stat.as_ref().map(kind);
+        if last == Last::Follow && kind == Some(FileType::Symlink) {
+            return Ok(Direct::Behind(path));
+        }
+        let mut file = None;
+        if kind == Some(FileType::RegularFile) && (self.is_wanted)(&path) {
+            file = match open(&path, READING) {
+                Ok(file) => Some(File::from(file)),
+                Err(Errno::LOOP) => return Ok(Direct::Behind(path)),
+                // Who can write a file may not be able to read it.
+                Err(Errno::ACCESS | Errno::PERM) => None,
+                Err(error) => return Err(error),
+            };
+        }
+        let folder = split(&path).0;
+        if file.is_none() && self.sure != folder {
+            match open(folder, FOLDER) {
+                Ok(_) => {}
+                Err(Errno::LOOP) => return Ok(Direct::Behind(path)),
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) => return Ok(Direct::Nowhere),
+                Err(error) => return Err(error),
+            }
+        }
+        self.sure.clear();
+        self.sure.extend_from_slice(folder);
+        Ok(Direct::There(Spot { path, stat, file }))
     }
 }
 
-/// What stands behind a handle of a thread, if that has a path.
-pub(super) fn behind(thread: u32, handle: i32) -> Result<Option<Spot>, Errno> {
-    let path = base(thread, handle)?.filter(|path| path.len() > 1);
-    let Some(path) = path else {
-        return Ok(None);
-    };
-    match direct(path, Last::Keep)? {
-        Direct::There(spot) => Ok(Some(spot)),
-        Direct::Nowhere | Direct::Behind => Ok(None),
-    }
+/// Opens what is at a path that leads through no link.
+pub(super) fn open(path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
+    openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
 }
 
-/// The path of a folder that a thread has a handle of.
-fn base(thread: u32, folder: i32) -> Result<Option<Vec<u8>>, Errno> {
-    let link = if folder == libc::AT_FDCWD {
+/// The path of what a thread has a handle of, if that has one.
+pub(super) fn behind(thread: u32, handle: i32) -> Result<Option<Vec<u8>>, Errno> {
+    let link = if handle == libc::AT_FDCWD {
         format!("/proc/{thread}/cwd")
     } else {
-        format!("/proc/{thread}/fd/{folder}")
+        format!("/proc/{thread}/fd/{handle}")
     };
     match rustix::fs::readlink(link, Vec::with_capacity(PAGE)) {
         Ok(path) => Ok(Some(path.into_bytes()).filter(|path| path.starts_with(b"/"))),
@@ -162,33 +225,12 @@ fn append(whole: &mut Vec<u8>, path: &[u8]) -> bool {
 }
 
 /// Where a path leads, as far as no link has to be followed.
-pub(super) enum Direct {
+enum Direct {
     There(Spot),
     /// There is no such folder.
     Nowhere,
-    /// There is a link.
-    Behind,
-}
-
-pub(super) fn direct(path: Vec<u8>, last: Last) -> Result<Direct, Errno> {
-    let resolve = ResolveFlags::NO_SYMLINKS;
-    let folder = rustix::fs::openat2(CWD, split(&path).0, FOLDER, Mode::empty(), resolve);
-    let folder = match folder {
-        Ok(folder) => folder,
-        Err(Errno::LOOP) => return Ok(Direct::Behind),
-        Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) => return Ok(Direct::Nowhere),
-        Err(error) => return Err(error),
-    };
-    let stat = match statat(&folder, split(&path).1, AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(stat) => Some(stat),
-        Err(Errno::NOENT) => None,
-        Err(error) => return Err(error),
-    };
-    let is_link = |stat: &Stat| kind(stat) == FileType::Symlink;
-    if last == Last::Follow && stat.as_ref().is_some_and(is_link) {
-        return Ok(Direct::Behind);
-    }
-    Ok(Direct::There(Spot { folder, path, stat }))
+    /// There is a link in this path.
+    Behind(Vec<u8>),
 }
 
 pub(super) fn kind(stat: &Stat) -> FileType {

@@ -271,7 +271,7 @@ pub(crate) enum Dropped {
 }
 
 fn told(paths: &[PathBuf]) -> String {
-    super::record::named(paths.iter().map(|path| path.display().to_string()))
+    super::settle::named(paths.iter().map(|path| path.display().to_string()))
 }
 
 /// Where a folder is mounted, and on which disk. Files can be moved between

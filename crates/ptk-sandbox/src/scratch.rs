@@ -1,0 +1,162 @@
+//! The folder for temporary files. It goes with its workspace; and what a
+//! process has left that was killed is marked when the next one begins, and
+//! goes when one begins a minute later.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+use std::thread::JoinHandle;
+#[cfg(unix)]
+use std::time::{Duration, SystemTime};
+
+use tempfile::TempDir;
+
+/// What the names of such folders begin with.
+const PREFIX: &str = "ptk-";
+/// How many characters of chance stand at the end of such a name.
+const CHANCE: usize = 6;
+/// How often a new one is tried: somebody may take it for one that was left.
+const TRIES: usize = 8;
+/// How many names in the system's folder are looked at.
+const MAX_LOOKED_AT: usize = 10_000;
+/// How many folders are removed at once: the rest has time until next time.
+const MAX_REMOVED: usize = 16;
+/// How long one is left alone once it was found: what its process had started
+/// ends a little later, and works below mounts that would go with the folder.
+#[cfg(unix)]
+const AFTERWARDS: Duration = Duration::from_secs(60);
+/// The permissions of one that was found.
+#[cfg(unix)]
+const FOUND: u32 = 0o500;
+
+/// A folder of this process, locked for as long as it is used: the lock goes
+/// with the process, whatever ends it.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    folder: TempDir,
+    _lock: File,
+    sweeping: Option<JoinHandle<()>>,
+}
+
+impl Scratch {
+    /// A new one.
+    pub(crate) fn new() -> io::Result<Self> {
+        let prefix = format!("{PREFIX}{}-", std::process::id());
+        let mut tries = 0;
+        loop {
+            let folder = tempfile::Builder::new()
+                .prefix(&prefix)
+                .rand_bytes(CHANCE)
+                .tempdir()?;
+            let lock = File::open(folder.path())?;
+            tries += 1;
+            // A system without locks has nobody who takes it away.
+            let is_taken = matches!(lock.try_lock(), Err(fs::TryLockError::WouldBlock))
+                || !is_at(&lock, folder.path());
+            if is_taken && tries < TRIES {
+                continue;
+            }
+            let sweeping = sweep(&folder, &lock);
+            return Ok(Self {
+                folder,
+                _lock: lock,
+                sweeping,
+            });
+        }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        if let Some(sweeping) = self.sweeping.take() {
+            let _ = sweeping.join();
+        }
+    }
+}
+
+/// Whether this is still the folder at this path, and no link leads there.
+#[cfg(unix)]
+fn is_at(folder: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let (Ok(opened), Ok(there)) = (folder.metadata(), fs::symlink_metadata(path)) else {
+        return false;
+    };
+    there.is_dir() && (opened.dev(), opened.ino()) == (there.dev(), there.ino())
+}
+
+#[cfg(not(unix))]
+fn is_at(_folder: &File, _path: &Path) -> bool {
+    true
+}
+
+/// Removes what killed processes of the same user have left, while others
+/// work.
+#[cfg(unix)]
+fn sweep(own: &TempDir, lock: &File) -> Option<JoinHandle<()>> {
+    use std::os::unix::fs::MetadataExt as _;
+    let place = own.path().parent()?.to_owned();
+    let user = lock.metadata().ok()?.uid();
+    let sweeping = std::thread::Builder::new().name("sweep".to_owned());
+    let left = move || {
+        let names = fs::read_dir(place).into_iter().flatten().flatten();
+        let paths = names.take(MAX_LOOKED_AT).map(|entry| entry.path());
+        paths
+            .filter(move |path| is_left(path, user))
+            .take(MAX_REMOVED)
+    };
+    sweeping
+        .spawn(move || left().for_each(|path| remove(&path)))
+        .ok()
+}
+
+#[cfg(not(unix))]
+fn sweep(_own: &TempDir, _lock: &File) -> Option<JoinHandle<()>> {
+    None
+}
+
+/// Whether it is a folder of ours by its name and its owner. A link is none.
+#[cfg(unix)]
+fn is_left(path: &Path, user: u32) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let name = path.file_name().and_then(|name| name.to_str());
+    let Some((process, chance)) = name
+        .and_then(|name| name.strip_prefix(PREFIX))
+        .and_then(|rest| rest.split_once('-'))
+    else {
+        return false;
+    };
+    let is_named = !process.is_empty()
+        && process.bytes().all(|byte| byte.is_ascii_digit())
+        && chance.len() == CHANCE
+        && chance.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let is_own = |found: fs::Metadata| found.is_dir() && found.uid() == user;
+    is_named && fs::symlink_metadata(path).is_ok_and(is_own)
+}
+
+/// Removes a folder, unless somebody uses it, or it was not found before.
+#[cfg(unix)]
+fn remove(path: &Path) {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+    let Ok(folder) = File::open(path) else { return };
+    if folder.try_lock().is_err() || !is_at(&folder, path) {
+        return;
+    }
+    let Ok(found) = folder.metadata() else { return };
+    let may = |mode: u32| folder.set_permissions(fs::Permissions::from_mode(mode));
+    if found.mode() & 0o777 != FOUND {
+        // What cannot be marked stays.
+        let _ = folder
+            .set_modified(SystemTime::now())
+            .and_then(|()| may(FOUND));
+        return;
+    }
+    let age = found.modified().ok().and_then(|found| found.elapsed().ok());
+    if age.is_some_and(|age| age >= AFTERWARDS) {
+        // What cannot be removed now stays until next time.
+        let _ = may(0o700).and_then(|()| fs::remove_dir_all(path));
+    }
+}
