@@ -26,6 +26,8 @@ pub enum EventType {
     /// A run ended with an answer.
     #[serde(rename = "receiveMessage")]
     ReceiveMessage,
+    /// The model is no longer shown how the conversation began.
+    Compacted,
     /// Another model helped, or failed to.
     HelperReplied,
     /// A session asked for a call.
@@ -49,6 +51,7 @@ impl EventType {
         Self::MessageChunk,
         Self::MessageRestarted,
         Self::ReceiveMessage,
+        Self::Compacted,
         Self::HelperReplied,
         Self::ToolCallRequested,
         Self::ToolCallStart,
@@ -66,6 +69,7 @@ impl EventType {
             Self::MessageChunk => "message_chunk",
             Self::MessageRestarted => "message_restarted",
             Self::ReceiveMessage => "receiveMessage",
+            Self::Compacted => "compacted",
             Self::HelperReplied => "helper_replied",
             Self::ToolCallRequested => "tool_call_requested",
             Self::ToolCallStart => "tool_call_start",

@@ -44,9 +44,18 @@ pub enum EventKind {
         /// What it took.
         metadata: RunMetadata,
     },
+    /// The conversation no longer fits: from now on the model is not shown how
+    /// it began.
+    Compacted {
+        /// What stands in its place.
+        way: CompactionWay,
+        /// How many messages are left out, where that is known.
+        #[serde(default)]
+        messages: Option<usize>,
+    },
     /// Another model helped the one that answers, or failed to.
     HelperReplied {
-        /// What it was asked to do: `choose_files` or `shorten`.
+        /// What it was asked to do: `choose_files`, `shorten` or `sum_up`.
         task: String,
         /// The model, or where it is reached.
         model: String,
@@ -115,6 +124,7 @@ impl EventKind {
             Self::MessageChunk { .. } => EventType::MessageChunk,
             Self::MessageRestarted { .. } => EventType::MessageRestarted,
             Self::ReceiveMessage { .. } => EventType::ReceiveMessage,
+            Self::Compacted { .. } => EventType::Compacted,
             Self::HelperReplied { .. } => EventType::HelperReplied,
             Self::ToolCallRequested { .. } => EventType::ToolCallRequested,
             Self::ToolCallStart { .. } => EventType::ToolCallStart,
@@ -135,6 +145,17 @@ pub enum MessagePart {
     Text,
     /// Thoughts.
     Reasoning,
+}
+
+/// What stands in the place of a conversation's beginning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum CompactionWay {
+    /// A word that it was left out.
+    Dropped,
+    /// A summary.
+    Summarised,
 }
 
 /// What a run took.

@@ -63,6 +63,8 @@ pub use event::{Channel, Correlation, Event};
 pub use event_type::{EventType, UnknownEventType};
 pub use filter::Filter;
 pub use ids::{CallId, RequestId};
-pub use kind::{EventKind, MessagePart, OutputStream, RunMetadata, Step, StepOutcome, ToolStep};
+pub use kind::{
+    CompactionWay, EventKind, MessagePart, OutputStream, RunMetadata, Step, StepOutcome, ToolStep,
+};
 pub use redaction::{REDACTED, Redaction};
 pub use subscription::{Subscription, TryRecvError};

@@ -41,6 +41,10 @@ fn write_kind<M: SerializeMap>(line: &mut M, kind: &EventKind) -> Result<(), M::
             line.serialize_entry("message", message)?;
             line.serialize_entry("metadata", metadata)
         }
+        EventKind::Compacted { way, messages } => {
+            line.serialize_entry("way", way)?;
+            entry_if_some(line, "messages", *messages)
+        }
         EventKind::HelperReplied {
             task,
             model,

@@ -90,6 +90,7 @@ fn iteration(turn: &Correlation) -> Result<[Vec<NewEntry>; 4], Box<dyn Error>> {
         ..RequestBegan::default()
     };
     let parsed = ReplyParsed {
+        reasoning: String::new(),
         outcome: ReplyOutcome::Calls,
         text: text.clone(),
         calls: vec![LoggedCall::new(call.clone(), found)],

@@ -1,6 +1,7 @@
 //! Entries of the log: what was said, when, and what it belongs to.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use ptk_events::{CallId, Correlation, RequestId};
@@ -182,8 +183,9 @@ pub struct NewEntry {
     pub ts: SystemTime,
     /// The request and the call it belongs to.
     pub correlation: Correlation,
-    /// What it says.
-    pub kind: EntryKind,
+    /// What it says. Shared, so that whoever writes it down and whoever takes
+    /// it in need no copy.
+    pub kind: Arc<EntryKind>,
 }
 
 impl NewEntry {
@@ -192,7 +194,7 @@ impl NewEntry {
         Self {
             ts: time::now(),
             correlation: Correlation::default(),
-            kind: kind.into(),
+            kind: Arc::new(kind.into()),
         }
     }
 
@@ -217,7 +219,7 @@ impl From<Entry> for NewEntry {
         Self {
             ts: entry.ts,
             correlation: entry.correlation,
-            kind: EntryKind::Unknown(entry.body),
+            kind: Arc::new(EntryKind::Unknown(entry.body)),
         }
     }
 }

@@ -90,10 +90,11 @@ pub use entry::{Body, Entry, NewEntry};
 pub use error::{StoreError, Writer};
 pub use ids::{InvalidSessionId, SessionId};
 pub use kind::{
-    CallBegan, CallEnded, ChosenFile, Cleared, Compacted, EntryKind, Failure, HelperAsked,
-    HelperReplied, HelperTask, InfoChanged, LoggedCall, LoggedMessage, LoggedProblem, ModelReplied,
-    NativeCall, Note, ReplyOutcome, ReplyParsed, ReplyRejected, RequestBegan, SessionInfo,
-    TurnBegan, TurnEnded, TurnOutcome, Usage,
+    CallAllowed, CallBegan, CallCut, CallEnded, CallHeld, ChosenFile, Cleared, Compacted,
+    EntryKind, Failure, HelperAsked, HelperReplied, HelperTask, InfoChanged, LoggedCall,
+    LoggedMessage, LoggedProblem, ModelReplied, NativeCall, Note, ReplyBroken, ReplyOutcome,
+    ReplyParsed, ReplyRejected, RequestBegan, SessionInfo, TurnBegan, TurnEnded, TurnOutcome,
+    Usage,
 };
 pub use memory::MemoryStore;
 pub use overview::Overview;

@@ -100,6 +100,7 @@ impl Overview {
                 self.messages += 1;
                 self.usage.add(reply.usage.unwrap_or_default());
             }
+            EntryKind::ReplyBroken(broken) => self.usage.add(broken.usage.unwrap_or_default()),
             EntryKind::HelperReplied(helped) => self.usage.add(helped.usage.unwrap_or_default()),
             EntryKind::CallBegan(_) => self.calls += 1,
             EntryKind::CallEnded(call) if !call.result.success => self.failed_calls += 1,

@@ -1,6 +1,7 @@
 //! Secrets are taken out before anything is written.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use ptk_events::{Correlation, Redaction};
 use serde_json::value::RawValue;
@@ -15,7 +16,7 @@ pub const MAX_ENTRY: usize = 64 * 1024 * 1024;
 /// fields is shown to the redaction.
 pub(crate) fn prepare(redaction: &Redaction, new: NewEntry) -> Result<Prepared, StoreError> {
     let mut body = new.kind.to_body().map_err(unwritable)?;
-    let mut is_as_given = !matches!(new.kind, EntryKind::Unknown(_));
+    let mut is_as_given = !matches!(*new.kind, EntryKind::Unknown(_));
     if !redaction.is_nothing()
         && let Some(json) = redact_json(body.json(), redaction).map_err(unwritable)?
     {
@@ -33,7 +34,7 @@ pub(crate) fn prepare(redaction: &Redaction, new: NewEntry) -> Result<Prepared, 
         kind: if is_as_given {
             new.kind
         } else {
-            EntryKind::of_body(&body)
+            Arc::new(EntryKind::of_body(&body))
         },
         body,
     })
@@ -45,7 +46,7 @@ pub(crate) struct Prepared {
     pub(crate) ts: i64,
     pub(crate) correlation: Correlation,
     pub(crate) body: Body,
-    pub(crate) kind: EntryKind,
+    pub(crate) kind: Arc<EntryKind>,
 }
 
 #[allow(clippy::needless_pass_by_value, reason = "what `map_err` hands over")]

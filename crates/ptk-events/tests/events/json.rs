@@ -1,8 +1,8 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ptk_events::{
-    Channel, Correlation, Event, EventKind, EventType, MessagePart, OutputStream, RunMetadata,
-    Step, StepOutcome, ToolStep,
+    Channel, CompactionWay, Correlation, Event, EventKind, EventType, MessagePart, OutputStream,
+    RunMetadata, Step, StepOutcome, ToolStep,
 };
 use ptk_protocol::{ErrorType, ToolResult};
 use serde_json::json;
@@ -30,6 +30,10 @@ fn samples() -> Vec<Event> {
                 iterations: 3,
                 tool_calls: 2,
             },
+        },
+        EventKind::Compacted {
+            way: CompactionWay::Summarised,
+            messages: Some(12),
         },
         EventKind::HelperReplied {
             task: "choose_files".to_owned(),
@@ -92,6 +96,7 @@ fn each_type_is_one_flat_line() {
     {"type":"message_chunk","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","part":"text","chunk":"Do"}
     {"type":"message_restarted","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","reason":"The reply broke off"}
     {"type":"receiveMessage","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","message":"Done.","metadata":{"iterations":3,"toolCalls":2}}
+    {"type":"compacted","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","way":"summarised","messages":12}
     {"type":"helper_replied","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","task":"choose_files","model":"small-1","files":["a.txt"],"error":"It took too long","duration_ms":12}
     {"type":"tool_call_requested","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","tool":"grep","arguments":{"pattern":"x","limit":3}}
     {"type":"tool_call_start","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","tool":"grep","arguments":{"pattern":"x","limit":3}}

@@ -1,20 +1,30 @@
 //! A session as Markdown, for people.
 
-use std::collections::HashMap;
 use std::io::Write;
 
 use ptk_events::CallId;
 use ptk_protocol::{Role, ToolResult};
 
+use super::calls::Calls;
 use super::{PAGE, unwritable};
 use crate::kind::ModelReplied;
 use crate::{
-    CallBegan, CallEnded, Entry, EntryKind, HelperReplied, HelperTask, Overview, SessionId, Store,
-    StoreError, Stretch, TurnEnded, TurnOutcome, time,
+    Entry, EntryKind, HelperReplied, HelperTask, Overview, ReplyBroken, ReplyParsed, SessionId,
+    Store, StoreError, Stretch, TurnEnded, TurnOutcome, time,
 };
 
 /// Characters shown of what a tool was given, and of what it gave back.
 const MAX_SHOWN: usize = 4000;
+
+/// Whether it is told what the model thought.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Thoughts {
+    /// Only what it said.
+    #[default]
+    LeftOut,
+    /// Its thoughts, too, and why it made calls.
+    Shown,
+}
 
 /// Writes a session for people. Says whether there is one.
 ///
@@ -24,12 +34,19 @@ const MAX_SHOWN: usize = 4000;
 pub async fn write_markdown(
     store: &dyn Store,
     session: &SessionId,
+    thoughts: Thoughts,
     out: &mut (dyn Write + Send),
 ) -> Result<bool, StoreError> {
     let Some(overview) = store.session(session).await? else {
         return Ok(false);
     };
-    let mut page = Page::default();
+    let mut page = Page {
+        text: String::new(),
+        thoughts,
+        reply: None,
+        calls: Calls::default(),
+        behind: String::new(),
+    };
     page.heading(&overview);
     let mut last = 0;
     loop {
@@ -42,19 +59,22 @@ pub async fn write_markdown(
             page.entry(entry);
         }
     }
-    page.end();
+    page.unread_reply();
+    page.leave_reply();
     out.write_all(page.text.as_bytes()).map_err(unwritable)?;
     out.flush().map_err(unwritable)?;
     Ok(true)
 }
 
-#[derive(Default)]
 struct Page {
     text: String,
+    thoughts: Thoughts,
     /// A reply that nobody has read so far: then it is shown as it is.
     reply: Option<ModelReplied>,
-    /// Calls that have not ended, in the order in which they began.
-    open: HashMap<CallId, (u64, CallBegan)>,
+    /// The calls of the last reply, until work on it is over.
+    calls: Calls,
+    /// What was said while they ran.
+    behind: String,
 }
 
 impl Page {
@@ -97,12 +117,25 @@ impl Page {
 
     fn entry(&mut self, entry: &Entry) {
         let kind = entry.kind();
-        if let EntryKind::ReplyParsed(parsed) = &kind {
-            self.reply = None;
-            self.section("Model", &parsed.text);
+        if let EntryKind::ReplyParsed(parsed) = kind {
+            self.parsed(parsed);
             return;
         }
         self.unread_reply();
+        let Some(kind) = self.of_a_call(entry.correlation.call_id.as_ref(), kind) else {
+            return;
+        };
+        let is_over = matches!(
+            kind,
+            EntryKind::TurnBegan(_)
+                | EntryKind::RequestBegan(_)
+                | EntryKind::ModelReplied(_)
+                | EntryKind::Cleared(_)
+                | EntryKind::TurnEnded(_)
+        );
+        if is_over || self.calls.have_ended() {
+            self.leave_reply();
+        }
         match kind {
             EntryKind::Message(message) => {
                 let speaker = match message.role {
@@ -114,16 +147,7 @@ impl Page {
                 self.section(speaker, &message.text);
             }
             EntryKind::ModelReplied(reply) => self.reply = Some(reply),
-            EntryKind::CallBegan(call) => {
-                if let Some(id) = entry.correlation.call_id.clone() {
-                    self.open.insert(id, (entry.seq, call));
-                }
-            }
-            EntryKind::CallEnded(ended) => {
-                let id = entry.correlation.call_id.as_ref();
-                let began = id.and_then(|id| self.open.remove(id));
-                self.call(&ended, began.map(|(_, call)| call).as_ref());
-            }
+            EntryKind::ReplyBroken(broken) => self.broken(&broken),
             EntryKind::ReplyRejected(rejected) => {
                 self.remark(
                     "The reply could not be used. The model was told",
@@ -142,40 +166,72 @@ impl Page {
         }
     }
 
+    /// Takes in what is about a call; gives back what is not.
+    fn of_a_call(&mut self, id: Option<&CallId>, kind: EntryKind) -> Option<EntryKind> {
+        let Some(id) = id else { return Some(kind) };
+        match kind {
+            EntryKind::CallBegan(began) => self.calls.began(id, &began),
+            EntryKind::CallHeld(_) => self.calls.held(id),
+            EntryKind::CallAllowed(_) => self.calls.allowed(id),
+            EntryKind::CallCut(cut) => self.calls.cut(id, &cut),
+            EntryKind::CallEnded(ended) => self.calls.ended(id, &ended),
+            kind => return Some(kind),
+        }
+        None
+    }
+
+    /// Where something is written that is said now.
+    fn out(&mut self) -> &mut String {
+        if self.calls.is_empty() {
+            &mut self.text
+        } else {
+            &mut self.behind
+        }
+    }
+
     fn section(&mut self, speaker: &str, text: &str) {
         if !text.trim().is_empty() {
-            self.text
-                .push_str(&format!("\n## {speaker}\n\n{}\n", text.trim_end()));
+            let section = format!("\n## {speaker}\n\n{}\n", text.trim_end());
+            self.out().push_str(&section);
         }
     }
 
     fn unread_reply(&mut self) {
         if let Some(reply) = self.reply.take() {
+            self.thought(&reply.reasoning);
             self.section("Model", &reply.text);
         }
     }
 
-    fn call(&mut self, ended: &CallEnded, began: Option<&CallBegan>) {
-        self.text
-            .push_str(&format!("\n### {}\n", one_line(&ended.tool)));
-        if let Some(began) = began {
-            self.fenced("json", &began.arguments.to_json());
+    fn parsed(&mut self, parsed: ReplyParsed) {
+        self.leave_reply();
+        if let Some(reply) = self.reply.take() {
+            self.thought(&reply.reasoning);
         }
-        let result = &ended.result;
-        if result.success {
-            self.result(result);
-        } else {
-            self.remark("Failed", &result.error);
+        self.thought(&parsed.reasoning);
+        self.section("Model", &parsed.text);
+        self.calls.found(parsed.calls);
+    }
+
+    /// What people saw of a reply that is none.
+    fn broken(&mut self, broken: &ReplyBroken) {
+        self.thought(&broken.reasoning);
+        self.section("Model", &broken.text);
+        self.remark("Not a whole reply", &broken.reason);
+    }
+
+    fn thought(&mut self, thought: &str) {
+        if self.thoughts == Thoughts::Shown && !thought.trim().is_empty() {
+            self.remark("Thoughts", thought);
         }
     }
 
-    /// One text is shown as text, everything else as JSON.
-    fn result(&mut self, result: &ToolResult) {
-        let payload = result.payload();
-        match payload.as_str() {
-            Some(text) => self.fenced("text", text),
-            None => self.fenced("json", &payload.to_string()),
-        }
+    /// Work on a reply is over: its calls are shown, in the order in which the
+    /// model made them, and behind them what was said meanwhile.
+    fn leave_reply(&mut self) {
+        let shown = self.calls.take(self.thoughts);
+        self.text.push_str(&shown);
+        self.text.push_str(&std::mem::take(&mut self.behind));
     }
 
     /// What another model did.
@@ -187,7 +243,8 @@ impl Page {
                 format!("could not {}: {error}", task.as_str().replace('_', " "))
             }
             (None, HelperTask::ChooseFiles) => format!("chose {}", files.join(", ")),
-            (None, _) => "shortened the result of a call".to_owned(),
+            (None, HelperTask::SumUp) => "summed up the conversation".to_owned(),
+            (None, HelperTask::Shorten) => "shortened the result of a call".to_owned(),
         };
         self.remark("Note", &format!("{name} {done}"));
     }
@@ -206,38 +263,36 @@ impl Page {
     }
 
     fn remark(&mut self, what: &str, text: &str) {
-        let quoted = text.trim_end().replace('\n', "\n> ");
-        self.text.push_str(&format!("\n> **{what}:** {quoted}\n"));
+        let remark = remark(what, text);
+        self.out().push_str(&remark);
     }
+}
 
-    fn fenced(&mut self, language: &str, text: &str) {
-        let shown: String = text.chars().take(MAX_SHOWN).collect();
-        let missing = text.len() - shown.len();
-        let fence = "`".repeat(longest_run(&shown).max(2) + 1);
-        let shown = shown.trim_end_matches('\n');
-        self.text
-            .push_str(&format!("\n{fence}{language}\n{shown}\n{fence}\n"));
-        if missing > 0 {
-            self.text
-                .push_str(&format!("\n({missing} more bytes are in the log.)\n"));
-        }
-    }
+/// A word that nobody said.
+pub(super) fn remark(what: &str, text: &str) -> String {
+    let quoted = text.trim_end().replace('\n', "\n> ");
+    format!("\n> **{what}:** {quoted}\n")
+}
 
-    /// What is still open when the log ends.
-    fn end(&mut self) {
-        self.unread_reply();
-        let mut open: Vec<(u64, CallBegan)> = self.open.drain().map(|(_, call)| call).collect();
-        open.sort_by_key(|(seq, _)| *seq);
-        for (_, call) in open {
-            self.text
-                .push_str(&format!("\n### {}\n", one_line(&call.tool)));
-            self.fenced("json", &call.arguments.to_json());
-            self.remark(
-                "Unknown",
-                "this call has no end; it may or may not have happened",
-            );
-        }
+/// One text is shown as text, everything else as JSON.
+pub(super) fn result(result: &ToolResult) -> String {
+    let payload = result.payload();
+    match payload.as_str() {
+        Some(text) => fenced("text", text),
+        None => fenced("json", &payload.to_string()),
     }
+}
+
+pub(super) fn fenced(language: &str, text: &str) -> String {
+    let shown: String = text.chars().take(MAX_SHOWN).collect();
+    let missing = text.len() - shown.len();
+    let fence = "`".repeat(longest_run(&shown).max(2) + 1);
+    let shown = shown.trim_end_matches('\n');
+    let mut text = format!("\n{fence}{language}\n{shown}\n{fence}\n");
+    if missing > 0 {
+        text.push_str(&format!("\n({missing} more bytes are in the log.)\n"));
+    }
+    text
 }
 
 /// The most backticks in a row.
@@ -246,6 +301,6 @@ fn longest_run(text: &str) -> usize {
     runs.max().unwrap_or(0)
 }
 
-fn one_line(text: &str) -> String {
+pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

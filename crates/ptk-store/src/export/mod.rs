@@ -1,11 +1,12 @@
 //! Sessions as files: JSON lines, which can be taken in again, and Markdown,
 //! which people can read. Both are written page by page.
 
+mod calls;
 mod json_lines;
 mod markdown;
 
 pub use json_lines::{Imported, import_json_lines, write_json_lines};
-pub use markdown::write_markdown;
+pub use markdown::{Thoughts, write_markdown};
 
 use std::io;
 

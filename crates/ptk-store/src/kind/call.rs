@@ -96,6 +96,36 @@ pub struct CallBegan {
     pub arguments: Arguments,
 }
 
+/// Somebody is asked about a call that began, and it waits: what nobody has
+/// agreed to has not happened. The call id of the entry is the call's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallHeld {
+    /// The tool's name.
+    pub tool: String,
+}
+
+/// Somebody has agreed to a call that was held: it is about to act. The call
+/// id of the entry is the call's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallAllowed {
+    /// The tool's name.
+    pub tool: String,
+}
+
+/// A call was cut off because the time of its run was up. It has no end:
+/// nobody knows whether it has happened. The call id of the entry is the
+/// call's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CallCut {
+    /// The tool's name.
+    pub tool: String,
+    /// How long it had taken, in milliseconds.
+    #[serde(default)]
+    pub duration_ms: u64,
+    /// What it had to say when it was stopped.
+    pub result: ToolResult,
+}
+
 /// A call has ended. The call id of the entry is the call's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallEnded {

@@ -13,6 +13,8 @@ pub enum HelperTask {
     ChooseFiles,
     /// Shorten the result of a call.
     Shorten,
+    /// Tell the beginning of the conversation in short.
+    SumUp,
 }
 
 impl HelperTask {
@@ -22,6 +24,7 @@ impl HelperTask {
         match self {
             Self::ChooseFiles => "choose_files",
             Self::Shorten => "shorten",
+            Self::SumUp => "sum_up",
         }
     }
 }

@@ -5,10 +5,10 @@ mod helper;
 mod reply;
 mod session;
 
-pub use call::{CallBegan, CallEnded, LoggedCall, LoggedProblem};
+pub use call::{CallAllowed, CallBegan, CallCut, CallEnded, CallHeld, LoggedCall, LoggedProblem};
 pub use helper::{ChosenFile, HelperAsked, HelperReplied, HelperTask};
 pub use reply::{
-    LoggedMessage, ModelReplied, NativeCall, ReplyOutcome, ReplyParsed, ReplyRejected,
+    LoggedMessage, ModelReplied, NativeCall, ReplyBroken, ReplyOutcome, ReplyParsed, ReplyRejected,
     RequestBegan, Usage,
 };
 pub use session::{
@@ -92,10 +92,18 @@ kinds! {
     RequestBegan(RequestBegan) = "request_began", 1;
     /// The model said something.
     ModelReplied(ModelReplied) = "model_replied", 1;
+    /// The model said something, and came to no end.
+    ReplyBroken(ReplyBroken) = "reply_broken", 1;
     /// The reply was read.
     ReplyParsed(ReplyParsed) = "reply_parsed", 1;
     /// A tool is about to act.
     CallBegan(CallBegan) = "call_began", 1;
+    /// Somebody is asked about a call.
+    CallHeld(CallHeld) = "call_held", 1;
+    /// Somebody has agreed to a call.
+    CallAllowed(CallAllowed) = "call_allowed", 1;
+    /// The time of the run was up before a call had ended.
+    CallCut(CallCut) = "call_cut", 1;
     /// A call has ended.
     CallEnded(CallEnded) = "call_ended", 1;
     /// Another model is about to help.

@@ -103,6 +103,29 @@ impl ModelReplied {
     }
 }
 
+/// What the model had said of a reply that is none: it broke off, somebody
+/// stopped it, or its server withheld it. People may have seen it; nobody takes
+/// it for an answer, and nothing in it is run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplyBroken {
+    /// The text, as far as it came.
+    pub text: String,
+    /// What it thought aloud, where the provider tells it apart.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reasoning: String,
+    /// Calls through a native tool API, as far as they came.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<NativeCall>,
+    /// Why it is no reply.
+    pub reason: String,
+    /// What it took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// How long it took, in milliseconds.
+    #[serde(default)]
+    pub duration_ms: u64,
+}
+
 /// A call through a native tool API, as the provider gave it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NativeCall {
@@ -168,6 +191,9 @@ pub struct ReplyParsed {
     /// What went wrong and belongs to no call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<LoggedProblem>,
+    /// What it thought aloud in the text, where it did.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reasoning: String,
     /// The reply as the model is told it again, without its thoughts. Nothing
     /// if it had none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -191,6 +217,7 @@ impl ReplyParsed {
                 .map(|call| LoggedCall::parsed(CallId::new(), call))
                 .collect(),
             problems: reply.problems.iter().map(LoggedProblem::from).collect(),
+            reasoning: reply.reasoning.clone(),
             told: reply.without_thoughts(text),
         }
     }

@@ -1,5 +1,6 @@
 //! What was said, piece by piece.
 
+use std::borrow::Cow;
 use std::time::SystemTime;
 
 use ptk_events::{CallId, RequestId};
@@ -99,11 +100,7 @@ impl Item {
         }
     }
 
-    pub(super) fn messages(
-        &self,
-        written: &impl Fn(&ToolResult) -> String,
-        messages: &mut Vec<Message>,
-    ) {
+    pub(super) fn messages(&self, written: &impl Fn(&Call) -> String, messages: &mut Vec<Message>) {
         match &self.content {
             Content::Message(message) => messages.push(message.clone()),
             Content::Reply(reply) => reply.messages(written, messages),
@@ -149,7 +146,7 @@ impl ModelReply {
         !self.reply.calls.is_empty() || self.reply.text.is_empty()
     }
 
-    fn messages(&self, written: &impl Fn(&ToolResult) -> String, messages: &mut Vec<Message>) {
+    fn messages(&self, written: &impl Fn(&Call) -> String, messages: &mut Vec<Message>) {
         let mut said = Message::assistant(self.told().unwrap_or_default());
         if self.is_native() {
             said.tool_calls = self.calls.iter().map(Call::to_call).collect();
@@ -160,7 +157,7 @@ impl ModelReply {
         let answered = self.calls.iter().filter(|_| self.has_results());
         messages.extend(answered.map(|call| Message {
             role: Role::Tool,
-            content: written(&call.result()),
+            content: written(call),
             tool_calls: Vec::new(),
             tool_call_id: Some(call.id.to_string()),
         }));
@@ -171,13 +168,13 @@ impl Call {
     /// What the model is told of it: what it gave back, in short if another
     /// model has told it so, or that nobody knows.
     #[must_use]
-    pub fn result(&self) -> ToolResult {
-        match &self.state {
+    pub fn result(&self) -> Cow<'_, ToolResult> {
+        Cow::Owned(match &self.state {
             CallState::Ended { result, .. } if self.shortened.is_some() => ToolResult {
                 fields: Map::from_iter([("shortened".to_owned(), self.shortened.clone().into())]),
                 ..result.clone()
             },
-            CallState::Ended { result, .. } => result.clone(),
+            CallState::Ended { result, .. } => return Cow::Borrowed(result),
             CallState::Waiting if self.has_been_cut() => ToolResult::failure(
                 ErrorType::ValidationError,
                 "This call was not run: it was cut off before its arguments closed",
@@ -193,7 +190,7 @@ impl Call {
                 "The outcome of this call is unknown: the session was interrupted while it ran, so it may or may not have happened",
             )
             .with_suggestion("Look at what it would have changed before calling the tool again."),
-        }
+        })
     }
 
     fn has_been_cut(&self) -> bool {

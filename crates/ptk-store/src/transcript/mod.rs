@@ -5,6 +5,7 @@ mod item;
 mod resume;
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use ptk_events::{CallId, Correlation, RequestId};
@@ -224,6 +225,11 @@ impl Transcript {
     /// `written`, in call order. A call without an end gets a result that says
     /// so, because models and providers want one for each (L22).
     pub fn messages(&self, written: impl Fn(&ToolResult) -> String) -> Vec<Message> {
+        self.messages_of(|call| written(&call.result()))
+    }
+
+    /// The same for whoever has the words for a call at hand.
+    pub fn messages_of(&self, written: impl Fn(&Call) -> String) -> Vec<Message> {
         let mut messages = Vec::new();
         for item in &self.items {
             item.messages(&written, &mut messages);
@@ -249,7 +255,7 @@ impl Transcript {
             ts: entry.ts,
             correlation: &entry.correlation,
         };
-        self.fold(&at, entry.kind);
+        self.fold(&at, Arc::unwrap_or_clone(entry.kind));
     }
 
     fn fold(&mut self, entry: &Place<'_>, kind: EntryKind) {
@@ -285,6 +291,8 @@ impl Transcript {
             EntryKind::ModelReplied(reply) => self.replied(entry, reply),
             EntryKind::ReplyParsed(parsed) => self.parsed(parsed),
             EntryKind::CallBegan(call) => self.call_began(entry, call),
+            EntryKind::CallHeld(_) => self.call_held(entry),
+            EntryKind::CallAllowed(_) => self.call_allowed(entry),
             EntryKind::CallEnded(call) => self.call_ended(entry, call),
             EntryKind::ReplyRejected(rejected) => {
                 self.push(entry, Content::Rejected(rejected.text));
@@ -309,7 +317,11 @@ impl Transcript {
                 self.is_whole = true;
             }
             EntryKind::HelperReplied(helped) => self.helped(entry, helped),
-            EntryKind::Failure(_) | EntryKind::Note(_) | EntryKind::HelperAsked(_) => {}
+            EntryKind::Failure(_)
+            | EntryKind::Note(_)
+            | EntryKind::HelperAsked(_)
+            | EntryKind::ReplyBroken(_)
+            | EntryKind::CallCut(_) => {}
             EntryKind::Unknown(_) => self.passed_over += 1,
         }
     }
@@ -411,6 +423,27 @@ impl Transcript {
             self.open.insert(id.clone(), reply);
         }
         self.step(Step::Parsed(reply, ReplyOutcome::Calls));
+    }
+
+    /// A call that began waits for somebody's word, and has not happened.
+    fn call_held(&mut self, entry: &Place<'_>) {
+        if let Some(call) = self.open_call(entry) {
+            call.state = CallState::Waiting;
+        }
+    }
+
+    /// A call that was held is about to act.
+    fn call_allowed(&mut self, entry: &Place<'_>) {
+        if let Some(call) = self.open_call(entry) {
+            call.state = CallState::Uncertain { since: entry.ts };
+        }
+    }
+
+    /// The call that an entry is about, if it has no end.
+    fn open_call(&mut self, entry: &Place<'_>) -> Option<&mut Call> {
+        let id = entry.correlation.call_id.as_ref()?;
+        let reply = *self.open.get(id)?;
+        self.call_mut(reply, id)
     }
 
     /// The model is told the result of a call in short from now on.

@@ -23,7 +23,7 @@ async fn what_is_appended_is_read_as_it_was() {
             assert_eq!(entry.seq, number);
             assert_eq!(entry.ts, given.ts);
             assert_eq!(entry.correlation, given.correlation);
-            assert_eq!(entry.kind(), given.kind);
+            assert_eq!(entry.kind(), *given.kind);
         }
         let none = store.append(&session, Vec::new()).await.unwrap();
         assert_eq!(none, Appended { first: 10, last: 9 });
@@ -43,7 +43,7 @@ async fn every_kind_of_entry_reads_back_as_it_was() {
             .iter()
             .map(ptk_store::Entry::kind)
             .collect();
-        let given: Vec<EntryKind> = given.into_iter().map(|entry| entry.kind).collect();
+        let given: Vec<EntryKind> = given.iter().map(|entry| (*entry.kind).clone()).collect();
         assert_eq!(kinds, given);
     }
 }

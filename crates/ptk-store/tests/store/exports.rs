@@ -2,16 +2,17 @@
 
 use std::time::{Duration, SystemTime};
 
-use ptk_events::{Correlation, RequestId};
-use ptk_protocol::{ErrorCode, ErrorType, ExecutionError, Message, ToolResult};
-use ptk_store::export::{import_json_lines, write_json_lines, write_markdown};
+use ptk_events::{CallId, Correlation, RequestId};
+use ptk_protocol::{ErrorCode, ErrorType, ExecutionError, Message, ToolCall, ToolResult};
+use ptk_store::export::{Thoughts, import_json_lines, write_json_lines, write_markdown};
 use ptk_store::{
-    CallEnded, Compacted, EntryKind, Failure, Listing, MemoryStore, ModelReplied, NewEntry,
-    ReplyOutcome, ReplyParsed, ReplyRejected, SessionInfo, Store, StoreError, TurnBegan, TurnEnded,
-    Usage,
+    CallCut, CallEnded, CallHeld, Compacted, EntryKind, Failure, Listing, LoggedCall,
+    LoggedProblem, MemoryStore, ModelReplied, NewEntry, ReplyBroken, ReplyOutcome, ReplyParsed,
+    ReplyRejected, SessionInfo, Store, StoreError, TurnBegan, TurnEnded, TurnOutcome, Usage,
 };
+use serde_json::json;
 
-use super::{Scene, asked, began, both, ended, id, log, turn};
+use super::{Scene, arguments, asked, began, both, ended, id, log, turn};
 
 async fn exported(store: &dyn Store, name: &str) -> Vec<u8> {
     let mut lines = Vec::new();
@@ -92,7 +93,7 @@ async fn a_session_that_is_not_there_is_exported_as_nothing() {
     assert!(exported(&store, "none").await.is_empty());
     let mut text = Vec::new();
     assert!(
-        !write_markdown(&store, &id("none"), &mut text)
+        !write_markdown(&store, &id("none"), Thoughts::LeftOut, &mut text)
             .await
             .unwrap()
     );
@@ -110,6 +111,7 @@ async fn markdown_can_be_read_by_people() {
         result: ToolResult::failure(ErrorType::UserError, "No such command: mlik"),
     };
     let parsed = ReplyParsed {
+        reasoning: String::new(),
         outcome: ReplyOutcome::Calls,
         text: "I'll look at it.".to_owned(),
         calls: Vec::new(),
@@ -177,6 +179,100 @@ async fn markdown_can_be_read_by_people() {
     });
     store.append(&id("s"), entries.collect()).await.unwrap();
     let mut text = Vec::new();
-    assert!(write_markdown(&store, &id("s"), &mut text).await.unwrap());
+    assert!(
+        write_markdown(&store, &id("s"), Thoughts::LeftOut, &mut text)
+            .await
+            .unwrap()
+    );
     insta::assert_snapshot!(String::from_utf8(text).unwrap());
+}
+
+/// Each call stands where the model made it, whatever became of it.
+#[tokio::test]
+async fn calls_stand_where_they_were_made() {
+    let store = MemoryStore::new();
+    let turn = Correlation::of_request(RequestId::new());
+    let found = |name: &str, problem: Option<&str>| LoggedCall {
+        problems: problem
+            .map(|message| LoggedProblem {
+                code: "schema".to_owned(),
+                message: message.to_owned(),
+            })
+            .into_iter()
+            .collect(),
+        ..LoggedCall::new(
+            CallId::from(name),
+            ToolCall::new(name, arguments(&json!({"of": name}))).with_reasoning("to know"),
+        )
+    };
+    let parsed = ReplyParsed {
+        outcome: ReplyOutcome::Calls,
+        text: "Let me see.".to_owned(),
+        calls: vec![
+            found("slow", None),
+            found("unfit", Some("`of` is not a number")),
+            found("quick", None),
+            found("cut", None),
+            found("held", None),
+            found("late", None),
+        ],
+        problems: Vec::new(),
+        reasoning: "One after the other.".to_owned(),
+        told: None,
+    };
+    let unfit = CallEnded {
+        state: None,
+        tool: "unfit".to_owned(),
+        duration_ms: 0,
+        result: ToolResult::failure(ErrorType::ValidationError, "`of` is not a number"),
+    };
+    let cut = CallCut {
+        tool: "cut".to_owned(),
+        duration_ms: 9,
+        result: ToolResult::failure(ErrorType::SystemError, "cut was cancelled"),
+    };
+    let held = CallHeld {
+        tool: "held".to_owned(),
+    };
+    let entries: Vec<(EntryKind, Option<&str>)> = vec![
+        (TurnBegan::default().into(), None),
+        (Message::user("What is due?").into(), None),
+        (asked(1), None),
+        (ModelReplied::new("…").into(), None),
+        (parsed.into(), None),
+        (unfit.into(), Some("unfit")),
+        (began("slow", "s"), Some("slow")),
+        (began("quick", "q"), Some("quick")),
+        (ended("quick", "soon"), Some("quick")),
+        (Message::user("Hurry.").into(), None),
+        (ended("slow", "at last"), Some("slow")),
+        (began("cut", "c"), Some("cut")),
+        (cut.into(), Some("cut")),
+        (began("held", "h"), Some("held")),
+        (held.into(), Some("held")),
+        (TurnEnded::new(TurnOutcome::Cancelled).into(), None),
+        (TurnBegan::default().into(), None),
+        (Message::user("And now?").into(), None),
+        (
+            ReplyBroken {
+                text: "Nothing, as".to_owned(),
+                reason: "it broke off".to_owned(),
+                ..ReplyBroken::default()
+            }
+            .into(),
+            None,
+        ),
+    ];
+    let entries = entries.into_iter().map(|(kind, call)| {
+        let entry = NewEntry::new(kind).of(&turn);
+        call.map_or(entry.clone(), |call| entry.about(call))
+    });
+    store.append(&id("s"), entries.collect()).await.unwrap();
+    let mut text = Vec::new();
+    write_markdown(&store, &id("s"), Thoughts::Shown, &mut text)
+        .await
+        .unwrap();
+    let text = String::from_utf8(text).unwrap();
+    let said = text.find("## You").unwrap();
+    insta::assert_snapshot!(text.get(said..).unwrap());
 }

@@ -37,6 +37,7 @@ fn parsed(outcome: ReplyOutcome, calls: &[&str]) -> EntryKind {
         LoggedCall::new(CallId::from(*id), call)
     };
     ReplyParsed {
+        reasoning: String::new(),
         outcome,
         text: "prose".to_owned(),
         calls: calls.iter().map(call).collect(),

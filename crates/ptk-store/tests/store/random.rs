@@ -4,10 +4,10 @@ use proptest::prelude::*;
 use ptk_events::{CallId, Correlation, RequestId};
 use ptk_protocol::{ErrorType, Message, ToolCall, ToolResult};
 use ptk_store::{
-    CallEnded, ChosenFile, Cleared, Compacted, Entry, EntryKind, Failure, HelperAsked,
-    HelperReplied, HelperTask, InfoChanged, LoggedCall, LoggedProblem, ModelReplied, NativeCall,
-    NewEntry, Note, ReplyOutcome, ReplyParsed, ReplyRejected, SessionInfo, TurnBegan, TurnEnded,
-    TurnOutcome, Usage,
+    CallAllowed, CallCut, CallEnded, CallHeld, ChosenFile, Cleared, Compacted, Entry, EntryKind,
+    Failure, HelperAsked, HelperReplied, HelperTask, InfoChanged, LoggedCall, LoggedProblem,
+    ModelReplied, NativeCall, NewEntry, Note, ReplyBroken, ReplyOutcome, ReplyParsed,
+    ReplyRejected, SessionInfo, TurnBegan, TurnEnded, TurnOutcome, Usage,
 };
 use serde_json::json;
 
@@ -36,6 +36,35 @@ fn helper_replied() -> HelperReplied {
         usage: Some(Usage::default()),
         duration_ms: 1,
     }
+}
+
+/// What came to no end.
+fn unfinished(failed: &CallEnded) -> Vec<EntryKind> {
+    vec![
+        ReplyBroken {
+            text: "half a".to_owned(),
+            reasoning: "hm".to_owned(),
+            calls: Vec::new(),
+            reason: "it broke off".to_owned(),
+            usage: None,
+            duration_ms: 7,
+        }
+        .into(),
+        CallHeld {
+            tool: "t".to_owned(),
+        }
+        .into(),
+        CallAllowed {
+            tool: "t".to_owned(),
+        }
+        .into(),
+        CallCut {
+            tool: "t".to_owned(),
+            duration_ms: 1,
+            result: failed.result.clone(),
+        }
+        .into(),
+    ]
 }
 
 /// An entry of each kind, with everything in it.
@@ -86,6 +115,7 @@ pub(super) fn one_of_each() -> Vec<NewEntry> {
         tool_calls: vec![call.with_id("c0")],
         ..Message::assistant("a\u{0}b \u{1f600}")
     };
+    let unfinished = unfinished(&failed);
     let kinds: Vec<EntryKind> = vec![
         info.clone().into(),
         InfoChanged(info).into(),
@@ -94,6 +124,7 @@ pub(super) fn one_of_each() -> Vec<NewEntry> {
         asked(1),
         reply.into(),
         ReplyParsed {
+            reasoning: String::new(),
             outcome: ReplyOutcome::Calls,
             text: "t".to_owned(),
             calls: vec![logged],
@@ -129,6 +160,7 @@ pub(super) fn one_of_each() -> Vec<NewEntry> {
         .with_call("c1");
     kinds
         .into_iter()
+        .chain(unfinished)
         .map(|kind| NewEntry::new(kind).of(&correlation))
         .collect()
 }
@@ -200,6 +232,7 @@ pub(super) fn entries(deeds: &[Deed]) -> Vec<NewEntry> {
                 .into()
             }
             Deed::Parse(outcome) => ReplyParsed {
+                reasoning: String::new(),
                 outcome: *outcome,
                 text: "prose".to_owned(),
                 calls: (0..calls)
