@@ -45,6 +45,7 @@
 //! | [`dialects`] | the text forms of calls, one file each, and how to add one |
 //! | [`json`] | tolerant JSON, usable alone |
 //! | [`schema`] | checks, coercion and example values by JSON Schema |
+//! | [`gbnf`] | grammars made from tools, for models that can be held to one |
 //! | [`mod@format`] | prompts, conversations, results, and the guard against forged marks |
 //! | [`snippet`] | code with its path and lines |
 
@@ -53,6 +54,7 @@ mod call;
 pub mod dialects;
 mod error;
 pub mod format;
+pub mod gbnf;
 #[cfg(any(test, feature = "invariants"))]
 pub mod invariants;
 pub mod json;

@@ -82,6 +82,17 @@ impl ToolResult {
     /// What the model is shown of a success (R37): the value itself where the
     /// tool gave one as `data` and nothing else, its fields otherwise.
     #[must_use]
+    pub fn payload_json(&self) -> String {
+        let json = match self.fields.get("data") {
+            Some(data) if self.fields.len() == 1 => serde_json::to_string(data),
+            _ => serde_json::to_string(&self.fields),
+        };
+        // Values of JSON can always be written.
+        json.unwrap_or_default()
+    }
+
+    /// The same as a value.
+    #[must_use]
     pub fn payload(&self) -> Value {
         match self.fields.get("data") {
             Some(data) if self.fields.len() == 1 => data.clone(),

@@ -250,7 +250,7 @@ pub trait Writer {
     fn result(&self, result: &ToolResult, id: Option<&str>) -> String {
         let id = id.map(|id| format!(" {id}")).unwrap_or_default();
         if result.success {
-            format!("{}{id}: {}", self.result_word(), result.payload())
+            format!("{}{id}: {}", self.result_word(), result.payload_json())
         } else {
             self.error(&result.error, id.trim_start())
         }

@@ -14,7 +14,7 @@ use serde_json::Value;
 pub use definitions::DefinitionStyle;
 pub use prompt::DEFAULT_TEMPLATE;
 
-use crate::dialects::{Dialect, Writer};
+use crate::dialects::{Dialect, Ptk, Writer};
 use crate::problem::{explain, sentence};
 use crate::schema::{example, suggest};
 use crate::{Arguments, Message, Problem, Role, ToolCall, ToolResult, Toolset};
@@ -33,6 +33,17 @@ pub trait Formatter: Debug + Send + Sync {
     /// A whole conversation as one prompt, for models without roles.
     fn conversation(&self, messages: &[Message]) -> String;
 
+    /// What stands behind a conversation that a model is to go on with.
+    fn cue(&self) -> String {
+        "ASSISTANT:".to_owned()
+    }
+
+    /// Where what the model says in such a conversation ends: behind it, it
+    /// would speak for somebody else.
+    fn stops(&self) -> Vec<String> {
+        vec!["\nUSER:".to_owned(), "\nASSISTANT:".to_owned()]
+    }
+
     /// Calls the model made, as history shows them to it.
     fn tool_calls(&self, calls: &[ToolCall]) -> String;
 
@@ -42,6 +53,11 @@ pub trait Formatter: Debug + Send + Sync {
     /// What to answer to a reply whose calls cannot be run: what was wrong and
     /// a right call of the tool that was meant.
     fn malformed(&self, problems: &[Problem], tool: Option<&str>, tools: &Toolset) -> String;
+
+    /// The dialect that is taught, where it is one of PTK's kind.
+    fn taught(&self) -> Option<&Arc<dyn Dialect>> {
+        None
+    }
 
     /// Arguments as they were meant, where the model quotes a result in which
     /// the forgery guard broke marks.
@@ -102,6 +118,19 @@ pub struct PtkFormatter {
     guard: Guard,
 }
 
+/// Teaches PTK's own dialect.
+impl Default for PtkFormatter {
+    fn default() -> Self {
+        Self {
+            dialect: Arc::new(Ptk::default()),
+            style: DefinitionStyle::default(),
+            template: None,
+            snippets: SnippetInstructions::default(),
+            guard: Guard::default(),
+        }
+    }
+}
+
 impl PtkFormatter {
     /// A formatter that teaches the given dialect.
     ///
@@ -115,10 +144,7 @@ impl PtkFormatter {
         }
         Ok(Self {
             dialect,
-            style: DefinitionStyle::default(),
-            template: None,
-            snippets: SnippetInstructions::default(),
-            guard: Guard::default(),
+            ..Self::default()
         })
     }
 
@@ -250,6 +276,10 @@ impl Formatter for PtkFormatter {
         }
         message.push_str("Please try again with correct format.");
         self.writer().error(&message, "")
+    }
+
+    fn taught(&self) -> Option<&Arc<dyn Dialect>> {
+        Some(&self.dialect)
     }
 
     fn restore(&self, args: Arguments) -> Arguments {

@@ -68,15 +68,15 @@ impl Copies {
 
 /// The text without white space.
 fn dense(text: &str) -> String {
-    let mut dense = String::with_capacity(text.len());
-    // Bytes are told apart sooner than characters. The vertical tab is white
-    // space, but not to ASCII.
-    if text.is_ascii() && !text.contains('\u{b}') {
-        dense.extend(text.split_ascii_whitespace());
-    } else {
-        dense.extend(text.split_whitespace());
+    // Bytes are told apart sooner than characters.
+    if text.is_ascii() {
+        let mut dense = Vec::with_capacity(text.len());
+        // The vertical tab is white space, but not to ASCII.
+        let is_seen = |byte: &u8| !byte.is_ascii_whitespace() && *byte != 0x0b;
+        dense.extend(text.bytes().filter(is_seen));
+        return String::from_utf8(dense).unwrap_or_default();
     }
-    dense
+    text.split_whitespace().collect()
 }
 
 #[cfg(test)]

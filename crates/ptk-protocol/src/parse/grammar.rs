@@ -74,6 +74,7 @@ pub struct GrammarBuilder {
     registry: Registry,
     tools: Option<Toolset>,
     dialect: Option<String>,
+    is_alone: bool,
     drafts: Drafts,
     fences: Fences,
     in_reasoning: bool,
@@ -93,6 +94,15 @@ impl GrammarBuilder {
     pub fn dialect(mut self, name: impl Into<String>) -> Self {
         let name = name.into();
         self.dialect = (name != "auto").then_some(name);
+        self
+    }
+
+    /// Reads the dialect that is fixed and nothing beside it, not even calls
+    /// without marks: for models that can write no other, as they are held to
+    /// a [`Gbnf`](crate::gbnf::Gbnf).
+    #[must_use]
+    pub fn alone(mut self) -> Self {
+        self.is_alone = true;
         self
     }
 
@@ -137,11 +147,16 @@ impl GrammarBuilder {
             Some(name) => {
                 let dialect = self.registry.get(name)?;
                 let mut dialects = vec![Arc::clone(dialect)];
-                for form in dialect.other_forms() {
+                let (forms, beside) = if self.is_alone {
+                    (Vec::new(), Vec::new())
+                } else {
+                    (dialect.other_forms(), dialect.also_reads())
+                };
+                for form in forms {
                     dialects.push(Arc::clone(self.registry.get(&form)?));
                 }
                 chosen = dialects.len();
-                for beside in dialect.also_reads() {
+                for beside in beside {
                     dialects.push(Arc::clone(self.registry.get(&beside)?));
                 }
                 Arc::new(Table::new(dialects))

@@ -6,7 +6,7 @@ use super::Schema;
 
 /// A set of JSON types. `NUMBER` stands for numbers with a fraction, so a
 /// schema of type `number` allows both number bits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Kinds(u8);
 
 impl Kinds {
@@ -18,14 +18,15 @@ impl Kinds {
     pub(crate) const STRING: Self = Self(1 << 4);
     pub(crate) const ARRAY: Self = Self(1 << 5);
     pub(crate) const OBJECT: Self = Self(1 << 6);
+    pub(crate) const ANY_NUMBER: Self = Self((1 << 2) | (1 << 3));
     pub(crate) const ARRAY_OR_NULL: Self = Self((1 << 5) | 1);
     pub(crate) const ALL: Self = Self((1 << 7) - 1);
 
-    const fn union(self, other: Self) -> Self {
+    pub(crate) const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    const fn intersection(self, other: Self) -> Self {
+    pub(crate) const fn intersection(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
@@ -52,6 +53,18 @@ impl Kinds {
             "object" => Self::OBJECT,
             _ => Self::ALL,
         })
+    }
+
+    /// The types of a `type` keyword; `None` if nobody knows one of them.
+    pub(crate) fn of_type(keyword: &Value) -> Option<Self> {
+        match keyword {
+            Value::String(name) => Self::of_name(name),
+            Value::Array(names) => names
+                .iter()
+                .map(|name| name.as_str().and_then(Self::of_name))
+                .try_fold(Self::NONE, |all, kinds| kinds.map(|k| all.union(k))),
+            _ => None,
+        }
     }
 
     fn of_value(value: &Value) -> Self {
@@ -87,7 +100,7 @@ fn schema_kinds(schema: Schema<'_>, depth: u32) -> Kinds {
         };
     };
     let mut kinds = Kinds::ALL;
-    if let Some(allowed) = keywords.get("type").and_then(type_kinds) {
+    if let Some(allowed) = keywords.get("type").and_then(Kinds::of_type) {
         kinds = allowed;
     }
     if let Some(values) = keywords.get("enum").and_then(Value::as_array) {
@@ -116,17 +129,6 @@ fn schema_kinds(schema: Schema<'_>, depth: u32) -> Kinds {
         kinds = kinds.union(Kinds::NULL);
     }
     kinds
-}
-
-fn type_kinds(keyword: &Value) -> Option<Kinds> {
-    match keyword {
-        Value::String(name) => Kinds::of_name(name),
-        Value::Array(names) => names
-            .iter()
-            .map(|name| name.as_str().and_then(Kinds::of_name))
-            .try_fold(Kinds::NONE, |all, kinds| kinds.map(|k| all.union(k))),
-        _ => None,
-    }
 }
 
 /// JSON Schema's name for a type, or `any`; `None` if nobody knows the name.

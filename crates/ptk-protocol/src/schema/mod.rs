@@ -16,11 +16,13 @@ mod validate;
 
 use serde_json::Value;
 
+pub(crate) use accept::{Budget, accepts};
 pub(crate) use check::faults;
 pub use check::{Check, CheckOptions, check, check_with};
 pub use coerce::Coercion;
 pub(crate) use compile::Compiled;
 pub use fault::Fault;
+pub(crate) use kinds::Kinds;
 pub use lint::Lint;
 pub(crate) use node::Node;
 pub use text::{TextKind, TypedText, coerce_text, text_kind};
@@ -66,7 +68,8 @@ impl<'a> Schema<'a> {
         self.node
     }
 
-    const fn part(self, node: &'a Value) -> Self {
+    /// Another part of the same whole.
+    pub(crate) const fn part(self, node: &'a Value) -> Self {
         Self {
             node,
             root: self.root,
@@ -110,7 +113,7 @@ impl<'a> Schema<'a> {
     }
 
     /// What a keyword of this very part says about a property.
-    fn own_property(self, name: &str) -> Option<Self> {
+    pub(crate) fn own_property(self, name: &str) -> Option<Self> {
         let declared = self.node.get("properties").and_then(|all| all.get(name));
         let others = || {
             let others = self.node.get("additionalProperties");
@@ -134,7 +137,7 @@ impl<'a> Schema<'a> {
     }
 
     /// The target of a local `$ref`.
-    fn referenced(self) -> Option<Self> {
+    pub(crate) fn referenced(self) -> Option<Self> {
         let reference = self.node.get("$ref")?.as_str()?;
         let pointer = reference.strip_prefix('#')?;
         self.root.pointer(pointer).map(|node| self.part(node))
