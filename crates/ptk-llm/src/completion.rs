@@ -75,7 +75,7 @@ impl Assembly {
             Delta::CallStart { index, id, name } => {
                 let call = self.calls.entry(*index).or_default();
                 call.id.clone_from(id);
-                name.clone_into(&mut call.name);
+                self.size.count(name).clone_into(&mut call.name);
             }
             Delta::Arguments { index, json } => {
                 let call = self.calls.entry(*index).or_default();
@@ -97,11 +97,30 @@ impl Assembly {
         self.size > MAX_REPLY
     }
 
+    /// Whether somebody said that it is whole.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.is_finished
+    }
+
+    /// Whether the model's server withheld what would have come.
+    #[must_use]
+    pub fn is_withheld(&self) -> bool {
+        self.reply.finish == FinishReason::ContentFilter && self.calls.is_empty()
+    }
+
+    /// What there is of it, whole or not.
+    #[must_use]
+    pub fn so_far(mut self) -> Completion {
+        self.reply.calls = self.calls.into_values().collect();
+        self.reply
+    }
+
     /// The whole reply; `None` if nobody said that it is whole.
     #[must_use]
-    pub fn finish(mut self) -> Option<Completion> {
-        self.reply.calls = self.calls.into_values().collect();
-        self.is_finished.then_some(self.reply)
+    pub fn finish(self) -> Option<Completion> {
+        let is_finished = self.is_finished;
+        is_finished.then(|| self.so_far())
     }
 }
 

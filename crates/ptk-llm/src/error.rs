@@ -36,6 +36,9 @@ pub struct LlmError {
     pub message: String,
     /// How long to wait before it is tried again, where the server says so.
     pub retry_after: Option<Duration>,
+    /// What people call the page that the model is behind, if it is behind
+    /// one. Then the message says all there is to say (R136).
+    pub page: Option<String>,
 }
 
 macro_rules! kinds {
@@ -71,6 +74,8 @@ macro_rules! kinds {
 kinds! {
     /// Nobody answered.
     Unreachable: true, "cannot be reached", "see whether it runs and the address is right";
+    /// Nobody vouches for who answered.
+    Untrusted: false, "has a certificate that is not trusted", "see whether the address is right, or make the certificate known to this system";
     /// The answer took too long.
     TimedOut: true, "took too long to answer", "try again, or allow it more time";
     /// The stream ended before the reply did.
@@ -82,11 +87,13 @@ kinds! {
     /// The key is missing or wrong, or not allowed to do this.
     Unauthorized: false, "refused the key", "set a key that may use this model";
     /// There is no such model, or nothing at this address.
-    NotFound: false, "has no such model", "name one that it has";
+    NotFound: false, "has no such model", "name one that it has, and see whether the address is right";
     /// The account is empty.
     Unpaid: false, "wants to be paid first", "see to the account, or use another model";
     /// The conversation does not fit into the model.
     TooLong: false, "cannot take so long a conversation", "shorten it, or use a model with a larger window";
+    /// The model, or its server, has no API for tools.
+    NoTools: false, "takes no tools", "let it call them in text, with mode = \"text\"";
     /// The request is not one that the server takes.
     Rejected: false, "did not take the request", "see what it says, and change the settings";
     /// The reply was withheld.
@@ -95,20 +102,60 @@ kinds! {
     Unreadable: false, "answered with something unreadable", "see whether the address is that of such a server";
     /// The reply would not end.
     TooMuch: false, "wrote far more than fits into a reply", "limit the tokens of a reply";
+    /// There was nothing in the reply.
+    Empty: false, "printed nothing", "see whether it reads the prompt from stdin and prints its answer";
+    /// The command, or the browser, cannot be started (R297).
+    NotStarted: false, "cannot be started", "see whether it is installed, and its name right";
     /// A script has no reply left.
     ScriptEnded: false, "has no further reply", "add one to the script for each request, or limit the iterations";
 }
 
+/// A wait that a person should know of.
+const LONG: Duration = Duration::from_secs(60);
+
 /// Words by which servers say that a conversation is too long; they have no
 /// status of its own for that.
-const TOO_LONG: [&str; 6] = [
+const TOO_LONG: [&str; 14] = [
     "context length",
     "context_length",
+    "context limit",
+    "context size",
     "context window",
+    "input is too long",
+    "max_prompt_tokens",
     "maximum context",
-    "too many tokens",
+    "maximum model length",
+    "maximum prompt length",
+    "number of tokens allowed",
     "prompt is too long",
+    "reduce the length",
+    "too many tokens",
 ];
+
+/// Words by which servers say that they take no tools for a model, without
+/// quotes.
+const NO_TOOLS: [&str; 16] = [
+    "does not support tool",
+    "doesnt support tool",
+    "not support tool",
+    "support tool use",
+    "support function calling",
+    "support function call",
+    "function calling is not enabled",
+    "tool use is not supported",
+    "tools are not supported",
+    "tools is not supported",
+    "tool calling is not supported",
+    "argument supplied: tool",
+    "arguments supplied: tool",
+    "unsupported parameter: tool",
+    "--enable-auto-tool-choice",
+    "requires --jinja",
+];
+
+/// Words by which servers say that a key is wrong, without a status that says
+/// so.
+const NO_KEY: [&str; 3] = ["api key not valid", "incorrect api key", "invalid api key"];
 
 impl LlmError {
     /// An error of this kind.
@@ -120,6 +167,7 @@ impl LlmError {
             status: None,
             message: String::new(),
             retry_after: None,
+            page: None,
         }
     }
 
@@ -138,10 +186,13 @@ impl LlmError {
         message: impl Into<String>,
     ) -> Self {
         let message = message.into();
-        let lower = message.to_lowercase();
-        let is_too_long = TOO_LONG.iter().any(|words| lower.contains(words));
+        let lower = message.to_lowercase().replace(['`', '\'', '"'], "");
+        let says = |all: &[&str]| all.iter().any(|words| lower.contains(words));
+        let is_too_long = says(&TOO_LONG);
         let kind = match status {
-            400 | 413 | 422 if is_too_long || status == 413 => LlmErrorKind::TooLong,
+            400 | 404 | 422 | 500 | 501 if says(&NO_TOOLS) => LlmErrorKind::NoTools,
+            400 | 413 | 422 | 500 if is_too_long || status == 413 => LlmErrorKind::TooLong,
+            400 if says(&NO_KEY) => LlmErrorKind::Unauthorized,
             401 | 403 => LlmErrorKind::Unauthorized,
             402 => LlmErrorKind::Unpaid,
             404 => LlmErrorKind::NotFound,
@@ -171,6 +222,13 @@ impl LlmError {
         self
     }
 
+    /// The same for a model behind a page that people call so.
+    #[must_use]
+    pub fn page(mut self, title: impl Into<String>) -> Self {
+        self.page = Some(title.into());
+        self
+    }
+
     /// Whether the same request may succeed if it is sent again.
     #[must_use]
     pub const fn is_retryable(&self) -> bool {
@@ -180,6 +238,9 @@ impl LlmError {
 
 impl fmt::Display for LlmError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(page) = &self.page {
+            return write!(f, "{page} call failed: {}", self.message);
+        }
         f.write_str(&self.provider)?;
         if let Some(model) = &self.model {
             write!(f, " ({model})")?;
@@ -191,6 +252,9 @@ impl fmt::Display for LlmError {
         let message = self.message.trim_end_matches(['.', ' ', '\n']);
         if !message.is_empty() {
             write!(f, ": {message}")?;
+        }
+        if let Some(wait) = self.retry_after.filter(|wait| *wait >= LONG) {
+            write!(f, "; it wants to be left alone for {} s", wait.as_secs())?;
         }
         write!(f, "; {}", self.kind.remedy())
     }

@@ -27,7 +27,11 @@
 //! | `completion` | the pieces put together: [`Assembly`], [`complete`] |
 //! | `error` | what can go wrong: [`LlmError`], a table of kinds |
 //! | `providers` | models by name: [`Providers`] |
+//! | `known` | what is known of models by their names: [`KNOWN_MODELS`] |
+//! | `memory` | what was found out about them: [`Memory`], [`Manner`] |
+//! | `prices` | what requests cost: [`Prices`] |
 //! | [`http`] | models behind HTTP: services by name, and what each kind of server speaks |
+//! | `command` | a command as a model: [`CommandProvider`] |
 //! | `script/` | a model that says what a file says: [`Script`] |
 //!
 //! What holds:
@@ -35,23 +39,32 @@
 //! - A reply is finished only if the model said why it stopped. A stream that
 //!   ends before that is an error, never an answer.
 //! - Dropping the stream ends the request.
-//! - A provider keeps nothing of a conversation.
+//! - A provider keeps nothing of a conversation; one whose model keeps it
+//!   itself remembers what that has seen.
 
+mod command;
 mod completion;
 mod delta;
 mod error;
 pub mod http;
+mod known;
+mod memory;
 mod message;
+mod prices;
 mod provider;
 mod providers;
 mod request;
 mod script;
 
+pub use command::CommandProvider;
 pub use completion::{Assembly, Completion, MAX_REPLY, NativeCall, complete};
 pub use delta::{Delta, FinishReason, Usage};
 pub use error::{LlmError, LlmErrorKind};
+pub use known::{KNOWN_MODELS, KnownModel};
+pub use memory::{FileMemory, Forgetful, Manner, Memory, memory_key};
 pub use message::Message;
-pub use provider::{Capabilities, Deltas, Form, Provider};
+pub use prices::Prices;
+pub use provider::{Capabilities, Constraint, Deltas, Form, Provider};
 pub use providers::{DEFAULT_PROVIDER, NotRegistered, Providers};
 pub use request::{Request, ResponseFormat, Sampling, ToolChoice};
 pub use script::{Script, ScriptError, ScriptedCall, ScriptedError, ScriptedReply};

@@ -3,6 +3,8 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 
 use crate::{Delta, LlmError, Request};
@@ -14,7 +16,10 @@ pub type Deltas<'a> = BoxStream<'a, Result<Delta, LlmError>>;
 ///
 /// A provider sends one request and passes on what comes back. It keeps
 /// nothing of a conversation, tries nothing again and runs no tools: that is
-/// for whoever asks.
+/// for whoever asks. The one exception is a model behind a web page, which
+/// keeps the conversation itself: its provider remembers what the page has
+/// seen, and sends only what is new (R44). It too can be asked anything at any
+/// time.
 ///
 /// ```
 /// use futures_util::{StreamExt as _, stream};
@@ -44,9 +49,22 @@ pub trait Provider: Send + Sync + Debug {
         None
     }
 
+    /// What tells it from all others: its name and, where there may be several
+    /// of that name, where it is. `None` if nothing that is found out about it
+    /// holds for the next time.
+    fn id(&self) -> Option<String> {
+        Some(self.name().to_owned())
+    }
+
     /// What the model of this name can do; `None` means its own.
     fn capabilities(&self, _model: Option<&str>) -> Capabilities {
         Capabilities::default()
+    }
+
+    /// What the server itself says that the model can do, if it says anything.
+    /// That takes a moment, and is asked once.
+    fn learn<'a>(&'a self, _model: Option<&'a str>) -> BoxFuture<'a, Option<Capabilities>> {
+        std::future::ready(None).boxed()
     }
 
     /// Asks. Nothing is sent before the stream is polled. The last delta of a
@@ -63,8 +81,16 @@ impl<T: Provider + ?Sized> Provider for Arc<T> {
         (**self).model()
     }
 
+    fn id(&self) -> Option<String> {
+        (**self).id()
+    }
+
     fn capabilities(&self, model: Option<&str>) -> Capabilities {
         (**self).capabilities(model)
+    }
+
+    fn learn<'a>(&'a self, model: Option<&'a str>) -> BoxFuture<'a, Option<Capabilities>> {
+        (**self).learn(model)
     }
 
     fn stream<'a>(&'a self, request: &'a Request) -> Deltas<'a> {
@@ -76,14 +102,29 @@ impl<T: Provider + ?Sized> Provider for Arc<T> {
 /// of which nothing else is known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Capabilities {
-    /// Whether it takes tool definitions and calls tools by an API of its own.
-    pub has_native_tools: bool,
+    /// Whether it takes tool definitions and calls tools by an API of its own;
+    /// `None` if nobody knows.
+    pub native_tools: Option<bool>,
     /// How many tokens it can be shown and write, together.
     pub context_window: Option<u32>,
-    /// Whether its output can be held to a grammar or a schema.
-    pub has_grammar: bool,
+    /// What its output can be held to.
+    pub constraint: Constraint,
     /// What it takes a conversation as.
     pub form: Form,
+    /// The form of calls in text that it was trained on, where that is known.
+    pub dialect: Option<&'static str>,
+}
+
+/// What the output of a model can be held to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Constraint {
+    /// Nothing, or nobody knows.
+    #[default]
+    None,
+    /// [`ResponseFormat::Schema`](crate::ResponseFormat::Schema).
+    Schema,
+    /// That, and [`ResponseFormat::Grammar`](crate::ResponseFormat::Grammar).
+    Grammar,
 }
 
 /// What a model takes a conversation as.

@@ -38,6 +38,9 @@ pub struct Request {
     pub max_tokens: Option<u32>,
     /// The form that its answer has to have.
     pub format: ResponseFormat,
+    /// How many tokens the model is to be able to see and write, for servers
+    /// that can be told so.
+    pub context_window: Option<u32>,
 }
 
 /// How the next word is chosen. What is not said is up to the model's server.
@@ -124,4 +127,13 @@ impl Request {
         self.max_tokens = Some(most);
         self
     }
+}
+
+/// All that a request says, as one text.
+pub(crate) fn prompt(request: &Request) -> String {
+    let system = request.system.as_deref();
+    let texts = system.into_iter();
+    let texts = texts.chain(request.messages.iter().map(Message::text));
+    let texts: Vec<&str> = texts.filter(|text| !text.is_empty()).collect();
+    texts.join("\n\n")
 }

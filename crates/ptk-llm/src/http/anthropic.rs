@@ -1,10 +1,11 @@
 //! Anthropic's messages.
 
-use reqwest::RequestBuilder;
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 
-use super::{Key, Reading, Trouble, Wire, number, text, turns};
-use crate::{Delta, FinishReason, Message, Request, ToolChoice, Usage};
+use super::{Reading, Trouble, Wire, number, text, turns};
+use crate::{Delta, FinishReason, Message, Request, ResponseFormat, ToolChoice, Usage};
 
 /// The version of the API that this is written for.
 const VERSION: &str = "2023-06-01";
@@ -48,13 +49,19 @@ impl Wire for Anthropic {
         if !request.stop.is_empty() {
             put("stop_sequences", json!(request.stop));
         }
+        if let ResponseFormat::Schema(schema) = &request.format {
+            let format = json!({"type": "json_schema", "schema": schema});
+            put("output_config", json!({"format": format}));
+        }
         ("/messages".to_owned(), Value::Object(body))
     }
 
-    fn with_key(&self, request: RequestBuilder, key: &Key) -> RequestBuilder {
-        request
-            .header("x-api-key", key.as_str())
-            .header("anthropic-version", VERSION)
+    fn key_header(&self) -> (&'static str, &'static str) {
+        ("x-api-key", "")
+    }
+
+    fn headers(&self) -> &'static [(&'static str, &'static str)] {
+        &[("anthropic-version", VERSION)]
     }
 
     fn reading(&self) -> Box<dyn Reading> {
@@ -66,8 +73,16 @@ impl Wire for Anthropic {
 /// the user.
 fn messages(messages: &[Message]) -> Vec<Value> {
     turns(messages, blocks)
-        .map(|(role, parts)| json!({"role": role, "content": parts}))
+        .map(|(role, parts)| json!({"role": role, "content": content(parts)}))
         .collect()
+}
+
+/// Text alone is a text: servers that pass it on to other models expect that.
+fn content(parts: Vec<Value>) -> Value {
+    match parts.as_slice() {
+        [only] if text(only, "type") == Some("text") => only.get("text").cloned().into(),
+        _ => Value::Array(parts),
+    }
 }
 
 fn blocks(message: &Message) -> (&'static str, Vec<Value>) {
@@ -115,33 +130,67 @@ fn choice(choice: &ToolChoice) -> Value {
 /// Reads the events of a message.
 #[derive(Debug, Default)]
 struct MessageReading {
+    calls: usize,
+    /// Calls that are open, by the numbers of their blocks.
+    open: BTreeMap<u64, Open>,
     usage: Usage,
     finish: Option<FinishReason>,
     /// Whether it was said that the message is over.
     is_over: bool,
 }
 
+/// A call that is open.
+#[derive(Debug)]
+struct Open {
+    index: usize,
+    /// The arguments that it began with. Some servers give them all at once
+    /// there, and others once more in pieces.
+    given: Option<String>,
+}
+
 impl MessageReading {
-    fn block(index: usize, block: &Value, deltas: &mut Vec<Delta>) {
+    /// A block begins.
+    fn begin(&mut self, number: u64, block: &Value, deltas: &mut Vec<Delta>) {
+        // Its number may be that of one which was never ended.
+        self.close(number, deltas);
         match text(block, "type") {
             Some("tool_use") => {
+                let index = self.calls;
+                self.calls += 1;
                 deltas.push(Delta::CallStart {
                     index,
                     id: text(block, "id").map(str::to_owned),
                     name: text(block, "name").unwrap_or_default().to_owned(),
                 });
-                let input = block
+                let given = block
                     .get("input")
                     .filter(|it| it.as_object().is_some_and(|members| !members.is_empty()));
-                if let Some(input) = input {
-                    let json = input.to_string();
-                    deltas.push(Delta::Arguments { index, json });
-                }
+                let given = given.map(Value::to_string);
+                self.open.insert(number, Open { index, given });
             }
             Some("text") => words(block, "text", Delta::Text, deltas),
             Some("thinking") => words(block, "thinking", Delta::Reasoning, deltas),
             _ => {}
         }
+    }
+
+    /// Further text of a call's arguments.
+    fn arguments(&mut self, number: u64, part: &Value, deltas: &mut Vec<Delta>) {
+        let json = text(part, "partial_json").unwrap_or_default().to_owned();
+        if let Some(open) = self.open.get_mut(&number).filter(|_| !json.is_empty()) {
+            open.given = None;
+            let index = open.index;
+            deltas.push(Delta::Arguments { index, json });
+        }
+    }
+
+    /// A block ends.
+    fn close(&mut self, number: u64, deltas: &mut Vec<Delta>) {
+        let Some(Open { index, given }) = self.open.remove(&number) else {
+            return;
+        };
+        deltas.extend(given.map(|json| Delta::Arguments { index, json }));
+        deltas.push(Delta::CallEnd { index });
     }
 
     fn count(&mut self, usage: &Value, deltas: &mut Vec<Delta>) {
@@ -174,7 +223,7 @@ fn finish(reason: &str) -> FinishReason {
 
 impl Reading for MessageReading {
     fn event(&mut self, event: &Value, deltas: &mut Vec<Delta>) -> Result<(), Trouble> {
-        let index = usize::try_from(number(event, "/index")).unwrap_or_default();
+        let at = number(event, "/index");
         match text(event, "type").unwrap_or_default() {
             "message_start" => {
                 if let Some(usage) = event.pointer("/message/usage") {
@@ -183,7 +232,7 @@ impl Reading for MessageReading {
             }
             "content_block_start" => {
                 if let Some(block) = event.get("content_block") {
-                    Self::block(index, block, deltas);
+                    self.begin(at, block, deltas);
                 }
             }
             "content_block_delta" => {
@@ -191,16 +240,14 @@ impl Reading for MessageReading {
                 match text(part, "type") {
                     Some("text_delta") => words(part, "text", Delta::Text, deltas),
                     Some("thinking_delta") => words(part, "thinking", Delta::Reasoning, deltas),
-                    Some("input_json_delta") => {
-                        let json = text(part, "partial_json").unwrap_or_default().to_owned();
-                        deltas.push(Delta::Arguments { index, json });
-                    }
+                    Some("input_json_delta") => self.arguments(at, part, deltas),
                     _ => {}
                 }
             }
-            "content_block_stop" => deltas.push(Delta::CallEnd { index }),
+            "content_block_stop" => self.close(at, deltas),
             "message_delta" => {
                 let reason = event.pointer("/delta/stop_reason").and_then(Value::as_str);
+                let reason = reason.filter(|reason| !reason.is_empty());
                 self.finish = reason.map(finish).or(self.finish.take());
                 if let Some(usage) = event.get("usage") {
                     self.count(usage, deltas);
@@ -214,8 +261,9 @@ impl Reading for MessageReading {
 
     fn whole(&mut self, answer: &Value, deltas: &mut Vec<Delta>) -> Result<(), Trouble> {
         let blocks = answer.get("content").and_then(Value::as_array);
-        for (index, block) in blocks.into_iter().flatten().enumerate() {
-            Self::block(index, block, deltas);
+        for (at, block) in (0..).zip(blocks.into_iter().flatten()) {
+            self.begin(at, block, deltas);
+            self.close(at, deltas);
         }
         if let Some(usage) = answer.get("usage") {
             self.count(usage, deltas);
@@ -224,6 +272,10 @@ impl Reading for MessageReading {
         self.is_over = true;
         self.end(deltas);
         Ok(())
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over
     }
 
     fn end(&mut self, deltas: &mut Vec<Delta>) {

@@ -6,6 +6,21 @@ use std::str::Utf8Error;
 
 use memchr::memchr2;
 
+/// What a stream of JSON is cut into, out of bytes that are cut anywhere.
+pub(super) trait Frames: Send {
+    /// Takes in further bytes.
+    fn push(&mut self, bytes: &[u8]);
+
+    /// The JSON of the next frame that is whole.
+    fn next(&mut self) -> Option<Result<String, Utf8Error>>;
+
+    /// How many bytes are kept of what is not whole.
+    fn held(&self) -> usize;
+
+    /// No more bytes come.
+    fn end(&mut self) {}
+}
+
 /// Bytes that stand before everything else and mean nothing.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -22,9 +37,8 @@ pub(super) struct Events {
     ready: VecDeque<Result<String, Utf8Error>>,
 }
 
-impl Events {
-    /// Takes in further bytes.
-    pub(super) fn push(&mut self, mut bytes: &[u8]) {
+impl Frames for Events {
+    fn push(&mut self, mut bytes: &[u8]) {
         while let Some(first) = bytes.first() {
             if std::mem::take(&mut self.has_returned) && *first == b'\n' {
                 bytes = bytes.get(1..).unwrap_or_default();
@@ -47,16 +61,23 @@ impl Events {
         }
     }
 
-    /// The data of the next event that is whole.
-    pub(super) fn next(&mut self) -> Option<Result<String, Utf8Error>> {
+    fn next(&mut self) -> Option<Result<String, Utf8Error>> {
         self.ready.pop_front()
     }
 
-    /// How many bytes are kept of what is not whole.
-    pub(super) fn held(&self) -> usize {
+    fn held(&self) -> usize {
         self.line.len() + self.data.as_ref().map_or(0, Vec::len)
     }
 
+    /// The last event may lack its end. Whether it is whole, its JSON says.
+    fn end(&mut self) {
+        let line = std::mem::take(&mut self.line);
+        self.end_line(&line);
+        self.end_line(&[]);
+    }
+}
+
+impl Events {
     fn end_line(&mut self, mut line: &[u8]) {
         if !std::mem::replace(&mut self.has_begun, true) {
             line = line.strip_prefix(MARK).unwrap_or(line);
@@ -101,13 +122,17 @@ mod tests {
                 all.push(event.ok());
             }
         }
+        events.end();
+        while let Some(event) = events.next() {
+            all.push(event.ok());
+        }
         all
     }
 
     #[test]
     fn events_are_the_same_in_any_pieces() {
         let text = "\u{feff}: hello\n\ndata: one\n\nevent: x\r\ndata:two\r\ndata: zwei ü\r\rdata\n\ndatab: no\n\nid: 3\ndata: three\n\ndata: cut".as_bytes();
-        let expected = ["one", "two\nzwei ü", "", "three"].map(|it| Some(it.to_owned()));
+        let expected = ["one", "two\nzwei ü", "", "three", "cut"].map(|it| Some(it.to_owned()));
         for piece in 1..=text.len() {
             assert_eq!(read(text, piece), expected, "{piece}");
         }

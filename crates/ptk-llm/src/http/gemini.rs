@@ -1,24 +1,16 @@
 //! Google's Gemini API, as AI Studio's keys open it.
 
-use reqwest::RequestBuilder;
 use serde_json::{Map, Value, json};
 
-use super::{Key, Reading, Trouble, Wire, number, text, turns};
+use super::{Reading, Trouble, Wire, error_in, number, text, turns};
 use crate::{Delta, FinishReason, Message, Request, ResponseFormat, ToolChoice, Usage};
 
 /// Google's Gemini API.
 #[derive(Debug)]
 pub(super) struct Gemini;
 
-/// Words of JSON Schema that the API does not take.
-const UNKNOWN: [&str; 6] = [
-    "$schema",
-    "$id",
-    "additionalProperties",
-    "unevaluatedProperties",
-    "examples",
-    "const",
-];
+/// What stands for a reason while there is none.
+const UNSAID: [&str; 2] = ["", "FINISH_REASON_UNSPECIFIED"];
 
 impl Wire for Gemini {
     fn request(&self, request: &Request, model: &str) -> (String, Value) {
@@ -34,7 +26,9 @@ impl Wire for Gemini {
                 json!({
                     "name": tool.name,
                     "description": tool.description,
-                    "parameters": known_only(&tool.parameters),
+                    // Its own form of schemas has no place for much of what
+                    // schemas say: several types, references, `oneOf`.
+                    "parametersJsonSchema": tool.parameters,
                 })
             });
             let tools: Vec<Value> = tools.collect();
@@ -71,8 +65,8 @@ impl Wire for Gemini {
         (path, Value::Object(body))
     }
 
-    fn with_key(&self, request: RequestBuilder, key: &Key) -> RequestBuilder {
-        request.header("x-goog-api-key", key.as_str())
+    fn key_header(&self) -> (&'static str, &'static str) {
+        ("x-goog-api-key", "")
     }
 
     fn reading(&self) -> Box<dyn Reading> {
@@ -127,31 +121,6 @@ fn choice(choice: &ToolChoice) -> Value {
         ToolChoice::Tool(name) => json!({"mode": "ANY", "allowedFunctionNames": [name]}),
     };
     json!({"functionCallingConfig": config})
-}
-
-/// A schema without the words that the API does not take.
-fn known_only(schema: &Value) -> Value {
-    match schema {
-        Value::Object(members) => {
-            let known = members
-                .iter()
-                .filter(|(name, _)| !UNKNOWN.contains(&name.as_str()));
-            let known = known.map(|(name, value)| {
-                // Names of parameters are no words of the schema.
-                let value = if name == "properties" {
-                    let all = value.as_object().into_iter().flatten();
-                    all.map(|(name, value)| (name.clone(), known_only(value)))
-                        .collect()
-                } else {
-                    known_only(value)
-                };
-                (name.clone(), value)
-            });
-            Value::Object(known.collect())
-        }
-        Value::Array(items) => items.iter().map(known_only).collect(),
-        other => other.clone(),
-    }
 }
 
 /// Reads the pieces of a content.
@@ -214,7 +183,8 @@ impl Reading for ContentReading {
             self.part(part, deltas);
         }
         let reason = event.pointer("/candidates/0/finishReason");
-        if let Some(reason) = reason.and_then(Value::as_str) {
+        let reason = reason.and_then(Value::as_str);
+        if let Some(reason) = reason.filter(|reason| !UNSAID.contains(reason)) {
             self.finish = Some(finish(reason));
         }
         if let Some(usage) = event.get("usageMetadata") {
@@ -235,10 +205,17 @@ impl Reading for ContentReading {
             answer => std::slice::from_ref(answer),
         };
         for event in events {
+            if let Some(trouble) = error_in(event) {
+                return Err(trouble);
+            }
             self.event(event, deltas)?;
         }
         self.end(deltas);
         Ok(())
+    }
+
+    fn has_ended(&self) -> bool {
+        self.finish.is_some()
     }
 
     fn end(&mut self, deltas: &mut Vec<Delta>) {

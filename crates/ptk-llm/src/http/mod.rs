@@ -2,25 +2,35 @@
 //! What a server wants to read and how it answers is its `Wire`, a file
 //! each.
 
+mod answer;
 mod anthropic;
+mod completion;
 mod events;
+mod failure;
 mod gemini;
 mod key;
+mod keyring;
+mod learn;
+mod lines;
+mod ollama;
 mod openai;
+mod responses;
+mod schema;
 mod sending;
 mod services;
 
 use std::fmt::Debug;
 use std::time::Duration;
 
-use reqwest::RequestBuilder;
+use reqwest::Url;
 use serde_json::Value;
 
-use crate::{Delta, Message, Request};
+use crate::{Delta, FinishReason, Form, Message, Request};
 
 pub use key::Key;
+pub use keyring::{Keyring, KeyringError};
 pub use sending::{HttpProvider, SetupError};
-pub use services::{Kind, SERVICES, Service};
+pub use services::{Grammar, Kind, SERVICES, Service};
 
 /// How long a server is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,11 +59,37 @@ pub(crate) trait Wire: Debug + Send + Sync {
     /// The path behind the base address, and the body.
     fn request(&self, request: &Request, model: &str) -> (String, Value);
 
-    /// The request with the key.
-    fn with_key(&self, request: RequestBuilder, key: &Key) -> RequestBuilder;
+    /// The header that holds the key, and what stands before it there.
+    fn key_header(&self) -> (&'static str, &'static str) {
+        ("authorization", "Bearer ")
+    }
+
+    /// What else it wants to be told with every request.
+    fn headers(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
+
+    /// What it takes a conversation as.
+    fn form(&self) -> Form {
+        Form::Chat
+    }
+
+    /// What an answer that streams is cut into.
+    fn framing(&self) -> Framing {
+        Framing::Events
+    }
 
     /// Reads an answer.
     fn reading(&self) -> Box<dyn Reading>;
+}
+
+/// What an answer that streams is cut into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Framing {
+    /// Server-sent events.
+    Events,
+    /// JSON by the line.
+    Lines,
 }
 
 /// Reads an answer, event by event or as a whole.
@@ -63,6 +99,17 @@ pub(crate) trait Reading: Send {
 
     /// Takes in an answer that came as a whole.
     fn whole(&mut self, answer: &Value, deltas: &mut Vec<Delta>) -> Result<(), Trouble>;
+
+    /// Whether the reply is over, so that nothing else is waited for.
+    fn is_over(&self) -> bool {
+        false
+    }
+
+    /// Whether it was said why the reply ended, so that nothing is missing if
+    /// nothing else comes.
+    fn has_ended(&self) -> bool {
+        self.is_over()
+    }
 
     /// The stream has ended. If the reply has, its last delta says why.
     fn end(&mut self, deltas: &mut Vec<Delta>);
@@ -85,26 +132,36 @@ pub(crate) fn error_in(answer: &Value) -> Option<Trouble> {
         Value::String(text) => text.clone(),
         error => message_of(error).unwrap_or_else(|| error.to_string()),
     };
-    let number = |name: &str| error.get(name).or_else(|| answer.get(name))?.as_u64();
+    // Some write it as a text.
+    let number = |name: &str| match error.get(name).or_else(|| answer.get(name))? {
+        Value::String(text) => text.parse().ok(),
+        value => value.as_u64(),
+    };
     let status = number("code").or_else(|| number("status"));
-    let named = error.get("type").and_then(Value::as_str).and_then(named);
+    let status = status.and_then(|status| u16::try_from(status).ok());
+    let mut words = ["code", "type"].into_iter();
+    let named = words.find_map(|word| text(error, word).and_then(named_status));
     Some(Trouble::Error {
-        status: status
-            .and_then(|status| u16::try_from(status).ok())
-            .or(named),
+        status: named.filter(|named| precise(*named)).or(status).or(named),
         message,
     })
 }
 
+/// Whether a name that stands for this status says more than a number beside
+/// it: many servers have one number for all that is wrong with a request.
+pub(crate) const fn precise(named: u16) -> bool {
+    matches!(named, 401 | 402 | 404 | 413)
+}
+
 /// The status that a name of an error stands for.
-fn named(name: &str) -> Option<u16> {
+pub(crate) fn named_status(name: &str) -> Option<u16> {
     Some(match name {
-        "invalid_request_error" => 400,
-        "authentication_error" => 401,
-        "billing_error" => 402,
+        "invalid_request_error" | "invalid_prompt" => 400,
+        "authentication_error" | "invalid_api_key" => 401,
+        "billing_error" | "insufficient_quota" => 402,
         "permission_error" => 403,
-        "not_found_error" => 404,
-        "request_too_large" => 413,
+        "not_found_error" | "model_not_found" => 404,
+        "request_too_large" | "context_length_exceeded" | "exceed_context_size_error" => 413,
         "rate_limit_error" | "rate_limit_exceeded" => 429,
         "api_error" | "server_error" => 500,
         "timeout_error" => 504,
@@ -116,6 +173,53 @@ fn named(name: &str) -> Option<u16> {
 fn message_of(error: &Value) -> Option<String> {
     let text = |name: &str| Some(error.get(name)?.as_str()?.to_owned());
     text("message").or_else(|| text("detail"))
+}
+
+/// Why a reply ended, in the words of those that speak as OpenAI does. Some say
+/// nothing for as long as it goes on, instead of leaving it out.
+pub(crate) fn finish(reason: &str) -> Result<Option<FinishReason>, Trouble> {
+    Ok(Some(match reason {
+        "" => return Ok(None),
+        // It did not end: somebody ended it.
+        "error" | "abort" | "insufficient_system_resource" => {
+            return Err(Trouble::Error {
+                status: None,
+                message: format!("it gave up in the middle (`{reason}`)"),
+            });
+        }
+        // The older name, and that of others.
+        "function_call" | "tool_use" => FinishReason::ToolCalls,
+        "eos" | "eos_token" | "end_turn" | "stop_sequence" => FinishReason::Stop,
+        "max_tokens" | "model_length" => FinishReason::Length,
+        reason => FinishReason::from(reason),
+    }))
+}
+
+/// An address without the user and password in it, if there are any.
+#[must_use]
+pub fn without_password(address: &str) -> String {
+    match Url::parse(address) {
+        Ok(mut url) if !url.username().is_empty() || url.password().is_some() => {
+            forget_password(&mut url);
+            url.into()
+        }
+        _ => address.to_owned(),
+    }
+}
+
+fn forget_password(address: &mut Url) {
+    // Only addresses without a host have no place for these.
+    let _ = address.set_username("");
+    let _ = address.set_password(None);
+}
+
+/// An address without what may be secret in it.
+pub(crate) fn shown(address: &Url) -> Url {
+    let mut shown = address.clone();
+    forget_password(&mut shown);
+    shown.set_query(None);
+    shown.set_fragment(None);
+    shown
 }
 
 /// A conversation in which two take turns: what one of them is told in several
@@ -140,12 +244,14 @@ pub(crate) fn text<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
     value.get(name)?.as_str()
 }
 
+/// The most that a number in an answer counts for. Sums of what servers claim
+/// stay numbers, and every program can read them.
+const MOST: u64 = 1 << 53;
+
 /// A number in an answer; 0 if there is none.
 pub(crate) fn number(value: &Value, pointer: &str) -> u64 {
-    value
-        .pointer(pointer)
-        .and_then(Value::as_u64)
-        .unwrap_or_default()
+    let number = value.pointer(pointer).and_then(Value::as_u64);
+    number.unwrap_or_default().min(MOST)
 }
 
 /// Arguments as text, whether a server gives them as text or as JSON.

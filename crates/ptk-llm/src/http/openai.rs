@@ -1,25 +1,19 @@
 //! Chat completions, as OpenAI has them and most servers understand them.
 
-use std::collections::BTreeSet;
-
-use reqwest::RequestBuilder;
+use ptk_protocol::Toolset;
 use serde_json::{Map, Value, json};
 
-use super::{Key, Reading, Trouble, Wire, arguments, number, text};
+use super::schema::is_strict;
+use super::{Grammar, Reading, Trouble, Wire, arguments, finish, number, text};
 use crate::{Delta, FinishReason, Message, Request, ResponseFormat, ToolChoice, Usage};
 
 /// Chat completions.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct OpenAi {
     /// Whether it is OpenAI itself, which takes no settings that only others
     /// know.
-    is_itself: bool,
-}
-
-impl OpenAi {
-    pub(super) const fn itself() -> Self {
-        Self { is_itself: true }
-    }
+    pub(super) is_itself: bool,
+    pub(super) grammar: Grammar,
 }
 
 impl Wire for OpenAi {
@@ -38,14 +32,7 @@ impl Wire for OpenAi {
         put("stream", json!(true));
         put("stream_options", json!({"include_usage": true}));
         if !request.tools.is_empty() {
-            let tools = request.tools.iter().map(|tool| {
-                json!({"type": "function", "function": {
-                    "name": tool.name,
-                    "description": tool.description,
-                    "parameters": tool.parameters,
-                }})
-            });
-            put("tools", tools.collect());
+            put("tools", tools(&request.tools));
             put("tool_choice", choice(&request.tool_choice));
         }
         let sampling = request.sampling;
@@ -65,23 +52,51 @@ impl Wire for OpenAi {
             put("top_k", json!(sampling.top_k));
         }
         match &request.format {
-            ResponseFormat::Text => {}
+            format if self.grammar == Grammar::Vllm => put("structured_outputs", vllm(format)),
             ResponseFormat::Json => put("response_format", json!({"type": "json_object"})),
-            ResponseFormat::Schema(schema) => put(
-                "response_format",
-                json!({"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}),
-            ),
-            ResponseFormat::Grammar(grammar) => put("grammar", json!(grammar)),
+            // The one form that all servers of its kind take.
+            ResponseFormat::Schema(schema) if self.grammar == Grammar::LlamaCpp => {
+                let format = json!({"type": "json_object", "schema": schema});
+                put("response_format", format);
+            }
+            ResponseFormat::Schema(schema) => {
+                let schema =
+                    json!({"name": "answer", "schema": schema, "strict": is_strict(schema)});
+                let format = json!({"type": "json_schema", "json_schema": schema});
+                put("response_format", format);
+            }
+            ResponseFormat::Grammar(grammar) if self.grammar == Grammar::LlamaCpp => {
+                put("grammar", json!(grammar));
+            }
+            ResponseFormat::Text | ResponseFormat::Grammar(_) => {}
         }
         ("/chat/completions".to_owned(), Value::Object(body))
     }
 
-    fn with_key(&self, request: RequestBuilder, key: &Key) -> RequestBuilder {
-        request.bearer_auth(key.as_str())
-    }
-
     fn reading(&self) -> Box<dyn Reading> {
         Box::<ChatReading>::default()
+    }
+}
+
+/// The tools, as chat completions have them.
+pub(super) fn tools(tools: &Toolset) -> Value {
+    let tools = tools.iter().map(|tool| {
+        json!({"type": "function", "function": {
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": tool.parameters,
+        }})
+    });
+    tools.collect()
+}
+
+/// The form of an answer in vLLM's own words; null if there is none.
+pub(super) fn vllm(format: &ResponseFormat) -> Value {
+    match format {
+        ResponseFormat::Text => Value::Null,
+        ResponseFormat::Json => json!({"json_object": true}),
+        ResponseFormat::Schema(schema) => json!({"json": schema}),
+        ResponseFormat::Grammar(grammar) => json!({"grammar": grammar}),
     }
 }
 
@@ -121,61 +136,116 @@ fn choice(choice: &ToolChoice) -> Value {
 /// Reads chunks of a chat completion.
 #[derive(Debug, Default)]
 struct ChatReading {
-    /// Calls that have begun, by their indices.
-    begun: BTreeSet<usize>,
+    /// Calls that have begun, in this order.
+    begun: Vec<Begun>,
     finish: Option<FinishReason>,
+}
+
+/// A call that has begun.
+#[derive(Debug, Default)]
+struct Begun {
+    /// The server's own number for it.
+    number: Option<u64>,
+    id: Option<String>,
+    name: String,
+    has_arguments: bool,
+}
+
+impl Begun {
+    /// Whether a piece under its number is of another call: some servers give
+    /// all calls of a reply the same number. Others give every piece an id of
+    /// its own, so an id alone begins nothing.
+    fn is_other(&self, id: Option<&str>, name: &str) -> bool {
+        if name.is_empty() || self.name.is_empty() {
+            return false;
+        }
+        match (self.id.as_deref(), id) {
+            (Some(own), Some(id)) => own != id,
+            _ => self.has_arguments && self.name != name,
+        }
+    }
+
+    /// What is told of its beginning.
+    fn start(&self, index: usize) -> Delta {
+        Delta::CallStart {
+            index,
+            id: self.id.clone(),
+            name: self.name.clone(),
+        }
+    }
 }
 
 impl ChatReading {
     /// What is in a chunk's delta, or in a whole message.
-    fn part(&mut self, part: &Value, deltas: &mut Vec<Delta>) {
-        let thoughts = text(part, "reasoning_content").or_else(|| text(part, "reasoning"));
-        if let Some(thoughts) = thoughts.filter(|it| !it.is_empty()) {
-            deltas.push(Delta::Reasoning(thoughts.to_owned()));
-        }
-        let words = text(part, "content").or_else(|| text(part, "refusal"));
-        if let Some(words) = words.filter(|it| !it.is_empty()) {
-            deltas.push(Delta::Text(words.to_owned()));
+    fn part(&mut self, part: &Value, form: Part, deltas: &mut Vec<Delta>) {
+        let words = |name| text(part, name).filter(|words: &&str| !words.is_empty());
+        let thoughts = words("reasoning_content").or_else(|| words("reasoning"));
+        deltas.extend(thoughts.map(|it| Delta::Reasoning(it.to_owned())));
+        let said = words("content").or_else(|| words("refusal"));
+        deltas.extend(said.map(|it| Delta::Text(it.to_owned())));
+        // Some have a list there, with thoughts among what is said.
+        let pieces = part.get("content").and_then(Value::as_array);
+        for piece in pieces.into_iter().flatten() {
+            deltas.extend(text(piece, "text").map(|it| Delta::Text(it.to_owned())));
+            let thoughts = piece.get("thinking").and_then(Value::as_array);
+            let thoughts = thoughts.into_iter().flatten();
+            let thoughts = thoughts.filter_map(|it| text(it, "text"));
+            deltas.extend(thoughts.map(|it| Delta::Reasoning(it.to_owned())));
         }
         let calls = part.get("tool_calls").and_then(Value::as_array);
-        for (position, call) in calls.into_iter().flatten().enumerate() {
-            self.call(position, call, deltas);
+        for (place, call) in (0..).zip(calls.into_iter().flatten()) {
+            self.call((form == Part::Message).then_some(place), call, deltas);
+        }
+        // As it was before there could be several.
+        if let Some(call) = part.get("function_call").filter(|call| call.is_object()) {
+            self.call(Some(0), call, deltas);
         }
     }
 
-    fn call(&mut self, position: usize, call: &Value, deltas: &mut Vec<Delta>) {
+    /// A call, or a piece of one. In a whole message each stands in a place of
+    /// its own.
+    fn call(&mut self, place: Option<u64>, call: &Value, deltas: &mut Vec<Delta>) {
         let function = call.get("function").unwrap_or(call);
         let name = text(function, "name").unwrap_or_default();
-        let index = call.get("index").and_then(Value::as_u64);
-        let index = index.and_then(|index| usize::try_from(index).ok());
-        // Some servers leave the index out: a name begins another call.
-        let index = index.unwrap_or_else(|| match self.begun.last() {
-            Some(last) if name.is_empty() => *last,
-            Some(last) => last + 1,
-            None => position,
-        });
-        if self.begun.insert(index) {
-            deltas.push(Delta::CallStart {
-                index,
-                id: text(call, "id")
-                    .filter(|id| !id.is_empty())
-                    .map(str::to_owned),
-                name: name.to_owned(),
+        let id = text(call, "id").filter(|id| !id.is_empty());
+        let number = call.get("index").and_then(Value::as_u64).or(place);
+        let known = match number {
+            Some(_) => self.begun.iter().rposition(|it| it.number == number),
+            // Some servers leave it out: a name begins another call.
+            None if name.is_empty() => self.begun.len().checked_sub(1),
+            None => None,
+        };
+        let known = known.filter(|at| !self.begun.get(*at).is_some_and(|it| it.is_other(id, name)));
+        let index = known.unwrap_or(self.begun.len());
+        if known.is_none() {
+            self.begun.push(Begun {
+                number,
+                ..Begun::default()
             });
+        }
+        let Some(begun) = self.begun.get_mut(index) else {
+            return;
+        };
+        begun.id = begun.id.take().or(id.map(str::to_owned));
+        // A name may come late, or in pieces; some repeat it with each piece.
+        if !name.is_empty() && begun.name != name {
+            begun.name.push_str(name);
+            deltas.push(begun.start(index));
         }
         let json = arguments(function.get("arguments").unwrap_or(&Value::Null));
         if !json.is_empty() {
+            begun.has_arguments = true;
             deltas.push(Delta::Arguments { index, json });
         }
     }
 
-    fn take(&mut self, answer: &Value, name: &str, deltas: &mut Vec<Delta>) {
+    fn take(&mut self, answer: &Value, form: Part, deltas: &mut Vec<Delta>) -> Result<(), Trouble> {
         if let Some(choice) = answer.pointer("/choices/0") {
-            if let Some(part) = choice.get(name) {
-                self.part(part, deltas);
+            if let Some(part) = choice.get(form.name()) {
+                self.part(part, form, deltas);
             }
             if let Some(reason) = text(choice, "finish_reason") {
-                self.finish = Some(finish(reason));
+                self.finish = finish(reason)?.or(self.finish.take());
             }
         }
         let usage = answer.get("usage").filter(|usage| usage.is_object());
@@ -187,32 +257,48 @@ impl ChatReading {
                 reasoning_tokens: number(usage, "/completion_tokens_details/reasoning_tokens"),
             }));
         }
+        Ok(())
     }
 }
 
-fn finish(reason: &str) -> FinishReason {
-    match reason {
-        // The older name.
-        "function_call" => FinishReason::ToolCalls,
-        "eos" | "end_turn" => FinishReason::Stop,
-        reason => FinishReason::from(reason),
+/// What comes of a reply at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// A piece.
+    Delta,
+    /// All of it.
+    Message,
+}
+
+impl Part {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Delta => "delta",
+            Self::Message => "message",
+        }
     }
 }
 
 impl Reading for ChatReading {
     fn event(&mut self, event: &Value, deltas: &mut Vec<Delta>) -> Result<(), Trouble> {
-        self.take(event, "delta", deltas);
-        Ok(())
+        self.take(event, Part::Delta, deltas)
     }
 
     fn whole(&mut self, answer: &Value, deltas: &mut Vec<Delta>) -> Result<(), Trouble> {
-        self.take(answer, "message", deltas);
+        self.take(answer, Part::Message, deltas)?;
         self.end(deltas);
         Ok(())
     }
 
+    fn has_ended(&self) -> bool {
+        self.finish.is_some()
+    }
+
     fn end(&mut self, deltas: &mut Vec<Delta>) {
-        for index in std::mem::take(&mut self.begun) {
+        for (index, begun) in std::mem::take(&mut self.begun).iter().enumerate() {
+            if begun.name.is_empty() {
+                deltas.push(begun.start(index));
+            }
             deltas.push(Delta::CallEnd { index });
         }
         // Without a reason it broke off, whatever it said so far.

@@ -1,29 +1,28 @@
 //! Sending a request, and passing on what comes back.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
-use futures_util::stream::{self, BoxStream};
-use futures_util::{FutureExt as _, StreamExt as _};
-use reqwest::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
-use reqwest::{Client, Response, Url};
+use futures_util::future::BoxFuture;
+use futures_util::{FutureExt as _, StreamExt as _, stream};
+use reqwest::header::HeaderValue;
+use reqwest::{Client, RequestBuilder, Response, Url};
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
 
-use super::events::Events;
-use super::services::{Kind, Service};
+use super::answer::{Answer, MAX_WHOLE, start_of};
+use super::completion::{Completion, Dialect};
+use super::failure::{Refusal, bounded};
+use super::services::{Grammar, Kind, Service};
 use super::{
-    Key, Patience, Reading, Trouble, Wire, anthropic, error_in, gemini, message_of, openai,
+    Key, Patience, Trouble, Wire, anthropic, gemini, learn, ollama, openai, responses, shown,
 };
-use crate::{Capabilities, Delta, Deltas, LlmError, LlmErrorKind, Provider, Request};
+use crate::{Capabilities, Deltas, Form, KnownModel, LlmError, LlmErrorKind, Provider, Request};
 
-/// Bytes of an error, or of an answer that came as a whole.
-const MAX_WHOLE: usize = 64 * 1024 * 1024;
-/// Bytes of the message of an error.
-const MAX_MESSAGE: usize = 2000;
-/// What ends a stream of events, and is none itself.
-const DONE: &str = "[DONE]";
+/// How the names of machines end that only this machine, or its neighbours, can
+/// know.
+const NEAR: [&str; 5] = [".localhost", ".local", ".lan", ".internal", ".home.arpa"];
 
 /// A model behind HTTP.
 ///
@@ -39,11 +38,14 @@ const DONE: &str = "[DONE]";
 #[derive(Clone)]
 pub struct HttpProvider {
     name: String,
+    kind: Kind,
     base: Url,
     model: Option<String>,
     key: Option<Key>,
     patience: Patience,
+    /// What follows from what it speaks.
     capabilities: Capabilities,
+    is_hosted: bool,
     client: Client,
     wire: Arc<dyn Wire>,
 }
@@ -52,7 +54,7 @@ impl fmt::Debug for HttpProvider {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpProvider")
             .field("name", &self.name)
-            .field("base", &self.base.as_str())
+            .field("base", &shown(&self.base).as_str())
             .field("model", &self.model)
             .finish_non_exhaustive()
     }
@@ -83,10 +85,24 @@ impl HttpProvider {
     /// If its address is none.
     pub fn new(service: &Service) -> Result<Self, SetupError> {
         let address = service.address();
-        let mut provider = Self::at(service.kind, &address)?;
+        let mut provider = Self::elsewhere(service, &address)?;
         service.name.clone_into(&mut provider.name);
         provider.key = Key::of_variables(service.keys);
-        provider.capabilities.has_native_tools = service.has_native_tools;
+        provider.is_hosted =
+            service.is_hosted && address.trim().trim_end_matches('/') == service.base;
+        Ok(provider)
+    }
+
+    /// A server at this address that speaks as a service does. The service's
+    /// key is not for it, and whether its models call tools is not known.
+    ///
+    /// # Errors
+    ///
+    /// If the address is none.
+    pub fn elsewhere(service: &Service, address: &str) -> Result<Self, SetupError> {
+        let mut provider = Self::at(service.kind, address)?;
+        provider.wire = wire(service.kind, service.grammar);
+        provider.capabilities.constraint = service.grammar.constraint();
         Ok(provider)
     }
 
@@ -96,29 +112,23 @@ impl HttpProvider {
     ///
     /// If the address is none.
     pub fn at(kind: Kind, address: &str) -> Result<Self, SetupError> {
-        let wrong = |reason: String| SetupError::Address {
-            address: address.to_owned(),
-            reason,
-        };
-        let base = Url::parse(address).map_err(|error| wrong(error.to_string()))?;
-        if !matches!(base.scheme(), "http" | "https") || base.host().is_none() {
-            return Err(wrong("it is neither http nor https".to_owned()));
-        }
+        let base = base(kind, address)?;
         let patience = Patience::default();
+        let wire = wire(kind, Grammar::Unknown);
         Ok(Self {
             name: base.host_str().unwrap_or_default().to_owned(),
-            base,
+            kind,
             model: None,
             key: None,
             patience,
-            capabilities: Capabilities::default(),
-            client: client(patience)?,
-            wire: match kind {
-                Kind::OpenAi => Arc::new(openai::OpenAi::default()),
-                Kind::OpenAiItself => Arc::new(openai::OpenAi::itself()),
-                Kind::Anthropic => Arc::new(anthropic::Anthropic),
-                Kind::Gemini => Arc::new(gemini::Gemini),
+            capabilities: Capabilities {
+                form: wire.form(),
+                ..Capabilities::default()
             },
+            is_hosted: false,
+            client: client(patience, &base)?,
+            base,
+            wire,
         })
     }
 
@@ -142,16 +152,16 @@ impl HttpProvider {
     ///
     /// If the system lets nobody connect.
     pub fn patience(mut self, patience: Patience) -> Result<Self, SetupError> {
-        self.client = client(patience)?;
+        self.client = client(patience, &self.base)?;
         self.patience = patience;
         Ok(self)
     }
 
-    /// The same, said to be able to do this.
+    /// Whether others on the way to it can read along: it is asked without
+    /// encryption, and neither on this machine nor near it.
     #[must_use]
-    pub const fn with_capabilities(mut self, capabilities: Capabilities) -> Self {
-        self.capabilities = capabilities;
-        self
+    pub fn is_overheard(&self) -> bool {
+        self.base.scheme() == "http" && !is_near(&self.base)
     }
 
     fn error(&self, request: &Request, kind: LlmErrorKind) -> LlmError {
@@ -159,15 +169,18 @@ impl HttpProvider {
     }
 
     /// What could not be sent or received.
-    fn failed(&self, request: &Request, error: &reqwest::Error) -> LlmError {
+    pub(super) fn failed(&self, request: &Request, error: &reqwest::Error) -> LlmError {
+        let why = told(error);
         let kind = if error.is_timeout() {
             LlmErrorKind::TimedOut
+        } else if error.is_connect() && why.contains("certificate") {
+            LlmErrorKind::Untrusted
         } else if error.is_connect() {
             LlmErrorKind::Unreachable
         } else {
             LlmErrorKind::Cut
         };
-        self.error(request, kind).message(self.hidden(&told(error)))
+        self.error(request, kind).message(self.hidden(&why))
     }
 
     fn hidden(&self, text: &str) -> String {
@@ -177,11 +190,14 @@ impl HttpProvider {
         }
     }
 
-    fn trouble(&self, request: &Request, trouble: Trouble) -> LlmError {
+    pub(super) fn trouble(&self, request: &Request, trouble: Trouble) -> LlmError {
         let Trouble::Error { status, message } = trouble;
         let model = request.model.as_deref().or(self.model.as_deref());
-        let message = self.hidden(&message);
-        LlmError::of_status(&self.name, model, status.unwrap_or(500), message)
+        let message = bounded(&self.hidden(&message));
+        LlmError {
+            status,
+            ..LlmError::of_status(&self.name, model, status.unwrap_or(500), message)
+        }
     }
 
     /// The first answer of the server, if its status is a good one.
@@ -192,11 +208,11 @@ impl HttpProvider {
             return Err(error.message("no model was named"));
         };
         let (path, body) = self.wire.request(request, model);
-        let base = self.base.as_str().trim_end_matches('/');
-        let mut builder = self.client.post(format!("{base}{path}")).json(&body);
-        if let Some(key) = &self.key {
-            builder = self.wire.with_key(builder, key);
-        }
+        let builder = self.client.post(self.address(&path)).json(&body);
+        let Some(builder) = self.prepared(builder) else {
+            let error = self.error(request, LlmErrorKind::Unauthorized);
+            return Err(error.message("the key has characters that no key has, and was not sent"));
+        };
         let late = || self.error(request, LlmErrorKind::TimedOut);
         let first = self.soon(until);
         let sent = timeout_at(first, builder.send()).await;
@@ -206,31 +222,156 @@ impl HttpProvider {
         if response.status().is_success() {
             return Ok(response);
         }
-        let status = response.status().as_u16();
-        let wait = retry_after(response.headers());
-        let body = timeout_at(first, whole(response, MAX_MESSAGE * 4)).await;
-        let body = body.ok().and_then(Result::ok).unwrap_or_default();
-        let message = self.hidden(&message_in(&body));
-        let mut error = LlmError::of_status(&self.name, Some(model), status, message);
-        error.retry_after = wait;
-        Err(error)
+        let refusal = Refusal::read(response, first, |text| self.hidden(text)).await;
+        let error = LlmError::of_status(&self.name, Some(model), refusal.meant, refusal.message);
+        Err(LlmError {
+            status: Some(refusal.status),
+            retry_after: refusal.retry_after,
+            ..error
+        })
+    }
+
+    /// The address behind the base; what stands behind a question mark there
+    /// stays.
+    fn address(&self, path: &str) -> Url {
+        let (path, query) = path.split_once('?').unwrap_or((path, ""));
+        let mut address = self.base.clone();
+        address.set_path(&format!("{}{path}", self.path()));
+        let queries = [self.base.query().unwrap_or_default(), query];
+        let queries: Vec<&str> = queries.into_iter().filter(|it| !it.is_empty()).collect();
+        address.set_query((!queries.is_empty()).then(|| queries.join("&")).as_deref());
+        address
+    }
+
+    /// The request with the key; `None` if that cannot be sent.
+    fn prepared(&self, mut builder: RequestBuilder) -> Option<RequestBuilder> {
+        for (name, value) in self.wire.headers() {
+            builder = builder.header(*name, *value);
+        }
+        let Some(key) = &self.key else {
+            return Some(builder);
+        };
+        if !key.as_str().is_ascii() {
+            return None;
+        }
+        let (name, before) = self.wire.key_header();
+        let mut value = HeaderValue::from_str(&format!("{before}{}", key.as_str())).ok()?;
+        value.set_sensitive(true);
+        Some(builder.header(name, value))
+    }
+
+    /// Asks for something else than a reply; `None` if the server does not
+    /// say.
+    pub(super) async fn told(&self, path: &str, body: Option<&Value>) -> Option<Value> {
+        let mut address = self.base.clone();
+        address.set_path(path);
+        let builder = match body {
+            Some(body) => self.client.post(address).json(body),
+            None => self.client.get(address),
+        };
+        let builder = self.prepared(builder)?;
+        let told = async {
+            let response = builder.send().await.ok()?.error_for_status().ok()?;
+            let body = start_of(response, MAX_WHOLE).await;
+            serde_json::from_slice(&body).ok()
+        };
+        timeout_at(Instant::now() + self.patience.connect, told)
+            .await
+            .ok()?
+    }
+
+    /// What it speaks.
+    pub(super) const fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    pub(super) fn wire(&self) -> &dyn Wire {
+        &*self.wire
+    }
+
+    /// The path of its address.
+    pub(super) fn path(&self) -> &str {
+        self.base.path().trim_end_matches('/')
     }
 
     /// Until when the next piece is waited for.
-    fn soon(&self, until: Instant) -> Instant {
+    pub(super) fn soon(&self, until: Instant) -> Instant {
         until.min(Instant::now() + self.patience.idle)
     }
 }
 
-fn client(patience: Patience) -> Result<Client, SetupError> {
-    Client::builder()
+/// The address of a server.
+fn base(kind: Kind, address: &str) -> Result<Url, SetupError> {
+    let wrong = |reason: String| SetupError::Address {
+        address: address.to_owned(),
+        reason,
+    };
+    let mut base = Url::parse(address.trim()).map_err(|error| wrong(error.to_string()))?;
+    if !matches!(base.scheme(), "http" | "https") || base.host().is_none() {
+        return Err(wrong("it is neither http nor https".to_owned()));
+    }
+    base.set_fragment(None);
+    // Some name the address of a request, or of another API there.
+    let path = base.path().trim_end_matches('/');
+    let shorter = kind.tails().iter().find_map(|tail| path.strip_suffix(tail));
+    if let Some(path) = shorter.map(str::to_owned) {
+        base.set_path(&path);
+    }
+    Ok(base)
+}
+
+/// Whether a server is on this machine.
+fn is_here(base: &Url) -> bool {
+    let host = base.host_str().unwrap_or_default();
+    let address: Option<IpAddr> = host.trim_matches(['[', ']']).parse().ok();
+    match address {
+        Some(address) => address.is_loopback(),
+        None => host == "localhost" || host.ends_with(".localhost"),
+    }
+}
+
+/// Whether a server is on this machine, or in a network that is not everybody's.
+fn is_near(base: &Url) -> bool {
+    let host = base.host_str().unwrap_or_default();
+    match host.trim_matches(['[', ']']).parse() {
+        Ok(IpAddr::V4(it)) => it.is_loopback() || it.is_private() || it.is_link_local(),
+        Ok(IpAddr::V6(it)) => {
+            it.is_loopback() || it.is_unique_local() || it.is_unicast_link_local()
+        }
+        Err(_) => !host.contains('.') || NEAR.iter().any(|ending| host.ends_with(ending)),
+    }
+}
+
+/// What such a server speaks.
+fn wire(kind: Kind, grammar: Grammar) -> Arc<dyn Wire> {
+    let completion = |dialect| Arc::new(Completion { dialect, grammar });
+    let openai = |is_itself| Arc::new(openai::OpenAi { is_itself, grammar });
+    match kind {
+        Kind::OpenAi => openai(false),
+        Kind::OpenAiItself => openai(true),
+        Kind::OpenAiResponses => Arc::new(responses::Responses),
+        Kind::Anthropic => Arc::new(anthropic::Anthropic),
+        Kind::Gemini => Arc::new(gemini::Gemini),
+        Kind::Ollama => Arc::new(ollama::Ollama),
+        Kind::Completion => completion(Dialect::OpenAi),
+        Kind::LlamaCppCompletion => completion(Dialect::LlamaCpp),
+    }
+}
+
+fn client(patience: Patience, base: &Url) -> Result<Client, SetupError> {
+    let mut client = Client::builder()
         .connect_timeout(patience.connect)
         .tcp_nodelay(true)
         // A key is not carried to somebody else.
         .redirect(reqwest::redirect::Policy::none())
-        .user_agent(concat!("ptk/", env!("CARGO_PKG_VERSION")))
-        .build()
-        .map_err(|error| SetupError::Client(told(&error)))
+        .user_agent(concat!("ptk/", env!("CARGO_PKG_VERSION")));
+    if is_here(base) {
+        // A proxy is on the way to others, and this machine is another one to
+        // it.
+        client = client.no_proxy();
+    }
+    let client = client.build();
+    client.map_err(|error| SetupError::Client(told(&error)))
 }
 
 impl Provider for HttpProvider {
@@ -242,8 +383,39 @@ impl Provider for HttpProvider {
         self.model.as_deref()
     }
 
-    fn capabilities(&self, _model: Option<&str>) -> Capabilities {
-        self.capabilities
+    fn id(&self) -> Option<String> {
+        Some(if self.is_hosted {
+            self.name.clone()
+        } else {
+            format!("{}@{}", self.name, shown(&self.base))
+        })
+    }
+
+    fn capabilities(&self, model: Option<&str>) -> Capabilities {
+        let known = model.or(self.model.as_deref()).and_then(KnownModel::named);
+        let native = known.and_then(|known| known.native_tools);
+        Capabilities {
+            native_tools: match native {
+                // One text has no place for them.
+                _ if self.capabilities.form == Form::Prompt => Some(false),
+                None | Some(true) if self.is_hosted => Some(true),
+                native => native,
+            },
+            // Elsewhere it may be set up with a smaller one.
+            context_window: known
+                .filter(|_| self.is_hosted)
+                .and_then(|known| known.context_window),
+            dialect: known.and_then(|known| known.dialect),
+            ..self.capabilities
+        }
+    }
+
+    fn learn<'a>(&'a self, model: Option<&'a str>) -> BoxFuture<'a, Option<Capabilities>> {
+        let model = model.or(self.model.as_deref());
+        match model {
+            Some(model) if !self.is_hosted => learn::ask(self, model).boxed(),
+            _ => std::future::ready(None).boxed(),
+        }
     }
 
     fn stream<'a>(&'a self, request: &'a Request) -> Deltas<'a> {
@@ -256,200 +428,6 @@ impl Provider for HttpProvider {
         };
         answer.flatten_stream().boxed()
     }
-}
-
-type Pieces = BoxStream<'static, Result<bytes::Bytes, reqwest::Error>>;
-
-/// An answer that is coming in.
-struct Answer<'a> {
-    provider: &'a HttpProvider,
-    request: &'a Request,
-    reading: Box<dyn Reading>,
-    until: Instant,
-    coming: Coming,
-}
-
-enum Coming {
-    Events(Pieces, Events),
-    Whole(Response),
-    Nothing,
-}
-
-impl<'a> Answer<'a> {
-    fn new(
-        provider: &'a HttpProvider,
-        request: &'a Request,
-        response: Response,
-        until: Instant,
-    ) -> Self {
-        let kind = response.headers().get(CONTENT_TYPE);
-        let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        let coming = if kind.starts_with("application/json") {
-            // It does not stream.
-            Coming::Whole(response)
-        } else {
-            Coming::Events(response.bytes_stream().boxed(), Events::default())
-        };
-        Self {
-            reading: provider.wire.reading(),
-            provider,
-            request,
-            until,
-            coming,
-        }
-    }
-
-    fn deltas(self) -> Deltas<'a> {
-        let batches = stream::unfold(self, |mut answer| async move {
-            let batch = answer.next().await?;
-            Some((batch, answer))
-        });
-        batches.flat_map(stream::iter).boxed()
-    }
-
-    /// What comes next; `None` behind the end. Nothing follows an error.
-    async fn next(&mut self) -> Option<Vec<Result<Delta, LlmError>>> {
-        let mut deltas = Vec::new();
-        let outcome = match std::mem::replace(&mut self.coming, Coming::Nothing) {
-            Coming::Nothing => return None,
-            Coming::Whole(response) => self.take_whole(response, &mut deltas).await,
-            Coming::Events(pieces, events) => self.take_piece(pieces, events, &mut deltas).await,
-        };
-        let mut batch: Vec<_> = deltas.into_iter().map(Ok).collect();
-        batch.extend(outcome.err().map(Err));
-        Some(batch)
-    }
-
-    async fn take_whole(
-        &mut self,
-        response: Response,
-        deltas: &mut Vec<Delta>,
-    ) -> Result<(), LlmError> {
-        let (provider, request) = (self.provider, self.request);
-        let body = timeout_at(self.until, whole(response, MAX_WHOLE)).await;
-        let body = body
-            .map_err(|_| provider.error(request, LlmErrorKind::TimedOut))?
-            .map_err(|error| match error {
-                Unread::Failed(error) => provider.failed(request, &error),
-                Unread::TooLong => provider.error(request, LlmErrorKind::TooMuch),
-            })?;
-        let answer: Value = serde_json::from_slice(&body).map_err(|error| {
-            let error = format!("its answer is no JSON: {error}");
-            provider
-                .error(request, LlmErrorKind::Unreadable)
-                .message(error)
-        })?;
-        if let Some(trouble) = error_in(&answer) {
-            return Err(provider.trouble(request, trouble));
-        }
-        let read = self.reading.whole(&answer, deltas);
-        read.map_err(|trouble| provider.trouble(request, trouble))
-    }
-
-    async fn take_piece(
-        &mut self,
-        mut pieces: Pieces,
-        mut events: Events,
-        deltas: &mut Vec<Delta>,
-    ) -> Result<(), LlmError> {
-        let (provider, request) = (self.provider, self.request);
-        let next = timeout_at(provider.soon(self.until), pieces.next()).await;
-        let next = next.map_err(|_| provider.error(request, LlmErrorKind::TimedOut))?;
-        let Some(piece) = next else {
-            self.reading.end(deltas);
-            return Ok(());
-        };
-        events.push(&piece.map_err(|error| provider.failed(request, &error))?);
-        while let Some(data) = events.next() {
-            // What is in a piece that cannot be read is lost, so the reply is
-            // not whole.
-            let cut = |why: String| {
-                let why = format!("a piece of it cannot be read: {why}");
-                provider.error(request, LlmErrorKind::Cut).message(why)
-            };
-            let data = data.map_err(|error| cut(error.to_string()))?;
-            let data = data.trim();
-            if data == DONE {
-                self.reading.end(deltas);
-                return Ok(());
-            }
-            if data.is_empty() {
-                continue;
-            }
-            let event: Value =
-                serde_json::from_str(data).map_err(|error| cut(error.to_string()))?;
-            let read = match error_in(&event) {
-                Some(trouble) => Err(trouble),
-                None => self.reading.event(&event, deltas),
-            };
-            read.map_err(|trouble| provider.trouble(request, trouble))?;
-        }
-        if events.held() > MAX_WHOLE {
-            return Err(provider.error(request, LlmErrorKind::TooMuch));
-        }
-        self.coming = Coming::Events(pieces, events);
-        Ok(())
-    }
-}
-
-enum Unread {
-    Failed(reqwest::Error),
-    TooLong,
-}
-
-/// All of an answer, if it is not too long.
-async fn whole(response: Response, most: usize) -> Result<Vec<u8>, Unread> {
-    let mut bytes = Vec::new();
-    let mut pieces = response.bytes_stream();
-    while let Some(piece) = pieces.next().await {
-        bytes.extend_from_slice(&piece.map_err(Unread::Failed)?);
-        if bytes.len() > most {
-            return Err(Unread::TooLong);
-        }
-    }
-    Ok(bytes)
-}
-
-/// What a server says that is wrong.
-fn message_in(body: &[u8]) -> String {
-    let text = String::from_utf8_lossy(body);
-    let answer: Option<Value> = serde_json::from_slice(body).ok();
-    // Some wrap it into an array.
-    let answer = answer.map(|answer| match answer {
-        Value::Array(mut all) if !all.is_empty() => all.swap_remove(0),
-        answer => answer,
-    });
-    let told = answer.as_ref().and_then(|answer| {
-        let error = error_in(answer).map(|Trouble::Error { message, .. }| message);
-        error.or_else(|| message_of(answer))
-    });
-    let told = told.unwrap_or_else(|| text.trim().to_owned());
-    told.chars().take(MAX_MESSAGE).collect()
-}
-
-/// How long the server wants to be left alone.
-fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let number = |name: &str| {
-        let value = headers.get(name)?.to_str().ok()?;
-        value
-            .trim()
-            .parse::<f64>()
-            .ok()
-            .filter(|it| it.is_finite() && *it >= 0.0)
-    };
-    if let Some(millis) = number("retry-after-ms") {
-        return Some(Duration::from_secs_f64(millis / 1000.0));
-    }
-    if let Some(seconds) = number(RETRY_AFTER.as_str()) {
-        return Some(Duration::from_secs_f64(seconds.min(1e9)));
-    }
-    let date = headers.get(RETRY_AFTER)?.to_str().ok()?;
-    let until = httpdate::parse_http_date(date).ok()?;
-    Some(
-        until
-            .duration_since(std::time::SystemTime::now())
-            .unwrap_or_default(),
-    )
 }
 
 /// An error with what it comes from.

@@ -1,5 +1,8 @@
 //! Services by name, a line each.
 
+use super::ollama;
+use crate::Constraint;
+
 /// What a server speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -12,6 +15,55 @@ pub enum Kind {
     Anthropic,
     /// Google's Gemini API.
     Gemini,
+    /// OpenAI's responses.
+    OpenAiResponses,
+    /// Plain completion as OpenAI has it: a text in, and how it goes on.
+    Completion,
+    /// Plain completion as llama.cpp's server has it for itself.
+    LlamaCppCompletion,
+    /// Ollama's own API.
+    Ollama,
+}
+
+impl Kind {
+    /// What does not belong to the address of such a server, though some write
+    /// it there.
+    pub(super) const fn tails(self) -> &'static [&'static str] {
+        match self {
+            Self::OpenAi | Self::OpenAiItself => &["/chat/completions"],
+            Self::Anthropic => &["/messages"],
+            Self::OpenAiResponses => &["/responses"],
+            Self::Completion => &["/completions"],
+            Self::LlamaCppCompletion => &["/completion", "/v1"],
+            Self::Ollama => &["/api/chat", "/api", "/v1"],
+            Self::Gemini => &[],
+        }
+    }
+}
+
+/// What a server can hold an answer to, and in which words it is told so.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Grammar {
+    /// Nobody knows whether it can: it depends on the model, or the server.
+    #[default]
+    Unknown,
+    /// A schema, in the words of its API.
+    Schema,
+    /// A schema or a grammar, in llama.cpp's words.
+    LlamaCpp,
+    /// A schema or a grammar, in vLLM's words.
+    Vllm,
+}
+
+impl Grammar {
+    pub(super) const fn constraint(self) -> Constraint {
+        match self {
+            Self::Unknown => Constraint::None,
+            Self::Schema => Constraint::Schema,
+            Self::LlamaCpp | Self::Vllm => Constraint::Grammar,
+        }
+    }
 }
 
 /// A service that is known by name.
@@ -29,8 +81,11 @@ pub struct Service {
     pub keys: &'static [&'static str],
     /// Whether it does nothing without a key.
     pub needs_key: bool,
-    /// Whether its models call tools by an API of their own.
-    pub has_native_tools: bool,
+    /// Whether it is the maker's own, which serves its models with all that they
+    /// can do, and not a program that may be set up in any way.
+    pub is_hosted: bool,
+    /// What its models can hold an answer to.
+    pub grammar: Grammar,
 }
 
 /// The services that are known by name.
@@ -41,19 +96,30 @@ pub const SERVICES: &[Service] = &[
         "https://api.openai.com/v1",
         &["OPENAI_API_KEY"],
     )
-    .at("OPENAI_BASE_URL"),
+    .at("OPENAI_BASE_URL")
+    .holds(Grammar::Schema),
+    service(
+        "openai-responses",
+        Kind::OpenAiResponses,
+        "https://api.openai.com/v1",
+        &["OPENAI_API_KEY"],
+    )
+    .at("OPENAI_BASE_URL")
+    .holds(Grammar::Schema),
     service(
         "anthropic",
         Kind::Anthropic,
         "https://api.anthropic.com/v1",
         &["ANTHROPIC_API_KEY"],
-    ),
+    )
+    .holds(Grammar::Schema),
     service(
         "ai-studio",
         Kind::Gemini,
         "https://generativelanguage.googleapis.com/v1beta",
         &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
-    ),
+    )
+    .holds(Grammar::Schema),
     service(
         "groq",
         Kind::OpenAi,
@@ -66,22 +132,44 @@ pub const SERVICES: &[Service] = &[
         "https://openrouter.ai/api/v1",
         &["OPENROUTER_API_KEY"],
     ),
-    service("ollama", Kind::OpenAi, "http://127.0.0.1:11434/v1", &[]).local(),
+    service("ollama", Kind::Ollama, "http://127.0.0.1:11434", &[])
+        .local()
+        .at("OLLAMA_HOST")
+        .holds(Grammar::Schema),
     service(
         "llama.cpp",
         Kind::OpenAi,
         "http://127.0.0.1:8080/v1",
         &["LLAMA_API_KEY"],
     )
-    .local(),
+    .local()
+    .holds(Grammar::LlamaCpp),
+    service(
+        "llama.cpp-completion",
+        Kind::LlamaCppCompletion,
+        "http://127.0.0.1:8080",
+        &["LLAMA_API_KEY"],
+    )
+    .local()
+    .holds(Grammar::LlamaCpp),
     service(
         "vllm",
         Kind::OpenAi,
         "http://127.0.0.1:8000/v1",
         &["VLLM_API_KEY"],
     )
+    .local()
+    .holds(Grammar::Vllm),
+    service("lmstudio", Kind::OpenAi, "http://127.0.0.1:1234/v1", &[])
+        .local()
+        .holds(Grammar::Schema),
+    service(
+        "completion",
+        Kind::Completion,
+        "http://127.0.0.1:8000/v1",
+        &[],
+    )
     .local(),
-    service("lmstudio", Kind::OpenAi, "http://127.0.0.1:1234/v1", &[]).local(),
 ];
 
 const fn service(
@@ -97,7 +185,8 @@ const fn service(
         at: None,
         keys,
         needs_key: true,
-        has_native_tools: true,
+        is_hosted: true,
+        grammar: Grammar::Unknown,
     }
 }
 
@@ -109,11 +198,15 @@ impl Service {
         }
     }
 
+    const fn holds(self, grammar: Grammar) -> Self {
+        Self { grammar, ..self }
+    }
+
     /// It runs on this machine, with any model, which may only speak text.
     const fn local(self) -> Self {
         Self {
             needs_key: false,
-            has_native_tools: false,
+            is_hosted: false,
             ..self
         }
     }
@@ -124,10 +217,22 @@ impl Service {
         SERVICES.iter().find(|service| service.name == name)
     }
 
+    /// The name under which its key is kept: services that take the same key
+    /// share it.
+    pub(super) fn account(&self) -> &'static str {
+        let mut services = SERVICES.iter();
+        let first = services.find(|service| service.keys == self.keys);
+        first.map_or(self.name, |service| service.name)
+    }
+
     /// Where it is.
     pub(super) fn address(&self) -> String {
         let said = self.at.and_then(|variable| std::env::var(variable).ok());
         let said = said.filter(|address| !address.trim().is_empty());
-        said.unwrap_or_else(|| self.base.to_owned())
+        match said {
+            Some(said) if self.kind == Kind::Ollama => ollama::address(&said),
+            Some(said) => said,
+            None => self.base.to_owned(),
+        }
     }
 }

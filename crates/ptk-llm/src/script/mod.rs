@@ -68,7 +68,7 @@ impl Script {
             replies: Arc::new(replies),
             given: Arc::default(),
             capabilities: Capabilities {
-                has_native_tools: has_calls,
+                native_tools: Some(has_calls),
                 ..Capabilities::default()
             },
         }
@@ -118,6 +118,11 @@ impl Script {
 impl Provider for Script {
     fn name(&self) -> &str {
         NAME
+    }
+
+    /// Scripts differ, and have one name.
+    fn id(&self) -> Option<String> {
+        None
     }
 
     fn capabilities(&self, _model: Option<&str>) -> Capabilities {

@@ -1,6 +1,6 @@
 //! Anthropic's messages.
 
-use ptk_llm::http::Kind;
+use ptk_llm::http::{Key, Kind};
 use ptk_llm::{FinishReason, LlmErrorKind, complete};
 use serde_json::{Value, json};
 
@@ -59,6 +59,53 @@ async fn text_thoughts_and_calls_stream() {
             (usage.input_tokens, usage.cached_tokens, usage.output_tokens),
             (15, 5, 9)
         );
+    }
+}
+
+/// Blocks that are not numbered, or are given whole and in pieces, stay what
+/// they are.
+#[tokio::test]
+async fn calls_stay_apart_whatever_their_numbers_are() {
+    let start = |id: &str, input: Value| json!({"type": "content_block_start", "content_block": {"type": "tool_use", "id": id, "name": "read_file", "input": input}});
+    let piece = |json: &str| json!({"type": "content_block_delta", "delta": {"type": "input_json_delta", "partial_json": json}});
+    let stop = json!({"type": "content_block_stop"});
+    let events = [
+        start("t1", json!({})),
+        piece(r#"{"path":"a"}"#),
+        stop.clone(),
+        start("t2", json!({"path": "b"})),
+        stop.clone(),
+        start("t3", json!({"path": "c"})),
+        piece(r#"{"path":"#),
+        piece(r#""c"}"#),
+        stop,
+    ];
+    let answer = Answer::events(&message(&events, "tool_use"));
+    let reply = replied(Kind::Anthropic, answer).await.unwrap();
+    let calls = reply.calls.iter();
+    let calls: Vec<_> = calls
+        .map(|call| (call.id.as_deref().unwrap(), call.arguments.as_str()))
+        .collect();
+    assert_eq!(
+        calls,
+        [
+            ("t1", r#"{"path":"a"}"#),
+            ("t2", r#"{"path":"b"}"#),
+            ("t3", r#"{"path":"c"}"#),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn the_version_is_told_with_and_without_a_key() {
+    let events = message(&[], "end_turn");
+    for key in [None, Key::new("sk-secret-0123456789")] {
+        let server = Server::new(vec![Answer::events(&events)]);
+        let provider = server.provider(Kind::Anthropic).key(key.clone());
+        complete(&provider, &conversation()).await.unwrap();
+        let head = server.asked().head;
+        assert!(head.contains("anthropic-version: 2023-06-01"), "{head}");
+        assert_eq!(head.contains("x-api-key: sk-secret"), key.is_some());
     }
 }
 

@@ -56,8 +56,22 @@ async fn errors_come_in_an_array_too() {
     let body = json!([{"error": {"code": 400, "message": "API key not valid", "status": "INVALID_ARGUMENT"}}]);
     let answer = Answer::new("400 Bad Request", "application/json", body.to_string());
     let error = replied(Kind::Gemini, answer).await.unwrap_err();
-    assert_eq!(error.kind, LlmErrorKind::Rejected);
+    assert_eq!(error.kind, LlmErrorKind::Unauthorized);
     assert_eq!(error.message, "API key not valid");
+    let error = replied(Kind::Gemini, Answer::json(&body))
+        .await
+        .unwrap_err();
+    assert_eq!(error.kind, LlmErrorKind::Unauthorized, "{error}");
+}
+
+/// A reason that stands for none does not end a reply.
+#[tokio::test]
+async fn what_is_not_said_to_end_has_not_ended() {
+    let half = piece(json!([{"text": "Half"}]), Some("FINISH_REASON_UNSPECIFIED"));
+    let error = replied(Kind::Gemini, Answer::events(&[half]))
+        .await
+        .unwrap_err();
+    assert_eq!(error.kind, LlmErrorKind::Cut);
 }
 
 #[tokio::test]

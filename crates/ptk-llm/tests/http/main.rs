@@ -11,7 +11,11 @@
 )]
 
 mod anthropic;
+mod completion;
 mod faults;
 mod gemini;
+mod grammars;
+mod ollama;
 mod openai;
+mod responses;
 mod server;

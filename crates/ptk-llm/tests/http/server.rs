@@ -52,6 +52,12 @@ impl Answer {
         Self::stream(events.collect::<String>())
     }
 
+    /// JSON by the line.
+    pub(crate) fn lines(lines: &[Value]) -> Self {
+        let lines = lines.iter().map(|line| format!("{line}\n"));
+        Self::new("200 OK", "application/x-ndjson", lines.collect::<String>())
+    }
+
     pub(crate) fn stream(body: impl AsRef<[u8]>) -> Self {
         Self::new("200 OK", "text/event-stream", body)
     }

@@ -55,6 +55,75 @@ fn statuses_say_whether_to_try_again() {
     }
 }
 
+/// Each server has its own words; these are some of them.
+#[test]
+fn servers_are_understood_by_their_words() {
+    use LlmErrorKind::{NoTools, TooLong, Unauthorized};
+    for (status, message, kind) in [
+        (
+            400,
+            "request (9000 tokens) exceeds the available context size (4096 tokens)",
+            TooLong,
+        ),
+        (
+            400,
+            "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+            TooLong,
+        ),
+        (
+            400,
+            "input length and `max_tokens` exceed context limit: 199759 + 8192 > 200000",
+            TooLong,
+        ),
+        (
+            400,
+            "The decoder prompt (length 5000) is longer than the maximum model length of 4096",
+            TooLong,
+        ),
+        (
+            400,
+            "Please reduce the length of the messages or completion.",
+            TooLong,
+        ),
+        (
+            500,
+            "the model is loaded with context length of only 4096 tokens",
+            TooLong,
+        ),
+        (
+            400,
+            "`tool calling` is not supported with this model",
+            NoTools,
+        ),
+        (400, "'tools' is not supported with this model", NoTools),
+        (400, "This model doesn't support tool use", NoTools),
+        (
+            400,
+            "Unrecognized request arguments supplied: tool_choice, tools",
+            NoTools,
+        ),
+        (
+            400,
+            "API key not valid. Please pass a valid API key.",
+            Unauthorized,
+        ),
+    ] {
+        let error = LlmError::of_status("p", None, status, message);
+        assert_eq!(error.kind, kind, "{message}");
+    }
+}
+
+#[test]
+fn a_long_wait_is_told() {
+    let error = LlmError::of_status("p", None, 429, "No");
+    let told = |seconds| {
+        let wait = std::time::Duration::from_secs(seconds);
+        error.clone().retry_after(wait).to_string()
+    };
+    assert!(!told(59).contains("left alone"));
+    assert!(told(3600).contains("; it wants to be left alone for 3600 s; "));
+}
+
 #[test]
 fn messages_say_who_what_why_and_what_to_do() {
     let told: Vec<String> = [

@@ -9,7 +9,10 @@
 )]
 
 mod assembling;
+#[cfg(unix)]
+mod commands;
 mod errors;
+mod remembering;
 mod scripts;
 
 use futures_util::StreamExt as _;

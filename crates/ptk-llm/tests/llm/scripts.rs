@@ -29,7 +29,7 @@ async fn native_calls_come_with_their_ids_and_arguments() {
         ], "chunk": 2}]"#,
     )
     .unwrap();
-    assert!(script.capabilities(None).has_native_tools);
+    assert_eq!(script.capabilities(None).native_tools, Some(true));
     let reply = next(&script).await.unwrap();
     assert_eq!(reply.text, "Sure.");
     assert_eq!(reply.finish, FinishReason::ToolCalls);
@@ -85,9 +85,9 @@ async fn a_script_at_its_end_says_so() {
 #[test]
 fn scripts_without_native_calls_are_text_only_unless_said_otherwise() {
     let script = Script::parse("\"x\"").unwrap();
-    assert!(!script.capabilities(None).has_native_tools);
+    assert_eq!(script.capabilities(None).native_tools, Some(false));
     let native = Capabilities {
-        has_native_tools: true,
+        native_tools: Some(true),
         ..Capabilities::default()
     };
     assert_eq!(script.with_capabilities(native).capabilities(None), native);

@@ -1,0 +1,281 @@
+//! An answer that is coming in: what it is, until when it is waited for, and
+//! whether it is whole.
+
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use futures_util::stream::{self, BoxStream};
+use reqwest::Response;
+use reqwest::header::CONTENT_TYPE;
+use serde_json::Value;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::events::{Events, Frames};
+use super::lines::Lines;
+use super::{Framing, HttpProvider, Reading, Trouble, error_in};
+use crate::{Delta, Deltas, LlmError, LlmErrorKind, Request};
+
+/// Bytes of an answer that came as a whole, or of one event.
+pub(super) const MAX_WHOLE: usize = 64 * 1024 * 1024;
+/// What is said of a stream with nothing in it.
+const NOTHING: &str = "not a word came; some servers end so if a prompt does not fit";
+/// How long something is waited for behind the end of a reply: what it took,
+/// and that nothing else comes.
+const LAST: Duration = Duration::from_secs(10);
+/// What ends a stream of events, and is none itself.
+const DONE: &str = "[DONE]";
+
+type Pieces = BoxStream<'static, Result<bytes::Bytes, reqwest::Error>>;
+
+/// An answer that is coming in.
+pub(super) struct Answer<'a> {
+    asked: Asked<'a>,
+    reading: Box<dyn Reading>,
+    /// Whether anything came.
+    has_begun: bool,
+    coming: Coming,
+}
+
+/// Who was asked for it, what, and until when it is waited for.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    provider: &'a HttpProvider,
+    request: &'a Request,
+    until: Instant,
+}
+
+impl Asked<'_> {
+    fn error(self, kind: LlmErrorKind) -> LlmError {
+        LlmError::of(self.provider, self.request, kind)
+    }
+
+    fn trouble(self, trouble: Trouble) -> LlmError {
+        self.provider.trouble(self.request, trouble)
+    }
+
+    /// The next piece, if it comes soon.
+    async fn piece(self, pieces: &mut Pieces) -> Result<Option<bytes::Bytes>, LlmError> {
+        let next = timeout_at(self.provider.soon(self.until), pieces.next()).await;
+        let next = next.map_err(|_| self.error(LlmErrorKind::TimedOut))?;
+        let failed = |error| self.provider.failed(self.request, &error);
+        next.transpose().map_err(failed)
+    }
+}
+
+enum Coming {
+    /// What it is will be seen; JSON, as its server says, or not.
+    Unknown(Pieces, Said),
+    Frames(Pieces, Box<dyn Frames>),
+    /// It does not stream.
+    Whole(Pieces, Vec<u8>),
+    Nothing,
+}
+
+/// What a server says of its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Said {
+    Json,
+    Other,
+}
+
+impl<'a> Answer<'a> {
+    pub(super) fn new(
+        provider: &'a HttpProvider,
+        request: &'a Request,
+        response: Response,
+        until: Instant,
+    ) -> Self {
+        let kind = response.headers().get(CONTENT_TYPE);
+        let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        let said = if kind.starts_with("application/json") {
+            Said::Json
+        } else {
+            Said::Other
+        };
+        Self {
+            reading: provider.wire().reading(),
+            asked: Asked {
+                provider,
+                request,
+                until,
+            },
+            has_begun: false,
+            coming: Coming::Unknown(response.bytes_stream().boxed(), said),
+        }
+    }
+
+    pub(super) fn deltas(self) -> Deltas<'a> {
+        let batches = stream::unfold(self, |mut answer| async move {
+            let batch = answer.next().await?;
+            Some((batch, answer))
+        });
+        batches.flat_map(stream::iter).boxed()
+    }
+
+    /// What comes next; `None` behind the end. Nothing follows an error.
+    async fn next(&mut self) -> Option<Vec<Result<Delta, LlmError>>> {
+        let mut deltas = Vec::new();
+        let outcome = match std::mem::replace(&mut self.coming, Coming::Nothing) {
+            Coming::Nothing => return None,
+            Coming::Unknown(pieces, said) => self.take_first(pieces, said, &mut deltas).await,
+            Coming::Whole(pieces, bytes) => self.take_whole(pieces, bytes, &mut deltas).await,
+            Coming::Frames(pieces, frames) => self.take_frames(pieces, frames, &mut deltas).await,
+        };
+        let mut batch: Vec<_> = deltas.into_iter().map(Ok).collect();
+        batch.extend(outcome.err().map(Err));
+        Some(batch)
+    }
+
+    /// Sees what it is by how it begins: many servers, and those between,
+    /// say something else of it than what it is.
+    async fn take_first(
+        &mut self,
+        mut pieces: Pieces,
+        said: Said,
+        deltas: &mut Vec<Delta>,
+    ) -> Result<(), LlmError> {
+        let mut head = Vec::new();
+        let first = loop {
+            let Some(piece) = self.asked.piece(&mut pieces).await? else {
+                break None;
+            };
+            head.extend_from_slice(&piece);
+            if head.len() > MAX_WHOLE {
+                return Err(self.asked.error(LlmErrorKind::TooMuch));
+            }
+            let first = head.iter().find(|byte| !byte.is_ascii_whitespace());
+            if first.is_some() {
+                break first.copied();
+            }
+        };
+        let framing = self.asked.provider.wire().framing();
+        if first == Some(b'<') {
+            let error = self.asked.error(LlmErrorKind::Unreadable);
+            return Err(error.message("it answered with a page for people"));
+        }
+        // A line of JSON may be a whole answer, or the first of many.
+        let is_whole = match framing {
+            Framing::Events => true,
+            Framing::Lines => said == Said::Json,
+        };
+        if is_whole && matches!(first, Some(b'{' | b'[')) {
+            self.coming = Coming::Whole(pieces, head);
+            return Ok(());
+        }
+        let mut frames: Box<dyn Frames> = match framing {
+            Framing::Events => Box::<Events>::default(),
+            Framing::Lines => Box::<Lines>::default(),
+        };
+        frames.push(&head);
+        self.take_events(pieces, frames, first.is_none(), deltas)
+    }
+
+    async fn take_whole(
+        &mut self,
+        mut pieces: Pieces,
+        mut bytes: Vec<u8>,
+        deltas: &mut Vec<Delta>,
+    ) -> Result<(), LlmError> {
+        while let Some(piece) = self.asked.piece(&mut pieces).await? {
+            bytes.extend_from_slice(&piece);
+            if bytes.len() > MAX_WHOLE {
+                return Err(self.asked.error(LlmErrorKind::TooMuch));
+            }
+        }
+        let answer: Value = serde_json::from_slice(&bytes).map_err(|error| {
+            let error = format!("its answer is no JSON: {error}");
+            self.asked.error(LlmErrorKind::Unreadable).message(error)
+        })?;
+        let read = match error_in(&answer) {
+            Some(trouble) => Err(trouble),
+            None => self.reading.whole(&answer, deltas),
+        };
+        read.map_err(|trouble| self.asked.trouble(trouble))
+    }
+
+    async fn take_frames(
+        &mut self,
+        mut pieces: Pieces,
+        mut frames: Box<dyn Frames>,
+        deltas: &mut Vec<Delta>,
+    ) -> Result<(), LlmError> {
+        let next = if self.reading.has_ended() {
+            // All of the reply is there, whatever becomes of the connection.
+            let rest = timeout(LAST, self.asked.piece(&mut pieces)).await;
+            rest.ok().and_then(Result::ok).flatten()
+        } else {
+            self.asked.piece(&mut pieces).await?
+        };
+        if let Some(piece) = &next {
+            frames.push(piece);
+        }
+        self.take_events(pieces, frames, next.is_none(), deltas)
+    }
+
+    /// Takes in the events that are whole by now.
+    fn take_events(
+        &mut self,
+        pieces: Pieces,
+        mut frames: Box<dyn Frames>,
+        is_last: bool,
+        deltas: &mut Vec<Delta>,
+    ) -> Result<(), LlmError> {
+        let asked = self.asked;
+        if is_last {
+            frames.end();
+        }
+        while let Some(data) = frames.next() {
+            // What is in a piece that cannot be read is lost, so the reply is
+            // not whole.
+            let cut = |why: String| {
+                let why = format!("a piece of it cannot be read: {why}");
+                asked.error(LlmErrorKind::Cut).message(why)
+            };
+            let data = data.map_err(|error| cut(error.to_string()))?;
+            let data = data.trim();
+            if data.is_empty() {
+                continue;
+            }
+            self.has_begun = true;
+            if data != DONE {
+                let event: Value =
+                    serde_json::from_str(data).map_err(|error| cut(error.to_string()))?;
+                let read = match error_in(&event) {
+                    Some(trouble) => Err(trouble),
+                    None => self.reading.event(&event, deltas),
+                };
+                read.map_err(|trouble| asked.trouble(trouble))?;
+            }
+            if data == DONE || self.reading.is_over() {
+                self.reading.end(deltas);
+                return Ok(());
+            }
+        }
+        if is_last && !self.has_begun {
+            return Err(self.asked.error(LlmErrorKind::Cut).message(NOTHING));
+        }
+        if is_last {
+            self.reading.end(deltas);
+            return Ok(());
+        }
+        if frames.held() > MAX_WHOLE {
+            return Err(self.asked.error(LlmErrorKind::TooMuch));
+        }
+        self.coming = Coming::Frames(pieces, frames);
+        Ok(())
+    }
+}
+
+/// The beginning of a response, as far as it came.
+pub(super) async fn start_of(response: Response, most: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut pieces = response.bytes_stream();
+    while let Some(Ok(piece)) = pieces.next().await {
+        bytes.extend_from_slice(&piece);
+        if bytes.len() > most {
+            bytes.truncate(most);
+            break;
+        }
+    }
+    bytes
+}

@@ -1,0 +1,133 @@
+//! Plain completion: a text in, and how it goes on. As OpenAI had it and many
+//! servers have it, and as llama.cpp has it for itself.
+
+use serde_json::{Map, Value, json};
+
+use super::{Grammar, Reading, Trouble, Wire, finish, number, text};
+use crate::request::prompt;
+use crate::{Delta, FinishReason, Form, Request, ResponseFormat, Usage};
+
+/// The most tokens of a reply: servers write 16, or without end, if they are
+/// not told.
+const MAX_TOKENS: u32 = 4096;
+
+/// Plain completion.
+#[derive(Debug)]
+pub(super) struct Completion {
+    pub(super) dialect: Dialect,
+    pub(super) grammar: Grammar,
+}
+
+/// Whose form it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Dialect {
+    OpenAi,
+    LlamaCpp,
+}
+
+impl Wire for Completion {
+    fn request(&self, request: &Request, model: &str) -> (String, Value) {
+        let mut body = Map::new();
+        let mut put = |name: &str, value: Value| {
+            if !value.is_null() {
+                body.insert(name.to_owned(), value);
+            }
+        };
+        let (path, limit) = match self.dialect {
+            Dialect::OpenAi => ("/completions", "max_tokens"),
+            Dialect::LlamaCpp => ("/completion", "n_predict"),
+        };
+        put("model", json!(model));
+        put("prompt", json!(prompt(request)));
+        put("stream", json!(true));
+        let most = request
+            .context_window
+            .map_or(MAX_TOKENS, |window| MAX_TOKENS.min(window / 4));
+        put(limit, json!(request.max_tokens.unwrap_or(most)));
+        put("temperature", json!(request.sampling.temperature));
+        put("top_p", json!(request.sampling.top_p));
+        put("top_k", json!(request.sampling.top_k));
+        put("seed", json!(request.sampling.seed));
+        if !request.stop.is_empty() {
+            put("stop", json!(request.stop));
+        }
+        match (&request.format, self.grammar) {
+            (ResponseFormat::Schema(schema), Grammar::LlamaCpp) => {
+                put("json_schema", schema.clone());
+            }
+            (ResponseFormat::Json, Grammar::LlamaCpp) => put("json_schema", json!({})),
+            (ResponseFormat::Grammar(grammar), Grammar::LlamaCpp) => {
+                put("grammar", json!(grammar));
+            }
+            (format, Grammar::Vllm) => put("structured_outputs", super::openai::vllm(format)),
+            _ => {}
+        }
+        (path.to_owned(), Value::Object(body))
+    }
+
+    fn form(&self) -> Form {
+        Form::Prompt
+    }
+
+    fn reading(&self) -> Box<dyn Reading> {
+        Box::<TextReading>::default()
+    }
+}
+
+/// Reads how a text goes on, in either form.
+#[derive(Debug, Default)]
+struct TextReading {
+    finish: Option<FinishReason>,
+}
+
+impl Reading for TextReading {
+    fn event(&mut self, event: &Value, deltas: &mut Vec<Delta>) -> Result<(), Trouble> {
+        let choice = event.pointer("/choices/0");
+        let words = match choice {
+            Some(choice) => text(choice, "text"),
+            None => text(event, "content"),
+        };
+        let words = words.filter(|words| !words.is_empty());
+        deltas.extend(words.map(|words| Delta::Text(words.to_owned())));
+        if let Some(reason) = choice.and_then(|choice| text(choice, "finish_reason")) {
+            self.finish = finish(reason)?.or(self.finish.take());
+        }
+        if let Some(usage) = event.get("usage").filter(|usage| usage.is_object()) {
+            deltas.push(Delta::Usage(Usage {
+                input_tokens: number(usage, "/prompt_tokens"),
+                output_tokens: number(usage, "/completion_tokens"),
+                ..Usage::default()
+            }));
+        }
+        if event.get("stop") == Some(&Value::Bool(true)) {
+            deltas.push(Delta::Usage(Usage {
+                input_tokens: number(event, "/tokens_evaluated"),
+                cached_tokens: number(event, "/timings/cache_n"),
+                output_tokens: number(event, "/tokens_predicted"),
+                ..Usage::default()
+            }));
+            let is_cut = text(event, "stop_type") == Some("limit")
+                || event.get("stopped_limit") == Some(&Value::Bool(true));
+            self.finish = Some(if is_cut {
+                FinishReason::Length
+            } else {
+                FinishReason::Stop
+            });
+        }
+        Ok(())
+    }
+
+    fn whole(&mut self, answer: &Value, deltas: &mut Vec<Delta>) -> Result<(), Trouble> {
+        self.event(answer, deltas)?;
+        self.end(deltas);
+        Ok(())
+    }
+
+    fn has_ended(&self) -> bool {
+        self.finish.is_some()
+    }
+
+    fn end(&mut self, deltas: &mut Vec<Delta>) {
+        deltas.extend(self.finish.take().map(Delta::Finish));
+    }
+}

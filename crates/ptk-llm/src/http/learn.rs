@@ -1,0 +1,94 @@
+//! What a server says that its model can do. Programs that serve models differ
+//! in where they say it; whatever is found counts, nothing has to be there.
+
+use serde_json::{Value, json};
+
+use super::{HttpProvider, Kind};
+use crate::{Capabilities, Form, Provider as _};
+
+/// Asks the server. `None` if it says nothing.
+pub(super) async fn ask(provider: &HttpProvider, model: &str) -> Option<Capabilities> {
+    let known = provider.capabilities(Some(model));
+    let root = provider.path().trim_end_matches("/v1").to_owned();
+    let shown = json!({"model": model});
+    let found = if provider.kind() == Kind::Ollama {
+        let path = format!("{root}/api/show");
+        of_ollama(&provider.told(&path, Some(&shown)).await?)
+    } else {
+        let path = format!("{}/models", provider.path());
+        let list = provider.told(&path, None).await?;
+        let mut found = of_list(&list, model);
+        if found.context_window.is_none() && is_llama_cpp(&list) {
+            let props = provider.told(&format!("{root}/props"), None).await;
+            found = props.map_or(found, |props| of_props(&props));
+        }
+        found
+    };
+    let learned = Capabilities {
+        native_tools: match known.form {
+            Form::Chat => found.native_tools.or(known.native_tools),
+            Form::Prompt => known.native_tools,
+        },
+        context_window: found.context_window.or(known.context_window),
+        ..known
+    };
+    let has_said = found.native_tools.is_some() || found.context_window.is_some();
+    has_said.then_some(learned)
+}
+
+#[derive(Debug, Default)]
+struct Found {
+    native_tools: Option<bool>,
+    context_window: Option<u32>,
+}
+
+/// Ollama: a list of what the model can do, or none in old versions. The
+/// window of the model is not that of the server, which is smaller unless it
+/// was told otherwise.
+fn of_ollama(told: &Value) -> Found {
+    let can = told.get("capabilities").and_then(Value::as_array);
+    Found {
+        native_tools: can.map(|can| can.iter().any(|it| it == "tools")),
+        context_window: None,
+    }
+}
+
+/// A list of models, as servers write it that speak as OpenAI's does, with
+/// what each of them adds.
+fn of_list(list: &Value, model: &str) -> Found {
+    let models = list.get("data").and_then(Value::as_array);
+    let named = |it: &&Value| it.get("id").and_then(Value::as_str) == Some(model);
+    let Some(entry) = models.into_iter().flatten().find(named) else {
+        return Found::default();
+    };
+    let takes = entry.get("supported_parameters").and_then(Value::as_array);
+    let windows = [
+        "/max_model_len",
+        "/loaded_context_length",
+        "/context_length",
+        "/context_window",
+    ];
+    let window = windows.iter().find_map(|at| entry.pointer(at)?.as_u64());
+    Found {
+        native_tools: takes.map(|takes| takes.iter().any(|it| it == "tools")),
+        context_window: window.and_then(positive),
+    }
+}
+
+fn is_llama_cpp(list: &Value) -> bool {
+    list.pointer("/data/0/owned_by").and_then(Value::as_str) == Some("llamacpp")
+}
+
+/// What the server of llama.cpp was started with.
+fn of_props(props: &Value) -> Found {
+    let caps = props.pointer("/chat_template_caps/supports_tool_calls");
+    let window = props.pointer("/default_generation_settings/n_ctx");
+    Found {
+        native_tools: caps.and_then(Value::as_bool),
+        context_window: window.and_then(Value::as_u64).and_then(positive),
+    }
+}
+
+fn positive(number: u64) -> Option<u32> {
+    u32::try_from(number).ok().filter(|number| *number > 0)
+}

@@ -1,0 +1,353 @@
+//! OpenAI's responses: what is said, thought and called, as a list of items.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::schema::is_strict;
+use super::{Reading, Trouble, Wire, arguments, named_status, number, text};
+use crate::{Delta, FinishReason, Message, Request, ResponseFormat, ToolChoice, Usage};
+
+/// The name under which its items are kept, so that no other server is sent
+/// them.
+const ITEMS: &str = "openai_responses";
+/// Models that do not think, and refuse to be asked for their thoughts.
+const THOUGHTLESS: [&str; 3] = ["gpt-3", "gpt-4", "chatgpt-"];
+
+/// OpenAI's responses.
+#[derive(Debug)]
+pub(super) struct Responses;
+
+impl Wire for Responses {
+    fn request(&self, request: &Request, model: &str) -> (String, Value) {
+        let mut body = Map::new();
+        let mut put = |name: &str, value: Value| {
+            if !value.is_null() {
+                body.insert(name.to_owned(), value);
+            }
+        };
+        put("model", json!(model));
+        put("instructions", json!(request.system));
+        put("input", request.messages.iter().flat_map(items).collect());
+        put("stream", json!(true));
+        // The conversation is kept here, and its thoughts come with it.
+        put("store", json!(false));
+        if thinks(model) {
+            put("include", json!(["reasoning.encrypted_content"]));
+        }
+        if !request.tools.is_empty() {
+            let tools = request.tools.iter().map(|tool| {
+                json!({
+                    "type": "function",
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parameters": tool.parameters,
+                    "strict": false,
+                })
+            });
+            put("tools", tools.collect());
+            put("tool_choice", choice(&request.tool_choice));
+        }
+        put("temperature", json!(request.sampling.temperature));
+        put("top_p", json!(request.sampling.top_p));
+        put("max_output_tokens", json!(request.max_tokens));
+        match &request.format {
+            ResponseFormat::Text | ResponseFormat::Grammar(_) => {}
+            ResponseFormat::Json => put("text", json!({"format": {"type": "json_object"}})),
+            ResponseFormat::Schema(schema) => {
+                let format = json!({
+                    "type": "json_schema",
+                    "name": "answer",
+                    "schema": schema,
+                    "strict": is_strict(schema),
+                });
+                put("text", json!({"format": format}));
+            }
+        }
+        ("/responses".to_owned(), Value::Object(body))
+    }
+
+    fn reading(&self) -> Box<dyn Reading> {
+        Box::<ItemReading>::default()
+    }
+}
+
+fn thinks(model: &str) -> bool {
+    // `gpt-5-chat-latest` and the like do not, either.
+    !THOUGHTLESS.iter().any(|name| model.starts_with(name)) && !model.contains("-chat")
+}
+
+fn choice(choice: &ToolChoice) -> Value {
+    match choice {
+        ToolChoice::Auto => json!("auto"),
+        ToolChoice::None => json!("none"),
+        ToolChoice::Required => json!("required"),
+        ToolChoice::Tool(name) => json!({"type": "function", "name": name}),
+    }
+}
+
+/// A message, as the items that it stands for.
+fn items(message: &Message) -> Vec<Value> {
+    let said = |role: &str, text: &str| json!({"role": role, "content": text});
+    match message {
+        Message::System(text) => vec![said("system", text)],
+        Message::User(text) => vec![said("user", text)],
+        Message::Result { id, text, .. } => {
+            vec![json!({"type": "function_call_output", "call_id": id, "output": text})]
+        }
+        Message::Assistant { text, calls, state } => {
+            let mut words = (!text.is_empty())
+                .then(|| said("assistant", text))
+                .into_iter();
+            let mut calls = calls.iter().map(|call| {
+                json!({
+                    "type": "function_call",
+                    "call_id": call.id,
+                    "name": call.name,
+                    "arguments": call.args.to_json(),
+                })
+            });
+            // Thoughts stand before what came of them, word for word; the rest
+            // is said as it was logged.
+            let kept = state
+                .as_ref()
+                .and_then(|state| state.get(ITEMS)?.as_array());
+            let mut items: Vec<Value> = Vec::new();
+            for item in kept.into_iter().flatten() {
+                match self::text(item, "type") {
+                    Some("message") => items.extend(words.next()),
+                    Some("function_call") => items.extend(calls.next()),
+                    _ => items.push(item.clone()),
+                }
+            }
+            items.extend(words);
+            items.extend(calls);
+            items
+        }
+    }
+}
+
+/// Reads the events of a response.
+#[derive(Debug, Default)]
+struct ItemReading {
+    /// What came of each item, by its index.
+    items: BTreeMap<usize, Item>,
+    /// The ids of items, where their indices are left out.
+    ids: Vec<String>,
+    calls: usize,
+    finish: Option<FinishReason>,
+}
+
+/// What came of an item.
+#[derive(Debug, Default)]
+struct Item {
+    /// Which call it is, if it is one.
+    call: Option<usize>,
+    /// Whether something of it has been told.
+    is_told: bool,
+    /// What is wanted back in its place.
+    kept: Option<Value>,
+}
+
+impl ItemReading {
+    fn item(&mut self, at: usize) -> &mut Item {
+        self.items.entry(at).or_default()
+    }
+
+    /// The index of the item that an event is about.
+    fn place(&mut self, event: &Value) -> usize {
+        if let Some(at) = event.get("output_index").and_then(Value::as_u64) {
+            return usize::try_from(at).unwrap_or(usize::MAX);
+        }
+        let id = event.pointer("/item/id").and_then(Value::as_str);
+        let Some(id) = id.or_else(|| text(event, "item_id")) else {
+            return self.ids.len().saturating_sub(1);
+        };
+        let known = self.ids.iter().position(|known| known == id);
+        known.unwrap_or_else(|| {
+            self.ids.push(id.to_owned());
+            self.ids.len() - 1
+        })
+    }
+
+    /// Further text of an item.
+    fn words(
+        &mut self,
+        at: usize,
+        event: &Value,
+        delta: fn(String) -> Delta,
+        deltas: &mut Vec<Delta>,
+    ) {
+        if let Some(words) = text(event, "delta").filter(|words| !words.is_empty()) {
+            self.item(at).is_told = true;
+            deltas.push(delta(words.to_owned()));
+        }
+    }
+
+    /// Further text of a call's arguments.
+    fn arguments(&mut self, at: usize, json: Option<&Value>, deltas: &mut Vec<Delta>) {
+        let json = arguments(json.unwrap_or(&Value::Null));
+        let item = self.item(at);
+        if let Some(index) = item.call.filter(|_| !json.is_empty()) {
+            item.is_told = true;
+            deltas.push(Delta::Arguments { index, json });
+        }
+    }
+
+    /// An item begins.
+    fn begin(&mut self, at: usize, item: &Value, deltas: &mut Vec<Delta>) {
+        if text(item, "type") != Some("function_call") || self.item(at).call.is_some() {
+            return;
+        }
+        let index = self.calls;
+        self.calls += 1;
+        self.item(at).call = Some(index);
+        let id = text(item, "call_id").or_else(|| text(item, "id"));
+        deltas.push(Delta::CallStart {
+            index,
+            id: id.map(str::to_owned),
+            name: text(item, "name").unwrap_or_default().to_owned(),
+        });
+    }
+
+    /// An item is whole. If nothing was told of it, it is told now.
+    fn done(&mut self, at: usize, item: &Value, deltas: &mut Vec<Delta>) {
+        self.begin(at, item, deltas);
+        let is_told = self.item(at).is_told;
+        let parts = |name: &str| {
+            let parts = item.get(name).and_then(Value::as_array);
+            parts.into_iter().flatten().filter(|_| !is_told)
+        };
+        let words = |part: &Value, name: &str| text(part, name).map(str::to_owned);
+        let kept = match text(item, "type").unwrap_or_default() {
+            "function_call" => {
+                let rest = item.get("arguments").filter(|_| !is_told);
+                self.arguments(at, rest, deltas);
+                deltas.extend(self.item(at).call.map(|index| Delta::CallEnd { index }));
+                json!({"type": "function_call"})
+            }
+            "message" => {
+                deltas.extend(parts("content").filter_map(|part| {
+                    let words = words(part, "text").or_else(|| words(part, "refusal"));
+                    words.map(Delta::Text)
+                }));
+                json!({"type": "message"})
+            }
+            "reasoning" => {
+                let thoughts = parts("summary").chain(parts("content"));
+                let thoughts = thoughts.filter_map(|part| words(part, "text"));
+                deltas.extend(thoughts.map(Delta::Reasoning));
+                item.clone()
+            }
+            // Tools of the server's own, which nobody asked for.
+            _ => return,
+        };
+        self.item(at).kept = Some(kept);
+    }
+
+    /// The response is over.
+    fn over(
+        &mut self,
+        response: &Value,
+        status: &str,
+        deltas: &mut Vec<Delta>,
+    ) -> Result<(), Trouble> {
+        // All of it again, unless it came as a whole.
+        let output = response.get("output").and_then(Value::as_array);
+        let output = output.filter(|_| self.items.is_empty());
+        for (at, item) in output.into_iter().flatten().enumerate() {
+            self.done(at, item, deltas);
+        }
+        if let Some(usage) = response.get("usage").filter(|usage| usage.is_object()) {
+            deltas.push(Delta::Usage(Usage {
+                input_tokens: number(usage, "/input_tokens"),
+                cached_tokens: number(usage, "/input_tokens_details/cached_tokens"),
+                output_tokens: number(usage, "/output_tokens"),
+                reasoning_tokens: number(usage, "/output_tokens_details/reasoning_tokens"),
+            }));
+        }
+        let reason = response.pointer("/incomplete_details/reason");
+        self.finish = match text(response, "status").unwrap_or(status) {
+            "completed" if self.calls > 0 => Some(FinishReason::ToolCalls),
+            "completed" => Some(FinishReason::Stop),
+            "incomplete" => Some(match reason.and_then(Value::as_str) {
+                Some("max_output_tokens" | "max_tokens") => FinishReason::Length,
+                reason => FinishReason::from(reason.unwrap_or("incomplete")),
+            }),
+            "failed" | "cancelled" => return Err(failed(response)),
+            _ => None,
+        };
+        Ok(())
+    }
+}
+
+/// Why there is no response.
+fn failed(response: &Value) -> Trouble {
+    let error = response.get("error").filter(|error| !error.is_null());
+    let error = error.unwrap_or(response);
+    Trouble::Error {
+        status: text(error, "code").and_then(named_status),
+        message: text(error, "message").unwrap_or_default().to_owned(),
+    }
+}
+
+impl Reading for ItemReading {
+    fn event(&mut self, event: &Value, deltas: &mut Vec<Delta>) -> Result<(), Trouble> {
+        let item = event.get("item").unwrap_or(&Value::Null);
+        let at = self.place(event);
+        match text(event, "type").unwrap_or_default() {
+            "response.output_item.added" => self.begin(at, item, deltas),
+            "response.output_item.done" => self.done(at, item, deltas),
+            "response.output_text.delta" | "response.refusal.delta" => {
+                self.words(at, event, Delta::Text, deltas);
+            }
+            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
+                self.words(at, event, Delta::Reasoning, deltas);
+            }
+            // Thoughts come in paragraphs.
+            "response.reasoning_summary_part.added" if number(event, "/summary_index") > 0 => {
+                deltas.push(Delta::Reasoning("\n\n".to_owned()));
+            }
+            "response.function_call_arguments.delta" => {
+                self.arguments(at, event.get("delta"), deltas);
+            }
+            "response.function_call_arguments.done" if !self.item(at).is_told => {
+                self.arguments(at, event.get("arguments"), deltas);
+            }
+            kind @ ("response.completed" | "response.incomplete" | "response.failed") => {
+                let response = event.get("response").unwrap_or(&Value::Null);
+                let status = kind.trim_start_matches("response.");
+                self.over(response, status, deltas)?;
+            }
+            "error" => return Err(failed(event)),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn whole(&mut self, answer: &Value, deltas: &mut Vec<Delta>) -> Result<(), Trouble> {
+        self.over(answer, "", deltas)?;
+        self.end(deltas);
+        Ok(())
+    }
+
+    fn is_over(&self) -> bool {
+        self.finish.is_some()
+    }
+
+    fn end(&mut self, deltas: &mut Vec<Delta>) {
+        let kept: Vec<Value> = std::mem::take(&mut self.items)
+            .into_values()
+            .filter_map(|item| item.kept)
+            .collect();
+        let has_thoughts = kept
+            .iter()
+            .any(|item| text(item, "type") == Some("reasoning"));
+        if let Some(reason) = self.finish.take() {
+            if has_thoughts {
+                deltas.push(Delta::State(json!({ITEMS: kept})));
+            }
+            deltas.push(Delta::Finish(reason));
+        }
+    }
+}

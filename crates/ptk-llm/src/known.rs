@@ -1,0 +1,128 @@
+//! What is known of models by their names, a line for each family.
+
+/// What is known of a family of models.
+///
+/// ```
+/// use ptk_llm::KnownModel;
+///
+/// let known = KnownModel::named("qwen/Qwen2.5-Coder-7B-Instruct").ok_or("unknown")?;
+/// assert_eq!((known.native_tools, known.dialect), (Some(true), Some("hermes")));
+/// assert_eq!(KnownModel::named("gemma3:4b").ok_or("unknown")?.native_tools, Some(false));
+/// assert!(KnownModel::named("my-own").is_none());
+/// # Ok::<(), &str>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KnownModel {
+    /// How the names of the family begin, in small letters and without what
+    /// stands between words.
+    pub begins: &'static str,
+    /// Whether they call tools by an API, where their server lets them.
+    pub native_tools: Option<bool>,
+    /// How many tokens they can take where they are at home.
+    pub context_window: Option<u32>,
+    /// The form of calls in text that they were trained on, where it is one
+    /// that PTK teaches.
+    pub dialect: Option<&'static str>,
+}
+
+const fn family(begins: &'static str) -> KnownModel {
+    KnownModel {
+        begins,
+        native_tools: None,
+        context_window: None,
+        dialect: None,
+    }
+}
+
+impl KnownModel {
+    const fn native(self) -> Self {
+        Self {
+            native_tools: Some(true),
+            ..self
+        }
+    }
+
+    const fn text(self) -> Self {
+        Self {
+            native_tools: Some(false),
+            ..self
+        }
+    }
+
+    const fn window(self, tokens: u32) -> Self {
+        Self {
+            context_window: Some(tokens),
+            ..self
+        }
+    }
+
+    const fn writes(self, dialect: &'static str) -> Self {
+        Self {
+            dialect: Some(dialect),
+            ..self
+        }
+    }
+
+    /// The family that a model belongs to, if it is known.
+    #[must_use]
+    pub fn named(model: &str) -> Option<&'static Self> {
+        let name = model.rsplit('/').next().unwrap_or(model).to_lowercase();
+        let name: String = name.chars().filter(|it| !"-_ ".contains(*it)).collect();
+        KNOWN_MODELS.iter().find(|it| name.starts_with(it.begins))
+    }
+}
+
+/// The families that are known; the first that fits counts.
+pub const KNOWN_MODELS: &[KnownModel] = &[
+    family("chatgpt4o").text().window(128_000),
+    family("gpt5").native().window(400_000),
+    family("gpt4.1").native().window(1_047_576),
+    family("gpt4o").native().window(128_000),
+    family("gpt4turbo").native().window(128_000),
+    family("gpt4").native().window(8192),
+    family("gpt3.5turboinstruct").text().window(4096),
+    family("gpt3.5").native().window(16_385),
+    family("gptoss").native().window(131_072),
+    family("o1mini").text().window(128_000),
+    family("o1preview").text().window(128_000),
+    family("o1").native().window(200_000),
+    family("o3").native().window(200_000),
+    family("o4").native().window(200_000),
+    family("claude").native().window(200_000),
+    family("gemini").native().window(1_048_576),
+    family("gemma3").text().window(131_072),
+    family("gemma2").text().window(8192),
+    family("qwen3coder")
+        .native()
+        .window(262_144)
+        .writes("qwen3-coder"),
+    family("qwen3").native().writes("hermes"),
+    family("qwen2.5").native().window(32_768).writes("hermes"),
+    family("qwq").native().writes("hermes"),
+    family("hermes").native().writes("hermes"),
+    family("llama4").native(),
+    family("llama3.").native().window(131_072),
+    family("metallama3.").native().window(131_072),
+    family("llama3").text().window(8192),
+    family("metallama3").text().window(8192),
+    family("llama2").text().window(4096),
+    family("codellama").text(),
+    family("tinyllama").text().window(2048),
+    family("smollm2").text().window(8192).writes("hermes"),
+    family("mistral").native(),
+    family("mixtral").native(),
+    family("ministral").native(),
+    family("devstral").native(),
+    family("magistral").native(),
+    family("deepseekr1").text(),
+    family("deepseek").native(),
+    family("phi4mini").native(),
+    family("phi").text(),
+    family("commandr").native(),
+    family("granite3").native(),
+    family("granite4").native().writes("hermes"),
+    family("glm4").native().writes("glm"),
+    family("glm5").native().writes("glm"),
+    family("kimi").native(),
+    family("minimax").native(),
+];

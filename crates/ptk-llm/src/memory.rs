@@ -1,0 +1,191 @@
+//! What was found out about models, for the next time.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::Provider;
+
+/// How long something counts that was only noticed: servers are brought up to
+/// date.
+const NOTICED_FOR: Duration = Duration::from_secs(14 * 24 * 60 * 60);
+/// Models that are remembered.
+const MAX_MODELS: usize = 500;
+
+/// What was found out about a model.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manner {
+    /// Whether it calls tools by its API.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub native_tools: Option<bool>,
+    /// The form of calls in text that it is best taught.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dialect: Option<String>,
+    /// How many tokens it can take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_window: Option<u32>,
+    /// How it became known, for a person.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub why: String,
+    /// Whether it was tried on purpose, and not only noticed. Then it counts
+    /// until it is tried again.
+    #[serde(default)]
+    pub is_tried: bool,
+}
+
+/// Remembers what was found out about models.
+pub trait Memory: Send + Sync + Debug {
+    /// What is known of a model, by its [`memory_key`].
+    fn recall(&self, key: &str) -> Option<Manner>;
+
+    /// From now on this is known of it.
+    fn remember(&self, key: &str, manner: Manner);
+}
+
+/// What a model is remembered by, if it is one that can be.
+#[must_use]
+pub fn memory_key(provider: &dyn Provider, model: Option<&str>) -> Option<String> {
+    let model = model.or_else(|| provider.model()).unwrap_or_default();
+    Some(format!("{} {model}", provider.id()?))
+}
+
+/// Remembers until the program ends.
+#[derive(Debug, Default)]
+pub struct Forgetful {
+    models: Mutex<BTreeMap<String, Manner>>,
+}
+
+impl Memory for Forgetful {
+    fn recall(&self, key: &str) -> Option<Manner> {
+        let models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
+        models.get(key).cloned()
+    }
+
+    fn remember(&self, key: &str, manner: Manner) {
+        let mut models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
+        models.insert(key.to_owned(), manner);
+    }
+}
+
+/// Remembers in a file, a JSON object that a person can read and edit. What
+/// cannot be read is not known; what cannot be written is forgotten. A file
+/// that cannot be read is put aside, before there is a new one.
+#[derive(Debug)]
+pub struct FileMemory {
+    path: PathBuf,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Models {
+    /// As they stand there: one that makes no sense does not spoil the others.
+    #[serde(default)]
+    models: BTreeMap<String, Value>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Entry {
+    #[serde(flatten)]
+    manner: Manner,
+    /// When it was found out, in seconds since 1970.
+    #[serde(default)]
+    since: u64,
+}
+
+impl Entry {
+    fn of(value: &Value) -> Option<Self> {
+        Self::deserialize(value).ok()
+    }
+}
+
+impl FileMemory {
+    /// That in this file, which need not be there.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn read(&self) -> io::Result<Models> {
+        match std::fs::read(&self.path) {
+            Ok(text) if text.trim_ascii().is_empty() => Ok(Models::default()),
+            Ok(text) => Ok(serde_json::from_slice(&text)?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Models::default()),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn write(&self, models: &Models) -> io::Result<()> {
+        let mut file = tempfile::NamedTempFile::new_in(self.folder())?;
+        file.write_all(&serde_json::to_vec_pretty(models)?)?;
+        file.persist(&self.path)?;
+        Ok(())
+    }
+
+    fn folder(&self) -> &Path {
+        let folder = self.path.parent().filter(|it| !it.as_os_str().is_empty());
+        folder.unwrap_or_else(|| Path::new("."))
+    }
+
+    fn beside(&self, ending: &str) -> PathBuf {
+        let mut name = self.path.clone().into_os_string();
+        name.push(ending);
+        name.into()
+    }
+
+    fn add(&self, key: &str, manner: Manner) -> io::Result<()> {
+        std::fs::create_dir_all(self.folder())?;
+        // Others may remember something at the same time.
+        let lock = File::create(self.beside(".lock"))?;
+        lock.lock()?;
+        let mut models = if let Ok(known) = self.read() {
+            known.models
+        } else {
+            std::fs::rename(&self.path, self.beside(".unreadable"))?;
+            BTreeMap::new()
+        };
+        let entry = Entry {
+            manner,
+            since: now(),
+        };
+        models.insert(key.to_owned(), serde_json::to_value(entry)?);
+        let since = |value: &Value| Entry::of(value).map_or(0, |entry| entry.since);
+        while models.len() > MAX_MODELS {
+            let oldest = models.iter().min_by_key(|(_, value)| since(value));
+            let Some(oldest) = oldest.map(|(key, _)| key.clone()) else {
+                break;
+            };
+            models.remove(&oldest);
+        }
+        self.write(&Models { models })
+    }
+}
+
+impl Memory for FileMemory {
+    fn recall(&self, key: &str) -> Option<Manner> {
+        let entry = Entry::of(self.read().ok()?.models.get(key)?)?;
+        let is_fresh = now().saturating_sub(entry.since) < NOTICED_FOR.as_secs();
+        (entry.manner.is_tried || is_fresh).then_some(entry.manner)
+    }
+
+    fn remember(&self, key: &str, manner: Manner) {
+        if let Err(error) = self.add(key, manner) {
+            tracing::debug!(%error, "what a model can do is not remembered");
+        }
+    }
+}
+
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.unwrap_or_default().as_secs()
+}

@@ -1,0 +1,53 @@
+//! What requests cost.
+
+use serde::Deserialize;
+
+use crate::Usage;
+
+/// What a model costs, in US dollars for a million tokens.
+///
+/// ```
+/// use ptk_llm::{Prices, Usage};
+///
+/// let prices = Prices { input: 3.0, cached_input: Some(0.3), output: 15.0 };
+/// let usage = Usage { input_tokens: 10_000, cached_tokens: 8_000, output_tokens: 500, ..Usage::default() };
+/// // 2,000 · 3 + 8,000 · 0.3 + 500 · 15 millionths of a dollar.
+/// assert_eq!(prices.cost_micros(&usage), 15_900);
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Prices {
+    /// For what the model is shown.
+    pub input: f64,
+    /// For what of that it has seen before; as much as for the rest if nothing
+    /// is said.
+    pub cached_input: Option<f64>,
+    /// For what it writes, thoughts included.
+    pub output: f64,
+}
+
+impl Prices {
+    /// What that comes to, in millionths of a dollar.
+    #[must_use]
+    #[allow(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "no request has so many tokens; prices below zero count as none"
+    )]
+    pub fn cost_micros(&self, usage: &Usage) -> u64 {
+        let cached = usage.cached_tokens.min(usage.input_tokens);
+        let fresh = usage.input_tokens - cached;
+        // A dollar for a million tokens is a millionth of one for each.
+        let cost = [
+            (fresh, self.input),
+            (cached, self.cached_input.unwrap_or(self.input)),
+            (usage.output_tokens, self.output),
+        ];
+        let cost: f64 = cost
+            .map(|(tokens, price)| tokens as f64 * price)
+            .iter()
+            .sum();
+        cost.round() as u64
+    }
+}
