@@ -1,31 +1,29 @@
 //! Asking the model: when it may be, with what, and until there is a reply.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
-use ptk_events::{EventKind, MessagePart};
+use ptk_events::{CompactionWay, EventKind, MessagePart};
 use ptk_llm::{
-    Assembly, Completion, Delta, FinishReason, Form, LlmError, LlmErrorKind, Message, Request,
-    ToolChoice,
+    Assembly, Completion, Delta, Form, LlmError, LlmErrorKind, Message, Prices, Request,
+    ResponseFormat, ToolChoice,
 };
 use ptk_protocol::{ErrorCode, Event, Reply};
-use ptk_store::{Content, Failure, ModelReplied, NativeCall, ReplyParsed, RequestBegan, Usage};
-use tokio::time::{Instant, sleep};
+use ptk_store::{Content, ModelReplied, NativeCall, ReplyBroken, ReplyParsed, RequestBegan, Usage};
+use tokio::time::Instant;
 use tracing::Instrument as _;
 
 use crate::engine::{Engine, Terms};
+use crate::held::Held;
 use crate::hooks::{IterationAction, IterationInfo};
+use crate::recover::Effort;
 use crate::session::{Iteration, millis};
 use crate::stop::Stop;
 use crate::{ReplyKind, RunError, Session, Step, Streamed, read, render, spans};
 
 /// What is asked for the last time (C10).
 const FINAL: &str = "You have used up what you may use of tools. Do not call any more of them. Answer now, with what you know, and say what is missing.";
-/// How long to wait before a request is sent again for the first time; then
-/// twice as long each time.
-const WAIT: Duration = Duration::from_millis(500);
-/// Nobody waits longer for a server that wants to be left alone.
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 impl Session {
     /// Asks the model. `again` if it was asked, and nobody knows its reply.
@@ -42,26 +40,33 @@ impl Session {
         self.endure(terms)?;
         self.heed_loops().await?;
         if iteration == 1 {
+            self.tell_of_gap();
             self.choose_files(terms).await?;
         }
         self.shorten_results(terms).await?;
         let is_final = iteration == terms.options.max_iterations
             || self.log.turn.made() >= terms.options.max_tool_calls;
         let start = Instant::now();
-        let (completion, reply) = self.converse(terms, iteration, is_final).await?;
-        if completion.finish == FinishReason::ContentFilter && completion.calls.is_empty() {
-            let (provider, model) = (&self.engine.provider, terms.options.model.as_deref());
-            let model = model.or_else(|| provider.model());
-            return Err(LlmError::new(provider.name(), model, LlmErrorKind::Filtered).into());
-        }
-        let said = said(completion, start.elapsed());
-        let mut reply = read::settled(reply, terms, &said);
+        let (terms, completion, reply) = self.converse(iteration, is_final).await?;
+        let said = said(completion, start.elapsed(), terms.candidate.model.prices);
+        let mut reply = read::settled(reply, &terms, &said);
         self.log.copies.mark(&mut reply, &said.text);
         let parsed = read::parsed(&reply, &said);
         let step = self.iteration(&said, &parsed);
         let entries = vec![self.log.entry(said), self.log.entry(parsed)];
         self.log.append(entries).await?;
         self.told(step)
+    }
+
+    /// Tells whoever watches that the conversation is longer than what was
+    /// taken up of it.
+    fn tell_of_gap(&self) {
+        if !self.log.transcript.is_whole() {
+            self.publish(EventKind::Compacted {
+                way: CompactionWay::Dropped,
+                messages: None,
+            });
+        }
     }
 
     /// Reads a reply that was written down before anybody could read it.
@@ -114,7 +119,7 @@ impl Session {
     }
 
     /// Tells the hook, and whoever watches, what comes in.
-    fn tell_streamed(&self, streamed: &Streamed<'_>) {
+    pub(crate) fn tell_streamed(&self, streamed: &Streamed<'_>) {
         self.engine.hooks.streamed(streamed);
         if self.engine.tools.bus().subscriber_count() == 0 {
             return;
@@ -128,80 +133,116 @@ impl Session {
         self.publish(EventKind::MessageChunk { part, chunk });
     }
 
-    /// Sends the request, again if that may help, until there is a reply.
+    /// Sends the request, again or to another model if that may help, until
+    /// there is a reply. Also says what held for the one that gave it.
     async fn converse(
         &mut self,
-        terms: &Terms,
         iteration: u32,
         is_final: bool,
-    ) -> Result<(Completion, Reply), RunError> {
-        let mut tries = 0;
-        let mut budget = terms.budget;
-        let mut refused: Option<RunError> = None;
+    ) -> Result<(Arc<Terms>, Completion, Reply), RunError> {
+        let mut effort = Effort::default();
         loop {
-            let fitting = self.fitting(terms, budget).await;
-            let messages = match (fitting, refused.take()) {
-                // What the server said tells more.
-                (Err(RunError::Failed(_)), Some(error)) => return Err(error),
+            let terms = self.learned().await?;
+            let mut budget = terms.budget;
+            budget.available = effort.available.unwrap_or(budget.available);
+            let fitting = self.fitting(&terms, budget).await;
+            let messages = match (fitting, effort.refused.take()) {
+                (Err(RunError::Failed(does_not_fit)), refused) => {
+                    // What the server said tells more.
+                    let error = refused.unwrap_or(RunError::Failed(does_not_fit));
+                    self.outgrow(&terms, &mut effort, error).await?;
+                    continue;
+                }
                 (fitting, _) => fitting?,
             };
             let shown = messages.len();
-            let request = request(&self.engine, terms, messages, is_final);
-            let provider = self.engine.provider.name();
-            let is_other = self.log.transcript.info().provider.as_deref() != Some(provider);
-            let began = RequestBegan {
-                iteration,
-                provider: is_other.then(|| provider.to_owned()),
-                messages: Some(shown as u64),
-                model: terms.options.model.clone(),
-            };
-            let entry = self.log.entry(began);
-            self.log.append(vec![entry]).await?;
-            let span = spans::request(
-                &*self.engine.provider,
-                &request,
-                &self.log.turn.correlation(),
-            );
-            let tell = |streamed: &Streamed<'_>| self.tell_streamed(streamed);
-            let heard = listen(&self.engine, terms, &request, &self.stop, &tell);
-            let heard = heard.instrument(span.clone()).await;
-            match &heard {
-                Ok((completion, _)) => spans::replied(&span, completion),
-                Err(error) => spans::unanswered(&span, error),
+            let mut request = request(&terms, messages, is_final);
+            if !is_final {
+                request.format = self.engine.format(&terms, self.log.turn.unusable);
             }
-            let error = match heard {
-                Err(RunError::Llm(error)) => error,
-                heard => return heard,
-            };
-            if error.kind == LlmErrorKind::TooLong {
-                let cost = self.used(terms);
-                if cost < budget.available {
-                    // The window is smaller than was thought. Instructions and
-                    // tools cannot be made any shorter.
-                    budget.available = terms.base() + (cost - terms.base()) * 7 / 10;
-                    refused = Some(error.into());
+            let entry = self.log.entry(self.began(&terms, iteration, shown));
+            self.log.append(vec![entry]).await?;
+            let provider = &*terms.candidate.model.provider;
+            let span = spans::request(provider, &request, &self.log.turn.correlation());
+            let tell = |streamed: &Streamed<'_>| self.tell_streamed(streamed);
+            let mut heard = Assembly::new();
+            let start = Instant::now();
+            let listening = listen(
+                &self.engine,
+                &terms,
+                &request,
+                &self.stop,
+                &tell,
+                &mut heard,
+            );
+            let read = listening.instrument(span.clone()).await;
+            let heard = heard.so_far();
+            let error = match read {
+                Ok(reply) => {
+                    spans::replied(&span, &heard);
+                    if !self.watch(&terms, &heard, &reply).await? {
+                        return Ok((terms, heard, reply));
+                    }
                     continue;
                 }
+                Err(error) => error,
+            };
+            spans::unanswered(&span, &error);
+            let said = said(heard, start.elapsed(), terms.candidate.model.prices);
+            self.write_broken(said, &error).await?;
+            match error {
+                RunError::Llm(error) => self.recover(&terms, &mut effort, error).await?,
+                error => return Err(error),
             }
-            let wait = WAIT.saturating_mul(2_u32.saturating_pow(tries));
-            let wait = error.retry_after.unwrap_or(wait.min(LONGEST_WAIT));
-            if !error.is_retryable()
-                || tries >= terms.options.provider_retries
-                || wait > LONGEST_WAIT
-            {
-                return Err(error.into());
-            }
-            tries += 1;
-            tracing::warn!(%error, ?wait, "the model is asked again");
-            let failure = self
-                .log
-                .entry(Failure::new(error.to_string()).with_code(ErrorCode::LlmCallFailed));
-            self.log.append(vec![failure]).await?;
-            let reason = error.to_string();
-            self.tell_streamed(&Streamed::Restarted);
-            self.publish(EventKind::MessageRestarted { reason });
-            self.stop.unless(sleep(wait)).await?;
         }
+    }
+
+    /// What holds, after the server was asked once what its model can do.
+    async fn learned(&mut self) -> Result<Arc<Terms>, RunError> {
+        let terms = self.terms()?;
+        let candidate = &terms.candidate;
+        if !candidate.is_to_be_learned() {
+            return Ok(terms);
+        }
+        let told = candidate.model.provider.learn(terms.model.as_deref());
+        let told = self.stop.unless(told).await?;
+        if !candidate.learned(told) {
+            return Ok(terms);
+        }
+        self.change(terms.options.clone(), terms.rank)?;
+        self.terms()
+    }
+
+    /// A request that is about to be sent, for the log.
+    fn began(&self, terms: &Terms, iteration: u32, shown: usize) -> RequestBegan {
+        let info = self.log.transcript.info();
+        let other = |mine: Option<&str>, known: &Option<String>| {
+            let mine = mine.filter(|mine| known.as_deref() != Some(mine));
+            mine.map(str::to_owned)
+        };
+        RequestBegan {
+            iteration,
+            provider: other(Some(terms.candidate.model.provider.name()), &info.provider),
+            messages: Some(shown as u64),
+            model: other(terms.model.as_deref(), &info.model),
+        }
+    }
+
+    /// Writes down what a person may have seen of a reply that is none.
+    async fn write_broken(&mut self, said: ModelReplied, error: &RunError) -> Result<(), RunError> {
+        if said.text.is_empty() && said.reasoning.is_empty() && said.calls.is_empty() {
+            return Ok(());
+        }
+        let broken = ReplyBroken {
+            text: said.text,
+            reasoning: said.reasoning,
+            calls: said.calls,
+            reason: error.to_string(),
+            usage: said.usage,
+            duration_ms: said.duration_ms,
+        };
+        let entry = self.log.entry(broken);
+        self.log.append(vec![entry]).await
     }
 }
 
@@ -214,28 +255,23 @@ pub(crate) fn too_many_iterations(terms: &Terms) -> RunError {
 }
 
 /// A request with these messages.
-pub(crate) fn request(
-    engine: &Engine,
-    terms: &Terms,
-    mut messages: Vec<Message>,
-    is_final: bool,
-) -> Request {
-    let options = &terms.options;
+pub(crate) fn request(terms: &Terms, mut messages: Vec<Message>, is_final: bool) -> Request {
     if is_final && !terms.tools.is_empty() {
         messages.push(Message::user(FINAL));
     }
-    let form = engine.provider.capabilities(options.model.as_deref()).form;
     let mut system = (!terms.system.is_empty()).then(|| terms.system.to_string());
-    let messages = if form == Form::Prompt {
+    let mut stop = Vec::new();
+    let messages = if terms.form == Form::Prompt {
+        stop = terms.formatter.stops();
         let system = system.take().unwrap_or_default();
-        vec![render::prompt(&*engine.formatter, &system, &messages)]
+        vec![render::prompt(&*terms.formatter, &system, &messages)]
     } else if terms.is_native {
         messages
     } else {
         render::merged(messages)
     };
     Request {
-        model: options.model.clone(),
+        model: terms.model.clone(),
         system,
         messages,
         tools: if terms.is_native {
@@ -248,25 +284,37 @@ pub(crate) fn request(
         } else {
             ToolChoice::Auto
         },
-        sampling: options.sampling,
-        max_tokens: options.max_tokens,
+        sampling: terms.sampling,
+        max_tokens: terms.max_tokens,
+        stop,
+        context_window: terms.budget.window,
         ..Request::default()
     }
 }
 
-/// Listens to a reply, and reads it while it comes in. One that is cut off is
-/// no reply.
+/// Listens to a reply, and reads it while it comes in. One that is cut off or
+/// withheld is no reply; what came of it is heard nevertheless.
 pub(crate) async fn listen(
     engine: &Engine,
     terms: &Terms,
     request: &Request,
     stop: &Stop,
     tell: &(dyn Fn(&Streamed<'_>) + Send + Sync),
-) -> Result<(Completion, Reply), RunError> {
-    let mut assembly = Assembly::new();
+    heard: &mut Assembly,
+) -> Result<Reply, RunError> {
     let mut reply = Reply::default();
-    let mut reading = engine.parser.begin(&terms.grammar);
-    let mut deltas = engine.provider.stream(request);
+    let held = match request.format {
+        ResponseFormat::Text => None,
+        _ => engine.held(terms),
+    };
+    let grammar = held.and_then(Held::grammar).unwrap_or(&terms.grammar);
+    let mut reading = engine.parser.begin(grammar);
+    let provider = &*terms.candidate.model.provider;
+    let deltas = provider.stream(request);
+    let mut deltas = match held {
+        Some(held) => held.worded(deltas, &*terms.formatter),
+        None => deltas,
+    };
     let mut sink = |event: Event<'_>| {
         match &event {
             Event::Text { text, .. } => tell(&Streamed::Text(text)),
@@ -284,19 +332,25 @@ pub(crate) async fn listen(
             Delta::CallStart { name, .. } => tell(&Streamed::Call { tool: name }),
             _ => {}
         }
-        assembly.absorb(&delta);
-        if assembly.is_too_long() {
+        heard.absorb(&delta);
+        if heard.is_too_long() {
             let kind = LlmErrorKind::TooMuch;
-            return Err(LlmError::of(&*engine.provider, request, kind).into());
+            return Err(LlmError::of(provider, request, kind).into());
         }
     }
     reading.finish(&mut sink);
-    let cut = || LlmError::of(&*engine.provider, request, LlmErrorKind::Cut);
-    Ok((assembly.finish().ok_or_else(cut)?, reply))
+    let failed = |kind| Err(LlmError::of(provider, request, kind).into());
+    if !heard.is_finished() {
+        return failed(LlmErrorKind::Cut);
+    }
+    if heard.is_withheld() {
+        return failed(LlmErrorKind::Filtered);
+    }
+    Ok(reply)
 }
 
 /// A reply, for the log.
-pub(crate) fn said(completion: Completion, took: Duration) -> ModelReplied {
+pub(crate) fn said(completion: Completion, took: Duration, prices: Option<Prices>) -> ModelReplied {
     ModelReplied {
         text: completion.text,
         reasoning: completion.reasoning,
@@ -310,14 +364,20 @@ pub(crate) fn said(completion: Completion, took: Duration) -> ModelReplied {
             })
             .collect(),
         finish_reason: Some(completion.finish.to_string()),
-        usage: completion.usage.map(|usage| Usage {
-            input_tokens: usage.input_tokens,
-            cached_tokens: usage.cached_tokens,
-            output_tokens: usage.output_tokens,
-            reasoning_tokens: usage.reasoning_tokens,
-            ..Usage::default()
-        }),
+        usage: counted(completion.usage, prices),
         state: completion.state,
         duration_ms: millis(took),
     }
+}
+
+/// What a reply took, and what that costs, for the log.
+pub(crate) fn counted(usage: Option<ptk_llm::Usage>, prices: Option<Prices>) -> Option<Usage> {
+    let usage = usage?;
+    Some(Usage {
+        input_tokens: usage.input_tokens,
+        cached_tokens: usage.cached_tokens,
+        output_tokens: usage.output_tokens,
+        reasoning_tokens: usage.reasoning_tokens,
+        cost_micros: prices.map_or(0, |prices| prices.cost_micros(&usage)),
+    })
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ptk_llm::Provider;
+use ptk_llm::{Forgetful, Memory, Provider};
 use ptk_protocol::dialects::{Registry as Dialects, UnknownDialect};
 use ptk_protocol::format::NotTaught;
 use ptk_protocol::format::guard::{Guard, GuardError};
@@ -18,6 +18,7 @@ use crate::hooks::{
     IterationInfo, Streamed,
 };
 use crate::lesson::Lessons;
+use crate::model::{Candidate, Model};
 use crate::parser::PtkParser;
 use crate::{Ptk, ReplyParser, RunError, RunOptions, SmallModel, TokenCounter};
 
@@ -26,7 +27,9 @@ const DIALECT: &str = "ptk";
 
 /// Puts a [`Ptk`] together. Only the model has to be given.
 pub struct PtkBuilder {
-    provider: Option<Arc<dyn Provider>>,
+    model: Option<Model>,
+    fallbacks: Vec<Model>,
+    memory: Option<Arc<dyn Memory>>,
     workspace: Option<PathBuf>,
     registry: Registry,
     manager: Option<ToolManager>,
@@ -76,7 +79,9 @@ pub enum BuildError {
 impl Default for PtkBuilder {
     fn default() -> Self {
         Self {
-            provider: None,
+            model: None,
+            fallbacks: Vec::new(),
+            memory: None,
             workspace: None,
             registry: Registry::new(),
             manager: None,
@@ -101,8 +106,30 @@ impl Default for PtkBuilder {
 impl PtkBuilder {
     /// The model.
     #[must_use]
-    pub fn provider(mut self, provider: impl Provider + 'static) -> Self {
-        self.provider = Some(Arc::new(provider));
+    pub fn provider(self, provider: impl Provider + 'static) -> Self {
+        self.model(Model::new(provider))
+    }
+
+    /// The model, with what holds for it.
+    #[must_use]
+    pub fn model(mut self, model: Model) -> Self {
+        self.model = Some(model);
+        self
+    }
+
+    /// A model that is asked where those before it fail. The one that failed
+    /// is left alone for a minute.
+    #[must_use]
+    pub fn fallback(mut self, model: Model) -> Self {
+        self.fallbacks.push(model);
+        self
+    }
+
+    /// What remembers what was found out about models: it is forgotten at the
+    /// end of the program unless it is said.
+    #[must_use]
+    pub fn memory(mut self, memory: Arc<dyn Memory>) -> Self {
+        self.memory = Some(memory);
         self
     }
 
@@ -282,21 +309,26 @@ impl PtkBuilder {
         if let Some(fault) = self.fault {
             return Err(fault.into());
         }
-        let provider = self.provider.ok_or(BuildError::NoProvider)?;
+        let model = self.model.ok_or(BuildError::NoProvider)?;
         // Marks of dialects that were added are broken in results, too.
         let guard = match &self.dialects {
             Some(dialects) => Guard::for_registry(dialects)?,
             None => Guard::default(),
         };
         let dialects = self.dialects.unwrap_or_default();
+        let teaches_all = self.formatter.is_some();
         let formatter = if let Some(formatter) = self.formatter {
             formatter
         } else {
             let name = self.dialect.as_deref().unwrap_or(DIALECT);
             let formatter = PtkFormatter::new(Arc::clone(dialects.get(name)?))?;
-            Arc::new(formatter.with_guard(guard))
+            Arc::new(formatter.with_guard(guard.clone()))
         };
-        let mut info = SessionInfo::new().provider(provider.name());
+        let own = std::iter::once(&model).chain(&self.fallbacks);
+        for name in own.flat_map(|model| model.dialect.iter().chain(&model.taught)) {
+            PtkFormatter::new(Arc::clone(dialects.get(name)?))?;
+        }
+        let mut info = SessionInfo::new().provider(model.provider.name());
         let tools = if let Some(manager) = self.manager {
             manager
         } else {
@@ -312,18 +344,24 @@ impl PtkBuilder {
                 .build()
         };
         info = info.workspace(tools.workspace().root().display().to_string());
-        let model = self.options.model.as_deref().or_else(|| provider.model());
-        if let Some(model) = model {
-            info = info.model(model);
+        let said = self.options.model.as_deref().or(model.name.as_deref());
+        if let Some(name) = said.or_else(|| model.provider.model()) {
+            info = info.model(name);
         }
-        if let Some(dialect) = &self.dialect {
+        if let Some(dialect) = model.dialect.as_ref().or(self.dialect.as_ref()) {
             info = info.dialect(dialect);
         }
         info.change(&self.info);
         Ok(Ptk::new(Engine {
-            provider,
+            models: std::iter::once(model)
+                .chain(self.fallbacks)
+                .map(|model| Arc::new(Candidate::new(model)))
+                .collect(),
+            memory: self.memory.unwrap_or_else(|| Arc::<Forgetful>::default()),
             tools,
             formatter,
+            teaches_all,
+            guard,
             parser: self.parser,
             dialects,
             dialect: self.dialect,

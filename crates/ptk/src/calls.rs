@@ -6,12 +6,15 @@ use futures_util::{FutureExt as _, StreamExt as _};
 use ptk_events::{CallScope, Channel, REDACTED};
 use ptk_protocol::schema::example;
 use ptk_protocol::{Arguments, ErrorCode, ErrorType, ProblemCode, ToolCall, ToolResult};
-use ptk_store::{Call, CallBegan, CallEnded, CallState, LoggedProblem};
+use ptk_store::{
+    Call, CallAllowed, CallBegan, CallCut, CallEnded, CallHeld, CallState, LoggedProblem,
+};
 use ptk_tools::{CallOutcome, CallRequest, Class};
 use serde_json::Value;
+use tokio::sync::mpsc::unbounded_channel;
 
 use crate::ask::too_many_iterations;
-use crate::consent::{self, Doubt};
+use crate::consent::{self, Doubt, Notary, Occasion, Word};
 use crate::engine::Terms;
 use crate::hooks::{CallAction, CallInfo};
 use crate::session::millis;
@@ -108,11 +111,15 @@ impl Session {
             arguments: &args,
             reasoning: call.reasoning.as_deref(),
         };
-        match self.engine.hooks.call(&info) {
-            CallAction::Run => Ok(Way::Run(args, doubt)),
-            CallAction::RunWith(args) => Ok(Way::Run(args, doubt)),
-            CallAction::Answer(result) => Ok(Way::Answer(result)),
-            CallAction::Stop(reason) => Err(RunError::Stopped(reason)),
+        let args = match self.engine.hooks.call(&info) {
+            CallAction::Run => args,
+            CallAction::RunWith(args) => args,
+            CallAction::Answer(result) => return Ok(Way::Answer(result)),
+            CallAction::Stop(reason) => return Err(RunError::Stopped(reason)),
+        };
+        match doubt {
+            Some(doubt) if !self.engine.tools.has_person() => Ok(Way::Answer(doubt.refusal(call))),
+            doubt => Ok(Way::Run(args, doubt)),
         }
     }
 
@@ -158,23 +165,32 @@ impl Session {
         });
         let began = began.collect();
         self.log.append(began).await?;
-        for Planned { call, args, .. } in &group {
-            self.scope(call).requested(&call.name, arguments_of(args));
+        if self.engine.tools.bus().subscriber_count() > 0 {
+            for Planned { call, args, .. } in &group {
+                self.scope(call).requested(&call.name, arguments_of(args));
+            }
         }
         let (engine, stop) = (self.engine.clone(), self.stop.clone());
         let token = stop.token();
         let of = self.log.turn.correlation();
+        let (tell, mut words) = unbounded_channel();
         let mut running: FuturesUnordered<_> = group
             .into_iter()
             .map(|Planned { call, args, doubt }| {
                 let refusal = doubt.map(|doubt| doubt.refusal(&call));
-                let call = ToolCall::new(call.name, args).with_id(call.id.as_str());
+                let (id, name) = (call.id, call.name);
+                let call = ToolCall::new(&name, args).with_id(id.as_str());
                 let mut request = CallRequest::new(call).cancelled_by(&token);
                 if let Some(id) = of.request_id {
                     request = request.in_request(id);
                 }
                 if let Some(parent) = &of.parent_id {
                     request = request.caused_by(parent.as_str());
+                }
+                // What only reads is run again anyway, and what may have
+                // happened stays in doubt while somebody is asked about it.
+                if engine.changes(&name) && doubt != Some(Doubt::MayHaveRun) {
+                    request = request.witnessed(Notary::new(&tell, id, name));
                 }
                 if let Some(doubt) = doubt {
                     request = request.doubted(doubt.warning());
@@ -186,7 +202,15 @@ impl Session {
         let mut stopped = None;
         while !running.is_empty() {
             tokio::select! {
-                Some(outcome) = running.next() => self.ended_call(outcome).await?,
+                Some(outcome) = running.next() => {
+                    let is_late = matches!(stopped, Some(RunError::TimedOut(_)));
+                    if is_late && !outcome.result.success {
+                        self.cut_call(outcome).await?;
+                    } else {
+                        self.ended_call(outcome).await?;
+                    }
+                }
+                Some(word) = words.recv() => self.write_word(word).await?,
                 // Calls that are stopped have an end, too, and say how far
                 // they came.
                 error = stop.stopped(), if stopped.is_none() => {
@@ -196,6 +220,31 @@ impl Session {
             }
         }
         stopped.map_or(Ok(()), Err)
+    }
+
+    /// Writes down that somebody is asked about a call, or has agreed to it.
+    async fn write_word(&mut self, word: Word) -> Result<(), RunError> {
+        let Word { call, tool, .. } = word;
+        let entry = match word.occasion {
+            Occasion::Asked => self.log.entry(CallHeld { tool }),
+            Occasion::Agreed => self.log.entry(CallAllowed { tool }),
+        };
+        self.log.append(vec![entry.about(call)]).await?;
+        // Whoever waits no more has been stopped.
+        let _ = word.written.send(());
+        Ok(())
+    }
+
+    /// The time of the run was up before the call had ended. It stays open, so
+    /// that it is decided about when the run is resumed.
+    async fn cut_call(&mut self, outcome: CallOutcome) -> Result<(), RunError> {
+        let cut = CallCut {
+            tool: outcome.tool,
+            duration_ms: millis(outcome.duration),
+            result: outcome.result,
+        };
+        let entry = self.log.entry(cut).about(outcome.call_id);
+        self.log.append(vec![entry]).await
     }
 
     async fn ended_call(&mut self, outcome: CallOutcome) -> Result<(), RunError> {

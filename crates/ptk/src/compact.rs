@@ -3,14 +3,18 @@
 
 use std::sync::Arc;
 
+use ptk_events::{CompactionWay, EventKind};
 use ptk_llm::{Message, Request, complete};
 use ptk_protocol::{ErrorCode, Message as Said, Role};
-use ptk_store::{Compacted, Content, Item};
+use ptk_store::{Compacted, Content, HelperAsked, HelperReplied, HelperTask, Item, ModelReplied};
+use tokio::time::Instant;
+use tracing::Instrument as _;
 
 use crate::engine::Terms;
 use crate::render::{Renderer, Shown};
+use crate::session::millis;
 use crate::window::Budget;
-use crate::{Compaction, RunError, Session};
+use crate::{Compaction, RunError, Session, ask, spans};
 
 /// The longest summary, in tokens.
 const SUMMARY: u32 = 1024;
@@ -94,10 +98,7 @@ impl Session {
     /// What is shown of each item. It is made once a turn: what the model was
     /// told does not change.
     fn shown(&mut self, terms: &Terms) -> Vec<Arc<Shown>> {
-        let renderer = Renderer {
-            formatter: &*self.engine.formatter,
-            terms,
-        };
+        let renderer = Renderer { terms };
         let items = self.log.transcript.items().iter();
         let shown = items.map(|item| {
             let known = self.shown.entry(item.seq);
@@ -126,29 +127,50 @@ impl Session {
                 Content::Summary(text) => Some(text.split_once(ASKED)?.1.to_owned()),
                 _ => None,
             });
-        let mut text = match terms.options.compaction {
-            Compaction::Drop => LEFT_OUT.to_owned(),
-            Compaction::Summarise => {
-                let summary = self.summary(terms, dropped).await?;
-                summary.unwrap_or_else(|| LEFT_OUT.to_owned())
-            }
+        let mut entries = Vec::new();
+        let mut summary = None;
+        if terms.options.compaction == Compaction::Summarise {
+            let replied = self.summary(terms, dropped).await?;
+            summary = replied.error.is_none().then(|| replied.text.clone());
+            self.tell(&replied, None);
+            entries.push(self.log.entry(replied));
+        }
+        let way = if summary.is_some() {
+            CompactionWay::Summarised
+        } else {
+            CompactionWay::Dropped
         };
+        let mut text = summary.unwrap_or_else(|| LEFT_OUT.to_owned());
         if let Some(prompt) = prompt {
             text = format!("{text}{ASKED}{prompt}");
         }
+        let messages = dropped.iter().map(|shown| shown.messages.len()).sum();
         // What stands for it takes the number of something that was left out.
         self.shown.clear();
-        let entry = self.log.entry(Compacted { text, through });
-        self.log.append(vec![entry]).await
+        entries.push(self.log.entry(Compacted { text, through }));
+        self.log.append(entries).await?;
+        self.publish(EventKind::Compacted {
+            way,
+            messages: Some(messages),
+        });
+        Ok(())
     }
 
-    /// The model's own summary, if it gives one that is shorter.
+    /// The model's own summary. One that is not shorter is none.
     async fn summary(
-        &self,
+        &mut self,
         terms: &Terms,
         dropped: &[Arc<Shown>],
-    ) -> Result<Option<String>, RunError> {
-        let tokens = &*terms.tokens;
+    ) -> Result<HelperReplied, RunError> {
+        let (model, prices) = (terms.model.clone(), terms.candidate.model.prices);
+        let provider = &*terms.candidate.model.provider;
+        let asked = HelperAsked {
+            task: HelperTask::SumUp,
+            provider: provider.name().to_owned(),
+            model: model.clone(),
+        };
+        let entry = self.log.entry(asked);
+        self.log.append(vec![entry]).await?;
         let said: Vec<Said> = dropped
             .iter()
             .flat_map(|shown| &shown.messages)
@@ -162,23 +184,42 @@ impl Session {
                 Said::new(role, message.text())
             })
             .collect();
-        let conversation = self.engine.formatter.conversation(&said);
+        let conversation = terms.formatter.conversation(&said);
         let request = Request {
-            model: terms.options.model.clone(),
+            model: terms.model.clone(),
             messages: vec![Message::user(format!("{conversation}\n\n{SUM_UP}"))],
             max_tokens: Some(SUMMARY),
             ..Request::default()
         };
-        let asked = complete(&*self.engine.provider, &request);
-        let summary = match self.stop.unless(asked).await? {
-            Ok(completion) => completion.text.trim().to_owned(),
+        let start = Instant::now();
+        let span = spans::request(provider, &request, &self.log.turn.correlation());
+        let asked = complete(provider, &request).instrument(span.clone());
+        let (said, error) = match self.stop.unless(asked).await? {
+            Ok(completion) => {
+                spans::replied(&span, &completion);
+                (ask::said(completion, start.elapsed(), prices), None)
+            }
             Err(error) => {
-                tracing::warn!(%error, "the conversation could not be summed up");
-                return Ok(None);
+                let told = error.to_string();
+                spans::unanswered(&span, &error.into());
+                (ModelReplied::default(), Some(told))
             }
         };
-        let is_shorter = tokens.count(&summary) < tokens.count(&conversation) / 2;
-        Ok((is_shorter && !summary.is_empty()).then_some(summary))
+        let text = said.text.trim().to_owned();
+        let tokens = &*terms.tokens;
+        let is_shorter = tokens.count(&text) < tokens.count(&conversation) / 2;
+        let is_useless = text.is_empty() || !is_shorter;
+        let useless = || is_useless.then(|| "what it gave back is not shorter".to_owned());
+        Ok(HelperReplied {
+            task: HelperTask::SumUp,
+            provider: provider.name().to_owned(),
+            model,
+            error: error.or_else(useless),
+            text,
+            files: Vec::new(),
+            usage: said.usage,
+            duration_ms: millis(start.elapsed()),
+        })
     }
 }
 

@@ -1,9 +1,15 @@
 //! Calls that only a person can agree to. The question is put once, by the
 //! tools, with everything else that is to be known of the call.
 
+use std::future::pending;
+
+use futures_util::future::BoxFuture;
+use ptk_events::CallId;
 use ptk_protocol::{ErrorType, ToolResult};
 use ptk_store::Call;
-use ptk_tools::CallOutcome;
+use ptk_tools::{CallOutcome, Witness};
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::oneshot;
 
 /// Why a call is not run without asking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +41,7 @@ impl Doubt {
                 "This call was not run: its text stands in the result of a tool, and nobody agreed to it",
             )
             .with_suggestion("Do only what the person has asked for."),
-            Self::MayHaveRun => call.result(),
+            Self::MayHaveRun => call.result().into_owned(),
         }
     }
 }
@@ -47,5 +53,66 @@ pub(crate) fn settled(outcome: CallOutcome, refusal: Option<ToolResult>) -> Call
     match refusal.filter(|_| is_refused) {
         Some(result) => CallOutcome { result, ..outcome },
         None => outcome,
+    }
+}
+
+/// What is said of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Occasion {
+    /// Somebody is about to be asked.
+    Asked,
+    /// Somebody has agreed, and it is about to act.
+    Agreed,
+}
+
+/// Something that is to be written down before a call goes on.
+#[derive(Debug)]
+pub(crate) struct Word {
+    pub(crate) call: CallId,
+    pub(crate) tool: String,
+    pub(crate) occasion: Occasion,
+    pub(crate) written: oneshot::Sender<()>,
+}
+
+/// Has it written down that somebody is asked about a call, and that they have
+/// agreed: what nobody has agreed to has certainly not happened.
+#[derive(Debug)]
+pub(crate) struct Notary {
+    tell: UnboundedSender<Word>,
+    call: CallId,
+    tool: String,
+}
+
+impl Notary {
+    pub(crate) fn new(tell: &UnboundedSender<Word>, call: CallId, tool: String) -> Self {
+        Self {
+            tell: tell.clone(),
+            call,
+            tool,
+        }
+    }
+
+    async fn write(&self, occasion: Occasion) {
+        let (written, is_written) = oneshot::channel();
+        let word = Word {
+            call: self.call.clone(),
+            tool: self.tool.clone(),
+            occasion,
+            written,
+        };
+        if self.tell.send(word).is_err() || is_written.await.is_err() {
+            // Nothing is written down any more, so nothing may happen.
+            pending::<()>().await;
+        }
+    }
+}
+
+impl Witness for Notary {
+    fn asked(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.write(Occasion::Asked))
+    }
+
+    fn agreed(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.write(Occasion::Agreed))
     }
 }

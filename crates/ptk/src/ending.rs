@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use ptk_events::{Channel, Event, EventKind, RunMetadata};
 use ptk_protocol::Message;
 use ptk_store::{Failure, Next, TurnEnded, TurnOutcome, Usage};
-use tokio::time::Instant;
 use tracing::{Instrument as _, Span};
 
 use crate::hooks::ErrorAction;
@@ -14,15 +13,15 @@ use crate::{Execution, RunError, Session, Step, render, spans};
 
 impl Session {
     /// Step by step, until it is over.
-    pub(crate) async fn drive(&mut self, start: Instant) -> Execution {
+    pub(crate) async fn drive(&mut self) -> Execution {
         let of = self.log.turn.correlation();
-        let model = self
-            .terms
-            .as_ref()
-            .and_then(|terms| terms.options.model.clone());
-        let provider = &*self.engine.provider;
-        let model = model.as_deref().or_else(|| provider.model());
-        let span = spans::run(&self.log.session, &of, provider, model);
+        let span = match &self.terms {
+            Some(terms) => {
+                let provider = terms.candidate.model.provider.name();
+                spans::run(&self.log.session, &of, provider, terms.model.as_deref())
+            }
+            None => Span::none(),
+        };
         let steps = async {
             let mut iteration = Span::none();
             loop {
@@ -39,7 +38,7 @@ impl Session {
         };
         let ended = steps.instrument(span.clone()).await;
         spans::run_ended(&span, self.log.turn.usage, ended.as_ref().err());
-        let duration = start.elapsed();
+        let duration = self.since.elapsed();
         let error = match ended {
             Ok(answer) => {
                 span.in_scope(|| tracing::info!(?duration, "turn completed"));
@@ -50,7 +49,7 @@ impl Session {
                         tool_calls: self.log.turn.made(),
                     },
                 });
-                return self.ended(start, Ok(answer));
+                return self.ended(Ok(answer));
             }
             Err(error) => error,
         };
@@ -61,19 +60,8 @@ impl Session {
             error_type: None,
         });
         let outcome = self.heard(error);
-        let written = self.give_up(start, &outcome).await;
-        self.ended(start, written.and(outcome))
-    }
-
-    /// The model that answers, or where it is reached.
-    fn model_name(&self) -> String {
-        let provider = &self.engine.provider;
-        let chosen = self
-            .terms
-            .as_ref()
-            .and_then(|terms| terms.options.model.as_deref());
-        let name = chosen.or_else(|| provider.model());
-        name.unwrap_or_else(|| provider.name()).to_owned()
+        let written = self.give_up(&outcome).await;
+        self.ended(written.and(outcome))
     }
 
     /// Tells whoever watches.
@@ -92,7 +80,7 @@ impl Session {
     }
 
     /// What came of a turn that could not begin.
-    pub(crate) fn unbegun(&self, start: Instant, error: RunError) -> Execution {
+    pub(crate) fn unbegun(&self, error: RunError) -> Execution {
         let outcome = self.heard(error);
         Execution {
             iterations: 0,
@@ -101,17 +89,13 @@ impl Session {
             usage: Usage::default(),
             usage_by_model: BTreeMap::new(),
             finish: None,
-            ..self.ended(start, outcome)
+            ..self.ended(outcome)
         }
     }
 
     /// Writes down how a turn without an answer of the model's ended. One that
     /// ran out of time stays open, so that it can be resumed with more of it.
-    async fn give_up(
-        &mut self,
-        start: Instant,
-        outcome: &Result<String, RunError>,
-    ) -> Result<(), RunError> {
+    async fn give_up(&mut self, outcome: &Result<String, RunError>) -> Result<(), RunError> {
         let turn = &self.log.turn;
         let mut entries = Vec::new();
         let mut ended = match outcome {
@@ -141,20 +125,22 @@ impl Session {
         };
         ended.iterations = turn.iterations;
         ended.calls = turn.made();
-        ended.duration_ms = millis(start.elapsed());
+        ended.duration_ms = millis(self.since.elapsed());
         entries.push(self.log.entry(ended));
         self.log.append(entries).await
     }
 
-    pub(crate) fn ended(&self, start: Instant, outcome: Result<String, RunError>) -> Execution {
+    pub(crate) fn ended(&self, outcome: Result<String, RunError>) -> Execution {
         let (content, error) = match outcome {
             Ok(content) => (content, None),
             Err(error) => (String::new(), Some(error)),
         };
         let turn = &self.log.turn;
         let mut usage_by_model = turn.helpers.clone();
-        let main = usage_by_model.entry(self.model_name()).or_default();
-        main.add(turn.usage);
+        for (model, took) in &turn.usage_by {
+            let model = model.clone().unwrap_or_else(|| self.engine.name_of(0));
+            usage_by_model.entry(model).or_default().add(*took);
+        }
         let mut usage = Usage::default();
         for took in usage_by_model.values() {
             usage.add(*took);
@@ -165,10 +151,15 @@ impl Session {
             content,
             error,
             iterations: turn.iterations,
-            messages: render::conversation(&*self.engine.formatter, system, &self.log.transcript),
+            messages: render::conversation(
+                &*self.engine.formatter,
+                system,
+                &self.log.transcript,
+                &self.shown,
+            ),
             tool_calls: turn.records.clone(),
             total_tool_calls: turn.made(),
-            duration: start.elapsed(),
+            duration: self.since.elapsed(),
             usage,
             usage_by_model,
             finish: turn.finish.clone(),

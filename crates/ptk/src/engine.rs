@@ -2,25 +2,37 @@
 
 use std::sync::{Arc, OnceLock};
 
-use ptk_llm::Provider;
+use ptk_llm::{Constraint, Form, Memory, ResponseFormat, Sampling, memory_key};
 use ptk_protocol::dialects::Registry;
-use ptk_protocol::{Formatter, Grammar, Toolset};
+use ptk_protocol::format::guard::Guard;
+use ptk_protocol::{ErrorCode, Formatter, Grammar, PtkFormatter, Toolset};
 use ptk_store::{SessionInfo, Store};
 use ptk_tools::ToolManager;
 
+use crate::held::Held;
 use crate::hooks::Hooks;
 use crate::lesson::{Lesson, Lessons, Pupil};
+use crate::model::Candidate;
 use crate::window::Budget;
-use crate::{Mode, ReplyParser, RunError, RunOptions, SmallModel, TokenCounter, tokens};
+use crate::{Hold, Mode, ReplyParser, RunError, RunOptions, SmallModel, TokenCounter, tokens};
 
 /// What a notice about what was left out takes at most, in tokens.
 const NOTICE: u64 = 64;
 
 /// The parts, each replaceable.
 pub(crate) struct Engine {
-    pub(crate) provider: Arc<dyn Provider>,
+    /// The models, in the order in which they are asked: there is a first one,
+    /// and the others follow where it fails.
+    pub(crate) models: Vec<Arc<Candidate>>,
+    /// What was found out about them.
+    pub(crate) memory: Arc<dyn Memory>,
     pub(crate) tools: ToolManager,
+    /// What teaches, unless a model is taught another dialect.
     pub(crate) formatter: Arc<dyn Formatter>,
+    /// Whether it teaches every model.
+    pub(crate) teaches_all: bool,
+    /// What keeps results from being read as calls.
+    pub(crate) guard: Guard,
     pub(crate) parser: Arc<dyn ReplyParser>,
     pub(crate) dialects: Registry,
     /// The only one that is read; all of them if there is none.
@@ -40,7 +52,7 @@ pub(crate) struct Engine {
 impl std::fmt::Debug for Engine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Engine")
-            .field("provider", &self.provider)
+            .field("models", &self.models)
             .field("tools", &self.tools)
             .field("options", &self.options)
             .finish_non_exhaustive()
@@ -51,6 +63,17 @@ impl std::fmt::Debug for Engine {
 #[derive(Debug, Clone)]
 pub(crate) struct Terms {
     pub(crate) options: RunOptions,
+    /// The model that is asked, and which one of the models it is.
+    pub(crate) candidate: Arc<Candidate>,
+    pub(crate) rank: usize,
+    /// Its name.
+    pub(crate) model: Option<String>,
+    pub(crate) form: Form,
+    pub(crate) sampling: Sampling,
+    pub(crate) max_tokens: Option<u32>,
+    pub(crate) formatter: Arc<dyn Formatter>,
+    /// Whether the way in which it calls tools may change.
+    pub(crate) may_change: bool,
     /// The tools that are offered.
     pub(crate) tools: Toolset,
     pub(crate) grammar: Grammar,
@@ -61,6 +84,9 @@ pub(crate) struct Terms {
     pub(crate) tokens: Arc<dyn TokenCounter>,
     /// The tools, where they are told beside the messages.
     definitions: Arc<str>,
+    /// What replies can be held to, in general and with these tools.
+    constraint: Constraint,
+    held: Arc<OnceLock<Option<Held>>>,
     base: OnceLock<u64>,
 }
 
@@ -69,6 +95,11 @@ impl Terms {
     pub(crate) fn base(&self) -> u64 {
         let count = || self.tokens.count(&self.system) + self.tokens.count(&self.definitions);
         NOTICE + *self.base.get_or_init(count)
+    }
+
+    /// What the tools take, where they are told beside the messages.
+    pub(crate) fn tools_cost(&self) -> u64 {
+        self.tokens.count(&self.definitions)
     }
 
     /// What that takes at most: no token has less than a byte.
@@ -80,26 +111,70 @@ impl Terms {
 impl Engine {
     /// What holds for a turn with these options.
     pub(crate) fn terms(&self, options: RunOptions) -> Result<Terms, RunError> {
-        let can = self.provider.capabilities(options.model.as_deref());
-        let is_native = match options.mode {
-            Mode::Auto => can.has_native_tools,
-            Mode::Native => true,
-            Mode::Text => false,
+        let rank = self.models.iter().position(|model| !model.is_resting());
+        self.terms_with(options, rank.unwrap_or(0))
+    }
+
+    /// What holds for a turn with these options and this model. What they say
+    /// of a model is said of the first one.
+    pub(crate) fn terms_with(&self, options: RunOptions, rank: usize) -> Result<Terms, RunError> {
+        let Some(candidate) = self.models.get(rank).map(Arc::clone) else {
+            return Err(RunError::failed(
+                ErrorCode::LlmCallFailed,
+                "There is no model to ask",
+            ));
         };
+        let model = &candidate.model;
+        let is_first = rank == 0;
+        let name = options.model.as_ref().filter(|_| is_first);
+        let name = name.or(model.name.as_ref()).cloned();
+        let name = name.or_else(|| model.provider.model().map(str::to_owned));
+        let can = candidate.capabilities(name.as_deref());
+        let key = memory_key(&*model.provider, name.as_deref());
+        let found = key.and_then(|key| self.memory.recall(&key));
+        let found = found.unwrap_or_default();
+        let mode = match options.mode {
+            mode if is_first && mode != Mode::Auto => mode,
+            _ => model.mode,
+        };
+        let is_native = candidate.is_native(mode, can, &found);
+        let only = model.dialect.as_ref().or(self.dialect.as_ref());
         let pupil = Pupil {
             registry: self.tools.registry(),
             names: options.tools.clone(),
             is_native,
+            only: only.cloned(),
+            best: model
+                .taught
+                .clone()
+                .or(found.dialect)
+                .or(can.dialect.map(str::to_owned)),
+            constraint: can.constraint,
         };
         let lesson = self.lessons.get(pupil, |pupil| self.lesson(pupil))?;
-        let window = options.context_window.or(can.context_window);
-        let model = options.model.as_deref().or_else(|| self.provider.model());
+        let window = options.context_window.filter(|_| is_first);
+        let window = window
+            .or(model.context_window)
+            .or(found.context_window)
+            .or(can.context_window);
         let tokens = match &self.tokens {
             Some(tokens) => Arc::clone(tokens),
-            None => tokens::of_model(model),
+            None => tokens::of_model(name.as_deref()),
         };
-        let budget = Budget::new(window, options.max_tokens, tokens.margin());
+        let max_tokens = options.max_tokens.or(model.max_tokens);
+        let budget = Budget::new(window, max_tokens, tokens.margin());
         Ok(Terms {
+            form: can.form,
+            sampling: if options.sampling == Sampling::default() {
+                model.sampling
+            } else {
+                options.sampling
+            },
+            max_tokens,
+            may_change: mode == Mode::Auto,
+            model: name,
+            formatter: lesson.formatter,
+            rank,
             options,
             tools: lesson.tools,
             grammar: lesson.grammar,
@@ -108,8 +183,81 @@ impl Engine {
             budget,
             tokens,
             definitions: lesson.definitions,
+            constraint: can.constraint,
+            held: lesson.held,
             base: OnceLock::new(),
+            candidate,
         })
+    }
+
+    /// What the replies of a model are held to that is taught its tools in
+    /// text, if it can be.
+    pub(crate) fn held<'t>(&self, terms: &'t Terms) -> Option<&'t Held> {
+        let is_taught = !terms.is_native && !terms.tools.is_empty();
+        let make = || {
+            Held::new(
+                terms.constraint,
+                &*terms.formatter,
+                &terms.tools,
+                &self.dialects,
+            )
+        };
+        let held = is_taught.then(|| terms.held.get_or_init(make));
+        held.and_then(Option::as_ref)
+    }
+
+    /// The form that the next reply has to have, where so many in a row could
+    /// not be used.
+    pub(crate) fn format(&self, terms: &Terms, unusable: u32) -> ResponseFormat {
+        let is_wanted = match terms.candidate.model.hold {
+            Hold::Always => true,
+            Hold::Auto => unusable > 0,
+            Hold::Never => false,
+        };
+        let held = is_wanted.then(|| self.held(terms)).flatten();
+        held.map_or(ResponseFormat::Text, |held| held.format().clone())
+    }
+
+    /// The model to ask where these were asked in vain.
+    pub(crate) fn next_model(&self, tried: &[usize]) -> Option<usize> {
+        let awake = |rank: &usize| self.models.get(*rank).is_some_and(|it| !it.is_resting());
+        self.untried(tried).find(awake)
+    }
+
+    /// Those that were not asked yet, whether they rest or not.
+    pub(crate) fn untried(&self, tried: &[usize]) -> impl Iterator<Item = usize> {
+        (0..self.models.len()).filter(|rank| !tried.contains(rank))
+    }
+
+    /// This model failed, and is left alone for a while.
+    pub(crate) fn rest(&self, rank: usize) {
+        if let Some(model) = self.models.get(rank) {
+            model.rest();
+        }
+    }
+
+    /// What a person calls a model.
+    pub(crate) fn name_of(&self, rank: usize) -> String {
+        let Some(candidate) = self.models.get(rank) else {
+            return String::new();
+        };
+        let model = &candidate.model;
+        let said = self.options.model.as_deref().filter(|_| rank == 0);
+        let name = said.or(model.name.as_deref());
+        let name = name.or_else(|| model.provider.model());
+        name.unwrap_or_else(|| model.provider.name()).to_owned()
+    }
+
+    /// What teaches a model that is best taught like this.
+    fn taught(&self, pupil: &Pupil) -> Arc<dyn Formatter> {
+        let name = pupil.only.as_ref().or(pupil.best.as_ref());
+        let other = name.filter(|_| !self.teaches_all);
+        let other = other.and_then(|name| self.dialects.get(name).ok());
+        let other = other.and_then(|dialect| PtkFormatter::new(Arc::clone(dialect)).ok());
+        match other {
+            Some(formatter) => Arc::new(formatter.with_guard(self.guard.clone())),
+            None => Arc::clone(&self.formatter),
+        }
     }
 
     /// What a model is taught that has these tools.
@@ -118,12 +266,13 @@ impl Engine {
         let mut grammar = Grammar::builder()
             .registry(self.dialects.clone())
             .tools(tools.clone());
-        if let Some(dialect) = &self.dialect {
+        if let Some(dialect) = &pupil.only {
             grammar = grammar.dialect(dialect);
         }
+        let formatter = self.taught(pupil);
         // Without tools there is nothing to teach (R59).
         let taught =
-            (!pupil.is_native && !tools.is_empty()).then(|| self.formatter.system_prompt(&tools));
+            (!pupil.is_native && !tools.is_empty()).then(|| formatter.system_prompt(&tools));
         let parts: Vec<&str> = self
             .system
             .iter()
@@ -134,6 +283,8 @@ impl Engine {
         let definitions = definitions.map(|spec| spec.function_definition().to_string());
         Ok(Lesson {
             definitions: definitions.collect::<String>().into(),
+            formatter,
+            held: Arc::default(),
             grammar: grammar.build()?,
             system: parts.join("\n\n").into(),
             tools,

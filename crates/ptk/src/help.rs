@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 use tracing::Instrument as _;
 
+use crate::ask::counted;
 use crate::engine::Terms;
 use crate::render::{self, Renderer};
 use crate::session::millis;
@@ -69,7 +70,7 @@ impl Session {
         self.tell(&replied, None);
         let mut entries = vec![self.log.entry(replied)];
         if !told.is_empty() {
-            let text = self.shown_files(terms, &told);
+            let text = shown_files(terms, &told);
             entries.push(self.log.entry(Said::system(text)));
         }
         self.log.append(entries).await
@@ -166,13 +167,14 @@ impl Session {
         self.log.append(vec![entry]).await
     }
 
-    fn tell(&self, replied: &HelperReplied, call: Option<&CallId>) {
+    /// Tells whoever watches what came of it.
+    pub(crate) fn tell(&self, replied: &HelperReplied, call: Option<&CallId>) {
         let mut correlation = self.log.turn.correlation();
         correlation.call_id = call.cloned();
         let model = replied.model.as_ref().unwrap_or(&replied.provider);
         let paths = replied.files.iter().map(|file| file.path.clone());
         if let Some(error) = &replied.error {
-            tracing::warn!(%model, %error, task = replied.task.as_str(), "the small model did not help");
+            tracing::warn!(%model, %error, task = replied.task.as_str(), "another model did not help");
         }
         let kind = EventKind::HelperReplied {
             task: replied.task.as_str().to_owned(),
@@ -207,13 +209,7 @@ impl Session {
         };
         spans::replied(&span, &completion);
         Ok(Answer {
-            usage: completion.usage.map(|usage| Usage {
-                input_tokens: usage.input_tokens,
-                cached_tokens: usage.cached_tokens,
-                output_tokens: usage.output_tokens,
-                reasoning_tokens: usage.reasoning_tokens,
-                ..Usage::default()
-            }),
+            usage: counted(completion.usage, small.prices),
             text: completion.text,
         })
     }
@@ -314,20 +310,6 @@ impl Session {
         self.engine.tools.execute(request).await
     }
 
-    /// What the model that answers is told of the files.
-    fn shown_files(&self, terms: &Terms, files: &[(String, Result<ToolResult, String>)]) -> String {
-        let renderer = Renderer {
-            formatter: &*self.engine.formatter,
-            terms,
-        };
-        let files = files.iter().map(|(path, read)| match read {
-            Ok(result) => format!("{path}\n{}", renderer.result(result)),
-            Err(error) => format!("{path}\nIt could not be read: {error}"),
-        });
-        let files: Vec<String> = files.collect();
-        format!("{SHOWN}\n\n{}", files.join("\n\n"))
-    }
-
     /// What the person asked for last.
     fn task(&self) -> &str {
         let items = self.log.transcript.items().iter().rev();
@@ -337,6 +319,17 @@ impl Session {
         });
         said.next().unwrap_or_default()
     }
+}
+
+/// What the model that answers is told of the files.
+fn shown_files(terms: &Terms, files: &[(String, Result<ToolResult, String>)]) -> String {
+    let renderer = Renderer { terms };
+    let files = files.iter().map(|(path, read)| match read {
+        Ok(result) => format!("{path}\n{}", renderer.result(result)),
+        Err(error) => format!("{path}\nIt could not be read: {error}"),
+    });
+    let files: Vec<String> = files.collect();
+    format!("{SHOWN}\n\n{}", files.join("\n\n"))
 }
 
 /// The result of a call, if it is to be shortened.

@@ -1,10 +1,13 @@
 //! What a model is taught: the tools, the grammar and the instructions. Made
 //! once for a set of tools, and not for every turn.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use ptk_protocol::{Grammar, Toolset};
+use ptk_llm::Constraint;
+use ptk_protocol::{Formatter, Grammar, Toolset};
 use ptk_tools::Registry;
+
+use crate::held::Held;
 
 /// Sets of tools that are remembered: most programs have one or two.
 const MAX_LESSONS: usize = 8;
@@ -19,6 +22,10 @@ pub(crate) struct Lesson {
     pub(crate) system: Arc<str>,
     /// The tools, where they are told beside the messages.
     pub(crate) definitions: Arc<str>,
+    /// What teaches.
+    pub(crate) formatter: Arc<dyn Formatter>,
+    /// What replies can be held to, made when it is first needed.
+    pub(crate) held: Arc<OnceLock<Option<Held>>>,
 }
 
 /// For whom a lesson is.
@@ -29,6 +36,12 @@ pub(crate) struct Pupil {
     /// Those that are offered.
     pub(crate) names: Option<Vec<String>>,
     pub(crate) is_native: bool,
+    /// The dialect that is taught, and the only one that is read.
+    pub(crate) only: Option<String>,
+    /// The dialect that is taught if there is no such one.
+    pub(crate) best: Option<String>,
+    /// What it can be held to.
+    pub(crate) constraint: Constraint,
 }
 
 impl PartialEq for Pupil {
@@ -36,6 +49,9 @@ impl PartialEq for Pupil {
         Arc::ptr_eq(&self.registry, &other.registry)
             && self.names == other.names
             && self.is_native == other.is_native
+            && self.only == other.only
+            && self.best == other.best
+            && self.constraint == other.constraint
     }
 }
 

@@ -42,12 +42,15 @@
 //! | `ptk`, `builder`, `engine`, `lesson` | the face: [`Ptk`], and what it is put together from |
 //! | `options`, `stop` | what holds for a run, and how it is stopped |
 //! | `session`, `ending` | the loop: one [`Step`] after the other, and how it ends |
+//! | `model` | a model as it is asked: [`Model`], and what is noticed of it |
 //! | `ask`, `read`, `parser` | asking the model, and reading its reply |
+//! | `recover` | a model that does not reply: asking again, in another way, or another one |
 //! | `calls`, `consent` | running calls, and asking about those that are in doubt |
 //! | `loops`, `heed` | a model that goes round in circles |
 //! | `window`, `tokens`, `render`, `compact` | what the model is shown, how much that is, and making room |
 //! | `small`, `help` | a small model that helps the one that answers |
 //! | `log`, `turn` | what is written down, and what follows from it |
+//! | `probe` | finding out how a model is best asked: [`try_model`] |
 //! | `replay` | a session against today's parser and policies: [`Replay`] |
 //! | `hooks`, `spans` | what a host may do meanwhile, and what telemetry sees |
 //! | `execution`, `error` | what came of it |
@@ -71,15 +74,19 @@ mod engine;
 mod error;
 mod execution;
 mod heed;
+mod held;
 mod help;
 mod hooks;
 mod lesson;
 mod log;
 mod loops;
+mod model;
 mod options;
 mod parser;
+mod probe;
 mod ptk;
 mod read;
+mod recover;
 mod render;
 mod replay;
 mod session;
@@ -98,17 +105,22 @@ pub use hooks::{
     ReplyKind, Streamed,
 };
 pub use loops::LoopKind;
+pub use model::Model;
 pub use options::{
-    CallPolicy, Compaction, MAX_ITERATIONS, MAX_TOOL_CALLS, Mode, PROTOCOL_RETRIES,
+    CallPolicy, Compaction, Hold, MAX_ITERATIONS, MAX_TOOL_CALLS, Mode, PROTOCOL_RETRIES,
     PROVIDER_RETRIES, RunOptions,
 };
 pub use parser::{Reading, ReplyParser};
+pub use probe::{Trial, Verdict, Way, best, questions, try_model};
 pub use ptk::Ptk;
 pub use replay::{Difference, Differing, Fate, Meaning, ReadCall, Replay};
 pub use session::{Iteration, Session, Step};
 pub use small::{ChooseFiles, MAX_FILES, Shorten, SmallModel};
 pub use tokens::{Tokenizer, of_model as tokens_of};
 pub use window::{Estimate, MARGIN, TokenCounter};
+
+/// What stops a run.
+pub use tokio_util::sync::CancellationToken;
 
 /// What happens while tools run.
 pub use ptk_events as events;

@@ -136,7 +136,7 @@ impl Log {
         }
         for (seq, entry) in (appended.first..).zip(copy) {
             self.turn.absorb(&entry.correlation, &entry.kind);
-            match &entry.kind {
+            match &*entry.kind {
                 EntryKind::CallEnded(ended) => remember(&mut self.copies, &ended.result),
                 EntryKind::HelperReplied(helped) => {
                     let contents = helped.files.iter().filter_map(|file| file.content.as_ref());

@@ -2,10 +2,10 @@
 //! and what came of them.
 
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher as _};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use ptk_protocol::{Arguments, ToolResult};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// The calls that are looked at: a circle is shorter.
 const WINDOW: usize = 18;
@@ -249,14 +249,12 @@ fn hash(value: &impl Hash) -> u64 {
 }
 
 fn hash_call(tool: &str, args: &Arguments) -> u64 {
-    let mut args = Value::Object(args.as_map().clone());
-    args.sort_all_objects();
-    hash(&(tool, args.to_string()))
+    hash(&(tool, Members(args.as_map())))
 }
 
 fn hash_outcome(tool: &str, args: &Arguments, result: &ToolResult) -> u64 {
     if result.success {
-        return hash(&(tool, result.payload().to_string()));
+        return hash(&(tool, Members(&result.fields)));
     }
     // An error begins with the call and quotes its arguments: what is left is
     // the way in which it failed.
@@ -269,6 +267,38 @@ fn hash_outcome(tool: &str, args: &Arguments, result: &ToolResult) -> u64 {
         .filter(|text| !text.is_empty())
         .fold(error.to_owned(), |error, text| error.replace(text, "…"));
     hash(&(tool, result.error_type.map(|kind| kind as u8), error))
+}
+
+/// The members of an object, whatever their order.
+struct Members<'a>(&'a Map<String, Value>);
+
+impl Hash for Members<'_> {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        let mut members: Vec<_> = self.0.iter().collect();
+        members.sort_unstable_by_key(|(name, _)| *name);
+        members.len().hash(hasher);
+        for (name, value) in members {
+            name.hash(hasher);
+            hash_value(value, hasher);
+        }
+    }
+}
+
+fn hash_value(value: &Value, hasher: &mut impl Hasher) {
+    std::mem::discriminant(value).hash(hasher);
+    match value {
+        Value::Null => {}
+        Value::Bool(is_so) => is_so.hash(hasher),
+        Value::Number(number) => number.hash(hasher),
+        Value::String(text) => text.hash(hasher),
+        Value::Array(items) => {
+            items.len().hash(hasher);
+            for item in items {
+                hash_value(item, hasher);
+            }
+        }
+        Value::Object(members) => Members(members).hash(hasher),
+    }
 }
 
 /// Whether it is the result of a search that found nothing.

@@ -106,6 +106,19 @@ pub enum Mode {
     Text,
 }
 
+/// Whether a model that is taught its tools in text is held to a form in which
+/// no call can be malformed, where its provider can do that.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Hold {
+    /// Once a reply could not be used.
+    #[default]
+    Auto,
+    /// From the beginning.
+    Always,
+    /// Not at all.
+    Never,
+}
+
 /// Which calls of a reply are run (C5).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CallPolicy {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ptk_llm::Message;
+use ptk_llm::{Assembly, Message};
 use ptk_protocol::{Formatter, Message as Said, ToolCall, Toolset};
 use ptk_store::{DEFAULT_CONVERSATION, SessionId};
 use ptk_tools::{CallOutcome, CallRequest, RegistryError, Tool, ToolManager};
@@ -112,16 +112,19 @@ impl Ptk {
         let engine = &*self.engine;
         let stop = Stop::new(&options);
         let terms = engine.terms(options)?;
-        let renderer = Renderer {
-            formatter: &*engine.formatter,
-            terms: &terms,
-        };
+        let renderer = Renderer { terms: &terms };
         let shown: Vec<Message> = messages.iter().map(|said| renderer.said(said)).collect();
-        let request = ask::request(engine, &terms, shown, false);
+        let mut request = ask::request(&terms, shown, false);
+        request.format = engine.format(&terms, 0);
         let tell = |streamed: &Streamed<'_>| engine.hooks.streamed(streamed);
-        let heard = ask::listen(engine, &terms, &request, &stop, &tell);
-        let (completion, reply) = heard.await?;
-        let said = ask::said(completion, std::time::Duration::ZERO);
+        let mut heard = Assembly::new();
+        let listening = ask::listen(engine, &terms, &request, &stop, &tell, &mut heard);
+        let reply = listening.await?;
+        let said = ask::said(
+            heard.so_far(),
+            std::time::Duration::ZERO,
+            terms.candidate.model.prices,
+        );
         let parsed = read::parsed(&read::settled(reply, &terms, &said), &said);
         Ok(Iteration {
             iteration: 1,

@@ -32,10 +32,12 @@ pub(crate) fn settled(mut reply: Reply, terms: &Terms, said: &ModelReplied) -> R
     if is_cut {
         reply.cut_by_limit();
     }
+    // What is withheld breaks off, too.
+    let breaks_off = is_cut || said.finish_reason.as_deref() == Some("content_filter");
     let end = Span::new(said.text.len(), said.text.len());
     let last = said.calls.len();
     let native = said.calls.iter().zip(1..).map(|(call, number)| {
-        let may_be_cut = is_cut && number == last;
+        let may_be_cut = breaks_off && number == last;
         self::native(&terms.tools, call, end, may_be_cut)
     });
     let native: Vec<ParsedCall> = native.collect();

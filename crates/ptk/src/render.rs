@@ -1,7 +1,9 @@
 //! The conversation as the model is shown it.
 
-use std::sync::OnceLock;
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
 
+use ptk_events::CallId;
 use ptk_llm::Message;
 use ptk_protocol::{Formatter, Message as Said, Role, ToolCall, ToolResult};
 use ptk_store::{Call, Content, Item, ModelReply, Transcript};
@@ -14,7 +16,6 @@ use crate::window::{cost, most};
 
 /// Writes messages as one model wants them.
 pub(crate) struct Renderer<'a> {
-    pub(crate) formatter: &'a dyn Formatter,
     pub(crate) terms: &'a Terms,
 }
 
@@ -95,7 +96,7 @@ impl Renderer<'_> {
             if !text.is_empty() {
                 text.push('\n');
             }
-            text.push_str(&self.formatter.tool_calls(&calls));
+            text.push_str(&self.terms.formatter.tool_calls(&calls));
         }
         Message::assistant(text)
     }
@@ -121,7 +122,7 @@ impl Renderer<'_> {
             let several = reply.calls.len() > 1;
             let results = reply.calls.iter().map(|call| {
                 let id = several.then_some(call.id.as_str());
-                self.bounded(self.formatter.tool_result(&call.result(), id))
+                self.bounded(self.terms.formatter.tool_result(&call.result(), id))
             });
             let results: Vec<String> = results.collect();
             messages.push(Message::User(results.join("\n\n")));
@@ -134,7 +135,7 @@ impl Renderer<'_> {
         if self.terms.is_native {
             native(result)
         } else {
-            self.formatter.tool_result(result, None)
+            self.terms.formatter.tool_result(result, None)
         }
     }
 
@@ -253,16 +254,35 @@ pub(crate) fn prompt(formatter: &dyn Formatter, system: &str, messages: &[Messag
         }
     });
     let said: Vec<Said> = first.into_iter().chain(said).collect();
-    Message::User(formatter.conversation(&said))
+    let conversation = formatter.conversation(&said);
+    Message::User(format!("{conversation}\n\n{}", formatter.cue()))
 }
 
-/// The conversation in PTK's own words, for whoever embeds it (R114).
+/// The conversation in PTK's own words, for whoever embeds it (R114). What the
+/// model was shown of a result is not written anew.
 pub(crate) fn conversation(
     formatter: &dyn Formatter,
     system: &str,
     transcript: &Transcript,
+    shown: &HashMap<u64, Arc<Shown>>,
 ) -> Vec<Said> {
     let first = (!system.is_empty()).then(|| Said::system(system));
-    let messages = transcript.messages(|result| formatter.tool_result(result, None));
+    let told = transcript.items().iter().filter_map(|item| {
+        let Content::Reply(reply) = &item.content else {
+            return None;
+        };
+        let [call] = reply.calls.as_slice() else {
+            return None;
+        };
+        match shown.get(&item.seq)?.messages.last() {
+            Some(Message::User(text)) => Some((&call.id, text)),
+            _ => None,
+        }
+    });
+    let told: HashMap<&CallId, &String> = told.collect();
+    let messages = transcript.messages_of(|call| match told.get(&call.id) {
+        Some(text) => String::clone(text),
+        None => formatter.tool_result(&call.result(), None),
+    });
     first.into_iter().chain(messages).collect()
 }

@@ -33,6 +33,8 @@ pub struct Session {
     pub(crate) log: Log,
     pub(crate) terms: Option<Arc<Terms>>,
     pub(crate) stop: Stop,
+    /// When the turn was begun, or resumed.
+    pub(crate) since: Instant,
     /// What is shown of items in this turn, by their numbers.
     pub(crate) shown: HashMap<u64, Arc<Shown>>,
 }
@@ -78,6 +80,7 @@ impl Session {
             log,
             terms: None,
             stop,
+            since: Instant::now(),
             shown: HashMap::new(),
         }
     }
@@ -111,10 +114,9 @@ impl Session {
 
     /// Runs until there is an answer or an error (R80).
     pub async fn execute(&mut self, prompt: impl Into<String>, options: RunOptions) -> Execution {
-        let start = Instant::now();
         match self.begin(prompt, options).await {
-            Ok(()) => self.drive(start).await,
-            Err(error) => self.unbegun(start, error),
+            Ok(()) => self.drive().await,
+            Err(error) => self.unbegun(error),
         }
     }
 
@@ -124,15 +126,15 @@ impl Session {
     /// happened is run again if it only reads. Otherwise the person is asked;
     /// and if nobody can be, the model is told.
     pub async fn resume(&mut self, options: RunOptions) -> Option<Execution> {
-        let start = Instant::now();
+        self.since = Instant::now();
         let ready = match self.load().await {
             Ok(()) if self.log.transcript.next() == Next::Prompt => return None,
             Ok(()) => self.agree(options),
             Err(error) => Err(error),
         };
         Some(match ready {
-            Ok(()) => self.drive(start).await,
-            Err(error) => self.unbegun(start, error),
+            Ok(()) => self.drive().await,
+            Err(error) => self.unbegun(error),
         })
     }
 
@@ -148,6 +150,7 @@ impl Session {
         prompt: impl Into<String>,
         options: RunOptions,
     ) -> Result<(), RunError> {
+        self.since = Instant::now();
         self.load().await?;
         let parent = options.parent.clone();
         let settings = options.settings.clone();
@@ -180,6 +183,13 @@ impl Session {
         self.stop = Stop::new(&options);
         self.shown.clear();
         self.terms = Some(Arc::new(self.engine.terms(options)?));
+        Ok(())
+    }
+
+    /// From now on this model is asked, as it is best asked. All else stays.
+    pub(crate) fn change(&mut self, options: RunOptions, rank: usize) -> Result<(), RunError> {
+        self.shown.clear();
+        self.terms = Some(Arc::new(self.engine.terms_with(options, rank)?));
         Ok(())
     }
 
@@ -255,7 +265,7 @@ impl Session {
             let told = || ptk_protocol::explain(faults.iter().copied());
             (!faults.is_empty()).then(|| format!("{} Please try again.", told()))
         } else {
-            reply.correction(&*self.engine.formatter, &terms.tools)
+            reply.correction(&*terms.formatter, &terms.tools)
         };
         correction.unwrap_or_else(|| read::EMPTY.to_owned())
     }
@@ -281,6 +291,7 @@ impl Session {
         let ended = TurnEnded {
             iterations: turn.iterations,
             calls: turn.made(),
+            duration_ms: millis(self.since.elapsed()),
             ..TurnEnded::new(TurnOutcome::Answered)
         };
         let entry = self.log.entry(ended);

@@ -5,7 +5,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ptk_llm::{Provider, Sampling};
+use ptk_llm::{Prices, Provider, Sampling};
+
+use crate::Model;
 
 /// Files that are chosen at most.
 pub const MAX_FILES: usize = 5;
@@ -36,6 +38,7 @@ pub struct SmallModel {
     pub(crate) sampling: Sampling,
     pub(crate) choose: Option<ChooseFiles>,
     pub(crate) shorten: Option<Shorten>,
+    pub(crate) prices: Option<Prices>,
 }
 
 /// What it is shown and may choose of the files.
@@ -95,7 +98,22 @@ impl SmallModel {
             },
             choose: None,
             shorten: None,
+            prices: None,
         }
+    }
+
+    /// One that has a name, limits and prices already, and does nothing yet.
+    #[must_use]
+    pub fn of(model: Model) -> Self {
+        let small = Self {
+            model: model.name,
+            prices: model.prices,
+            ..Self::new(model.provider)
+        };
+        if model.sampling == Sampling::default() {
+            return small;
+        }
+        small.sampling(model.sampling)
     }
 
     /// The model, where it is not the provider's own.

@@ -18,7 +18,7 @@ const AGENT: &str = "ptk";
 pub(crate) fn run(
     session: &SessionId,
     of: &Correlation,
-    provider: &dyn Provider,
+    provider: &str,
     model: Option<&str>,
 ) -> Span {
     tracing::info_span!(
@@ -26,7 +26,7 @@ pub(crate) fn run(
         otel.name = %format_args!("invoke_agent {AGENT}"),
         gen_ai.operation.name = "invoke_agent",
         gen_ai.agent.name = AGENT,
-        gen_ai.provider.name = provider.name(),
+        gen_ai.provider.name = provider,
         gen_ai.request.model = model,
         gen_ai.conversation.id = %session,
         gen_ai.usage.input_tokens = Empty,

@@ -31,7 +31,12 @@ pub(crate) struct Turn {
     pub(crate) fault: Option<ExecutionError>,
     /// The calls that ended, in that order.
     pub(crate) records: Vec<CallRecord>,
+    /// What its replies took.
     pub(crate) usage: Usage,
+    /// The same by the names of models, where they are not the session's.
+    pub(crate) usage_by: BTreeMap<Option<String>, Usage>,
+    /// The model that was asked last, where it is not the session's.
+    asked: Option<String>,
     /// What other models took, by their names.
     pub(crate) helpers: BTreeMap<String, Usage>,
     /// Whether files were chosen, or not.
@@ -76,12 +81,17 @@ impl Turn {
                     ..Self::default()
                 };
             }
-            EntryKind::RequestBegan(request) => self.iterations = request.iteration,
+            EntryKind::RequestBegan(request) => {
+                self.iterations = request.iteration;
+                let other = request.model.as_ref().or(request.provider.as_ref());
+                self.asked = other.cloned();
+            }
             EntryKind::ModelReplied(reply) => {
                 self.made_before_reply = self.made();
-                self.usage.add(reply.usage.unwrap_or_default());
+                self.took(reply.usage);
                 self.finish = reply.finish_reason.as_deref().map(FinishReason::from);
             }
+            EntryKind::ReplyBroken(broken) => self.took(broken.usage),
             EntryKind::ReplyParsed(parsed) => self.parsed(parsed),
             EntryKind::CallBegan(began) => {
                 if let Some(id) = &correlation.call_id {
@@ -98,6 +108,14 @@ impl Turn {
             }
             _ => {}
         }
+    }
+
+    /// What the model took that was asked last.
+    fn took(&mut self, usage: Option<Usage>) {
+        let usage = usage.unwrap_or_default();
+        self.usage.add(usage);
+        let model = self.usage_by.entry(self.asked.clone());
+        model.or_default().add(usage);
     }
 
     fn helped(&mut self, correlation: &Correlation, helped: &HelperReplied) {

@@ -243,7 +243,9 @@ async fn a_model_that_only_goes_on_with_a_text_gets_one() {
     assert_eq!(asked.messages.len(), 1);
     assert!(asked.system.is_none());
     let prompt = asked.messages[0].text();
-    assert!(prompt.contains("<PTK_CALL>") && prompt.ends_with("USER: Hi"));
+    assert!(prompt.contains("<PTK_CALL>") && prompt.ends_with("USER: Hi\n\nASSISTANT:"));
+    // It does not go on as the user.
+    assert!(asked.stop.contains(&"\nUSER:".to_owned()));
 }
 
 /// What a model thought is kept, but it is not told it again.

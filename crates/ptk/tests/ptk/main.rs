@@ -10,7 +10,9 @@
 
 mod answers;
 mod calling;
+mod failing;
 mod helping;
+mod holding;
 mod hooks;
 mod interleaving;
 mod limits;

@@ -10,7 +10,7 @@ fn native(replies: &Value) -> Script {
     Script::parse(&replies.to_string())
         .unwrap()
         .with_capabilities(Capabilities {
-            has_native_tools: true,
+            native_tools: Some(true),
             ..Capabilities::default()
         })
 }
@@ -41,7 +41,7 @@ async fn native_calls_run_and_are_answered_by_id() {
         deltas.push(Delta::Finish(FinishReason::ToolCalls));
         deltas
     });
-    model.capabilities.has_native_tools = true;
+    model.capabilities.native_tools = Some(true);
     let ptk = scene
         .builder(model.clone())
         .system("Be kind.")
@@ -113,14 +113,21 @@ async fn arguments_are_mended_and_checked() {
 #[tokio::test]
 async fn a_native_call_that_was_cut_off_is_sent_back() {
     let scene = Scene::new();
-    let cut = json!({"tool_calls": [{"name": "note", "arguments": "{\"name\": \"half"}], "finish_reason": "length"});
-    let ptk = scene
-        .builder(native(&json!([cut, "Sorry."])))
-        .build()
-        .unwrap();
-    let run = ptk.execute("Go", ptk.options()).await;
-    assert_eq!(run.content, "Sorry.");
-    assert!(scene.diary().is_empty());
+    for (arguments, reason) in [
+        ("{\"pattern\": \"half", "length"),
+        ("{\"pattern\": \"half", "content_filter"),
+        ("", "length"),
+        ("", "content_filter"),
+    ] {
+        let cut = json!({"tool_calls": [{"name": "list_files", "arguments": arguments}], "finish_reason": reason});
+        let ptk = scene
+            .builder(native(&json!([cut, "Sorry."])))
+            .build()
+            .unwrap();
+        let run = ptk.execute("Go", ptk.options()).await;
+        assert_eq!(run.content, "Sorry.", "{reason}");
+        assert_eq!(run.total_tool_calls, 0, "{reason}");
+    }
 }
 
 /// L5.
@@ -150,7 +157,7 @@ async fn calls_in_the_text_of_a_native_answer_are_found() {
 async fn the_last_time_native_tools_are_listed_but_not_to_be_called() {
     let scene = Scene::new();
     let mut model = Model::new(|_| text("Hi."));
-    model.capabilities.has_native_tools = true;
+    model.capabilities.native_tools = Some(true);
     let ptk = scene.builder(model.clone()).build().unwrap();
     let options = RunOptions {
         max_iterations: 1,

@@ -84,7 +84,7 @@ fn model(replies: Vec<Said>, is_native: bool) -> Model {
         }
         deltas
     });
-    model.capabilities.has_native_tools = is_native;
+    model.capabilities.native_tools = Some(is_native);
     model
 }
 

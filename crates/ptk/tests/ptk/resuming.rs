@@ -227,7 +227,7 @@ async fn a_run_with_a_native_model_does_so_too() {
         deltas.push(Delta::Finish(finish));
         deltas
     });
-    model.capabilities.has_native_tools = true;
+    model.capabilities.native_tools = Some(true);
     let (points, whole) = killed_anywhere(model, RunOptions::default()).await;
     assert!(points > 20, "{points}");
     assert_eq!(whole.content, "Half an answer.");
@@ -329,6 +329,7 @@ async fn interrupted(store: &dyn Store, id: &SessionId, tool: &str) {
         .of(&turn),
         NewEntry::new(ModelReplied::new(words)).of(&turn),
         NewEntry::new(ReplyParsed {
+            reasoning: String::new(),
             outcome: ReplyOutcome::Calls,
             text: String::new(),
             calls: vec![logged],

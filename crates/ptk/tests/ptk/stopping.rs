@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ptk::llm::{Script, ScriptedReply};
-use ptk::store::{EntryKind, MemoryStore, Store as _, Stretch, TurnOutcome};
+use ptk::store::{EntryKind, MemoryStore, SessionId, Store as _, Stretch, TurnOutcome};
+use ptk::tools::Decision;
 use ptk::{RunError, RunOptions};
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::scene::{Scene, call, within};
+use crate::scene::{Person, Scene, call, within};
 
 fn slow(text: &str) -> ScriptedReply {
     ScriptedReply {
@@ -129,4 +130,65 @@ async fn a_new_prompt_gives_up_the_turn_that_is_open() {
             .is_err()
     );
     assert_eq!(session.run("Second").await.unwrap(), "Here.");
+}
+
+/// What was running when the time was up may have happened, and what had not
+/// begun has not.
+#[tokio::test(start_paused = true)]
+async fn calls_that_the_time_cuts_off_are_decided_about_by_their_effects() {
+    for (tool, asked) in [("wait", 0), ("note", 1)] {
+        let scene = Scene::new();
+        let calls = [
+            call("wait", &json!({"name": "first", "ms": 10})),
+            call(tool, &json!({"name": "cut", "ms": 20_000})),
+            call("note", &json!({"name": "last", "ms": 10})),
+        ];
+        let person = Person::who_says(Decision::Allow);
+        let store = Arc::new(MemoryStore::new());
+        let build = |replies: Vec<String>| {
+            scene
+                .builder(Script::new(replies))
+                .approver(person.clone())
+                .store(store.clone())
+                .build()
+                .unwrap()
+        };
+        let id: SessionId = "s".parse().unwrap();
+        let options = RunOptions {
+            timeout: Some(Duration::from_secs(1)),
+            ..RunOptions::default()
+        };
+        let late = build(vec![calls.join("\n")]);
+        let run = late.session(id.clone()).execute("Go", options).await;
+        assert!(matches!(run.error, Some(RunError::TimedOut(_))), "{run:?}");
+        assert_eq!(run.tool_calls.len(), 1, "{tool}");
+        let log = store.read(&id, Stretch::after(0, 1000)).await.unwrap();
+        let cut = log
+            .iter()
+            .filter(|it| matches!(it.kind(), EntryKind::CallCut(_)));
+        assert_eq!(cut.count(), 1, "{tool}");
+
+        person.asked.lock().unwrap().clear();
+        let again = build(vec!["Done.".to_owned()]);
+        let resumed = again
+            .session(id)
+            .resume(RunOptions::default())
+            .await
+            .unwrap();
+        assert_eq!(resumed.content, "Done.", "{tool}");
+        let diary = scene.diary();
+        let times = |line: &str| diary.iter().filter(|it| *it == line).count();
+        assert_eq!(
+            (
+                times("first ends"),
+                times("cut begins"),
+                times("last begins")
+            ),
+            (1, 2, 1),
+            "{tool}: {diary:?}"
+        );
+        let doubts = person.asked.lock().unwrap();
+        let doubts = doubts.iter().filter(|it| it.contains("may have happened"));
+        assert_eq!(doubts.count(), asked, "{tool}");
+    }
 }

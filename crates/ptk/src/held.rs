@@ -1,0 +1,116 @@
+//! Replies that are held to a form in which no call can be malformed: a
+//! grammar in the words of the dialect that the model was taught, or JSON by a
+//! schema, which is put into those words before anybody reads it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use futures_util::{StreamExt as _, stream};
+use ptk_llm::{Constraint, Delta, Deltas, LlmError, MAX_REPLY, ResponseFormat};
+use ptk_protocol::dialects::Registry;
+use ptk_protocol::gbnf::{Gbnf, call_schema};
+use ptk_protocol::{Arguments, Formatter, Grammar, ToolCall, Toolset};
+use serde_json::value::RawValue;
+
+/// What replies are held to, and how they are read.
+#[derive(Debug, Clone)]
+pub(crate) struct Held {
+    format: ResponseFormat,
+    /// What reads them, where not all that is usually read can stand in them.
+    grammar: Option<Grammar>,
+}
+
+impl Held {
+    /// What a model can be held to that is taught these tools.
+    pub(crate) fn new(
+        constraint: Constraint,
+        formatter: &dyn Formatter,
+        tools: &Toolset,
+        dialects: &Registry,
+    ) -> Option<Self> {
+        if constraint == Constraint::None {
+            return None;
+        }
+        let gbnf = formatter
+            .taught()
+            .filter(|_| constraint == Constraint::Grammar);
+        let gbnf = gbnf.and_then(|dialect| Some((dialect, Gbnf::of_reply(tools, dialect)?)));
+        let Some((dialect, gbnf)) = gbnf else {
+            return Some(Self {
+                format: ResponseFormat::Schema(call_schema(tools)),
+                grammar: None,
+            });
+        };
+        for outside in gbnf.outside() {
+            tracing::debug!(%outside, "the grammar does not keep all of a schema");
+        }
+        let grammar = Grammar::builder()
+            .registry(dialects.clone().register(Arc::clone(dialect)))
+            .tools(tools.clone())
+            .dialect(dialect.name())
+            .alone();
+        Some(Self {
+            format: ResponseFormat::Grammar(gbnf.to_string()),
+            grammar: Some(grammar.build().ok()?),
+        })
+    }
+
+    pub(crate) fn format(&self) -> &ResponseFormat {
+        &self.format
+    }
+
+    pub(crate) fn grammar(&self) -> Option<&Grammar> {
+        self.grammar.as_ref()
+    }
+
+    /// The same reply in the words that the model was taught.
+    pub(crate) fn worded<'a>(
+        &self,
+        deltas: Deltas<'a>,
+        formatter: &'a dyn Formatter,
+    ) -> Deltas<'a> {
+        if !matches!(self.format, ResponseFormat::Schema(_)) {
+            return deltas;
+        }
+        let ends = deltas.map(Some).chain(stream::iter([None]));
+        let worded = ends.scan(String::new(), |json, delta| {
+            std::future::ready(Some(stream::iter(passed(json, delta, formatter))))
+        });
+        worded.flatten().boxed()
+    }
+}
+
+/// Keeps text back until all of it is there; everything else is passed on.
+/// `None` is the end.
+fn passed(
+    json: &mut String,
+    delta: Option<Result<Delta, LlmError>>,
+    formatter: &dyn Formatter,
+) -> Vec<Result<Delta, LlmError>> {
+    let is_last = matches!(delta, None | Some(Err(_) | Ok(Delta::Finish(_))));
+    let mut passed = Vec::new();
+    match delta {
+        Some(Ok(Delta::Text(text))) => json.push_str(&text),
+        other => passed.extend(other),
+    }
+    // What is too long is told to be so by whoever listens.
+    if (is_last || json.len() > MAX_REPLY) && !json.is_empty() {
+        let text = words(&std::mem::take(json), formatter);
+        passed.insert(0, Ok(Delta::Text(text)));
+    }
+    passed
+}
+
+/// A reply by the schema in the words of a dialect. One that keeps to nothing
+/// stays as it is.
+fn words(json: &str, formatter: &dyn Formatter) -> String {
+    let said: HashMap<String, Box<RawValue>> = serde_json::from_str(json).unwrap_or_default();
+    let text = |name: &str| -> Option<String> { serde_json::from_str(said.get(name)?.get()).ok() };
+    let args = said.get("args");
+    let args = args.and_then(|args| Arguments::from_json(args.get()).ok());
+    match (text("answer"), text("tool"), args) {
+        (Some(answer), None, None) => answer,
+        (None, Some(tool), Some(args)) => formatter.tool_calls(&[ToolCall::new(tool, args)]),
+        _ => json.to_owned(),
+    }
+}

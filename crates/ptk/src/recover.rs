@@ -1,0 +1,212 @@
+//! What is done where a model does not reply, or not as it should: ask it for
+//! less, ask it in another way, ask it again, or ask another one.
+
+use std::time::Duration;
+
+use ptk_events::EventKind;
+use ptk_llm::{Completion, LlmError, LlmErrorKind, Manner, memory_key};
+use ptk_protocol::{ErrorCode, Reply};
+use ptk_store::Failure;
+use tokio::time::sleep;
+
+use crate::engine::Terms;
+use crate::{RunError, Session, Streamed};
+
+/// How long to wait before a request is sent again for the first time; then
+/// twice as long each time.
+const WAIT: Duration = Duration::from_millis(500);
+/// Nobody waits longer for a server that wants to be left alone.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+/// Nor this long, if there is another model.
+const LONGEST_WAIT_BEFORE_ANOTHER: Duration = Duration::from_secs(5);
+/// A model that is shown fewer tokens than this part of what its tools take was
+/// not shown its tools.
+const SHOWN: u64 = 4;
+/// Tools that take fewer tokens tell nothing.
+const FEW: u64 = 100;
+
+/// What was done so far to get a reply.
+#[derive(Debug, Default)]
+pub(crate) struct Effort {
+    tries: u32,
+    /// The models that were asked in vain.
+    failed: Vec<usize>,
+    /// Tokens that are left for the conversation, where the window turned out
+    /// to be smaller than was thought.
+    pub(crate) available: Option<u64>,
+    /// Why it did.
+    pub(crate) refused: Option<RunError>,
+}
+
+impl Effort {
+    /// From now on another model is asked.
+    fn turn_to_another(&mut self) {
+        *self = Self {
+            failed: std::mem::take(&mut self.failed),
+            ..Self::default()
+        };
+    }
+}
+
+impl Session {
+    /// Does what may help, so that the model can be asked again.
+    ///
+    /// # Errors
+    ///
+    /// If nothing helps.
+    pub(crate) async fn recover(
+        &mut self,
+        terms: &Terms,
+        effort: &mut Effort,
+        error: LlmError,
+    ) -> Result<(), RunError> {
+        if error.kind == LlmErrorKind::TooLong {
+            let cost = self.used(terms);
+            if cost < effort.available.unwrap_or(terms.budget.available) {
+                // The window is smaller than was thought. Instructions and
+                // tools cannot be made any shorter.
+                effort.available = Some(terms.base() + (cost - terms.base()) * 7 / 10);
+                effort.refused = Some(error.into());
+                return Ok(());
+            }
+        }
+        if error.kind == LlmErrorKind::NoTools && terms.is_native && terms.may_change {
+            return self.teach(terms, &error.to_string()).await;
+        }
+        effort.failed.push(terms.rank);
+        // What one would not say is not asked of another.
+        let may_ask = error.kind != LlmErrorKind::Filtered;
+        let next = self.engine.next_model(&effort.failed);
+        let next = next.filter(|_| may_ask);
+        let wait = WAIT.saturating_mul(2_u32.saturating_pow(effort.tries));
+        let wait = error.retry_after.unwrap_or_else(|| jittered(wait));
+        let longest = match next {
+            Some(_) => LONGEST_WAIT_BEFORE_ANOTHER,
+            None => LONGEST_WAIT,
+        };
+        if error.is_retryable() && effort.tries < terms.options.provider_retries && wait <= longest
+        {
+            effort.tries += 1;
+            effort.failed.pop();
+            tracing::warn!(%error, ?wait, "the model is asked again");
+            self.begin_again(format!("The model is asked again: {error}"))
+                .await?;
+            return self.stop.unless(sleep(wait)).await;
+        }
+        // Before it fails, one that is left alone is asked after all.
+        let resting = || self.engine.untried(&effort.failed).next();
+        let Some(next) = next.or_else(|| resting().filter(|_| may_ask)) else {
+            return Err(error.into());
+        };
+        if error.kind != LlmErrorKind::TooLong {
+            self.engine.rest(terms.rank);
+        }
+        effort.turn_to_another();
+        let other = self.engine.name_of(next);
+        tracing::warn!(%error, other, "another model is asked");
+        self.begin_again(format!("{other} is asked instead: {error}"))
+            .await?;
+        self.change(terms.options.clone(), next)
+    }
+
+    /// The conversation fits into this model no more, whatever is left out of
+    /// it. Another one may have a larger window.
+    ///
+    /// # Errors
+    ///
+    /// If there is no other.
+    pub(crate) async fn outgrow(
+        &mut self,
+        terms: &Terms,
+        effort: &mut Effort,
+        error: RunError,
+    ) -> Result<(), RunError> {
+        effort.failed.push(terms.rank);
+        let Some(next) = self.engine.next_model(&effort.failed) else {
+            return Err(error);
+        };
+        effort.turn_to_another();
+        let other = self.engine.name_of(next);
+        tracing::warn!(%error, other, "another model is asked");
+        let reason = format!("{other} is asked instead: {error}");
+        // Nobody was asked, so nothing failed that would have a code.
+        let entry = self.log.entry(Failure::new(&reason));
+        self.log.append(vec![entry]).await?;
+        self.publish(EventKind::MessageRestarted { reason });
+        self.change(terms.options.clone(), next)
+    }
+
+    /// Looks whether the model was shown its tools at all, and how it calls
+    /// them. Whether it has to be asked again.
+    pub(crate) async fn watch(
+        &mut self,
+        terms: &Terms,
+        completion: &Completion,
+        reply: &Reply,
+    ) -> Result<bool, RunError> {
+        if !terms.is_native || !terms.may_change || terms.tools.is_empty() {
+            return Ok(false);
+        }
+        let (has_called, has_written) = (!completion.calls.is_empty(), !reply.calls.is_empty());
+        let candidate = &terms.candidate;
+        let shown = completion.usage.map_or(0, |usage| usage.input_tokens);
+        let tools = terms.tools_cost();
+        // Some servers do not count what they have seen before, so their own
+        // word goes first.
+        let may_be_left_out = !has_called && !has_written && !candidate.is_vouched_for();
+        if may_be_left_out && shown > 0 && tools >= FEW && shown < tools / SHOWN {
+            let why = format!(
+                "{} left out the tools: it read {shown} tokens, and they take about {tools}",
+                self.engine.name_of(terms.rank)
+            );
+            self.teach(terms, &why).await?;
+            return Ok(true);
+        }
+        if candidate.has_written(has_written && !has_called) {
+            self.note_text(terms, "it writes its calls into its text");
+            self.change(terms.options.clone(), terms.rank)?;
+        }
+        Ok(false)
+    }
+
+    /// From now on the model is taught its tools in words.
+    async fn teach(&mut self, terms: &Terms, why: &str) -> Result<(), RunError> {
+        self.note_text(terms, why);
+        let again = "The model is asked again, with its tools told in words";
+        self.begin_again(format!("{again}: {why}")).await?;
+        self.change(terms.options.clone(), terms.rank)
+    }
+
+    /// Remembers that a model is better taught its tools in words.
+    fn note_text(&self, terms: &Terms, why: &str) {
+        tracing::info!(why, "tools are told in words");
+        let model = terms.model.as_deref();
+        terms.candidate.turn_to_text();
+        let key = memory_key(&*terms.candidate.model.provider, model);
+        let Some(key) = key else { return };
+        let memory = &self.engine.memory;
+        let manner = Manner {
+            native_tools: Some(false),
+            why: why.to_owned(),
+            is_tried: false,
+            ..memory.recall(&key).unwrap_or_default()
+        };
+        memory.remember(&key, manner);
+    }
+
+    /// What was said so far is no reply, and the person is told why.
+    async fn begin_again(&mut self, reason: String) -> Result<(), RunError> {
+        let failure = Failure::new(&reason).with_code(ErrorCode::LlmCallFailed);
+        let entry = self.log.entry(failure);
+        self.log.append(vec![entry]).await?;
+        self.tell_streamed(&Streamed::Restarted);
+        self.publish(EventKind::MessageRestarted { reason });
+        Ok(())
+    }
+}
+
+/// Half of it for sure, and some of the rest: those who failed together do not
+/// come back together.
+fn jittered(wait: Duration) -> Duration {
+    wait.mul_f64(0.5 + fastrand::f64() / 2.0)
+}
