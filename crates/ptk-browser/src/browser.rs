@@ -1,0 +1,169 @@
+//! The user's Chromium: which one, with which profile, to be seen or not.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use crate::trouble::Trouble;
+
+/// Names under which Chromium is looked for.
+const NAMES: [&str; 5] = [
+    "chromium",
+    "chromium-browser",
+    "google-chrome-stable",
+    "google-chrome",
+    "chrome",
+];
+/// The variables that name a screen.
+const SCREENS: [&str; 2] = ["DISPLAY", "WAYLAND_DISPLAY"];
+/// The link by which Chromium says which process uses a profile: its target is
+/// the host's name, a dash, and the process.
+const LOCK: &str = "SingletonLock";
+/// Who may look into a profile, where logins are: its owner.
+const PRIVATE: u32 = 0o700;
+
+/// A Chromium and the profile that it works with. Logins stay in the profile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Browser {
+    /// The folder of the profile. It is made where it is missing, and only the
+    /// user may look into it.
+    pub profile: PathBuf,
+    /// Whether nobody is to see the window.
+    pub headless: bool,
+    /// The program; otherwise it is looked for.
+    pub chromium: Option<PathBuf>,
+    /// A file of cookies that are given to the browser when it starts.
+    pub cookies: Option<PathBuf>,
+}
+
+/// Why no window was opened.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct WindowError(Trouble);
+
+impl Browser {
+    /// A Chromium that nobody sees, with this profile.
+    pub fn new(profile: impl Into<PathBuf>) -> Self {
+        Self {
+            profile: profile.into(),
+            headless: true,
+            chromium: None,
+            cookies: None,
+        }
+    }
+
+    /// Opens an address in a window with this profile, for a person to log in,
+    /// and waits until it is closed. Nothing but the person works that window.
+    ///
+    /// # Errors
+    ///
+    /// If there is no Chromium, it cannot show a window, or something else uses
+    /// the profile.
+    pub fn open_window(&self, url: &str) -> Result<(), WindowError> {
+        self.window(url).map_err(WindowError)
+    }
+
+    fn window(&self, url: &str) -> Result<(), Trouble> {
+        let program = self.program()?;
+        let has = |name| std::env::var_os(name).is_some_and(|screen| !screen.is_empty());
+        if cfg!(target_os = "linux") && !SCREENS.into_iter().any(has) {
+            return Err(Trouble::NoScreen);
+        }
+        self.claim()?;
+        let mut command = std::process::Command::new(&program);
+        command
+            .args(self.arguments())
+            .arg(url)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null());
+        let output = command.output().map_err(|source| Trouble::NotRun {
+            path: program,
+            source,
+        })?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        Err(Trouble::EndedAtOnce { said: last(&said) })
+    }
+
+    /// The program to start.
+    pub(crate) fn program(&self) -> Result<PathBuf, Trouble> {
+        if let Some(path) = &self.chromium {
+            return Ok(path.clone());
+        }
+        let folders = std::env::var_os("PATH").unwrap_or_default();
+        let folders: Vec<PathBuf> = std::env::split_paths(&folders).collect();
+        let places = NAMES
+            .iter()
+            .flat_map(|name| folders.iter().map(move |it| it.join(name)));
+        let mut places = places.filter(|path| path.is_file());
+        places.next().ok_or(Trouble::NoChromium)
+    }
+
+    /// What holds for every window.
+    pub(crate) fn arguments(&self) -> Vec<String> {
+        let mut arguments = vec![format!("--user-data-dir={}", self.profile.display())];
+        let plain = [
+            "--no-first-run",
+            "--no-default-browser-check",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            "--disable-breakpad",
+            "--disable-dev-shm-usage",
+        ];
+        arguments.extend(plain.map(str::to_owned));
+        if rustix::process::geteuid().is_root() {
+            // Its own sandbox does not work for root.
+            arguments.push("--no-sandbox".to_owned());
+        }
+        arguments
+    }
+
+    /// Makes the profile, for the user alone, unless somebody uses it.
+    pub(crate) fn claim(&self) -> Result<(), Trouble> {
+        let made = make_private(&self.profile);
+        made.map_err(|source| Trouble::Profile {
+            profile: self.profile.clone(),
+            source,
+        })?;
+        match user_of(&self.profile) {
+            None => Ok(()),
+            Some(pid) => Err(Trouble::InUse {
+                profile: self.profile.clone(),
+                pid,
+            }),
+        }
+    }
+}
+
+fn make_private(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true).mode(PRIVATE).create(folder)?;
+    fs::set_permissions(folder, fs::Permissions::from_mode(PRIVATE))
+}
+
+/// The process that uses a profile, if it still runs. One of another machine
+/// is left to Chromium to judge.
+fn user_of(profile: &Path) -> Option<u32> {
+    let target = fs::read_link(profile.join(LOCK)).ok()?;
+    let (host, pid) = target.to_str()?.rsplit_once('-')?;
+    if rustix::system::uname().nodename().to_str().ok() != Some(host) {
+        return None;
+    }
+    let pid: i32 = pid.parse().ok()?;
+    let process = rustix::process::Pid::from_raw(pid)?;
+    match rustix::process::test_kill_process(process) {
+        Err(rustix::io::Errno::SRCH) => None,
+        _ => u32::try_from(pid).ok(),
+    }
+}
+
+/// The last line that tells something, for a message.
+pub(crate) fn last(said: &str) -> String {
+    let line = said.lines().rfind(|line| !line.trim().is_empty());
+    line.map_or_else(String::new, |line| format!(": {}", line.trim()))
+}

@@ -1,0 +1,226 @@
+//! The DevTools protocol: calls and their answers, JSON behind JSON, each with
+//! a zero byte at its end, on a pair of pipes.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::unix::pipe;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+/// The longest message, in bytes: several times the longest reply.
+const MAX_MESSAGE: u64 = 64 * 1024 * 1024;
+/// How many messages may wait to be sent.
+const WAITING: usize = 16;
+/// The most that is kept of what a dialog says.
+const MAX_DIALOG: usize = 300;
+
+/// Why a call has no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum CallError {
+    /// The browser, or the page in it, is gone.
+    Gone(String),
+    /// It was not done.
+    Refused(String),
+}
+
+/// A connection to a browser. Clones are the same one.
+#[derive(Debug, Clone)]
+pub(crate) struct Connection {
+    shared: Arc<Shared>,
+    outbox: mpsc::Sender<Vec<u8>>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    last_id: AtomicU64,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    waiting: HashMap<u64, oneshot::Sender<Result<Value, CallError>>>,
+    /// Why nothing more comes, once that is so.
+    gone: Option<String>,
+    /// What a dialog said that was closed.
+    dialog: Option<String>,
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Nothing more comes.
+    fn end(&self, why: &str) {
+        let mut state = self.state();
+        state.gone.get_or_insert_with(|| why.to_owned());
+        for (_, waiter) in state.waiting.drain() {
+            let _ = waiter.send(Err(CallError::Gone(why.to_owned())));
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+struct Incoming {
+    id: Option<u64>,
+    #[serde(default)]
+    result: Value,
+    error: Option<Refusal>,
+    method: Option<String>,
+    #[serde(default)]
+    params: Value,
+    #[serde(rename = "sessionId")]
+    session: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Refusal {
+    message: String,
+}
+
+impl Connection {
+    /// Speaks on a pair of pipes. The task ends with them.
+    pub(crate) fn on(sender: pipe::Sender, receiver: pipe::Receiver) -> (Self, JoinHandle<()>) {
+        let (outbox, letters) = mpsc::channel(WAITING);
+        let connection = Self {
+            shared: Arc::default(),
+            outbox,
+        };
+        let answering = Answering {
+            shared: Arc::clone(&connection.shared),
+            outbox: connection.outbox.downgrade(),
+        };
+        tokio::spawn(send(sender, letters));
+        let task = tokio::spawn(answering.receive(receiver));
+        (connection, task)
+    }
+
+    /// Calls a method of the browser, or of a page that is attached to.
+    pub(crate) async fn call(
+        &self,
+        session: Option<&str>,
+        method: &str,
+        params: Value,
+    ) -> Result<Value, CallError> {
+        let id = self.shared.last_id.fetch_add(1, Ordering::Relaxed) + 1;
+        let (tell, told) = oneshot::channel();
+        {
+            let mut state = self.shared.state();
+            if let Some(why) = &state.gone {
+                return Err(CallError::Gone(why.clone()));
+            }
+            state.waiting.insert(id, tell);
+        }
+        let sent = self.outbox.send(letter(id, session, method, &params)).await;
+        let gone = || CallError::Gone("it no longer listens".to_owned());
+        sent.map_err(|_| gone())?;
+        told.await.map_err(|_| gone())?
+    }
+
+    /// What the last dialog said, told once.
+    pub(crate) fn take_dialog(&self) -> Option<String> {
+        self.shared.state().dialog.take()
+    }
+}
+
+fn letter(id: u64, session: Option<&str>, method: &str, params: &Value) -> Vec<u8> {
+    let mut message = json!({"id": id, "method": method, "params": params});
+    if let (Some(session), Value::Object(fields)) = (session, &mut message) {
+        fields.insert("sessionId".to_owned(), session.into());
+    }
+    let mut bytes = message.to_string().into_bytes();
+    bytes.push(0);
+    bytes
+}
+
+async fn send(mut pipe: pipe::Sender, mut letters: mpsc::Receiver<Vec<u8>>) {
+    while let Some(letter) = letters.recv().await {
+        if pipe.write_all(&letter).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Hands answers to those who wait for them, and closes dialogs.
+struct Answering {
+    shared: Arc<Shared>,
+    /// Weak, so that the pipe closes with the last connection.
+    outbox: mpsc::WeakSender<Vec<u8>>,
+}
+
+impl Answering {
+    async fn receive(self, pipe: pipe::Receiver) {
+        let mut reader = BufReader::new(pipe);
+        let mut message = Vec::new();
+        loop {
+            message.clear();
+            let mut bounded = (&mut reader).take(MAX_MESSAGE);
+            match bounded.read_until(0, &mut message).await {
+                Ok(0) | Err(_) => return self.shared.end("its pipe is closed"),
+                Ok(_) if message.pop() != Some(0) => {
+                    return self.shared.end("it said more than can be read");
+                }
+                Ok(_) => {}
+            }
+            let Ok(incoming) = serde_json::from_slice::<Incoming>(&message) else {
+                continue;
+            };
+            self.take(incoming).await;
+        }
+    }
+
+    async fn take(&self, incoming: Incoming) {
+        if let Some(id) = incoming.id {
+            let waiter = self.shared.state().waiting.remove(&id);
+            if let Some(waiter) = waiter {
+                let answer = match incoming.error {
+                    Some(refusal) => Err(CallError::Refused(refusal.message)),
+                    None => Ok(incoming.result),
+                };
+                // Whoever no longer waits does not want it.
+                let _ = waiter.send(answer);
+            }
+            return;
+        }
+        match incoming.method.as_deref() {
+            Some("Target.targetCrashed" | "Inspector.targetCrashed") => {
+                self.shared.end("the page crashed");
+            }
+            Some("Target.detachedFromTarget") => self.shared.end("the page was closed"),
+            Some("Page.javascriptDialogOpening") => self.close_dialog(incoming).await,
+            _ => {}
+        }
+    }
+
+    /// A dialog stops everything on a page until somebody closes it. What it
+    /// asks is not agreed to, but for leaving the page.
+    async fn close_dialog(&self, incoming: Incoming) {
+        let field = |name| incoming.params.get(name).and_then(Value::as_str);
+        let is_leaving = field("type") == Some("beforeunload");
+        if !is_leaving {
+            let said: String = field("message")
+                .unwrap_or_default()
+                .chars()
+                .take(MAX_DIALOG)
+                .collect();
+            self.shared.state().dialog = Some(said);
+        }
+        let id = self.shared.last_id.fetch_add(1, Ordering::Relaxed) + 1;
+        let accept = is_leaving || field("type") == Some("alert");
+        let method = "Page.handleJavaScriptDialog";
+        let letter = letter(
+            id,
+            incoming.session.as_deref(),
+            method,
+            &json!({"accept": accept}),
+        );
+        if let Some(outbox) = self.outbox.upgrade() {
+            let _ = outbox.send(letter).await;
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! What the page has seen of a conversation, and what is new to it (R44).
+
+use ptk_llm::{Message, Request};
+use ptk_protocol::{Formatter as _, Message as Said, PtkFormatter};
+
+/// What is to be done about a request.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Plan {
+    /// The page goes on with its conversation.
+    GoOn(String),
+    /// The page begins a new one.
+    Begin(String),
+    /// It was asked this already, and its answer was not taken yet.
+    Listen,
+    /// Its answer was read, and did not arrive.
+    Repeat(String),
+}
+
+/// The conversation that the page is in.
+#[derive(Debug, Default)]
+pub(crate) struct Conversation {
+    system: Option<String>,
+    /// What the page was told, and what it said.
+    seen: Vec<Message>,
+    state: State,
+}
+
+#[derive(Debug, Default)]
+enum State {
+    /// Nothing is known of what the page shows.
+    #[default]
+    Unknown,
+    /// A prompt was sent.
+    Asked,
+    /// The answer was read.
+    Answered(String),
+    /// The answer was read, and passed on.
+    Told(String),
+}
+
+impl Conversation {
+    /// What to do about this request; nothing if it asks nothing.
+    pub(crate) fn plan(&self, request: &Request, instructions: &str) -> Option<Plan> {
+        if let Some(rest) = self.unseen(request) {
+            match (&self.state, rest) {
+                (State::Asked, []) => return Some(Plan::Listen),
+                (State::Answered(answer), []) => return Some(Plan::Repeat(answer.clone())),
+                (State::Told(answer), [Message::Assistant { text, .. }, new @ ..])
+                    if text.trim() == answer.trim() && is_addressed(new) =>
+                {
+                    let texts: Vec<&str> = new.iter().map(Message::text).collect();
+                    return Some(Plan::GoOn(texts.join("\n\n")));
+                }
+                _ => {}
+            }
+        }
+        let whole = whole(request, instructions);
+        (!whole.trim().is_empty()).then_some(Plan::Begin(whole))
+    }
+
+    /// What of a request the page has not seen, if the rest is what it has.
+    fn unseen<'r>(&self, request: &'r Request) -> Option<&'r [Message]> {
+        if matches!(self.state, State::Unknown) || self.system != request.system {
+            return None;
+        }
+        request.messages.strip_prefix(self.seen.as_slice())
+    }
+
+    /// This was sent.
+    pub(crate) fn asked(&mut self, request: &Request) {
+        self.system.clone_from(&request.system);
+        self.seen.clone_from(&request.messages);
+        self.state = State::Asked;
+    }
+
+    /// This came back.
+    pub(crate) fn answered(&mut self, answer: String) {
+        self.state = State::Answered(answer);
+    }
+
+    /// The answer was passed on.
+    pub(crate) fn told(&mut self) {
+        if let State::Answered(answer) = &mut self.state {
+            self.state = State::Told(std::mem::take(answer));
+        }
+    }
+
+    /// Nothing is known any more of what the page shows.
+    pub(crate) fn forget(&mut self) {
+        *self = Self::default();
+    }
+}
+
+/// Whether these are for the model, and none of them by it.
+fn is_addressed(messages: &[Message]) -> bool {
+    let is_own = |message: &Message| matches!(message, Message::Assistant { .. });
+    !messages.is_empty() && !messages.iter().any(is_own)
+}
+
+/// The whole conversation as one text.
+fn whole(request: &Request, instructions: &str) -> String {
+    let system = request.system.as_deref().unwrap_or_default();
+    let has_tools = !system.is_empty();
+    let instructions = if has_tools { instructions } else { "" };
+    let before = [system, instructions]
+        .into_iter()
+        .filter(|it| !it.is_empty());
+    let before = before.map(Said::system);
+    if let [Message::User(text)] = request.messages.as_slice() {
+        let texts: Vec<String> = before.map(|it| it.content).chain([text.clone()]).collect();
+        return texts.join("\n\n");
+    }
+    let messages = request.messages.iter().map(|message| {
+        let text = message.text();
+        match message {
+            Message::System(_) => Said::system(text),
+            Message::User(_) => Said::user(text),
+            Message::Assistant { .. } => Said::assistant(text),
+            Message::Result { .. } => Said::tool(text),
+        }
+    });
+    let all: Vec<Said> = before.chain(messages).collect();
+    PtkFormatter::default().conversation(&all)
+}

@@ -1,0 +1,222 @@
+//! The Markdown that a page made HTML of, read back from what it shows.
+//!
+//! Nothing is escaped: what stands in the text is what the model wrote, and a
+//! backslash more would spoil the calls in it.
+
+mod inline;
+mod marks;
+mod table;
+
+use crate::tree::{Element, Node};
+use inline::Inline;
+
+/// The Markdown of an answer, block by block.
+///
+/// While an answer comes in, all but the last block are sure: a page renders
+/// it anew with every piece, and a further line may make something else of the
+/// block that it belongs to.
+pub(crate) fn blocks(nodes: &[Node]) -> Vec<String> {
+    let mut writer = Blocks::default();
+    writer.write(nodes, Whitespace::Folded);
+    writer.finish()
+}
+
+/// How blocks are put together.
+pub(crate) const BETWEEN: &str = "\n\n";
+
+/// Whether line breaks in a text are shown as such.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Whitespace {
+    Folded,
+    Kept,
+}
+
+impl Whitespace {
+    fn of(element: &Element) -> Self {
+        if element.start.pre {
+            Self::Kept
+        } else {
+            Self::Folded
+        }
+    }
+}
+
+/// Whether an element stands on lines of its own.
+fn is_block(element: &Element) -> bool {
+    match element.tag() {
+        "p" | "div" | "ul" | "ol" | "li" | "dl" | "blockquote" | "pre" | "table" | "h1" | "h2"
+        | "h3" | "h4" | "h5" | "h6" | "hr" => true,
+        "a" | "b" | "br" | "code" | "del" | "em" | "i" | "img" | "input" | "kbd" | "math" | "s"
+        | "samp" | "span" | "strong" | "sub" | "sup" => false,
+        _ => !element.start.unknown && element.start.block,
+    }
+}
+
+/// Whether something in it stands on lines of its own.
+fn holds_blocks(element: &Element) -> bool {
+    let mut elements = element.elements().filter(|it| it.tag() != "math");
+    elements.any(|it| is_block(it) || holds_blocks(it))
+}
+
+#[derive(Debug, Default)]
+struct Blocks {
+    done: Vec<String>,
+    /// What stands between blocks, on lines that it shares.
+    open: Inline,
+}
+
+impl Blocks {
+    fn write(&mut self, nodes: &[Node], whitespace: Whitespace) {
+        for node in nodes {
+            match node {
+                Node::Text(text) => self.open.text(text, whitespace),
+                Node::Element(element) if is_block(element) => {
+                    self.end_line();
+                    self.block(element);
+                }
+                // A link around paragraphs, or the like.
+                Node::Element(element) if !element.start.unknown && holds_blocks(element) => {
+                    self.write(&element.children, Whitespace::of(element));
+                }
+                Node::Element(element) => self.open.element(element),
+            }
+        }
+    }
+
+    fn block(&mut self, element: &Element) {
+        let block = match element.tag() {
+            "pre" => code(element),
+            "ul" => list(element, &mut || "- ".to_owned()),
+            "ol" => {
+                let start = element.attribute("start").and_then(|it| it.parse().ok());
+                let mut number: u64 = start.unwrap_or(1);
+                let mut next = || {
+                    let mark = format!("{number}. ");
+                    number = number.saturating_add(1);
+                    mark
+                };
+                list(element, &mut next)
+            }
+            "blockquote" => prefixed(&blocks(&element.children).join(BETWEEN), "> ", "> "),
+            "table" => table::write(element),
+            "hr" => "---".to_owned(),
+            "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => {
+                let level = element.tag().trim_start_matches('h').parse().unwrap_or(1);
+                let text = inline::line(&element.children, Whitespace::of(element));
+                format!("{} {text}", "#".repeat(level))
+            }
+            _ => {
+                self.write(&element.children, Whitespace::of(element));
+                self.end_line();
+                return;
+            }
+        };
+        if !block.is_empty() {
+            self.done.push(block);
+        }
+    }
+
+    fn end_line(&mut self) {
+        let next = self.open.next();
+        let line = std::mem::replace(&mut self.open, next).finish();
+        if !line.is_empty() {
+            self.done.push(line);
+        }
+    }
+
+    fn finish(mut self) -> Vec<String> {
+        self.end_line();
+        self.done
+    }
+}
+
+/// A list. Items with paragraphs of their own stand apart.
+fn list(list: &Element, mark: &mut dyn FnMut() -> String) -> String {
+    let is_loose = list
+        .elements()
+        .any(|item| item.elements().any(|it| it.tag() == "p"));
+    let between = if is_loose { BETWEEN } else { "\n" };
+    let items = list.elements().map(|item| {
+        let mark = mark();
+        let text = blocks(&item.children).join(between);
+        prefixed(&text, &mark, &" ".repeat(mark.len()))
+    });
+    let items: Vec<String> = items.collect();
+    items.join(between)
+}
+
+/// Text with something before its first line, and before the others.
+fn prefixed(text: &str, first: &str, others: &str) -> String {
+    let mut prefixed = String::with_capacity(text.len() + first.len());
+    for (number, line) in text.split('\n').enumerate() {
+        if number > 0 {
+            prefixed.push('\n');
+        }
+        let prefix = if number == 0 { first } else { others };
+        // No blanks at the end of a line that has nothing else.
+        prefixed.push_str(if line.is_empty() {
+            prefix.trim_end()
+        } else {
+            prefix
+        });
+        prefixed.push_str(line);
+    }
+    prefixed
+}
+
+/// A block of code. Not a byte of it is touched.
+fn code(pre: &Element) -> String {
+    // What stands beside the code in it is the page's, not the model's.
+    let code = pre.find("code").unwrap_or(pre);
+    let language = [code, pre]
+        .into_iter()
+        .find_map(language)
+        .unwrap_or_default();
+    let mut text = verbatim(&code.children);
+    if text.ends_with('\n') {
+        text.pop();
+    }
+    let fence = "`".repeat(longest_run(&text).max(2) + 1);
+    if text.is_empty() {
+        return format!("{fence}{language}\n{fence}");
+    }
+    format!("{fence}{language}\n{text}\n{fence}")
+}
+
+fn language(element: &Element) -> Option<&str> {
+    let data = element
+        .attribute("data-language")
+        .or_else(|| element.attribute("data-lang"));
+    data.or_else(|| {
+        let mut classes = element.attribute("class")?.split_ascii_whitespace();
+        classes.find_map(|class| {
+            class
+                .strip_prefix("language-")
+                .or_else(|| class.strip_prefix("lang-"))
+        })
+    })
+}
+
+/// All text, as it is.
+fn verbatim(nodes: &[Node]) -> String {
+    let mut text = String::new();
+    for node in nodes {
+        match node {
+            Node::Text(it) => text.push_str(it),
+            Node::Element(element) if element.tag() == "br" => text.push('\n'),
+            Node::Element(element) => {
+                let is_line = element.start.block && !text.is_empty() && !text.ends_with('\n');
+                if is_line {
+                    text.push('\n');
+                }
+                text.push_str(&verbatim(&element.children));
+            }
+        }
+    }
+    text
+}
+
+/// The longest run of backticks.
+fn longest_run(text: &str) -> usize {
+    text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
+}
