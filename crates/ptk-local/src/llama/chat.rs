@@ -1,0 +1,210 @@
+//! A conversation in the model's own form: its template, as the file has it.
+
+use llama_cpp_2::model::LlamaModel;
+use llama_cpp_2::token::LlamaToken;
+use minijinja::{Environment, Error, ErrorKind, context};
+use ptk_llm::{Message, Request};
+use serde::Serialize;
+
+use super::engine::Engine;
+use super::trouble::Trouble;
+
+/// What stands before and behind the number of a text in a rendered template.
+/// No template has these characters, and texts do not get there.
+const BEFORE: char = '\u{f8f0}';
+const BEHIND: char = '\u{f8f1}';
+/// How much a template may do.
+const MAX_STEPS: u64 = 1_000_000;
+/// The form for models that have none: who speaks, and what.
+const PLAIN: &str = "{% for message in messages %}{{ message.role }}: {{ message.content }}\n\n{% endfor %}{% if add_generation_prompt %}assistant:{% endif %}";
+/// Where the plain form has to stop.
+const PLAIN_STOP: &str = "\nuser:";
+
+/// One who speaks, and what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Turn {
+    pub(super) role: &'static str,
+    pub(super) text: String,
+}
+
+impl Turn {
+    pub(super) fn new(role: &'static str, text: impl Into<String>) -> Self {
+        Self {
+            role,
+            text: text.into(),
+        }
+    }
+}
+
+/// How a model wants to be told a conversation.
+#[derive(Debug)]
+pub(super) struct Template {
+    source: String,
+    is_plain: bool,
+    begin: String,
+    end: String,
+}
+
+impl Template {
+    pub(super) fn of(model: &LlamaModel) -> Self {
+        let own = model.chat_template(None).ok();
+        let own = own.and_then(|template| template.to_string().ok());
+        let vocab = model.vocab();
+        let piece = |token| {
+            let bytes = vocab.token_to_piece(token, true, None);
+            String::from_utf8_lossy(&bytes).into_owned()
+        };
+        Self {
+            is_plain: own.is_none(),
+            source: own.unwrap_or_else(|| PLAIN.to_owned()),
+            begin: piece(vocab.bos()),
+            end: piece(vocab.eos()),
+        }
+    }
+
+    /// Texts at which a reply ends, beside the model's own marks.
+    pub(super) fn stops(&self) -> Vec<String> {
+        if self.is_plain {
+            vec![PLAIN_STOP.to_owned()]
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// The tokens of a conversation, up to where the model speaks.
+    pub(super) fn tokens(
+        &self,
+        engine: &Engine<'_>,
+        turns: &[Turn],
+    ) -> Result<Vec<LlamaToken>, Trouble> {
+        let mut turns = turns.to_vec();
+        let mut rendered = self.render(&turns);
+        if rendered.is_err() {
+            // Some templates take no instructions, or nothing but turns.
+            turns = merged(&turns);
+            rendered = self.render(&turns);
+        }
+        let rendered = rendered
+            .map_err(|error| Trouble::File(format!("the chat template fails: {error:#}")))?;
+        let mut tokens = Vec::new();
+        let vocab = engine.model.vocab();
+        if vocab.should_add_bos() && !rendered.starts_with(&self.begin) {
+            tokens.push(vocab.bos());
+        }
+        for piece in pieces(&rendered) {
+            match piece {
+                Piece::Form(text) => tokens.extend(engine.tokens(text, true)),
+                Piece::Text(index) => {
+                    let text = turns.get(index).map_or("", |turn| turn.text.trim());
+                    tokens.extend(engine.tokens(text, false));
+                }
+            }
+        }
+        Ok(tokens)
+    }
+
+    /// The template with a mark in the place of each text: what people, files
+    /// and tools say never becomes a part of the form.
+    fn render(&self, turns: &[Turn]) -> Result<String, Error> {
+        #[derive(Serialize)]
+        struct Told {
+            role: &'static str,
+            content: String,
+        }
+        let messages: Vec<Told> = turns
+            .iter()
+            .enumerate()
+            .map(|(index, turn)| Told {
+                role: turn.role,
+                content: format!("{BEFORE}{index}{BEHIND}"),
+            })
+            .collect();
+        let mut environment = Environment::new();
+        environment.set_trim_blocks(true);
+        environment.set_lstrip_blocks(true);
+        environment.set_fuel(Some(MAX_STEPS));
+        environment
+            .set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
+        environment.add_function("raise_exception", |text: String| -> Result<String, Error> {
+            Err(Error::new(ErrorKind::InvalidOperation, text))
+        });
+        environment
+            .template_from_str(&self.source)?
+            .render(context! {
+                messages,
+                add_generation_prompt => true,
+                bos_token => self.begin,
+                eos_token => self.end,
+            })
+    }
+}
+
+/// Instructions as part of what the person says first, and one turn where one
+/// speaks twice.
+fn merged(turns: &[Turn]) -> Vec<Turn> {
+    let mut merged: Vec<Turn> = Vec::new();
+    for turn in turns {
+        let role = if turn.role == "system" {
+            "user"
+        } else {
+            turn.role
+        };
+        match merged.last_mut() {
+            Some(last) if last.role == role => {
+                last.text.push_str("\n\n");
+                last.text.push_str(&turn.text);
+            }
+            _ => merged.push(Turn::new(role, turn.text.clone())),
+        }
+    }
+    merged
+}
+
+enum Piece<'a> {
+    /// What the template wrote.
+    Form(&'a str),
+    /// The text of this turn.
+    Text(usize),
+}
+
+fn pieces(rendered: &str) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    let mut rest = rendered;
+    while let Some((form, behind)) = rest.split_once(BEFORE) {
+        pieces.push(Piece::Form(form));
+        let (number, behind) = behind.split_once(BEHIND).unwrap_or((behind, ""));
+        pieces.extend(number.parse().ok().map(Piece::Text));
+        rest = behind;
+    }
+    pieces.push(Piece::Form(rest));
+    pieces
+}
+
+/// The conversation of a request, with calls and results in words.
+pub(super) fn turns(request: &Request) -> Vec<Turn> {
+    let mut turns = Vec::new();
+    turns.extend(
+        request
+            .system
+            .as_ref()
+            .map(|text| Turn::new("system", text)),
+    );
+    for message in &request.messages {
+        let turn = match message {
+            Message::System(text) => Turn::new("system", text),
+            Message::User(text) => Turn::new("user", text),
+            Message::Assistant { text, calls, .. } => {
+                let calls = calls
+                    .iter()
+                    .map(|call| format!("{} {}", call.name, call.args.to_json()));
+                let said: Vec<String> = std::iter::once(text.clone()).chain(calls).collect();
+                Turn::new("assistant", said.join("\n").trim())
+            }
+            Message::Result { name, text, .. } => {
+                Turn::new("user", format!("Result of {name}:\n{text}"))
+            }
+        };
+        turns.push(turn);
+    }
+    turns
+}

@@ -1,0 +1,252 @@
+//! Tokens in, likelihoods out.
+
+use std::num::NonZeroU32;
+use std::path::Path;
+
+use llama_cpp_2::context::LlamaContext;
+use llama_cpp_2::context::params::LlamaContextParams;
+use llama_cpp_2::llama_batch::LlamaBatch;
+use llama_cpp_2::model::LlamaModel;
+use llama_cpp_2::token::LlamaToken;
+
+use super::load;
+use super::trouble::Trouble;
+
+/// How many tokens are looked at together. Between two such portions a request
+/// can be stopped.
+const PORTION: u32 = 128;
+/// How many continuations are compared at once.
+const ABREAST: u32 = 32;
+/// The sequence of the conversation; the others are for continuations.
+const MAIN: i32 = 0;
+
+/// A model with its memory of what it has seen last.
+pub(super) struct Engine<'m> {
+    pub(super) model: &'m LlamaModel,
+    context: LlamaContext<'m>,
+    window: u32,
+    /// What it has seen, one token behind the other.
+    seen: Vec<LlamaToken>,
+}
+
+impl<'m> Engine<'m> {
+    pub(super) fn new(
+        file: &Path,
+        model: &'m LlamaModel,
+        window: u32,
+        threads: i32,
+    ) -> Result<Self, Trouble> {
+        load::check_memory(file, model, window)?;
+        let params = LlamaContextParams::default()
+            .with_n_ctx(NonZeroU32::new(window))
+            .with_n_batch(PORTION)
+            .with_n_ubatch(PORTION)
+            .with_n_seq_max(ABREAST + 1)
+            .with_kv_unified(true)
+            .with_n_threads(threads)
+            .with_n_threads_batch(threads);
+        let context = model.new_context(load::backend()?, params);
+        let context = context.map_err(|error| Trouble::Refused {
+            what: "make room for",
+            file: file.to_owned(),
+            why: error.to_string(),
+        })?;
+        Ok(Self {
+            model,
+            window: context.n_ctx().min(window),
+            context,
+            seen: Vec::new(),
+        })
+    }
+
+    /// How many tokens it can see and write, together.
+    pub(super) const fn window(&self) -> u32 {
+        self.window
+    }
+
+    /// Shows it these tokens, from the first on, and gives back how many of
+    /// them it had seen already. `goes_on` is asked between portions.
+    pub(super) fn show(
+        &mut self,
+        tokens: &[LlamaToken],
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<usize, Trouble> {
+        if tokens.len() > self.window as usize {
+            return Err(Trouble::TooLong {
+                tokens: tokens.len(),
+                window: self.window,
+            });
+        }
+        let same = tokens.iter().zip(&self.seen);
+        let same = same.take_while(|(one, two)| one == two).count();
+        // The last one is shown again, for the likelihoods behind it.
+        let known = self.forget_behind(same.min(tokens.len().saturating_sub(1)));
+        let mut batch = LlamaBatch::new(PORTION as usize, 1);
+        let fresh = tokens.get(known..).unwrap_or_default();
+        for portion in fresh.chunks(PORTION as usize) {
+            if !goes_on() {
+                return Err(Trouble::Stopped);
+            }
+            batch.clear();
+            let begin = self.seen.len();
+            for (index, token) in portion.iter().enumerate() {
+                let is_last = index + 1 == portion.len();
+                let at = position(begin + index);
+                batch.add(*token, at, &[MAIN], is_last).map_err(failed)?;
+            }
+            self.context.decode(&mut batch).map_err(failed)?;
+            self.seen.extend_from_slice(portion);
+        }
+        Ok(known)
+    }
+
+    /// Forgets what lies behind so many tokens; all, where a model cannot
+    /// forget a part.
+    fn forget_behind(&mut self, kept: usize) -> usize {
+        if kept == self.seen.len() {
+            return kept;
+        }
+        let from = u32::try_from(kept).ok();
+        let forgotten = self.context.kv_cache_seq_rm(MAIN, from, None);
+        let kept = if forgotten.is_ok() {
+            kept
+        } else {
+            self.context.clear_kv_cache();
+            0
+        };
+        self.seen.truncate(kept);
+        kept
+    }
+
+    /// Shows it one more token.
+    pub(super) fn go_on(&mut self, token: LlamaToken) -> Result<(), Trouble> {
+        let mut batch = LlamaBatch::new(1, 1);
+        let at = position(self.seen.len());
+        batch.add(token, at, &[MAIN], true).map_err(failed)?;
+        self.context.decode(&mut batch).map_err(failed)?;
+        self.seen.push(token);
+        Ok(())
+    }
+
+    /// Whether there is room for another token.
+    pub(super) fn has_room(&self) -> bool {
+        self.seen.len() + 1 < self.window as usize
+    }
+
+    /// What may come next, each token with its weight.
+    pub(super) fn context(&self) -> &LlamaContext<'m> {
+        &self.context
+    }
+
+    /// How likely each continuation is behind what was shown, as the logarithm.
+    pub(super) fn likelihoods(
+        &mut self,
+        continuations: &[Vec<LlamaToken>],
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<Vec<f32>, Trouble> {
+        let first = Weights::of(self.context.get_logits_ith(-1));
+        let mut likelihoods: Vec<f32> = continuations
+            .iter()
+            .map(|tokens| tokens.first().map_or(0.0, |token| first.likelihood(*token)))
+            .collect();
+        let room = (self.window as usize).saturating_sub(self.seen.len());
+        let mut from = 0;
+        while from < continuations.len() {
+            if !goes_on() {
+                return Err(Trouble::Stopped);
+            }
+            // As many as fit into one portion, and at least one.
+            let mut size = 0;
+            let rest = continuations.get(from..).unwrap_or_default();
+            let fits = rest.iter().take(ABREAST as usize).take_while(|tokens| {
+                size += tokens.len().saturating_sub(1);
+                size <= room.min(PORTION as usize)
+            });
+            let count = fits.count().max(1);
+            let abreast = rest.get(..count).unwrap_or_default();
+            let further = self.abreast(abreast)?;
+            for (sum, further) in likelihoods.iter_mut().skip(from).zip(further) {
+                *sum += further;
+            }
+            from += count;
+        }
+        Ok(likelihoods)
+    }
+
+    /// How likely the tokens of each continuation are, but for its first one.
+    fn abreast(&mut self, continuations: &[Vec<LlamaToken>]) -> Result<Vec<f32>, Trouble> {
+        let begin = self.seen.len();
+        let mut batch = LlamaBatch::new(PORTION as usize, 1);
+        let mut wanted = Vec::new();
+        for (index, tokens) in continuations.iter().enumerate() {
+            let sequence = position(index + 1);
+            let copied = self.context.copy_kv_cache_seq(MAIN, sequence, None, None);
+            copied.map_err(failed)?;
+            let pairs = tokens.windows(2).take(PORTION as usize);
+            for (offset, pair) in pairs.enumerate() {
+                let [token, next] = pair else { continue };
+                let at = position(begin + offset);
+                batch.add(*token, at, &[sequence], true).map_err(failed)?;
+                wanted.push((index, *next));
+            }
+        }
+        let mut sums = vec![0.0; continuations.len()];
+        if !wanted.is_empty() {
+            self.context.decode(&mut batch).map_err(failed)?;
+            for (row, (index, next)) in wanted.into_iter().enumerate() {
+                let weights = Weights::of(self.context.get_logits_ith(position(row)));
+                if let Some(sum) = sums.get_mut(index) {
+                    *sum += weights.likelihood(next);
+                }
+            }
+        }
+        for index in 0..continuations.len() {
+            let removed = self
+                .context
+                .kv_cache_seq_rm(position(index + 1), None, None);
+            removed.map_err(failed)?;
+        }
+        Ok(sums)
+    }
+
+    /// The tokens of a text. In the model's own form, marks are such; in what
+    /// others wrote they are letters.
+    pub(super) fn tokens(&self, text: &str, has_marks: bool) -> Vec<LlamaToken> {
+        self.model
+            .vocab()
+            .tokenize(text.as_bytes(), false, has_marks)
+    }
+}
+
+/// The weights of all tokens at one place.
+struct Weights<'a> {
+    weights: &'a [f32],
+    /// The logarithm of the sum of their exponentials.
+    sum: f32,
+}
+
+impl<'a> Weights<'a> {
+    fn of(weights: &'a [f32]) -> Self {
+        let most = weights.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        let sum: f32 = weights.iter().map(|weight| (weight - most).exp()).sum();
+        Self {
+            weights,
+            sum: most + sum.ln(),
+        }
+    }
+
+    fn likelihood(&self, token: LlamaToken) -> f32 {
+        let index = usize::try_from(token.0).ok();
+        let weight = index.and_then(|index| self.weights.get(index));
+        weight.map_or(f32::NEG_INFINITY, |weight| weight - self.sum)
+    }
+}
+
+fn failed(error: impl std::fmt::Display) -> Trouble {
+    Trouble::Failed(error.to_string())
+}
+
+/// A place in a window, which is never that large.
+fn position(index: usize) -> i32 {
+    i32::try_from(index).unwrap_or(i32::MAX)
+}

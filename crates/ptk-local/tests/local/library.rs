@@ -1,0 +1,139 @@
+//! Models by name and by path.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ptk_local::{Added, CancellationToken, Keep, Library, LibraryError, State};
+use tempfile::TempDir;
+
+use crate::sample::Sample;
+
+fn empty() -> (TempDir, Library) {
+    let folder = tempfile::tempdir().unwrap();
+    let library = Library::at(folder.path().join("models"));
+    (folder, library)
+}
+
+/// A file of the user's.
+fn file(folder: &TempDir, name: &str) -> PathBuf {
+    let path = folder.path().join(name);
+    fs::write(&path, Sample::model().bytes()).unwrap();
+    path
+}
+
+fn add(library: &Library, path: &Path, name: &str, keep: Keep) -> Result<Added, LibraryError> {
+    let stop = CancellationToken::new();
+    library.add(path, Some(name), keep, &stop, &mut |_| {})
+}
+
+fn told(library: &Library, wanted: &str) -> String {
+    library.find(wanted).unwrap_err().to_string()
+}
+
+#[test]
+fn a_model_is_found_by_its_name_and_by_its_path() {
+    let (folder, library) = empty();
+    let path = file(&folder, "a.gguf");
+    add(&library, &path, "one", Keep::Copy).unwrap();
+    let found = library.find("one").unwrap();
+    assert_eq!(found.path, library.folder().join("one/one.gguf"));
+    assert_eq!(found.entry.unwrap().model.parameters, 1056);
+    let found = library.find(path.to_str().unwrap()).unwrap();
+    assert_eq!((found.name.as_str(), found.entry), ("a", None));
+    assert_eq!(found.path, path);
+}
+
+#[test]
+fn whoever_asks_for_what_there_is_not_learns_what_to_type() {
+    let (folder, library) = empty();
+    assert_eq!(
+        told(&library, "qwen"),
+        "there is no model `qwen`; there is none at all yet: `ptk models pull` gets one, \
+         `ptk models add FILE` takes one that you have"
+    );
+    assert_eq!(
+        told(&library, "smollm2"),
+        "there is no model `smollm2` here yet; `ptk models pull smollm2` gets it"
+    );
+    assert_eq!(
+        told(&library, "smolm2"),
+        "there is no model `smolm2`; did you mean `smollm2`, which `ptk models pull smollm2` gets?"
+    );
+    add(&library, &file(&folder, "a.gguf"), "one", Keep::Path).unwrap();
+    assert_eq!(
+        told(&library, "onee"),
+        "there is no model `onee`; did you mean `one`?"
+    );
+    assert_eq!(
+        told(&library, "llama"),
+        "there is no model `llama`; there are: one"
+    );
+    for path in ["./b.gguf", "b.gguf", "../b"] {
+        assert_eq!(told(&library, path), format!("there is no file {path}"));
+    }
+}
+
+#[test]
+fn a_file_that_is_gone_is_told_with_what_to_do() {
+    let (folder, library) = empty();
+    let path = file(&folder, "a.gguf");
+    add(&library, &path, "mine", Keep::Path).unwrap();
+    add(&library, &path, "kept", Keep::Copy).unwrap();
+    // Whoever changes a file of their own knows why.
+    fs::write(&path, Sample::model().text("a", &"b".repeat(99)).bytes()).unwrap();
+    assert!(library.find("mine").is_ok());
+    fs::remove_file(&path).unwrap();
+    let said = told(&library, "mine");
+    assert!(said.starts_with("the file of `mine` is not there any more: "));
+    assert!(said.ends_with("`ptk models remove mine`, and add it from where it is now"));
+    fs::write(library.folder().join("kept/kept.gguf"), "").unwrap();
+    assert!(told(&library, "kept").starts_with("the file of `kept` is damaged: "));
+    let listing = library.list().unwrap();
+    let states: Vec<State> = listing.models.iter().map(|it| it.state).collect();
+    assert_eq!(states, [State::Changed, State::Missing]);
+}
+
+#[test]
+fn adding_can_be_stopped_and_leaves_nothing() {
+    let (folder, library) = empty();
+    let path = file(&folder, "a.gguf");
+    let stop = CancellationToken::new();
+    let mut halt = |_| stop.cancel();
+    let added = library.add(&path, None, Keep::Copy, &stop, &mut halt);
+    assert!(matches!(added, Err(LibraryError::Interrupted)));
+    let left = fs::read_dir(library.folder()).unwrap();
+    let left: Vec<_> = left.map(|it| it.unwrap().file_name()).collect();
+    assert_eq!(left, [".lock"]);
+}
+
+#[test]
+fn a_catalogue_that_makes_no_sense_is_told_with_its_place() {
+    let (_folder, library) = empty();
+    fs::create_dir(library.folder()).unwrap();
+    let path = library.folder().join("catalogue.toml");
+    let row = |package: &str, digest: &str| {
+        format!(
+            "[[models]]\nname = 'a'\nabout = ''\npackage = '{package}'\nversion = '1'\n\
+             wheel_size = 1\nwheel_sha256 = '{digest}'\nfile = 'a/b.gguf'\nsize = 1\n\
+             sha256 = '{digest}'\nlicence = ''\n"
+        )
+    };
+    let digest = "0".repeat(64);
+    for (text, part) in [
+        ("[[models]]\n".to_owned(), "missing field `name`"),
+        (row("--index-url=x", &digest), "a package or a version"),
+        (row("a", "abc"), "`abc`, which is no SHA-256"),
+        (
+            row("a", &digest).repeat(2),
+            "names `a`, which there is already",
+        ),
+    ] {
+        fs::write(&path, text).unwrap();
+        let error = ptk_local::Catalogue::read(library.folder()).unwrap_err();
+        let error = error.to_string();
+        assert!(
+            error.contains("catalogue.toml") && error.contains(part),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,14 @@
+//! Models in files: what is read, kept and found.
+
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "the lints allow these inside tests, but not in the functions that tests share"
+)]
+
+mod gguf;
+mod library;
+#[path = "../sample/mod.rs"]
+mod sample;
