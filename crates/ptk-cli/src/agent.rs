@@ -5,27 +5,32 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use ptk::events::{Bus, Capacities};
-use ptk::llm::Provider;
+use ptk::llm::{FileMemory, Provider};
 use ptk::protocol::dialects;
 use ptk::sandbox::Workspace;
-use ptk::store::{EntryKind, Overview, SessionId, SqliteStore, Store, Stretch};
+use ptk::store::{EntryKind, HelperTask, Overview, SessionId, SqliteStore, Store, Stretch};
 use ptk::tools::permission::Mode;
 use ptk::tools::{ToolManager, tools};
-use ptk::{Compaction, MAX_ITERATIONS, MAX_TOOL_CALLS, Ptk, RunOptions};
+use ptk::{Compaction, MAX_ITERATIONS, MAX_TOOL_CALLS, Ptk, RunOptions, SmallModel};
 use ptk_protocol::schema::suggest;
 use serde_json::{Map, Value, json};
 
 use crate::approver::approver;
-use crate::args::{AgentArgs, ReplayArgs};
+use crate::args::{AgentArgs, ModeName, ModelArgs, ReplayArgs};
 use crate::config::{self, CompactionName, Config, Run, Tools};
+use crate::exit;
 use crate::permissions::{Gathered, gather};
 use crate::view::Screen;
-use crate::{engine, instructions, provider};
+use crate::{engine, instructions, models, provider};
 
 /// Events that may wait to be shown.
 const CAPACITY: usize = 64 * 1024;
+/// How long is waited for what still runs when ptk ends.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+/// What was found out about models, in the folder for state.
+pub(crate) const MEMORY: &str = "models.json";
 /// Entries that are read at once.
 const PAGE: usize = 200;
 
@@ -45,12 +50,31 @@ pub(crate) struct Place {
     pub(crate) known: Option<Overview>,
     /// What its last turn was begun with.
     pub(crate) settings: Map<String, Value>,
+    /// How many replies a script gave in it.
+    pub(crate) given: usize,
+}
+
+impl Place {
+    /// A session that is there.
+    pub(crate) async fn known(store: SqliteStore, known: Overview) -> Result<Self> {
+        let (settings, given) = last_turn(&store, &known.id).await?;
+        Ok(Self {
+            id: known.id.clone(),
+            store,
+            known: Some(known),
+            settings,
+            given,
+        })
+    }
 }
 
 /// What was chosen, whoever chose it.
 struct Choices {
     provider: Option<String>,
+    /// Whether the provider was named together with the model, or later.
+    is_plain: bool,
     model: Option<String>,
+    mode: Option<ModeName>,
     dialect: Option<String>,
     tools: Option<Vec<String>>,
     /// The tools of the last turn.
@@ -75,14 +99,18 @@ impl Choices {
             names.map(str::to_owned).collect::<Vec<_>>()
         });
         let said = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
-        let provider = said(&args.provider);
+        let provider = said(&args.model.provider);
         // Another provider has other models.
         let recorded = text("model").filter(|_| provider.is_none());
         Self {
+            is_plain: provider.is_some(),
+            mode: args.mode,
             provider: provider
                 .or_else(|| text("provider"))
                 .or_else(|| run.provider.clone()),
-            model: said(&args.model).or(recorded).or_else(|| run.model.clone()),
+            model: said(&args.model.model)
+                .or(recorded)
+                .or_else(|| run.model.clone()),
             dialect: said(&args.dialect)
                 .or_else(|| text("dialect"))
                 .or_else(|| run.dialect.clone()),
@@ -109,7 +137,7 @@ impl Choices {
             max_iterations: run.max_iterations.unwrap_or(MAX_ITERATIONS),
             max_tool_calls: run.max_tool_calls.unwrap_or(MAX_TOOL_CALLS),
             timeout: args.timeout.or(run.timeout),
-            model: self.model.clone(),
+            mode: self.mode.map_or(ptk::Mode::Auto, ptk::Mode::from),
             context_window: run.context_window,
             compaction: match run.compaction {
                 Some(CompactionName::Summarise) => Compaction::Summarise,
@@ -143,6 +171,27 @@ impl Ground {
         })
     }
 
+    /// The model that helps the one that answers, if there is to be one.
+    fn helper(
+        &self,
+        named: &models::Models,
+        config: &crate::args::ConfigArgs,
+    ) -> Result<Option<SmallModel>> {
+        let Some(helper) = config::helper(&self.config, self.gathered.is_trusted)? else {
+            return Ok(None);
+        };
+        let wanted = models::Wanted {
+            provider: None,
+            is_plain: false,
+            model: Some(&helper.model),
+            config,
+            tools: &self.tools.registry,
+            screen: None,
+        };
+        let small = named.choose(wanted, 0, None)?;
+        Ok(Some(helper.of(small.model)))
+    }
+
     /// Which of these tools there are, and which not.
     fn still_there(&self, names: &[String]) -> (Vec<String>, Vec<String>) {
         let is_there = |name: &String| self.tools.registry.get(name).is_some();
@@ -161,7 +210,9 @@ impl Ground {
                 || "see `ptk tools list`".to_owned(),
                 |near| format!("did you mean `{near}`?"),
             );
-            return Err(anyhow!("there is no tool `{name}`; {near}"));
+            return Err(exit::wrong_usage(format!(
+                "there is no tool `{name}`; {near}"
+            )));
         }
         let is_chosen = |name: &str| match chosen {
             Some(chosen) => chosen.iter().any(|it| it == name),
@@ -203,18 +254,28 @@ impl Agent {
         if let Some(dialect) = &choices.dialect {
             engine::check_read(&ground.dialects, dialect)?;
         }
-        let more = has_more.then(|| {
+        let (named, has_others) = config::models(&ground.config, ground.gathered.is_trusted)?;
+        let more = (has_more || has_others).then(|| {
             let file = ground.config.name();
             format!("{file} names a model; `ptk permissions trust` lets it.")
         });
         notes.extend(more.clone());
-        let name = choices.provider.clone();
-        let name = name.ok_or_else(|| provider::none(more.as_deref()))?;
-        let model = provider::named(&name, choices.model.as_deref(), given)?;
+        let wanted = models::Wanted {
+            provider: choices.provider.as_deref(),
+            is_plain: choices.is_plain,
+            model: choices.model.as_deref(),
+            config: &args.config,
+            tools: &ground.tools.registry,
+            screen: Some(screen),
+        };
+        let chosen = named.choose(wanted, given, more.as_deref())?;
+        chosen.check(&ground.dialects)?;
+        let small = ground.helper(&named, &args.config)?;
         let workspace = Workspace::open(&ground.folder)?.with_temp()?;
         let told = instructions::of(&workspace, !offered.is_empty());
         notes.extend(told.note);
-        let options = choices.options(args, offered.clone());
+        let mut options = choices.options(args, offered.clone());
+        options.context_window = chosen.context_window.or(options.context_window);
         let note = ground.gathered.untrusted.as_ref().map(|_| {
             let name = ground.config.name();
             format!("{name} would allow more; `ptk permissions list` shows it, `ptk permissions trust` lets it.")
@@ -236,7 +297,7 @@ impl Agent {
             }))
             .build();
         let settings = json!({
-            "provider": provider::lasting(&name),
+            "provider": chosen.provider.as_deref().map(provider::lasting),
             "model": choices.model,
             "dialect": choices.dialect,
             "tools": offered,
@@ -248,12 +309,21 @@ impl Agent {
             ..options
         };
         let mut builder = Ptk::builder()
-            .provider(model)
+            .model(chosen.model)
             .tool_manager(manager)
             .dialects(ground.dialects)
             .store(Arc::new(place.store.clone()))
             .system(told.text)
             .options(options.clone());
+        if let Some(small) = small {
+            builder = builder.small_model(small);
+        }
+        for model in chosen.fallbacks {
+            builder = builder.fallback(model);
+        }
+        if let Some(folder) = ptk::tools::state_folder() {
+            builder = builder.memory(Arc::new(FileMemory::new(folder.join(MEMORY))));
+        }
         if let Some(dialect) = choices.dialect {
             builder = builder.dialect(dialect);
         }
@@ -310,12 +380,9 @@ fn listed(settings: &Map<String, Value>) -> Option<Vec<String>> {
     Some(names.filter_map(Value::as_str).map(str::to_owned).collect())
 }
 
-/// What the last turn of a session was begun with, and how many replies were
-/// given in it.
-pub(crate) async fn last_turn(
-    store: &dyn Store,
-    session: &SessionId,
-) -> Result<(Map<String, Value>, usize)> {
+/// What the last turn of a session was begun with, and how many replies a
+/// script gave in it, whatever it was asked for.
+async fn last_turn(store: &dyn Store, session: &SessionId) -> Result<(Map<String, Value>, usize)> {
     let mut given = 0;
     let mut before = u64::MAX;
     loop {
@@ -327,6 +394,8 @@ pub(crate) async fn last_turn(
         for entry in page.iter().rev() {
             match entry.kind() {
                 EntryKind::ModelReplied(_) => given += 1,
+                // Another model that helps has a script of its own.
+                EntryKind::HelperReplied(helped) if helped.task == HelperTask::SumUp => given += 1,
                 EntryKind::Failure(failure) if failure.code.is_some() => given += 1,
                 EntryKind::TurnBegan(began) => return Ok((began.settings, given)),
                 _ => {}
@@ -335,5 +404,23 @@ pub(crate) async fn last_turn(
     }
 }
 
-/// How long is waited for what still runs when ptk ends.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+/// The model that is wanted without any session.
+pub(crate) fn chosen(args: &ModelArgs, config: &crate::args::ConfigArgs) -> Result<models::Chosen> {
+    let ground = Ground::of(config)?;
+    let is_trusted = ground.gathered.is_trusted;
+    let (run, _) = config::run(&ground.config, is_trusted)?;
+    let (named, _) = config::models(&ground.config, is_trusted)?;
+    let said = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+    let provider = said(&args.provider);
+    let is_plain = provider.is_some();
+    let (provider, model) = (provider.or(run.provider), said(&args.model).or(run.model));
+    let wanted = models::Wanted {
+        provider: provider.as_deref(),
+        is_plain,
+        model: model.as_deref(),
+        config,
+        tools: &ground.tools.registry,
+        screen: None,
+    };
+    named.choose(wanted, 0, None)
+}

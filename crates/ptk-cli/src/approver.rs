@@ -1,7 +1,7 @@
 //! A person at a terminal who decides about calls that change something.
 
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,7 @@ use clap::builder::styling::{AnsiColor, Style};
 use futures_util::future::BoxFuture;
 use ptk_tools::{ApprovalRequest, Approver, Decision, Review};
 
-use crate::terminal::Keyboard;
+use crate::terminal::Terminal;
 use crate::view::Screen;
 use crate::view::clean::{in_line, visible};
 
@@ -44,12 +44,12 @@ pub(crate) fn approver(
     note: Option<String>,
     screen: Screen,
 ) -> Arc<dyn Approver> {
-    match Keyboard::find() {
-        Some(keyboard) => Arc::new(Person {
+    match Terminal::find() {
+        Some(terminal) => Arc::new(Person {
             workspace,
             note,
             screen,
-            keyboard: Arc::new(keyboard),
+            terminal: Arc::new(terminal),
         }),
         None => Arc::new(Nobody),
     }
@@ -88,18 +88,18 @@ struct Person {
     /// Said with each question.
     note: Option<String>,
     screen: Screen,
-    keyboard: Arc<Keyboard>,
+    terminal: Arc<Terminal>,
 }
 
 impl Approver for Person {
     fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision> {
         let question = self.question(&request);
-        Box::pin(self.asked(move |keyboard, gone| question.ask(keyboard, gone)))
+        Box::pin(self.asked(move |terminal, gone| question.ask(terminal, gone)))
     }
 
     fn review<'a>(&'a self, review: Review<'a>) -> BoxFuture<'a, Decision> {
         let result = ChangesQuestion::of(&review);
-        Box::pin(self.asked(move |keyboard, gone| result.ask(keyboard, gone)))
+        Box::pin(self.asked(move |terminal, gone| result.ask(terminal, gone)))
     }
 
     fn is_person(&self) -> bool {
@@ -108,14 +108,16 @@ impl Approver for Person {
 }
 
 /// Tells the thread that waits at the terminal when nobody asks any more.
-#[derive(Default)]
-struct Gone(Arc<AtomicBool>);
+struct Gone {
+    is_gone: Arc<AtomicBool>,
+    terminal: Arc<Terminal>,
+}
 
 impl Drop for Gone {
     fn drop(&mut self) {
-        if !self.0.swap(true, Ordering::Relaxed) {
+        if !self.is_gone.swap(true, Ordering::Relaxed) {
             // What is said next begins on a line of its own.
-            drop(io::stderr().write_all(b"\n"));
+            drop(self.terminal.say("\n"));
         }
     }
 }
@@ -134,14 +136,17 @@ impl Person {
     /// Asks in a thread that may wait, as long as somebody wants the answer.
     async fn asked(
         &self,
-        ask: impl FnOnce(&Keyboard, &AtomicBool) -> io::Result<Decision> + Send + 'static,
+        ask: impl FnOnce(&Terminal, &AtomicBool) -> io::Result<Decision> + Send + 'static,
     ) -> Decision {
         let _quiet = self.screen.question();
-        let gone = Gone::default();
-        let flag = Arc::clone(&gone.0);
-        let keyboard = Arc::clone(&self.keyboard);
-        let answer = tokio::task::spawn_blocking(move || ask(&keyboard, &flag)).await;
-        gone.0.store(true, Ordering::Relaxed);
+        let gone = Gone {
+            is_gone: Arc::default(),
+            terminal: Arc::clone(&self.terminal),
+        };
+        let flag = Arc::clone(&gone.is_gone);
+        let terminal = Arc::clone(&self.terminal);
+        let answer = tokio::task::spawn_blocking(move || ask(&terminal, &flag)).await;
+        gone.is_gone.store(true, Ordering::Relaxed);
         match answer {
             Ok(Ok(decision)) => decision,
             Ok(Err(error)) => Decision::DenyOnce(format!("nobody could be asked: {error}")),
@@ -199,12 +204,12 @@ impl Person {
 
 impl Question {
     /// Asks until there is an answer.
-    fn ask(&self, keyboard: &Keyboard, gone: &AtomicBool) -> io::Result<Decision> {
-        keyboard.forget_typed();
-        say(&self.text)?;
+    fn ask(&self, terminal: &Terminal, gone: &AtomicBool) -> io::Result<Decision> {
+        terminal.forget_typed();
+        terminal.say(&self.text)?;
         loop {
-            say(&self.choices())?;
-            let Some(answer) = keyboard.line(gone)? else {
+            terminal.say(&self.choices())?;
+            let Some(answer) = terminal.line(gone)? else {
                 return Ok(Decision::DenyOnce("nobody answered".to_owned()));
             };
             let has_rules = !self.rules.is_empty();
@@ -213,8 +218,8 @@ impl Question {
                 "s" | "session" if has_rules => return Ok(Decision::AllowForSession),
                 "a" | "always" if has_rules && self.has_always => return Ok(Decision::AllowAlways),
                 "n" | "no" | "" => return Ok(Decision::Deny("the user said no".to_owned())),
-                "d" => say(self.rest.as_deref().unwrap_or_default())?,
-                _ => say(&self.help())?,
+                "d" => terminal.say(self.rest.as_deref().unwrap_or_default())?,
+                _ => terminal.say(&self.help())?,
             }
         }
     }
@@ -283,36 +288,29 @@ impl ChangesQuestion {
     }
 
     /// Asks until there is an answer.
-    fn ask(&self, keyboard: &Keyboard, gone: &AtomicBool) -> io::Result<Decision> {
-        keyboard.forget_typed();
-        say(&self.text)?;
+    fn ask(&self, terminal: &Terminal, gone: &AtomicBool) -> io::Result<Decision> {
+        terminal.forget_typed();
+        terminal.say(&self.text)?;
         let more = if self.rest.is_some() {
             ", d the rest"
         } else {
             ""
         };
         loop {
-            say(&format!(
+            terminal.say(&format!(
                 "\nKeep this? y yes, n no, as if it had not run{more}: "
             ))?;
-            let Some(answer) = keyboard.line(gone)? else {
+            let Some(answer) = terminal.line(gone)? else {
                 return Ok(Decision::DenyOnce("nobody answered".to_owned()));
             };
             match answer.trim().to_lowercase().as_str() {
                 "y" | "yes" => return Ok(Decision::Allow),
                 "n" | "no" => return Ok(Decision::Deny("the user said no".to_owned())),
-                "d" => say(self.rest.as_deref().unwrap_or_default())?,
+                "d" => terminal.say(self.rest.as_deref().unwrap_or_default())?,
                 _ => {}
             }
         }
     }
-}
-
-// Not locked while waiting: others may have something to say meanwhile.
-fn say(text: &str) -> io::Result<()> {
-    let mut terminal = anstream::stderr();
-    terminal.write_all(text.as_bytes())?;
-    terminal.flush()
 }
 
 /// What the call is for, in a few words.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, ensure};
+use ptk::{ChooseFiles, Shorten, SmallModel};
 use ptk_protocol::dialects::Registry;
 use ptk_protocol::dialects::declared::{self, Declaration};
 use ptk_protocol::schema::suggest;
@@ -19,13 +20,16 @@ use toml::Spanned;
 
 use crate::args::{self, ConfigArgs, SandboxArgs};
 use crate::input;
+use crate::models::{self, Models};
 
 /// The file in the workspace.
 const FILE: &str = "ptk.toml";
 
 /// The sections that there are, for all commands.
-const SECTIONS: [&str; 9] = [
+const SECTIONS: [&str; 13] = [
     "run",
+    "models",
+    "helper",
     "sessions",
     "dialects",
     "tools",
@@ -34,6 +38,8 @@ const SECTIONS: [&str; 9] = [
     "sandbox",
     "undo",
     "permissions",
+    "pages",
+    "browser",
 ];
 
 /// How runs are done.
@@ -89,7 +95,7 @@ pub(crate) enum CompactionName {
     Summarise,
 }
 
-fn read_positive<'de, D: serde::Deserializer<'de>>(
+pub(crate) fn read_positive<'de, D: serde::Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<u32>, D::Error> {
     Ok(Some(std::num::NonZeroU32::deserialize(deserializer)?.get()))
@@ -98,19 +104,25 @@ fn read_positive<'de, D: serde::Deserializer<'de>>(
 fn read_duration<'de, D: serde::Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Duration>, D::Error> {
-    /// Seconds, or a text with a unit.
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Written {
-        Seconds(u64),
-        Text(String),
+    struct Time;
+
+    impl serde::de::Visitor<'_> for Time {
+        type Value = Duration;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("a time, such as 90 or \"5m\"")
+        }
+
+        fn visit_i64<E: serde::de::Error>(self, seconds: i64) -> Result<Duration, E> {
+            self.visit_str(&seconds.to_string())
+        }
+
+        fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Duration, E> {
+            args::duration(text).map_err(E::custom)
+        }
     }
-    let text = match Written::deserialize(deserializer)? {
-        Written::Seconds(seconds) => seconds.to_string(),
-        Written::Text(text) => text,
-    };
-    let time = args::duration(&text).map_err(serde::de::Error::custom)?;
-    Ok(Some(time))
+
+    deserializer.deserialize_any(Time).map(Some)
 }
 
 /// How runs are done.
@@ -118,6 +130,55 @@ fn read_duration<'de, D: serde::Deserializer<'de>>(
 struct RunSection {
     #[serde(default)]
     run: Run,
+}
+
+/// Models by names of one's own.
+#[derive(Debug, Deserialize)]
+struct ModelsSection {
+    #[serde(default)]
+    models: BTreeMap<String, Spanned<models::Declared>>,
+}
+
+/// A small model that helps the one that answers.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Helper {
+    /// Its name in `[models]`.
+    pub(crate) model: String,
+    /// Whether it chooses files before the other one is asked.
+    #[serde(default)]
+    choose_files: bool,
+    /// Results of more tokens are shortened by it.
+    shorten_above: Option<u64>,
+    /// How long it may take each time.
+    #[serde(default, deserialize_with = "read_duration")]
+    timeout: Option<Duration>,
+}
+
+impl Helper {
+    /// The model, with what it does.
+    pub(crate) fn of(&self, model: ptk::Model) -> SmallModel {
+        let mut small = SmallModel::of(model);
+        if self.choose_files {
+            small = small.choosing_files(ChooseFiles::default());
+        }
+        if let Some(above) = self.shorten_above {
+            small = small.shortening(Shorten {
+                above,
+                ..Shorten::default()
+            });
+        }
+        match self.timeout {
+            Some(time) => small.timeout(time),
+            None => small,
+        }
+    }
+}
+
+/// A small model that helps the one that answers.
+#[derive(Debug, Deserialize)]
+struct HelperSection {
+    helper: Option<Helper>,
 }
 
 /// Forms of calls.
@@ -221,6 +282,20 @@ pub(crate) fn sandbox(args: &SandboxArgs, config: &ConfigArgs) -> Result<Sandbox
     })
 }
 
+/// Sections that only the user's own configuration may have, each with what it
+/// would say.
+#[cfg(feature = "browser")]
+pub(crate) fn own<S: DeserializeOwned>(args: &ConfigArgs, sections: &[(&str, &str)]) -> Result<S> {
+    let config = read(args)?;
+    if config.is_named {
+        return config.sections();
+    }
+    for (section, what) in sections {
+        config.refuse(section, what, "")?;
+    }
+    user()?.sections()
+}
+
 /// What is kept so that calls can be undone. A workspace's `ptk.toml` has a say
 /// in it once it is trusted.
 pub(crate) fn undo(config: &Config, is_trusted: bool) -> Result<undo::Options> {
@@ -260,6 +335,35 @@ pub(crate) fn run(config: &Config, is_trusted: bool) -> Result<(Run, bool)> {
         compaction: own.compaction.or(user.compaction),
     };
     Ok((run, has_more))
+}
+
+/// The models that have names: those of the workspace once it is trusted, for
+/// what is asked goes there, and the user's own. Also says whether there would
+/// be more.
+pub(crate) fn models(config: &Config, is_trusted: bool) -> Result<(Models, bool)> {
+    let mut models = Models::default();
+    if !config.is_named {
+        user()?.declare(&mut models)?;
+    }
+    let mut own = Models::default();
+    config.declare(&mut own)?;
+    let has_more = !is_trusted && !own.is_empty();
+    if is_trusted {
+        models.extend(own);
+    }
+    Ok((models, has_more))
+}
+
+/// The model that helps: that of the workspace once it is trusted, or the
+/// user's own.
+pub(crate) fn helper(config: &Config, is_trusted: bool) -> Result<Option<Helper>> {
+    let HelperSection { helper: own } = config.sections()?;
+    let own = own.filter(|_| is_trusted);
+    if own.is_some() || config.is_named {
+        return Ok(own);
+    }
+    let HelperSection { helper } = user()?.sections()?;
+    Ok(helper)
 }
 
 /// How long the user keeps sessions. No workspace has a say in that.
@@ -363,7 +467,7 @@ impl Config {
     fn parsed<T: DeserializeOwned>(&self) -> Result<T> {
         toml::from_str(&self.text).map_err(|error| {
             let place = self.place(error.span().map_or(0, |span| span.start));
-            anyhow!("{place}: {}", with_near(error.message()))
+            anyhow!("{place}: {}", with_near(&in_words(error.message())))
         })
     }
 
@@ -401,6 +505,16 @@ impl Config {
             let start = starts.get(error.index).copied().unwrap_or(0);
             anyhow!("{}: {error}", self.place(start))
         })
+    }
+
+    /// The models that it names.
+    fn declare(&self, models: &mut Models) -> Result<()> {
+        let section: ModelsSection = self.sections()?;
+        for (name, declared) in section.models {
+            let place = self.place(declared.span().start);
+            models.add(name, declared.into_inner(), place);
+        }
+        Ok(())
     }
 
     /// What is kept so that calls can be undone.
@@ -459,11 +573,20 @@ impl Config {
         })
     }
 
-    /// The tools that it declares, each with what it does.
-    pub(crate) fn declared(&self) -> Result<Vec<(String, String)>> {
+    /// What it declares beside rules that counts only once it is trusted, a
+    /// line for each: tools with what they do, models with where they are.
+    pub(crate) fn declared(&self) -> Result<Vec<String>> {
         let sections: ToolSections = self.sections()?;
-        let declared = sections.tools.into_iter().map(Spanned::into_inner);
-        Ok(declared.map(|it| (it.name.clone(), it.told())).collect())
+        let tools = sections.tools.into_iter().map(Spanned::into_inner);
+        let tools = tools.map(|it| format!("tool   {}: {}", it.name, it.told()));
+        let mut models = Models::default();
+        self.declare(&mut models)?;
+        let RunSection { run } = self.sections()?;
+        let chosen = run.provider.iter().map(|provider| {
+            let model = run.model.as_deref().unwrap_or_default();
+            format!("model  {provider} {model}").trim_end().to_owned()
+        });
+        Ok(tools.chain(models.told()).chain(chosen).collect())
     }
 }
 
@@ -478,6 +601,58 @@ fn with_near(message: &str) -> String {
     match near {
         Some(near) => format!("{message}; did you mean `{near}`?"),
         None => message.to_owned(),
+    }
+}
+
+/// What the reader of TOML says, without the words of its language.
+fn in_words(message: &str) -> String {
+    let wrong = ["invalid type: ", "invalid value: "];
+    let rest = wrong.iter().find_map(|start| message.strip_prefix(start));
+    match rest.and_then(|rest| rest.rsplit_once(", expected ")) {
+        Some((found, wanted)) => {
+            format!("expected {}, and not {}", expected(wanted), read_as(found))
+        }
+        None => message
+            .replace("unknown variant", "unknown value")
+            .replace("wanted string or table", "expected a name")
+            .replace("missing field", "missing:"),
+    }
+}
+
+/// What is wanted of a value.
+fn expected(wanted: &str) -> &str {
+    match wanted {
+        "a sequence" => "a list",
+        "a map" => "a section",
+        "a boolean" => "true or false",
+        "a string" => "a text",
+        "a nonzero u32" => "a whole number from 1 to 4294967295",
+        "u32" => "a whole number from 0 to 4294967295",
+        "u8" | "u16" | "u64" | "usize" => "a whole number from 0 up",
+        "i64" => "a whole number",
+        "f32" | "f64" => "a number",
+        wanted if wanted.starts_with("struct ") => "a section",
+        wanted if wanted.starts_with("enum ") => "a name",
+        wanted => wanted,
+    }
+}
+
+/// What stands there instead.
+fn read_as(found: &str) -> String {
+    for (kind, name) in [
+        ("string ", "the text "),
+        ("integer ", "the number "),
+        ("floating point ", "the number "),
+        ("boolean ", ""),
+    ] {
+        if let Some(value) = found.strip_prefix(kind) {
+            return format!("{name}{value}");
+        }
+    }
+    match found {
+        "map" => "a section".to_owned(),
+        "sequence" => "a list".to_owned(),
+        found => found.to_owned(),
     }
 }
 
@@ -502,16 +677,56 @@ mod tests {
     }
 
     #[test]
+    fn mistakes_are_told_in_words_for_people() {
+        for (line, expected) in [
+            ("run = 3", "1:7: expected a section, and not the number `3`"),
+            (
+                "[run]\ntimeout = true",
+                "2:11: expected a time, such as 90 or \"5m\", and not `true`",
+            ),
+            (
+                "[run]\ntimeout = -1",
+                "2:11: expected number at 0; write it as 90s, 5m or 1h30m",
+            ),
+            (
+                "[run]\nmax_iterations = 0",
+                "2:18: expected a whole number from 1 to 4294967295, and not the number `0`",
+            ),
+            (
+                "[run]\nmax_tool_calls = \"x\"",
+                "2:18: expected a whole number from 0 to 4294967295, and not the text \"x\"",
+            ),
+            (
+                "[run]\ntools = \"a\"",
+                "2:9: expected a list, and not the text \"a\"",
+            ),
+            (
+                "[run]\ncompaction = \"sum\"",
+                "2:14: unknown value `sum`, expected `drop` or `summarise`; did you mean `summarise`?",
+            ),
+            ("[run]\ncompaction = 3", "2:14: expected a name"),
+        ] {
+            let config = Config {
+                path: PathBuf::from("ptk.toml"),
+                text: line.to_owned(),
+                is_named: true,
+            };
+            let error = run(&config, true).map(|_| ()).unwrap_err();
+            assert_eq!(format!("{error:#}"), format!("ptk.toml:{expected}"));
+        }
+    }
+
+    #[test]
     fn mistakes_are_placed() {
         for (text, expected) in [
             ("a = \n", "ptk.toml:1:5: "),
             (
                 "\n[[dialects]]\nname = \"a\"\nopen = \"<a>\"\n",
-                "ptk.toml:4:8: invalid type: string \"<a>\", expected a sequence",
+                "ptk.toml:4:8: expected a list, and not the text \"<a>\"",
             ),
             (
                 "[[dialects]]\nname = \"a\"\nopen = [\"<a>\"]\nbody = \"xml\"\n",
-                "ptk.toml:4:8: unknown variant `xml`, expected one of `json`, `name-json`, `tags`, `python`",
+                "ptk.toml:4:8: unknown value `xml`, expected one of `json`, `name-json`, `tags`, `python`",
             ),
             (
                 "[[dialects]]\nname = \"a\"\nopen = [\"<a>\"]\ncolour = 1\n",
@@ -519,11 +734,11 @@ mod tests {
             ),
             (
                 "\n[[dialect]]\nname = \"a\"\n",
-                "ptk.toml:2:3: unknown section `dialect`, expected one of `run`, `sessions`, `dialects`, `tools`, `diagnostics`, `snippet_format`, `sandbox`, `undo`, `permissions`; did you mean `dialects`?",
+                "ptk.toml:2:3: unknown section `dialect`, expected one of `run`, `models`, `helper`, `sessions`, `dialects`, `tools`, `diagnostics`, `snippet_format`, `sandbox`, `undo`, `permissions`, `pages`, `browser`; did you mean `dialects`?",
             ),
             (
                 "[model]\nname = \"a\"\n",
-                "ptk.toml:1:2: unknown section `model`, expected one of `run`, `sessions`, `dialects`, `tools`, `diagnostics`, `snippet_format`, `sandbox`, `undo`, `permissions`",
+                "ptk.toml:1:2: unknown section `model`, expected one of `run`, `models`, `helper`, `sessions`, `dialects`, `tools`, `diagnostics`, `snippet_format`, `sandbox`, `undo`, `permissions`, `pages`, `browser`",
             ),
             (
                 "[[dialects]]\nname = \"a\"\nopen = [\"<a>\"]\n\n[[dialects]]\nname = \"b\"\nopen = [\"x\"]\n",

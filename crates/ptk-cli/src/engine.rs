@@ -52,16 +52,22 @@ pub(crate) fn check_read(registry: &Registry, dialect: &str) -> Result<(), clap:
     if dialect == "auto" || registry.get(dialect).is_ok() {
         return Ok(());
     }
-    Err(args::unknown_dialect(dialect, read_dialects(registry)))
+    let known = read_dialects(registry);
+    Err(args::unknown_dialect(args::DIALECT, dialect, known))
 }
 
-/// Refuses a dialect that cannot be taught.
-pub(crate) fn check_taught(registry: &Registry, dialect: &str) -> Result<(), clap::Error> {
+/// Refuses a dialect that cannot be taught, named with this flag.
+pub(crate) fn check_taught(
+    registry: &Registry,
+    flag: &str,
+    dialect: &str,
+) -> Result<(), clap::Error> {
     let known = registry.get(dialect);
     if known.is_ok_and(|dialect| dialect.writer().is_some()) {
         return Ok(());
     }
-    Err(args::unknown_dialect(dialect, taught_dialects(registry)))
+    let known = taught_dialects(registry);
+    Err(args::unknown_dialect(flag, dialect, known))
 }
 
 /// Reads a reply and gives its outcome as one line of JSON. Text rather than a

@@ -53,7 +53,21 @@ pub(crate) fn report(error: &anyhow::Error) -> Exit {
         return print(answer);
     }
     say(&format!("{error:#}"));
-    Exit::Failed
+    if error.is::<WrongUsage>() {
+        Exit::WrongUsage
+    } else {
+        Exit::Failed
+    }
+}
+
+/// What was asked for cannot be meant.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct WrongUsage(String);
+
+/// The error of a command line that names something that there is not.
+pub(crate) fn wrong_usage(message: impl Into<String>) -> anyhow::Error {
+    WrongUsage(message.into()).into()
 }
 
 /// Ends the process, whatever it is stuck in. What it has started ends with it.

@@ -41,7 +41,7 @@ impl Source {
     }
 
     /// The text as a stream.
-    pub(crate) fn open(&self) -> Result<Box<dyn Read>> {
+    pub(crate) fn open(&self) -> Result<Box<dyn Read + Send>> {
         match self {
             Self::Stdin => {
                 let stdin = io::stdin();
@@ -52,7 +52,7 @@ impl Source {
                         "Reading from the terminal; end the text with Ctrl-D."
                     ));
                 }
-                Ok(Box::new(stdin.lock()))
+                Ok(Box::new(stdin))
             }
             Self::File(path) => Ok(Box::new(open_file(path)?)),
         }

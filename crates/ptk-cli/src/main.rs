@@ -14,6 +14,11 @@ mod explain;
 mod input;
 mod instructions;
 mod interrupt;
+#[cfg(feature = "local")]
+mod local;
+mod models;
+#[cfg(feature = "browser")]
+mod pages;
 mod permissions;
 mod person;
 mod provider;

@@ -7,12 +7,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow, bail};
-use ptk::llm::http::{HttpProvider, Key, Kind, SERVICES, Service};
-use ptk::llm::{Provider, Script};
+use ptk::llm::http::{HttpProvider, Key, Kind, SERVICES, Service, without_password};
+use ptk::llm::{CommandProvider, Provider, Script};
+use ptk::tools::Registry;
+use ptk_local::Library;
 use ptk_protocol::schema::suggest;
+
+use crate::args::ConfigArgs;
+use crate::exit;
+use crate::view::Screen;
 
 /// A model that says what a file says.
 const SCRIPT: &str = "script:";
+/// A command that is a model.
+const COMMAND: &str = "cmd:";
+/// A model in a file.
+const LOCAL: &str = "local";
+/// A model behind a page.
+const BROWSER: &str = "browser:";
 /// The key for a server that is known only by its address. No other one is
 /// sent there.
 const KEY: &str = "PTK_API_KEY";
@@ -22,27 +34,171 @@ const OLLAMA: SocketAddr =
 /// How long it is looked for.
 const MOMENT: Duration = Duration::from_millis(100);
 
-/// The model of this name. Of a script that many replies were given already.
-pub(crate) fn named(name: &str, model: Option<&str>, given: usize) -> Result<Arc<dyn Provider>> {
+/// Where a model is, and what it is called there.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place<'a> {
+    /// The name of the provider.
+    pub(crate) provider: &'a str,
+    pub(crate) model: Option<&'a str>,
+    /// Its address, where it is not the usual one.
+    pub(crate) address: Option<&'a str>,
+    /// The variable that holds the key, where it is not the usual one.
+    pub(crate) key: Option<&'a str>,
+    /// How many tokens it is to take, where that is said.
+    #[cfg_attr(
+        not(feature = "local"),
+        expect(dead_code, reason = "only models in files are told")
+    )]
+    pub(crate) context_window: Option<u32>,
+    /// Where pages are described, for a model behind one.
+    pub(crate) config: &'a ConfigArgs,
+    /// The tools there are.
+    #[cfg_attr(
+        not(feature = "local"),
+        expect(dead_code, reason = "only models in files are told")
+    )]
+    pub(crate) tools: &'a Registry,
+    /// Where a person sees how far loading is.
+    #[cfg_attr(
+        not(feature = "local"),
+        expect(dead_code, reason = "only models in files are told")
+    )]
+    pub(crate) screen: Option<&'a Screen>,
+}
+
+/// The model at this place. Of a script that many replies were given already.
+pub(crate) fn at(place: Place<'_>, given: usize) -> Result<Arc<dyn Provider>> {
+    let (name, model) = (place.provider, place.model);
+    if let Some(page) = name.strip_prefix(BROWSER) {
+        return behind(page, place.config);
+    }
+    if name == LOCAL {
+        return on_this_machine(place);
+    }
     if let Some(file) = name.strip_prefix(SCRIPT) {
         let script = Script::open(Path::new(file));
         let script = script.map_err(|error| anyhow!("--provider {name}: {error}"))?;
         return Ok(Arc::new(script.skip(given)));
     }
-    let provider = if name.contains("://") {
-        HttpProvider::at(Kind::OpenAi, name)?.key(Key::of_variables(&[KEY]))
+    if let Some(line) = name.strip_prefix(COMMAND) {
+        return command(line);
+    }
+    let (provider, keys, needs_key) = if let Some((service, address)) = elsewhere(place) {
+        let keys = match place.address {
+            Some(_) => service.keys,
+            None => &[KEY],
+        };
+        (HttpProvider::elsewhere(service, address)?, keys, false)
+    } else if name.contains("://") {
+        let address = place.address.unwrap_or(name);
+        (
+            HttpProvider::at(Kind::OpenAi, address)?,
+            [KEY].as_slice(),
+            false,
+        )
     } else {
         let service = Service::named(name).ok_or_else(|| unknown(name))?;
-        if service.needs_key && Key::of_variables(service.keys).is_none() {
-            let keys = service.keys.join(" or ");
-            bail!("{name} wants a key; set {keys}");
-        }
-        HttpProvider::new(service)?
+        (HttpProvider::new(service)?, service.keys, service.needs_key)
     };
+    let own = place.key.map(|variable| [variable]);
+    let keys = own.as_ref().map_or(keys, |own| own.as_slice());
+    // The service's own may be in the keyring.
+    let service = Service::named(name).filter(|_| needs_key && own.is_none());
+    let key = service.map_or_else(|| Key::of_variables(keys), Key::of_service);
+    if key.is_none() && (needs_key || own.is_some()) {
+        let or = service.map(|_| format!(", or keep one with `ptk keys set {name}`"));
+        let or = or.unwrap_or_default();
+        bail!("{name} wants a key; set {}{or}", keys.join(" or "));
+    }
+    // One that was named for this place goes there; a service's own is for it
+    // alone, and for whoever it is said to trust.
+    let is_services = own.is_none() && keys != [KEY].as_slice();
+    if key.is_some() && is_services && provider.is_overheard() {
+        bail!(
+            "{name}: others could read the key on its way, because the address begins with \
+             http://; write https://, or name a key for that server with key_variable in [models]"
+        );
+    }
     let model = model.ok_or_else(|| {
         anyhow!("{name} has several models; name one with --model, or in PTK_MODEL")
     })?;
-    Ok(Arc::new(provider.with_model(model)))
+    Ok(Arc::new(provider.key(key).with_model(model)))
+}
+
+#[cfg(feature = "browser")]
+fn behind(page: &str, config: &ConfigArgs) -> Result<Arc<dyn Provider>> {
+    crate::pages::provider(page, config)
+}
+
+#[cfg(not(feature = "browser"))]
+fn behind(page: &str, _: &ConfigArgs) -> Result<Arc<dyn Provider>> {
+    bail!(
+        "--provider {BROWSER}{page}: this ptk was built without a browser; build it with \
+         `cargo build --release --features browser`"
+    )
+}
+
+#[cfg(feature = "local")]
+fn on_this_machine(place: Place<'_>) -> Result<Arc<dyn Provider>> {
+    crate::local::provider(place)
+}
+
+#[cfg(not(feature = "local"))]
+fn on_this_machine(_: Place<'_>) -> Result<Arc<dyn Provider>> {
+    bail!(
+        "--provider {LOCAL}: this ptk was built without llama.cpp; build it with \
+         `cargo build --release --features local`"
+    )
+}
+
+/// Where the model is if nobody says so: a file is on this machine, and so is
+/// the only one there is.
+pub(crate) fn assumed(model: Option<&str>) -> Option<&'static str> {
+    match model {
+        Some(name) => {
+            let end = Path::new(name).extension();
+            end.is_some_and(|end| end == "gguf").then_some(LOCAL)
+        }
+        None => is_one_here().then_some(LOCAL),
+    }
+}
+
+#[cfg(feature = "local")]
+fn is_one_here() -> bool {
+    crate::local::is_there()
+}
+
+#[cfg(not(feature = "local"))]
+const fn is_one_here() -> bool {
+    false
+}
+
+/// The model that a command line is: its words, without a shell.
+fn command(line: &str) -> Result<Arc<dyn Provider>> {
+    let words = shlex::split(line);
+    let words =
+        words.ok_or_else(|| anyhow!("--provider {COMMAND}{line}: a quote is not closed"))?;
+    let mut words = words.into_iter();
+    let program = words.next();
+    let program = program.ok_or_else(|| anyhow!("--provider {COMMAND} lacks the command"))?;
+    Ok(Arc::new(CommandProvider::new(program, words)))
+}
+
+/// A service and an address, where one speaks as the other does elsewhere:
+/// `completion:http://127.0.0.1:8000/v1`.
+fn elsewhere(place: Place<'_>) -> Option<(&'static Service, &str)> {
+    let (service, address) = match place.address {
+        // Whatever it is: nothing goes elsewhere than was said.
+        Some(address) => (place.provider, address),
+        None => prefixed(place.provider)?,
+    };
+    Some((Service::named(service)?, address))
+}
+
+/// What stands before an address, and the address.
+fn prefixed(name: &str) -> Option<(&str, &str)> {
+    let parts = name.split_once(':')?;
+    parts.1.contains("://").then_some(parts)
 }
 
 fn unknown(name: &str) -> anyhow::Error {
@@ -50,33 +206,56 @@ fn unknown(name: &str) -> anyhow::Error {
     let near = suggest::nearest(name, names());
     let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
     let known: Vec<&str> = names().collect();
-    anyhow!(
-        "there is no provider `{name}`{near}\n\n  There are: {}, the address of a server that \
-         speaks as OpenAI's does, such as http://127.0.0.1:8080/v1, and {SCRIPT}FILE.",
+    exit::wrong_usage(format!(
+        "Provider {name} not registered{near}\n\n  There are: {}, the address of a server that \
+         speaks as OpenAI's does, such as http://127.0.0.1:8080/v1, one of these names and the \
+         address of a server that speaks as it does, such as completion:http://127.0.0.1:8080/v1, \
+         {LOCAL}, {COMMAND}COMMAND, {BROWSER}PAGE and {SCRIPT}FILE.",
         known.join(", ")
-    )
+    ))
 }
 
-/// The same name wherever one stands.
+/// The same name wherever one stands, as it may be written down.
 pub(crate) fn lasting(name: &str) -> String {
-    let Some(file) = name.strip_prefix(SCRIPT) else {
-        return name.to_owned();
-    };
-    let path = std::path::absolute(file).unwrap_or_else(|_| file.into());
-    format!("{SCRIPT}{}", path.display())
+    if let Some(file) = name.strip_prefix(SCRIPT) {
+        let path = std::path::absolute(file).unwrap_or_else(|_| file.into());
+        return format!("{SCRIPT}{}", path.display());
+    }
+    match prefixed(name) {
+        Some((service, address)) => format!("{service}:{}", without_password(address)),
+        None => without_password(name),
+    }
 }
 
 /// What is said where no model was chosen: what is easiest here goes first.
-pub(crate) fn none(note: Option<&str>) -> anyhow::Error {
+pub(crate) fn none<'a>(
+    note: Option<&str>,
+    named: impl Iterator<Item = &'a String>,
+) -> anyhow::Error {
     let mut text = "no model is chosen; name one with --provider and --model:\n".to_owned();
     if let Some(note) = note {
         text = format!("no model is chosen. {note} Or name one with --provider and --model:\n");
     }
-    let mut line = |name: &str, why: &str| {
-        let _ = write!(text, "\n  --provider {name:<12} --model NAME   {why}");
+    for name in named {
+        let _ = write!(text, "\n  --model {name:<33} is in [models]");
+    }
+    let library = Library::open_default().and_then(|library| library.list());
+    let here = library.map(|listing| listing.models).unwrap_or_default();
+    // A model in a file helps only a ptk that can answer from one.
+    let is_local = cfg!(feature = "local");
+    let mut way = |way: &str, why: &str| {
+        let _ = write!(text, "\n  {way:<41} {why}");
     };
+    let at = |name: &str| format!("--provider {name:<12} --model NAME");
+    if let Some(model) = here.first().filter(|_| is_local) {
+        let name = &model.entry.name;
+        way(
+            &format!("--provider {LOCAL:<12} --model {name}"),
+            "is on this machine",
+        );
+    }
     if TcpStream::connect_timeout(&OLLAMA, MOMENT).is_ok() {
-        line("ollama", "Ollama is running here");
+        way(&at("ollama"), "Ollama is running here");
     }
     for service in SERVICES {
         let set = service
@@ -84,14 +263,24 @@ pub(crate) fn none(note: Option<&str>) -> anyhow::Error {
             .iter()
             .find(|key| Key::of_variables(&[key]).is_some());
         if let Some(key) = set {
-            line(service.name, &format!("{key} is set"));
+            way(&at(service.name), &format!("{key} is set"));
         }
     }
-    line(
-        "openai",
+    let pull = "ptk models pull";
+    if is_local && here.is_empty() {
+        way(pull, "gets a small one for this machine, without a key");
+    }
+    way(
+        &at("openai"),
         "with a key in OPENAI_API_KEY; so do others, see docs/models.md",
     );
-    line("http://…/v1", "any server that speaks as OpenAI's does");
+    way(
+        &at("http://…/v1"),
+        "any server that speaks as OpenAI's does",
+    );
+    if !is_local {
+        way(pull, "a small one for this machine; see docs/local.md");
+    }
     text.push_str("\n\n  To keep it: provider and model under [run] in ~/.config/ptk/ptk.toml.");
     anyhow!(text)
 }

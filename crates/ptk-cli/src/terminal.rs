@@ -1,7 +1,8 @@
-//! The keyboard of whoever sits at the terminal.
+//! The terminal of whoever can be asked: where questions are written, and
+//! where answers are typed.
 
-use std::fs::File;
-use std::io::{self, BufRead as _, IsTerminal as _, Read as _};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 #[cfg(unix)]
 use std::time::Duration;
@@ -12,24 +13,68 @@ const TERMINAL: &str = "/dev/tty";
 #[cfg(unix)]
 const BEAT: i64 = 100;
 
+/// Somebody who can be asked.
+#[derive(Debug)]
+pub(crate) struct Terminal {
+    keyboard: Keyboard,
+    screen: Paper,
+}
+
 /// Where answers are typed.
 #[derive(Debug)]
-pub(crate) enum Keyboard {
+enum Keyboard {
     Stdin,
     /// Stdin is something else, such as the end of a pipe.
     Terminal(File),
 }
 
-impl Keyboard {
-    /// That of the person who sees what is written to stderr, if there is one.
+/// Where questions are written.
+#[derive(Debug)]
+enum Paper {
+    Stderr,
+    /// Stderr is something else, such as a file.
+    Terminal(File),
+}
+
+impl Terminal {
+    /// That of the person who sees what is written, if there is one. Where
+    /// stderr goes elsewhere, whoever has begun the command is asked at the
+    /// terminal that it was begun at, as long as it is in the foreground there.
     pub(crate) fn find() -> Option<Self> {
-        if !io::stderr().is_terminal() {
-            return None;
+        let screen = if io::stderr().is_terminal() {
+            Paper::Stderr
+        } else {
+            let has_other = io::stdin().is_terminal() || io::stdout().is_terminal();
+            let opened = OpenOptions::new().write(true).open(TERMINAL).ok();
+            let file = opened.filter(|file| has_other && is_in_front(file))?;
+            Paper::Terminal(file)
+        };
+        let keyboard = if io::stdin().is_terminal() {
+            Keyboard::Stdin
+        } else {
+            Keyboard::Terminal(File::open(TERMINAL).ok()?)
+        };
+        Some(Self { keyboard, screen })
+    }
+
+    /// Writes something there.
+    // Not locked while waiting: others may have something to say meanwhile.
+    pub(crate) fn say(&self, text: &str) -> io::Result<()> {
+        match &self.screen {
+            Paper::Stderr => {
+                let mut stderr = anstream::stderr();
+                stderr.write_all(text.as_bytes())?;
+                stderr.flush()
+            }
+            Paper::Terminal(file) => {
+                let text = match anstream::AutoStream::choice(file) {
+                    anstream::ColorChoice::Never => anstream::adapter::strip_str(text).to_string(),
+                    _ => text.to_owned(),
+                };
+                let mut file = file;
+                file.write_all(text.as_bytes())
+            }
         }
-        if io::stdin().is_terminal() {
-            return Some(Self::Stdin);
-        }
-        File::open(TERMINAL).ok().map(Self::Terminal)
     }
 
     /// What was typed before the question was there is no answer to it.
@@ -37,9 +82,9 @@ impl Keyboard {
         #[cfg(unix)]
         {
             use rustix::termios::{QueueSelector, tcflush};
-            let _ = match self {
-                Self::Stdin => tcflush(io::stdin(), QueueSelector::IFlush),
-                Self::Terminal(file) => tcflush(file, QueueSelector::IFlush),
+            let _ = match &self.keyboard {
+                Keyboard::Stdin => tcflush(io::stdin(), QueueSelector::IFlush),
+                Keyboard::Terminal(file) => tcflush(file, QueueSelector::IFlush),
             };
         }
     }
@@ -51,10 +96,10 @@ impl Keyboard {
             return Ok(None);
         }
         let mut answer = String::new();
-        let read = match self {
-            Self::Stdin => io::stdin().lock().read_line(&mut answer)?,
+        let read = match &self.keyboard {
+            Keyboard::Stdin => io::stdin().lock().read_line(&mut answer)?,
             // A terminal gives a line at a time.
-            Self::Terminal(file) => {
+            Keyboard::Terminal(file) => {
                 let mut bytes = [0; 1024];
                 let mut file = file;
                 let read = file.read(&mut bytes)?;
@@ -78,9 +123,9 @@ impl Keyboard {
             tv_nsec: BEAT * 1_000_000,
         };
         while !gone.load(Ordering::Relaxed) {
-            let one = match self {
-                Self::Stdin => PollFd::new(&stdin, PollFlags::IN),
-                Self::Terminal(file) => PollFd::new(file, PollFlags::IN),
+            let one = match &self.keyboard {
+                Keyboard::Stdin => PollFd::new(&stdin, PollFlags::IN),
+                Keyboard::Terminal(file) => PollFd::new(file, PollFlags::IN),
             };
             let mut one = [one];
             let found = poll(&mut one, Some(&beat));
@@ -103,4 +148,17 @@ impl Keyboard {
     fn wait(&self, _gone: &AtomicBool) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// Whether this process has the terminal. Whoever works in the background
+/// would be stopped when it reads there.
+#[cfg(unix)]
+fn is_in_front(terminal: &File) -> bool {
+    let front = rustix::termios::tcgetpgrp(terminal);
+    front.is_ok_and(|group| group == rustix::process::getpgrp())
+}
+
+#[cfg(not(unix))]
+fn is_in_front(_terminal: &File) -> bool {
+    true
 }

@@ -21,6 +21,7 @@ fn text(bytes: &[u8]) -> Cow<'_, str> {
 fn help_version_and_mistakes_read_as_recorded() {
     trycmd::TestCases::new()
         .env("COLUMNS", "100")
+        .env("PTK_MODELS", "tests/data/models")
         .case("tests/cmd/*.trycmd")
         .run();
 }

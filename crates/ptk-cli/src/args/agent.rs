@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueHint};
+use clap::{Args, ValueEnum, ValueHint};
 
 use super::{Approve, ConfigArgs, DialectName, SandboxArgs};
 use crate::engine;
@@ -71,13 +71,32 @@ pub(crate) struct ReplayArgs {
     pub(crate) config: ConfigArgs,
 }
 
-/// What a run is done with.
+/// How a model calls tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ModeName {
+    Auto,
+    Native,
+    Text,
+}
+
+impl From<ModeName> for ptk::Mode {
+    fn from(name: ModeName) -> Self {
+        match name {
+            ModeName::Auto => Self::Auto,
+            ModeName::Native => Self::Native,
+            ModeName::Text => Self::Text,
+        }
+    }
+}
+
+/// Which model is asked.
 #[derive(Debug, Args)]
-pub(crate) struct AgentArgs {
+pub(crate) struct ModelArgs {
     /// Where the model is: a service such as `openai`, `anthropic`, `ai-studio`,
     /// `groq`, `openrouter`, `ollama`, `llama.cpp`, `vllm` or `lmstudio`, the
-    /// address of a server that speaks as OpenAI's does, or `script:FILE`,
-    /// which says what a file says
+    /// address of a server that speaks as OpenAI's does, `cmd:COMMAND`, or
+    /// `script:FILE`, which says what a file says; docs/models.md has them all
     #[arg(
         long,
         value_name = "NAME",
@@ -87,7 +106,7 @@ pub(crate) struct AgentArgs {
     )]
     pub(crate) provider: Option<String>,
 
-    /// The model there
+    /// The model there, or one that [models] in ptk.toml gives this name
     #[arg(
         long,
         value_name = "NAME",
@@ -96,6 +115,50 @@ pub(crate) struct AgentArgs {
         help_heading = "Model"
     )]
     pub(crate) model: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ProbeArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+
+    /// The forms of calls to try, with commas between them; those that are most
+    /// likely to work if nothing is said, `all` for every one
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) dialects: Vec<String>,
+
+    /// Print what was found out, and do not remember it
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+
+    /// How long a question may take, such as 30s or 5m
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "2m")]
+    pub(crate) timeout: Duration,
+
+    /// Print each trial as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+}
+
+/// What a run is done with.
+#[derive(Debug, Args)]
+pub(crate) struct AgentArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+
+    /// How the model calls tools: by its API, in text, or `auto`, which finds
+    /// out what it can do
+    #[arg(
+        long,
+        value_enum,
+        env = "PTK_MODE",
+        hide_env_values = true,
+        help_heading = "Model"
+    )]
+    pub(crate) mode: Option<ModeName>,
 
     /// The form in which the model is taught to call tools; without one, `ptk`
     /// is taught and all are read
@@ -243,6 +306,10 @@ pub(crate) struct ShowSessionArgs {
     #[arg(value_name = "ID")]
     pub(crate) session: String,
 
+    /// Show what the model thought, too
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) thoughts: bool,
+
     /// Print the log, one JSON object an entry
     #[arg(long)]
     pub(crate) json: bool,
@@ -267,6 +334,10 @@ pub(crate) struct ExportSessionArgs {
     /// The form
     #[arg(long, value_enum, default_value_t = ExportFormat::Jsonl)]
     pub(crate) format: ExportFormat,
+
+    /// With Markdown: what the model thought, too. The JSON lines have all of it
+    #[arg(long)]
+    pub(crate) thoughts: bool,
 
     /// The file to write, which must not exist yet; stdout if none is named
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]

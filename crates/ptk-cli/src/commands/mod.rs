@@ -1,9 +1,14 @@
 //! The commands, one file each.
 
+#[cfg(feature = "browser")]
+mod browser;
 mod completions;
 mod doctor;
+mod keys;
+mod models;
 mod parse;
 mod permissions;
+mod probe;
 mod prompt;
 mod replay;
 mod run;
@@ -30,8 +35,13 @@ pub(crate) fn run(cli: &Cli) -> Result<Exit> {
         Command::Prompt(args) => prompt::run(args, &mut out)?,
         Command::Tools(command) => tools::run(command, &mut out)?,
         Command::Undo(args) => undo::run(args, &mut out)?,
+        Command::Probe(args) => probe::run(args, &mut out)?,
         Command::Doctor(args) => doctor::run(args, &mut out)?,
         Command::Permissions(command) => permissions::run(command, &mut out)?,
+        Command::Keys(command) => keys::run(command, &mut out)?,
+        Command::Models(command) => models::run(command, &mut out)?,
+        #[cfg(feature = "browser")]
+        Command::Browser(command) => browser::run(command)?,
         Command::Completions(args) => completions::run(args, &mut out)?,
     };
     let flushed = out.flush();

@@ -69,8 +69,8 @@ fn list(args: &ListPermissionsArgs, out: &mut impl Write) -> Result<Exit> {
     } else {
         config.declared()?
     };
-    for (name, does) in &declared {
-        writeln!(out, "- tool   {name}: {does}  {}", config.name())?;
+    for line in &declared {
+        writeln!(out, "- {line}  {}", config.name())?;
     }
     let mode = match here.mode.unwrap_or_default() {
         Mode::Ask => "is asked about (ask)",
@@ -112,9 +112,9 @@ fn remove(args: &RemovePermissionArgs, out: &mut impl Write) -> Result<Exit> {
 
 fn trust(args: &TrustArgs, out: &mut impl Write) -> Result<Exit> {
     let (config, here) = here(&args.config)?;
-    let tools = config.declared()?;
+    let more = config.declared()?;
     let has_undo = config.has("undo")?;
-    let has_more = !tools.is_empty() || has_undo;
+    let has_more = !more.is_empty() || has_undo;
     if here.untrusted.is_none() && (here.is_trusted || !has_more) {
         writeln!(
             out,
@@ -134,8 +134,8 @@ fn trust(args: &TrustArgs, out: &mut impl Write) -> Result<Exit> {
     if declared.mode == Some(Mode::Auto) {
         writeln!(out, "mode = \"auto\": what fits no rule runs")?;
     }
-    for (name, does) in tools {
-        writeln!(out, "tool   {name}: {does}")?;
+    for line in more {
+        writeln!(out, "{line}")?;
     }
     if has_undo {
         writeln!(out, "[undo]: what is kept so that calls can be undone")?;

@@ -6,13 +6,13 @@ use anyhow::Result;
 use clap::ValueEnum;
 use serde_json::json;
 
-use crate::args::PromptArgs;
+use crate::args::{DIALECT, PromptArgs};
 use crate::exit::Exit;
 use crate::{config, engine, tool_defs};
 
 pub(crate) fn run(args: &PromptArgs, out: &mut impl Write) -> Result<Exit> {
     let registry = config::dialects(&args.config)?;
-    engine::check_taught(&registry, &args.dialect)?;
+    engine::check_taught(&registry, DIALECT, &args.dialect)?;
     let tools = tool_defs::read_file(&args.tool_defs)?;
     let prompt = engine::prompt(&registry, &tools, &args.dialect, args.style)?;
     if args.json {

@@ -8,7 +8,7 @@ use ptk::store::ReplyOutcome;
 use ptk::{Difference, Differing, Fate, Meaning, ReadCall};
 use serde_json::{Value, json};
 
-use crate::agent::{self, Agent, Place};
+use crate::agent::{Agent, Place};
 use crate::args::ReplayArgs;
 use crate::exit::Exit;
 use crate::sessions;
@@ -31,13 +31,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut impl Write) -> Result<Exit> {
         if let Err(error) = sessions::check_place(&found, &args.config) {
             writeln!(anstream::stderr(), "By the rules of this folder: {error}.")?;
         }
-        let (settings, _) = agent::last_turn(&store, &found.id).await?;
-        let place = Place {
-            store,
-            id: found.id.clone(),
-            known: Some(found),
-            settings,
-        };
+        let place = Place::known(store, found).await?;
         let agent = Agent::to_replay(args, &place)?;
         let replay = agent.ptk.replay(&place.id, agent.options).await?;
         replay.ok_or_else(|| sessions::unknown(&args.session))

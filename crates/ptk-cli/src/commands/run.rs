@@ -13,7 +13,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{self, Agent, PATIENCE, Place};
+use crate::agent::{Agent, PATIENCE, Place};
 use crate::args::{AgentArgs, Cli, ResumeArgs, RunArgs};
 use crate::config;
 use crate::exit::{self, Exit};
@@ -143,6 +143,7 @@ async fn place(args: &RunArgs) -> Result<Place> {
             store,
             known: None,
             settings: serde_json::Map::new(),
+            given: 0,
         }),
     }
 }
@@ -150,13 +151,7 @@ async fn place(args: &RunArgs) -> Result<Place> {
 /// A session that is there, if this is its workspace.
 async fn known_place(store: SqliteStore, known: Overview, args: &AgentArgs) -> Result<Place> {
     sessions::check_place(&known, &args.config)?;
-    let (settings, _) = agent::last_turn(&store, &known.id).await?;
-    Ok(Place {
-        id: known.id.clone(),
-        store,
-        known: Some(known),
-        settings,
-    })
+    Place::known(store, known).await
 }
 
 /// Runs, shows how, and says how it ended.
@@ -170,7 +165,7 @@ async fn work(args: &AgentArgs, place: Place, task: Task, out: &mut impl Write) 
     };
     let given = match task {
         Task::Prompt(_) => 0,
-        Task::Resume => agent::last_turn(&place.store, &place.id).await?.1,
+        Task::Resume => place.given,
     };
     let kept = config::sessions(&args.config)?;
     let agent = Agent::new(args, &place, given, &screen)?;

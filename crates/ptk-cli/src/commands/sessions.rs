@@ -7,6 +7,7 @@ use std::time::SystemTime;
 
 use anyhow::{Result, anyhow, bail};
 use clap::builder::styling::Style;
+use ptk::store::export::Thoughts;
 use ptk::store::{Hit, Listing, Overview, Retention, Search, SqliteStore, Store as _, export};
 use serde_json::json;
 
@@ -16,7 +17,7 @@ use crate::args::{
 };
 use crate::exit::Exit;
 use crate::sessions::{self, short};
-use crate::terminal::Keyboard;
+use crate::terminal::Terminal;
 use crate::view::clean::{in_line, visible};
 use crate::view::{Markdown, age, coloured};
 
@@ -138,7 +139,7 @@ async fn show(args: &ShowSessionArgs, out: &mut (impl Write + Send)) -> Result<E
         rest: Vec::new(),
         is_terminal: io::stdout().is_terminal(),
     };
-    export::write_markdown(&store, &session, &mut pretty).await?;
+    export::write_markdown(&store, &session, told(args.thoughts), &mut pretty).await?;
     pretty.finish()?;
     Ok(Exit::Success)
 }
@@ -245,7 +246,7 @@ async fn export(args: &ExportSessionArgs, out: &mut (impl Write + Send)) -> Resu
     let store = existing_store(&args.session)?;
     let session = sessions::existing(&store, &args.session).await?.id;
     let Some(path) = &args.output else {
-        write_session(&store, &session, args.format, out).await?;
+        write_session(&store, &session, args, out).await?;
         return Ok(Exit::Success);
     };
     let file = OpenOptions::new().write(true).create_new(true).open(path);
@@ -256,7 +257,7 @@ async fn export(args: &ExportSessionArgs, out: &mut (impl Write + Send)) -> Resu
         _ => anyhow!("{} cannot be written: {error}", path.display()),
     })?;
     let mut file = BufWriter::new(file);
-    let written = write_session(&store, &session, args.format, &mut file).await;
+    let written = write_session(&store, &session, args, &mut file).await;
     let written = written.and_then(|()| Ok(file.flush()?));
     if let Err(error) = written {
         // Half a session would be taken for a whole one.
@@ -270,20 +271,29 @@ async fn export(args: &ExportSessionArgs, out: &mut (impl Write + Send)) -> Resu
 async fn write_session(
     store: &SqliteStore,
     session: &ptk::store::SessionId,
-    format: ExportFormat,
+    args: &ExportSessionArgs,
     out: &mut (dyn Write + Send),
 ) -> Result<()> {
-    match format {
+    match args.format {
         ExportFormat::Jsonl => drop(export::write_json_lines(store, session, out).await?),
-        ExportFormat::Markdown => drop(export::write_markdown(store, session, out).await?),
+        ExportFormat::Markdown => {
+            export::write_markdown(store, session, told(args.thoughts), out).await?;
+        }
     }
     Ok(())
 }
 
+const fn told(thoughts: bool) -> Thoughts {
+    if thoughts {
+        Thoughts::Shown
+    } else {
+        Thoughts::LeftOut
+    }
+}
+
 async fn import(args: &ImportSessionsArgs, out: &mut impl Write) -> Result<Exit> {
     let store = sessions::open()?;
-    let bytes = args.source.read()?;
-    let mut lines = BufReader::new(io::Cursor::new(bytes));
+    let mut lines = BufReader::new(args.source.open()?);
     let imported = export::import_json_lines(&store, &mut lines).await?;
     for session in &imported.sessions {
         writeln!(out, "{session}")?;
@@ -357,20 +367,18 @@ async fn prune(
 
 /// Asks whether sessions are to be removed for good.
 fn agreed(names: &str, count: usize) -> Result<bool> {
-    let Some(keyboard) = Keyboard::find() else {
+    let Some(terminal) = Terminal::find() else {
         bail!("nobody can be asked here whether to remove that; say --yes");
     };
-    let mut stderr = anstream::stderr();
     if !names.is_empty() {
-        writeln!(stderr, "{names}")?;
+        terminal.say(&format!("{names}\n"))?;
     }
     let what = match count {
         1 => "this session".to_owned(),
         count => format!("{count} sessions"),
     };
-    write!(stderr, "Remove {what} for good? y yes, n no: ")?;
-    stderr.flush()?;
-    let answer = keyboard.line(&AtomicBool::new(false))?;
+    terminal.say(&format!("Remove {what} for good? y yes, n no: "))?;
+    let answer = terminal.line(&AtomicBool::new(false))?;
     let answer = answer.unwrap_or_default().trim().to_lowercase();
     Ok(matches!(answer.as_str(), "y" | "yes"))
 }

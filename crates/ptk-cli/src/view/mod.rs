@@ -7,7 +7,7 @@
 //! | `screen` | the line at the bottom of a terminal that says what is going on |
 //! | `call` | a call in a line |
 //! | `markdown` | Markdown in colours, while it comes in |
-//! | `words` | times in words, and colours where they are taken |
+//! | `words` | times and sizes in words, and colours where they are taken |
 //! | `clean` | untrusted text without what a terminal would obey |
 
 mod call;
@@ -28,7 +28,7 @@ pub(crate) use json::{Json, session};
 pub(crate) use markdown::Markdown;
 pub(crate) use person::Person;
 pub(crate) use screen::Screen;
-pub(crate) use words::{age, coloured};
+pub(crate) use words::{age, coloured, count, money, size, took};
 
 /// Shows a run.
 pub(crate) trait View {

@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use clap::builder::styling::{AnsiColor, Style};
-use ptk::events::{CallId, Delivery, Event, EventKind, MessagePart, OutputStream};
+use ptk::events::{CallId, CompactionWay, Delivery, Event, EventKind, MessagePart, OutputStream};
 use ptk::protocol::ToolResult;
 use ptk::tools::{ToolManager, preview};
 use ptk::{Execution, RunError};
 
 use super::call::{about, in_a_line};
-use super::clean::visible;
-use super::words::took;
+use super::clean::{in_line, visible};
+use super::words::{money, took};
 use super::{Markdown, Screen, View, coloured};
 use crate::sessions;
 
@@ -26,6 +26,11 @@ const FAINT: Style = Style::new().dimmed();
 const PREVIEW: usize = 4;
 /// Columns of a line beside what it tells.
 const BESIDE: usize = 5;
+/// Columns of the line that moves beside a thought: the wheel, a bar and the
+/// time.
+const BESIDE_THOUGHT: usize = 14;
+/// Characters that are kept of what the model thinks.
+const MAX_THOUGHT: usize = 200;
 /// What the model does while it says nothing.
 const THINKING: &str = "thinking";
 
@@ -45,6 +50,8 @@ pub(crate) struct Person {
     /// The calls that run, in the order in which they began.
     running: Vec<Running>,
     thinking_since: Instant,
+    /// The end of what the model thinks.
+    thought: String,
 }
 
 /// A call that runs.
@@ -68,6 +75,7 @@ impl Person {
             may_go_on: false,
             running: Vec::new(),
             thinking_since: Instant::now(),
+            thought: String::new(),
         };
         person.status();
         person
@@ -76,8 +84,10 @@ impl Person {
     /// What the model says, while it says it.
     fn chunk(&mut self, part: MessagePart, chunk: &str, out: &mut dyn Write) -> Result<()> {
         if part != MessagePart::Text {
+            self.thinks(chunk);
             return Ok(());
         }
+        self.thought.clear();
         self.may_go_on = false;
         // White space before the first word is no beginning of an answer.
         let is_first = self.said.trim().is_empty();
@@ -93,6 +103,19 @@ impl Person {
         self.screen.doing(None);
         let shown = self.markdown.push(&text);
         self.show(&shown, out)
+    }
+
+    /// What the model thinks is seen in passing: the end of it stands in the
+    /// line that moves.
+    fn thinks(&mut self, chunk: &str) {
+        self.thought.push_str(chunk);
+        if let Some(start) = self.thought.trim_end().rfind('\n') {
+            self.thought.drain(..=start);
+        }
+        let excess = self.thought.chars().count().saturating_sub(MAX_THOUGHT);
+        let start = self.thought.char_indices().nth(excess).map_or(0, |it| it.0);
+        self.thought.drain(..start);
+        self.status();
     }
 
     fn show(&mut self, text: &str, out: &mut dyn Write) -> Result<()> {
@@ -169,9 +192,10 @@ impl Person {
         };
         let mut text = format!("{style}{mark}{style:#} {STRONG}{name}{STRONG:#}");
         let time = took(time);
+        let beside = name.len() + time.len() + BESIDE;
+        let about = self.screen.fitting(about, beside);
         if !about.is_empty() {
-            let beside = name.len() + time.len() + BESIDE;
-            let _ = write!(text, " {}", self.screen.fitting(about, beside));
+            let _ = write!(text, " {about}");
         }
         let _ = writeln!(text, "  {FAINT}{time}{FAINT:#}");
         for line in self.preview(tool, result) {
@@ -201,8 +225,14 @@ impl Person {
     /// Says what is going on.
     fn status(&self) {
         let Some(running) = self.running.last() else {
-            let since = self.thinking_since;
-            self.screen.doing(Some((THINKING.to_owned(), since)));
+            let mut doing = THINKING.to_owned();
+            let thought = self.thought.trim();
+            if !thought.is_empty() {
+                let beside = THINKING.len() + BESIDE_THOUGHT;
+                let thought = self.screen.ending(&in_line(thought), beside);
+                let _ = write!(doing, " │ {thought}");
+            }
+            self.screen.doing(Some((doing, self.thinking_since)));
             return;
         };
         let mut doing = running.what.clone();
@@ -244,17 +274,22 @@ impl View for Person {
             EventKind::MessageRestarted { reason } => {
                 self.end_reply(out)?;
                 self.said.clear();
-                self.screen.print(&format!(
-                    "{FAINT}The model is asked again: {}{FAINT:#}\n",
-                    visible(reason)
-                ));
+                self.screen
+                    .print(&format!("{FAINT}{}{FAINT:#}\n", visible(reason)));
+                self.status();
+            }
+            EventKind::Compacted { way, messages } => {
+                let text = left_out(*way, *messages);
+                self.screen.print(&format!("{FAINT}{text}{FAINT:#}\n"));
                 self.status();
             }
             // It may go on: then what comes next stands right behind it.
             EventKind::Iteration { call_type, .. } if call_type == "text" => {
+                self.thought.clear();
                 self.may_go_on = true;
             }
             EventKind::Iteration { call_type, .. } => {
+                self.thought.clear();
                 self.end_reply(out)?;
                 match call_type.as_str() {
                     "malformed" => {
@@ -333,6 +368,25 @@ impl View for Person {
     }
 }
 
+/// That the model no longer knows how the conversation began.
+fn left_out(way: CompactionWay, messages: Option<usize>) -> String {
+    let which = match messages {
+        Some(1) => "Its first message".to_owned(),
+        Some(count) => format!("Its first {count} messages"),
+        None => "Its beginning".to_owned(),
+    };
+    let what = match way {
+        CompactionWay::Summarised => "told to the model in short",
+        _ => "left out of what the model is shown",
+    };
+    let are = if messages.is_some_and(|count| count != 1) {
+        "are"
+    } else {
+        "is"
+    };
+    format!("The conversation no longer fits. {which} {are} {what}.")
+}
+
 /// What it took, and how to go on.
 fn summary(execution: &Execution) -> String {
     let count = |number: u64, one: &str, many: &str| match number {
@@ -352,6 +406,9 @@ fn summary(execution: &Execution) -> String {
             "{} tokens in, {} out",
             usage.input_tokens, usage.output_tokens
         ));
+    }
+    if usage.cost_micros > 0 {
+        parts.push(money(usage.cost_micros));
     }
     let id = sessions::short(&execution.session);
     let go_on = match &execution.error {

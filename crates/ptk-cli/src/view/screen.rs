@@ -14,6 +14,11 @@ const WHEEL: Style = AnsiColor::Cyan.on_default();
 const FAINT: Style = Style::new().dimmed();
 /// Goes to the beginning of the line, and removes what stands in it.
 const CLEAR: &str = "\r\u{1b}[K";
+/// Columns beside what is going on: the wheel, and what a terminal shows of a
+/// Ctrl-C, which must not begin another line.
+const BESIDE: usize = 5;
+/// In fewer columns there is no room for the time.
+const NARROW: usize = 16;
 /// The width of a terminal that does not tell it.
 const WIDTH: usize = 80;
 
@@ -30,6 +35,8 @@ struct State {
     /// Whether nothing is written at all.
     is_quiet: bool,
     doing: Option<(String, Instant)>,
+    /// What else there is to say about that.
+    remark: Option<String>,
     frame: usize,
     is_drawn: bool,
     /// How many questions are open: nothing else is written meanwhile.
@@ -67,6 +74,12 @@ impl Screen {
         }
     }
 
+    /// Says something more about what is going on, until it is taken back.
+    #[cfg(feature = "local")]
+    pub(crate) fn remark(&self, remark: Option<String>) {
+        self.lock().remark = remark;
+    }
+
     /// Moves the line.
     pub(crate) fn tick(&self) {
         let mut state = self.lock();
@@ -95,6 +108,16 @@ impl Screen {
             return text.to_owned();
         }
         fitting(text, width().saturating_sub(beside))
+    }
+
+    /// As much of the end of a text as fits into a line beside so many columns.
+    pub(crate) fn ending(&self, text: &str, beside: usize) -> String {
+        if !self.lock().is_live {
+            return text.to_owned();
+        }
+        let backwards: String = text.chars().rev().collect();
+        let ending = fitting(&backwards, width().saturating_sub(beside));
+        ending.chars().rev().collect()
     }
 
     /// As much of a text as fits into half of a line.
@@ -149,12 +172,15 @@ impl State {
         if !self.is_live || self.questions > 0 {
             return;
         }
+        let width = width();
         let time = match since.elapsed().as_secs() {
-            0 => String::new(),
-            seconds => format!("  {seconds} s"),
+            seconds if seconds > 0 && width >= NARROW => format!("  {seconds} s"),
+            _ => String::new(),
         };
-        let room = width().saturating_sub(3 + time.len());
-        let what = fitting(what, room);
+        let room = width.saturating_sub(BESIDE + time.len());
+        let remark = self.remark.iter().map(|remark| format!(" │ {remark}"));
+        let what: String = std::iter::once(what.clone()).chain(remark).collect();
+        let what = fitting(&what, room);
         let frame = FRAMES.get(self.frame).unwrap_or(&'…');
         let mut line = CLEAR.to_owned();
         let _ = write!(line, "{WHEEL}{frame}{WHEEL:#} {what}{FAINT}{time}{FAINT:#}");
@@ -193,9 +219,14 @@ fn width() -> usize {
 
 /// As much of a text as fits into so many columns.
 fn fitting(text: &str, columns: usize) -> String {
+    if columns == 0 {
+        return String::new();
+    }
     let mut used = 0;
     let mut fitting = String::new();
     for c in text.chars() {
+        // Nobody knows how far a tab goes.
+        let c = if c == '\t' { ' ' } else { c };
         let wide = c.width().unwrap_or(0);
         if used + wide > columns.saturating_sub(1) {
             fitting.push('…');
@@ -217,6 +248,8 @@ mod tests {
         assert_eq!(fitting("just fits", 10), "just fits");
         assert_eq!(fitting("does not fit", 10), "does not …");
         assert_eq!(fitting("日本語テキスト", 8), "日本語…");
-        assert_eq!(fitting("x", 0), "…");
+        assert_eq!(fitting("a\tb", 10), "a b");
+        assert_eq!(fitting("xy", 1), "…");
+        assert_eq!(fitting("x", 0), "");
     }
 }

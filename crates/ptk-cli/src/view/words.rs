@@ -1,4 +1,4 @@
-//! Times in words, and colours where they are taken.
+//! Times, sizes and money in words, and colours where they are taken.
 
 use std::io;
 use std::time::{Duration, SystemTime};
@@ -13,6 +13,49 @@ pub(crate) fn took(time: Duration) -> String {
             format!("{} min {} s", seconds / 60, seconds % 60)
         }
     }
+}
+
+/// What something cost, from millionths of a dollar.
+pub(crate) fn money(micros: u64) -> String {
+    match micros {
+        0..100 => "under $0.0001".to_owned(),
+        100..1_000_000 => format!("$0.{:04}", micros / 100),
+        _ => format!("${}.{:02}", micros / 1_000_000, micros % 1_000_000 / 10_000),
+    }
+}
+
+/// How many bytes there are.
+pub(crate) fn size(bytes: u64) -> String {
+    const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
+    if bytes < 1000 {
+        return format!("{bytes} B");
+    }
+    scaled(bytes, &UNITS, " ")
+}
+
+/// How many there are of something, roughly.
+pub(crate) fn count(number: u64) -> String {
+    if number < 1000 {
+        return number.to_string();
+    }
+    scaled(number, &["K", "M", "B", "T"], "")
+}
+
+/// A number in the unit that fits, with two digits at least.
+fn scaled(number: u64, units: &[&str], between: &str) -> String {
+    let (mut whole, mut unit) = (number, 0);
+    let mut tenths = 0;
+    while whole >= 1000 && unit < units.len() {
+        // Rounded once, at the end.
+        tenths = whole.saturating_add(50) / 100;
+        whole /= 1000;
+        unit += 1;
+    }
+    let name = units.get(unit.saturating_sub(1)).unwrap_or(&"");
+    if tenths < 100 {
+        return format!("{}.{}{between}{name}", tenths / 10, tenths % 10);
+    }
+    format!("{}{between}{name}", (tenths + 5) / 10)
 }
 
 /// How long ago something was, roughly.
@@ -48,5 +91,34 @@ mod tests {
         assert_eq!(ago(30), "30 s");
         assert_eq!(ago(600), "10 min");
         assert_eq!(ago(4 * 86_400), "4 days");
+    }
+
+    #[test]
+    fn sizes_have_the_unit_that_fits() {
+        for (bytes, shown) in [
+            (0, "0 B"),
+            (999, "999 B"),
+            (1000, "1.0 kB"),
+            (98_362_432, "98 MB"),
+            (1_260_000_000, "1.3 GB"),
+            (u64::MAX, "18446744 TB"),
+        ] {
+            assert_eq!(size(bytes), shown);
+        }
+        assert_eq!(count(1056), "1.1K");
+        assert_eq!(count(134_515_008), "135M");
+        assert_eq!(count(1_100_048_384), "1.1B");
+    }
+
+    #[test]
+    fn money_is_shown_as_far_as_it_matters() {
+        for (micros, shown) in [
+            (99, "under $0.0001"),
+            (4250, "$0.0042"),
+            (999_999, "$0.9999"),
+            (12_345_678, "$12.34"),
+        ] {
+            assert_eq!(money(micros), shown);
+        }
     }
 }

@@ -3,6 +3,48 @@
 /// Those that need a view of the file system of its own.
 pub(super) const ON_ATTRIBUTES: &[&str] = &["change the mode", "change the times"];
 
+/// Those that an ordinary user cannot succeed with, whatever holds him.
+pub(super) const OF_ROOT: &[&str] = &[
+    "write through the root of the first process",
+    "write through the folder of the first process",
+    "write through the root of the test",
+    "change the owner",
+    "make a device",
+    "write to the system",
+    "write to the system's programs",
+    "read the passwords",
+    "a raw socket",
+    "a packet socket",
+    "an interface of its own",
+    "sudo",
+    "another user",
+    "the view of another process",
+    "mount",
+    "a new root",
+    "the settings of the kernel",
+    "the state of the machine",
+    "the log of the kernel",
+];
+
+/// Those on what is only there in the sandbox: the keeper.
+pub(super) const OF_KEEPER: &[&str] = &["kill the keeper", "stop the keeper", "PTK's own place"];
+
+/// Those that need a terminal, which tests may have or not.
+pub(super) const OF_TERMINAL: &[&str] = &["typing into the terminal", "typing into any terminal"];
+
+/// Those that have to be endured, or would harm the machine if nothing held
+/// them.
+pub(super) const HARMFUL: &[&str] = &[
+    "kill all",
+    "kill the test",
+    "a fork bomb",
+    "a flood of output",
+    "a flood of files",
+];
+
+/// Those that come to something only some time after the command has ended.
+pub(super) const LATER: &[&str] = &["kill a process", "a process that stays"];
+
 /// What a command tries.
 pub(super) const SCRIPTS: &[(&str, &str)] = &[
     // Paths and links.
@@ -110,7 +152,7 @@ pub(super) const SCRIPTS: &[(&str, &str)] = &[
     ),
     (
         "race a folder",
-        "mkdir -p d; (for i in $(seq 300); do rm -rf s; ln -sfn @OUTSIDE@ s; rm -f s; mkdir -p s; done) & for i in $(seq 100); do echo x > s/new; done 2>/dev/null; wait; rm -rf s d",
+        "mkdir -p d; (for i in $(seq 300); do rm -rf s; ln -sfn @OUTSIDE@ s; rm -f s; mkdir -p s; done) & while kill -0 $!; do echo x > s/new; done 2>/dev/null; wait; rm -rf s d",
     ),
     // Archives.
     (
@@ -312,7 +354,10 @@ tried(321, 0, 0, 0); tried(250, 0, -3, 0, 0); tried(248, 0, 0, 0, 0, -3); tried(
         "the state of the machine",
         "echo x > /sys/power/state && echo got out; date -s 2000-01-01 && echo got out; hostname ptk-escape && echo got out",
     ),
-    ("the log of the kernel", "dmesg -c"),
+    (
+        "the log of the kernel",
+        "dmesg -c > /dev/null && echo got out",
+    ),
     // Too much of everything.
     (
         "a fork bomb",
@@ -358,7 +403,7 @@ tried(321, 0, 0, 0); tried(250, 0, -3, 0, 0); tried(248, 0, 0, 0, 0, -3); tried(
     // PTK itself.
     (
         "the helper without a sandbox",
-        "cp @PTK@ p; (exec -a ptk-inner @PTK@ '{\"policy\":null,\"is_strict\":false,\"isolation\":\"wanted\"}' cat @OUTSIDE@/file) 3>&1",
+        "cp @PTK@ p; (exec -a ptk-inner @PTK@ '{\"policy\":null,\"is_strict\":false,\"isolation\":\"wanted\"}' cat @OUTSIDE@/file) 3</dev/null",
     ),
     (
         "PTK without a sandbox",

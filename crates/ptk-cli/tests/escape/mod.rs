@@ -232,17 +232,20 @@ impl Scene {
     }
 
     /// Everything outside, byte for byte.
-    fn seen(&self) -> BTreeMap<PathBuf, (u32, u32, Vec<u8>)> {
+    fn seen(&self) -> Seen {
         let mut seen = BTreeMap::new();
         let mut all = vec![self.outside.clone(), self.home.clone()];
         all.push(self.folder.path().join("other name"));
         while let Some(path) = all.pop() {
-            let meta = fs::symlink_metadata(&path).unwrap();
-            let mut content = Vec::new();
-            if meta.is_file() {
+            let Ok(meta) = fs::symlink_metadata(&path) else {
+                continue;
+            };
+            let content = meta.is_file().then(|| {
+                let mut content = Vec::new();
                 let mut file = fs::File::open(&path).unwrap();
                 file.read_to_end(&mut content).unwrap();
-            }
+                (meta.mtime(), content)
+            });
             let below = fs::read_dir(&path).into_iter().flatten().flatten();
             all.extend(below.map(|entry| entry.path()));
             seen.insert(path, (meta.mode(), meta.uid(), content));
@@ -279,27 +282,106 @@ impl Scene {
         assert!(count >= 80, "{count} attempts");
     }
 
-    fn check(
-        &mut self,
-        name: &str,
-        result: &Value,
-        before: &BTreeMap<PathBuf, (u32, u32, Vec<u8>)>,
-    ) {
-        assert!(self.seen() == *before, "{name} changed something: {result}");
-        let told = result.to_string();
-        assert!(!told.contains(SECRET), "{name} told a secret: {result}");
-        assert!(!told.contains("got out"), "{name} got out: {result}");
-        assert!(self.tcp.accept().is_err(), "{name} connected: {result}");
-        assert!(self.udp.recv(&mut [0; 9]).is_err(), "{name} sent: {result}");
-        assert!(self.unix.accept().is_err(), "{name} connected: {result}");
-        assert!(self.hidden.accept().is_err(), "{name} connected: {result}");
-        let is_alive = self.victim.try_wait().unwrap().is_none();
-        assert!(is_alive, "{name} killed a process: {result}");
-        assert!(!told.contains('\u{1b}'), "{name} wrote to the terminal");
-        assert!(
-            !Path::new("/etc/ptk-escape").exists(),
-            "{name} wrote to the system: {result}"
-        );
+    fn check(&mut self, name: &str, result: &Value, before: &Seen) {
+        let escape = self.escape(&texts(result), before);
+        assert_eq!(escape, None, "{name}: {result}");
+    }
+
+    /// What got out, if anything did.
+    fn escape(&mut self, told: &str, before: &Seen) -> Option<&'static str> {
+        let is_dead = self.victim.try_wait().unwrap().is_some();
+        [
+            (self.seen() != *before, "it changed something"),
+            (told.contains(SECRET), "it told a secret"),
+            (told.contains("got out"), "it said so"),
+            (self.tcp.accept().is_ok(), "it connected by TCP"),
+            (self.udp.recv(&mut [0; 9]).is_ok(), "it sent by UDP"),
+            (self.unix.accept().is_ok(), "it connected to a socket"),
+            (self.hidden.accept().is_ok(), "it connected to a name"),
+            (is_dead, "it killed a process"),
+            (!self.workspace.is_dir(), "it moved the workspace"),
+            (told.contains('\u{1b}'), "it wrote to the terminal"),
+            (
+                Path::new("/etc/ptk-escape").exists(),
+                "it wrote to the system",
+            ),
+        ]
+        .into_iter()
+        .find_map(|(is_out, how)| is_out.then_some(how))
+    }
+
+    /// Runs a script without PTK; says what it told, and whether whoever ran it
+    /// came to an end by himself.
+    fn run_free(&self, script: &str) -> (String, bool) {
+        let attempt = self.workspace.join("attempt");
+        fs::write(&attempt, self.filled(script)).unwrap();
+        let mut command = Command::new("timeout");
+        command
+            .args(["20", "bash", "./attempt"])
+            .current_dir(&self.workspace)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("HOME", &self.home)
+            .env("PTK_STATE", self.folder.path().join("state"))
+            .env("OPENAI_API_KEY", SECRET)
+            .stdin(Stdio::null());
+        if let Some(user) = self.user {
+            command.uid(user).gid(user);
+        }
+        let output = command.output().unwrap();
+        let told = [output.stdout, output.stderr].concat();
+        let told = String::from_utf8_lossy(&told).into_owned();
+        (told, output.status.code().is_some())
+    }
+}
+
+/// Tries without a sandbox what is tried in it, each in a scene of its own, and
+/// as an ordinary user. What does not get out there proves nothing.
+pub(crate) fn try_free() {
+    let mut held = Vec::new();
+    let left_out = [
+        attempts::OF_ROOT,
+        attempts::OF_KEEPER,
+        attempts::OF_TERMINAL,
+        attempts::HARMFUL,
+    ]
+    .concat();
+    for (name, script) in attempts::SCRIPTS {
+        if left_out.contains(name) {
+            continue;
+        }
+        let mut scene = Scene::new(Who::Nobody);
+        let before = scene.seen();
+        let (told, is_whole) = scene.run_free(script);
+        let mut escape = scene.escape(&told, &before);
+        if attempts::LATER.contains(name) {
+            while escape.is_none() {
+                std::thread::yield_now();
+                escape = scene.escape(&told, &before);
+            }
+        }
+        if !is_whole {
+            escape = Some("it killed whoever ran it");
+        }
+        match escape {
+            Some(how) => println!("{name}: {how}"),
+            None => held.push(format!("{name}: {told}")),
+        }
+    }
+    assert!(held.is_empty(), "{}", held.join("\n"));
+}
+
+/// Everything outside: its mode, its owner, and of files the time and the
+/// content.
+type Seen = BTreeMap<PathBuf, (u32, u32, Option<(i64, Vec<u8>)>)>;
+
+/// All texts in a result, as they are.
+fn texts(result: &Value) -> String {
+    match result {
+        Value::String(text) => text.clone(),
+        Value::Array(all) => all.iter().map(texts).collect::<Vec<_>>().join("\n"),
+        Value::Object(all) => all.values().map(texts).collect::<Vec<_>>().join("\n"),
+        other => other.to_string(),
     }
 }
 

@@ -38,6 +38,14 @@ fn words_are_one_prompt_and_stdin_stands_behind_it() {
     assert_eq!(prompt(&scene), "what is this?");
     scene.piped(&["run", "Sum it up:"], "one\ntwo\n").good();
     assert_eq!(prompt(&scene), "Sum it up:\n\none\ntwo");
+    scene.ptk(&["- fix this", "--quiet", "and that"]).good();
+    assert_eq!(prompt(&scene), "- fix this and that");
+    scene
+        .ptk(&["run", "-q", "--tools", "grep", "--see if it works"])
+        .good();
+    assert_eq!(prompt(&scene), "--see if it works");
+    scene.ptk(&["run", "--", "--flag"]).good();
+    assert_eq!(prompt(&scene), "--flag");
     scene.piped(&["run"], "all of it\n").good();
     assert_eq!(prompt(&scene), "all of it");
     scene.piped(&["run", "-"], "all of it\n").good();
@@ -52,12 +60,12 @@ fn what_makes_no_sense_is_said_and_nothing_is_asked() {
         (&["pars"], 2, "did you mean `parse`?"),
         (&["sessionz", "list"], 2, "did you mean `sessions`?"),
         (&["Hi", "--colour"], 2, "unexpected argument '--colour'"),
-        (&["Hi", "--tools", "grepp"], 1, "did you mean `grep`?"),
+        (&["Hi", "--tools", "grepp"], 2, "did you mean `grep`?"),
         (&["Hi", "--dialect", "ptkk"], 2, "'ptkk'"),
         (
             &["Hi", "--provider", "nobody"],
-            1,
-            "there is no provider `nobody`",
+            2,
+            "Provider nobody not registered",
         ),
         (&["Hi", "--provider", "script:none.json"], 1, "none.json"),
         (&["Hi", "--max-iterations", "0"], 2, "0 is not in 1.."),
@@ -89,7 +97,9 @@ fn what_makes_no_sense_is_said_and_nothing_is_asked() {
     assert_eq!(without.status.code(), Some(1));
     let said = String::from_utf8(without.stderr).unwrap();
     assert!(
-        said.contains("no model is chosen") && said.contains("--provider"),
+        said.contains("no model is chosen")
+            && said.contains("--provider")
+            && said.contains("ptk models pull"),
         "{said}"
     );
 }

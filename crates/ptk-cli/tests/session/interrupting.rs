@@ -3,7 +3,8 @@
 use std::io::{BufRead as _, BufReader};
 use std::process::Child;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use serde_json::{Value, json};
 
 use crate::scene::{Scene, call, ended, started};
@@ -63,13 +64,42 @@ fn an_interrupt_stops_the_turn_and_what_it_runs() {
     assert!(!scene.path("late").exists());
 }
 
+/// Its group is its own, so nobody else would.
+#[test]
+fn an_interrupt_ends_a_command_that_is_being_tried_as_a_model() {
+    let scene = Scene::new(&[]);
+    scene.write(
+        "model.sh",
+        "echo $$ > begun.txt; mv begun.txt pid.txt; exec sleep 600\n",
+    );
+    let probe = [
+        "probe",
+        "--provider",
+        "cmd:sh model.sh",
+        "--dialects",
+        "ptk",
+    ];
+    let child = started(&mut scene.command(&probe));
+    let file = scene.path("pid.txt");
+    while !file.exists() {
+        std::thread::yield_now();
+    }
+    let pid: i32 = (std::fs::read_to_string(&file).unwrap().trim().parse()).unwrap();
+    let model = pidfd_open(Pid::from_raw(pid).unwrap(), PidfdFlags::empty()).unwrap();
+    send(&child, Signal::INT);
+    assert_eq!(ended(child).code, 130);
+    // Says so once the process has ended, whether anybody asked how or not.
+    poll(&mut [PollFd::new(&model, PollFlags::IN)], None).unwrap();
+}
+
 #[test]
 fn a_signal_to_leave_keeps_the_turn_open() {
     let scene = Scene::new(&[call("read_file", json!({"path": "notes.txt"})), slow()]);
     let mut child = started(&mut scene.command(&["Go", "--json"]));
     let reader = until(&mut child, "\"iteration\":1");
     send(&child, Signal::TERM);
-    drop(reader);
+    // Whoever goes away before the end is another cause to leave.
+    reader.lines().for_each(drop);
     assert_eq!(ended(child).code, 130);
     assert_eq!(scene.sessions()[0]["is_open"], true);
     scene.says(&[json!("(said before)"), json!("Milk.")]);

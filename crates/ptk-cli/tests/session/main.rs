@@ -11,11 +11,15 @@
 )]
 
 mod answering;
+mod doubting;
 mod events;
 mod interrupting;
 mod keeping;
+mod keys;
 mod killing;
 mod models;
+mod named;
+mod real;
 mod replaying;
 mod scene;
 mod watching;

@@ -1,5 +1,7 @@
 //! Runs with a model behind HTTP.
 
+use std::process::Command;
+
 use serde_json::{Value, json};
 use wiremock::matchers::{header, method, path};
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
@@ -7,7 +9,7 @@ use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 use crate::scene::Scene;
 
 /// A stream of chunks, as servers of chat completions send them.
-fn chunks(deltas: &[Value], finish: &str) -> ResponseTemplate {
+pub(crate) fn chunks(deltas: &[Value], finish: &str) -> ResponseTemplate {
     let mut body = String::new();
     for delta in deltas {
         let chunk = json!({"choices": [{"index": 0, "delta": delta, "finish_reason": null}]});
@@ -40,6 +42,11 @@ async fn ended(scene: &Scene, mut args: Vec<String>, server: &MockServer) -> (i3
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let mut command = scene.command(&args);
     command.env("PTK_API_KEY", "sk-secret-0123456789");
+    output(command).await
+}
+
+/// What comes of a command, while others are answered.
+pub(crate) async fn output(mut command: Command) -> (i32, String, String) {
     let output = tokio::task::spawn_blocking(move || command.output().unwrap())
         .await
         .unwrap();
@@ -142,6 +149,36 @@ async fn a_server_that_is_busy_is_asked_again() {
     assert!(err.contains("The model is asked again"), "{err}");
 }
 
+/// What runs here is asked here, whatever is between here and elsewhere; and a
+/// password in an address is nobody else's.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_here_is_not_looked_for_behind_a_proxy() {
+    let server = MockServer::start().await;
+    let fine = chunks(&[json!({"content": "Hello."})], "stop");
+    Mock::given(method("POST"))
+        .and(header("authorization", "Basic Ym9iOmh1bnRlcjI="))
+        .respond_with(fine)
+        .mount(&server)
+        .await;
+    let proxy = MockServer::start().await;
+    let scene = Scene::new(&[]);
+    let address = server.uri().replace("http://", "http://bob:hunter2@");
+    let provider = format!("{address}/v1");
+    let mut command = scene.command(&["Hi", "--provider", &provider, "--model", "tiny"]);
+    for variable in ["HTTP_PROXY", "http_proxy", "ALL_PROXY"] {
+        command.env(variable, proxy.uri());
+    }
+    let (code, out, err) = output(command).await;
+    assert_eq!((code, out.as_str()), (0, "Hello.\n"), "{err}");
+    assert!(proxy.received_requests().await.unwrap().is_empty());
+    let log: Vec<String> = scene.log().iter().map(Value::to_string).collect();
+    let log = log.concat();
+    assert!(
+        log.contains(&server.uri()) && !log.contains("hunter2"),
+        "{log}"
+    );
+}
+
 #[test]
 fn providers_are_checked_before_anything_is_sent() {
     let scene = Scene::new(&[]);
@@ -149,7 +186,16 @@ fn providers_are_checked_before_anything_is_sent() {
         (&["Hi", "--provider", "opnai"][..], "did you mean `openai`?"),
         (
             &["Hi", "--provider", "groq"],
-            "groq wants a key; set GROQ_API_KEY",
+            "groq wants a key; set GROQ_API_KEY, or keep one with `ptk keys set groq`",
+        ),
+        (&["Hi", "--provider", "cmd:"], "lacks the command"),
+        (
+            &["Hi", "--provider", "cmd:sh -c 'x"],
+            "a quote is not closed",
+        ),
+        (
+            &["Hi", "--provider", "cmd:/no/such/model"],
+            "model cannot be started",
         ),
         (&["Hi", "--provider", "ollama"], "name one with --model"),
         (
@@ -172,7 +218,9 @@ fn providers_are_checked_before_anything_is_sent() {
         let mut command = scene.command(args);
         let output = command.env_remove("GROQ_API_KEY").output().unwrap();
         let err = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(1), "{err}");
+        let is_unknown = err.contains("not registered");
+        let code = if is_unknown { 2 } else { 1 };
+        assert_eq!(output.status.code(), Some(code), "{err}");
         assert!(err.contains(said), "{args:?} {err}");
     }
     let mut command = scene.command(&["Hi"]);
@@ -186,4 +234,52 @@ fn providers_are_checked_before_anything_is_sent() {
         err.contains("--provider groq") && err.contains("GROQ_API_KEY is set"),
         "{err}"
     );
+}
+
+#[test]
+fn a_command_calls_tools() {
+    let scene = Scene::new(&[]);
+    let call = r#"<PTK_CALL>{"tool": "read_file", "args": {"path": "notes.txt"}}</PTK_CALL>"#;
+    let script =
+        format!("if grep -q 'Buy milk'; then echo 'You need milk.'; else echo '{call}'; fi\n");
+    scene.write("model.sh", &script);
+    let run = scene.ptk(&["What shall I buy?", "--provider", "cmd:sh 'model.sh'"]);
+    assert_eq!(
+        (run.code, run.out.as_str()),
+        (0, "You need milk.\n"),
+        "{run:?}"
+    );
+    scene.write("model.sh", "echo 'out of memory' >&2; exit 3\n");
+    let run = scene.ptk(&["Hi", "--provider", "cmd:sh model.sh", "--timeout", "20s"]);
+    assert_eq!(run.code, 1);
+    assert!(run.err.contains("exit status: 3: out of memory"), "{run:?}");
+}
+
+/// A model that goes on with a text is not let on as the user.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_completion_endpoint_calls_tools() {
+    let server = MockServer::start().await;
+    let call = r#" <PTK_CALL>{"tool": "read_file", "args": {"path": "notes.txt"}}</PTK_CALL>"#;
+    Mock::given(method("POST"))
+        .and(path("/v1/completions"))
+        .respond_with(move |request: &Request| {
+            let body: Value = request.body_json().unwrap();
+            let prompt = body["prompt"].as_str().unwrap();
+            assert!(prompt.contains("USER: ") && prompt.ends_with("\n\nASSISTANT:"));
+            assert_eq!(body["stop"][0], "\nUSER:");
+            let is_told = prompt.contains("Buy milk.");
+            let text = if is_told { " You need milk." } else { call };
+            let answer = json!({"choices": [{"text": text, "finish_reason": "stop"}]});
+            ResponseTemplate::new(200).set_body_json(answer)
+        })
+        .mount(&server)
+        .await;
+    let scene = Scene::new(&[]);
+    let provider = format!("completion:{}/v1", server.uri());
+    let args = ["What shall I buy?", "--provider", &provider, "--model", "m"];
+    let mut command = scene.command(&args);
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap());
+    let output = output.await.unwrap();
+    let err = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.stdout, b"You need milk.\n", "{err}");
 }

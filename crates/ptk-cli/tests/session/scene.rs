@@ -101,6 +101,8 @@ impl Scene {
             .current_dir(self.path(""))
             .env("PTK_STATE", self.state())
             .env("XDG_CONFIG_HOME", self.folder.path().join("config"))
+            // No test looks into anybody's keyring.
+            .env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/no/keyring")
             .env("PTK_PROVIDER", provider);
     }
 

@@ -6,9 +6,9 @@ use serde_json::json;
 use crate::scene::{Scene, call};
 
 /// How long a terminal is waited for, in milliseconds.
-const PATIENCE: u64 = 30_000;
+pub(crate) const PATIENCE: u64 = 30_000;
 
-fn at_terminal(scene: &Scene, args: &[&str]) -> PtySession {
+pub(crate) fn at_terminal(scene: &Scene, args: &[&str]) -> PtySession {
     let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("ptk"));
     scene.furnish(&mut command);
     command
@@ -26,7 +26,7 @@ fn decoded(text: &str) -> String {
         .replace('\r', "")
 }
 
-fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     anstream::adapter::strip_str(&decoded(text)).to_string()
 }
 
@@ -183,4 +183,27 @@ fn without_colours_nothing_is_left_of_the_wheel() {
     let all = decoded(&terminal.exp_eof().unwrap());
     let last = all.lines().find(|line| line.contains("Yes.")).unwrap();
     assert!(last.ends_with("\u{1b}[KYes."), "{all:?}");
+}
+
+/// Whoever writes a protocol of a run still sees what they are asked.
+#[test]
+fn a_question_comes_to_the_terminal_though_stderr_goes_elsewhere() {
+    let scene = Scene::new(&[
+        call("bash", json!({"command": "echo yes > x"})),
+        json!("Done."),
+    ]);
+    let ptk = assert_cmd::cargo::cargo_bin!("ptk");
+    let mut command = std::process::Command::new("sh");
+    scene.furnish(&mut command);
+    command.args(["-c", &format!("{} 'Do it' 2> protocol", ptk.display())]);
+    let mut terminal = spawn_command(command, Some(PATIENCE)).unwrap();
+    terminal.exp_regex("(?s)Let it.*: $").unwrap();
+    terminal.send_line("y").unwrap();
+    assert!(plain(&terminal.exp_eof().unwrap()).contains("Done."));
+    assert_eq!(scene.read("x"), "yes\n");
+    let protocol = scene.read("protocol");
+    assert!(
+        protocol.contains("✓ bash") && !protocol.contains("Let it"),
+        "{protocol}"
+    );
 }

@@ -1,0 +1,352 @@
+//! `ptk models`: the models in files that are on this machine.
+
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use clap::builder::styling::Style;
+use ptk_local::{
+    Added, CancellationToken, Catalogue, Entry, Keep, Library, LibraryError, Listed, Package,
+    Progress, PullError, Pulled, State, Step,
+};
+use serde_json::json;
+use tokio::runtime::Runtime;
+
+use crate::args::{AddModelArgs, ListModelsArgs, ModelsCommand, PullModelArgs, RemoveModelArgs};
+use crate::exit::{self, Exit};
+use crate::interrupt::Interrupts;
+use crate::view::clean::in_line;
+use crate::view::{Screen, coloured, count, size};
+
+const FAINT: Style = Style::new().dimmed();
+/// Digits of a SHA-256 that are shown.
+const SHORT: usize = 12;
+/// How often the line that moves is drawn.
+const BEAT: Duration = Duration::from_millis(100);
+/// What stands where nothing is known.
+const NOTHING: &str = "–";
+
+pub(crate) fn run(command: &ModelsCommand, out: &mut impl Write) -> Result<Exit> {
+    match command {
+        ModelsCommand::List(args) => list(args, out),
+        ModelsCommand::Add(args) => add(args, out),
+        ModelsCommand::Pull(args) => pull(args, out),
+        ModelsCommand::Remove(args) => remove(args, out),
+    }
+}
+
+fn list(args: &ListModelsArgs, out: &mut impl Write) -> Result<Exit> {
+    let library = Library::open_default()?;
+    let listing = library.list()?;
+    let catalogue = Catalogue::read(library.folder())?;
+    let is_there = |package: &&Package| {
+        let mut models = listing.models.iter();
+        models.any(|it| it.entry.name == package.name)
+    };
+    let others: Vec<&Package> = catalogue.packages().filter(|it| !is_there(it)).collect();
+    if args.json {
+        for model in &listing.models {
+            writeln!(out, "{}", object(model))?;
+        }
+        for package in &others {
+            writeln!(out, "{}", offer(package))?;
+        }
+    } else {
+        print(&library, &listing.models, &others, out)?;
+    }
+    out.flush()?;
+    for stranger in &listing.strangers {
+        let path = in_line(&stranger.path.display().to_string());
+        let why = in_line(&stranger.why);
+        writeln!(anstream::stderr(), "{path} {why}. It is left alone.")?;
+    }
+    Ok(Exit::Success)
+}
+
+/// The models for a person.
+fn print(
+    library: &Library,
+    models: &[Listed],
+    others: &[&Package],
+    out: &mut impl Write,
+) -> Result<()> {
+    if models.is_empty() {
+        let folder = in_line(&library.folder().display().to_string());
+        writeln!(out, "There are no models in {folder}.")?;
+    } else {
+        let head = [
+            "NAME",
+            "SIZE",
+            "PARAMETERS",
+            "QUANTISATION",
+            "CONTEXT",
+            "LICENCE",
+            "SHA-256",
+        ];
+        let mut rows = vec![head.map(str::to_owned)];
+        rows.extend(models.iter().map(|model| row(&model.entry)));
+        let mut widths = [0; 7];
+        for row in &rows {
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = cell.chars().count().max(*width);
+            }
+        }
+        let notes = std::iter::once(None).chain(models.iter().map(note));
+        for ((row, note), is_head) in rows.iter().zip(notes).zip((0..).map(|it| it == 0)) {
+            let cells = row.iter().zip(widths);
+            let cells: Vec<String> = cells
+                .map(|(cell, width)| format!("{cell:width$}"))
+                .collect();
+            let line = cells.join("  ");
+            let line = line.trim_end();
+            let line = if is_head {
+                format!("{FAINT}{line}{FAINT:#}")
+            } else {
+                line.to_owned()
+            };
+            writeln!(out, "{}", coloured(&line))?;
+            if let Some(note) = note {
+                writeln!(out, "  {note}")?;
+            }
+        }
+    }
+    if !others.is_empty() {
+        writeln!(out, "\nThese can be had:")?;
+        let width = others.iter().map(|it| it.name.len()).max();
+        let width = width.unwrap_or_default();
+        for package in others {
+            let (name, about) = (&package.name, in_line(&package.about));
+            let (size, licence) = (size(package.size), in_line(&package.licence));
+            writeln!(
+                out,
+                "  ptk models pull {name:width$}  {about}, {size}, {licence}"
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn row(entry: &Entry) -> [String; 7] {
+    let or_nothing = |text: Option<String>| text.unwrap_or_else(|| NOTHING.to_owned());
+    let model = &entry.model;
+    [
+        entry.name.clone(),
+        size(entry.size),
+        count(model.parameters),
+        or_nothing(model.quantisation.clone()),
+        or_nothing(model.context_length.map(|tokens| tokens.to_string())),
+        or_nothing(entry.licence.as_deref().map(in_line)),
+        short(&entry.sha256).to_owned(),
+    ]
+}
+
+fn short(sha256: &str) -> &str {
+    sha256.get(..SHORT).unwrap_or(sha256)
+}
+
+/// What is said below a model.
+fn note(model: &Listed) -> Option<String> {
+    let path = in_line(&model.path.display().to_string());
+    match model.state {
+        State::Missing => Some(format!("{path} is not there any more")),
+        State::Changed => Some(format!("{path} has another size now than it had")),
+        State::Whole => (!model.is_kept).then_some(path),
+    }
+}
+
+/// A model for a program.
+fn object(model: &Listed) -> serde_json::Value {
+    let Listed { entry, path, .. } = model;
+    let header = &entry.model;
+    json!({
+        "name": entry.name,
+        "state": model.state,
+        "path": path.display().to_string(),
+        "is_kept": model.is_kept,
+        "size": entry.size,
+        "sha256": entry.sha256,
+        "licence": entry.licence,
+        "source": entry.source.told(),
+        "added": humantime::format_rfc3339_seconds(entry.added).to_string(),
+        "architecture": header.architecture,
+        "parameters": header.parameters,
+        "quantisation": header.quantisation,
+        "context_length": header.context_length,
+        "has_chat_template": header.has_chat_template,
+    })
+}
+
+/// A model that can be had, for a program.
+fn offer(package: &Package) -> serde_json::Value {
+    json!({
+        "name": package.name,
+        "state": "available",
+        "about": package.about,
+        "size": package.size,
+        "sha256": package.sha256,
+        "licence": package.licence,
+        "source": format!("the package {} {}", package.package, package.version),
+        "download": package.wheel_size,
+    })
+}
+
+fn add(args: &AddModelArgs, out: &mut impl Write) -> Result<Exit> {
+    let library = Library::open_default()?;
+    let keep = if args.copy { Keep::Copy } else { Keep::Path };
+    let long = Long::begin()?;
+    let mut shown = Shown::default();
+    let name = args.name.as_deref();
+    let mut tell = |progress| shown.tell(progress);
+    let added = library.add(&args.path, name, keep, &long.stop, &mut tell);
+    shown.end();
+    let (entry, verb) = match added {
+        Ok(Added::New(entry)) => (entry, "is added"),
+        Ok(Added::There(entry)) => (entry, "is there already, the same"),
+        Err(LibraryError::Interrupted) => return interrupted(),
+        Err(error) => return Err(error.into()),
+    };
+    conclude(&entry, verb, out)
+}
+
+fn pull(args: &PullModelArgs, out: &mut impl Write) -> Result<Exit> {
+    let library = Library::open_default()?;
+    let catalogue = Catalogue::read(library.folder())?;
+    let package = catalogue.find(&args.name).map_err(exit::wrong_usage)?;
+    let long = Long::begin()?;
+    let mut shown = Shown {
+        about: format!(
+            "{} ({} to download, {})",
+            package.about,
+            size(package.wheel_size),
+            package.licence
+        ),
+        ..Shown::default()
+    };
+    let mut tell = |progress| shown.tell(progress);
+    let pulled = library.pull(package, &long.stop, &mut tell);
+    let pulled = long.runtime.block_on(pulled);
+    shown.end();
+    let (entry, verb) = match pulled {
+        Ok(Pulled::New(entry)) => (entry, "is here now"),
+        Ok(Pulled::There(entry)) => (entry, "is here already, every byte of it"),
+        Err(PullError::Library(LibraryError::Interrupted)) => return interrupted(),
+        Err(error) => return Err(error.into()),
+    };
+    conclude(&entry, verb, out)
+}
+
+fn remove(args: &RemoveModelArgs, out: &mut impl Write) -> Result<Exit> {
+    let removed = Library::open_default()?.remove(&args.name)?;
+    let name = &removed.entry.name;
+    if removed.is_kept {
+        let size = size(removed.entry.size);
+        writeln!(out, "{name} is removed, and {size} are free again.")?;
+    } else {
+        let path = in_line(&removed.path.display().to_string());
+        writeln!(out, "{name} is forgotten; your file stays: {path}")?;
+    }
+    Ok(Exit::Success)
+}
+
+fn interrupted() -> Result<Exit> {
+    writeln!(anstream::stderr(), "Interrupted; nothing was kept.")?;
+    Ok(Exit::Interrupted)
+}
+
+/// What is said of a model that is there, and how to use it.
+fn conclude(entry: &Entry, verb: &str, out: &mut impl Write) -> Result<Exit> {
+    let (name, size) = (&entry.name, size(entry.size));
+    let licence = entry.licence.as_deref().map(in_line);
+    let licence = licence.map_or_else(String::new, |licence| format!(", {licence}"));
+    let sha256 = short(&entry.sha256);
+    writeln!(out, "{name} {verb}: {size}{licence}, SHA-256 {sha256}…")?;
+    out.flush()?;
+    let how = if cfg!(feature = "local") {
+        format!("To ask it: ptk \"PROMPT\" --provider local --model {name}")
+    } else {
+        "This ptk cannot run it yet. One that can: cargo install --path crates/ptk-cli --features local"
+            .to_owned()
+    };
+    writeln!(anstream::stderr(), "{how}")?;
+    Ok(Exit::Success)
+}
+
+/// Something that takes long and can be stopped.
+struct Long {
+    runtime: Runtime,
+    stop: CancellationToken,
+}
+
+impl Long {
+    /// From now on Ctrl-C stops it; once more, it ends the process.
+    fn begin() -> Result<Self> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()?;
+        let stop = CancellationToken::new();
+        let token = stop.clone();
+        let mut interrupts = runtime.block_on(async { Interrupts::new() });
+        runtime.spawn(async move {
+            interrupts.next().await;
+            token.cancel();
+            interrupts.next().await;
+            exit::leave();
+        });
+        Ok(Self { runtime, stop })
+    }
+}
+
+/// How far it is: a line that moves on a terminal, and else one for each step.
+struct Shown {
+    screen: Screen,
+    since: Instant,
+    drawn: Option<Instant>,
+    step: Option<Step>,
+    /// What is fetched.
+    about: String,
+}
+
+impl Default for Shown {
+    fn default() -> Self {
+        Self {
+            screen: Screen::live(),
+            since: Instant::now(),
+            drawn: None,
+            step: None,
+            about: String::new(),
+        }
+    }
+}
+
+impl Shown {
+    fn tell(&mut self, progress: Progress) {
+        if self.step != Some(progress.step) {
+            self.step = Some(progress.step);
+            self.since = Instant::now();
+            self.drawn = None;
+            if progress.step == Step::Fetching {
+                self.screen
+                    .print(&format!("Fetching {} with pip\n", in_line(&self.about)));
+            }
+        }
+        if self.drawn.is_some_and(|at| at.elapsed() < BEAT) {
+            return;
+        }
+        self.drawn = Some(Instant::now());
+        let doing = match progress.step {
+            Step::Fetching => "fetching",
+            Step::Unpacking => "unpacking",
+            Step::Copying => "copying",
+            _ => "checking",
+        };
+        let (done, total) = (size(progress.done), size(progress.total));
+        let what = format!("{doing}: {done} of {total}");
+        self.screen.doing(Some((what, self.since)));
+        self.screen.tick();
+    }
+
+    fn end(&self) {
+        self.screen.doing(None);
+    }
+}

