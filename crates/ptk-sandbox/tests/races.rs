@@ -19,7 +19,7 @@ use ptk_sandbox::{Access, Expect, Kind, PathError};
 use rustix::fs::{CWD, FileType, Mode, RenameFlags, mknodat, renameat_with};
 use scene::{Scene, read, temporary_files};
 
-/// How often the one thread reads while the other swaps.
+/// How often the one thread reads, at least, while the other swaps.
 const READS: usize = 5_000;
 /// How often it writes: each write waits for the disk.
 const WRITES: usize = 200;
@@ -69,7 +69,7 @@ fn a_folder_swapped_with_a_link_to_outside_never_leads_there() {
     let swaps = while_swapping(&scene.inside("folder"), &scene.inside("link"), || {
         let old = scene.place("folder/inside.txt");
         let taken = scene.place("folder/secret.txt");
-        for _ in 0..READS {
+        while read_inside + refused < READS || read_inside == 0 || refused == 0 {
             match read(&old) {
                 Ok(content) => {
                     assert_eq!(content, "inside");
@@ -97,8 +97,7 @@ fn a_folder_swapped_with_a_link_to_outside_never_leads_there() {
             let _ = newer.remove_file();
         }
     });
-    assert!(swaps > 1_000, "only {swaps} swaps");
-    assert!(read_inside > 0 && refused > 0, "{read_inside} {refused}");
+    assert!(swaps > 1, "only {swaps} swaps");
     scene.assert_untouched();
 }
 
@@ -110,7 +109,7 @@ fn a_file_swapped_with_a_link_to_outside_never_leads_there() {
     let (mut read_inside, mut refused) = (0, 0);
     while_swapping(&scene.inside("file"), &scene.inside("link"), || {
         let place = scene.place("file");
-        for _ in 0..READS {
+        while read_inside + refused < READS || read_inside == 0 || refused == 0 {
             match read(&place) {
                 Ok(content) => {
                     assert_eq!(content, "inside");
@@ -126,7 +125,6 @@ fn a_file_swapped_with_a_link_to_outside_never_leads_there() {
             let _ = place.replace(b"inside", Expect::Anything);
         }
     });
-    assert!(read_inside > 0 && refused > 0, "{read_inside} {refused}");
     scene.assert_untouched();
 }
 
@@ -162,7 +160,7 @@ fn a_file_swapped_with_a_pipe_does_not_hold_the_reader_up() {
     mknodat(CWD, &pipe, FileType::Fifo, Mode::from_raw_mode(0o644), 0).unwrap();
     let (mut contents, mut refused) = (0, 0);
     while_swapping(&scene.inside("file"), &pipe, || {
-        for _ in 0..READS {
+        while contents + refused < READS || contents == 0 || refused == 0 {
             match read(&scene.place("file")) {
                 Ok(content) => {
                     assert_eq!(content, "content");
@@ -176,7 +174,6 @@ fn a_file_swapped_with_a_pipe_does_not_hold_the_reader_up() {
             }
         }
     });
-    assert!(contents > 0 && refused > 0, "{contents} {refused}");
 }
 
 #[test]
