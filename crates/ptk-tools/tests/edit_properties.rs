@@ -93,6 +93,18 @@ fn run(scene: &Scene, args: Value) -> bool {
     runtime.block_on(scene.call("edit", args)).result.success
 }
 
+#[test]
+fn what_is_added_to_a_line_stands_before_the_blanks_at_its_end() {
+    let text = "(abe\u{301}(a\t\"a \n\nab\n";
+    let old = plain(text);
+    let new = old.replacen("\"a", "\"aa", 1);
+    let scene = Scene::new();
+    scene.write("a.txt", text);
+    let args = json!({"path": "a.txt", "old_string": old, "new_string": new});
+    assert!(run(&scene, args));
+    assert_eq!(said(&scene.text("a.txt")), said(&new));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 

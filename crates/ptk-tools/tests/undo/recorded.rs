@@ -417,6 +417,8 @@ async fn what_is_not_needed_any_more_is_not_kept() {
     fs::remove_file(store.join("usage")).unwrap();
     scene.bash("echo >> b").await;
     scene.bash("echo >> b").await;
+    // What is still being put away is waited for.
+    drop(scene.undo());
     assert!(packs(&store) <= 4, "{}", packs(&store));
 }
 

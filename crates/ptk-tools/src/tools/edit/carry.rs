@@ -120,7 +120,8 @@ impl Sighting<'_> {
             return "";
         };
         let new = part(self.new, &inserted.new);
-        let is_line_end = starts_with_break(part(self.old, &next.old));
+        let behind = part(self.old, &next.old);
+        let is_line_end = starts_with_break(behind.trim_start_matches([' ', '\t']));
         if is_line_end && !starts_with_break(new) {
             return "";
         }
