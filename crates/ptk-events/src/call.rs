@@ -11,6 +11,19 @@ use serde_json::Value;
 use crate::sync::{Mutex, MutexGuard};
 use crate::{Bus, CallId, Channel, Correlation, Event, EventKind, OutputStream, ToolStep};
 
+/// What a session asks for, and how it came to that.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Requested {
+    /// The tool's name.
+    pub tool: String,
+    /// What it is asked to work on.
+    pub arguments: Value,
+    /// Why the model wants it.
+    pub reasoning: Option<String>,
+    /// What was mended in the call, for a person.
+    pub repairs: Vec<String>,
+}
+
 /// A call that has not begun. Made by [`Bus::call`].
 #[derive(Debug)]
 #[must_use = "a call tells nothing until it starts"]
@@ -39,9 +52,13 @@ impl CallScope {
     }
 
     /// Says that a session asks for the call.
-    pub fn requested(&self, tool: impl Into<String>, arguments: Value) {
-        let tool = tool.into();
-        self.publish(EventKind::ToolCallRequested { tool, arguments });
+    pub fn requested(&self, call: Requested) {
+        self.publish(EventKind::ToolCallRequested {
+            tool: call.tool,
+            arguments: call.arguments,
+            reasoning: call.reasoning,
+            repairs: call.repairs,
+        });
     }
 
     /// Says that the call begins.
@@ -147,6 +164,12 @@ impl CallEvents {
     /// Says how a step of the call's way went.
     pub fn step(&self, step: ToolStep) {
         self.publish(EventKind::ToolStep(step));
+    }
+
+    /// Says that a person is asked about the call.
+    pub fn held(&self) {
+        let tool = self.line.tool.clone();
+        self.publish(EventKind::ToolCallHeld { tool });
     }
 
     /// Passes on what the tool wrote. If that is nothing, nothing is said.

@@ -17,6 +17,8 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum EventType {
+    /// A turn began.
+    TurnBegan,
     /// A model's reply was read.
     Iteration,
     /// A model said something, and is still speaking.
@@ -34,6 +36,8 @@ pub enum EventType {
     ToolCallRequested,
     /// A call began.
     ToolCallStart,
+    /// A person is being asked about a call.
+    ToolCallHeld,
     /// A step of a call's way ended.
     ToolStep,
     /// A running tool wrote something.
@@ -47,6 +51,7 @@ pub enum EventType {
 impl EventType {
     /// All types there are.
     pub const ALL: &[Self] = &[
+        Self::TurnBegan,
         Self::Iteration,
         Self::MessageChunk,
         Self::MessageRestarted,
@@ -55,6 +60,7 @@ impl EventType {
         Self::HelperReplied,
         Self::ToolCallRequested,
         Self::ToolCallStart,
+        Self::ToolCallHeld,
         Self::ToolStep,
         Self::ToolOutputChunk,
         Self::ToolCallEnd,
@@ -65,6 +71,7 @@ impl EventType {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::TurnBegan => "turn_began",
             Self::Iteration => "iteration",
             Self::MessageChunk => "message_chunk",
             Self::MessageRestarted => "message_restarted",
@@ -73,6 +80,7 @@ impl EventType {
             Self::HelperReplied => "helper_replied",
             Self::ToolCallRequested => "tool_call_requested",
             Self::ToolCallStart => "tool_call_start",
+            Self::ToolCallHeld => "tool_call_held",
             Self::ToolStep => "tool_step",
             Self::ToolOutputChunk => "tool_output_chunk",
             Self::ToolCallEnd => "tool_call_end",

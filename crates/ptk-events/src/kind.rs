@@ -15,6 +15,11 @@ use crate::EventType;
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum EventKind {
+    /// A turn began.
+    TurnBegan {
+        /// What was asked.
+        prompt: String,
+    },
     /// A model's reply was read (R299).
     Iteration {
         /// Which one of the run it is, counted from one.
@@ -68,12 +73,18 @@ pub enum EventKind {
         /// How long it took, in milliseconds.
         duration_ms: u64,
     },
-    /// A session asked for a call.
+    /// A session asked for a call, whether it runs or not.
     ToolCallRequested {
         /// The tool's name.
         tool: String,
         /// What it was asked to work on.
         arguments: Value,
+        /// Why the model wants it.
+        #[serde(default)]
+        reasoning: Option<String>,
+        /// What was mended in the call, for a person.
+        #[serde(default)]
+        repairs: Vec<String>,
     },
     /// A call began.
     ToolCallStart {
@@ -81,6 +92,13 @@ pub enum EventKind {
         tool: String,
         /// What it works on.
         arguments: Value,
+    },
+    /// A person is being asked about a call. What follows tells how they
+    /// decided: the step [`Permission`](Step::Permission), or, where they look
+    /// at what the call has changed, its end.
+    ToolCallHeld {
+        /// The tool's name.
+        tool: String,
     },
     /// A step of a call's way ended.
     ToolStep(ToolStep),
@@ -120,6 +138,7 @@ impl EventKind {
     #[must_use]
     pub fn name(&self) -> EventType {
         match self {
+            Self::TurnBegan { .. } => EventType::TurnBegan,
             Self::Iteration { .. } => EventType::Iteration,
             Self::MessageChunk { .. } => EventType::MessageChunk,
             Self::MessageRestarted { .. } => EventType::MessageRestarted,
@@ -128,6 +147,7 @@ impl EventKind {
             Self::HelperReplied { .. } => EventType::HelperReplied,
             Self::ToolCallRequested { .. } => EventType::ToolCallRequested,
             Self::ToolCallStart { .. } => EventType::ToolCallStart,
+            Self::ToolCallHeld { .. } => EventType::ToolCallHeld,
             Self::ToolStep(_) => EventType::ToolStep,
             Self::ToolOutputChunk { .. } => EventType::ToolOutputChunk,
             Self::ToolCallEnd { .. } => EventType::ToolCallEnd,

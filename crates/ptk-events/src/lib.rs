@@ -55,7 +55,7 @@ mod sync;
 mod wire;
 
 pub use bus::{Bus, Capacities};
-pub use call::{CallEvents, CallScope, OpenCall};
+pub use call::{CallEvents, CallScope, OpenCall, Requested};
 pub use callback::CallbackGuard;
 pub use content::{CONTENT, is_content_wanted};
 pub use delivery::{Delivery, Missed};

@@ -25,6 +25,7 @@ impl Serialize for Event {
 
 fn write_kind<M: SerializeMap>(line: &mut M, kind: &EventKind) -> Result<(), M::Error> {
     match kind {
+        EventKind::TurnBegan { prompt } => line.serialize_entry("prompt", prompt),
         EventKind::Iteration {
             iteration,
             call_type,
@@ -58,11 +59,22 @@ fn write_kind<M: SerializeMap>(line: &mut M, kind: &EventKind) -> Result<(), M::
             entry_if_some(line, "error", error.as_ref())?;
             line.serialize_entry("duration_ms", duration_ms)
         }
-        EventKind::ToolCallRequested { tool, arguments }
-        | EventKind::ToolCallStart { tool, arguments } => {
+        EventKind::ToolCallRequested {
+            tool,
+            arguments,
+            reasoning,
+            repairs,
+        } => {
+            line.serialize_entry("tool", tool)?;
+            line.serialize_entry("arguments", arguments)?;
+            entry_if_some(line, "reasoning", reasoning.as_ref())?;
+            entry_if_some(line, "repairs", (!repairs.is_empty()).then_some(repairs))
+        }
+        EventKind::ToolCallStart { tool, arguments } => {
             line.serialize_entry("tool", tool)?;
             line.serialize_entry("arguments", arguments)
         }
+        EventKind::ToolCallHeld { tool } => line.serialize_entry("tool", tool),
         EventKind::ToolStep(ToolStep {
             step,
             outcome,

@@ -3,7 +3,7 @@
 
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt as _, StreamExt as _};
-use ptk_events::{CallScope, Channel, REDACTED};
+use ptk_events::{CallScope, Channel, REDACTED, Requested};
 use ptk_protocol::schema::example;
 use ptk_protocol::{Arguments, ErrorCode, ErrorType, ProblemCode, ToolCall, ToolResult};
 use ptk_store::{
@@ -126,9 +126,10 @@ impl Session {
     /// Gives a call its result without running it. Whoever watches sees it
     /// nevertheless.
     async fn answer(&mut self, call: &Call, result: ToolResult) -> Result<(), RunError> {
-        let scope = self.scope(call);
+        self.request(call, &call.arguments);
         let arguments = arguments_of(&call.arguments);
-        scope.start(&call.name, arguments).end(result.clone());
+        let open = self.scope(call).start(&call.name, arguments);
+        open.end(result.clone());
         let ended = CallEnded {
             tool: call.name.clone(),
             duration_ms: 0,
@@ -137,6 +138,20 @@ impl Session {
         };
         let entry = self.log.entry(ended).about(call.id.clone());
         self.log.append(vec![entry]).await
+    }
+
+    /// Says that the model asks for a call, and how it came to that.
+    fn request(&self, call: &Call, args: &Arguments) {
+        if self.engine.tools.bus().subscriber_count() == 0 {
+            return;
+        }
+        let repairs = call.problems.iter().filter(|problem| !is_fault(problem));
+        self.scope(call).requested(Requested {
+            tool: call.name.clone(),
+            arguments: arguments_of(args),
+            reasoning: call.reasoning.clone(),
+            repairs: repairs.map(|problem| problem.message.clone()).collect(),
+        });
     }
 
     /// Where a call is told of: all of it on the channel of its tool (C17).
@@ -165,10 +180,8 @@ impl Session {
         });
         let began = began.collect();
         self.log.append(began).await?;
-        if self.engine.tools.bus().subscriber_count() > 0 {
-            for Planned { call, args, .. } in &group {
-                self.scope(call).requested(&call.name, arguments_of(args));
-            }
+        for Planned { call, args, .. } in &group {
+            self.request(call, args);
         }
         let (engine, stop) = (self.engine.clone(), self.stop.clone());
         let token = stop.token();

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ptk_events::{CallId, Correlation, RequestId};
+use ptk_events::{CallId, Correlation, EventKind, RequestId};
 use ptk_llm::FinishReason;
 use ptk_protocol::{ErrorCode, ExecutionError, Message, ToolCall};
 use ptk_store::{
@@ -164,9 +164,12 @@ impl Session {
             parent_id: parent,
             ..Correlation::of_request(RequestId::new())
         };
+        let prompt = prompt.into();
         entries.push(NewEntry::new(TurnBegan { settings }).of(&turn));
-        entries.push(NewEntry::new(Message::user(prompt)).of(&turn));
-        self.log.append(entries).await
+        entries.push(NewEntry::new(Message::user(&prompt)).of(&turn));
+        self.log.append(entries).await?;
+        self.publish(EventKind::TurnBegan { prompt });
+        Ok(())
     }
 
     /// Becomes the writer, and takes up what was written and what the tools

@@ -24,6 +24,7 @@ fn a_run_is_told_event_by_event() {
         types(&lines),
         [
             "session",
+            "turn_began",
             "iteration",
             "toolCall",
             "tool_call_start",
@@ -45,6 +46,8 @@ fn a_run_is_told_event_by_event() {
         (&asked["tool"], &asked["args"]),
         (&json!("read_file"), &json!({"path": "notes.txt"}))
     );
+    assert_eq!(asked.get("repairs"), None);
+    assert_eq!(find("turn_began")["prompt"], "What?");
     let ends = find("tool_call_end");
     assert_eq!(ends["call_id"], asked["call_id"]);
     assert_eq!(ends["success"], true);
@@ -66,7 +69,7 @@ fn the_last_event_of_a_run_that_failed_is_its_error() {
     let ended = scene.ptk(&["What?", "--json"]);
     assert_eq!(ended.code, 1);
     let lines = ended.lines();
-    assert_eq!(types(&lines), ["session", "error"]);
+    assert_eq!(types(&lines), ["session", "turn_began", "error"]);
     let last = lines.last().unwrap();
     assert_eq!(last["code"], "LLM_CALL_FAILED");
     assert!(
@@ -85,6 +88,7 @@ fn a_reply_that_broke_off_is_taken_back() {
     let lines = scene.ptk(&["What?", "--json"]).good().lines();
     let expected = [
         "session",
+        "turn_began",
         "message_chunk",
         "message_restarted",
         "message_chunk",

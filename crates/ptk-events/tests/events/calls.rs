@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ptk_events::{
     Bus, CallId, Channel, Correlation, Event, EventKind, EventType, Filter, OpenCall, OutputStream,
-    RequestId, Step, StepOutcome, ToolStep,
+    RequestId, Requested, Step, StepOutcome, ToolStep,
 };
 use ptk_protocol::{ErrorType, ToolResult};
 use serde_json::json;
@@ -42,10 +42,16 @@ fn the_events_of_a_call_arrive_in_order_with_its_ids_on_one_channel() {
         .with_call("call_1");
 
     let scope = bus.call(correlation.clone(), Channel::Background);
-    scope.requested("bash", json!({"command": "ls"}));
+    scope.requested(Requested {
+        tool: "bash".to_owned(),
+        arguments: json!({"command": "ls"}),
+        reasoning: None,
+        repairs: Vec::new(),
+    });
     let call = scope.start("bash", json!({"command": "ls"}));
     let found = ToolStep::new(Step::Find, StepOutcome::Passed, Duration::ZERO);
     call.events().step(found);
+    call.events().held();
     call.events().chunk(OutputStream::Stdout, "a\n");
     call.events().error(ErrorType::UserError, "b is not there");
     call.events().chunk(OutputStream::Stderr, "c\n");
@@ -58,6 +64,7 @@ fn the_events_of_a_call_arrive_in_order_with_its_ids_on_one_channel() {
             EventType::ToolCallRequested,
             EventType::ToolCallStart,
             EventType::ToolStep,
+            EventType::ToolCallHeld,
             EventType::ToolOutputChunk,
             EventType::Error,
             EventType::ToolOutputChunk,

@@ -13,6 +13,9 @@ use super::note;
 fn samples() -> Vec<Event> {
     let took = Duration::from_micros(1500);
     let kinds = [
+        EventKind::TurnBegan {
+            prompt: "What?".to_owned(),
+        },
         EventKind::Iteration {
             iteration: 2,
             call_type: "tool_call".to_owned(),
@@ -45,10 +48,15 @@ fn samples() -> Vec<Event> {
         EventKind::ToolCallRequested {
             tool: "grep".to_owned(),
             arguments: json!({"pattern": "x", "limit": 3}),
+            reasoning: Some("It is somewhere".to_owned()),
+            repairs: vec!["A comma was missing".to_owned()],
         },
         EventKind::ToolCallStart {
             tool: "grep".to_owned(),
             arguments: json!({"pattern": "x", "limit": 3}),
+        },
+        EventKind::ToolCallHeld {
+            tool: "grep".to_owned(),
         },
         EventKind::ToolStep(
             ToolStep::new(Step::PreImage, StepOutcome::Refused, took).with_detail("too large"),
@@ -92,14 +100,16 @@ fn each_type_is_one_flat_line() {
         .map(|event| serde_json::to_string(event).unwrap())
         .collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
+    {"type":"turn_began","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","prompt":"What?"}
     {"type":"iteration","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","iteration":2,"callType":"tool_call"}
     {"type":"message_chunk","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","part":"text","chunk":"Do"}
     {"type":"message_restarted","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","reason":"The reply broke off"}
     {"type":"receiveMessage","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","message":"Done.","metadata":{"iterations":3,"toolCalls":2}}
     {"type":"compacted","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","way":"summarised","messages":12}
     {"type":"helper_replied","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","task":"choose_files","model":"small-1","files":["a.txt"],"error":"It took too long","duration_ms":12}
-    {"type":"tool_call_requested","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","tool":"grep","arguments":{"pattern":"x","limit":3}}
+    {"type":"tool_call_requested","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","tool":"grep","arguments":{"pattern":"x","limit":3},"reasoning":"It is somewhere","repairs":["A comma was missing"]}
     {"type":"tool_call_start","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","tool":"grep","arguments":{"pattern":"x","limit":3}}
+    {"type":"tool_call_held","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","tool":"grep"}
     {"type":"tool_step","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","step":"pre_image","outcome":"refused","detail":"too large","duration_us":1500}
     {"type":"tool_output_chunk","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","stream":"stdout","chunk":"a\n\u001bé"}
     {"type":"tool_call_end","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","tool":"grep","success":false,"duration_ms":12,"result":{"success":false,"error":"No such folder","error_type":"user_error","suggestion":"List the folder."}}
@@ -118,11 +128,18 @@ fn what_does_not_apply_is_left_out() {
         })
         .unwrap()
     };
+    let asked = EventKind::ToolCallRequested {
+        tool: "grep".to_owned(),
+        arguments: json!({}),
+        reasoning: None,
+        repairs: Vec::new(),
+    };
     let step = ToolStep::new(Step::Find, StepOutcome::Passed, Duration::ZERO);
     insta::assert_snapshot!(
-        [least(note("no")), least(EventKind::ToolStep(step))].join("\n"),
+        [least(note("no")), least(asked), least(EventKind::ToolStep(step))].join("\n"),
         @r#"
         {"type":"error","ts":"1970-01-01T00:00:00.000Z","channel":"realtime","message":"no"}
+        {"type":"tool_call_requested","ts":"1970-01-01T00:00:00.000Z","channel":"realtime","tool":"grep","arguments":{}}
         {"type":"tool_step","ts":"1970-01-01T00:00:00.000Z","channel":"realtime","step":"find","outcome":"passed","duration_us":0}
         "#
     );

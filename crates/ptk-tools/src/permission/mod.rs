@@ -14,8 +14,10 @@ mod stopping;
 mod user_file;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::future::BoxFuture;
+use ptk_events::CallEvents;
 use ptk_protocol::Arguments;
 use ptk_sandbox::command::Protections;
 
@@ -116,19 +118,30 @@ pub trait Witness: Send + Sync {
     fn agreed(&self) -> BoxFuture<'_, ()>;
 }
 
-/// An approver with a witness.
-pub(crate) struct Witnessed<'a> {
+/// An approver whose questions become known: to the witness of the call, and
+/// to whoever watches it.
+pub(crate) struct Watched<'a> {
     pub(crate) approver: &'a dyn Approver,
-    pub(crate) witness: &'a dyn Witness,
+    pub(crate) witness: Option<&'a dyn Witness>,
+    pub(crate) events: &'a CallEvents,
+    /// Whether there was a question.
+    pub(crate) is_asked: AtomicBool,
 }
 
-impl Approver for Witnessed<'_> {
+impl Approver for Watched<'_> {
     fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision> {
         Box::pin(async move {
-            self.witness.asked().await;
+            self.is_asked.store(true, Ordering::Relaxed);
+            if let Some(witness) = self.witness {
+                witness.asked().await;
+            }
+            if self.is_person() {
+                self.events.held();
+            }
             let decision = self.approver.decide(request).await;
-            if !matches!(decision, Decision::Deny(_) | Decision::DenyOnce(_)) {
-                self.witness.agreed().await;
+            let is_agreed = !matches!(decision, Decision::Deny(_) | Decision::DenyOnce(_));
+            if let Some(witness) = self.witness.filter(|_| is_agreed) {
+                witness.agreed().await;
             }
             decision
         })

@@ -95,6 +95,9 @@ impl Call<'_> {
             uncovered: &shown.uncovered,
             diff: &shown.diff,
         };
+        if self.manager.inner.approver.is_person() {
+            self.context.events().held();
+        }
         let decision = tokio::select! {
             decision = self.manager.inner.approver.review(review) => decision,
             () = self.context.cancellation().cancelled() => {

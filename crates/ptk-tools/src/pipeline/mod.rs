@@ -6,6 +6,7 @@ mod keep;
 mod spans;
 
 use std::panic::AssertUnwindSafe;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -18,7 +19,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::context::{Touched, panic_message};
 use crate::middleware::{End, Next, Passing};
-use crate::permission::{Asking, Bare, Permit, Refusal, Witnessed};
+use crate::permission::{Asking, Bare, Permit, Refusal, Watched};
 use crate::process::StartError;
 use crate::repeats::{Repeat, stamps};
 use crate::signature::Signature;
@@ -275,16 +276,16 @@ impl Call<'_> {
             is_doubted: self.doubt.is_some(),
         };
         let inner = &self.manager.inner;
-        let approver = &*inner.approver;
-        let witnessed = self.witness.map(|witness| Witnessed { approver, witness });
-        let approver = match &witnessed {
-            Some(witnessed) => witnessed,
-            None => approver,
+        let approver = Watched {
+            approver: &*inner.approver,
+            witness: self.witness,
+            events: self.context.events(),
+            is_asked: AtomicBool::new(false),
         };
         let permit = tokio::select! {
             // What needs no question is not cancelled by one.
             biased;
-            permit = inner.permissions.decide(asking, approver) => permit,
+            permit = inner.permissions.decide(asking, &approver) => permit,
             () = self.context.cancellation().cancelled() => {
                 let result = self.refused(Step::Permission, since, not_begun(name));
                 return Err(Box::new(result));
@@ -295,7 +296,7 @@ impl Call<'_> {
                 if bare.is_some() {
                     self.context.allow_unprotected();
                 }
-                let is_asked = bare.is_some() || self.doubt.is_some();
+                let is_asked = approver.is_asked.into_inner();
                 if because.is_some() || is_asked || tool.effects().needs_approval() {
                     let because = because.as_deref();
                     self.step(Step::Permission, StepOutcome::Passed, because, since);

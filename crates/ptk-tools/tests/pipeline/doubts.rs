@@ -2,7 +2,7 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
 use ptk_protocol::ErrorType;
-use ptk_tools::permission::Mode;
+use ptk_tools::permission::{Declaration, Mode};
 use ptk_tools::{AllowAll, ApprovalRequest, Approver, Decision, Permissions};
 use serde_json::json;
 
@@ -55,6 +55,47 @@ async fn a_person_is_asked_about_a_doubt_once_whatever_is_allowed() {
             assert_eq!(fixture.runs(), usize::from(is_run));
         }
     }
+}
+
+#[tokio::test]
+async fn a_question_to_a_person_is_told_before_its_answer() {
+    for (says, answer) in [
+        (Decision::Allow, "permission passed"),
+        (Decision::DenyOnce("no".to_owned()), "permission refused"),
+    ] {
+        let ask = Declaration {
+            ask: vec!["look".to_owned()],
+            ..Declaration::default()
+        };
+        let rules = ask.entries("test").unwrap();
+        let mut fixture = Fixture::with(|builder| {
+            builder
+                .approver(Person {
+                    says,
+                    warned: Arc::default(),
+                })
+                .permissions(Permissions::new(Mode::Ask).rules(rules))
+        });
+        // Also about what needs no permission but for the rule.
+        fixture.call("look", json!({"text": "a"})).await;
+        let told = fixture.types();
+        let about = told.iter().filter(|name| {
+            ["tool_call_start", "tool_call_held", "tool_call_end"].contains(&name.as_str())
+                || name.starts_with("permission")
+        });
+        let about: Vec<&str> = about.map(String::as_str).collect();
+        let expected = ["tool_call_start", "tool_call_held", answer, "tool_call_end"];
+        assert_eq!(about, expected);
+    }
+}
+
+#[tokio::test]
+async fn nobody_is_told_of_questions_to_a_program() {
+    let mut fixture = Fixture::with(|builder| builder.approver(AllowAll));
+    fixture.call("change", json!({"text": "a"})).await;
+    let told = fixture.types();
+    assert!(told.contains(&"permission passed".to_owned()), "{told:?}");
+    assert!(!told.contains(&"tool_call_held".to_owned()), "{told:?}");
 }
 
 #[tokio::test]

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use ptk::events::{EventKind, EventType, Filter};
 use ptk::llm::Script;
 use ptk::tools::Decision;
 use ptk::{CallPolicy, RunOptions};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::scene::{Person, Scene, call, within};
 
@@ -196,7 +197,6 @@ async fn quoted_marks_reach_the_tool_as_they_were() {
 /// R160, R337: whoever watches sees every call, with the ids of the run.
 #[tokio::test]
 async fn events_say_which_run_and_which_call_they_belong_to() {
-    use ptk::events::{EventKind, Filter};
     let scene = Scene::new();
     let both = format!(
         "{}\n{}",
@@ -232,8 +232,10 @@ async fn events_say_which_run_and_which_call_they_belong_to() {
     assert_eq!(
         types,
         [
+            "turn_began",
             "message_chunk",
             "iteration",
+            "tool_call_requested",
             "tool_call_start",
             "error",
             "tool_call_end",
@@ -245,4 +247,41 @@ async fn events_say_which_run_and_which_call_they_belong_to() {
             "receiveMessage",
         ]
     );
+}
+
+/// What was asked for, why, and what was mended in it: of calls that run and
+/// of those that do not.
+#[tokio::test]
+async fn whoever_watches_sees_why_and_how_calls_were_made() {
+    let scene = Scene::new();
+    let replies = [
+        r#"<PTK_CALL>{"tool": "nonsense", "args": {"a": 1,}, "reasoning": "It helps."}</PTK_CALL>
+<PTK_CALL>{"tool": "read_file", "args": {"path": "notes.txt",}, "reasoning": "They say."}</PTK_CALL>"#,
+        "Milk.",
+    ];
+    let ptk = scene.ptk(&replies);
+    let wanted = [EventType::TurnBegan, EventType::ToolCallRequested];
+    let mut events = ptk.tools().bus().subscribe(Filter::types(wanted));
+    let run = ptk.execute("Go", RunOptions::default()).await;
+    drop(ptk);
+    let mut told = Vec::new();
+    while let Some(delivery) = events.recv().await {
+        let event = delivery.event().expect("nothing is missed");
+        told.push(event.kind.clone());
+    }
+    let asked = |tool: &str, arguments: Value, reasoning: &str| EventKind::ToolCallRequested {
+        tool: tool.to_owned(),
+        arguments,
+        reasoning: Some(reasoning.to_owned()),
+        repairs: vec!["A comma without a value behind it was left out".to_owned()],
+    };
+    let expected = [
+        EventKind::TurnBegan {
+            prompt: "Go".to_owned(),
+        },
+        asked("nonsense", json!({"a": 1}), "It helps."),
+        asked("read_file", json!({"path": "notes.txt"}), "They say."),
+    ];
+    assert_eq!(told, expected);
+    assert_eq!(run.content, "Milk.");
 }
