@@ -54,6 +54,7 @@
 //! | `replay` | a session against today's parser and policies: [`Replay`] |
 //! | `hooks`, `spans` | what a host may do meanwhile, and what telemetry sees |
 //! | `execution`, `error` | what came of it |
+//! | [`view`] | what a person is shown of it, in whatever face |
 //!
 //! What holds:
 //!
@@ -95,6 +96,7 @@ mod spans;
 mod stop;
 mod tokens;
 mod turn;
+pub mod view;
 mod window;
 
 pub use builder::{BuildError, PtkBuilder};

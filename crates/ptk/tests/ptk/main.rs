@@ -25,4 +25,5 @@ mod replaying;
 mod resuming;
 mod scene;
 mod stopping;
+mod viewing;
 mod windows;
