@@ -130,6 +130,23 @@ pub enum StoreError {
         /// Why.
         reason: String,
     },
+    /// A title that is too long.
+    #[error(
+        "A title of {length} characters is too long (at most {}); shorten it",
+        crate::MAX_TITLE
+    )]
+    LongTitle {
+        /// How many characters it has.
+        length: usize,
+    },
+    /// A session that cannot be forked.
+    #[error("Session {session} cannot be forked: {reason}")]
+    NotForked {
+        /// The session.
+        session: SessionId,
+        /// Why, and what to do.
+        reason: String,
+    },
     /// A line that cannot be imported.
     #[error("Line {line} cannot be imported: {reason}; nothing of the import was kept")]
     Import {

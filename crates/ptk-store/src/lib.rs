@@ -58,6 +58,8 @@
 //! | `transcript/` | the state of a conversation, folded from its log, and where to go on: [`Transcript`], [`resume`] |
 //! | `words` | the words of a search, and where they stand |
 //! | [`export`] | sessions as JSON lines and as Markdown, and back |
+//! | `title`, `fork` | what people call a session, and another one with the same beginning: [`rename`], [`fork`] |
+//! | `copying` | entries on their way into another log |
 //! | `retention` | how long sessions are kept: [`Retention`] |
 //! | `conversations` | messages by the id of their conversation: [`Conversations`] |
 //!
@@ -70,9 +72,11 @@
 //! - Nothing is read as a whole that grows with a log.
 
 mod conversations;
+mod copying;
 mod entry;
 mod error;
 pub mod export;
+mod fork;
 mod ids;
 mod kind;
 mod memory;
@@ -82,16 +86,18 @@ mod retention;
 mod sqlite;
 mod store;
 mod time;
+mod title;
 mod transcript;
 mod words;
 
 pub use conversations::{Conversations, DEFAULT_CONVERSATION};
 pub use entry::{Body, Entry, NewEntry};
 pub use error::{StoreError, Writer};
+pub use fork::{Forked, Turns, fork};
 pub use ids::{InvalidSessionId, SessionId};
 pub use kind::{
     CallAllowed, CallBegan, CallCut, CallEnded, CallHeld, ChosenFile, Cleared, Compacted,
-    EntryKind, Failure, HelperAsked, HelperReplied, HelperTask, InfoChanged, LoggedCall,
+    EntryKind, Failure, Fork, HelperAsked, HelperReplied, HelperTask, InfoChanged, LoggedCall,
     LoggedMessage, LoggedProblem, ModelReplied, NativeCall, Note, ReplyBroken, ReplyOutcome,
     ReplyParsed, ReplyRejected, RequestBegan, SessionInfo, TurnBegan, TurnEnded, TurnOutcome,
     Usage,
@@ -104,6 +110,7 @@ pub use redact::MAX_ENTRY;
 pub use retention::{Removed, Retention};
 pub use sqlite::SqliteStore;
 pub use store::{Appended, Checked, Hit, Listing, Pending, Search, Store, Stretch};
+pub use title::{MAX_TITLE, rename, titled};
 pub use transcript::{
     Call, CallState, Content, Item, ModelReply, Next, Transcript, Window, resume,
 };

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use ptk_protocol::Role;
 use serde::{Deserialize, Serialize};
 
-use crate::{EntryKind, SessionId, SessionInfo, Usage, time};
+use crate::{EntryKind, Fork, SessionId, SessionInfo, Usage, time};
 
 /// Characters that are shown of the first prompt.
 const PREVIEW_CHARS: usize = 200;
@@ -18,6 +18,9 @@ pub struct Overview {
     pub id: SessionId,
     /// What it works on, and with what.
     pub info: SessionInfo,
+    /// The session whose beginning it has, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<Fork>,
     /// When its first entry was made.
     #[serde(with = "time")]
     pub created: SystemTime,
@@ -53,6 +56,7 @@ impl Overview {
         Self {
             id,
             info: SessionInfo::default(),
+            forked_from: None,
             created: SystemTime::UNIX_EPOCH,
             updated: SystemTime::UNIX_EPOCH,
             entries: 0,
@@ -85,6 +89,7 @@ impl Overview {
         match kind {
             EntryKind::SessionCreated(info) => self.info.change(info),
             EntryKind::SessionChanged(info) => self.info.change(&info.0),
+            EntryKind::SessionForked(fork) => self.forked_from = Some(fork.clone()),
             EntryKind::TurnBegan(_) => {
                 self.turns += 1;
                 self.is_open = true;

@@ -15,9 +15,16 @@ const EXCERPT: usize = 200;
 /// Words of one search; more narrow nothing down.
 const MAX_WORDS: usize = 32;
 
-/// The kinds of entries whose texts can be searched, by the names under which
-/// they are written.
-pub(crate) const SPOKEN: [&str; 4] = ["message", "model_replied", "compacted", "note"];
+/// The kinds of entries whose texts and titles can be searched, by the names
+/// under which they are written.
+pub(crate) const SPOKEN: [&str; 6] = [
+    "message",
+    "model_replied",
+    "compacted",
+    "note",
+    "session_created",
+    "session_changed",
+];
 
 /// What is searched for: words, and phrases of several words.
 #[derive(Debug, PartialEq)]
@@ -80,10 +87,12 @@ impl Words {
 fn spoken(entry: &Entry) -> Option<String> {
     #[derive(serde::Deserialize)]
     struct Spoken {
-        text: String,
+        text: Option<String>,
+        title: Option<String>,
     }
     let is_spoken = SPOKEN.contains(&entry.body.kind());
-    is_spoken.then(|| Some(entry.body.read::<Spoken>()?.text))?
+    let spoken: Spoken = is_spoken.then(|| entry.body.read())??;
+    spoken.text.or(spoken.title)
 }
 
 fn hit(entry: &Entry, text: &str, places: &[Range<usize>]) -> Hit {

@@ -2,13 +2,12 @@
 
 use std::io::{BufRead, Read as _, Write};
 
-use super::{PAGE, unwritable};
-use crate::{Entry, MAX_ENTRY, NewEntry, SessionId, Store, StoreError, Stretch};
+use super::unwritable;
+use crate::copying::{Copying, PAGE};
+use crate::{Entry, MAX_ENTRY, SessionId, Store, StoreError, Stretch};
 
 /// The longest line that is read: an entry, and what stands around it.
 const MAX_LINE: u64 = MAX_ENTRY as u64 + 64 * 1024;
-/// No more entries are taken in at once after so many bytes.
-const MAX_BATCH_BYTES: usize = 1024 * 1024;
 
 /// Writes the log of a session, and says how many entries that are.
 ///
@@ -58,8 +57,7 @@ pub async fn import_json_lines(
     let mut import = Import {
         store,
         done: Imported::default(),
-        batch: Vec::new(),
-        bytes: 0,
+        copying: Copying::new(store),
         line: 0,
     };
     let result = import.run(lines).await;
@@ -76,9 +74,8 @@ pub async fn import_json_lines(
 struct Import<'a> {
     store: &'a dyn Store,
     done: Imported,
-    /// Entries of the last session that are not written yet.
-    batch: Vec<Entry>,
-    bytes: usize,
+    /// Entries of the last session.
+    copying: Copying<'a>,
     line: u64,
 }
 
@@ -99,11 +96,8 @@ impl Import<'_> {
             }
             next += 1;
             self.done.entries += 1;
-            self.bytes += entry.size();
-            self.batch.push(entry);
-            if self.batch.len() >= PAGE || self.bytes >= MAX_BATCH_BYTES {
-                self.write().await?;
-            }
+            let session = entry.session.clone();
+            self.copying.push(&session, entry).await?;
         }
         self.write().await
     }
@@ -136,14 +130,10 @@ impl Import<'_> {
     }
 
     async fn write(&mut self) -> Result<(), StoreError> {
-        self.bytes = 0;
-        let batch: Vec<NewEntry> = self.batch.drain(..).map(NewEntry::from).collect();
-        if let Some(session) = self.done.sessions.last()
-            && !batch.is_empty()
-        {
-            self.store.append(session, batch).await?;
+        match self.done.sessions.last() {
+            Some(session) => self.copying.write(session).await,
+            None => Ok(()),
         }
-        Ok(())
     }
 
     fn refuse(&self, reason: String) -> StoreError {

@@ -6,11 +6,12 @@ use ptk_events::CallId;
 use ptk_protocol::{Role, ToolResult};
 
 use super::calls::Calls;
-use super::{PAGE, unwritable};
+use super::unwritable;
+use crate::copying::PAGE;
 use crate::kind::ModelReplied;
 use crate::{
-    Entry, EntryKind, HelperReplied, HelperTask, Overview, ReplyBroken, ReplyParsed, SessionId,
-    Store, StoreError, Stretch, TurnEnded, TurnOutcome, time,
+    Entry, EntryKind, Fork, HelperReplied, HelperTask, Overview, ReplyBroken, ReplyParsed,
+    SessionId, Store, StoreError, Stretch, TurnEnded, TurnOutcome, time,
 };
 
 /// Characters shown of what a tool was given, and of what it gave back.
@@ -93,6 +94,7 @@ impl Page {
         };
         let lines = [
             ("Session", Some(overview.id.to_string())),
+            ("Forked from", overview.forked_from.as_ref().map(origin)),
             ("Workspace", info.workspace.clone()),
             ("Provider", info.provider.clone()),
             ("Model", info.model.clone()),
@@ -266,6 +268,14 @@ impl Page {
         let remark = remark(what, text);
         self.out().push_str(&remark);
     }
+}
+
+fn origin(fork: &Fork) -> String {
+    let turns = match fork.turns {
+        1 => "its first turn".to_owned(),
+        turns => format!("its first {turns} turns"),
+    };
+    format!("{}, {turns}", fork.session)
 }
 
 /// A word that nobody said.

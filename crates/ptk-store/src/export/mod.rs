@@ -12,9 +12,6 @@ use std::io;
 
 use crate::StoreError;
 
-/// Entries that are read at once.
-const PAGE: usize = 500;
-
 fn unwritable(error: io::Error) -> StoreError {
     StoreError::Io {
         attempt: "write",

@@ -12,7 +12,7 @@ pub use reply::{
     RequestBegan, Usage,
 };
 pub use session::{
-    Cleared, Compacted, Failure, Note, SessionInfo, TurnBegan, TurnEnded, TurnOutcome,
+    Cleared, Compacted, Failure, Fork, Note, SessionInfo, TurnBegan, TurnEnded, TurnOutcome,
 };
 
 use crate::entry::Body;
@@ -84,6 +84,8 @@ kinds! {
     SessionCreated(SessionInfo) = "session_created", 1;
     /// Some of what it works with is different from now on.
     SessionChanged(InfoChanged) = "session_changed", 1;
+    /// Everything up to here was copied from another session.
+    SessionForked(Fork) = "session_forked", 1;
     /// Work on a prompt begins.
     TurnBegan(TurnBegan) = "turn_began", 1;
     /// Somebody said something.

@@ -4,6 +4,8 @@ use ptk_protocol::{ErrorCode, ErrorType, ExecutionError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::SessionId;
+
 /// What a session works on, and with what. When something of it changes, only
 /// that is written again.
 ///
@@ -86,7 +88,8 @@ impl SessionInfo {
         self
     }
 
-    /// Takes over what is known in `newer`, setting by setting.
+    /// Takes over what is known in `newer`, setting by setting. An empty title
+    /// takes the title away.
     pub fn change(&mut self, newer: &Self) {
         let pairs = [
             (&mut self.title, &newer.title),
@@ -100,10 +103,22 @@ impl SessionInfo {
                 old.clone_from(new);
             }
         }
+        self.title = self.title.take().filter(|title| !title.is_empty());
         for (name, value) in &newer.settings {
             self.settings.insert(name.clone(), value.clone());
         }
     }
+}
+
+/// Everything up to here was copied from another session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fork {
+    /// The other session.
+    pub session: SessionId,
+    /// The number of the last entry that was copied.
+    pub through: u64,
+    /// How many turns these are.
+    pub turns: u64,
 }
 
 /// A prompt came, and work on it begins. The request id of the entry is the

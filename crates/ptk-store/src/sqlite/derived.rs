@@ -30,7 +30,9 @@ CREATE INDEX sessions_by_workspace ON sessions (workspace, updated, session);
 
 CREATE VIEW spoken AS
 SELECT position, session,
-    CASE WHEN json_valid(body) THEN json_extract(body, '$.text') END AS text
+    CASE WHEN json_valid(body) THEN
+        coalesce(json_extract(body, '$.text'), json_extract(body, '$.title'))
+    END AS text
 FROM log WHERE kind IN (SPOKEN);
 
 CREATE VIRTUAL TABLE spoken_words USING fts5(

@@ -1,9 +1,9 @@
 //! The tables, and how those of older databases become those of today.
 //!
 //! Schema 1 is the log and who writes it. Schema 2 adds what follows from the
-//! log: the overviews, and the index of what was said. A further schema is a
-//! further step; what follows from the log need not be changed there, only
-//! made anew.
+//! log: the overviews, and the index of what was said. Schema 3 adds titles to
+//! the index. A further schema is a further step; what follows from the log
+//! need not be changed there, only made anew.
 
 use rusqlite::{Connection, TransactionBehavior};
 
@@ -14,7 +14,7 @@ use crate::StoreError;
 /// Marks the databases of PTK's sessions.
 pub(super) const APPLICATION: i64 = 0x5054_4b53;
 /// The schema that is written.
-pub(super) const NEWEST: i64 = 2;
+pub(super) const NEWEST: i64 = 3;
 
 /// The log. Rows are never changed, only appended, and removed with their
 /// session; `digest` tells whether a row is as it was written.
@@ -79,7 +79,7 @@ pub(super) fn migrate(place: &Place, connection: &mut Connection) -> Result<(), 
     if from < 1 {
         transaction.execute_batch(LOG).map_err(failed)?;
     }
-    if !derived::are_there(&transaction).map_err(failed)? {
+    if from < NEWEST || !derived::are_there(&transaction).map_err(failed)? {
         derived::rebuild(place, &transaction)?;
     }
     for (pragma, value) in [("application_id", APPLICATION), ("user_version", NEWEST)] {

@@ -318,6 +318,7 @@ impl Transcript {
             }
             EntryKind::HelperReplied(helped) => self.helped(entry, helped),
             EntryKind::Failure(_)
+            | EntryKind::SessionForked(_)
             | EntryKind::Note(_)
             | EntryKind::HelperAsked(_)
             | EntryKind::ReplyBroken(_)

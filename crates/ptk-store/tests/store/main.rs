@@ -14,6 +14,7 @@ mod conversations;
 mod damage;
 mod exports;
 mod folding;
+mod forking;
 mod killing;
 mod places;
 mod random;

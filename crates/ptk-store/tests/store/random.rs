@@ -5,7 +5,7 @@ use ptk_events::{CallId, Correlation, RequestId};
 use ptk_protocol::{ErrorType, Message, ToolCall, ToolResult};
 use ptk_store::{
     CallAllowed, CallCut, CallEnded, CallHeld, ChosenFile, Cleared, Compacted, Entry, EntryKind,
-    Failure, HelperAsked, HelperReplied, HelperTask, InfoChanged, LoggedCall, LoggedProblem,
+    Failure, Fork, HelperAsked, HelperReplied, HelperTask, InfoChanged, LoggedCall, LoggedProblem,
     ModelReplied, NativeCall, NewEntry, Note, ReplyBroken, ReplyOutcome, ReplyParsed,
     ReplyRejected, SessionInfo, TurnBegan, TurnEnded, TurnOutcome, Usage,
 };
@@ -119,6 +119,12 @@ pub(super) fn one_of_each() -> Vec<NewEntry> {
     let kinds: Vec<EntryKind> = vec![
         info.clone().into(),
         InfoChanged(info).into(),
+        Fork {
+            session: id("another"),
+            through: 2,
+            turns: 0,
+        }
+        .into(),
         TurnBegan::default().into(),
         said.into(),
         asked(1),

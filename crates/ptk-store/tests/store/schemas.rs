@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ptk_store::{Listing, Search, SqliteStore, Store, StoreError};
+use ptk_store::{Listing, Search, SqliteStore, Store, StoreError, rename};
 
 use super::{Scene, id, log, note, turn};
 
@@ -16,7 +16,7 @@ async fn a_newer_database_is_left_as_it_is() {
         SqliteStore::open_read_only(scene.path()).unwrap_err(),
     ] {
         insta::allow_duplicates! {
-            insta::assert_snapshot!(scene.neutral(&error.to_string()), @"The session database /…/state/sessions.db was made by a newer ptk (schema 7; this one knows 1 to 2), and was left as it is; install that ptk, or name another file");
+            insta::assert_snapshot!(scene.neutral(&error.to_string()), @"The session database /…/state/sessions.db was made by a newer ptk (schema 7; this one knows 1 to 3), and was left as it is; install that ptk, or name another file");
         }
     }
     assert!(fs::read(scene.path()).unwrap() == before);
@@ -165,4 +165,26 @@ fn the_log_cannot_be_changed() {
         .execute("UPDATE log SET body = '[]'", [])
         .unwrap_err();
     assert!(error.to_string().contains("only appended to"), "{error}");
+}
+
+/// Schema 2 did not have titles in its index.
+#[tokio::test]
+async fn titles_of_an_older_database_are_found() {
+    let scene = Scene::new().filled().await;
+    let store = scene.open();
+    rename(&store, &id("one"), "Errands").await.unwrap();
+    drop(store);
+    scene.edit(
+        "DROP VIEW spoken;
+         CREATE VIEW spoken AS SELECT position, session, json_extract(body, '$.text') AS text
+         FROM log WHERE kind IN ('message', 'model_replied', 'compacted', 'note');
+         INSERT INTO spoken_words (spoken_words) VALUES ('rebuild');
+         PRAGMA user_version = 2;",
+    );
+    let store = scene.open();
+    let found = store.search(Search::new("errands", 10)).await.unwrap();
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].session, id("one"));
+    let spoken = store.search(Search::new("question", 100)).await.unwrap();
+    assert_eq!(spoken.len(), 60);
 }

@@ -1,0 +1,50 @@
+//! Entries on their way into another log, some at a time.
+
+use crate::{Entry, NewEntry, SessionId, Store, StoreError};
+
+/// Entries that are read and written at once.
+pub(crate) const PAGE: usize = 500;
+/// No more entries are written at once after so many bytes.
+const MAX_BATCH_BYTES: usize = 1024 * 1024;
+
+/// Entries that are not written yet.
+pub(crate) struct Copying<'a> {
+    store: &'a dyn Store,
+    batch: Vec<Entry>,
+    bytes: usize,
+}
+
+impl<'a> Copying<'a> {
+    pub(crate) fn new(store: &'a dyn Store) -> Self {
+        Self {
+            store,
+            batch: Vec::new(),
+            bytes: 0,
+        }
+    }
+
+    /// Takes the next entry of a session, and writes what has come together
+    /// once it is much.
+    pub(crate) async fn push(
+        &mut self,
+        session: &SessionId,
+        entry: Entry,
+    ) -> Result<(), StoreError> {
+        self.bytes += entry.size();
+        self.batch.push(entry);
+        if self.batch.len() >= PAGE || self.bytes >= MAX_BATCH_BYTES {
+            self.write(session).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is left, word for word.
+    pub(crate) async fn write(&mut self, session: &SessionId) -> Result<(), StoreError> {
+        self.bytes = 0;
+        let batch: Vec<NewEntry> = self.batch.drain(..).map(NewEntry::from).collect();
+        if !batch.is_empty() {
+            self.store.append(session, batch).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,191 @@
+//! Another session with the same beginning.
+
+use crate::copying::{Copying, PAGE};
+use crate::{Fork, NewEntry, SessionId, Store, StoreError, Stretch};
+
+/// How much of a session another one begins with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Turns {
+    /// Every turn that has ended.
+    #[default]
+    All,
+    /// The first so many.
+    First(u64),
+}
+
+/// A session that begins as another one does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Forked {
+    /// Its id.
+    pub session: SessionId,
+    /// How many entries it has.
+    pub entries: u64,
+    /// How many turns.
+    pub turns: u64,
+    /// Whether the other one has an open turn, which was not taken along.
+    pub is_open_turn_left: bool,
+}
+
+/// Begins a session with the entries of another one, word for word, and writes
+/// down where they come from; `None` if there is no such session. The other
+/// one stays as it is, and may be written meanwhile.
+///
+/// A turn that is open is not taken along: what becomes of it belongs to the
+/// other session, and so does whatever calls have changed.
+///
+/// ```
+/// use ptk_protocol::Message;
+/// use ptk_store::{
+///     MemoryStore, NewEntry, SessionId, Store, TurnBegan, TurnEnded, TurnOutcome, Turns, Window,
+///     fork, resume,
+/// };
+///
+/// # tokio::runtime::Runtime::new()?.block_on(async {
+/// let store = MemoryStore::new();
+/// let session = SessionId::new();
+/// for prompt in ["My name is Ada.", "Forget that."] {
+///     store.append(&session, vec![
+///         NewEntry::new(TurnBegan::default()),
+///         NewEntry::new(Message::user(prompt)),
+///         NewEntry::new(TurnEnded::new(TurnOutcome::Answered)),
+///     ]).await?;
+/// }
+///
+/// let forked = fork(&store, &session, Turns::First(1)).await?.ok_or("no session")?;
+/// let transcript = resume(&store, &forked.session, Window::default()).await?.ok_or("no fork")?;
+/// assert_eq!(transcript.messages(|_| String::new()), [Message::user("My name is Ada.")]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// If not so many turns have ended, or the store cannot be read or written.
+/// Then there is no new session.
+pub async fn fork(
+    store: &dyn Store,
+    session: &SessionId,
+    turns: Turns,
+) -> Result<Option<Forked>, StoreError> {
+    let Some(cut) = find_cut(store, session, turns).await? else {
+        return Ok(None);
+    };
+    let into = SessionId::new();
+    match copy(store, session, &cut, &into).await {
+        Ok(entries) => {
+            store.release(&into).await?;
+            Ok(Some(Forked {
+                session: into,
+                entries,
+                turns: cut.turns,
+                is_open_turn_left: cut.is_open_behind,
+            }))
+        }
+        Err(error) => {
+            // What went wrong first is what has to be told.
+            drop(store.delete(&into).await);
+            Err(error)
+        }
+    }
+}
+
+/// Where the common beginning ends.
+#[derive(Debug, Default)]
+struct Cut {
+    /// The number of its last entry.
+    through: u64,
+    turns: u64,
+    is_open_behind: bool,
+}
+
+/// Looks for the end of the turns that are wanted; `None` if there is no
+/// session.
+async fn find_cut(
+    store: &dyn Store,
+    session: &SessionId,
+    turns: Turns,
+) -> Result<Option<Cut>, StoreError> {
+    let most = match turns {
+        Turns::All => u64::MAX,
+        Turns::First(most) => most,
+    };
+    let (mut last, mut began) = (0, 0);
+    // The number of the entry with which the open turn begins.
+    let mut open = None;
+    loop {
+        let page = store.read(session, Stretch::after(last, PAGE)).await?;
+        let Some(end) = page.last() else { break };
+        last = end.seq;
+        for entry in &page {
+            match entry.body.kind() {
+                "turn_began" if began == most => {
+                    return Ok(Some(Cut {
+                        through: entry.seq.saturating_sub(1),
+                        turns: began,
+                        is_open_behind: false,
+                    }));
+                }
+                "turn_began" => {
+                    began += 1;
+                    open = Some(entry.seq);
+                }
+                "turn_ended" | "cleared" => open = None,
+                _ => {}
+            }
+        }
+    }
+    let ended = began - u64::from(open.is_some());
+    let refuse = |reason: String| {
+        Err(StoreError::NotForked {
+            session: session.clone(),
+            reason,
+        })
+    };
+    match turns {
+        _ if last == 0 => Ok(None),
+        Turns::All if ended == 0 && open.is_some() => refuse(
+            "none of its turns has ended; let the one that is open come to its end, or stop it"
+                .to_owned(),
+        ),
+        Turns::First(most) if ended < most => refuse(format!(
+            "it has {ended} turns that have ended, and not {most}; take fewer"
+        )),
+        _ => Ok(Some(Cut {
+            through: open.map_or(last, |began| began.saturating_sub(1)),
+            turns: ended,
+            is_open_behind: open.is_some(),
+        })),
+    }
+}
+
+/// Copies the beginning under the same numbers: entries name each other by
+/// them. So the word of where they come from stands behind them.
+async fn copy(
+    store: &dyn Store,
+    from: &SessionId,
+    cut: &Cut,
+    into: &SessionId,
+) -> Result<u64, StoreError> {
+    let mut copying = Copying::new(store);
+    let mut last = 0;
+    while last < cut.through {
+        let stretch = Stretch {
+            before: cut.through.saturating_add(1),
+            ..Stretch::after(last, PAGE)
+        };
+        let page = store.read(from, stretch).await?;
+        let Some(end) = page.last() else { break };
+        last = end.seq;
+        for entry in page {
+            copying.push(into, entry).await?;
+        }
+    }
+    copying.write(into).await?;
+    let fork = NewEntry::new(Fork {
+        session: from.clone(),
+        through: cut.through,
+        turns: cut.turns,
+    });
+    Ok(store.append(into, vec![fork]).await?.last)
+}
