@@ -200,13 +200,7 @@ impl Session {
     /// What holds, after the server was asked once what its model can do.
     async fn learned(&mut self) -> Result<Arc<Terms>, RunError> {
         let terms = self.terms()?;
-        let candidate = &terms.candidate;
-        if !candidate.is_to_be_learned() {
-            return Ok(terms);
-        }
-        let told = candidate.model.provider.learn(terms.model.as_deref());
-        let told = self.stop.unless(told).await?;
-        if !candidate.learned(told) {
+        if !self.engine.learn(&terms, &self.stop).await? {
             return Ok(terms);
         }
         self.change(terms.options.clone(), terms.rank)?;

@@ -6,15 +6,17 @@ use std::sync::Arc;
 use ptk_events::{CompactionWay, EventKind};
 use ptk_llm::{Message, Request, complete};
 use ptk_protocol::{ErrorCode, Message as Said, Role};
-use ptk_store::{Compacted, Content, HelperAsked, HelperReplied, HelperTask, Item, ModelReplied};
+use ptk_store::{Content, HelperAsked, HelperReplied, HelperTask, Item, ModelReplied, Next};
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
 use crate::engine::Terms;
 use crate::render::{Renderer, Shown};
 use crate::session::millis;
-use crate::window::Budget;
-use crate::{Compaction, RunError, Session, ask, spans};
+use crate::stop::Stop;
+use crate::turn::Turn;
+use crate::window::{Budget, cost};
+use crate::{Compaction, RunError, RunOptions, Session, ask, spans};
 
 /// The longest summary, in tokens.
 const SUMMARY: u32 = 1024;
@@ -52,6 +54,20 @@ struct Cut {
     prompt: Option<usize>,
 }
 
+/// How the beginning of a conversation was left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Compacted {
+    /// What stands in its place.
+    pub way: CompactionWay,
+    /// How many messages were left out.
+    pub messages: usize,
+    /// What a request took before, in tokens.
+    pub before: u64,
+    /// What it takes now.
+    pub after: u64,
+}
+
 impl Session {
     /// The messages for the model. Room is made if there is not enough.
     pub(crate) async fn fitting(
@@ -71,20 +87,112 @@ impl Session {
                     .flat_map(|shown| shown.messages.iter().cloned());
                 return Ok(messages.collect());
             }
-            let items = self.log.transcript.items().iter();
-            let parts = items.zip(&shown).map(|(item, shown)| Part {
-                cost: shown.cost(&*terms.tokens),
-                seam: seam(item),
-            });
-            let parts: Vec<Part> = parts.collect();
+            let parts = self.parts(terms, &shown);
             let (base, used) = (terms.base(), self.used(terms));
             let cut = cut(&parts, base, budget);
             let Some(cut) = cut.filter(|_| used < before) else {
                 return Err(does_not_fit(used, budget));
             };
             before = used;
-            self.compact(terms, cut, &shown).await?;
+            let stop = self.stop.clone();
+            let summary = self.summary_of(terms, &stop, cut, &shown).await?;
+            self.leave_out(cut, &shown, summary).await?;
         }
+    }
+
+    /// Leaves the beginning of the conversation out now, though it may still
+    /// fit: all but the last turn, in the way that the options say. `None`
+    /// where there is nothing that would become shorter.
+    ///
+    /// It is written down and told as if there had been no more room. Where
+    /// the model is to sum up what is left out and cannot, nothing is left
+    /// out.
+    ///
+    /// ```
+    /// use ptk::llm::Script;
+    /// use ptk::store::SessionId;
+    /// use ptk::{Compaction, Ptk, RunOptions};
+    ///
+    /// # tokio::runtime::Runtime::new()?.block_on(async {
+    /// let long = "A week has seven days. ".repeat(20);
+    /// let ptk = Ptk::builder()
+    ///     .provider(Script::new([long.as_str(), "Sunday.", "They talked about weeks."]))
+    ///     .build()?;
+    /// let mut session = ptk.session(SessionId::new());
+    /// session.run("How many days has a week?").await?;
+    /// session.run("Which one is the last?").await?;
+    ///
+    /// let options = RunOptions { compaction: Compaction::Summarise, ..RunOptions::default() };
+    /// let compacted = session.compact(options.clone()).await?.ok_or("nothing to shorten")?;
+    /// assert!(compacted.after < compacted.before);
+    /// assert_eq!(compacted.messages, 2);
+    /// assert_eq!(session.compact(options).await?, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the options name something that there is not, the model cannot sum
+    /// up, the log cannot be written, or the options stop it.
+    pub async fn compact(&mut self, options: RunOptions) -> Result<Option<Compacted>, RunError> {
+        let stop = Stop::new(&options);
+        self.load().await?;
+        stop.check()?;
+        let terms = self.engine.terms_learned(options, &stop).await?;
+        if self.log.transcript.next() == Next::Prompt {
+            // What is done now is part of no turn.
+            self.log.turn = Turn::default();
+        }
+        let shown = self.shown_anew(&terms);
+        let parts = self.parts(&terms, &shown);
+        let Some(cut) = before_last_turn(&parts) else {
+            return Ok(None);
+        };
+        let taken: u64 = parts.iter().take(cut.at).map(|part| part.cost).sum();
+        let notice = Renderer { terms: &terms }.note(LEFT_OUT);
+        if taken <= cost(&*terms.tokens, &notice) {
+            return Ok(None);
+        }
+        let summary = self.summary_of(&terms, &stop, cut, &shown).await?;
+        if let Some(error) = summary.as_ref().and_then(|replied| replied.error.clone()) {
+            let message = format!(
+                "The model could not sum up the conversation: {error}; nothing was left out, so try again, or have the beginning dropped"
+            );
+            let entry = summary.map(|replied| self.log.entry(replied));
+            self.log.append(entry.into_iter().collect()).await?;
+            return Err(RunError::failed(ErrorCode::LlmCallFailed, message));
+        }
+        let tokens = &*terms.tokens;
+        let all = |shown: &[Arc<Shown>]| -> u64 {
+            terms.told() + shown.iter().map(|shown| shown.cost(tokens)).sum::<u64>()
+        };
+        let before = all(&shown);
+        let (way, messages) = self.leave_out(cut, &shown, summary).await?;
+        Ok(Some(Compacted {
+            way,
+            messages,
+            before,
+            after: all(&self.shown_anew(&terms)),
+        }))
+    }
+
+    /// What each item takes, and whether it can be cut there.
+    fn parts(&self, terms: &Terms, shown: &[Arc<Shown>]) -> Vec<Part> {
+        let items = self.log.transcript.items().iter();
+        let parts = items.zip(shown).map(|(item, shown)| Part {
+            cost: shown.cost(&*terms.tokens),
+            seam: seam(item),
+        });
+        parts.collect()
+    }
+
+    /// What is shown of each item under terms that are not the turn's.
+    fn shown_anew(&self, terms: &Terms) -> Vec<Arc<Shown>> {
+        let renderer = Renderer { terms };
+        let items = self.log.transcript.items().iter();
+        items.map(|item| Arc::new(renderer.shown(item))).collect()
     }
 
     /// What the messages for the model take, with all that is told beside
@@ -107,12 +215,32 @@ impl Session {
         shown.collect()
     }
 
-    async fn compact(
+    /// What the model makes of what is to be left out, where that is wanted.
+    /// Whoever watches is told.
+    async fn summary_of(
         &mut self,
         terms: &Terms,
+        stop: &Stop,
         cut: Cut,
         shown: &[Arc<Shown>],
-    ) -> Result<(), RunError> {
+    ) -> Result<Option<HelperReplied>, RunError> {
+        if terms.options.compaction != Compaction::Summarise {
+            return Ok(None);
+        }
+        let dropped = shown.get(..cut.at).unwrap_or_default();
+        let replied = self.summary(terms, stop, dropped).await?;
+        self.tell(&replied, None);
+        Ok(Some(replied))
+    }
+
+    /// Leaves out what stands before the cut. Says what stands in its place
+    /// now, and in that of how many messages.
+    async fn leave_out(
+        &mut self,
+        cut: Cut,
+        shown: &[Arc<Shown>],
+        replied: Option<HelperReplied>,
+    ) -> Result<(CompactionWay, usize), RunError> {
         let items = self.log.transcript.items();
         let dropped = shown.get(..cut.at).unwrap_or_default();
         let through = items
@@ -129,10 +257,8 @@ impl Session {
             });
         let mut entries = Vec::new();
         let mut summary = None;
-        if terms.options.compaction == Compaction::Summarise {
-            let replied = self.summary(terms, dropped).await?;
+        if let Some(replied) = replied {
             summary = replied.error.is_none().then(|| replied.text.clone());
-            self.tell(&replied, None);
             entries.push(self.log.entry(replied));
         }
         let way = if summary.is_some() {
@@ -147,19 +273,21 @@ impl Session {
         let messages = dropped.iter().map(|shown| shown.messages.len()).sum();
         // What stands for it takes the number of something that was left out.
         self.shown.clear();
-        entries.push(self.log.entry(Compacted { text, through }));
+        let compacted = ptk_store::Compacted { text, through };
+        entries.push(self.log.entry(compacted));
         self.log.append(entries).await?;
         self.publish(EventKind::Compacted {
             way,
             messages: Some(messages),
         });
-        Ok(())
+        Ok((way, messages))
     }
 
     /// The model's own summary. One that is not shorter is none.
     async fn summary(
         &mut self,
         terms: &Terms,
+        stop: &Stop,
         dropped: &[Arc<Shown>],
     ) -> Result<HelperReplied, RunError> {
         let (model, prices) = (terms.model.clone(), terms.candidate.model.prices);
@@ -194,7 +322,7 @@ impl Session {
         let start = Instant::now();
         let span = spans::request(provider, &request, &self.log.turn.correlation());
         let asked = complete(provider, &request).instrument(span.clone());
-        let (said, error) = match self.stop.unless(asked).await? {
+        let (said, error) = match stop.unless(asked).await? {
             Ok(completion) => {
                 spans::replied(&span, &completion);
                 (ask::said(completion, start.elapsed(), prices), None)
@@ -277,6 +405,13 @@ fn cut(parts: &[Part], base: u64, budget: Budget) -> Option<Cut> {
     })
 }
 
+/// The cut that leaves the last turn, if it leaves out anything but a notice.
+fn before_last_turn(parts: &[Part]) -> Option<Cut> {
+    let first = parts.iter().position(|part| part.seam != Seam::None)?;
+    let at = parts.iter().rposition(|part| part.seam == Seam::Turn)?;
+    (at > first).then_some(Cut { at, prompt: None })
+}
+
 fn does_not_fit(used: u64, budget: Budget) -> RunError {
     let window = budget
         .window
@@ -302,6 +437,7 @@ mod tests {
     fn budget(available: u64) -> Budget {
         Budget {
             window: Some(1000),
+            reply: 0,
             available,
         }
     }

@@ -13,11 +13,12 @@ use crate::held::Held;
 use crate::hooks::Hooks;
 use crate::lesson::{Lesson, Lessons, Pupil};
 use crate::model::Candidate;
+use crate::stop::Stop;
 use crate::window::Budget;
 use crate::{Hold, Mode, ReplyParser, RunError, RunOptions, SmallModel, TokenCounter, tokens};
 
 /// What a notice about what was left out takes at most, in tokens.
-const NOTICE: u64 = 64;
+pub(crate) const NOTICE: u64 = 64;
 
 /// The parts, each replaceable.
 pub(crate) struct Engine {
@@ -91,10 +92,15 @@ pub(crate) struct Terms {
 }
 
 impl Terms {
-    /// What is told in any case, instructions and tools, in tokens.
+    /// What is told in any case, in tokens, with room for a notice.
     pub(crate) fn base(&self) -> u64 {
+        NOTICE + self.told()
+    }
+
+    /// What is told in any case: instructions and tools, in tokens.
+    pub(crate) fn told(&self) -> u64 {
         let count = || self.tokens.count(&self.system) + self.tokens.count(&self.definitions);
-        NOTICE + *self.base.get_or_init(count)
+        *self.base.get_or_init(count)
     }
 
     /// What the tools take, where they are told beside the messages.
@@ -113,6 +119,30 @@ impl Engine {
     pub(crate) fn terms(&self, options: RunOptions) -> Result<Terms, RunError> {
         let rank = self.models.iter().position(|model| !model.is_resting());
         self.terms_with(options, rank.unwrap_or(0))
+    }
+
+    /// The same, after the server was asked once what its model can do.
+    pub(crate) async fn terms_learned(
+        &self,
+        options: RunOptions,
+        stop: &Stop,
+    ) -> Result<Terms, RunError> {
+        let terms = self.terms(options)?;
+        if self.learn(&terms, stop).await? {
+            return self.terms_with(terms.options, terms.rank);
+        }
+        Ok(terms)
+    }
+
+    /// Asks a server once what its model can do. Says whether something is
+    /// known now that was not.
+    pub(crate) async fn learn(&self, terms: &Terms, stop: &Stop) -> Result<bool, RunError> {
+        let candidate = &terms.candidate;
+        if !candidate.is_to_be_learned() {
+            return Ok(false);
+        }
+        let told = candidate.model.provider.learn(terms.model.as_deref());
+        Ok(candidate.learned(stop.unless(told).await?))
     }
 
     /// What holds for a turn with these options and this model. What they say

@@ -47,7 +47,7 @@
 //! | `recover` | a model that does not reply: asking again, in another way, or another one |
 //! | `calls`, `consent` | running calls, and asking about those that are in doubt |
 //! | `loops`, `heed` | a model that goes round in circles |
-//! | `window`, `tokens`, `render`, `compact` | what the model is shown, how much that is, and making room |
+//! | `window`, `tokens`, `render`, `compact`, `context` | what the model is shown, how much that is, making room, and seeing it |
 //! | `small`, `help` | a small model that helps the one that answers |
 //! | `log`, `turn` | what is written down, and what follows from it |
 //! | `probe` | finding out how a model is best asked: [`try_model`] |
@@ -70,6 +70,7 @@ mod builder;
 mod calls;
 mod compact;
 mod consent;
+mod context;
 mod ending;
 mod engine;
 mod error;
@@ -100,6 +101,8 @@ pub mod view;
 mod window;
 
 pub use builder::{BuildError, PtkBuilder};
+pub use compact::Compacted;
+pub use context::ContextUse;
 pub use error::RunError;
 pub use execution::{CallRecord, Execution};
 pub use hooks::{

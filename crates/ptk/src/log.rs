@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use ptk_protocol::{Copies, ToolResult};
 use ptk_store::{
-    Call, CallState, Content, EntryKind, NewEntry, Next, SessionId, SessionInfo, Store, Stretch,
-    Transcript, Window, resume,
+    Call, CallState, Content, EntryKind, InfoChanged, NewEntry, Next, SessionId, SessionInfo,
+    Store, Stretch, Transcript, Window, resume,
 };
 use ptk_tools::SeenFile;
 use serde_json::{Value, json};
@@ -99,6 +99,15 @@ impl Log {
     /// looked for.
     pub(crate) fn beginning(&self) -> Option<NewEntry> {
         self.is_new.then(|| NewEntry::new(self.info.clone()))
+    }
+
+    /// Some of what the session is about is different from now on.
+    pub(crate) async fn change(&mut self, change: InfoChanged) -> Result<(), RunError> {
+        if self.is_new {
+            self.info.change(&change.0);
+            return Ok(());
+        }
+        self.append(vec![NewEntry::new(change)]).await
     }
 
     /// The turn that has not ended, from its beginning.

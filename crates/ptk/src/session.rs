@@ -97,8 +97,20 @@ impl Session {
     ///
     /// If the log cannot be read.
     pub async fn transcript(&mut self) -> Result<&Transcript, RunError> {
-        self.log.load().await?;
+        self.take_up().await?;
         Ok(&self.log.transcript)
+    }
+
+    /// Gives it a title, or takes it away if it is empty. One of which nothing
+    /// is written yet is called so once it begins.
+    ///
+    /// # Errors
+    ///
+    /// If the title is too long, or the log cannot be written.
+    pub async fn rename(&mut self, title: &str) -> Result<(), RunError> {
+        let change = ptk_store::titled(title)?;
+        self.load().await?;
+        self.log.change(change).await
     }
 
     /// Runs until there is an answer.
@@ -174,8 +186,13 @@ impl Session {
 
     /// Becomes the writer, and takes up what was written and what the tools
     /// have seen.
-    async fn load(&mut self) -> Result<(), RunError> {
+    pub(crate) async fn load(&mut self) -> Result<(), RunError> {
         self.log.claim().await?;
+        self.take_up().await
+    }
+
+    /// Takes up what was written and what the tools have seen.
+    pub(crate) async fn take_up(&mut self) -> Result<(), RunError> {
         let seen = self.log.load().await?;
         self.engine.tools.remember(seen);
         Ok(())

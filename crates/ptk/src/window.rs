@@ -118,17 +118,33 @@ pub(crate) fn cost(tokens: &dyn TokenCounter, message: &Message) -> u64 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Budget {
     pub(crate) window: Option<u32>,
+    /// What is kept for the reply, where there is a window.
+    pub(crate) reply: u64,
     pub(crate) available: u64,
 }
 
 impl Budget {
     pub(crate) fn new(window: Option<u32>, reply: Option<u32>, margin: u32) -> Self {
-        let available = window.map_or(u64::MAX, |window| {
-            let reply = reply.unwrap_or(REPLY.min(window / 4));
-            let margin = u64::from(window) * u64::from(margin) / 100;
-            u64::from(window.saturating_sub(reply)).saturating_sub(margin)
-        });
-        Self { window, available }
+        let Some(window) = window else {
+            return Self {
+                window,
+                reply: 0,
+                available: u64::MAX,
+            };
+        };
+        let reply = reply.unwrap_or(REPLY.min(window / 4)).min(window);
+        let margin = u64::from(window) * u64::from(margin) / 100;
+        Self {
+            window: Some(window),
+            reply: u64::from(reply),
+            available: u64::from(window - reply).saturating_sub(margin),
+        }
+    }
+
+    /// What is kept free because of what the counter does not know.
+    pub(crate) fn margin(self) -> u64 {
+        let window = self.window.map_or(0, u64::from);
+        window.saturating_sub(self.reply + self.available.min(window))
     }
 
     /// What there may be left after room was made.

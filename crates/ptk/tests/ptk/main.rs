@@ -10,6 +10,7 @@
 
 mod answers;
 mod calling;
+mod context;
 mod failing;
 mod helping;
 mod holding;

@@ -1,0 +1,140 @@
+//! What fills the model's window, for whoever wants to see it.
+
+use ptk_llm::Message;
+use ptk_protocol::Role;
+use ptk_store::{Content, Item};
+
+use crate::engine::{Engine, NOTICE, Terms};
+use crate::render::Renderer;
+use crate::stop::Stop;
+use crate::window::cost;
+use crate::{RunError, RunOptions, Session, TokenCounter};
+
+/// What fills the model's window, in tokens, as PTK counts them.
+///
+/// Everything but the window adds up to it, unless more is said than fits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ContextUse {
+    /// The window, where it is known.
+    pub window: Option<u64>,
+    /// What is kept for the reply.
+    pub reply: u64,
+    /// What is kept because tokens are counted without the model, and for a
+    /// word about what was left out.
+    pub margin: u64,
+    /// The instructions.
+    pub instructions: u64,
+    /// The tools, told in the instructions or beside the messages.
+    pub tools: u64,
+    /// What people said.
+    pub people: u64,
+    /// What the model said, its calls included.
+    pub model: u64,
+    /// What tools gave back.
+    pub results: u64,
+    /// What stands in the place of what was left out.
+    pub summary: u64,
+    /// What the model was told beside: what was wrong with its replies, files
+    /// that were chosen.
+    pub notes: u64,
+}
+
+impl ContextUse {
+    /// What a request takes: everything that the model is told.
+    #[must_use]
+    pub const fn used(&self) -> u64 {
+        let told = self.instructions + self.tools;
+        told + self.people + self.model + self.results + self.summary + self.notes
+    }
+
+    /// What can still be said before the beginning of the conversation has to
+    /// be left out; `None` where the window is not known.
+    #[must_use]
+    pub fn free(&self) -> Option<u64> {
+        let taken = self.reply + self.margin + self.used();
+        self.window.map(|window| window.saturating_sub(taken))
+    }
+
+    fn count(&mut self, tokens: &dyn TokenCounter, item: &Item, messages: &[Message]) {
+        for message in messages {
+            let part = match (&item.content, message) {
+                (Content::Reply(_), Message::Assistant { .. }) => &mut self.model,
+                (Content::Reply(_), _) => &mut self.results,
+                (Content::Summary(_), _) => &mut self.summary,
+                (Content::Message(said), _) => match said.role {
+                    Role::User => &mut self.people,
+                    Role::Assistant => &mut self.model,
+                    Role::Tool => &mut self.results,
+                    Role::System => &mut self.notes,
+                },
+                _ => &mut self.notes,
+            };
+            *part += cost(tokens, message);
+        }
+    }
+}
+
+impl Session {
+    /// What fills the model's window now: what a request with these options
+    /// would take. Nothing is written, and a turn that is open goes on as it
+    /// was begun. A server that knows the window is asked for it, once.
+    ///
+    /// ```
+    /// use ptk::llm::Script;
+    /// use ptk::store::SessionId;
+    /// use ptk::{Ptk, RunOptions};
+    ///
+    /// # tokio::runtime::Runtime::new()?.block_on(async {
+    /// let ptk = Ptk::builder()
+    ///     .provider(Script::new(["Seven."]))
+    ///     .system("Be brief.")
+    ///     .build()?;
+    /// let mut session = ptk.session(SessionId::new());
+    /// session.run("How many days has a week?").await?;
+    ///
+    /// let options = RunOptions { context_window: Some(8192), ..RunOptions::default() };
+    /// let context = session.context(options).await?;
+    /// assert!(context.people > context.model && context.results == 0);
+    /// let kept = context.reply + context.margin;
+    /// assert_eq!(context.free(), Some(8192 - kept - context.used()));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the options name something that there is not, the log cannot be
+    /// read, or the options stop it.
+    pub async fn context(&mut self, options: RunOptions) -> Result<ContextUse, RunError> {
+        let stop = Stop::new(&options);
+        self.take_up().await?;
+        let terms = self.engine.terms_learned(options, &stop).await?;
+        let mut context = self.engine.context(&terms);
+        let renderer = Renderer { terms: &terms };
+        for item in self.log.transcript.items() {
+            let shown = renderer.shown(item);
+            context.count(&*terms.tokens, item, &shown.messages);
+        }
+        Ok(context)
+    }
+}
+
+impl Engine {
+    /// What is told and kept in any case.
+    fn context(&self, terms: &Terms) -> ContextUse {
+        let own = self.system.as_deref().unwrap_or_default();
+        let instructions = terms.tokens.count(own);
+        let budget = terms.budget;
+        ContextUse {
+            window: budget.window.map(u64::from),
+            reply: budget.reply,
+            margin: budget.window.map_or(0, |_| budget.margin() + NOTICE),
+            instructions,
+            // What teaches them stands behind the instructions.
+            tools: terms.told().saturating_sub(instructions),
+            ..ContextUse::default()
+        }
+    }
+}
