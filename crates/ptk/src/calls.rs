@@ -94,8 +94,14 @@ impl Session {
         let faults: Vec<&LoggedProblem> = call.problems.iter().filter(|p| is_fault(p)).collect();
         let is_copy =
             |problem: &&LoggedProblem| problem.code == ProblemCode::CopiedFromResult.as_str();
-        if faults.iter().any(|fault| !is_copy(fault)) {
-            return Ok(Way::Answer(unfit(terms, call, &faults)));
+        let mut others = faults.iter().filter(|fault| !is_copy(fault)).peekable();
+        if others.peek().is_some() {
+            // Models know parameters by other names, and so may the tool: then
+            // it is checked again under the right ones.
+            let is_known = others.all(|fault| is_of_schema(fault)) && self.engine.adapts(call);
+            if !is_known {
+                return Ok(Way::Answer(unfit(terms, call, &faults)));
+            }
         }
         let doubt = match call.state {
             _ if faults.iter().any(is_copy) => Some(Doubt::Copied),
@@ -270,6 +276,17 @@ impl Session {
         let entry = self.log.entry(ended).about(outcome.call_id);
         self.log.append(vec![entry]).await
     }
+}
+
+/// Whether a fault is about what the arguments are called or hold.
+fn is_of_schema(fault: &LoggedProblem) -> bool {
+    let codes = [
+        ProblemCode::MissingParameter,
+        ProblemCode::UnknownParameter,
+        ProblemCode::InvalidType,
+        ProblemCode::InvalidValue,
+    ];
+    codes.iter().any(|code| code.as_str() == fault.code)
 }
 
 fn arguments_of(args: &Arguments) -> Value {

@@ -6,7 +6,7 @@ use ptk_llm::{Constraint, Form, Memory, ResponseFormat, Sampling, memory_key};
 use ptk_protocol::dialects::Registry;
 use ptk_protocol::format::guard::Guard;
 use ptk_protocol::{ErrorCode, Formatter, Grammar, PtkFormatter, Toolset};
-use ptk_store::{SessionInfo, Store};
+use ptk_store::{Call, SessionInfo, Store};
 use ptk_tools::ToolManager;
 
 use crate::held::Held;
@@ -319,6 +319,13 @@ impl Engine {
             system: parts.join("\n\n").into(),
             tools,
         })
+    }
+
+    /// Whether the tool knows what a call gives it under other names.
+    pub(crate) fn adapts(&self, call: &Call) -> bool {
+        let registry = self.tools.registry();
+        let tool = registry.get(&call.name);
+        tool.is_some_and(|tool| tool.adapt(call.arguments.clone()) != call.arguments)
     }
 
     /// Whether calls of this tool change something.

@@ -285,3 +285,26 @@ async fn whoever_watches_sees_why_and_how_calls_were_made() {
     assert_eq!(told, expected);
     assert_eq!(run.content, "Milk.");
 }
+
+#[tokio::test]
+async fn parameters_may_have_the_names_that_models_know() {
+    let scene = Scene::new();
+    let ptk = scene.ptk(&[
+        &call("read_file", &json!({"file_path": "notes.txt"})),
+        &call(
+            "edit",
+            &json!({"path": "notes.txt", "old_string": "milk", "new_string": "tea"}),
+        ),
+        &call("read_file", &json!({"whatever": "notes.txt"})),
+        "Done.",
+    ]);
+    let execution = ptk.execute("Read, then edit.", ptk.options()).await;
+    let ended: Vec<bool> = (execution.tool_calls.iter())
+        .map(|call| call.result.success)
+        .collect();
+    assert_eq!(ended, [true, true, false], "{execution:#?}");
+    let written = std::fs::read_to_string(scene.folder.path().join("notes.txt")).unwrap();
+    assert_eq!(written, "Buy tea.\n");
+    let error = &execution.tool_calls[2].result.error;
+    assert!(error.contains("path"), "{error}");
+}
