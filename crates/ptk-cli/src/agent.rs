@@ -5,25 +5,24 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use ptk::events::{Bus, Capacities};
 use ptk::llm::{FileMemory, Provider};
 use ptk::protocol::dialects;
 use ptk::sandbox::Workspace;
 use ptk::store::{EntryKind, HelperTask, Overview, SessionId, SqliteStore, Store, Stretch};
 use ptk::tools::permission::Mode;
-use ptk::tools::{ToolManager, tools};
+use ptk::tools::{Approver, ToolManager, tools};
 use ptk::{Compaction, MAX_ITERATIONS, MAX_TOOL_CALLS, Ptk, RunOptions, SmallModel};
 use ptk_protocol::schema::suggest;
 use serde_json::{Map, Value, json};
 
-use crate::approver::approver;
-use crate::args::{AgentArgs, ModeName, ModelArgs, ReplayArgs};
+use crate::args::{AgentArgs, ConfigArgs, ModeName, ModelArgs, ReplayArgs};
 use crate::config::{self, CompactionName, Config, Run, Tools};
 use crate::exit;
 use crate::permissions::{Gathered, gather};
 use crate::view::Screen;
-use crate::{engine, instructions, models, provider};
+use crate::{engine, instructions, models, provider, sessions};
 
 /// Events that may wait to be shown.
 const CAPACITY: usize = 64 * 1024;
@@ -38,8 +37,19 @@ const PAGE: usize = 200;
 pub(crate) struct Agent {
     pub(crate) ptk: Ptk,
     pub(crate) options: RunOptions,
+    /// What the model is called, for a person.
+    pub(crate) model: String,
     /// What a person should know beforehand.
     pub(crate) notes: Vec<String>,
+}
+
+/// Where an agent is put together: who sees it, and who is asked.
+pub(crate) struct Face<'a> {
+    pub(crate) screen: &'a Screen,
+    /// Who is asked, in a workspace and with a word that is said each time.
+    pub(crate) approver: &'a dyn Fn(PathBuf, Option<String>) -> Arc<dyn Approver>,
+    /// Tools that are at work already.
+    pub(crate) tools: Option<ToolManager>,
 }
 
 /// The session that a run is part of.
@@ -55,6 +65,52 @@ pub(crate) struct Place {
 }
 
 impl Place {
+    /// The session that is wanted: by its name or its id, the last one of the
+    /// workspace, or a new one.
+    pub(crate) async fn wanted(
+        session: Option<&str>,
+        go_on: bool,
+        config: &ConfigArgs,
+    ) -> Result<Self> {
+        let store = sessions::open()?;
+        // An empty variable is as good as none, and a flag goes before it.
+        let named = session.filter(|text| !text.is_empty());
+        let known = match named.filter(|_| !go_on) {
+            Some(text) => sessions::find(&store, text).await?,
+            None if go_on => {
+                let workspace = sessions::workspace(config)?;
+                let last = sessions::last(&store, &workspace, false).await?;
+                let none = || {
+                    anyhow!(
+                        "there is no session in this workspace to go on with; leave out --continue"
+                    )
+                };
+                Some(last.ok_or_else(none)?)
+            }
+            None => None,
+        };
+        match (known, named) {
+            (Some(known), _) => Self::here(store, known, config).await,
+            (None, named) => Ok(Self {
+                id: named.map_or_else(|| Ok(SessionId::new()), str::parse)?,
+                store,
+                known: None,
+                settings: Map::new(),
+                given: 0,
+            }),
+        }
+    }
+
+    /// A session that is there, if this is its workspace.
+    pub(crate) async fn here(
+        store: SqliteStore,
+        known: Overview,
+        config: &ConfigArgs,
+    ) -> Result<Self> {
+        sessions::check_place(&known, config)?;
+        Self::known(store, known).await
+    }
+
     /// A session that is there.
     pub(crate) async fn known(store: SqliteStore, known: Overview) -> Result<Self> {
         let (settings, given) = last_turn(&store, &known.id).await?;
@@ -158,7 +214,7 @@ struct Ground {
 }
 
 impl Ground {
-    fn of(args: &crate::args::ConfigArgs) -> Result<Self> {
+    fn of(args: &ConfigArgs) -> Result<Self> {
         let config = config::read(args)?;
         let folder = config::workspace(args).unwrap_or_else(|| PathBuf::from("."));
         let gathered = gather(&config, &folder)?;
@@ -172,11 +228,7 @@ impl Ground {
     }
 
     /// The model that helps the one that answers, if there is to be one.
-    fn helper(
-        &self,
-        named: &models::Models,
-        config: &crate::args::ConfigArgs,
-    ) -> Result<Option<SmallModel>> {
+    fn helper(&self, named: &models::Models, config: &ConfigArgs) -> Result<Option<SmallModel>> {
         let Some(helper) = config::helper(&self.config, self.gathered.is_trusted)? else {
             return Ok(None);
         };
@@ -233,7 +285,7 @@ impl Agent {
         args: &AgentArgs,
         place: &Place,
         given: usize,
-        screen: &Screen,
+        face: Face<'_>,
     ) -> Result<Self> {
         let ground = Ground::of(&args.config)?;
         let (run, has_more) = config::run(&ground.config, ground.gathered.is_trusted)?;
@@ -266,36 +318,35 @@ impl Agent {
             model: choices.model.as_deref(),
             config: &args.config,
             tools: &ground.tools.registry,
-            screen: Some(screen),
+            screen: Some(face.screen),
         };
         let chosen = named.choose(wanted, given, more.as_deref())?;
         chosen.check(&ground.dialects)?;
         let small = ground.helper(&named, &args.config)?;
-        let workspace = Workspace::open(&ground.folder)?.with_temp()?;
+        let workspace = match &face.tools {
+            Some(tools) => tools.workspace().clone(),
+            None => Workspace::open(&ground.folder)?.with_temp()?,
+        };
         let told = instructions::of(&workspace, !offered.is_empty());
         notes.extend(told.note);
         let mut options = choices.options(args, offered.clone());
         options.context_window = chosen.context_window.or(options.context_window);
-        let note = ground.gathered.untrusted.as_ref().map(|_| {
-            let name = ground.config.name();
-            format!("{name} would allow more; `ptk permissions list` shows it, `ptk permissions trust` lets it.")
-        });
-        let approver = approver(ground.gathered.workspace.clone(), note, screen.clone());
-        let is_trusted = ground.gathered.is_trusted;
-        let manager = ToolManager::builder(workspace)
-            .tools(ground.tools.registry)
-            .snippet_format(ground.tools.snippet_format)
-            .undo(config::undo(&ground.config, is_trusted)?)
-            .session(place.id.as_str())
-            .sandbox(config::sandbox(&args.sandbox, &args.config)?)
-            .approver(approver)
-            .review(args.review)
-            .permissions(ground.gathered.permissions(args.approve.map(Mode::from)))
-            .bus(Bus::with_capacity(Capacities {
-                realtime: CAPACITY,
-                ..Capacities::default()
-            }))
-            .build();
+        let model = told_model(chosen.provider.as_deref(), choices.model.as_deref());
+        let manager = match face.tools.clone() {
+            Some(tools) => tools,
+            None => {
+                let (gathered, tools) = (ground.gathered, ground.tools);
+                manager(
+                    &ground.config,
+                    gathered,
+                    tools,
+                    args,
+                    place,
+                    workspace,
+                    &face,
+                )?
+            }
+        };
         let settings = json!({
             "provider": chosen.provider.as_deref().map(provider::lasting),
             "model": choices.model,
@@ -330,6 +381,7 @@ impl Agent {
         Ok(Self {
             ptk: builder.build()?,
             options,
+            model,
             notes,
         })
     }
@@ -369,8 +421,57 @@ impl Agent {
         Ok(Self {
             ptk: builder.build()?,
             options,
+            model: String::new(),
             notes: Vec::new(),
         })
+    }
+}
+
+/// The tools, ready to work.
+fn manager(
+    config: &Config,
+    gathered: Gathered,
+    tools: Tools,
+    args: &AgentArgs,
+    place: &Place,
+    workspace: Workspace,
+    face: &Face<'_>,
+) -> Result<ToolManager> {
+    let note = gathered.untrusted.as_ref().map(|_| {
+        let name = config.name();
+        format!("{name} would allow more; `ptk permissions list` shows it, `ptk permissions trust` lets it.")
+    });
+    let approver = (face.approver)(gathered.workspace.clone(), note);
+    let is_trusted = gathered.is_trusted;
+    Ok(ToolManager::builder(workspace)
+        .tools(tools.registry)
+        .snippet_format(tools.snippet_format)
+        .undo(config::undo(config, is_trusted)?)
+        .session(place.id.as_str())
+        .sandbox(config::sandbox(&args.sandbox, &args.config)?)
+        .approver(approver)
+        .review(args.review)
+        .permissions(gathered.permissions(args.approve.map(Mode::from)))
+        .bus(Bus::with_capacity(Capacities {
+            realtime: CAPACITY,
+            ..Capacities::default()
+        }))
+        .build())
+}
+
+/// A model by what it is called, for a person.
+fn told_model(provider: Option<&str>, model: Option<&str>) -> String {
+    let provider = provider.map(provider::lasting);
+    // Of a long path the end says most.
+    let provider = provider.map(|name| match name.rsplit_once('/') {
+        Some((start, end)) if start.starts_with("script:") => format!("script:{end}"),
+        _ => name,
+    });
+    match (provider, model) {
+        (Some(provider), Some(model)) => format!("{provider}/{model}"),
+        (Some(one), None) => one,
+        (None, Some(one)) => one.to_owned(),
+        (None, None) => String::new(),
     }
 }
 
@@ -404,8 +505,15 @@ async fn last_turn(store: &dyn Store, session: &SessionId) -> Result<(Map<String
     }
 }
 
+/// The models that have names, each with where it is.
+pub(crate) fn named_models(config: &ConfigArgs) -> Result<Vec<(String, String)>> {
+    let ground = Ground::of(config)?;
+    let (named, _) = config::models(&ground.config, ground.gathered.is_trusted)?;
+    Ok(named.places().collect())
+}
+
 /// The model that is wanted without any session.
-pub(crate) fn chosen(args: &ModelArgs, config: &crate::args::ConfigArgs) -> Result<models::Chosen> {
+pub(crate) fn chosen(args: &ModelArgs, config: &ConfigArgs) -> Result<models::Chosen> {
     let ground = Ground::of(config)?;
     let is_trusted = ground.gathered.is_trusted;
     let (run, _) = config::run(&ground.config, is_trusted)?;

@@ -10,9 +10,9 @@ use clap::builder::styling::{AnsiColor, Style};
 use futures_util::future::BoxFuture;
 use ptk_tools::{ApprovalRequest, Approver, Decision, Review};
 
+use crate::question::{Kind, Question, refused};
 use crate::terminal::Terminal;
 use crate::view::Screen;
-use crate::view::clean::{in_line, visible};
 
 /// How many lines of a diff or a command are shown at once.
 const MAX_LINES: usize = 200;
@@ -93,13 +93,12 @@ struct Person {
 
 impl Approver for Person {
     fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision> {
-        let question = self.question(&request);
-        Box::pin(self.asked(move |terminal, gone| question.ask(terminal, gone)))
+        let question = Question::of(&request, &self.workspace, self.note.as_deref());
+        Box::pin(self.put(question))
     }
 
     fn review<'a>(&'a self, review: Review<'a>) -> BoxFuture<'a, Decision> {
-        let result = ChangesQuestion::of(&review);
-        Box::pin(self.asked(move |terminal, gone| result.ask(terminal, gone)))
+        Box::pin(self.put(Question::of_changes(&review)))
     }
 
     fn is_person(&self) -> bool {
@@ -122,22 +121,10 @@ impl Drop for Gone {
     }
 }
 
-/// What is shown and asked.
-struct Question {
-    text: String,
-    /// All of it, where that did not fit.
-    rest: Option<String>,
-    rules: String,
-    /// Whether more can be agreed to than this session.
-    has_always: bool,
-}
-
 impl Person {
     /// Asks in a thread that may wait, as long as somebody wants the answer.
-    async fn asked(
-        &self,
-        ask: impl FnOnce(&Terminal, &AtomicBool) -> io::Result<Decision> + Send + 'static,
-    ) -> Decision {
+    async fn put(&self, question: Question) -> Decision {
+        let sheet = Sheet::of(question);
         let _quiet = self.screen.question();
         let gone = Gone {
             is_gone: Arc::default(),
@@ -145,7 +132,7 @@ impl Person {
         };
         let flag = Arc::clone(&gone.is_gone);
         let terminal = Arc::clone(&self.terminal);
-        let answer = tokio::task::spawn_blocking(move || ask(&terminal, &flag)).await;
+        let answer = tokio::task::spawn_blocking(move || sheet.ask(&terminal, &flag)).await;
         gone.is_gone.store(true, Ordering::Relaxed);
         match answer {
             Ok(Ok(decision)) => decision,
@@ -153,87 +140,90 @@ impl Person {
             Err(_) => Decision::DenyOnce("nobody could be asked".to_owned()),
         }
     }
-
-    fn question(&self, request: &ApprovalRequest<'_>) -> Question {
-        let summary = request.plan.summary.trim_end();
-        let summary = match summary {
-            "" => request.args.to_json(),
-            summary => summary.to_owned(),
-        };
-        let summary = visible(&summary);
-        let (shown, rest) = cut(&summary);
-        let mut text = format!(
-            "{STRONG}{}{STRONG:#} wants to {}:\n\n{shown}\n",
-            in_line(request.tool),
-            in_line(&purpose(request)),
-        );
-        if let Some((_, folder)) = &request.plan.command
-            && *folder != self.workspace
-        {
-            let _ = write!(text, "\nin {}\n", in_line(&folder.display().to_string()));
-        }
-        let gap = request
-            .unprotected
-            .map(|protections| format!("The sandbox would not be complete: {protections}"));
-        let warnings: Vec<&String> = request.plan.warnings.iter().chain(&gap).collect();
-        if !warnings.is_empty() {
-            text.push('\n');
-        }
-        for warning in warnings {
-            let _ = writeln!(text, "{WARNING}!{WARNING:#} {}", visible(warning));
-        }
-        if let Some(rule) = request.because {
-            let _ = write!(
-                text,
-                "\nAsked because of the rule {}.\n",
-                in_line(&rule.to_string())
-            );
-        }
-        if let Some(note) = &self.note {
-            let _ = write!(text, "\n{note}\n");
-        }
-        let rules: Vec<String> = request.rules.iter().map(ToString::to_string).collect();
-        Question {
-            text,
-            rest,
-            rules: in_line(&rules.join(", ")),
-            has_always: request.unprotected.is_none(),
-        }
-    }
 }
 
-impl Question {
+/// A question as it is put in words.
+struct Sheet {
+    text: String,
+    /// All of it, where that did not fit.
+    rest: Option<String>,
+    question: Question,
+}
+
+impl Sheet {
+    fn of(question: Question) -> Self {
+        let (shown, rest) = cut(&question.body);
+        let mut text = match question.kind {
+            Kind::Call => format!(
+                "{STRONG}{}{STRONG:#} wants to {}:\n\n{shown}\n",
+                question.tool, question.purpose
+            ),
+            Kind::Changes => format!(
+                "\n{STRONG}{}{STRONG:#} {}:\n\n{shown}\n",
+                question.tool, question.purpose
+            ),
+        };
+        if let Some(folder) = &question.folder {
+            let _ = write!(text, "\nin {folder}\n");
+        }
+        if !question.warnings.is_empty() {
+            text.push('\n');
+        }
+        for warning in &question.warnings {
+            let _ = writeln!(text, "{WARNING}!{WARNING:#} {warning}");
+        }
+        for remark in &question.remarks {
+            let _ = write!(text, "\n{remark}\n");
+        }
+        Self {
+            text,
+            rest,
+            question,
+        }
+    }
+
     /// Asks until there is an answer.
     fn ask(&self, terminal: &Terminal, gone: &AtomicBool) -> io::Result<Decision> {
         terminal.forget_typed();
         terminal.say(&self.text)?;
+        let question = &self.question;
         loop {
             terminal.say(&self.choices())?;
             let Some(answer) = terminal.line(gone)? else {
                 return Ok(Decision::DenyOnce("nobody answered".to_owned()));
             };
-            let has_rules = !self.rules.is_empty();
             match answer.trim().to_lowercase().as_str() {
                 "y" | "yes" => return Ok(Decision::Allow),
-                "s" | "session" if has_rules => return Ok(Decision::AllowForSession),
-                "a" | "always" if has_rules && self.has_always => return Ok(Decision::AllowAlways),
-                "n" | "no" | "" => return Ok(Decision::Deny("the user said no".to_owned())),
+                "s" | "session" if question.has_session() => return Ok(Decision::AllowForSession),
+                "a" | "always" if question.has_always() => return Ok(Decision::AllowAlways),
+                "n" | "no" => return Ok(refused("")),
+                // Changes that are there are kept or not, on purpose.
+                "" if question.kind == Kind::Call => return Ok(refused("")),
                 "d" => terminal.say(self.rest.as_deref().unwrap_or_default())?,
-                _ => terminal.say(&self.help())?,
+                _ if question.kind == Kind::Call => terminal.say(&self.help())?,
+                _ => {}
             }
         }
     }
 
     fn choices(&self) -> String {
+        let question = &self.question;
+        if question.kind == Kind::Changes {
+            let more = match self.rest {
+                Some(_) => ", d the rest",
+                None => "",
+            };
+            return format!("\nKeep this? y yes, n no, as if it had not run{more}: ");
+        }
         let more = match self.rest {
             Some(_) => ", d all of it",
             None => "",
         };
-        if self.rules.is_empty() {
+        if !question.has_session() {
             return format!("\nLet it? y once, n no{more}, ? help: ");
         }
-        let rules = &self.rules;
-        let (always, are) = if self.has_always {
+        let rules = &question.rules;
+        let (always, are) = if question.has_always() {
             (", a always", "s and a are")
         } else {
             ("", "s is")
@@ -245,82 +235,25 @@ impl Question {
     }
 
     fn help(&self) -> String {
+        let question = &self.question;
         let mut help = "\n  y  it runs, this once\n".to_owned();
-        if self.rules.is_empty() {
-            help.push_str("     There is no rule for it: it is dangerous, or may be anything.\n");
-        } else {
-            let rules = &self.rules;
+        if question.has_session() {
+            let rules = &question.rules;
             let _ = writeln!(help, "  s  it runs, and so does {rules} until ptk ends");
-            if self.has_always {
+            if question.has_always() {
                 help.push_str(ALWAYS);
             }
+        } else {
+            help.push_str("     There is no rule for it: it is dangerous, or may be anything.\n");
         }
         if self.rest.is_some() {
             help.push_str("  d  shows all of it\n");
         }
         help.push_str("  n  it does not run, nor does the same call until ptk ends\n");
-        if !self.has_always {
+        if question.is_unprotected {
             help.push_str(UNPROTECTED);
         }
         help
-    }
-}
-
-/// What a command has changed, and whether that is to be kept.
-struct ChangesQuestion {
-    text: String,
-    rest: Option<String>,
-}
-
-impl ChangesQuestion {
-    fn of(review: &Review<'_>) -> Self {
-        let (shown, rest) = cut(&visible(review.diff.trim_end()));
-        let count = review.changes.len();
-        let are = if count == 1 { "change" } else { "changes" };
-        let tool = in_line(review.tool);
-        let mut text =
-            format!("\n{STRONG}{tool}{STRONG:#} has ended, with {count} {are}:\n\n{shown}\n");
-        if !review.uncovered.is_empty() {
-            let folders = in_line(&review.uncovered.join(", "));
-            let _ = writeln!(text, "\nMore has changed in {folders}.");
-        }
-        Self { text, rest }
-    }
-
-    /// Asks until there is an answer.
-    fn ask(&self, terminal: &Terminal, gone: &AtomicBool) -> io::Result<Decision> {
-        terminal.forget_typed();
-        terminal.say(&self.text)?;
-        let more = if self.rest.is_some() {
-            ", d the rest"
-        } else {
-            ""
-        };
-        loop {
-            terminal.say(&format!(
-                "\nKeep this? y yes, n no, as if it had not run{more}: "
-            ))?;
-            let Some(answer) = terminal.line(gone)? else {
-                return Ok(Decision::DenyOnce("nobody answered".to_owned()));
-            };
-            match answer.trim().to_lowercase().as_str() {
-                "y" | "yes" => return Ok(Decision::Allow),
-                "n" | "no" => return Ok(Decision::Deny("the user said no".to_owned())),
-                "d" => terminal.say(self.rest.as_deref().unwrap_or_default())?,
-                _ => {}
-            }
-        }
-    }
-}
-
-/// What the call is for, in a few words.
-fn purpose(request: &ApprovalRequest<'_>) -> String {
-    let plan = request.plan;
-    let writes: Vec<String> = plan.writes.iter().map(ToString::to_string).collect();
-    match (&plan.command, writes.is_empty()) {
-        (Some(_), _) => "run".to_owned(),
-        (None, false) => format!("write {}", writes.join(", ")),
-        (None, true) => format!("do this ({})", request.effects),
     }
 }
 

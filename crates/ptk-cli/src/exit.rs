@@ -87,6 +87,19 @@ pub(crate) fn say(message: &str) {
     ));
 }
 
+/// Writes something beside the data to stderr.
+pub(crate) fn note(text: &str) {
+    drop(writeln!(anstream::stderr(), "{}", visible(text)));
+}
+
+/// Writes what stands before what is typed.
+pub(crate) fn prompt(mark: &str) {
+    const MARK: Style = AnsiColor::Magenta.on_default().bold();
+    let mut stderr = anstream::stderr();
+    drop(write!(stderr, "{MARK}{mark}{MARK:#}"));
+    drop(stderr.flush());
+}
+
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error
         .chain()

@@ -6,6 +6,7 @@
 mod agent;
 mod approver;
 mod args;
+mod chat;
 mod commands;
 mod config;
 mod engine;
@@ -22,6 +23,7 @@ mod pages;
 mod permissions;
 mod person;
 mod provider;
+mod question;
 mod sessions;
 #[cfg(feature = "otel")]
 mod telemetry;

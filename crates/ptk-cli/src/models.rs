@@ -128,14 +128,20 @@ impl Models {
         self.0.is_empty()
     }
 
-    /// Each with where it is, for a person.
-    pub(crate) fn told(&self) -> impl Iterator<Item = String> {
+    /// Each with where it is.
+    pub(crate) fn places(&self) -> impl Iterator<Item = (String, String)> {
         self.0.iter().map(|(name, (declared, _))| {
             let at = declared.base_url.as_ref().unwrap_or(&declared.provider);
             let at = provider::lasting(at);
             let model = declared.model.as_deref().unwrap_or_default();
-            format!("model  {name}: {at} {model}").trim_end().to_owned()
+            (name.clone(), format!("{at} {model}").trim_end().to_owned())
         })
+    }
+
+    /// Each with where it is, for a person.
+    pub(crate) fn told(&self) -> impl Iterator<Item = String> {
+        self.places()
+            .map(|(name, at)| format!("model  {name}: {at}"))
     }
 
     /// The model that is wanted, and those that are asked where it fails. Of a

@@ -1,10 +1,11 @@
 //! The sessions of this user: where they are kept, and which one is meant.
 
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use anyhow::{Result, anyhow, bail};
 use ptk::events::Redaction;
-use ptk::store::{Listing, Overview, SessionId, SqliteStore, Store, StoreError};
+use ptk::store::{Listing, Overview, Retention, SessionId, SqliteStore, Store, StoreError};
 
 use crate::args::ConfigArgs;
 use crate::config;
@@ -156,6 +157,22 @@ pub(crate) fn check_place(session: &Overview, args: &ConfigArgs) -> Result<()> {
         ),
         _ => Ok(()),
     }
+}
+
+/// Removes the sessions that the user does not want to keep.
+pub(crate) async fn tidy(store: &SqliteStore, kept: &config::Sessions) -> Result<(), StoreError> {
+    let mut retention = Retention::forever();
+    if let Some(age) = kept.max_age {
+        retention = retention.no_older_than(age);
+    }
+    if let Some(most) = kept.max_sessions {
+        // The one that has just been written stays.
+        retention = retention.no_more_than(most.max(1));
+    }
+    if retention != Retention::forever() {
+        retention.apply(store, SystemTime::now()).await?;
+    }
+    Ok(())
 }
 
 /// As much of an id as a person needs to name it.

@@ -34,6 +34,32 @@ pub(crate) struct RunArgs {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct ChatArgs {
+    /// The session to go on with, by its id or the beginning of it; a new one
+    /// of this name if there is none
+    #[arg(
+        long,
+        value_name = "ID",
+        env = "PTK_SESSION",
+        hide_env_values = true,
+        help_heading = "Session"
+    )]
+    pub(crate) session: Option<String>,
+
+    /// Go on with the last session in this workspace
+    #[arg(short = 'c', long = "continue", help_heading = "Session")]
+    pub(crate) go_on: bool,
+
+    /// Line by line, without taking the whole screen; so it is where there is
+    /// no terminal that could be taken
+    #[arg(long, help_heading = "Output")]
+    pub(crate) plain: bool,
+
+    #[command(flatten)]
+    pub(crate) agent: AgentArgs,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct ResumeArgs {
     /// The session, by its id or the beginning of it; the last interrupted one
     /// in this workspace if none is named
@@ -91,7 +117,7 @@ impl From<ModeName> for ptk::Mode {
 }
 
 /// Which model is asked.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct ModelArgs {
     /// Where the model is: a service such as `openai`, `anthropic`, `ai-studio`,
     /// `groq`, `openrouter`, `ollama`, `llama.cpp`, `vllm` or `lmstudio`, the
@@ -144,7 +170,7 @@ pub(crate) struct ProbeArgs {
 }
 
 /// What a run is done with.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct AgentArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,

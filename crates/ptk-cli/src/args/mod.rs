@@ -16,7 +16,7 @@ use crate::engine;
 use crate::input::Source;
 
 pub(crate) use agent::{
-    AgentArgs, CheckSessionsArgs, DeleteSessionsArgs, ExportFormat, ExportSessionArgs,
+    AgentArgs, ChatArgs, CheckSessionsArgs, DeleteSessionsArgs, ExportFormat, ExportSessionArgs,
     ImportSessionsArgs, ModeName, ModelArgs, ProbeArgs, ReplayArgs, ResumeArgs, RunArgs, ScopeArgs,
     SearchSessionsArgs, SessionsCommand, ShowSessionArgs, duration,
 };
@@ -111,6 +111,9 @@ pub(crate) enum Command {
     /// Have a model do something with tools, and print its answer
     #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArgs>),
+    /// Talk with a model that has tools, in the whole terminal
+    #[command(after_help = CHAT_EXAMPLES)]
+    Chat(Box<ChatArgs>),
     /// Go on with a run that was interrupted
     #[command(after_help = RESUME_EXAMPLES)]
     Resume(Box<ResumeArgs>),
@@ -265,7 +268,7 @@ pub(crate) struct CallToolArgs {
 }
 
 /// What commands may do.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct SandboxArgs {
     /// Let commands reach the network, and services of this machine
     #[arg(long)]
@@ -407,7 +410,7 @@ pub(crate) struct RemoveModelArgs {
 }
 
 /// Where the configuration is.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct ConfigArgs {
     /// The folder whose ptk.toml counts; `.` if nothing else is said
     #[arg(long, value_name = "DIR", help_heading = "Configuration", value_hint = ValueHint::DirPath)]
@@ -675,6 +678,18 @@ Examples:
   git diff | ptk \"Write a commit message\"
   ptk -c \"And in German?\"
   ptk \"Mend the tests\" --approve auto --timeout 10m --json";
+
+const CHAT_EXAMPLES: &str = "\
+Enter sends, Alt-Enter begins a line, @ names files, ! runs a command, / says something
+to the chat itself: /help lists it. Calls that change something are asked about, where
+they are made. Esc stops what is going on. The conversation is kept: `ptk chat -c` goes
+on with the last one.
+
+Examples:
+  ptk chat
+  ptk chat -c
+  ptk chat --provider script:examples/script.json
+  ptk chat --plain < questions.txt";
 
 const RESUME_EXAMPLES: &str = "\
 A run that was killed, or that ran out of time, goes on where it was. No call that

@@ -11,16 +11,17 @@ mod permissions;
 mod probe;
 mod prompt;
 mod replay;
-mod run;
+pub(crate) mod run;
 mod sessions;
 mod tools;
-mod undo;
+pub(crate) mod undo;
 
 use std::io::{self, BufWriter, Write};
 
 use anyhow::Result;
 
 use crate::args::{Cli, Command};
+use crate::chat;
 use crate::exit::Exit;
 
 /// Runs the command that was asked for.
@@ -28,6 +29,7 @@ pub(crate) fn run(cli: &Cli) -> Result<Exit> {
     let mut out = BufWriter::new(io::stdout());
     let exit = match &cli.command {
         Command::Run(args) => run::run(args, &mut out)?,
+        Command::Chat(args) => chat::run(args, &mut out)?,
         Command::Resume(args) => run::resume(args, &mut out)?,
         Command::Sessions(command) => sessions::run(command, &mut out)?,
         Command::Replay(args) => replay::run(args, &mut out)?,

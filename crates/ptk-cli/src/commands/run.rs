@@ -1,19 +1,20 @@
 //! `ptk run` and `ptk resume`: a model, tools, and one answer.
 
 use std::io::{self, IsTerminal as _, Write};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow};
 use clap::CommandFactory as _;
 use clap::error::ErrorKind;
 use ptk::events::{EventType, Filter, Subscription};
-use ptk::store::{Overview, Retention, SessionId, SqliteStore, Store as _, StoreError};
-use ptk::{Execution, RunError, RunOptions};
+use ptk::store::{Overview, SessionId, SqliteStore, Store as _};
+use ptk::{RunError, RunOptions};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{Agent, PATIENCE, Place};
+use crate::agent::{Agent, Face, PATIENCE, Place};
+use crate::approver::approver;
 use crate::args::{AgentArgs, Cli, ResumeArgs, RunArgs};
 use crate::config;
 use crate::exit::{self, Exit};
@@ -40,7 +41,8 @@ pub(crate) fn run(args: &RunArgs, out: &mut impl Write) -> Result<Exit> {
     let prompt = prompt(&args.prompt)?;
     let runtime = runtime()?;
     let ended = runtime.block_on(async {
-        let place = place(args).await?;
+        let session = args.session.as_deref();
+        let place = Place::wanted(session, args.go_on, &args.agent.config).await?;
         work(&args.agent, place, Task::Prompt(prompt), out).await
     });
     runtime.shutdown_timeout(PATIENCE);
@@ -55,7 +57,7 @@ pub(crate) fn resume(args: &ResumeArgs, out: &mut impl Write) -> Result<Exit> {
             Some(text) => sessions::existing(&store, text).await?,
             None => last_open(&store, args).await?,
         };
-        let place = known_place(store, found, &args.agent).await?;
+        let place = Place::here(store, found, &args.agent.config).await?;
         work(&args.agent, place, Task::Resume, out).await
     });
     runtime.shutdown_timeout(PATIENCE);
@@ -71,7 +73,7 @@ async fn last_open(store: &SqliteStore, args: &ResumeArgs) -> Result<Overview> {
     })
 }
 
-fn runtime() -> Result<tokio::runtime::Runtime> {
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -119,41 +121,6 @@ fn piped() -> Result<String> {
     read.context("stdin cannot be read")?
 }
 
-/// The session that a prompt belongs to.
-async fn place(args: &RunArgs) -> Result<Place> {
-    let store = sessions::open()?;
-    // An empty variable is as good as none, and a flag goes before it.
-    let named = args.session.as_deref().filter(|text| !text.is_empty());
-    let known = match named.filter(|_| !args.go_on) {
-        Some(text) => sessions::find(&store, text).await?,
-        None if args.go_on => {
-            let workspace = sessions::workspace(&args.agent.config)?;
-            let last = sessions::last(&store, &workspace, false).await?;
-            let none = || {
-                anyhow!("there is no session in this workspace to go on with; leave out --continue")
-            };
-            Some(last.ok_or_else(none)?)
-        }
-        None => None,
-    };
-    match (known, named) {
-        (Some(known), _) => known_place(store, known, &args.agent).await,
-        (None, named) => Ok(Place {
-            id: named.map_or_else(|| Ok(SessionId::new()), str::parse)?,
-            store,
-            known: None,
-            settings: serde_json::Map::new(),
-            given: 0,
-        }),
-    }
-}
-
-/// A session that is there, if this is its workspace.
-async fn known_place(store: SqliteStore, known: Overview, args: &AgentArgs) -> Result<Place> {
-    sessions::check_place(&known, &args.config)?;
-    Place::known(store, known).await
-}
-
 /// Runs, shows how, and says how it ended.
 async fn work(args: &AgentArgs, place: Place, task: Task, out: &mut impl Write) -> Result<Exit> {
     let screen = if args.quiet {
@@ -168,7 +135,12 @@ async fn work(args: &AgentArgs, place: Place, task: Task, out: &mut impl Write) 
         Task::Resume => place.given,
     };
     let kept = config::sessions(&args.config)?;
-    let agent = Agent::new(args, &place, given, &screen)?;
+    let face = Face {
+        screen: &screen,
+        approver: &|workspace, note| approver(workspace, note, screen.clone()),
+        tools: None,
+    };
+    let agent = Agent::new(args, &place, given, face)?;
     let types = EventType::ALL.iter().copied();
     let (filter, mut view): (_, Box<dyn View>) = if args.json {
         view::session(place.id.as_str(), place.known.is_none(), out)?;
@@ -181,7 +153,7 @@ async fn work(args: &AgentArgs, place: Place, task: Task, out: &mut impl Write) 
     for note in &agent.notes {
         view.say(note, out)?;
     }
-    let events = agent.ptk.tools().bus().subscribe(filter);
+    let mut events = agent.ptk.tools().bus().subscribe(filter);
     let mut session = agent.ptk.session(place.id.clone());
     let cancel = agent.options.cancel.clone();
     let options: RunOptions = agent.options;
@@ -191,9 +163,9 @@ async fn work(args: &AgentArgs, place: Place, task: Task, out: &mut impl Write) 
             Task::Resume => session.resume(options).await,
         }
     });
-    let ended = watch(running, events, &cancel, view.as_mut(), out).await;
+    let ended = watch(running, &mut events, &cancel, view.as_mut(), out).await;
     let exit = match ended? {
-        Watched::Ended(execution) => {
+        Watched::Ended(Some(execution)) => {
             view.end(&execution, out)?;
             match execution.error {
                 None => Exit::Success,
@@ -201,7 +173,7 @@ async fn work(args: &AgentArgs, place: Place, task: Task, out: &mut impl Write) 
                 Some(_) => Exit::Failed,
             }
         }
-        Watched::NothingToDo => {
+        Watched::Ended(None) => {
             let id = sessions::short(&place.id);
             return Err(anyhow!(
                 "session {id} was not interrupted; `ptk --session {id} \"…\"` goes on with it"
@@ -221,7 +193,7 @@ async fn work(args: &AgentArgs, place: Place, task: Task, out: &mut impl Write) 
         }
     };
     place.store.release(&place.id).await?;
-    if let Err(error) = tidy(&place.store, &kept).await {
+    if let Err(error) = sessions::tidy(&place.store, &kept).await {
         view.say(&format!("Old sessions could not be removed: {error}"), out)?;
     }
     Ok(exit)
@@ -231,26 +203,9 @@ fn go_on(id: &SessionId) -> String {
     format!("`ptk resume {}` goes on where it was.", sessions::short(id))
 }
 
-/// Removes the sessions that the user does not want to keep.
-async fn tidy(store: &SqliteStore, kept: &config::Sessions) -> Result<(), StoreError> {
-    let mut retention = Retention::forever();
-    if let Some(age) = kept.max_age {
-        retention = retention.no_older_than(age);
-    }
-    if let Some(most) = kept.max_sessions {
-        // The one that has just been written stays.
-        retention = retention.no_more_than(most.max(1));
-    }
-    if retention != Retention::forever() {
-        retention.apply(store, SystemTime::now()).await?;
-    }
-    Ok(())
-}
-
-enum Watched {
-    Ended(Box<Execution>),
-    /// There was no open turn.
-    NothingToDo,
+/// How watching ended.
+pub(crate) enum Watched<T> {
+    Ended(T),
     /// Nobody waits for it any more. The turn is open.
     Left,
     /// Nobody reads what it prints. The turn is open.
@@ -258,13 +213,13 @@ enum Watched {
 }
 
 /// Shows what happens until it is over, or somebody ends it.
-async fn watch(
-    mut running: JoinHandle<Option<Execution>>,
-    mut events: Subscription,
+pub(crate) async fn watch<T>(
+    mut running: JoinHandle<T>,
+    events: &mut Subscription,
     cancel: &CancellationToken,
     view: &mut dyn View,
     out: &mut impl Write,
-) -> Result<Watched> {
+) -> Result<Watched<T>> {
     let mut interrupts = interrupts();
     let mut tick = tokio::time::interval(TICK);
     let ended = loop {
@@ -298,10 +253,8 @@ async fn watch(
     while let Ok(delivery) = events.try_recv() {
         view.event(&delivery, out)?;
     }
-    match ended.context("the run broke down; `ptk resume` goes on with it")? {
-        Some(execution) => Ok(Watched::Ended(Box::new(execution))),
-        None => Ok(Watched::NothingToDo),
-    }
+    let ended = ended.context("the run broke down; `ptk resume` goes on with it")?;
+    Ok(Watched::Ended(ended))
 }
 
 /// Interrupts, taken while others may be stuck: whoever insists is not kept

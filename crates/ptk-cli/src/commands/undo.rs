@@ -9,7 +9,7 @@ use ptk_sandbox::Workspace;
 use ptk_tools::undo::{Change, Conflict, Done, Listed, Others, Selection, State, Undo, UndoError};
 use serde_json::{Value, json};
 
-use crate::args::UndoArgs;
+use crate::args::{ConfigArgs, UndoArgs};
 use crate::config;
 use crate::exit::{self, Exit};
 use crate::permissions::gather;
@@ -19,14 +19,7 @@ use crate::view::age;
 const MAX_SHOWN: usize = 5;
 
 pub(crate) fn run(args: &UndoArgs, out: &mut impl Write) -> Result<Exit> {
-    let config = config::read(&args.config)?;
-    let folder = config::workspace(&args.config).unwrap_or_else(|| PathBuf::from("."));
-    let options = config::undo(&config, gather(&config, &folder)?.is_trusted)?;
-    if !options.enabled {
-        bail!("undo is switched off: ptk.toml has `enabled = false` under `[undo]`");
-    }
-    let workspace = Workspace::open(folder)?.with_temp()?;
-    let undo = Undo::open(workspace, &options)?;
+    let undo = open(&args.config)?;
     if args.list {
         return list(&undo, args.json, out);
     }
@@ -34,6 +27,18 @@ pub(crate) fn run(args: &UndoArgs, out: &mut impl Write) -> Result<Exit> {
         Ok(exit) => Ok(exit),
         Err(error) => failed(&error, args.json, out),
     }
+}
+
+/// What tools have changed in a workspace.
+pub(crate) fn open(args: &ConfigArgs) -> Result<Undo> {
+    let config = config::read(args)?;
+    let folder = config::workspace(args).unwrap_or_else(|| PathBuf::from("."));
+    let options = config::undo(&config, gather(&config, &folder)?.is_trusted)?;
+    if !options.enabled {
+        bail!("undo is switched off: ptk.toml has `enabled = false` under `[undo]`");
+    }
+    let workspace = Workspace::open(folder)?.with_temp()?;
+    Ok(Undo::open(workspace, &options)?)
 }
 
 fn take_back(undo: &Undo, args: &UndoArgs, out: &mut impl Write) -> Result<Exit> {
@@ -201,8 +206,8 @@ fn left(conflicts: &[Conflict]) -> Vec<Value> {
 }
 
 fn tell_left(conflicts: &[Conflict]) {
-    for Conflict { path, why } in conflicts {
-        tell(&format!("left alone {}: {why}", path.display()));
+    for conflict in conflicts {
+        tell(&left_alone(conflict));
     }
 }
 
@@ -219,23 +224,41 @@ fn told(done: &Done, json: bool, out: &mut impl Write) -> Result<Exit> {
         writeln!(out, "{value}")?;
         return Ok(Exit::Success);
     }
-    for call in &done.calls {
-        writeln!(out, "undone: {}", title(call))?;
-    }
-    for step in &done.steps {
-        writeln!(out, "    {} {}", verb(step), step.path.display())?;
+    for line in done_lines(done) {
+        writeln!(out, "{line}")?;
     }
     out.flush()?;
-    tell_left(&done.left);
+    for line in beside_lines(done) {
+        tell(&line);
+    }
+    tell(&format!("To have it back: ptk undo --call {}", done.id));
+    Ok(Exit::Success)
+}
+
+/// What was taken back, and what became of each path by that.
+pub(crate) fn done_lines(done: &Done) -> Vec<String> {
+    let calls = done.calls.iter();
+    let calls = calls.map(|call| format!("undone: {}", title(call)));
+    let steps = done.steps.iter();
+    let steps = steps.map(|step| format!("    {} {}", verb(step), step.path.display()));
+    calls.chain(steps).collect()
+}
+
+/// What was not.
+pub(crate) fn beside_lines(done: &Done) -> Vec<String> {
+    let mut lines: Vec<String> = done.left.iter().map(left_alone).collect();
     let uncovered = done.calls.iter().flat_map(|call| &call.uncovered);
     let mut uncovered: Vec<&str> = uncovered.map(String::as_str).collect();
     uncovered.sort_unstable();
     uncovered.dedup();
     if !uncovered.is_empty() {
-        tell(&format!("not covered: {}", uncovered.join(", ")));
+        lines.push(format!("not covered: {}", uncovered.join(", ")));
     }
-    tell(&format!("To have it back: ptk undo --call {}", done.id));
-    Ok(Exit::Success)
+    lines
+}
+
+fn left_alone(conflict: &Conflict) -> String {
+    format!("left alone {}: {}", conflict.path.display(), conflict.why)
 }
 
 /// Says why nothing was done.

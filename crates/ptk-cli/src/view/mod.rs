@@ -24,6 +24,7 @@ use anyhow::Result;
 use ptk::Execution;
 use ptk::events::Delivery;
 
+pub(crate) use call::{about, in_a_line};
 pub(crate) use json::{Json, session};
 pub(crate) use markdown::Markdown;
 pub(crate) use person::Person;

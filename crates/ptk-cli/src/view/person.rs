@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use clap::builder::styling::{AnsiColor, Style};
-use ptk::events::{CallId, CompactionWay, Delivery, Event, EventKind, MessagePart, OutputStream};
+use ptk::events::{CallId, Delivery, Event, EventKind, MessagePart, OutputStream};
 use ptk::protocol::ToolResult;
 use ptk::tools::{ToolManager, preview};
+use ptk::view::left_out;
 use ptk::{Execution, RunError};
 
 use super::call::{about, in_a_line};
@@ -366,25 +367,6 @@ impl View for Person {
         }
         Ok(())
     }
-}
-
-/// That the model no longer knows how the conversation began.
-fn left_out(way: CompactionWay, messages: Option<usize>) -> String {
-    let which = match messages {
-        Some(1) => "Its first message".to_owned(),
-        Some(count) => format!("Its first {count} messages"),
-        None => "Its beginning".to_owned(),
-    };
-    let what = match way {
-        CompactionWay::Summarised => "told to the model in short",
-        _ => "left out of what the model is shown",
-    };
-    let are = if messages.is_some_and(|count| count != 1) {
-        "are"
-    } else {
-        "is"
-    };
-    format!("The conversation no longer fits. {which} {are} {what}.")
 }
 
 /// What it took, and how to go on.

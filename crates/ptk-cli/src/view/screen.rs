@@ -80,6 +80,11 @@ impl Screen {
         self.lock().remark = remark;
     }
 
+    /// What more there is to say about what is going on.
+    pub(crate) fn remarked(&self) -> Option<String> {
+        self.lock().remark.clone()
+    }
+
     /// Moves the line.
     pub(crate) fn tick(&self) {
         let mut state = self.lock();

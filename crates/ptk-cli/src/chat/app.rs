@@ -1,0 +1,695 @@
+//! The state of the chat, and what keys do to it. It draws nothing and waits
+//! for nobody.
+
+use std::collections::{HashSet, VecDeque};
+use std::time::{Duration, Instant, SystemTime};
+
+use crossterm::event::{
+    Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
+};
+use ptk::events::Delivery;
+use ptk::tools::Decision;
+use ptk::view::{CallView, Conversation, Item, ItemKind};
+
+use super::command::{self, Command};
+use super::complete::{self, Candidate, Files};
+use super::desk::Asked;
+use super::draw::Canvas;
+use super::editor::Editor;
+use super::overlay::{Overlay, Said};
+use super::search::Search;
+use crate::question::{Question, refused};
+
+/// Nobody has read a question that came so shortly before a key.
+const UNREAD: Duration = Duration::from_millis(600);
+/// How soon a second Ctrl-C has to come to mean that somebody wants to leave.
+const TWICE: Duration = Duration::from_secs(2);
+/// Lines that a turn of the wheel moves.
+const WHEEL: usize = 3;
+
+/// What somebody wants done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// The model is to be asked.
+    Ask(String),
+    /// A command line is to be run.
+    Run(String),
+    /// The chat itself is to do something.
+    Do(Command),
+    /// What is going on is to stop.
+    Stop,
+    /// Everything is to be drawn anew.
+    Redraw,
+    /// The shell is wanted for a while.
+    Suspend,
+    /// Enough.
+    Quit,
+}
+
+/// Who gets the keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Focus {
+    Editor,
+    /// The question that is open.
+    Question,
+    /// The word that goes to the model with a no.
+    Word,
+}
+
+/// What can be said to a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answer {
+    Once,
+    Session,
+    Always,
+    No,
+    /// No, with a word to the model.
+    Because,
+}
+
+impl Answer {
+    /// Those that a question has.
+    pub(crate) fn to(question: &Question) -> Vec<Self> {
+        let mut answers = vec![Self::Once];
+        if question.has_session() {
+            answers.push(Self::Session);
+        }
+        if question.has_always() {
+            answers.push(Self::Always);
+        }
+        answers.extend([Self::No, Self::Because]);
+        answers
+    }
+
+    pub(crate) fn letter(self) -> char {
+        match self {
+            Self::Once => 'y',
+            Self::Session => 's',
+            Self::Always => 'a',
+            Self::No => 'n',
+            Self::Because => 'w',
+        }
+    }
+
+    fn decision(self) -> Decision {
+        match self {
+            Self::Once => Decision::Allow,
+            Self::Session => Decision::AllowForSession,
+            Self::Always => Decision::AllowAlways,
+            Self::No | Self::Because => refused(""),
+        }
+    }
+}
+
+/// What stands in the line at the bottom.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Status {
+    pub(crate) model: String,
+    pub(crate) workspace: String,
+    pub(crate) session: String,
+    /// What is going on, beside what the conversation tells.
+    pub(crate) remark: Option<String>,
+}
+
+/// What a word may become, while it is chosen.
+#[derive(Debug)]
+pub(crate) struct Offer {
+    pub(crate) candidates: Vec<Candidate>,
+    pub(crate) chosen: usize,
+}
+
+/// The chat.
+pub(crate) struct App {
+    pub(crate) conversation: Conversation,
+    pub(crate) editor: Editor,
+    pub(crate) questions: VecDeque<Asked>,
+    /// When the question that is open came up.
+    asked_at: Instant,
+    /// Whether somebody has gone to it on purpose.
+    is_read: bool,
+    pub(crate) focus: Focus,
+    pub(crate) word: Editor,
+    /// The answer that is chosen, and not given yet.
+    pub(crate) picked: Option<Answer>,
+    /// The first line that is shown of the question.
+    pub(crate) question_top: usize,
+    pub(crate) overlay: Option<Overlay>,
+    pub(crate) search: Option<Search>,
+    pub(crate) offer: Option<Offer>,
+    /// What is to be asked once the turn is over.
+    pub(crate) queue: VecDeque<String>,
+    /// The items that are open.
+    pub(crate) open: HashSet<u64>,
+    /// The item that is chosen.
+    pub(crate) chosen: Option<u64>,
+    pub(crate) status: Status,
+    /// Said in a line until the next key.
+    pub(crate) flash: Option<String>,
+    pub(crate) canvas: Canvas,
+    pub(crate) files: Files,
+    /// Since when it has been thought about.
+    pub(crate) busy_since: Option<SystemTime>,
+    stopped_at: Option<Instant>,
+}
+
+impl App {
+    pub(crate) fn new(conversation: Conversation, files: Files, now: Instant) -> Self {
+        let mut editor = Editor::default();
+        for item in conversation.items() {
+            if let ItemKind::Prompt(text) = &item.kind {
+                editor.remember(text);
+            }
+        }
+        Self {
+            conversation,
+            editor,
+            questions: VecDeque::new(),
+            asked_at: now,
+            is_read: false,
+            focus: Focus::Editor,
+            word: Editor::default(),
+            picked: None,
+            question_top: 0,
+            overlay: None,
+            search: None,
+            offer: None,
+            queue: VecDeque::new(),
+            open: HashSet::new(),
+            chosen: None,
+            status: Status::default(),
+            flash: None,
+            canvas: Canvas::default(),
+            files,
+            busy_since: None,
+            stopped_at: None,
+        }
+    }
+
+    /// Something happened.
+    pub(crate) fn deliver(&mut self, delivery: &Delivery) {
+        self.conversation.deliver(delivery);
+    }
+
+    /// Somebody is asked.
+    pub(crate) fn ask(&mut self, asked: Asked, now: Instant) {
+        self.questions.push_back(asked);
+        if self.questions.len() == 1 {
+            self.open_question(now);
+        }
+    }
+
+    fn open_question(&mut self, now: Instant) {
+        self.asked_at = now;
+        self.is_read = false;
+        self.question_top = 0;
+        self.picked = None;
+        self.word.take();
+        // Whoever is writing goes on writing.
+        self.focus = if self.questions.is_empty() || !self.editor.is_empty() {
+            Focus::Editor
+        } else {
+            Focus::Question
+        };
+    }
+
+    /// Forgets questions that nobody asks any more.
+    pub(crate) fn forget_gone(&mut self, now: Instant) -> bool {
+        let before = self.questions.len();
+        let first = self.questions.front().is_some_and(Asked::is_gone);
+        self.questions.retain(|asked| !asked.is_gone());
+        if first {
+            self.open_question(now);
+        }
+        before != self.questions.len()
+    }
+
+    fn answer(&mut self, decision: Decision, now: Instant) {
+        if let Some(asked) = self.questions.pop_front() {
+            asked.answer(decision);
+        }
+        self.open_question(now);
+    }
+
+    /// Whether a turn goes on, or something else that can be stopped.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.busy_since.is_some()
+    }
+
+    /// Somebody did something.
+    pub(crate) fn input(&mut self, event: &Event, now: Instant) -> Vec<Action> {
+        match event {
+            Event::Key(key) if key.kind != KeyEventKind::Release => self.key(*key, now),
+            Event::Paste(text) => {
+                self.flash = None;
+                self.paste(text);
+                Vec::new()
+            }
+            Event::Mouse(mouse) => {
+                self.mouse(*mouse);
+                Vec::new()
+            }
+            Event::Resize(..) => vec![Action::Redraw],
+            _ => Vec::new(),
+        }
+    }
+
+    fn paste(&mut self, text: &str) {
+        match (&mut self.search, &mut self.overlay, self.focus) {
+            (Some(search), ..) => search.push(text),
+            (None, Some(overlay), _) => overlay.paste(text),
+            (None, None, Focus::Word) => self.word.paste(text),
+            (None, None, _) => {
+                self.focus = Focus::Editor;
+                self.editor.paste(text);
+                self.complete();
+            }
+        }
+    }
+
+    fn mouse(&mut self, mouse: MouseEvent) {
+        match mouse.kind {
+            MouseEventKind::ScrollUp => self.canvas.scroll_up(WHEEL),
+            MouseEventKind::ScrollDown => self.canvas.scroll_down(WHEEL),
+            MouseEventKind::Down(MouseButton::Left) => {
+                if let Some(id) = self.canvas.item_at(mouse.row) {
+                    self.chosen = Some(id);
+                    self.toggle(id);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn key(&mut self, key: KeyEvent, now: Instant) -> Vec<Action> {
+        self.flash = None;
+        let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
+        match key.code {
+            KeyCode::Char('c') if ctrl => return self.ctrl_c(now),
+            KeyCode::Char('z') if ctrl => return vec![Action::Suspend],
+            KeyCode::Char('l') if ctrl => return vec![Action::Redraw],
+            _ => {}
+        }
+        if self.search.is_some() {
+            self.search_key(key);
+            return Vec::new();
+        }
+        if self.overlay.is_some() {
+            return self.overlay_key(key);
+        }
+        if self.moved(key) {
+            return Vec::new();
+        }
+        match self.focus {
+            Focus::Question => self.question_key(key, now),
+            Focus::Word => {
+                self.word_key(key, now);
+                Vec::new()
+            }
+            Focus::Editor => self.editor_key(key),
+        }
+    }
+
+    /// Stops what is going on; twice leaves.
+    fn ctrl_c(&mut self, now: Instant) -> Vec<Action> {
+        if self.is_busy()
+            && self
+                .stopped_at
+                .is_none_or(|at| now.duration_since(at) > TWICE)
+        {
+            self.stopped_at = Some(now);
+            return self.stop();
+        }
+        if !self.editor.is_empty() {
+            let text = self.editor.take();
+            self.editor.remember(&text);
+            self.offer = None;
+            return Vec::new();
+        }
+        let is_second = self
+            .stopped_at
+            .is_some_and(|at| now.duration_since(at) <= TWICE);
+        if is_second {
+            return vec![Action::Quit];
+        }
+        self.stopped_at = Some(now);
+        self.flash = Some("Ctrl-C once more leaves.".to_owned());
+        Vec::new()
+    }
+
+    /// What was to follow comes back into the editor, so that nothing is asked
+    /// that is not meant any more.
+    fn stop(&mut self) -> Vec<Action> {
+        let mut texts: Vec<String> = self.queue.drain(..).collect();
+        if !texts.is_empty() {
+            if !self.editor.is_empty() {
+                texts.push(self.editor.take());
+            }
+            self.editor.set(&texts.join("\n"));
+        }
+        self.flash = Some("Stopping. Ctrl-C once more leaves.".to_owned());
+        vec![Action::Stop]
+    }
+
+    /// Keys that move what is seen, whatever else is going on.
+    fn moved(&mut self, key: KeyEvent) -> bool {
+        let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
+        let alt = key.modifiers.contains(KeyModifiers::ALT);
+        let shift = key.modifiers.contains(KeyModifiers::SHIFT);
+        let page = self.canvas.page();
+        match key.code {
+            KeyCode::PageUp => self.canvas.scroll_up(page),
+            KeyCode::PageDown => self.canvas.scroll_down(page),
+            KeyCode::Up if shift => self.canvas.scroll_up(1),
+            KeyCode::Down if shift => self.canvas.scroll_down(1),
+            KeyCode::Home if ctrl => self.canvas.scroll_up(usize::MAX),
+            KeyCode::End if ctrl => self.canvas.scroll_down(usize::MAX),
+            KeyCode::Up if alt => self.choose(false),
+            KeyCode::Down if alt => self.choose(true),
+            KeyCode::Char('o') if ctrl => {
+                if let Some(id) = self.chosen.or_else(|| self.last_that_opens()) {
+                    self.toggle(id);
+                }
+            }
+            KeyCode::Char('t') if ctrl => self.toggle_all(),
+            KeyCode::Char('f') if ctrl => self.search = Some(Search::default()),
+            _ => return false,
+        }
+        true
+    }
+
+    fn ids_that_open(&self) -> Vec<u64> {
+        let items = self.conversation.items().iter();
+        items
+            .filter(|item| opens(item))
+            .map(|item| item.id)
+            .collect()
+    }
+
+    fn last_that_opens(&self) -> Option<u64> {
+        self.ids_that_open().last().copied()
+    }
+
+    fn choose(&mut self, is_next: bool) {
+        let ids = self.ids_that_open();
+        let at = self
+            .chosen
+            .and_then(|id| ids.iter().position(|it| *it == id));
+        let next = match (at, is_next) {
+            (Some(at), true) => ids.get(at + 1),
+            (Some(at), false) => at.checked_sub(1).and_then(|at| ids.get(at)),
+            (None, true) => None,
+            (None, false) => ids.last(),
+        };
+        // Behind the last one nothing is chosen.
+        self.chosen = next.copied().or(self.chosen.filter(|_| !is_next));
+        if let Some(id) = self.chosen {
+            self.canvas.reveal(id, 0);
+        }
+    }
+
+    fn toggle(&mut self, id: u64) {
+        let is_there = self
+            .conversation
+            .items()
+            .iter()
+            .any(|item| item.id == id && opens(item));
+        if is_there && !self.open.remove(&id) {
+            self.open.insert(id);
+        }
+    }
+
+    fn toggle_all(&mut self) {
+        let ids = self.ids_that_open();
+        if ids.iter().all(|id| self.open.contains(id)) {
+            self.open.clear();
+        } else {
+            self.open.extend(ids);
+        }
+    }
+
+    fn question_key(&mut self, key: KeyEvent, now: Instant) -> Vec<Action> {
+        let Some(question) = self.questions.front().map(|asked| &asked.question) else {
+            self.focus = Focus::Editor;
+            return self.editor_key(key);
+        };
+        let answers = Answer::to(question);
+        let is_word = matches!(key.code, KeyCode::Char(_) | KeyCode::Enter);
+        if is_word && !self.is_read && now.duration_since(self.asked_at) < UNREAD {
+            // It was meant for the editor, not for what nobody has read yet.
+            self.focus = Focus::Editor;
+            return match key.code {
+                KeyCode::Enter => Vec::new(),
+                _ => self.editor_key(key),
+            };
+        }
+        let at = answers.iter().position(|it| Some(*it) == self.picked);
+        let step = |by: usize| {
+            let count = answers.len();
+            answers.get(at.map_or(0, |at| (at + by) % count)).copied()
+        };
+        match key.code {
+            KeyCode::Enter => match self.picked {
+                Some(Answer::Because) => self.focus = Focus::Word,
+                Some(picked) => self.answer(picked.decision(), now),
+                None => self.flash = Some("Choose with a letter or ← →, then Enter.".to_owned()),
+            },
+            KeyCode::Right => self.picked = step(1),
+            KeyCode::Left => self.picked = step(answers.len().saturating_sub(1)),
+            KeyCode::Up => self.question_top = self.question_top.saturating_sub(1),
+            KeyCode::Down => self.question_top += 1,
+            KeyCode::Tab | KeyCode::Esc => {
+                self.focus = Focus::Editor;
+                self.picked = None;
+            }
+            KeyCode::Char(c) => return self.letter(c, key, &answers),
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    /// A letter chooses an answer. Whoever types on is writing.
+    fn letter(&mut self, c: char, key: KeyEvent, answers: &[Answer]) -> Vec<Action> {
+        let meant = answers
+            .iter()
+            .find(|it| it.letter() == c.to_ascii_lowercase());
+        if let (Some(meant), None) = (meant, self.picked) {
+            self.picked = Some(*meant);
+            return Vec::new();
+        }
+        self.focus = Focus::Editor;
+        if let Some(picked) = self.picked.take() {
+            let letter = KeyCode::Char(picked.letter());
+            self.editor_key(KeyEvent::new(letter, KeyModifiers::NONE));
+        }
+        self.editor_key(key)
+    }
+
+    fn word_key(&mut self, key: KeyEvent, now: Instant) {
+        match key.code {
+            KeyCode::Esc => self.focus = Focus::Question,
+            KeyCode::Enter => {
+                let word = self.word.take();
+                self.answer(refused(&word), now);
+            }
+            _ => {
+                self.word.key(key);
+            }
+        }
+    }
+
+    fn editor_key(&mut self, key: KeyEvent) -> Vec<Action> {
+        if self.offer_key(key) {
+            return Vec::new();
+        }
+        let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
+        let wants_line = key
+            .modifiers
+            .intersects(KeyModifiers::ALT | KeyModifiers::SHIFT);
+        match key.code {
+            KeyCode::Enter if !wants_line => return self.enter(),
+            KeyCode::Char('d') if ctrl && self.editor.is_empty() => return vec![Action::Quit],
+            KeyCode::Esc if self.is_busy() => return self.stop(),
+            KeyCode::Esc => self.chosen = None,
+            KeyCode::Tab if !self.questions.is_empty() => {
+                self.focus = Focus::Question;
+                self.is_read = true;
+            }
+            KeyCode::Tab => self.complete(),
+            _ => {
+                self.editor.key(key);
+                self.complete();
+            }
+        }
+        Vec::new()
+    }
+
+    /// Keys of what is offered.
+    fn offer_key(&mut self, key: KeyEvent) -> bool {
+        let Some(offer) = &mut self.offer else {
+            return false;
+        };
+        let count = offer.candidates.len();
+        match key.code {
+            KeyCode::Down => offer.chosen = (offer.chosen + 1) % count.max(1),
+            KeyCode::Up => offer.chosen = (offer.chosen + count.saturating_sub(1)) % count.max(1),
+            KeyCode::Esc => self.offer = None,
+            KeyCode::Tab => self.accept(),
+            KeyCode::Enter if !self.is_said_as_it_stands() => self.accept(),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Whether the word is already what is chosen.
+    fn is_said_as_it_stands(&self) -> bool {
+        let (word, _) = self.editor.word();
+        let offer = self.offer.as_ref();
+        let chosen = offer.and_then(|offer| offer.candidates.get(offer.chosen));
+        chosen.is_none_or(|chosen| chosen.text == word)
+    }
+
+    fn accept(&mut self) {
+        let Some(offer) = self.offer.take() else {
+            return;
+        };
+        if let Some(chosen) = offer.candidates.get(offer.chosen) {
+            // Into a folder one goes on.
+            let end = if chosen.text.ends_with('/') { "" } else { " " };
+            self.editor.replace_word(&format!("{}{end}", chosen.text));
+        }
+        self.complete();
+    }
+
+    fn complete(&mut self) {
+        let (word, is_first) = self.editor.word();
+        if word == "@" {
+            self.files.look();
+        }
+        let candidates = complete::candidates(&word, is_first, &self.files);
+        self.offer = (!candidates.is_empty()).then_some(Offer {
+            candidates,
+            chosen: 0,
+        });
+    }
+
+    fn enter(&mut self) -> Vec<Action> {
+        self.offer = None;
+        let text = self.editor.whole();
+        // A line that ends so goes on.
+        if let Some(open) = text.strip_suffix('\\') {
+            self.editor.set(&format!("{open}\n"));
+            return Vec::new();
+        }
+        if text.trim().is_empty() {
+            return Vec::new();
+        }
+        if let Some(command) = command::read(&text) {
+            return match command {
+                Ok(command) => {
+                    self.remember();
+                    vec![Action::Do(command)]
+                }
+                Err(error) => {
+                    self.flash = Some(error);
+                    Vec::new()
+                }
+            };
+        }
+        if let Some(line) = text.strip_prefix('!') {
+            if line.trim().is_empty() {
+                self.flash = Some("! runs what stands behind it: !git status".to_owned());
+                return Vec::new();
+            }
+            if self.is_busy() {
+                self.flash = Some("Something is still running; Esc stops it.".to_owned());
+                return Vec::new();
+            }
+            let line = line.trim().to_owned();
+            self.remember();
+            return vec![Action::Run(line)];
+        }
+        self.remember();
+        self.canvas.scroll_down(usize::MAX);
+        if self.is_busy() {
+            self.queue.push_back(text.trim().to_owned());
+            return Vec::new();
+        }
+        vec![Action::Ask(text.trim().to_owned())]
+    }
+
+    fn remember(&mut self) {
+        let shown = self.editor.text();
+        let whole = self.editor.take();
+        // A long paste does not come back as a part of what was typed.
+        self.editor.remember(if whole.len() > shown.len() {
+            &whole
+        } else {
+            &shown
+        });
+    }
+
+    fn overlay_key(&mut self, key: KeyEvent) -> Vec<Action> {
+        let page = self.canvas.page();
+        let Some(overlay) = &mut self.overlay else {
+            return Vec::new();
+        };
+        match overlay.key(key, page) {
+            Said::Nothing => Vec::new(),
+            Said::Close => {
+                self.overlay = None;
+                Vec::new()
+            }
+            Said::Do(command) => {
+                self.overlay = None;
+                vec![Action::Do(command)]
+            }
+        }
+    }
+
+    fn search_key(&mut self, key: KeyEvent) {
+        let Some(search) = &mut self.search else {
+            return;
+        };
+        match key.code {
+            KeyCode::Esc => self.search = None,
+            KeyCode::Backspace => search.pop(),
+            KeyCode::Char(c) if !key.modifiers.contains(KeyModifiers::CONTROL) => {
+                search.push(c.encode_utf8(&mut [0; 4]));
+            }
+            KeyCode::Up => search.step(false),
+            KeyCode::Enter | KeyCode::Down => search.step(true),
+            KeyCode::Char('f') => search.step(true),
+            _ => {}
+        }
+        if let Some(search) = &mut self.search {
+            search.look(&self.canvas);
+            if let Some((id, line)) = search.found() {
+                self.canvas.reveal(id, line);
+            }
+        }
+    }
+
+    /// The call of this number, counted from one; the chosen or the last one
+    /// if none is named.
+    pub(crate) fn call(&self, number: Option<usize>) -> Option<&CallView> {
+        match number {
+            Some(number) => self.conversation.calls().nth(number.checked_sub(1)?),
+            None => {
+                let chosen = self
+                    .conversation
+                    .items()
+                    .iter()
+                    .find_map(|item| match &item.kind {
+                        ItemKind::Call(call) if Some(item.id) == self.chosen => Some(&**call),
+                        _ => None,
+                    });
+                chosen.or_else(|| self.conversation.calls().last())
+            }
+        }
+    }
+}
+
+/// Whether there is more of an item than a line.
+pub(crate) fn opens(item: &Item) -> bool {
+    matches!(item.kind, ItemKind::Call(_) | ItemKind::Thought(_))
+}

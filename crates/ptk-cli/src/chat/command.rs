@@ -1,0 +1,219 @@
+//! What can be said to the chat itself: `/` and a word.
+
+use std::path::PathBuf;
+
+use ptk_protocol::schema::suggest;
+
+/// Something that the chat itself is to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Command {
+    Help,
+    New,
+    Sessions(Option<String>),
+    Resume(String),
+    Fork,
+    Rename(String),
+    Export(Option<PathBuf>),
+    Undo(Extent),
+    Redo,
+    Model(Option<String>),
+    Dialect(Option<String>),
+    Tools(Option<String>),
+    Context,
+    Compact,
+    Cost,
+    Inspect(Option<usize>),
+    Copy,
+    Mouse,
+    Quit,
+}
+
+/// How much is taken back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    Call,
+    Turn,
+    Session,
+}
+
+/// A command as it is typed.
+pub(crate) struct Spec {
+    pub(crate) name: &'static str,
+    pub(crate) takes: &'static str,
+    pub(crate) about: &'static str,
+}
+
+const fn spec(name: &'static str, takes: &'static str, about: &'static str) -> Spec {
+    Spec { name, takes, about }
+}
+
+/// All of them, as they are listed.
+pub(crate) const ALL: [Spec; 19] = [
+    spec("help", "", "keys and commands"),
+    spec("new", "", "begin another conversation"),
+    spec(
+        "sessions",
+        "[WORDS]",
+        "conversations of this workspace, or those with these words",
+    ),
+    spec("resume", "ID", "go on with another conversation"),
+    spec("fork", "", "go on in a copy of this conversation"),
+    spec("rename", "TITLE", "give this conversation a title"),
+    spec(
+        "export",
+        "[FILE]",
+        "write this conversation to a Markdown file",
+    ),
+    spec(
+        "undo",
+        "[call|turn|session]",
+        "take back what tools have changed",
+    ),
+    spec("redo", "", "have back what was last taken back"),
+    spec(
+        "model",
+        "[NAME]",
+        "ask another model from now on; PROVIDER/NAME is one of a provider's",
+    ),
+    spec("dialect", "[NAME]", "have calls written in another form"),
+    spec(
+        "tools",
+        "[A,B|all|none]",
+        "which tools the model is offered",
+    ),
+    spec("context", "", "what fills the model's window"),
+    spec("compact", "", "make room in the model's window now"),
+    spec("cost", "", "what this conversation has taken"),
+    spec(
+        "inspect",
+        "[NUMBER]",
+        "all that is known of a call, the last one if none is named",
+    ),
+    spec("copy", "", "put the last answer into the clipboard"),
+    spec(
+        "mouse",
+        "",
+        "leave the mouse to the terminal, or take it back",
+    ),
+    spec("quit", "", "leave; the conversation is kept"),
+];
+
+/// What was typed, if it is meant for the chat itself. A text that begins with
+/// `/` and no word, such as a path, is meant for the model.
+///
+/// # Errors
+///
+/// In words for whoever typed it.
+pub(crate) fn read(text: &str) -> Option<Result<Command, String>> {
+    let said = text.strip_prefix('/')?;
+    let (word, rest) = match said.split_once(char::is_whitespace) {
+        Some((word, rest)) => (word, rest.trim()),
+        None => (said.trim_end(), ""),
+    };
+    if word.is_empty() || !word.chars().all(|c| c.is_ascii_alphabetic()) {
+        return None;
+    }
+    Some(command(word, rest))
+}
+
+fn command(word: &str, rest: &str) -> Result<Command, String> {
+    let some = (!rest.is_empty()).then(|| rest.to_owned());
+    let needed = |what: &str| {
+        let missing = || format!("/{word} wants {what}: /{word} {}", takes(word));
+        some.clone().ok_or_else(missing)
+    };
+    let bare = |command: Command| match rest {
+        "" => Ok(command),
+        _ => Err(format!("/{word} takes nothing behind it")),
+    };
+    match word {
+        "help" => bare(Command::Help),
+        "new" | "clear" => bare(Command::New),
+        "sessions" => Ok(Command::Sessions(some)),
+        "resume" => Ok(match some {
+            Some(id) => Command::Resume(id),
+            None => Command::Sessions(None),
+        }),
+        "fork" => bare(Command::Fork),
+        "rename" => needed("a title").map(Command::Rename),
+        "export" => Ok(Command::Export(some.map(PathBuf::from))),
+        "undo" => match rest {
+            "" | "call" => Ok(Command::Undo(Extent::Call)),
+            "turn" => Ok(Command::Undo(Extent::Turn)),
+            "session" => Ok(Command::Undo(Extent::Session)),
+            _ => Err("/undo takes back a call, a turn or a session: /undo turn".to_owned()),
+        },
+        "redo" => bare(Command::Redo),
+        "model" => Ok(Command::Model(some)),
+        "dialect" => Ok(Command::Dialect(some)),
+        "tools" => Ok(Command::Tools(some)),
+        "context" => bare(Command::Context),
+        "compact" => bare(Command::Compact),
+        "cost" => bare(Command::Cost),
+        "inspect" => match some.map(|number| number.parse()) {
+            None => Ok(Command::Inspect(None)),
+            Some(Ok(number)) => Ok(Command::Inspect(Some(number))),
+            Some(Err(_)) => Err("/inspect wants the number of a call: /inspect 2".to_owned()),
+        },
+        "copy" => bare(Command::Copy),
+        "mouse" => bare(Command::Mouse),
+        "quit" | "exit" | "q" => bare(Command::Quit),
+        _ => Err(unknown(word)),
+    }
+}
+
+fn takes(word: &str) -> &'static str {
+    let spec = ALL.iter().find(|spec| spec.name == word);
+    spec.map_or("", |spec| spec.takes)
+}
+
+fn unknown(word: &str) -> String {
+    let near = suggest::nearest(word, ALL.iter().map(|spec| spec.name));
+    let near = near.map_or_else(
+        || "/help lists them".to_owned(),
+        |near| format!("did you mean /{near}?"),
+    );
+    format!("there is no command /{word}; {near} To say it to the model, begin with a blank.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_read() {
+        let good = |text: &str| read(text).unwrap().unwrap();
+        assert_eq!(good("/undo turn"), Command::Undo(Extent::Turn));
+        assert_eq!(
+            good("/rename  A title "),
+            Command::Rename("A title".to_owned())
+        );
+        assert_eq!(good("/resume"), Command::Sessions(None));
+        assert_eq!(good("/inspect 2"), Command::Inspect(Some(2)));
+        assert_eq!(good("/q"), Command::Quit);
+        for spec in &ALL {
+            let text = format!("/{} x", spec.name);
+            assert!(read(&text).is_some(), "{text}");
+            if let Some(Err(error)) = read(&text) {
+                assert!(!error.starts_with("there is no"), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_command_is_for_the_model() {
+        for text in ["Hello", "/etc/passwd is what?", "/", " /help", "/ x", "/2"] {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn mistakes_are_told_with_what_helps() {
+        let bad = |text: &str| read(text).unwrap().unwrap_err();
+        assert!(bad("/modl").contains("/model"), "{}", bad("/modl"));
+        assert!(bad("/xyzzy").contains("/help"));
+        assert!(bad("/rename").contains("/rename TITLE"));
+        assert!(bad("/undo all").contains("/undo turn"));
+        assert!(bad("/fork now").contains("nothing"));
+    }
+}

@@ -1,0 +1,141 @@
+//! What a word may become: files of the workspace behind `@`, commands behind
+//! `/`.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ignore::WalkBuilder;
+use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
+use nucleo_matcher::{Config, Matcher};
+
+use super::command;
+
+/// Names of a workspace that are looked through.
+const MAX_NAMES: usize = 50_000;
+/// What is offered at once.
+const MAX_OFFERED: usize = 8;
+
+/// What a word may become.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Candidate {
+    /// What stands in the text then.
+    pub(crate) text: String,
+    pub(crate) about: String,
+}
+
+/// The files of the workspace, by their names.
+#[derive(Debug, Clone)]
+pub(crate) struct Files {
+    root: PathBuf,
+    names: Arc<Mutex<Arc<Vec<String>>>>,
+}
+
+impl Files {
+    pub(crate) fn new(root: PathBuf) -> Self {
+        Self {
+            root,
+            names: Arc::default(),
+        }
+    }
+
+    /// Looks again which there are. It takes as long as it takes, so nobody
+    /// waits for it.
+    pub(crate) fn look(&self) {
+        let files = self.clone();
+        std::thread::spawn(move || {
+            let found = walk(&files.root);
+            *files.names.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(found);
+        });
+    }
+
+    fn names(&self) -> Arc<Vec<String>> {
+        let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&names)
+    }
+}
+
+/// The names of files and folders, as ignore files leave them.
+fn walk(root: &Path) -> Vec<String> {
+    let mut walk = WalkBuilder::new(root);
+    let walk = walk.require_git(false).build();
+    let name = |entry: ignore::DirEntry| {
+        let is_folder = entry.file_type()?.is_dir();
+        let path = entry.path().strip_prefix(root).ok()?.to_str()?;
+        let end = if is_folder { "/" } else { "" };
+        (!path.is_empty()).then(|| format!("{path}{end}"))
+    };
+    walk.flatten().filter_map(name).take(MAX_NAMES).collect()
+}
+
+/// What a word may become. The first word of a text may be a command.
+pub(crate) fn candidates(word: &str, is_first: bool, files: &Files) -> Vec<Candidate> {
+    if let Some(part) = word.strip_prefix('@') {
+        return of_files(part, &files.names());
+    }
+    match word.strip_prefix('/') {
+        Some(part) if is_first => of_commands(part),
+        _ => Vec::new(),
+    }
+}
+
+fn of_files(part: &str, names: &[String]) -> Vec<Candidate> {
+    let mut matcher = Matcher::new(Config::DEFAULT.match_paths());
+    let pattern = Pattern::parse(part, CaseMatching::Smart, Normalization::Smart);
+    let mut found = pattern.match_list(names.iter().map(String::as_str), &mut matcher);
+    // Of those that fit as well, the shorter one is meant.
+    found.sort_by_key(|(name, score)| (std::cmp::Reverse(*score), name.len()));
+    let found = found.into_iter().take(MAX_OFFERED);
+    found
+        .map(|(name, _)| Candidate {
+            text: format!("@{name}"),
+            about: String::new(),
+        })
+        .collect()
+}
+
+fn of_commands(part: &str) -> Vec<Candidate> {
+    let fitting = command::ALL
+        .iter()
+        .filter(|spec| spec.name.starts_with(part));
+    fitting
+        .map(|spec| Candidate {
+            text: format!("/{}", spec.name),
+            about: format!("{} {}", spec.takes, spec.about).trim().to_owned(),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_found_by_parts_of_their_names() {
+        let names: Vec<String> = [
+            "src/main.rs",
+            "src/",
+            "src/view/main.rs",
+            "README.md",
+            "tệp.txt",
+        ]
+        .map(str::to_owned)
+        .to_vec();
+        let found = |part: &str| {
+            let found = of_files(part, &names);
+            found.into_iter().map(|it| it.text).collect::<Vec<_>>()
+        };
+        assert_eq!(found("main")[0], "@src/main.rs");
+        assert_eq!(found("readme"), ["@README.md"]);
+        assert_eq!(found("tệp"), ["@tệp.txt"]);
+        assert_eq!(found("nothing"), [""; 0]);
+        assert_eq!(found("").len(), 5);
+    }
+
+    #[test]
+    fn only_the_first_word_is_a_command() {
+        let files = Files::new(PathBuf::from("."));
+        assert_eq!(candidates("/mo", true, &files).len(), 2);
+        assert_eq!(candidates("/mo", false, &files), []);
+        assert_eq!(candidates("mo", true, &files), []);
+    }
+}

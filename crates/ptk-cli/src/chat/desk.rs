@@ -1,0 +1,116 @@
+//! Where questions about calls are put: whoever shows the chat answers them.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures_util::future::BoxFuture;
+use ptk_tools::{ApprovalRequest, Approver, Decision, Review};
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::question::Question;
+
+/// A question that waits for its answer.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) question: Question,
+    answer: oneshot::Sender<Decision>,
+}
+
+impl Asked {
+    /// A question, and where its answer arrives.
+    pub(crate) fn new(question: Question) -> (Self, oneshot::Receiver<Decision>) {
+        let (answer, answered) = oneshot::channel();
+        (Self { question, answer }, answered)
+    }
+
+    /// Whether nobody waits for the answer any more.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.answer.is_closed()
+    }
+
+    pub(crate) fn answer(self, decision: Decision) {
+        // Whoever has stopped waiting needs none.
+        drop(self.answer.send(decision));
+    }
+}
+
+/// Command lines that the person has typed: nobody is asked about those.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Typed(Arc<Mutex<Vec<String>>>);
+
+impl Typed {
+    /// The person wants this run, once.
+    pub(crate) fn add(&self, line: &str) {
+        self.lock().push(line.to_owned());
+    }
+
+    fn take(&self, line: &str) -> bool {
+        let mut typed = self.lock();
+        let at = typed.iter().position(|it| it == line);
+        at.map(|at| typed.remove(at)).is_some()
+    }
+
+    /// None of them is wanted any more.
+    pub(crate) fn clear(&self) {
+        self.lock().clear();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Takes questions, and waits for their answers.
+pub(crate) struct Desk {
+    workspace: PathBuf,
+    /// Said with each question.
+    note: Option<String>,
+    questions: mpsc::UnboundedSender<Asked>,
+    typed: Typed,
+}
+
+impl Desk {
+    pub(crate) fn new(
+        workspace: PathBuf,
+        note: Option<String>,
+        questions: mpsc::UnboundedSender<Asked>,
+        typed: Typed,
+    ) -> Self {
+        Self {
+            workspace,
+            note,
+            questions,
+            typed,
+        }
+    }
+
+    async fn put(&self, question: Question) -> Decision {
+        let (asked, answered) = Asked::new(question);
+        let put = self.questions.send(asked);
+        match (put, answered.await) {
+            (Ok(()), Ok(decision)) => decision,
+            _ => Decision::DenyOnce("nobody answered".to_owned()),
+        }
+    }
+}
+
+impl Approver for Desk {
+    fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision> {
+        let line = request.args.as_map().get("command").and_then(Value::as_str);
+        // What the machine cannot protect from in full is another question.
+        if request.unprotected.is_none() && line.is_some_and(|line| self.typed.take(line)) {
+            return Box::pin(std::future::ready(Decision::Allow));
+        }
+        let question = Question::of(&request, &self.workspace, self.note.as_deref());
+        Box::pin(self.put(question))
+    }
+
+    fn review<'a>(&'a self, review: Review<'a>) -> BoxFuture<'a, Decision> {
+        Box::pin(self.put(Question::of_changes(&review)))
+    }
+
+    fn is_person(&self) -> bool {
+        true
+    }
+}

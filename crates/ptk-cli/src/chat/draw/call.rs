@@ -1,0 +1,270 @@
+//! A call: in a line, or open.
+
+use std::time::{Duration, SystemTime};
+
+use ptk::protocol::ToolResult;
+use ptk::tools::preview;
+use ptk::view::{CallState, CallView};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use serde_json::Value;
+use unicode_width::UnicodeWidthStr as _;
+
+use super::super::text::code::Coloured;
+use super::super::text::{Lines, diff, style, wrap};
+use super::item::{Look, indented};
+use crate::view::clean::{in_line, visible};
+use crate::view::{about, in_a_line, took};
+
+const WHEEL: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+/// How long the wheel stands still, in milliseconds.
+const STEP: u128 = 100;
+/// Lines that are shown of what a running call writes.
+const LIVE: usize = 8;
+/// Lines that are shown of what a call gave back.
+const MAX_LINES: usize = 400;
+/// Columns that have to be left for a result beside the call.
+const ROOM: usize = 6;
+/// Fields that hold what a person wants to see; the first that is there counts.
+const CONTENT: [&str; 6] = ["content", "output", "matches", "files", "snippets", "diff"];
+
+pub(super) fn lines(call: &CallView, look: &Look<'_>) -> Lines {
+    let mut lines = vec![head(call, look)];
+    if look.is_open {
+        let width = look.width.saturating_sub(4).max(1);
+        lines.extend(body(call, width).into_iter().map(indented).map(indented));
+    }
+    lines
+}
+
+/// How far along the wheel is.
+pub(super) fn wheel(now: SystemTime) -> &'static str {
+    let since = now
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
+    let step = usize::try_from(since.as_millis() / STEP % 10).unwrap_or(0);
+    WHEEL.get(step).copied().unwrap_or("…")
+}
+
+fn head(call: &CallView, look: &Look<'_>) -> Line<'static> {
+    let (mark, mark_style) = mark(call.state, look.light.now);
+    let mark = if look.is_chosen { "▸" } else { mark };
+    let tool = in_line(&call.tool);
+    let about = about(&call.arguments);
+    let time = time(call, look.light.now);
+    let mut spans = vec![
+        Span::styled(format!("{mark} "), mark_style),
+        Span::styled(tool.clone(), style::STRONG),
+    ];
+    let time_width = if time.is_empty() { 0 } else { time.width() + 2 };
+    let room = look.width.saturating_sub(2 + tool.width() + 1 + time_width);
+    let beside = beside(call, look);
+    // What comes of it is seen, too, however long the call is.
+    let most = match beside.first() {
+        Some((text, _)) => room.saturating_sub(text.width().min(room / 2) + 2),
+        None => room,
+    };
+    let about = wrap::fitting(&about, most);
+    let mut left = room.saturating_sub(about.width());
+    if !about.is_empty() {
+        spans.push(Span::raw(format!(" {about}")));
+    }
+    if !time.is_empty() {
+        spans.push(Span::styled(format!("  {time}"), style::FAINT));
+    }
+    for (text, style) in beside {
+        if left < ROOM {
+            break;
+        }
+        let text = wrap::fitting(&format!("  {text}"), left);
+        left = left.saturating_sub(text.width());
+        spans.push(Span::styled(text, style));
+    }
+    Line::from(spans)
+}
+
+fn mark(state: CallState, now: SystemTime) -> (&'static str, Style) {
+    match state {
+        CallState::Waiting => ("·", style::FAINT),
+        CallState::Asked => ("?", style::WARNING),
+        CallState::Running => (wheel(now), style::BUSY),
+        CallState::Done => ("✓", style::DONE),
+        CallState::Failed => ("✗", style::FAILED),
+        CallState::Unknown => ("?", style::FAILED),
+    }
+}
+
+fn time(call: &CallView, now: SystemTime) -> String {
+    match (call.duration, call.since) {
+        (Some(duration), _) => took(duration),
+        (None, Some(since)) if call.state == CallState::Running => {
+            let seconds = now.duration_since(since).unwrap_or_default().as_secs();
+            if seconds == 0 {
+                String::new()
+            } else {
+                took(Duration::from_secs(seconds))
+            }
+        }
+        _ => String::new(),
+    }
+}
+
+/// What stands behind it in the line: what it says now, or what came of it.
+fn beside(call: &CallView, look: &Look<'_>) -> Vec<(String, Style)> {
+    let mut beside = Vec::new();
+    if !call.repairs.is_empty() {
+        beside.push(("mended".to_owned(), style::FAINT));
+    }
+    match call.state {
+        CallState::Asked => beside.push(("waits for you".to_owned(), style::WARNING)),
+        CallState::Unknown => {
+            beside.push(("may or may not have happened".to_owned(), style::FAILED))
+        }
+        _ if look.is_open => {}
+        CallState::Running => {
+            let line = call.output.last_line().map(in_a_line);
+            let line = line.or_else(|| call.progress.as_deref().map(in_a_line));
+            beside.extend(line.map(|line| (format!("│ {line}"), style::FAINT)));
+        }
+        CallState::Done => {
+            let line = call
+                .result
+                .as_ref()
+                .map(|result| preview_of(call, result, look));
+            let line = line.filter(|line| !line.is_empty());
+            beside.extend(line.map(|line| (format!("│ {line}"), style::FAINT)));
+        }
+        CallState::Failed => {
+            let error = call.result.as_ref().map(|result| error_of(call, result));
+            beside.extend(error.map(|error| (format!("│ {error}"), style::FAILED)));
+        }
+        CallState::Waiting => {}
+    }
+    beside
+}
+
+/// What came of it, in a line.
+fn preview_of(call: &CallView, result: &ToolResult, look: &Look<'_>) -> String {
+    let registry = look.light.tools.map(|tools| tools.registry());
+    let tool = registry
+        .as_ref()
+        .and_then(|registry| registry.get(&call.tool));
+    let lines = match tool {
+        Some(tool) => tool.preview(result, 1),
+        None => preview::of(result, 1),
+    };
+    lines
+        .first()
+        .map(|line| in_a_line(line))
+        .unwrap_or_default()
+}
+
+/// What went wrong, without the call, which stands before it.
+fn error_of(call: &CallView, result: &ToolResult) -> String {
+    let error = result.error.as_str();
+    let told = error
+        .starts_with(&format!("{}(", call.tool))
+        .then(|| error.split_once("): "));
+    in_a_line(told.flatten().map_or(error, |(_, message)| message))
+}
+
+/// All that there is to see of it.
+fn body(call: &CallView, width: usize) -> Lines {
+    let mut lines = Vec::new();
+    if let Some(why) = &call.reasoning {
+        labelled("why", why, width, &mut lines);
+    }
+    arguments(&call.arguments, width, &mut lines);
+    for repair in &call.repairs {
+        labelled("mended", repair, width, &mut lines);
+    }
+    match &call.result {
+        Some(result) => of_result(call, result, width, &mut lines),
+        None => {
+            if let Some(progress) = &call.progress {
+                labelled("progress", progress.trim(), width, &mut lines);
+            }
+            let all = wrap::lines(&visible(call.output.text()), style::FAINT, width);
+            let skipped = all.len().saturating_sub(LIVE);
+            lines.extend(all.into_iter().skip(skipped));
+        }
+    }
+    lines
+}
+
+fn labelled(label: &str, text: &str, width: usize, lines: &mut Lines) {
+    let first = [Span::styled(format!("{label}: "), style::FAINT)];
+    let rest = [Span::raw("  ")];
+    for (number, line) in visible(text).lines().enumerate() {
+        let before: &[Span<'static>] = if number == 0 { &first } else { &rest };
+        lines.extend(wrap::wrapped(&[Span::raw(line)], width, before, &rest));
+    }
+}
+
+fn arguments(arguments: &Value, width: usize, lines: &mut Lines) {
+    let Some(members) = arguments.as_object() else {
+        return;
+    };
+    for (name, value) in members {
+        match value {
+            Value::String(text) => labelled(&in_line(name), text, width, lines),
+            value => labelled(&in_line(name), &value.to_string(), width, lines),
+        }
+    }
+}
+
+fn of_result(call: &CallView, result: &ToolResult, width: usize, lines: &mut Lines) {
+    if !result.success {
+        let style = style::FAILED;
+        lines.extend(wrap::lines(&visible(&result.error), style, width));
+        if let Some(suggestion) = &result.suggestion {
+            lines.extend(wrap::lines(&visible(suggestion), style::FAINT, width));
+        }
+    }
+    let content = CONTENT.iter().find_map(|name| result.fields.get(*name));
+    let shown = match content {
+        Some(Value::String(text)) if diff::is_diff(text) => diff::lines(text, width),
+        Some(Value::String(text)) => coloured(call, text, width),
+        Some(Value::Array(items)) if items.iter().all(Value::is_string) => {
+            let items: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
+            wrap::lines(&visible(&items.join("\n")), style::PLAIN, width)
+        }
+        _ if !result.fields.is_empty() => {
+            let fields = serde_json::to_string_pretty(&result.fields).unwrap_or_default();
+            wrap::lines(&visible(&fields), style::PLAIN, width)
+        }
+        _ => Vec::new(),
+    };
+    let more = shown.len().saturating_sub(MAX_LINES);
+    lines.extend(shown.into_iter().take(MAX_LINES));
+    if more > 0 {
+        let text = format!("… {more} more lines; /inspect shows them");
+        lines.push(Line::from(Span::styled(text, style::FAINT)));
+    }
+    for name in ["stderr", "note", "notice", "hint", "undo"] {
+        if let Some(text) = result.fields.get(name).and_then(Value::as_str)
+            && !text.trim().is_empty()
+        {
+            labelled(name, text.trim_end(), width, lines);
+        }
+    }
+}
+
+/// What a file holds, in the colours of its language.
+fn coloured(call: &CallView, text: &str, width: usize) -> Lines {
+    let path = call.arguments.get("path").and_then(Value::as_str);
+    let end = path
+        .and_then(|path| path.rsplit_once('.'))
+        .map(|(_, end)| end);
+    let Some(language) = end else {
+        return wrap::lines(&visible(text), style::PLAIN, width);
+    };
+    let mut text = text.to_owned();
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    let rows = Coloured::default().rows(language, &text);
+    rows.iter()
+        .flat_map(|row| wrap::wrapped(row, width, &[], &[]))
+        .collect()
+}

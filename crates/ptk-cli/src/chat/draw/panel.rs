@@ -1,0 +1,357 @@
+//! What stands below the conversation: questions, what is written, what is
+//! offered, and how things are.
+
+use ratatui::Frame;
+use ratatui::layout::{Position, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Clear, Paragraph};
+use unicode_width::UnicodeWidthStr as _;
+
+use super::super::app::{Answer, App, Focus};
+use super::super::text::{Lines, diff, style, wrap};
+use super::{Light, call};
+use crate::question::{Kind, Question};
+use crate::view::clean::in_line;
+use crate::view::{money, took};
+
+/// Rows of what is written, at most.
+const MAX_EDITOR: usize = 10;
+/// Prompts that wait and are shown.
+const MAX_QUEUE: usize = 3;
+
+/// Rows that each part takes.
+pub(super) struct Heights {
+    pub(super) question: u16,
+    pub(super) queue: u16,
+    pub(super) editor: u16,
+}
+
+/// How much each part takes of the screen.
+pub(super) fn heights(app: &App, area: Rect) -> Heights {
+    let width = usize::from(area.width).saturating_sub(2).max(1);
+    let rows = app.editor.rows(width).clamp(1, MAX_EDITOR);
+    // A small screen is for the conversation, too.
+    let most = usize::from(area.height / 3).max(1);
+    let question = app.questions.front().map_or(0, |asked| {
+        let (text, below) = question_lines(&asked.question, app, width);
+        (text.len() + below.len() + 1).min(usize::from(area.height) * 2 / 3)
+    });
+    let short = |rows: usize| u16::try_from(rows).unwrap_or(u16::MAX);
+    Heights {
+        question: short(question),
+        queue: short(app.queue.len().min(MAX_QUEUE)),
+        editor: short(rows.min(most)),
+    }
+}
+
+/// What is asked, and what can be answered.
+fn question_lines(question: &Question, app: &App, width: usize) -> (Lines, Lines) {
+    let mut text = Vec::new();
+    let body = if diff::is_diff(&question.body) {
+        diff::lines(&question.body, width)
+    } else {
+        wrap::lines(&question.body, style::PLAIN, width)
+    };
+    text.extend(body);
+    let mut below = Vec::new();
+    if let Some(folder) = &question.folder {
+        below.extend(wrap::lines(&format!("in {folder}"), style::FAINT, width));
+    }
+    for warning in &question.warnings {
+        below.extend(wrap::lines(&format!("! {warning}"), style::WARNING, width));
+    }
+    for remark in &question.remarks {
+        below.extend(wrap::lines(remark, style::FAINT, width));
+    }
+    if question.has_session() {
+        let rules = &question.rules;
+        let kept = if question.has_always() {
+            format!(
+                "s and a are for {rules}; a is kept for this workspace, `ptk permissions` takes it back"
+            )
+        } else {
+            format!("s is for {rules}")
+        };
+        below.extend(wrap::lines(&kept, style::FAINT, width));
+    }
+    let choices = if app.focus == Focus::Word {
+        vec![Span::styled("No, because: ", style::WARNING)]
+    } else {
+        choices(question, app)
+    };
+    below.extend(wrap::wrapped(&choices, width, &[], &[]));
+    (text, below)
+}
+
+fn choices(question: &Question, app: &App) -> Vec<Span<'static>> {
+    if app.focus == Focus::Editor {
+        return vec![
+            Span::styled("[Tab]", style::WARNING),
+            Span::raw(" to answer"),
+        ];
+    }
+    let mut spans = Vec::new();
+    for answer in Answer::to(question) {
+        let meaning = match (answer, question.kind) {
+            (Answer::Once, Kind::Call) => "once",
+            (Answer::Once, Kind::Changes) => "keep",
+            (Answer::Session, _) => "session",
+            (Answer::Always, _) => "always",
+            (Answer::No, _) => "no",
+            (Answer::Because, _) => "no, because",
+        };
+        let own = if app.picked == Some(answer) {
+            style::CHOSEN
+        } else {
+            style::PLAIN
+        };
+        let key = format!("[{}]", answer.letter());
+        spans.push(Span::styled(key, style::WARNING.patch(own)));
+        spans.push(Span::styled(format!(" {meaning}"), own));
+        spans.push(Span::raw("  "));
+    }
+    let next = match app.picked {
+        Some(_) => "[Enter]",
+        None => "[Tab] write",
+    };
+    spans.push(Span::styled(next, style::FAINT));
+    spans
+}
+
+/// Draws the question that is open.
+pub(super) fn question(frame: &mut Frame<'_>, area: Rect, app: &mut App) {
+    let Some(asked) = app.questions.front() else {
+        return;
+    };
+    if area.height == 0 {
+        return;
+    }
+    let question = &asked.question;
+    let width = usize::from(area.width).saturating_sub(2).max(1);
+    let (text, below) = question_lines(question, app, width);
+    let wants = match question.kind {
+        Kind::Call => "wants to ",
+        Kind::Changes => "",
+    };
+    let more = match app.questions.len() {
+        0 | 1 => String::new(),
+        count => format!("  ({} more)", count - 1),
+    };
+    let title = wrap::fitting(&format!("{wants}{}{more}", question.purpose), width);
+    let mut lines = vec![Line::from(vec![
+        Span::styled("? ", style::WARNING),
+        Span::styled(question.tool.clone(), style::STRONG),
+        Span::raw(format!(" {title}")),
+    ])];
+    let room = usize::from(area.height).saturating_sub(1 + below.len());
+    let last = text.len().saturating_sub(room);
+    app.question_top = app.question_top.min(last);
+    let (hidden, top) = (text.len().saturating_sub(room), app.question_top);
+    let mut seen: Lines = text.into_iter().skip(top).take(room).collect();
+    if hidden > 0
+        && let Some(line) = seen.last_mut()
+    {
+        let left = hidden - top;
+        let text = format!("… {left} more lines, ↑↓ ({top} above)");
+        *line = Line::styled(text, style::FAINT);
+    }
+    let indent = |line: Line<'static>| {
+        let mut line = line;
+        line.spans.insert(0, Span::raw("  "));
+        line
+    };
+    lines.extend(seen.into_iter().map(indent));
+    lines.extend(below.into_iter().map(indent));
+    frame.render_widget(Paragraph::new(lines), area);
+    if app.focus == Focus::Word {
+        let row = area.bottom().saturating_sub(1);
+        let start = area.x + 2 + "No, because: ".len() as u16;
+        let line = Rect {
+            x: start.min(area.right()),
+            y: row,
+            width: area.right().saturating_sub(start),
+            height: 1,
+        };
+        frame.render_widget(app.word.area(), line);
+        put_cursor(frame, line, app.word.area());
+    }
+}
+
+/// Draws what waits for the turn to end.
+pub(super) fn queue(frame: &mut Frame<'_>, area: Rect, app: &App) {
+    let width = usize::from(area.width);
+    let waiting = app.queue.iter().take(usize::from(area.height));
+    let lines: Lines = waiting
+        .map(|text| {
+            let text = wrap::fitting(&in_line(text), width.saturating_sub(8));
+            Line::styled(format!("  next: {text}"), style::FAINT)
+        })
+        .collect();
+    frame.render_widget(Paragraph::new(lines), area);
+}
+
+/// Draws the line above what is written: what is said in passing stands in it.
+pub(super) fn rule(frame: &mut Frame<'_>, area: Rect, app: &App) {
+    let width = usize::from(area.width);
+    let (text, own) = match (&app.search, &app.flash) {
+        (Some(search), _) => {
+            let told = search.told();
+            (
+                format!("find: {}▏ {told}", in_line(&search.words)),
+                style::STRONG,
+            )
+        }
+        (None, Some(flash)) => (in_line(flash), style::WARNING),
+        (None, None) => (String::new(), style::FAINT),
+    };
+    let text = wrap::fitting(&text, width.saturating_sub(4));
+    let line = if text.is_empty() {
+        Line::styled("─".repeat(width), style::FAINT)
+    } else {
+        let rest = width.saturating_sub(text.width() + 4);
+        Line::from(vec![
+            Span::styled("─ ", style::FAINT),
+            Span::styled(text, own),
+            Span::styled(format!(" {}", "─".repeat(rest + 1)), style::FAINT),
+        ])
+    };
+    frame.render_widget(Paragraph::new(line), area);
+}
+
+/// Draws what is written.
+pub(super) fn editor(frame: &mut Frame<'_>, area: Rect, app: &App) {
+    let mark = Rect {
+        width: 2.min(area.width),
+        ..area
+    };
+    frame.render_widget(Paragraph::new(Span::styled("› ", style::PERSON)), mark);
+    let inner = Rect {
+        x: area.x + mark.width,
+        width: area.width - mark.width,
+        ..area
+    };
+    frame.render_widget(app.editor.area(), inner);
+    let is_free = app.overlay.is_none() && app.search.is_none();
+    if app.focus == Focus::Editor && is_free {
+        put_cursor(frame, inner, app.editor.area());
+    }
+}
+
+/// Puts the terminal's cursor where something is written.
+fn put_cursor(frame: &mut Frame<'_>, area: Rect, text: &ratatui_textarea::TextArea<'_>) {
+    let cursor = text.screen_cursor();
+    let (top, left) = text.scroll_offset();
+    let short = |at: usize| u16::try_from(at).unwrap_or(u16::MAX);
+    let column = short(cursor.col).saturating_sub(left);
+    let row = short(cursor.row).saturating_sub(top);
+    frame.set_cursor_position(Position {
+        x: (area.x + column).min(area.right().saturating_sub(1)),
+        y: (area.y + row).min(area.bottom().saturating_sub(1)),
+    });
+}
+
+/// Draws what a word may become, above what is written.
+pub(super) fn offer(frame: &mut Frame<'_>, rule: Rect, app: &App) {
+    let Some(offer) = &app.offer else { return };
+    let most = usize::from(rule.y).min(offer.candidates.len());
+    let top = (offer.chosen + 1).saturating_sub(most);
+    let width = usize::from(rule.width).saturating_sub(4);
+    let name = |text: &str| wrap::fitting(&in_line(text), width);
+    let wide = offer
+        .candidates
+        .iter()
+        .map(|it| name(&it.text).width())
+        .max();
+    let wide = wide.unwrap_or(0);
+    let mut lines = Vec::new();
+    for (number, candidate) in offer.candidates.iter().enumerate().skip(top).take(most) {
+        let text = name(&candidate.text);
+        let blank = " ".repeat(wide - text.width());
+        let about = wrap::fitting(&candidate.about, width.saturating_sub(wide + 2));
+        let line = Line::from(vec![
+            Span::raw(format!("  {text}{blank}")),
+            Span::styled(format!("  {about}"), style::FAINT),
+        ]);
+        lines.push(if number == offer.chosen {
+            line.patch_style(style::CHOSEN)
+        } else {
+            line
+        });
+    }
+    let height = u16::try_from(lines.len()).unwrap_or(0);
+    let area = Rect {
+        y: rule.y.saturating_sub(height),
+        height,
+        ..rule
+    };
+    frame.render_widget(Clear, area);
+    frame.render_widget(Paragraph::new(lines), area);
+}
+
+/// Draws how things are.
+pub(super) fn status(frame: &mut Frame<'_>, area: Rect, app: &App, light: &Light<'_>) {
+    let width = usize::from(area.width);
+    let (mark, doing) = doing(app, light);
+    let mut right = vec![app.status.model.clone()];
+    let usage = app.conversation.usage();
+    if usage.cost_micros > 0 {
+        right.push(money(usage.cost_micros));
+    }
+    right.push(app.status.workspace.clone());
+    right.retain(|part| !part.is_empty());
+    let left = format!("{mark} {doing}");
+    let left = wrap::fitting(&left, width);
+    let room = width.saturating_sub(left.width() + 2);
+    // What matters least goes first where there is no room.
+    while right.len() > 1 && right.join(" · ").width() > room {
+        right.pop();
+    }
+    let right = right.join(" · ");
+    let right = if right.width() > room {
+        String::new()
+    } else {
+        right
+    };
+    let gap = width.saturating_sub(left.width() + right.width());
+    let own = if app.is_busy() {
+        style::BUSY
+    } else {
+        style::FAINT
+    };
+    let line = Line::from(vec![
+        Span::styled(left, own),
+        Span::raw(" ".repeat(gap)),
+        Span::styled(right, style::FAINT),
+    ]);
+    frame.render_widget(Paragraph::new(line), area);
+}
+
+/// What is going on, in a few words.
+fn doing(app: &App, light: &Light<'_>) -> (&'static str, String) {
+    let Some(since) = app.busy_since else {
+        let hint = if app.conversation.items().is_empty() {
+            "Enter sends, Alt-Enter begins a line, /help tells more"
+        } else {
+            "ready"
+        };
+        return (" ", hint.to_owned());
+    };
+    let time = light.now.duration_since(since).unwrap_or_default();
+    let time = took(std::time::Duration::from_secs(time.as_secs()));
+    let time = time.trim_start_matches("0 ms");
+    let running = app.conversation.running().count();
+    let what = match running {
+        _ if !app.questions.is_empty() => "waits for your answer".to_owned(),
+        0 => app
+            .status
+            .remark
+            .clone()
+            .unwrap_or_else(|| "thinking".to_owned()),
+        1 => "1 call runs".to_owned(),
+        count => format!("{count} calls run"),
+    };
+    (
+        call::wheel(light.now),
+        format!("{what} {time} · Esc stops").replace("  ", " "),
+    )
+}

@@ -1,0 +1,298 @@
+//! The text that is being written: several lines, with what was written before.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::style::Style;
+use ratatui_textarea::{CursorMove, TextArea, WrapMode};
+use unicode_segmentation::UnicodeSegmentation as _;
+
+use super::text::{style, wrap};
+
+/// What stands in an empty editor.
+const HINT: &str = "Ask something. /help tells what else there is.";
+/// A paste with more lines than this, or more characters, is shown in short.
+const MAX_LINES: usize = 12;
+const MAX_CHARACTERS: usize = 1500;
+/// Texts that can be had back.
+const MAX_HISTORY: usize = 500;
+
+/// The text that is being written.
+#[derive(Debug)]
+pub(crate) struct Editor {
+    area: TextArea<'static>,
+    history: Vec<String>,
+    /// Which text of the history is shown.
+    at: Option<usize>,
+    /// What was being written before the history was looked at.
+    draft: String,
+    /// What was pasted, under the words that stand for it.
+    pastes: Vec<(String, String)>,
+}
+
+impl Default for Editor {
+    fn default() -> Self {
+        Self {
+            area: area(""),
+            history: Vec::new(),
+            at: None,
+            draft: String::new(),
+            pastes: Vec::new(),
+        }
+    }
+}
+
+fn area(text: &str) -> TextArea<'static> {
+    let lines = text.split('\n').map(str::to_owned).collect();
+    let mut area = TextArea::new(lines);
+    area.set_wrap_mode(WrapMode::WordOrGlyph);
+    area.set_cursor_line_style(Style::new());
+    // The terminal's own cursor stands there: what composes characters looks
+    // for it.
+    area.set_cursor_style(Style::new());
+    area.set_placeholder_text(HINT);
+    area.set_placeholder_style(style::FAINT);
+    area.set_tab_length(4);
+    area.move_cursor(CursorMove::Bottom);
+    area.move_cursor(CursorMove::End);
+    area
+}
+
+impl Editor {
+    pub(crate) fn area(&self) -> &TextArea<'static> {
+        &self.area
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.area.is_empty()
+    }
+
+    /// What is written, as it is shown.
+    pub(crate) fn text(&self) -> String {
+        self.area.lines().join("\n")
+    }
+
+    /// What is written, with all that was pasted.
+    pub(crate) fn whole(&self) -> String {
+        let mut text = self.text();
+        for (short, pasted) in &self.pastes {
+            text = text.replacen(short, pasted, 1);
+        }
+        text
+    }
+
+    /// Puts a text in the place of what is written.
+    pub(crate) fn set(&mut self, text: &str) {
+        self.area = area(text);
+    }
+
+    /// Takes out what is written.
+    pub(crate) fn take(&mut self) -> String {
+        let text = self.whole();
+        self.set("");
+        self.pastes.clear();
+        self.at = None;
+        text
+    }
+
+    /// What was written can be had back from now on.
+    pub(crate) fn remember(&mut self, text: &str) {
+        if text.trim().is_empty() || self.history.last().is_some_and(|last| last == text) {
+            return;
+        }
+        self.history.push(text.to_owned());
+        let excess = self.history.len().saturating_sub(MAX_HISTORY);
+        self.history.drain(..excess);
+    }
+
+    /// Rows that it takes in so many columns.
+    pub(crate) fn rows(&self, width: usize) -> usize {
+        let rows = |line: &String| {
+            // The cursor may stand behind the last character.
+            let spans = [ratatui::text::Span::raw(line.as_str()), " ".into()];
+            wrap::wrapped(&spans, width, &[], &[]).len()
+        };
+        self.area.lines().iter().map(rows).sum()
+    }
+
+    /// Takes a key; whether it was one of an editor.
+    pub(crate) fn key(&mut self, key: KeyEvent) -> bool {
+        let has = |modifier| key.modifiers.contains(modifier);
+        let is_plain = key.modifiers.difference(KeyModifiers::SHIFT).is_empty();
+        match key.code {
+            KeyCode::Enter => self.area.insert_newline(),
+            KeyCode::Char('j') if has(KeyModifiers::CONTROL) => self.area.insert_newline(),
+            KeyCode::Char('u') if has(KeyModifiers::CONTROL) => {
+                self.area.delete_line_by_head();
+            }
+            KeyCode::Char('z') if has(KeyModifiers::ALT) => {
+                self.area.undo();
+            }
+            KeyCode::Up if is_plain && self.is_in_first_line() => return self.older(),
+            KeyCode::Down if is_plain && self.is_in_last_line() => return self.newer(),
+            KeyCode::Char(c) if is_plain => self.area.insert_char(c),
+            _ => return self.area.input(key),
+        }
+        true
+    }
+
+    fn is_in_first_line(&self) -> bool {
+        self.area.cursor().0 == 0
+    }
+
+    fn is_in_last_line(&self) -> bool {
+        self.area.cursor().0 + 1 == self.area.lines().len()
+    }
+
+    fn older(&mut self) -> bool {
+        let at = match self.at {
+            Some(0) => return true,
+            Some(at) => at - 1,
+            None if self.history.is_empty() => return true,
+            None => {
+                self.draft = self.text();
+                self.history.len() - 1
+            }
+        };
+        self.show(at)
+    }
+
+    fn newer(&mut self) -> bool {
+        match self.at {
+            Some(at) if at + 1 < self.history.len() => self.show(at + 1),
+            Some(_) => {
+                self.at = None;
+                let draft = std::mem::take(&mut self.draft);
+                self.set(&draft);
+                true
+            }
+            None => true,
+        }
+    }
+
+    fn show(&mut self, at: usize) -> bool {
+        if let Some(text) = self.history.get(at).cloned() {
+            self.at = Some(at);
+            self.set(&text);
+        }
+        true
+    }
+
+    /// Takes a text as a whole. A long one is shown in short, and sent in full.
+    pub(crate) fn paste(&mut self, text: &str) {
+        let text = text.replace("\r\n", "\n").replace('\r', "\n");
+        let lines = text.lines().count();
+        if lines <= MAX_LINES && text.chars().count() <= MAX_CHARACTERS {
+            self.area.insert_str(&text);
+            return;
+        }
+        let number = self.pastes.len() + 1;
+        let lines = if lines == 1 {
+            format!("{} characters", text.graphemes(true).count())
+        } else {
+            format!("{lines} lines")
+        };
+        let short = format!("[paste {number}: {lines}]");
+        self.area.insert_str(&short);
+        self.pastes.push((short, text));
+    }
+
+    /// The word that the cursor stands behind, and whether it is the first.
+    pub(crate) fn word(&self) -> (String, bool) {
+        let at = self.area.cursor();
+        let line = self.area.lines().get(at.0);
+        let before: String = line.map_or("", String::as_str).chars().take(at.1).collect();
+        let start = before.rfind(char::is_whitespace);
+        let start = start.map_or(0, |at| {
+            at + before[at..].chars().next().map_or(1, char::len_utf8)
+        });
+        let word = before.get(start..).unwrap_or_default().to_owned();
+        (word, at.0 == 0 && start == 0)
+    }
+
+    /// Puts another word in its place.
+    pub(crate) fn replace_word(&mut self, with: &str) {
+        let (word, _) = self.word();
+        for _ in word.chars() {
+            self.area.delete_char();
+        }
+        self.area.insert_str(with);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn press(editor: &mut Editor, code: KeyCode) {
+        editor.key(KeyEvent::new(code, KeyModifiers::NONE));
+    }
+
+    fn typed(editor: &mut Editor, text: &str) {
+        for c in text.chars() {
+            press(editor, KeyCode::Char(c));
+        }
+    }
+
+    #[test]
+    fn composed_and_wide_characters_are_kept() {
+        let mut editor = Editor::default();
+        typed(&mut editor, "Đọc tệp 日本語 👨‍👩‍👧 e\u{302}\u{301}");
+        assert_eq!(editor.text(), "Đọc tệp 日本語 👨‍👩‍👧 e\u{302}\u{301}");
+        // What composes characters replaces what it has typed.
+        typed(&mut editor, "tieng");
+        for _ in 0..3 {
+            press(&mut editor, KeyCode::Backspace);
+        }
+        typed(&mut editor, "ếng");
+        assert!(editor.text().ends_with("tiếng"));
+    }
+
+    #[test]
+    fn older_texts_come_back_and_the_draft_is_not_lost() {
+        let mut editor = Editor::default();
+        editor.remember("first");
+        editor.remember("second\nof two lines");
+        editor.remember("second\nof two lines");
+        typed(&mut editor, "draft");
+        press(&mut editor, KeyCode::Up);
+        assert_eq!(editor.text(), "second\nof two lines");
+        press(&mut editor, KeyCode::Up);
+        press(&mut editor, KeyCode::Up);
+        assert_eq!(editor.text(), "first");
+        press(&mut editor, KeyCode::Up);
+        assert_eq!(editor.text(), "first");
+        press(&mut editor, KeyCode::Down);
+        press(&mut editor, KeyCode::Down);
+        assert_eq!(editor.text(), "draft");
+    }
+
+    #[test]
+    fn a_long_paste_is_short_and_sent_in_full() {
+        let mut editor = Editor::default();
+        let long = "line\r\n".repeat(100);
+        typed(&mut editor, "See ");
+        editor.paste(&long);
+        editor.paste(" and");
+        editor.paste(&"x".repeat(2000));
+        assert_eq!(
+            editor.text(),
+            "See [paste 1: 100 lines] and[paste 2: 2000 characters]"
+        );
+        let whole = editor.take();
+        assert_eq!(
+            whole,
+            format!("See {} and{}", "line\n".repeat(100), "x".repeat(2000))
+        );
+        assert!(editor.is_empty());
+    }
+
+    #[test]
+    fn the_word_at_the_cursor_can_be_replaced() {
+        let mut editor = Editor::default();
+        typed(&mut editor, "Đọc @src/ma");
+        assert_eq!(editor.word(), ("@src/ma".to_owned(), false));
+        editor.replace_word("@src/main.rs ");
+        assert_eq!(editor.text(), "Đọc @src/main.rs ");
+        editor.set("/he");
+        assert_eq!(editor.word(), ("/he".to_owned(), true));
+    }
+}

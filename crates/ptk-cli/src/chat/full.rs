@@ -1,0 +1,422 @@
+//! The whole terminal: taken, drawn on, and given back as it was.
+
+use std::io::{self, Write as _};
+use std::panic;
+use std::time::{Duration, Instant, SystemTime};
+
+use anyhow::{Context as _, Result};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use crossterm::event::{
+    DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event,
+    EventStream, KeyboardEnhancementFlags, PopKeyboardEnhancementFlags,
+    PushKeyboardEnhancementFlags,
+};
+use crossterm::terminal::{
+    self, EnterAlternateScreen, LeaveAlternateScreen, SetTitle, disable_raw_mode, enable_raw_mode,
+};
+use futures_util::StreamExt as _;
+use ptk::RunError;
+use ptk::view::Conversation;
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+use super::app::{Action, App};
+use super::complete::Files;
+use super::desk::Asked;
+use super::draw::{self, Light};
+use super::host::{Asking, Done, Host, News};
+use super::orders::{self, Told};
+use super::overlay::Overlay;
+use super::text::code;
+use crate::agent::Place;
+use crate::args::ChatArgs;
+use crate::exit::Exit;
+use crate::interrupt::{Interrupt, Interrupts};
+use crate::sessions::short;
+use crate::view::Screen;
+
+/// How long a picture stands while things happen.
+const FRAME: Duration = Duration::from_millis(16);
+/// How often a picture is drawn while nothing but time goes by.
+const TICK: Duration = Duration::from_millis(100);
+/// How long things that happen are taken in before the next key is looked for.
+const SLICE: Duration = Duration::from_millis(4);
+
+/// Talks in the whole terminal until somebody leaves.
+pub(crate) async fn run(args: &ChatArgs) -> Result<Exit> {
+    let config = &args.agent.config;
+    let place = Place::wanted(args.session.as_deref(), args.go_on, config).await?;
+    let is_open = place.known.as_ref().is_some_and(|known| known.is_open);
+    let (questions, asked) = unbounded_channel();
+    let screen = Screen::quiet();
+    let mut host = Host::open(args.agent.clone(), place, screen, Asking::Desk(questions))?;
+    let conversation = host.conversation().await?;
+    let files = Files::new(host.tools().workspace().root().to_owned());
+    files.look();
+    // The first piece of code is not waited for.
+    std::thread::spawn(code::prepare);
+    let mut app = App::new(conversation, files, Instant::now());
+    tell_place(&mut app, &host);
+    for note in host.agent.notes.clone() {
+        app.conversation.note(note);
+    }
+    if is_open {
+        host.resume();
+    }
+    let mut paper = Paper::take()?;
+    let mut chat = Chat {
+        app,
+        host,
+        asked,
+        is_coloured: is_coloured(),
+        has_mouse: true,
+    };
+    let ended = chat.run(&mut paper).await;
+    drop(paper);
+    let left = chat.host.leave().await;
+    let id = short(chat.host.id()).to_owned();
+    let was_said = chat.host.store().clone();
+    let is_kept = ptk::store::Store::session(&was_said, chat.host.id())
+        .await
+        .is_ok_and(|known| known.is_some());
+    if is_kept {
+        let go_on = format!("`ptk chat --session {id}` goes on.\n");
+        drop(anstream::stderr().write_all(go_on.as_bytes()));
+    }
+    left?;
+    ended
+}
+
+/// Whether colours are wanted.
+fn is_coloured() -> bool {
+    anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never
+}
+
+fn tell_place(app: &mut App, host: &Host) {
+    app.status.model.clone_from(&host.agent.model);
+    app.status.workspace = orders::folder(host.tools().workspace().root());
+    app.status.session = short(host.id()).to_owned();
+}
+
+/// The terminal, while it is ours.
+struct Paper {
+    terminal: Terminal<CrosstermBackend<io::Stdout>>,
+    /// Whether it tells more of keys than others do.
+    is_enhanced: bool,
+}
+
+impl Paper {
+    fn take() -> Result<Self> {
+        let is_enhanced = terminal::supports_keyboard_enhancement().unwrap_or(false);
+        enter(is_enhanced, true).context("the terminal cannot be taken; try --plain")?;
+        let hook = panic::take_hook();
+        // Whatever breaks down is told on a terminal that can be read.
+        panic::set_hook(Box::new(move |info| {
+            leave();
+            hook(info);
+        }));
+        let backend = CrosstermBackend::new(io::stdout());
+        let terminal = Terminal::new(backend);
+        if terminal.is_err() {
+            leave();
+        }
+        Ok(Self {
+            terminal: terminal?,
+            is_enhanced,
+        })
+    }
+
+    /// Gives the terminal to the shell until it gives it back.
+    fn suspend(&mut self, has_mouse: bool) -> Result<()> {
+        leave();
+        #[cfg(unix)]
+        {
+            use rustix::process::{Signal, getpid, kill_process};
+            kill_process(getpid(), Signal::TSTP)?;
+        }
+        enter(self.is_enhanced, has_mouse)?;
+        self.terminal.clear()?;
+        Ok(())
+    }
+}
+
+impl Drop for Paper {
+    fn drop(&mut self) {
+        leave();
+        drop(panic::take_hook());
+    }
+}
+
+fn enter(is_enhanced: bool, has_mouse: bool) -> io::Result<()> {
+    enable_raw_mode()?;
+    let mut out = io::stdout();
+    crossterm::execute!(
+        out,
+        EnterAlternateScreen,
+        EnableBracketedPaste,
+        SetTitle("ptk")
+    )?;
+    if is_enhanced {
+        let flags = KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES;
+        crossterm::execute!(out, PushKeyboardEnhancementFlags(flags))?;
+    }
+    if has_mouse {
+        crossterm::execute!(out, EnableMouseCapture)?;
+    }
+    Ok(())
+}
+
+/// Gives the terminal back as it was. Nobody is left to be told if that fails.
+fn leave() {
+    let mut out = io::stdout();
+    drop(crossterm::execute!(
+        out,
+        DisableMouseCapture,
+        PopKeyboardEnhancementFlags,
+        DisableBracketedPaste,
+        LeaveAlternateScreen,
+        crossterm::cursor::Show
+    ));
+    drop(disable_raw_mode());
+}
+
+struct Chat {
+    app: App,
+    host: Host,
+    asked: UnboundedReceiver<Asked>,
+    is_coloured: bool,
+    has_mouse: bool,
+}
+
+/// What comes next.
+enum Next {
+    Go,
+    Leave(Exit),
+}
+
+impl Chat {
+    async fn run(&mut self, paper: &mut Paper) -> Result<Exit> {
+        let mut input = EventStream::new();
+        let mut interrupts = Interrupts::new();
+        let mut tick = tokio::time::interval(TICK);
+        let mut drawn = Instant::now();
+        let mut is_fresh = false;
+        loop {
+            if !is_fresh {
+                self.draw(paper)?;
+                drawn = Instant::now();
+                is_fresh = true;
+            }
+            let rest = FRAME.saturating_sub(drawn.elapsed());
+            tokio::select! {
+                biased;
+                event = input.next() => {
+                    let Some(event) = event else {
+                        // The terminal is gone.
+                        return Ok(Exit::Interrupted);
+                    };
+                    if let Next::Leave(exit) = self.input(&event?, paper).await? {
+                        return Ok(exit);
+                    }
+                    is_fresh = false;
+                }
+                interrupt = interrupts.next() => match interrupt {
+                    Interrupt::Leave => return Ok(Exit::Interrupted),
+                    // In raw mode it is a key; so somebody else has sent it.
+                    Interrupt::Stop => self.host.stop(),
+                },
+                Some(asked) = self.asked.recv() => {
+                    self.app.ask(asked, Instant::now());
+                    is_fresh = false;
+                }
+                news = self.host.news() => match news {
+                    News::Done(done) => {
+                        self.take_in_all();
+                        self.done(done);
+                        is_fresh = false;
+                    }
+                    News::Event(delivery) => {
+                        self.app.deliver(&delivery);
+                        self.take_in();
+                        if rest.is_zero() {
+                            is_fresh = false;
+                        } else {
+                            tick.reset_after(rest);
+                        }
+                    }
+                },
+                _ = tick.tick() => {
+                    let now = Instant::now();
+                    let is_changed = self.app.forget_gone(now);
+                    self.app.status.remark = self.host.screen.remarked();
+                    is_fresh = !(is_changed || self.app.is_busy() || self.host.is_busy());
+                }
+            }
+            self.note_busy();
+        }
+    }
+
+    /// Takes in more of what has happened, for a moment.
+    fn take_in(&mut self) {
+        let start = Instant::now();
+        while let Ok(delivery) = self.host.events.try_recv() {
+            self.app.deliver(&delivery);
+            if start.elapsed() > SLICE {
+                break;
+            }
+        }
+    }
+
+    fn take_in_all(&mut self) {
+        while let Ok(delivery) = self.host.events.try_recv() {
+            self.app.deliver(&delivery);
+        }
+    }
+
+    fn note_busy(&mut self) {
+        match (self.host.is_busy(), self.app.busy_since) {
+            (true, None) => self.app.busy_since = Some(SystemTime::now()),
+            (false, Some(_)) => self.app.busy_since = None,
+            _ => {}
+        }
+    }
+
+    fn draw(&mut self, paper: &mut Paper) -> Result<()> {
+        let light = Light {
+            now: SystemTime::now(),
+            is_coloured: self.is_coloured,
+            tools: Some(self.host.tools()),
+        };
+        let app = &mut self.app;
+        paper
+            .terminal
+            .draw(|frame| draw::draw(frame, app, &light))?;
+        Ok(())
+    }
+
+    async fn input(&mut self, event: &Event, paper: &mut Paper) -> Result<Next> {
+        for action in self.app.input(event, Instant::now()) {
+            if let Next::Leave(exit) = self.act(action, paper).await? {
+                return Ok(Next::Leave(exit));
+            }
+        }
+        Ok(Next::Go)
+    }
+
+    async fn act(&mut self, action: Action, paper: &mut Paper) -> Result<Next> {
+        match action {
+            Action::Ask(prompt) => self.host.ask(&prompt),
+            Action::Run(line) => {
+                if let Err(error) = self.host.run(&line) {
+                    self.app.flash = Some(format!("{error:#}"));
+                }
+            }
+            Action::Do(command) => return self.obey(command).await,
+            Action::Stop => self.host.stop(),
+            Action::Redraw => paper.terminal.clear()?,
+            Action::Suspend => paper.suspend(self.has_mouse)?,
+            Action::Quit => return Ok(Next::Leave(Exit::Success)),
+        }
+        Ok(Next::Go)
+    }
+
+    async fn obey(&mut self, command: super::command::Command) -> Result<Next> {
+        let number = match &command {
+            super::command::Command::Inspect(number) => *number,
+            _ => None,
+        };
+        let chosen = self.app.call(number).cloned();
+        let told = orders::obey(
+            command,
+            &mut self.host,
+            &self.app.conversation,
+            chosen.as_ref(),
+        );
+        match told.await {
+            Ok(Told::Note(text)) => self.app.conversation.note(text),
+            Ok(Told::Page(title, text)) => self.app.overlay = Some(Overlay::page(title, text)),
+            Ok(Told::List(title, entries)) => {
+                self.app.overlay = Some(Overlay::list(title, entries));
+            }
+            Ok(Told::Switched(text)) => self.switched(&text).await?,
+            Ok(Told::Begun) => {}
+            Ok(Told::Copied(text)) => self.copy(&text)?,
+            Ok(Told::Mouse) => self.toggle_mouse()?,
+            Ok(Told::Quit) => return Ok(Next::Leave(Exit::Success)),
+            Err(error) => self.app.flash = Some(format!("{error:#}")),
+        }
+        tell_place(&mut self.app, &self.host);
+        Ok(Next::Go)
+    }
+
+    /// Another conversation is shown.
+    async fn switched(&mut self, text: &str) -> Result<()> {
+        let conversation: Conversation = self.host.conversation().await?;
+        let files = self.app.files.clone();
+        let mut app = App::new(conversation, files, Instant::now());
+        for note in self.host.agent.notes.clone() {
+            app.conversation.note(note);
+        }
+        app.flash = Some(text.to_owned());
+        self.app = app;
+        Ok(())
+    }
+
+    /// Through the terminal, which may be far away.
+    fn copy(&mut self, text: &str) -> Result<()> {
+        let coded = STANDARD.encode(text);
+        let mut out = io::stdout();
+        write!(out, "\u{1b}]52;c;{coded}\u{7}")?;
+        out.flush()?;
+        self.app.flash = Some("In the clipboard, if the terminal lets it.".to_owned());
+        Ok(())
+    }
+
+    fn toggle_mouse(&mut self) -> Result<()> {
+        self.has_mouse = !self.has_mouse;
+        let mut out = io::stdout();
+        if self.has_mouse {
+            crossterm::execute!(out, EnableMouseCapture)?;
+        } else {
+            crossterm::execute!(out, DisableMouseCapture)?;
+        }
+        self.app.flash = Some(if self.has_mouse {
+            "The wheel scrolls, a click opens.".to_owned()
+        } else {
+            "The mouse selects text again; /mouse takes it back.".to_owned()
+        });
+        Ok(())
+    }
+
+    /// Something is done: it is told, and what waits comes next.
+    fn done(&mut self, done: Result<Done>) {
+        let mut is_good = true;
+        match done {
+            Ok(Done::Turn(execution)) => is_good = execution.error.is_none(),
+            Ok(Done::Command(outcome)) => is_good = outcome.result.success,
+            Ok(Done::Said(Ok(text))) if text.is_empty() => {}
+            Ok(Done::Said(Ok(text))) => self.app.conversation.note(text),
+            Ok(Done::Undone(Ok((id, text)))) => {
+                self.host.undone.push(id);
+                self.app
+                    .conversation
+                    .note(format!("{text}\n/redo has it back."));
+            }
+            Ok(Done::Said(Err(error)) | Done::Undone(Err(error))) | Err(error) => {
+                let is_stopped = matches!(error.downcast_ref(), Some(RunError::Cancelled));
+                if !is_stopped {
+                    self.app.conversation.fail(format!("{error:#}"));
+                }
+                is_good = false;
+            }
+        }
+        self.app.busy_since = None;
+        if let Some(prompt) = self.app.queue.pop_front() {
+            self.host.ask(&prompt);
+        } else if !is_good {
+            self.app.canvas.scroll_down(usize::MAX);
+        }
+    }
+}

@@ -1,0 +1,400 @@
+//! The model, the tools and the session at work. One thing is done at a time;
+//! what else is wanted waits, or is refused.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Result, anyhow};
+use ptk::events::{Delivery, Filter, Subscription};
+use ptk::protocol::{Arguments, ToolCall};
+use ptk::store::{Overview, SessionId, SqliteStore, Store as _, Stretch};
+use ptk::tools::{Approver, CallOutcome, CallRequest, ToolManager};
+use ptk::view::Conversation;
+use ptk::{CancellationToken, Execution, RunOptions, Session};
+use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::desk::{Asked, Desk, Typed};
+use crate::agent::{Agent, Face, Place};
+use crate::approver::approver;
+use crate::args::AgentArgs;
+use crate::config;
+use crate::sessions;
+use crate::view::Screen;
+
+/// Entries that are read at once.
+const PAGE: usize = 500;
+/// Characters of what a command wrote that the model is told.
+const MAX_TOLD: usize = 8000;
+/// The tool that runs what a person types behind `!`.
+const SHELL: &str = "bash";
+
+/// Who is asked about calls.
+pub(crate) enum Asking {
+    /// Whoever shows the chat.
+    Desk(mpsc::UnboundedSender<Asked>),
+    /// The person at the terminal, line by line.
+    Terminal,
+}
+
+/// Everything that is at work.
+pub(crate) struct Host {
+    pub(crate) args: AgentArgs,
+    pub(crate) screen: Screen,
+    pub(crate) place: Place,
+    pub(crate) agent: Agent,
+    pub(crate) events: Subscription,
+    /// The undos of this chat, the last one last.
+    pub(crate) undone: Vec<String>,
+    asking: Asking,
+    typed: Typed,
+    session: Option<Session>,
+    work: Option<Work>,
+    /// What the model is told with the next prompt.
+    told: Vec<String>,
+}
+
+/// What is being done.
+struct Work {
+    cancel: CancellationToken,
+    running: JoinHandle<Ended>,
+}
+
+/// What comes next.
+pub(crate) enum News {
+    /// Something happened.
+    Event(Delivery),
+    /// What was being done is done.
+    Done(Result<Done>),
+}
+
+/// The session, if it was needed, and what was done.
+pub(crate) type Ended = (Option<Session>, Done);
+
+/// What was done.
+pub(crate) enum Done {
+    Turn(Box<Execution>),
+    Command(Box<CallOutcome>),
+    /// In words for the person.
+    Said(Result<String>),
+    /// It was taken back, under this id.
+    Undone(Result<(String, String)>),
+}
+
+impl Host {
+    pub(crate) fn open(
+        args: AgentArgs,
+        place: Place,
+        screen: Screen,
+        asking: Asking,
+    ) -> Result<Self> {
+        let typed = Typed::default();
+        let agent = build(&args, &place, &screen, &asking, &typed, None)?;
+        let events = agent.ptk.tools().bus().subscribe(Filter::all());
+        Ok(Self {
+            args,
+            screen,
+            place,
+            agent,
+            events,
+            undone: Vec::new(),
+            asking,
+            typed,
+            session: None,
+            work: None,
+            told: Vec::new(),
+        })
+    }
+
+    pub(crate) fn tools(&self) -> &ToolManager {
+        self.agent.ptk.tools()
+    }
+
+    pub(crate) fn store(&self) -> &SqliteStore {
+        &self.place.store
+    }
+
+    pub(crate) fn id(&self) -> &SessionId {
+        &self.place.id
+    }
+
+    pub(crate) fn is_busy(&self) -> bool {
+        self.work.is_some()
+    }
+
+    /// What was said so far.
+    pub(crate) async fn conversation(&self) -> Result<Conversation> {
+        let mut conversation = Conversation::new();
+        let mut after = 0;
+        loop {
+            let stretch = Stretch::after(after, PAGE);
+            let page = self.place.store.read(&self.place.id, stretch).await?;
+            let Some(last) = page.last() else {
+                return Ok(conversation);
+            };
+            after = last.seq;
+            for entry in &page {
+                conversation.entry(entry);
+            }
+        }
+    }
+
+    /// Another model, other tools or another dialect. What is at work stays if
+    /// that does not work.
+    pub(crate) fn change(&mut self, args: AgentArgs) -> Result<()> {
+        let tools = Some(self.tools().clone());
+        // What was chosen now goes before what the last turn was begun with.
+        let place = Place {
+            store: self.place.store.clone(),
+            id: self.place.id.clone(),
+            known: self.place.known.clone(),
+            settings: Map::new(),
+            given: 0,
+        };
+        let agent = build(
+            &args,
+            &place,
+            &self.screen,
+            &self.asking,
+            &self.typed,
+            tools,
+        )?;
+        self.agent = agent;
+        self.args = args;
+        self.session = None;
+        Ok(())
+    }
+
+    /// Goes on in another session.
+    pub(crate) async fn switch(&mut self, place: Place) -> Result<()> {
+        let built = build(
+            &self.args,
+            &place,
+            &self.screen,
+            &self.asking,
+            &self.typed,
+            None,
+        );
+        let agent = built?;
+        self.place.store.release(&self.place.id).await?;
+        self.events = agent.ptk.tools().bus().subscribe(Filter::all());
+        self.agent = agent;
+        self.place = place;
+        self.session = None;
+        self.told.clear();
+        self.undone.clear();
+        Ok(())
+    }
+
+    /// A session that was not there before.
+    pub(crate) fn fresh(&self) -> Place {
+        Place {
+            store: self.place.store.clone(),
+            id: SessionId::new(),
+            known: None,
+            settings: Map::new(),
+            given: 0,
+        }
+    }
+
+    /// A session that is there.
+    pub(crate) async fn known(&self, found: Overview) -> Result<Place> {
+        Place::here(self.place.store.clone(), found, &self.args.config).await
+    }
+
+    /// The session, which nobody works on.
+    pub(crate) fn take_session(&mut self) -> Session {
+        let id = &self.place.id;
+        let session = self.session.take();
+        session.unwrap_or_else(|| self.agent.ptk.session(id.clone()))
+    }
+
+    pub(crate) fn give_back(&mut self, session: Session) {
+        self.session = Some(session);
+    }
+
+    /// What holds for the next run, with a new way to stop it.
+    pub(crate) fn options(&self) -> RunOptions {
+        RunOptions {
+            cancel: CancellationToken::new(),
+            ..self.agent.options.clone()
+        }
+    }
+
+    /// Asks the model.
+    pub(crate) fn ask(&mut self, prompt: &str) {
+        let mut prompt = prompt.to_owned();
+        if !self.told.is_empty() {
+            let told = std::mem::take(&mut self.told).join("\n\n");
+            prompt = format!("{told}\n\n{prompt}");
+        }
+        self.work(|mut session, options| async move {
+            let execution = session.execute(prompt, options).await;
+            (Some(session), Done::Turn(Box::new(execution)))
+        });
+    }
+
+    /// Goes on with a turn that was interrupted.
+    pub(crate) fn resume(&mut self) {
+        self.work(|mut session, options| async move {
+            let done = match session.resume(options).await {
+                Some(execution) => Done::Turn(Box::new(execution)),
+                None => Done::Said(Ok(String::new())),
+            };
+            (Some(session), done)
+        });
+    }
+
+    /// Makes room in the model's window.
+    pub(crate) fn compact(&mut self) {
+        self.work(|mut session, options| async move {
+            let said = super::orders::compacted(session.compact(options).await);
+            (Some(session), Done::Said(said))
+        });
+    }
+
+    fn work<F>(&mut self, run: impl FnOnce(Session, RunOptions) -> F)
+    where
+        F: Future<Output = Ended> + Send + 'static,
+    {
+        let options = self.options();
+        let cancel = options.cancel.clone();
+        let session = self.take_session();
+        let running = tokio::spawn(run(session, options));
+        self.work = Some(Work { cancel, running });
+    }
+
+    /// Runs a command line that the person has typed: as a tool, so that it is
+    /// confined, seen and can be undone as one.
+    pub(crate) fn run(&mut self, line: &str) -> Result<()> {
+        let arguments = Arguments::from_json(&json!({"command": line}).to_string())
+            .map_err(|error| anyhow!("{error}"))?;
+        self.typed.clear();
+        self.typed.add(line);
+        let cancel = CancellationToken::new();
+        let call = ToolCall::new(SHELL, arguments);
+        let request = CallRequest::new(call).cancelled_by(&cancel);
+        let tools = self.tools().clone();
+        let running = tokio::spawn(async move {
+            let outcome = tools.execute(request).await;
+            (None, Done::Command(Box::new(outcome)))
+        });
+        self.work = Some(Work { cancel, running });
+        Ok(())
+    }
+
+    /// Does something that takes a while and that nobody can stop half-way.
+    pub(crate) fn block(&mut self, work: impl FnOnce() -> Done + Send + 'static) {
+        let running = tokio::task::spawn_blocking(move || (None, work()));
+        self.work = Some(Work {
+            cancel: CancellationToken::new(),
+            running,
+        });
+    }
+
+    /// Stops what is being done.
+    pub(crate) fn stop(&self) {
+        if let Some(work) = &self.work {
+            work.cancel.cancel();
+        }
+    }
+
+    /// Waits for what comes next.
+    pub(crate) async fn news(&mut self) -> News {
+        let work = &mut self.work;
+        let ended = async {
+            match work {
+                Some(work) => (&mut work.running).await,
+                None => std::future::pending().await,
+            }
+        };
+        let ended = tokio::select! {
+            delivery = self.events.recv() => match delivery {
+                Some(delivery) => return News::Event(delivery),
+                None => return std::future::pending().await,
+            },
+            ended = ended => ended,
+        };
+        self.work = None;
+        News::Done(match ended {
+            Ok(ended) => Ok(self.finish(ended)),
+            Err(error) => Err(anyhow!(
+                "it broke down: {error}; `ptk resume` goes on with it"
+            )),
+        })
+    }
+
+    /// What is being done, for whoever waits for it elsewhere.
+    pub(crate) fn take_work(&mut self) -> Option<(JoinHandle<Ended>, CancellationToken)> {
+        let work = self.work.take()?;
+        Some((work.running, work.cancel))
+    }
+
+    /// What is being done is done.
+    pub(crate) fn finish(&mut self, (session, done): Ended) -> Done {
+        self.typed.clear();
+        self.session = session.or_else(|| self.session.take());
+        if let Done::Command(outcome) = &done {
+            self.told.push(told(outcome));
+        }
+        done
+    }
+
+    /// Leaves what is being done, as if the process had been killed. What the
+    /// tools have started ends with it.
+    pub(crate) async fn leave(&mut self) -> Result<()> {
+        if let Some(work) = self.work.take() {
+            work.running.abort();
+            let _ = work.running.await;
+        }
+        self.place.store.release(&self.place.id).await?;
+        let kept = config::sessions(&self.args.config)?;
+        Ok(sessions::tidy(&self.place.store, &kept).await?)
+    }
+}
+
+fn build(
+    args: &AgentArgs,
+    place: &Place,
+    screen: &Screen,
+    asking: &Asking,
+    typed: &Typed,
+    tools: Option<ToolManager>,
+) -> Result<Agent> {
+    let who = |workspace: PathBuf, note: Option<String>| -> Arc<dyn Approver> {
+        match asking {
+            Asking::Desk(questions) => {
+                Arc::new(Desk::new(workspace, note, questions.clone(), typed.clone()))
+            }
+            Asking::Terminal => approver(workspace, note, screen.clone()),
+        }
+    };
+    let face = Face {
+        screen,
+        approver: &who,
+        tools,
+    };
+    Agent::new(args, place, 0, face)
+}
+
+/// What the model is told of a command that the person has run.
+fn told(outcome: &CallOutcome) -> String {
+    let result = &outcome.result;
+    let text = |name: &str| result.fields.get(name).and_then(Value::as_str);
+    let line = text("command").unwrap_or_default();
+    let output = match text("output").or_else(|| text("content")) {
+        Some(output) => output.to_owned(),
+        None if result.success => String::new(),
+        None => result.error.clone(),
+    };
+    let count = output.chars().count();
+    let mut shown: String = output.chars().take(MAX_TOLD).collect();
+    if count > MAX_TOLD {
+        shown.push_str("\n… (cut)");
+    }
+    format!(
+        "I have run `{line}`. It printed:\n```\n{}\n```",
+        shown.trim_end()
+    )
+}

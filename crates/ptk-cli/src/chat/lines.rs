@@ -1,0 +1,259 @@
+//! Line by line: for pipes, for terminals that cannot be taken, and for those
+//! who like it so.
+
+use std::io::{self, BufRead as _, IsTerminal as _, Write};
+
+use anyhow::Result;
+use ptk::RunError;
+use ptk::view::Conversation;
+
+use super::command;
+use super::host::{Asking, Done, Host};
+use super::orders::{self, Told};
+use crate::agent::Place;
+use crate::args::ChatArgs;
+use crate::commands::run::{Watched, watch};
+use crate::exit::{self, Exit};
+use crate::interrupt::Interrupts;
+use crate::sessions::short;
+use crate::view::clean::visible;
+use crate::view::{self, Json, Markdown, Person, Screen, View, coloured};
+
+/// What stands before what is typed.
+const MARK: &str = "› ";
+
+/// Talks line by line until there is no further line.
+pub(crate) async fn run(args: &ChatArgs, out: &mut impl Write) -> Result<Exit> {
+    let agent = &args.agent;
+    let place = Place::wanted(args.session.as_deref(), args.go_on, &agent.config).await?;
+    let known = place.known.clone();
+    let screen = if agent.quiet {
+        Screen::quiet()
+    } else if agent.json {
+        Screen::default()
+    } else {
+        Screen::live()
+    };
+    let is_new = known.is_none();
+    let mut host = Host::open(agent.clone(), place, screen, Asking::Terminal)?;
+    if agent.json {
+        view::session(host.id().as_str(), is_new, out)?;
+    }
+    let mut talk = Talk {
+        shown: host.conversation().await?,
+        has_json: agent.json,
+        is_person: io::stdin().is_terminal() && !agent.json && !agent.quiet,
+    };
+    for note in &host.agent.notes {
+        exit::note(note);
+    }
+    if talk.is_person {
+        let model = &host.agent.model;
+        exit::note(&format!(
+            "{model} · /help tells what there is, Ctrl-D leaves"
+        ));
+    }
+    let mut last = Exit::Success;
+    if known.is_some_and(|known| known.is_open) {
+        host.resume();
+        last = talk.watch(&mut host, out).await?;
+    }
+    let mut before = String::new();
+    while let Some(line) = talk.line(&before).await? {
+        let line = format!("{before}{line}");
+        // A line that ends so goes on.
+        if let Some(open) = line.strip_suffix('\\') {
+            before = format!("{open}\n");
+            continue;
+        }
+        before.clear();
+        let Some(exit) = talk.take(line.trim(), &mut host, out).await? else {
+            break;
+        };
+        last = exit;
+        if last == Exit::Interrupted && !talk.is_person {
+            break;
+        }
+    }
+    host.leave().await?;
+    if talk.is_person {
+        exit::note(&format!(
+            "`ptk chat --session {}` goes on.",
+            short(host.id())
+        ));
+    }
+    Ok(last)
+}
+
+struct Talk {
+    shown: Conversation,
+    has_json: bool,
+    /// Whether somebody types.
+    is_person: bool,
+}
+
+impl Talk {
+    /// The next line. Nobody reads while something is going on: an answer to a
+    /// question is typed at the same place.
+    async fn line(&self, before: &str) -> Result<Option<String>> {
+        if self.is_person {
+            let mark = if before.is_empty() { MARK } else { "  " };
+            exit::prompt(mark);
+        }
+        let read = tokio::task::spawn_blocking(|| {
+            let mut line = String::new();
+            let count = io::stdin().lock().read_line(&mut line)?;
+            let line = line.trim_end_matches(['\n', '\r']).to_owned();
+            Ok::<_, io::Error>((count > 0).then_some(line))
+        });
+        let mut interrupts = Interrupts::new();
+        tokio::select! {
+            read = read => Ok(read??),
+            // Whoever reads cannot be called back.
+            _ = interrupts.next() => exit::leave(),
+        }
+    }
+
+    /// Does what a line says; nothing comes back if that is to leave.
+    async fn take(
+        &mut self,
+        line: &str,
+        host: &mut Host,
+        out: &mut impl Write,
+    ) -> Result<Option<Exit>> {
+        if line.is_empty() {
+            return Ok(Some(Exit::Success));
+        }
+        let begun = match command::read(line) {
+            Some(Ok(command)) => {
+                let number = match &command {
+                    command::Command::Inspect(number) => *number,
+                    _ => None,
+                };
+                let call = match number {
+                    Some(number) => self.shown.calls().nth(number.saturating_sub(1)),
+                    None => self.shown.calls().last(),
+                };
+                let call = call.cloned();
+                orders::obey(command, host, &self.shown, call.as_ref()).await
+            }
+            Some(Err(error)) => Err(anyhow::anyhow!(error)),
+            None => {
+                match line.strip_prefix('!') {
+                    Some(line) => host.run(line.trim())?,
+                    None => host.ask(line),
+                }
+                Ok(Told::Begun)
+            }
+        };
+        match begun {
+            Ok(Told::Begun) => return self.watch(host, out).await.map(Some),
+            Ok(Told::Note(text)) => exit::note(&text),
+            Ok(Told::Page(_, text)) => page(&text, out)?,
+            Ok(Told::List(_, entries)) => {
+                for entry in entries {
+                    let (name, about) = (visible(&entry.name), visible(&entry.about));
+                    writeln!(out, "{name}  {about}")?;
+                }
+                out.flush()?;
+            }
+            Ok(Told::Switched(text)) => {
+                self.shown = host.conversation().await?;
+                exit::note(&text);
+                if host.is_busy() {
+                    return self.watch(host, out).await.map(Some);
+                }
+            }
+            Ok(Told::Copied(text)) => page(&text, out)?,
+            Ok(Told::Mouse) => exit::note("There is no mouse here."),
+            Ok(Told::Quit) => return Ok(None),
+            Err(error) => {
+                exit::say(&format!("{error:#}"));
+                return Ok(Some(Exit::Failed));
+            }
+        }
+        Ok(Some(Exit::Success))
+    }
+
+    /// Shows what is being done until it is done.
+    async fn watch(&mut self, host: &mut Host, out: &mut impl Write) -> Result<Exit> {
+        let Some((running, cancel)) = host.take_work() else {
+            return Ok(Exit::Success);
+        };
+        let mut view: Box<dyn View> = if self.has_json {
+            Box::new(Json::default())
+        } else {
+            Box::new(Person::new(host.screen.clone(), host.tools().clone()))
+        };
+        let watched = watch(running, &mut host.events, &cancel, view.as_mut(), out).await?;
+        let ended = match watched {
+            Watched::Ended(ended) => ended,
+            Watched::Left => {
+                drop(view.left("Left.", out));
+                exit::leave();
+            }
+            Watched::Unread => return Ok(Exit::Failed),
+        };
+        let exit = match host.finish(ended) {
+            Done::Turn(execution) => {
+                view.end(&execution, out)?;
+                match execution.error {
+                    None => Exit::Success,
+                    Some(RunError::Cancelled) => Exit::Interrupted,
+                    Some(_) => Exit::Failed,
+                }
+            }
+            Done::Command(outcome) => {
+                host.screen.doing(None);
+                let output = outcome.result.fields.get("output");
+                let output = output
+                    .and_then(serde_json::Value::as_str)
+                    .unwrap_or_default();
+                out.write_all(visible(output).as_bytes())?;
+                if !output.is_empty() && !output.ends_with('\n') {
+                    writeln!(out)?;
+                }
+                out.flush()?;
+                if outcome.result.success {
+                    Exit::Success
+                } else {
+                    Exit::Failed
+                }
+            }
+            Done::Said(said) => told(host, said),
+            Done::Undone(Ok((id, text))) => {
+                host.undone.push(id);
+                told(host, Ok(format!("{text}\n/redo has it back.")))
+            }
+            Done::Undone(Err(error)) => told(host, Err(error)),
+        };
+        self.shown = host.conversation().await?;
+        Ok(exit)
+    }
+}
+
+fn told(host: &Host, said: Result<String>) -> Exit {
+    host.screen.doing(None);
+    match said {
+        Ok(text) if text.is_empty() => Exit::Success,
+        Ok(text) => {
+            exit::note(&text);
+            Exit::Success
+        }
+        Err(error) => {
+            exit::say(&format!("{error:#}"));
+            Exit::Failed
+        }
+    }
+}
+
+/// A text to read.
+fn page(text: &str, out: &mut impl Write) -> Result<()> {
+    let mut markdown = Markdown::default();
+    let shown = markdown.push(text) + &markdown.finish();
+    out.write_all(coloured(&shown).as_bytes())?;
+    if !shown.ends_with('\n') {
+        writeln!(out)?;
+    }
+    Ok(out.flush()?)
+}

@@ -1,0 +1,577 @@
+//! What the chat itself is told to do, and what comes of it. Nothing here
+//! knows how it is shown.
+
+use std::fmt::Write as _;
+use std::fs::OpenOptions;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use anyhow::{Result, anyhow, bail};
+use ptk::llm::http::Service;
+use ptk::store::export::{self, Thoughts};
+use ptk::store::{Listing, Overview, Search, Store as _, Turns, fork, rename};
+use ptk::tools::undo::Selection;
+use ptk::view::{CallState, CallView, Conversation};
+use ptk::{ContextUse, RunError};
+use ptk_local::Library;
+
+use super::command::{ALL, Command, Extent};
+use super::host::{Done, Host};
+use super::overlay::Entry;
+use crate::commands::undo;
+use crate::sessions::{self, short};
+use crate::view::clean::in_line;
+use crate::view::{age, count, money, took};
+
+/// Sessions in a list.
+const MAX_SESSIONS: usize = 200;
+/// Characters of a name in a list.
+const MAX_NAME: usize = 60;
+/// Columns of the bar that shows how full the window is.
+const BAR: usize = 40;
+
+/// What comes of it.
+pub(crate) enum Told {
+    /// Said on the side.
+    Note(String),
+    /// To be read.
+    Page(String, String),
+    /// To be chosen from.
+    List(String, Vec<Entry>),
+    /// Another conversation is shown from now on.
+    Switched(String),
+    /// It is being done, and says so itself when it is done.
+    Begun,
+    /// A text goes into the clipboard.
+    Copied(String),
+    /// For whoever shows the chat.
+    Mouse,
+    Quit,
+}
+
+/// Does what it is told.
+pub(crate) async fn obey(
+    command: Command,
+    host: &mut Host,
+    shown: &Conversation,
+    chosen: Option<&CallView>,
+) -> Result<Told> {
+    let needs_quiet = !matches!(
+        command,
+        Command::Help
+            | Command::Cost
+            | Command::Inspect(_)
+            | Command::Copy
+            | Command::Mouse
+            | Command::Quit
+            | Command::Export(_)
+            | Command::Sessions(_)
+            | Command::Model(None)
+            | Command::Dialect(None)
+            | Command::Tools(None)
+    );
+    if needs_quiet && host.is_busy() {
+        bail!("something is still being done; Esc stops it");
+    }
+    match command {
+        Command::Help => Ok(Told::Page("Help".to_owned(), help())),
+        Command::New => begin_anew(host).await,
+        Command::Sessions(words) => list_sessions(host, words.as_deref()).await,
+        Command::Resume(id) => resume(host, &id).await,
+        Command::Fork => fork_session(host).await,
+        Command::Rename(title) => retitle(host, &title).await,
+        Command::Export(path) => export_session(host, path).await,
+        Command::Undo(extent) => take_back(host, extent),
+        Command::Redo => redo(host),
+        Command::Model(None) => Ok(Told::List("Model".to_owned(), models(host))),
+        Command::Model(Some(name)) => change_model(host, &name),
+        Command::Dialect(None) => dialects(host),
+        Command::Dialect(Some(name)) => change_dialect(host, &name),
+        Command::Tools(None) => Ok(Told::Page("Tools".to_owned(), tools(host))),
+        Command::Tools(Some(names)) => change_tools(host, &names),
+        Command::Context => context(host).await,
+        Command::Compact => {
+            host.compact();
+            Ok(Told::Begun)
+        }
+        Command::Cost => Ok(Told::Page("Cost".to_owned(), cost(host, shown))),
+        Command::Inspect(_) => inspect(chosen),
+        Command::Copy => {
+            let answer = shown.answer().map(str::to_owned);
+            answer
+                .map(Told::Copied)
+                .ok_or_else(|| anyhow!("there is no answer yet"))
+        }
+        Command::Mouse => Ok(Told::Mouse),
+        Command::Quit => Ok(Told::Quit),
+    }
+}
+
+fn help() -> String {
+    let mut text = "## Keys\n\n| Key | Does |\n|---|---|\n".to_owned();
+    for (key, does) in [
+        (
+            "Enter",
+            "sends; while something is going on, as soon as that is over",
+        ),
+        ("Alt-Enter, Ctrl-J, `\\` Enter", "begins a line"),
+        ("↑ ↓", "what was written before"),
+        ("@", "names a file of the workspace"),
+        ("!", "runs a command line, such as `!git status`"),
+        ("Esc, Ctrl-C", "stops what is going on; Ctrl-C twice leaves"),
+        (
+            "PgUp PgDn, Shift-↑ ↓, wheel",
+            "moves through the conversation",
+        ),
+        ("Ctrl-Home, Ctrl-End", "to its beginning, to its end"),
+        ("Alt-↑ ↓", "chooses a call or a thought"),
+        (
+            "Ctrl-O, click",
+            "opens and closes it; the last one if none is chosen",
+        ),
+        ("Ctrl-T", "opens or closes all of them"),
+        ("Ctrl-F", "finds words"),
+        ("Tab", "takes what is offered; goes to a question and back"),
+        ("Ctrl-Z", "to the shell for a while"),
+        ("Ctrl-D", "leaves, if nothing is written"),
+    ] {
+        let _ = writeln!(text, "| {key} | {does} |");
+    }
+    text.push_str("\n## Commands\n\n| Command | Does |\n|---|---|\n");
+    for spec in &ALL {
+        let name = format!("/{} {}", spec.name, spec.takes.replace('|', "\\|"));
+        let _ = writeln!(text, "| {} | {} |", name.trim_end(), spec.about);
+    }
+    text
+}
+
+async fn begin_anew(host: &mut Host) -> Result<Told> {
+    let place = host.fresh();
+    host.switch(place).await?;
+    Ok(Told::Switched("A new conversation.".to_owned()))
+}
+
+/// A session in a line of a list.
+fn entry(session: &Overview, about: Option<String>) -> Entry {
+    let name = session.name().lines().next().unwrap_or_default();
+    let name: String = in_line(name).chars().take(MAX_NAME).collect();
+    let turns = match session.turns {
+        1 => "1 turn".to_owned(),
+        turns => format!("{turns} turns"),
+    };
+    let open = if session.is_open { ", interrupted" } else { "" };
+    let id = short(&session.id);
+    let about = about.map_or_else(String::new, |about| format!(" · {about}"));
+    Entry {
+        name: if name.is_empty() { id.to_owned() } else { name },
+        about: format!("{} ago, {turns}{open} · {id}{about}", age(session.updated)),
+        command: Command::Resume(session.id.as_str().to_owned()),
+    }
+}
+
+async fn list_sessions(host: &Host, words: Option<&str>) -> Result<Told> {
+    let workspace = sessions::workspace(&host.args.config)?;
+    let store = host.store();
+    let mut entries = Vec::new();
+    match words {
+        None => {
+            let listing = Listing::new(MAX_SESSIONS).workspace(&workspace);
+            let found = store.sessions(listing).await?;
+            entries.extend(found.iter().map(|session| entry(session, None)));
+        }
+        Some(words) => {
+            let search = Search::new(words, MAX_SESSIONS).workspace(&workspace);
+            let mut seen = std::collections::HashSet::new();
+            for hit in store.search(search).await? {
+                if !seen.insert(hit.session.clone()) {
+                    continue;
+                }
+                if let Some(session) = store.session(&hit.session).await? {
+                    let about: String = in_line(&hit.excerpt).chars().take(MAX_NAME).collect();
+                    entries.push(entry(&session, Some(about)));
+                }
+            }
+        }
+    }
+    if entries.is_empty() {
+        return Ok(Told::Note(match words {
+            Some(words) => format!("No conversation of this workspace has `{words}` in it."),
+            None => "There is no conversation in this workspace yet.".to_owned(),
+        }));
+    }
+    Ok(Told::List("Conversations".to_owned(), entries))
+}
+
+async fn resume(host: &mut Host, id: &str) -> Result<Told> {
+    let found = sessions::existing(host.store(), id).await?;
+    let is_open = found.is_open;
+    let name = found.name().lines().next().unwrap_or_default().to_owned();
+    let place = host.known(found).await?;
+    host.switch(place).await?;
+    if is_open {
+        host.resume();
+    }
+    Ok(Told::Switched(format!("Going on with: {name}")))
+}
+
+async fn fork_session(host: &mut Host) -> Result<Told> {
+    let store = host.store().clone();
+    let id = host.id().clone();
+    let forked = fork(&store, &id, Turns::All).await?;
+    let forked = forked.ok_or_else(|| anyhow!("nothing was said yet that could be copied"))?;
+    let found = store.session(&forked.session).await?;
+    let found = found.ok_or_else(|| anyhow!("the copy is gone"))?;
+    let place = host.known(found).await?;
+    host.switch(place).await?;
+    Ok(Told::Switched(format!(
+        "In a copy of the conversation; /resume {} goes back.",
+        short(&id)
+    )))
+}
+
+async fn retitle(host: &mut Host, title: &str) -> Result<Told> {
+    let (store, id) = (host.store().clone(), host.id().clone());
+    // It is written by whoever runs the session, too.
+    if !rename(&store, &id, title).await? {
+        bail!("nothing was said yet that could have a title");
+    }
+    Ok(Told::Note(format!("It is called “{title}” from now on.")))
+}
+
+async fn export_session(host: &Host, path: Option<PathBuf>) -> Result<Told> {
+    let id = host.id();
+    if host.store().session(id).await?.is_none() {
+        bail!("nothing was said yet that could be written down");
+    }
+    let path = path.unwrap_or_else(|| PathBuf::from(format!("ptk-{}.md", short(id))));
+    let file = OpenOptions::new().write(true).create_new(true).open(&path);
+    let file = file.map_err(|error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => {
+            anyhow!("{} is there already; name another file", path.display())
+        }
+        _ => anyhow!("{} cannot be written: {error}", path.display()),
+    })?;
+    let mut out = BufWriter::new(file);
+    let written = export::write_markdown(host.store(), id, Thoughts::Shown, &mut out).await;
+    let written = written.map_err(anyhow::Error::from).and_then(|_| {
+        std::io::Write::flush(&mut out)?;
+        Ok(())
+    });
+    if let Err(error) = written {
+        drop(std::fs::remove_file(&path));
+        return Err(error);
+    }
+    Ok(Told::Note(format!("Written to {}.", path.display())))
+}
+
+fn take_back(host: &mut Host, extent: Extent) -> Result<Told> {
+    let (config, session) = (host.args.config.clone(), host.id().as_str().to_owned());
+    host.block(move || {
+        Done::Undone((|| {
+            let undo = undo::open(&config)?;
+            let calls = undo.list()?;
+            let last = calls
+                .iter()
+                .find(|call| !call.undone && call.blind.is_none() && call.session == session);
+            let last = last.ok_or_else(|| {
+                anyhow!(
+                    "no tool has changed anything in this conversation that could be taken back"
+                )
+            })?;
+            let selection = match extent {
+                Extent::Call => Selection::Call(last.call.clone()),
+                Extent::Turn => Selection::Turn(Some(last.turn.clone())),
+                Extent::Session => Selection::Session(session.clone()),
+            };
+            undone(&undo, &selection)
+        })())
+    });
+    Ok(Told::Begun)
+}
+
+fn redo(host: &mut Host) -> Result<Told> {
+    let last = host.undone.pop();
+    let last = last.ok_or_else(|| anyhow!("nothing was taken back in this chat"))?;
+    let config = host.args.config.clone();
+    host.block(move || {
+        Done::Said((|| {
+            let undo = undo::open(&config)?;
+            let (_, text) = undone(&undo, &Selection::Call(last))?;
+            Ok(text.replacen("undone: ", "done again: ", 1))
+        })())
+    });
+    Ok(Told::Begun)
+}
+
+/// Takes back what is selected, and says what became of each file.
+fn undone(undo: &ptk::tools::undo::Undo, selection: &Selection) -> Result<(String, String)> {
+    undo.finish()?;
+    let plan = undo.plan(selection, ptk::tools::undo::Others::Refuse)?;
+    let done = undo.apply(plan)?;
+    let mut lines = undo::done_lines(&done);
+    lines.extend(undo::beside_lines(&done));
+    Ok((done.id, lines.join("\n")))
+}
+
+/// Models that can be named.
+fn models(host: &Host) -> Vec<Entry> {
+    let mut entries = vec![Entry {
+        name: host.agent.model.clone(),
+        about: "is asked now; type /model NAME for any other".to_owned(),
+        command: Command::Model(Some(host.agent.model.clone())),
+    }];
+    for (name, about) in crate::agent::named_models(&host.args.config).unwrap_or_default() {
+        entries.push(Entry {
+            command: Command::Model(Some(name.clone())),
+            name,
+            about,
+        });
+    }
+    let library = Library::open_default().and_then(|library| library.list());
+    for model in library.map(|listing| listing.models).unwrap_or_default() {
+        let name = format!("local/{}", model.entry.name);
+        entries.push(Entry {
+            command: Command::Model(Some(name.clone())),
+            name,
+            about: "on this machine".to_owned(),
+        });
+    }
+    entries
+}
+
+fn change_model(host: &mut Host, name: &str) -> Result<Told> {
+    let mut args = host.args.clone();
+    let (provider, model) = split_model(name);
+    args.model.model = model;
+    // A name of its own goes before the provider that was said.
+    args.model.provider = provider;
+    host.change(args)?;
+    Ok(Told::Note(format!(
+        "{} is asked from now on.",
+        host.agent.model
+    )))
+}
+
+/// The provider in a name, if it has one, and the model.
+fn split_model(name: &str) -> (Option<String>, Option<String>) {
+    let is_whole = ["script:", "cmd:", "browser:"]
+        .iter()
+        .any(|start| name.starts_with(start));
+    if is_whole {
+        return (Some(name.to_owned()), None);
+    }
+    if let Some((address, model)) = name.split_once(' ') {
+        return (Some(address.to_owned()), Some(model.trim().to_owned()));
+    }
+    match name.split_once('/') {
+        Some((provider, model)) if provider == "local" || Service::named(provider).is_some() => {
+            (Some(provider.to_owned()), Some(model.to_owned()))
+        }
+        _ => (None, Some(name.to_owned())),
+    }
+}
+
+fn dialects(host: &Host) -> Result<Told> {
+    let registry = crate::config::dialects(&host.args.config)?;
+    let names = crate::engine::read_dialects(&registry);
+    let entries = names.into_iter().map(|name| Entry {
+        command: Command::Dialect(Some(name.clone())),
+        about: match host.args.dialect.as_deref() {
+            Some(now) if now == name => "is taught now".to_owned(),
+            _ => String::new(),
+        },
+        name,
+    });
+    Ok(Told::List("Dialect".to_owned(), entries.collect()))
+}
+
+fn change_dialect(host: &mut Host, name: &str) -> Result<Told> {
+    let mut args = host.args.clone();
+    args.dialect = Some(name.to_owned());
+    host.change(args)?;
+    Ok(Told::Note(format!(
+        "Calls are written as `{name}` from now on."
+    )))
+}
+
+fn tools(host: &Host) -> String {
+    let offered = host.agent.options.tools.clone().unwrap_or_default();
+    let registry = host.tools().registry();
+    let mut text = "| Tool | Offered | Does |\n|---|---|---|\n".to_owned();
+    let toolset = registry.toolset();
+    let mut names: Vec<&str> = toolset.names().collect();
+    names.sort_unstable();
+    for name in names {
+        let is_offered = offered.iter().any(|it| it == name);
+        let about = toolset
+            .get(name)
+            .map_or("", |spec| spec.description.as_str());
+        let about = about.split(['.', '\n']).next().unwrap_or_default();
+        let mark = if is_offered { "yes" } else { "" };
+        let _ = writeln!(text, "| {name} | {mark} | {} |", about.replace('|', "\\|"));
+    }
+    text.push_str(
+        "\n`/tools read_file,grep` offers just these, `/tools all` all, `/tools none` none.\n",
+    );
+    text
+}
+
+fn change_tools(host: &mut Host, names: &str) -> Result<Told> {
+    let mut args = host.args.clone();
+    let registry = host.tools().registry();
+    args.tools = Some(match names {
+        "none" => String::new(),
+        "all" => registry.toolset().names().collect::<Vec<_>>().join(","),
+        names => names.replace(' ', ","),
+    });
+    host.change(args)?;
+    let offered = host.agent.options.tools.clone().unwrap_or_default();
+    Ok(Told::Note(match offered.as_slice() {
+        [] => "No tools are offered from now on.".to_owned(),
+        offered => format!("Offered from now on: {}.", offered.join(", ")),
+    }))
+}
+
+async fn context(host: &mut Host) -> Result<Told> {
+    let options = host.options();
+    let mut session = host.take_session();
+    let used = session.context(options).await;
+    host.give_back(session);
+    Ok(Told::Page("Context".to_owned(), context_page(&used?)))
+}
+
+/// What fills the window, as a table with a bar.
+fn context_page(used: &ContextUse) -> String {
+    let parts = [
+        ("instructions", used.instructions),
+        ("tools", used.tools),
+        ("what people said", used.people),
+        ("what the model said", used.model),
+        ("results of tools", used.results),
+        ("summary", used.summary),
+        ("notes to the model", used.notes),
+    ];
+    let total = used.used();
+    let whole = used.window.unwrap_or(total).max(1);
+    let mut text = match used.window {
+        Some(window) => format!(
+            "{} of {} tokens are used, {} are free.\n\n",
+            count(total),
+            count(window),
+            count(used.free().unwrap_or(0))
+        ),
+        None => format!(
+            "{} tokens are used. How many the model takes is not known.\n\n",
+            count(total)
+        ),
+    };
+    text.push_str("| What | Tokens | |\n|---|--:|---|\n");
+    let kept = [("kept for the reply", used.reply), ("margin", used.margin)];
+    for (what, tokens) in parts.into_iter().chain(kept) {
+        let columns = (tokens * BAR as u64 / whole).min(BAR as u64);
+        let bar = "█".repeat(usize::try_from(columns).unwrap_or(BAR));
+        let _ = writeln!(text, "| {what} | {tokens} | {bar} |");
+    }
+    text
+}
+
+/// What came of making room.
+pub(crate) fn compacted(done: Result<Option<ptk::Compacted>, RunError>) -> Result<String> {
+    match done {
+        Ok(Some(done)) => Ok(format!(
+            "A request takes about {} tokens from now on instead of {}.",
+            count(done.after),
+            count(done.before)
+        )),
+        Ok(None) => Ok("There is nothing that could be shortened.".to_owned()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn cost(host: &Host, shown: &Conversation) -> String {
+    let usage = shown.usage();
+    let mut text = "| What | How much |\n|---|--:|\n".to_owned();
+    let mut row = |what: &str, much: String| {
+        let _ = writeln!(text, "| {what} | {much} |");
+    };
+    row("tokens in", usage.input_tokens.to_string());
+    if usage.cached_tokens > 0 {
+        row("of these seen before", usage.cached_tokens.to_string());
+    }
+    row("tokens out", usage.output_tokens.to_string());
+    if usage.reasoning_tokens > 0 {
+        row("of these thought", usage.reasoning_tokens.to_string());
+    }
+    row("calls", shown.calls().count().to_string());
+    let price = match usage.cost_micros {
+        0 => "not known".to_owned(),
+        micros => money(micros),
+    };
+    row("price", price);
+    let _ = writeln!(
+        text,
+        "\nConversation {}, model {}. Prices come from `[models]`; see docs/models.md.",
+        short(host.id()),
+        host.agent.model
+    );
+    text
+}
+
+fn inspect(call: Option<&CallView>) -> Result<Told> {
+    let call = call.ok_or_else(|| anyhow!("there is no such call"))?;
+    let mut text = String::new();
+    let state = match call.state {
+        CallState::Waiting => "waits",
+        CallState::Asked => "waits for an answer",
+        CallState::Running => "runs",
+        CallState::Done => "done",
+        CallState::Failed => "failed",
+        CallState::Unknown => "may or may not have happened",
+    };
+    let _ = writeln!(text, "{} · {state} · `{}`", call.tool, call.id);
+    if let Some(duration) = call.duration {
+        let _ = writeln!(text, "\ntook {}", took(duration));
+    }
+    if let Some(since) = call.since.filter(|_| call.duration.is_none()) {
+        let time = SystemTime::now().duration_since(since).unwrap_or_default();
+        let _ = writeln!(text, "\nsince {}", took(time));
+    }
+    if let Some(why) = &call.reasoning {
+        let _ = writeln!(text, "\n> {}", why.replace('\n', "\n> "));
+    }
+    for repair in &call.repairs {
+        let _ = writeln!(text, "\n- mended: {repair}");
+    }
+    let pretty = |value: &dyn Fn() -> serde_json::Result<String>| value().unwrap_or_default();
+    let arguments = pretty(&|| serde_json::to_string_pretty(&call.arguments));
+    let _ = writeln!(text, "\n## Arguments\n\n{}", fenced("json", &arguments));
+    if let Some(result) = &call.result {
+        let result = pretty(&|| serde_json::to_string_pretty(result));
+        let _ = writeln!(text, "\n## Result\n\n{}", fenced("json", &result));
+    } else if !call.output.text().is_empty() {
+        let output = call.output.text();
+        let _ = writeln!(text, "\n## Output so far\n\n{}", fenced("", output));
+    }
+    Ok(Told::Page(format!("Call of {}", call.tool), text))
+}
+
+/// Text between fences that it does not hold itself.
+fn fenced(language: &str, text: &str) -> String {
+    let mut fence = "```".to_owned();
+    while text.contains(&fence) {
+        fence.push('`');
+    }
+    format!("{fence}{language}\n{}\n{fence}", text.trim_end())
+}
+
+/// A folder as it is shown in a line.
+pub(crate) fn folder(path: &Path) -> String {
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let below = home.as_ref().and_then(|home| path.strip_prefix(home).ok());
+    match below {
+        Some(below) if below.as_os_str().is_empty() => "~".to_owned(),
+        Some(below) => format!("~/{}", below.display()),
+        None => path.display().to_string(),
+    }
+}

@@ -1,0 +1,33 @@
+//! Changes in colours.
+
+use ratatui::style::Style;
+use ratatui::text::Span;
+
+use super::{Lines, style, wrap};
+use crate::view::clean::visible;
+
+/// A diff, line by line.
+pub(crate) fn lines(diff: &str, width: usize) -> Lines {
+    let each = diff.lines();
+    each.flat_map(|line| {
+        let text = visible(line);
+        wrap::wrapped(&[Span::styled(text, of(line))], width, &[], &[])
+    })
+    .collect()
+}
+
+/// Whether a text is one.
+pub(crate) fn is_diff(text: &str) -> bool {
+    let mut lines = text.lines();
+    lines.any(|line| line.starts_with("@@ ")) && text.lines().any(|line| line.starts_with("--- "))
+}
+
+fn of(line: &str) -> Style {
+    match line.as_bytes() {
+        [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => style::STRONG,
+        [b'+', ..] => style::DONE,
+        [b'-', ..] => style::FAILED,
+        [b'@', b'@', ..] => style::BUSY,
+        _ => style::PLAIN,
+    }
+}

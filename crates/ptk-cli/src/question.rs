@@ -1,0 +1,125 @@
+//! What a person is asked about a call: what it would do, and what can be
+//! answered.
+
+use std::path::Path;
+
+use ptk_tools::{ApprovalRequest, Decision, Review};
+
+use crate::view::clean::{in_line, visible};
+
+/// A question, in words that can be shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Question {
+    pub(crate) kind: Kind,
+    pub(crate) tool: String,
+    /// What it is for, in a few words.
+    pub(crate) purpose: String,
+    /// The diff or the command, all of it.
+    pub(crate) body: String,
+    /// Where a command would run, where that is not the workspace.
+    pub(crate) folder: Option<String>,
+    /// What is dangerous about it.
+    pub(crate) warnings: Vec<String>,
+    /// What else there is to know.
+    pub(crate) remarks: Vec<String>,
+    /// The rules that would allow it, and others like it. Nothing where nobody
+    /// should agree to more than this.
+    pub(crate) rules: String,
+    /// Whether the machine cannot protect from it in full.
+    pub(crate) is_unprotected: bool,
+}
+
+/// What is decided about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Whether a call runs.
+    Call,
+    /// Whether what it has changed is kept.
+    Changes,
+}
+
+impl Question {
+    /// Whether a call is to run in this workspace.
+    pub(crate) fn of(request: &ApprovalRequest<'_>, workspace: &Path, note: Option<&str>) -> Self {
+        let plan = request.plan;
+        let body = match plan.summary.trim_end() {
+            "" => request.args.to_json(),
+            summary => summary.to_owned(),
+        };
+        let folder = plan.command.as_ref().map(|(_, folder)| folder);
+        let folder = folder.filter(|folder| *folder != workspace);
+        let gap = request
+            .unprotected
+            .map(|protections| format!("The sandbox would not be complete: {protections}"));
+        let because = request.because.map(|rule| {
+            let rule = in_line(&rule.to_string());
+            format!("Asked because of the rule {rule}.")
+        });
+        let rules: Vec<String> = request.rules.iter().map(ToString::to_string).collect();
+        Self {
+            kind: Kind::Call,
+            tool: in_line(request.tool),
+            purpose: in_line(&purpose(request)),
+            body: visible(&body),
+            folder: folder.map(|folder| in_line(&folder.display().to_string())),
+            warnings: (plan.warnings.iter().chain(&gap))
+                .map(|warning| visible(warning))
+                .collect(),
+            remarks: (because.into_iter())
+                .chain(note.map(str::to_owned))
+                .collect(),
+            rules: in_line(&rules.join(", ")),
+            is_unprotected: request.unprotected.is_some(),
+        }
+    }
+
+    /// Whether what a command has changed is to be kept.
+    pub(crate) fn of_changes(review: &Review<'_>) -> Self {
+        let count = review.changes.len();
+        let are = if count == 1 { "change" } else { "changes" };
+        let more = (!review.uncovered.is_empty()).then(|| {
+            let folders = in_line(&review.uncovered.join(", "));
+            format!("More has changed in {folders}.")
+        });
+        Self {
+            kind: Kind::Changes,
+            tool: in_line(review.tool),
+            purpose: format!("has ended, with {count} {are}"),
+            body: visible(review.diff.trim_end()),
+            folder: None,
+            warnings: Vec::new(),
+            remarks: more.into_iter().collect(),
+            rules: String::new(),
+            is_unprotected: false,
+        }
+    }
+
+    /// Whether a yes can hold for the session.
+    pub(crate) fn has_session(&self) -> bool {
+        !self.rules.is_empty()
+    }
+
+    /// Whether a yes can hold for good.
+    pub(crate) fn has_always(&self) -> bool {
+        self.has_session() && !self.is_unprotected
+    }
+}
+
+/// A no, with a word for the model.
+pub(crate) fn refused(word: &str) -> Decision {
+    Decision::Deny(match word.trim() {
+        "" => "the user said no".to_owned(),
+        word => format!("the user said no: {word}"),
+    })
+}
+
+/// What the call is for, in a few words.
+fn purpose(request: &ApprovalRequest<'_>) -> String {
+    let plan = request.plan;
+    let writes: Vec<String> = plan.writes.iter().map(ToString::to_string).collect();
+    match (&plan.command, writes.is_empty()) {
+        (Some(_), _) => "run".to_owned(),
+        (None, false) => format!("write {}", writes.join(", ")),
+        (None, true) => format!("do this ({})", request.effects),
+    }
+}
