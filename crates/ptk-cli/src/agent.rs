@@ -285,7 +285,7 @@ impl Agent {
         args: &AgentArgs,
         place: &Place,
         given: usize,
-        face: Face<'_>,
+        face: &Face<'_>,
     ) -> Result<Self> {
         let ground = Ground::of(&args.config)?;
         let (run, has_more) = config::run(&ground.config, ground.gathered.is_trusted)?;
@@ -332,20 +332,19 @@ impl Agent {
         let mut options = choices.options(args, offered.clone());
         options.context_window = chosen.context_window.or(options.context_window);
         let model = told_model(chosen.provider.as_deref(), choices.model.as_deref());
-        let manager = match face.tools.clone() {
-            Some(tools) => tools,
-            None => {
-                let (gathered, tools) = (ground.gathered, ground.tools);
-                manager(
-                    &ground.config,
-                    gathered,
-                    tools,
-                    args,
-                    place,
-                    workspace,
-                    &face,
-                )?
-            }
+        let manager = if let Some(tools) = face.tools.clone() {
+            tools
+        } else {
+            let (gathered, tools) = (ground.gathered, ground.tools);
+            manager(
+                &ground.config,
+                gathered,
+                tools,
+                args,
+                place,
+                workspace,
+                face,
+            )?
         };
         let settings = json!({
             "provider": chosen.provider.as_deref().map(provider::lasting),

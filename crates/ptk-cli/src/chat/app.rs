@@ -106,7 +106,6 @@ impl Answer {
 pub(crate) struct Status {
     pub(crate) model: String,
     pub(crate) workspace: String,
-    pub(crate) session: String,
     /// What is going on, beside what the conversation tells.
     pub(crate) remark: Option<String>,
 }
@@ -657,8 +656,7 @@ impl App {
                 search.push(c.encode_utf8(&mut [0; 4]));
             }
             KeyCode::Up => search.step(false),
-            KeyCode::Enter | KeyCode::Down => search.step(true),
-            KeyCode::Char('f') => search.step(true),
+            KeyCode::Enter | KeyCode::Down | KeyCode::Char('f') => search.step(true),
             _ => {}
         }
         if let Some(search) = &mut self.search {
@@ -672,20 +670,15 @@ impl App {
     /// The call of this number, counted from one; the chosen or the last one
     /// if none is named.
     pub(crate) fn call(&self, number: Option<usize>) -> Option<&CallView> {
-        match number {
-            Some(number) => self.conversation.calls().nth(number.checked_sub(1)?),
-            None => {
-                let chosen = self
-                    .conversation
-                    .items()
-                    .iter()
-                    .find_map(|item| match &item.kind {
-                        ItemKind::Call(call) if Some(item.id) == self.chosen => Some(&**call),
-                        _ => None,
-                    });
-                chosen.or_else(|| self.conversation.calls().last())
-            }
+        if let Some(number) = number {
+            return self.conversation.calls().nth(number.checked_sub(1)?);
         }
+        let mut items = self.conversation.items().iter();
+        let chosen = items.find_map(|item| match &item.kind {
+            ItemKind::Call(call) if Some(item.id) == self.chosen => Some(&**call),
+            _ => None,
+        });
+        chosen.or_else(|| self.conversation.calls().last())
     }
 }
 

@@ -170,10 +170,10 @@ fn takes(word: &str) -> &'static str {
 fn unknown(word: &str) -> String {
     let near = suggest::nearest(word, ALL.iter().map(|spec| spec.name));
     let near = near.map_or_else(
-        || "/help lists them".to_owned(),
+        || "/help lists them.".to_owned(),
         |near| format!("did you mean /{near}?"),
     );
-    format!("there is no command /{word}; {near} To say it to the model, begin with a blank.")
+    format!("There is no command /{word}; {near} A blank before it says it to the model.")
 }
 
 #[cfg(test)]
@@ -195,7 +195,7 @@ mod tests {
             let text = format!("/{} x", spec.name);
             assert!(read(&text).is_some(), "{text}");
             if let Some(Err(error)) = read(&text) {
-                assert!(!error.starts_with("there is no"), "{error}");
+                assert!(!error.starts_with("There is no"), "{error}");
             }
         }
     }

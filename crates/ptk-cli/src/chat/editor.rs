@@ -200,10 +200,8 @@ impl Editor {
         let at = self.area.cursor();
         let line = self.area.lines().get(at.0);
         let before: String = line.map_or("", String::as_str).chars().take(at.1).collect();
-        let start = before.rfind(char::is_whitespace);
-        let start = start.map_or(0, |at| {
-            at + before[at..].chars().next().map_or(1, char::len_utf8)
-        });
+        let blank = before.char_indices().rfind(|(_, c)| c.is_whitespace());
+        let start = blank.map_or(0, |(at, c)| at + c.len_utf8());
         let word = before.get(start..).unwrap_or_default().to_owned();
         (word, at.0 == 0 && start == 0)
     }

@@ -97,7 +97,6 @@ fn is_coloured() -> bool {
 fn tell_place(app: &mut App, host: &Host) {
     app.status.model.clone_from(&host.agent.model);
     app.status.workspace = orders::folder(host.tools().workspace().root());
-    app.status.session = short(host.id()).to_owned();
 }
 
 /// The terminal, while it is ours.

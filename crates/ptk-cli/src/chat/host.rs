@@ -375,7 +375,7 @@ fn build(
         approver: &who,
         tools,
     };
-    Agent::new(args, place, 0, face)
+    Agent::new(args, place, 0, &face)
 }
 
 /// What the model is told of a command that the person has run.

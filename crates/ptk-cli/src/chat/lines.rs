@@ -149,7 +149,7 @@ impl Talk {
         match begun {
             Ok(Told::Begun) => return self.watch(host, out).await.map(Some),
             Ok(Told::Note(text)) => exit::note(&text),
-            Ok(Told::Page(_, text)) => page(&text, out)?,
+            Ok(Told::Page(_, text) | Told::Copied(text)) => page(&text, out)?,
             Ok(Told::List(_, entries)) => {
                 for entry in entries {
                     let (name, about) = (visible(&entry.name), visible(&entry.about));
@@ -164,7 +164,6 @@ impl Talk {
                     return self.watch(host, out).await.map(Some);
                 }
             }
-            Ok(Told::Copied(text)) => page(&text, out)?,
             Ok(Told::Mouse) => exit::note("There is no mouse here."),
             Ok(Told::Quit) => return Ok(None),
             Err(error) => {

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 use anyhow::{Result, anyhow, bail};
 use ptk::llm::http::Service;
 use ptk::store::export::{self, Thoughts};
-use ptk::store::{Listing, Overview, Search, Store as _, Turns, fork, rename};
+use ptk::store::{Listing, Overview, Search, Store as _, Turns, fork};
 use ptk::tools::undo::Selection;
 use ptk::view::{CallState, CallView, Conversation};
 use ptk::{ContextUse, RunError};
@@ -82,7 +82,10 @@ pub(crate) async fn obey(
         Command::Fork => fork_session(host).await,
         Command::Rename(title) => retitle(host, &title).await,
         Command::Export(path) => export_session(host, path).await,
-        Command::Undo(extent) => take_back(host, extent),
+        Command::Undo(extent) => {
+            take_back(host, extent);
+            Ok(Told::Begun)
+        }
         Command::Redo => redo(host),
         Command::Model(None) => Ok(Told::List("Model".to_owned(), models(host))),
         Command::Model(Some(name)) => change_model(host, &name),
@@ -231,11 +234,13 @@ async fn fork_session(host: &mut Host) -> Result<Told> {
 }
 
 async fn retitle(host: &mut Host, title: &str) -> Result<Told> {
-    let (store, id) = (host.store().clone(), host.id().clone());
-    // It is written by whoever runs the session, too.
-    if !rename(&store, &id, title).await? {
+    if host.store().session(host.id()).await?.is_none() {
         bail!("nothing was said yet that could have a title");
     }
+    let mut session = host.take_session();
+    let renamed = session.rename(title).await;
+    host.give_back(session);
+    renamed?;
     Ok(Told::Note(format!("It is called “{title}” from now on.")))
 }
 
@@ -265,7 +270,7 @@ async fn export_session(host: &Host, path: Option<PathBuf>) -> Result<Told> {
     Ok(Told::Note(format!("Written to {}.", path.display())))
 }
 
-fn take_back(host: &mut Host, extent: Extent) -> Result<Told> {
+fn take_back(host: &mut Host, extent: Extent) {
     let (config, session) = (host.args.config.clone(), host.id().as_str().to_owned());
     host.block(move || {
         Done::Undone((|| {
@@ -287,7 +292,6 @@ fn take_back(host: &mut Host, extent: Extent) -> Result<Told> {
             undone(&undo, &selection)
         })())
     });
-    Ok(Told::Begun)
 }
 
 fn redo(host: &mut Host) -> Result<Told> {

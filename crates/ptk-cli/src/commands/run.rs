@@ -140,7 +140,7 @@ async fn work(args: &AgentArgs, place: Place, task: Task, out: &mut impl Write) 
         approver: &|workspace, note| approver(workspace, note, screen.clone()),
         tools: None,
     };
-    let agent = Agent::new(args, &place, given, face)?;
+    let agent = Agent::new(args, &place, given, &face)?;
     let types = EventType::ALL.iter().copied();
     let (filter, mut view): (_, Box<dyn View>) = if args.json {
         view::session(place.id.as_str(), place.known.is_none(), out)?;

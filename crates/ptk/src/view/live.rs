@@ -200,7 +200,7 @@ impl Conversation {
                     && said.text != text
                     && (said.text.contains(GAP) || text.starts_with(said.text.as_str()))
                 {
-                    said.text = text.to_owned();
+                    text.clone_into(&mut said.text);
                 }
             }
             None => self.say("", text, Standing::Said),

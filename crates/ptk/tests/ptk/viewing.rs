@@ -116,7 +116,11 @@ async fn a_refused_call_is_the_same_from_the_log() {
         call("write_file", &json!({"path": "a.txt", "content": "a"})).as_str(),
         "I may not.",
     ]);
-    let shown = same(scene.builder(script).approver(DenyAll::default()), &["Write."]).await;
+    let shown = same(
+        scene.builder(script).approver(DenyAll::default()),
+        &["Write."],
+    )
+    .await;
     assert_eq!(shown.calls().next().unwrap().state, CallState::Failed);
 }
 

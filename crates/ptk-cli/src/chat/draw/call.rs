@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use ptk::protocol::ToolResult;
-use ptk::tools::preview;
+use ptk::tools::{ToolManager, preview};
 use ptk::view::{CallState, CallView};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -118,7 +118,7 @@ fn beside(call: &CallView, look: &Look<'_>) -> Vec<(String, Style)> {
     match call.state {
         CallState::Asked => beside.push(("waits for you".to_owned(), style::WARNING)),
         CallState::Unknown => {
-            beside.push(("may or may not have happened".to_owned(), style::FAILED))
+            beside.push(("may or may not have happened".to_owned(), style::FAILED));
         }
         _ if look.is_open => {}
         CallState::Running => {
@@ -145,7 +145,7 @@ fn beside(call: &CallView, look: &Look<'_>) -> Vec<(String, Style)> {
 
 /// What came of it, in a line.
 fn preview_of(call: &CallView, result: &ToolResult, look: &Look<'_>) -> String {
-    let registry = look.light.tools.map(|tools| tools.registry());
+    let registry = look.light.tools.map(ToolManager::registry);
     let tool = registry
         .as_ref()
         .and_then(|registry| registry.get(&call.tool));
@@ -178,16 +178,17 @@ fn body(call: &CallView, width: usize) -> Lines {
     for repair in &call.repairs {
         labelled("mended", repair, width, &mut lines);
     }
-    match &call.result {
-        Some(result) => of_result(call, result, width, &mut lines),
-        None => {
-            if let Some(progress) = &call.progress {
-                labelled("progress", progress.trim(), width, &mut lines);
-            }
-            let all = wrap::lines(&visible(call.output.text()), style::FAINT, width);
-            let skipped = all.len().saturating_sub(LIVE);
-            lines.extend(all.into_iter().skip(skipped));
-        }
+    if let Some(result) = &call.result {
+        of_result(call, result, width, &mut lines);
+        return lines;
+    }
+    if let Some(progress) = &call.progress {
+        labelled("progress", progress.trim(), width, &mut lines);
+    }
+    let last: Vec<&str> = call.output.text().lines().rev().take(LIVE).collect();
+    for line in last.into_iter().rev() {
+        let line = wrap::fitting(&in_a_line(line), width);
+        lines.push(Line::styled(line, style::FAINT));
     }
     lines
 }

@@ -13,6 +13,8 @@ mod canvas;
 mod item;
 mod over;
 mod panel;
+#[cfg(test)]
+mod tests;
 
 use std::time::SystemTime;
 

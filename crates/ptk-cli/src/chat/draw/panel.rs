@@ -16,6 +16,8 @@ use crate::view::{money, took};
 
 /// Rows of what is written, at most.
 const MAX_EDITOR: usize = 10;
+/// Stands before the word to the model.
+const BECAUSE: &str = "No, because: ";
 /// Prompts that wait and are shown.
 const MAX_QUEUE: usize = 3;
 
@@ -75,7 +77,7 @@ fn question_lines(question: &Question, app: &App, width: usize) -> (Lines, Lines
         below.extend(wrap::lines(&kept, style::FAINT, width));
     }
     let choices = if app.focus == Focus::Word {
-        vec![Span::styled("No, because: ", style::WARNING)]
+        vec![Span::styled(BECAUSE, style::WARNING)]
     } else {
         choices(question, app)
     };
@@ -165,7 +167,7 @@ pub(super) fn question(frame: &mut Frame<'_>, area: Rect, app: &mut App) {
     frame.render_widget(Paragraph::new(lines), area);
     if app.focus == Focus::Word {
         let row = area.bottom().saturating_sub(1);
-        let start = area.x + 2 + "No, because: ".len() as u16;
+        let start = area.x + 2 + u16::try_from(BECAUSE.len()).unwrap_or(0);
         let line = Rect {
             x: start.min(area.right()),
             y: row,

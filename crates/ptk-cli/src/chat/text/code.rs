@@ -176,7 +176,7 @@ mod tests {
         let whole = Coloured::default().rows("rust", code);
         let mut growing = Coloured::default();
         for end in (0..=code.len()).filter(|end| code.is_char_boundary(*end)) {
-            growing.rows("rust", &code[..end]);
+            growing.rows("rust", code.get(..end).unwrap());
         }
         assert_eq!(growing.rows("rust", code), whole);
         assert_eq!(

@@ -63,26 +63,31 @@ fn options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
 }
 
-/// Where the last block of a text begins: what follows may still change it.
+/// Where the last block of a text begins that an empty line stands before: what
+/// follows may still change it, and nothing before it.
 fn last_block(text: &str) -> usize {
     let mut depth = 0_usize;
     let mut last = 0;
     for (event, range) in Parser::new_ext(text, options()).into_offset_iter() {
+        if depth == 0 && !matches!(event, Event::End(_)) {
+            last = line_behind_gap(text, range.start).unwrap_or(last);
+        }
         match event {
-            Event::Start(_) => {
-                if depth == 0 {
-                    last = range.start;
-                }
-                depth += 1;
-            }
+            Event::Start(_) => depth += 1,
             Event::End(_) => depth = depth.saturating_sub(1),
-            _ if depth == 0 => last = range.start,
             _ => {}
         }
     }
-    // From the beginning of its line: what stands before it belongs to it.
-    let line = text.get(..last).and_then(|before| before.rfind('\n'));
-    line.map_or(0, |at| at + 1)
+    last
+}
+
+/// The beginning of the line at this place, if the line before it is empty.
+fn line_behind_gap(text: &str, at: usize) -> Option<usize> {
+    let before = text.get(..at)?;
+    let start = before.rfind('\n')? + 1;
+    let above = text.get(..start - 1)?;
+    let above = above.rsplit('\n').next().unwrap_or_default();
+    above.trim().is_empty().then_some(start)
 }
 
 /// A whole text in lines of a width.
@@ -159,7 +164,7 @@ impl Layout<'_> {
             Event::Rule => {
                 self.gap();
                 let room = self.room();
-                self.line(vec![Span::styled("─".repeat(room), style::FAINT)]);
+                self.line(&[Span::styled("─".repeat(room), style::FAINT)]);
                 self.needs_gap = true;
             }
             Event::TaskListMarker(is_done) => {
@@ -250,7 +255,7 @@ impl Layout<'_> {
                 self.flush();
                 // An item without a word is an item.
                 if let Some(Frame::Item(Some(_), _)) = self.frames.last() {
-                    self.line(Vec::new());
+                    self.line(&[]);
                 }
                 self.frames.pop();
                 self.needs_gap = false;
@@ -377,13 +382,13 @@ impl Layout<'_> {
     fn flush(&mut self) {
         if !self.inline.is_empty() {
             let spans = std::mem::take(&mut self.inline);
-            self.line(spans);
+            self.line(&spans);
         }
     }
 
-    fn line(&mut self, spans: Vec<Span<'static>>) {
+    fn line(&mut self, spans: &[Span<'static>]) {
         let (first, rest) = self.take_prefixes();
-        let lines = wrap::wrapped(&spans, self.width, &first, &rest);
+        let lines = wrap::wrapped(spans, self.width, &first, &rest);
         self.lines.extend(lines);
     }
 
@@ -393,13 +398,13 @@ impl Layout<'_> {
         };
         if language == "diff" || language == "patch" {
             for line in super::diff::lines(&code, self.room()) {
-                self.line(line.spans);
+                self.line(&line.spans);
             }
         } else {
             for row in self.coloured.rows(&language, &code) {
                 let mut spans = vec![Span::raw("  ")];
                 spans.extend(row);
-                self.line(spans);
+                self.line(&spans);
             }
         }
         self.needs_gap = true;
@@ -411,7 +416,7 @@ impl Layout<'_> {
         };
         let room = self.room();
         for row in table.laid_out(room) {
-            self.line(row);
+            self.line(&row);
         }
         self.needs_gap = true;
     }
@@ -548,7 +553,7 @@ mod tests {
     fn a_text_that_grows_ends_as_if_it_had_come_at_once() {
         let mut growing = Markdown::default();
         for end in (0..=TEXT.len()).filter(|end| TEXT.is_char_boundary(*end)) {
-            growing.lines(&TEXT[..end], 40);
+            growing.lines(TEXT.get(..end).unwrap(), 40);
         }
         assert_eq!(growing.lines(TEXT, 40), Markdown::default().lines(TEXT, 40));
         let whole: Vec<String> = laid_out(TEXT, 40, &mut Coloured::default())

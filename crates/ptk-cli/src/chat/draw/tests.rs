@@ -1,0 +1,545 @@
+//! Screens, as they are drawn from what happens.
+
+use std::time::{Duration, Instant, SystemTime};
+
+use crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyModifiers};
+use ptk::events::{
+    Channel, Correlation, Event, EventKind, MessagePart, OutputStream, RequestId, RunMetadata,
+};
+use ptk::protocol::{ErrorType, ToolResult};
+use ptk::tools::Decision;
+use ptk::view::Conversation;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+use super::super::app::{Action, App};
+use super::super::command::Command;
+use super::super::complete::Files;
+use super::super::desk::Asked;
+use super::super::overlay::{Entry, Overlay};
+use super::{Light, draw};
+use crate::question::{Kind, Question};
+
+/// Long enough for anybody to have read a question.
+const LATER: Duration = Duration::from_secs(10);
+
+/// A chat whose clock stands still.
+struct Stage {
+    app: App,
+    now: Instant,
+    time: SystemTime,
+    request: RequestId,
+    width: u16,
+    height: u16,
+}
+
+impl Stage {
+    fn new(width: u16, height: u16) -> Self {
+        let now = Instant::now();
+        let mut app = App::new(Conversation::new(), Files::new("/nowhere".into()), now);
+        "script".clone_into(&mut app.status.model);
+        "~/demo".clone_into(&mut app.status.workspace);
+        Self {
+            app,
+            now,
+            time: SystemTime::UNIX_EPOCH + Duration::from_secs(1000),
+            request: RequestId::new(),
+            width,
+            height,
+        }
+    }
+
+    fn happens(&mut self, kind: EventKind) {
+        self.happens_to(None, kind);
+    }
+
+    fn happens_to(&mut self, call: Option<&str>, kind: EventKind) {
+        let mut of = Correlation::of_request(self.request);
+        if let Some(call) = call {
+            of = of.with_call(call);
+        }
+        let mut event = Event::new(of, Channel::Realtime, kind);
+        event.ts = self.time;
+        self.app.conversation.event(&event);
+    }
+
+    fn prompt(&mut self, text: &str) {
+        let prompt = text.to_owned();
+        self.happens(EventKind::TurnBegan { prompt });
+        self.app.busy_since = Some(self.time);
+    }
+
+    fn says(&mut self, text: &str) {
+        self.happens(EventKind::MessageChunk {
+            part: MessagePart::Text,
+            chunk: text.to_owned(),
+        });
+    }
+
+    fn answers(&mut self, text: &str) {
+        self.says(text);
+        self.happens(EventKind::Iteration {
+            iteration: 1,
+            call_type: "text".to_owned(),
+        });
+        self.happens(EventKind::ReceiveMessage {
+            message: text.to_owned(),
+            metadata: RunMetadata::default(),
+        });
+        self.app.busy_since = None;
+    }
+
+    fn begins(&mut self, id: &str, tool: &str, arguments: &Value) {
+        self.happens_to(
+            Some(id),
+            EventKind::ToolCallRequested {
+                tool: tool.to_owned(),
+                arguments: arguments.clone(),
+                reasoning: Some("To know what is in it.".to_owned()),
+                repairs: Vec::new(),
+            },
+        );
+        let (tool, arguments) = (tool.to_owned(), arguments.clone());
+        self.happens_to(Some(id), EventKind::ToolCallStart { tool, arguments });
+    }
+
+    fn writes(&mut self, id: &str, chunk: &str) {
+        let (stream, chunk) = (OutputStream::Stdout, chunk.to_owned());
+        self.happens_to(Some(id), EventKind::ToolOutputChunk { stream, chunk });
+    }
+
+    fn ends(&mut self, id: &str, tool: &str, result: ToolResult) {
+        self.happens_to(
+            Some(id),
+            EventKind::ToolCallEnd {
+                tool: tool.to_owned(),
+                success: result.success,
+                duration_ms: 1234,
+                result,
+            },
+        );
+    }
+
+    fn asks(&mut self, question: Question) -> oneshot::Receiver<Decision> {
+        let (asked, answered) = Asked::new(question);
+        self.app.ask(asked, self.now);
+        answered
+    }
+
+    fn press(&mut self, code: KeyCode, modifiers: KeyModifiers) -> Vec<Action> {
+        let key = Input::Key(KeyEvent::new(code, modifiers));
+        self.app.input(&key, self.now)
+    }
+
+    fn key(&mut self, code: KeyCode) -> Vec<Action> {
+        self.press(code, KeyModifiers::NONE)
+    }
+
+    fn types(&mut self, text: &str) {
+        for c in text.chars() {
+            self.key(KeyCode::Char(c));
+        }
+    }
+
+    fn buffer(&mut self, is_coloured: bool) -> ratatui::buffer::Buffer {
+        let mut terminal = Terminal::new(TestBackend::new(self.width, self.height)).unwrap();
+        let light = Light {
+            now: self.time + Duration::from_millis(3200),
+            is_coloured,
+            tools: None,
+        };
+        terminal
+            .draw(|frame| draw(frame, &mut self.app, &light))
+            .unwrap();
+        terminal.backend().buffer().clone()
+    }
+
+    /// The screen in words.
+    fn screen(&mut self) -> String {
+        let buffer = self.buffer(true);
+        let mut lines = Vec::new();
+        for y in 0..buffer.area.height {
+            let mut line = String::new();
+            let mut x = 0;
+            while x < buffer.area.width {
+                let symbol = buffer[(x, y)].symbol();
+                line.push_str(symbol);
+                // A wide character stands in two cells.
+                let wide = unicode_width::UnicodeWidthStr::width(symbol).max(1);
+                x += u16::try_from(wide).unwrap();
+            }
+            lines.push(line.trim_end().to_owned());
+        }
+        lines.join("\n")
+    }
+}
+
+fn write_question() -> Question {
+    Question {
+        kind: Kind::Call,
+        tool: "edit".to_owned(),
+        purpose: "write src/main.rs".to_owned(),
+        body: "--- a/src/main.rs\n+++ b/src/main.rs\n@@ -1,3 +1,3 @@\n fn main() {\n-    hi();\n+    hello();\n }".to_owned(),
+        folder: None,
+        warnings: vec!["It is not saved anywhere else.".to_owned()],
+        remarks: Vec::new(),
+        rules: "edit(src/**)".to_owned(),
+        is_unprotected: false,
+    }
+}
+
+fn read(content: &str) -> ToolResult {
+    ToolResult::success([("content", json!(content))])
+}
+
+#[test]
+fn nothing_was_said_yet() {
+    insta::assert_snapshot!(Stage::new(60, 8).screen());
+}
+
+#[test]
+fn an_answer_comes_in() {
+    let mut stage = Stage::new(60, 16);
+    stage.prompt("Đọc file package.json");
+    stage.says("# Package\n\nIt is **demo**, and:\n\n```rust\nfn ma");
+    insta::assert_snapshot!(stage.screen());
+}
+
+#[test]
+fn calls_run_side_by_side() {
+    let mut stage = Stage::new(70, 16);
+    stage.prompt("Look at everything.");
+    stage.says("Let me look.");
+    stage.begins("a", "read_file", &json!({"path": "src/main.rs"}));
+    stage.begins(
+        "b",
+        "bash",
+        &json!({"command": "cargo test --workspace --all-features"}),
+    );
+    stage.begins("c", "grep", &json!({"pattern": "fn main"}));
+    stage.writes("b", "running 3 tests\ntest one ... ok\n");
+    stage.ends("a", "read_file", read("fn main() {}\n"));
+    insta::assert_snapshot!(stage.screen());
+}
+
+#[test]
+fn a_call_opens() {
+    let mut stage = Stage::new(60, 20);
+    stage.prompt("Run it.");
+    stage.begins("b", "bash", &json!({"command": "make", "timeout": 30}));
+    for number in 0..50 {
+        stage.writes("b", &format!("line {number}\n"));
+    }
+    stage.press(KeyCode::Char('o'), KeyModifiers::CONTROL);
+    let running = stage.screen();
+    stage.ends(
+        "b",
+        "bash",
+        ToolResult::success([("output", json!("all\nwell\n"))]),
+    );
+    let ended = stage.screen();
+    stage.press(KeyCode::Char('o'), KeyModifiers::CONTROL);
+    let closed = stage.screen();
+    insta::assert_snapshot!(format!("{running}\n=====\n{ended}\n=====\n{closed}"));
+}
+
+#[test]
+fn a_failure_is_said_where_it_happens() {
+    let mut stage = Stage::new(70, 14);
+    stage.prompt("Read it.");
+    stage.begins("a", "read_file", &json!({"path": "missing.txt"}));
+    let result = ToolResult::failure(ErrorType::UserError, "File not found: missing.txt")
+        .with_suggestion("Use list_files to see which files there are.");
+    stage.ends("a", "read_file", result);
+    stage.happens(EventKind::Error {
+        tool: None,
+        message: "The model gave no reply: 401, the key is not valid; set OPENAI_API_KEY"
+            .to_owned(),
+        error_type: None,
+    });
+    stage.app.busy_since = None;
+    insta::assert_snapshot!(stage.screen());
+}
+
+#[test]
+fn a_question_is_asked_in_place() {
+    let mut stage = Stage::new(80, 24);
+    stage.prompt("Say hello.");
+    stage.begins("a", "edit", &json!({"path": "src/main.rs"}));
+    stage.happens_to(
+        Some("a"),
+        EventKind::ToolCallHeld {
+            tool: "edit".to_owned(),
+        },
+    );
+    let mut answered = stage.asks(write_question());
+    insta::assert_snapshot!(stage.screen());
+    stage.now += LATER;
+    stage.key(KeyCode::Char('a'));
+    assert!(answered.try_recv().is_err(), "a letter alone is no answer");
+    stage.key(KeyCode::Enter);
+    assert_eq!(answered.try_recv().unwrap(), Decision::AllowAlways);
+    assert!(stage.app.questions.is_empty());
+}
+
+#[test]
+fn a_no_can_have_a_word_to_the_model() {
+    let mut stage = Stage::new(80, 24);
+    let mut answered = stage.asks(write_question());
+    stage.now += LATER;
+    stage.types("w");
+    stage.key(KeyCode::Enter);
+    stage.types("use the other file");
+    insta::assert_snapshot!(stage.screen());
+    stage.key(KeyCode::Enter);
+    let Decision::Deny(word) = answered.try_recv().unwrap() else {
+        panic!("it was not denied");
+    };
+    assert!(word.ends_with("use the other file"), "{word}");
+}
+
+/// What was typed for the model is no answer to what nobody has read yet.
+#[test]
+fn typing_is_no_answer() {
+    let mut stage = Stage::new(80, 24);
+    let mut answered = stage.asks(write_question());
+    stage.types("yes");
+    stage.key(KeyCode::Enter);
+    assert!(answered.try_recv().is_err());
+    assert!(stage.app.queue.is_empty());
+    // Later, a letter chooses; whoever types on is writing.
+    let mut stage = Stage::new(80, 24);
+    let mut answered = stage.asks(write_question());
+    stage.now += LATER;
+    stage.types("also");
+    assert_eq!(stage.app.editor.text(), "also");
+    assert!(answered.try_recv().is_err());
+    // Whoever was writing goes on writing, and comes to it by Tab.
+    let mut stage = Stage::new(80, 24);
+    stage.types("some");
+    let mut answered = stage.asks(write_question());
+    stage.now += LATER;
+    stage.types("y");
+    assert_eq!(stage.app.editor.text(), "somey");
+    stage.key(KeyCode::Tab);
+    stage.types("y");
+    stage.key(KeyCode::Enter);
+    assert_eq!(answered.try_recv().unwrap(), Decision::Allow);
+}
+
+#[test]
+fn a_question_that_nobody_asks_any_more_goes_away() {
+    let mut stage = Stage::new(80, 24);
+    drop(stage.asks(write_question()));
+    assert!(stage.app.forget_gone(stage.now));
+    assert!(!stage.screen().contains("wants to"));
+}
+
+#[test]
+fn long_output_can_be_moved_through() {
+    let mut stage = Stage::new(50, 12);
+    stage.prompt("Count.");
+    let lines: Vec<String> = (1..=100).map(|number| format!("- item {number}")).collect();
+    stage.answers(&lines.join("\n"));
+    let end = stage.screen();
+    assert!(end.contains("item 100"), "{end}");
+    stage.key(KeyCode::PageUp);
+    let above = stage.screen();
+    assert!(
+        above.contains("item 90") && !above.contains("item 100"),
+        "{above}"
+    );
+    assert!(above.contains("↓ "), "{above}");
+    // What comes in below does not move what is read.
+    stage.prompt("Again.");
+    stage.says("More.");
+    let still = stage.screen();
+    let first = |screen: &str| screen.lines().next().map(str::to_owned);
+    assert_eq!(first(&still), first(&above));
+    stage.press(KeyCode::End, KeyModifiers::CONTROL);
+    assert!(stage.screen().contains("More."));
+    stage.press(KeyCode::Home, KeyModifiers::CONTROL);
+    assert!(stage.screen().starts_with("› Count."));
+}
+
+#[test]
+fn words_are_found() {
+    let mut stage = Stage::new(50, 10);
+    stage.prompt("Count.");
+    let lines: Vec<String> = (1..=100).map(|number| format!("- item {number}")).collect();
+    stage.answers(&lines.join("\n"));
+    stage.screen();
+    stage.press(KeyCode::Char('f'), KeyModifiers::CONTROL);
+    stage.types("ITEM 4");
+    let found = stage.screen();
+    assert!(found.contains("find: ITEM 4▏ 11 of 11"), "{found}");
+    assert!(found.contains("item 49"), "{found}");
+    stage.key(KeyCode::Enter);
+    assert!(stage.screen().contains("10 of 11"));
+    stage.key(KeyCode::Esc);
+    assert!(!stage.screen().contains("find:"));
+}
+
+#[test]
+fn it_fits_a_narrow_terminal() {
+    for (width, height) in [(20, 6), (12, 4), (3, 3), (1, 1), (80, 24), (200, 50)] {
+        let mut stage = Stage::new(width, height);
+        stage.prompt("Đọc file package.json và 日本語");
+        stage.begins("a", "read_file", &json!({"path": "日本語/ệ.txt"}));
+        stage.says("ok");
+        stage.types("Tiếng Việt, 日本語, 👨‍👩‍👧");
+        let _asked = stage.asks(write_question());
+        stage.screen();
+        stage.app.overlay = Some(Overlay::page("Help", "| a | b |\n|---|---|\n| c | d |"));
+        stage.screen();
+    }
+    let mut stage = Stage::new(24, 10);
+    stage.prompt("Read the package file please");
+    stage.begins(
+        "a",
+        "read_file",
+        &json!({"path": "a/long/path/package.json"}),
+    );
+    insta::assert_snapshot!(stage.screen());
+}
+
+#[test]
+fn wide_and_composed_characters_keep_their_places() {
+    let mut stage = Stage::new(40, 14);
+    stage.prompt("日本語のファイルを読んでください。長い文章も折り返します。");
+    stage.answers("Tệp `cấu_hình.json` có **phiên bản** 1.0.0. Cần gì nữa không? 파일도 읽었어요.");
+    stage.types("Cảm ơn 謝謝");
+    insta::assert_snapshot!(stage.screen());
+}
+
+#[test]
+fn files_and_commands_are_offered() {
+    let mut stage = Stage::new(70, 12);
+    stage.types("/re");
+    insta::assert_snapshot!(stage.screen());
+    stage.key(KeyCode::Down);
+    stage.key(KeyCode::Tab);
+    assert_eq!(stage.app.editor.text(), "/rename ");
+    stage.types("A title");
+    let done = stage.key(KeyCode::Enter);
+    assert_eq!(done, [Action::Do(Command::Rename("A title".to_owned()))]);
+    stage.types("/forc");
+    assert_eq!(stage.key(KeyCode::Enter), []);
+    assert!(
+        stage.screen().contains("did you mean /fork?"),
+        "{}",
+        stage.screen()
+    );
+}
+
+#[test]
+fn lists_are_chosen_from() {
+    let mut stage = Stage::new(60, 10);
+    let entry = |name: &str| Entry {
+        name: name.to_owned(),
+        about: "2 turns".to_owned(),
+        command: Command::Resume(name.to_owned()),
+    };
+    let entries = ["first", "second", "third"].map(entry).to_vec();
+    stage.app.overlay = Some(Overlay::list("Conversations", entries));
+    stage.key(KeyCode::Down);
+    insta::assert_snapshot!(stage.screen());
+    stage.types("thi");
+    let done = stage.key(KeyCode::Enter);
+    assert_eq!(done, [Action::Do(Command::Resume("third".to_owned()))]);
+    assert!(stage.app.overlay.is_none());
+}
+
+#[test]
+fn whoever_types_ahead_is_heard_later() {
+    let mut stage = Stage::new(60, 12);
+    stage.prompt("First.");
+    stage.types("Second.");
+    assert_eq!(stage.key(KeyCode::Enter), []);
+    stage.types("Thi");
+    insta::assert_snapshot!(stage.screen());
+    // What was not asked yet comes back when everything is stopped.
+    assert_eq!(stage.key(KeyCode::Esc), [Action::Stop]);
+    assert_eq!(stage.app.editor.text(), "Second.\nThi");
+    assert!(stage.app.queue.is_empty());
+}
+
+#[test]
+fn a_key_stops_and_another_leaves() {
+    let mut stage = Stage::new(60, 12);
+    let ctrl_c = |stage: &mut Stage| stage.press(KeyCode::Char('c'), KeyModifiers::CONTROL);
+    stage.types("draft");
+    assert_eq!(ctrl_c(&mut stage), []);
+    assert!(stage.app.editor.is_empty());
+    assert_eq!(ctrl_c(&mut stage), []);
+    assert!(stage.screen().contains("once more leaves"));
+    assert_eq!(ctrl_c(&mut stage), [Action::Quit]);
+    let mut stage = Stage::new(60, 12);
+    stage.prompt("Go.");
+    assert_eq!(ctrl_c(&mut stage), [Action::Stop]);
+    stage.now += LATER;
+    assert_eq!(ctrl_c(&mut stage), [Action::Stop]);
+    assert_eq!(ctrl_c(&mut stage), [Action::Quit]);
+}
+
+#[test]
+fn texts_of_several_lines_are_sent_whole() {
+    let mut stage = Stage::new(60, 12);
+    stage.types("one");
+    stage.press(KeyCode::Enter, KeyModifiers::ALT);
+    stage.types("two\\");
+    stage.key(KeyCode::Enter);
+    stage.types("three");
+    let sent = stage.key(KeyCode::Enter);
+    assert_eq!(sent, [Action::Ask("one\ntwo\nthree".to_owned())]);
+    assert_eq!(stage.key(KeyCode::Enter), []);
+    stage.types("!git status");
+    assert_eq!(
+        stage.key(KeyCode::Enter),
+        [Action::Run("git status".to_owned())]
+    );
+    stage.types("/etc/hosts is what?");
+    assert_eq!(
+        stage.key(KeyCode::Enter),
+        [Action::Ask("/etc/hosts is what?".to_owned())]
+    );
+}
+
+#[test]
+fn without_colours_nothing_has_one() {
+    let mut stage = Stage::new(60, 16);
+    stage.prompt("Go.");
+    stage.begins("a", "read_file", &json!({"path": "a"}));
+    stage.answers("# A\n\n`b`\n\n```rust\nfn main() {}\n```");
+    let is_plain = |buffer: &ratatui::buffer::Buffer| {
+        let reset = ratatui::style::Color::Reset;
+        buffer
+            .content
+            .iter()
+            .all(|cell| (cell.fg, cell.bg) == (reset, reset))
+    };
+    assert!(!is_plain(&stage.buffer(true)));
+    assert!(is_plain(&stage.buffer(false)));
+}
+
+#[test]
+fn what_a_terminal_would_obey_never_reaches_it() {
+    let evil = "\u{1b}[2J\u{7}\u{9b}31m\u{202e}";
+    let mut stage = Stage::new(80, 24);
+    stage.prompt(evil);
+    stage.says(evil);
+    stage.begins("a", "bash", &json!({"command": evil, "why": evil}));
+    stage.writes("a", evil);
+    stage.press(KeyCode::Char('t'), KeyModifiers::CONTROL);
+    let first = stage.screen();
+    stage.ends("a", "bash", ToolResult::success([("output", json!(evil))]));
+    stage.app.queue.push_back(evil.to_owned());
+    stage.app.flash = Some(evil.to_owned());
+    let second = stage.screen();
+    for screen in [first, second] {
+        let is_bad = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
+        assert!(!screen.contains(is_bad), "{screen:?}");
+    }
+}
