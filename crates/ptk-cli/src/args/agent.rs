@@ -295,6 +295,12 @@ pub(crate) enum SessionsCommand {
     Show(ShowSessionArgs),
     /// Find words in what was said
     Search(SearchSessionsArgs),
+    /// Give a session a title
+    #[command(after_help = super::RENAME_EXAMPLES)]
+    Rename(RenameSessionArgs),
+    /// Begin a session with what was said in another one
+    #[command(after_help = super::FORK_EXAMPLES)]
+    Fork(ForkSessionArgs),
     /// Write a session as JSON lines or Markdown
     #[command(after_help = super::EXPORT_EXAMPLES)]
     Export(ExportSessionArgs),
@@ -349,6 +355,32 @@ pub(crate) struct SearchSessionsArgs {
 
     #[command(flatten)]
     pub(crate) scope: ScopeArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RenameSessionArgs {
+    /// The session, by its id or the beginning of it
+    #[arg(value_name = "ID")]
+    pub(crate) session: String,
+
+    /// The title; an empty one brings its first prompt back
+    #[arg(value_name = "TITLE", required = true)]
+    pub(crate) title: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ForkSessionArgs {
+    /// The session, by its id or the beginning of it; it stays as it is
+    #[arg(value_name = "ID")]
+    pub(crate) session: String,
+
+    /// Only its first turns; all that have ended if nothing is said
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) turns: Option<u64>,
+
+    /// Print what was made as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

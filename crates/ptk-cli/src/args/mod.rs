@@ -17,8 +17,9 @@ use crate::input::Source;
 
 pub(crate) use agent::{
     AgentArgs, ChatArgs, CheckSessionsArgs, DeleteSessionsArgs, ExportFormat, ExportSessionArgs,
-    ImportSessionsArgs, ModeName, ModelArgs, ProbeArgs, ReplayArgs, ResumeArgs, RunArgs, ScopeArgs,
-    SearchSessionsArgs, SessionsCommand, ShowSessionArgs, duration,
+    ForkSessionArgs, ImportSessionsArgs, ModeName, ModelArgs, ProbeArgs, RenameSessionArgs,
+    ReplayArgs, ResumeArgs, RunArgs, ScopeArgs, SearchSessionsArgs, SessionsCommand,
+    ShowSessionArgs, duration,
 };
 
 /// Tool calling for any language model, in plain text.
@@ -117,7 +118,7 @@ pub(crate) enum Command {
     /// Go on with a run that was interrupted
     #[command(after_help = RESUME_EXAMPLES)]
     Resume(Box<ResumeArgs>),
-    /// List, show, find, export and remove sessions
+    /// List, show, find, name, fork, export and remove sessions
     #[command(subcommand)]
     Sessions(SessionsCommand),
     /// Read and judge a session again, and show what would be different today
@@ -720,6 +721,16 @@ Exit codes: 0 nothing differs, 1 something does, 2 wrong usage.
 Examples:
   ptk replay 0199c2
   ptk replay 0199c2 --approve deny --json";
+
+const RENAME_EXAMPLES: &str = "\
+Examples:
+  ptk sessions rename 0199c2 \"The parser of dates\"
+  ptk sessions rename 0199c2 ''";
+
+const FORK_EXAMPLES: &str = "\
+Examples:
+  ptk sessions fork 0199c2
+  ptk --session $(ptk sessions fork 0199c2 --turns 2) \"Try it without a cache\"";
 
 const EXPORT_EXAMPLES: &str = "\
 Examples:

@@ -8,12 +8,15 @@ use std::time::SystemTime;
 use anyhow::{Result, anyhow, bail};
 use clap::builder::styling::Style;
 use ptk::store::export::Thoughts;
-use ptk::store::{Hit, Listing, Overview, Retention, Search, SqliteStore, Store as _, export};
+use ptk::store::{
+    self, Hit, Listing, Overview, Retention, Search, SqliteStore, Store as _, Turns, export,
+};
 use serde_json::json;
 
 use crate::args::{
-    CheckSessionsArgs, DeleteSessionsArgs, ExportFormat, ExportSessionArgs, ImportSessionsArgs,
-    ScopeArgs, SearchSessionsArgs, SessionsCommand, ShowSessionArgs,
+    CheckSessionsArgs, DeleteSessionsArgs, ExportFormat, ExportSessionArgs, ForkSessionArgs,
+    ImportSessionsArgs, RenameSessionArgs, ScopeArgs, SearchSessionsArgs, SessionsCommand,
+    ShowSessionArgs,
 };
 use crate::exit::Exit;
 use crate::sessions::{self, short};
@@ -37,6 +40,8 @@ pub(crate) fn run(command: &SessionsCommand, out: &mut (impl Write + Send)) -> R
             SessionsCommand::List(args) => list(args, out).await,
             SessionsCommand::Show(args) => show(args, out).await,
             SessionsCommand::Search(args) => search(args, out).await,
+            SessionsCommand::Rename(args) => rename(args).await,
+            SessionsCommand::Fork(args) => fork(args, out).await,
             SessionsCommand::Export(args) => export(args, out).await,
             SessionsCommand::Import(args) => import(args, out).await,
             SessionsCommand::Delete(args) => delete(args, out).await,
@@ -48,6 +53,12 @@ pub(crate) fn run(command: &SessionsCommand, out: &mut (impl Write + Send)) -> R
 /// The store, or what is said where nothing was ever written.
 fn existing_store(wanted: &str) -> Result<SqliteStore> {
     sessions::open_to_read()?.ok_or_else(|| sessions::unknown(wanted))
+}
+
+/// The store to write to, where there is one.
+fn existing_store_to_write(wanted: &str) -> Result<SqliteStore> {
+    drop(existing_store(wanted)?);
+    sessions::open()
 }
 
 /// The workspace whose sessions are looked at; all if there is none.
@@ -117,6 +128,10 @@ fn line(session: &Overview, all: bool) -> String {
         in_line(short(&session.id)),
         age(session.updated),
     );
+    if let Some(fork) = &session.forked_from {
+        let origin = in_line(short(&fork.session));
+        line.push_str(&format!("  {FAINT}(from {origin}){FAINT:#}"));
+    }
     if session.is_open {
         line.push_str(&format!("  {FAINT}(open){FAINT:#}"));
     }
@@ -240,6 +255,47 @@ fn found(hit: &Hit) -> String {
     }
     line.push_str(&part(last, hit.excerpt.len()));
     line.replace('\n', " ")
+}
+
+async fn rename(args: &RenameSessionArgs) -> Result<Exit> {
+    let store = existing_store_to_write(&args.session)?;
+    let session = sessions::existing(&store, &args.session).await?.id;
+    store::rename(&store, &session, &args.title.join(" ")).await?;
+    let renamed = sessions::existing(&store, session.as_str()).await?;
+    let name = visible(renamed.name());
+    writeln!(
+        anstream::stderr(),
+        "{} is “{name}” now.",
+        in_line(short(&session))
+    )?;
+    Ok(Exit::Success)
+}
+
+async fn fork(args: &ForkSessionArgs, out: &mut impl Write) -> Result<Exit> {
+    let store = existing_store_to_write(&args.session)?;
+    let session = sessions::existing(&store, &args.session).await?.id;
+    let turns = args.turns.map_or(Turns::All, Turns::First);
+    let forked = store::fork(&store, &session, turns).await?;
+    let forked = forked.ok_or_else(|| sessions::unknown(&args.session))?;
+    if forked.is_open_turn_left {
+        writeln!(
+            anstream::stderr(),
+            "The turn that is open was not taken along."
+        )?;
+    }
+    if args.json {
+        let line = json!({
+            "session_id": forked.session,
+            "forked_from": session,
+            "turns": forked.turns,
+            "entries": forked.entries,
+            "is_open_turn_left": forked.is_open_turn_left,
+        });
+        writeln!(out, "{line}")?;
+    } else {
+        writeln!(out, "{}", forked.session)?;
+    }
+    Ok(Exit::Success)
 }
 
 async fn export(args: &ExportSessionArgs, out: &mut (impl Write + Send)) -> Result<Exit> {

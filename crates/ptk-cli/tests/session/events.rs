@@ -62,6 +62,18 @@ fn a_run_is_told_event_by_event() {
     }
 }
 
+#[test]
+fn a_call_is_told_with_its_reason_and_what_was_mended_in_it() {
+    let reply = r#"<PTK_CALL>{"tool": "read_file", "args": {"path": "notes.txt",}, "reasoning": "It is there"}</PTK_CALL>"#;
+    let scene = Scene::new(&[json!(reply), json!("Milk.")]);
+    let lines = scene.ptk(&["What?", "--json"]).good().lines();
+    let asked = lines.iter().find(|line| line["type"] == "toolCall");
+    let asked = asked.unwrap();
+    assert_eq!(asked["args"], json!({"path": "notes.txt"}));
+    assert_eq!(asked["reasoning"], "It is there");
+    assert_eq!(asked["repairs"].as_array().unwrap().len(), 1, "{asked}");
+}
+
 /// R301.
 #[test]
 fn the_last_event_of_a_run_that_failed_is_its_error() {

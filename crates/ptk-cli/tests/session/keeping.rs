@@ -213,3 +213,72 @@ fn old_sessions_go_by_themselves_where_the_user_wants_that() {
         .collect();
     assert_eq!(ids, ["\"third\"", "\"weather\""]);
 }
+
+#[test]
+fn a_session_is_listed_shown_and_found_by_its_title() {
+    let scene = with_two();
+    let renamed = scene
+        .ptk(&["sessions", "rename", "list", "Errands", "of  Ada"])
+        .good();
+    assert_eq!(
+        (renamed.out.as_str(), renamed.err.as_str()),
+        ("", "list is “Errands of Ada” now.\n")
+    );
+    let listed = scene.ptk(&["sessions", "list"]).good().out;
+    assert!(listed.contains("1 turn  Errands of Ada"), "{listed}");
+    let shown = scene.ptk(&["sessions", "show", "list"]).good().out;
+    assert!(shown.starts_with("# Errands of Ada\n"), "{shown}");
+    let found = scene.ptk(&["sessions", "search", "errands"]).good().out;
+    assert!(found.starts_with("list "), "{found}");
+    let back = scene.ptk(&["sessions", "rename", "list", ""]).good();
+    assert_eq!(back.err, "list is “What is on my list?” now.\n");
+    let nobody = scene.ptk(&["sessions", "rename", "nobody", "x"]);
+    assert_eq!(nobody.code, 1, "{nobody:?}");
+    assert!(nobody.err.contains("no session `nobody`"), "{nobody:?}");
+}
+
+#[test]
+fn a_session_is_forked_and_both_go_on() {
+    let scene = with_two();
+    scene.says(&[json!("Not much."), json!("Nothing else.")]);
+    scene
+        .ptk(&["And apart from that?", "--session", "list"])
+        .good();
+    let original = scene.ptk(&["sessions", "export", "list"]).good().out;
+
+    let forked = scene.ptk(&["sessions", "fork", "list", "--turns", "1"]);
+    let forked = forked.good().out.trim_end().to_owned();
+    let listed = scene.ptk(&["sessions", "list"]).good().out;
+    let first = listed.lines().next().unwrap();
+    assert!(
+        first.contains("What is on my list?  (from list)"),
+        "{listed}"
+    );
+    // The model is told the beginning, and nothing else.
+    let seen = scene.path("seen.txt");
+    let model = format!("cmd:sh -c 'cat > {}; echo Bread.'", seen.display());
+    let answer = scene
+        .ptk(&["What else?", "--session", &forked, "--provider", &model])
+        .good();
+    assert_eq!(answer.out, "Bread.\n");
+    let seen = fs::read_to_string(seen).unwrap();
+    assert!(seen.contains("What is on my list?"), "{seen}");
+    assert!(seen.contains("buy milk"), "{seen}");
+    assert!(!seen.contains("And apart from that?"), "{seen}");
+    assert_eq!(
+        scene.ptk(&["sessions", "export", "list"]).good().out,
+        original
+    );
+
+    let told = scene.ptk(&["sessions", "fork", &forked, "--json"]).good();
+    let told = &told.lines()[0];
+    assert_eq!(
+        (&told["forked_from"], &told["turns"]),
+        (&json!(forked), &json!(2))
+    );
+    let many = scene.ptk(&["sessions", "fork", "list", "--turns", "9"]);
+    assert_eq!(many.code, 1, "{many:?}");
+    assert!(many.err.contains("take fewer"), "{many:?}");
+    let none = scene.ptk(&["sessions", "fork", "list", "--turns", "0"]);
+    assert_eq!(none.code, 2, "{none:?}");
+}

@@ -18,8 +18,8 @@ pub(crate) fn lines(diff: &str, width: usize) -> Lines {
 
 /// Whether a text is one.
 pub(crate) fn is_diff(text: &str) -> bool {
-    let mut lines = text.lines();
-    lines.any(|line| line.starts_with("@@ ")) && text.lines().any(|line| line.starts_with("--- "))
+    let is_head = |line: &str| line.starts_with("@@ -") && line.contains(" @@");
+    text.lines().any(is_head)
 }
 
 fn of(line: &str) -> Style {
