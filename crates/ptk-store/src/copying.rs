@@ -40,11 +40,27 @@ impl<'a> Copying<'a> {
 
     /// Writes what is left, word for word.
     pub(crate) async fn write(&mut self, session: &SessionId) -> Result<(), StoreError> {
-        self.bytes = 0;
-        let batch: Vec<NewEntry> = self.batch.drain(..).map(NewEntry::from).collect();
+        let batch = self.take();
         if !batch.is_empty() {
             self.store.append(session, batch).await?;
         }
         Ok(())
+    }
+
+    /// Writes what is left together with a last entry, and says how many there
+    /// are now.
+    pub(crate) async fn end_with(
+        &mut self,
+        session: &SessionId,
+        last: NewEntry,
+    ) -> Result<u64, StoreError> {
+        let mut batch = self.take();
+        batch.push(last);
+        Ok(self.store.append(session, batch).await?.last)
+    }
+
+    fn take(&mut self) -> Vec<NewEntry> {
+        self.bytes = 0;
+        self.batch.drain(..).map(NewEntry::from).collect()
     }
 }

@@ -181,11 +181,10 @@ async fn copy(
             copying.push(into, entry).await?;
         }
     }
-    copying.write(into).await?;
     let fork = NewEntry::new(Fork {
         session: from.clone(),
         through: cut.through,
         turns: cut.turns,
     });
-    Ok(store.append(into, vec![fork]).await?.last)
+    copying.end_with(into, fork).await
 }

@@ -155,7 +155,7 @@ impl Session {
         self.scope(call).requested(Requested {
             tool: call.name.clone(),
             arguments: arguments_of(args),
-            reasoning: call.reasoning.clone(),
+            reasoning: call.reasoning.clone().filter(|why| !why.is_empty()),
             repairs: repairs.map(|problem| problem.message.clone()).collect(),
         });
     }

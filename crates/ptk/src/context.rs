@@ -12,7 +12,9 @@ use crate::{RunError, RunOptions, Session, TokenCounter};
 
 /// What fills the model's window, in tokens, as PTK counts them.
 ///
-/// Everything but the window adds up to it, unless more is said than fits.
+/// Everything but the window, and what is [free](Self::free), adds up to it,
+/// unless more is said than fits. Messages are counted one by one, as for the
+/// budget; where some are joined for a model, a request takes a little less.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ContextUse {

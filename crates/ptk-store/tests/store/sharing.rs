@@ -1,6 +1,6 @@
 //! Several who have one database open: in this process, and in others.
 
-use ptk_store::{Listing, Retention, SqliteStore, Store, StoreError};
+use ptk_store::{Listing, Retention, SqliteStore, Store, StoreError, Turns, fork, rename};
 use std::time::{Duration, SystemTime};
 
 use super::killing::Child;
@@ -84,6 +84,21 @@ async fn a_session_can_be_handed_over() {
     drop(other);
     let appended = one.append(&id("s"), vec![note("3")]).await.unwrap();
     assert_eq!(appended.first, 3);
+}
+
+#[tokio::test]
+async fn a_session_of_another_can_be_forked_but_not_renamed() {
+    let scene = Scene::new();
+    let (one, other) = (scene.open(), scene.open());
+    one.append(&id("s"), turn("1")).await.unwrap();
+    let held = rename(&other, &id("s"), "Mine").await;
+    assert!(matches!(held, Err(StoreError::Held { .. })));
+    let forked = fork(&other, &id("s"), Turns::All).await.unwrap().unwrap();
+    // Nobody has either of them now but the first one.
+    let more = one.append(&forked.session, turn("2")).await.unwrap();
+    assert_eq!(more.first, 11);
+    let more = one.append(&id("s"), turn("2")).await.unwrap();
+    assert_eq!(more.first, 10);
 }
 
 #[tokio::test]

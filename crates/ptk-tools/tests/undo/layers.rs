@@ -5,6 +5,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
+use ptk_events::{EventType, Filter};
 use ptk_sandbox::command::Helper;
 use ptk_sandbox::{Access, Workspace};
 use ptk_tools::tools::bash::Bash;
@@ -314,6 +315,10 @@ impl Approver for Reviewer {
         self.shown.lock().unwrap().push(shown);
         Box::pin(std::future::ready(self.answer.clone()))
     }
+
+    fn is_person(&self) -> bool {
+        true
+    }
 }
 
 fn reviewed(answer: Decision) -> (Scene, Reviewer) {
@@ -365,10 +370,15 @@ async fn changes_can_be_looked_at_and_kept_out() {
 #[tokio::test]
 async fn what_was_looked_at_and_agreed_to_comes() {
     let (scene, reviewer) = reviewed(Decision::Allow);
+    let held = Filter::types([EventType::ToolCallHeld]);
+    let mut questions = scene.tools.bus().subscribe(held);
+    let mut count = || std::iter::from_fn(|| questions.try_recv().ok()).count();
     scene.write("a", "one\n");
     scene.bash("echo two >> a").await;
     assert_eq!(scene.text("a"), "one\ntwo\n");
+    assert_eq!(count(), 2, "whether it runs, and whether that is kept");
     scene.bash("cat a").await;
+    assert_eq!(count(), 1);
     assert_eq!(
         reviewer.shown.lock().unwrap().len(),
         1,

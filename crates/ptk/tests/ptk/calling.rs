@@ -308,3 +308,34 @@ async fn parameters_may_have_the_names_that_models_know() {
     let error = &execution.tool_calls[2].result.error;
     assert!(error.contains("path"), "{error}");
 }
+
+#[tokio::test]
+async fn whoever_watches_sees_that_a_person_is_asked() {
+    let scene = Scene::new();
+    let person = Person::who_says(Decision::Allow);
+    let script = Script::new([call("note", &json!({"name": "a"})), "Done.".to_owned()]);
+    let ptk = scene.builder(script).approver(person).build().unwrap();
+    let mut events = ptk.tools().bus().subscribe(Filter::all());
+    let run = ptk.execute("Go", RunOptions::default()).await;
+    assert_eq!(run.content, "Done.", "{:?}", run.error);
+    drop(ptk);
+    let mut told = Vec::new();
+    while let Some(delivery) = events.recv().await {
+        let event = delivery.event().expect("nothing is missed").clone();
+        if event.correlation.call_id.is_some() {
+            told.push(match &event.kind {
+                EventKind::ToolStep(step) => format!("{:?}", step.step),
+                kind => kind.name().to_string(),
+            });
+        }
+    }
+    told.retain(|name| name.starts_with("tool") || name == "Permission");
+    let expected = [
+        "tool_call_requested",
+        "tool_call_start",
+        "tool_call_held",
+        "Permission",
+        "tool_call_end",
+    ];
+    assert_eq!(told, expected);
+}

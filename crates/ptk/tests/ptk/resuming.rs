@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::FutureExt as _;
+use ptk::events::{EventType, Filter};
 use ptk::llm::{Delta, FinishReason, Message as Said, Script};
 use ptk::protocol::{ErrorCode, Message};
 use ptk::store::{
@@ -439,8 +440,16 @@ async fn a_session_in_a_file_goes_on_when_it_is_opened_again() {
         })
     });
     let ptk = scene.builder(model.clone()).store(open()).build().unwrap();
+    let wanted = [EventType::TurnBegan, EventType::ReceiveMessage];
+    let mut events = ptk.tools().bus().subscribe(Filter::types(wanted));
     let run = ptk.resume(id.clone()).await.unwrap();
     assert_eq!(run.content, "Milk.", "{:?}", run.error);
+    // It began before.
+    let first = events.try_recv().unwrap();
+    assert_eq!(
+        first.event().unwrap().kind.name(),
+        EventType::ReceiveMessage
+    );
     assert_eq!((run.iterations, run.total_tool_calls), (2, 1));
     assert_eq!(run.tool_calls[0].tool, "read_file");
     assert!(ptk.resume(id).await.is_none());
