@@ -139,6 +139,8 @@ pub(crate) struct App {
     pub(crate) queue: VecDeque<String>,
     /// The items that are open.
     pub(crate) open: HashSet<u64>,
+    /// Whether the next call is: what the person runs, the person wants to see.
+    opens_next: bool,
     /// The item that is chosen.
     pub(crate) chosen: Option<u64>,
     pub(crate) status: Status,
@@ -174,6 +176,7 @@ impl App {
             offer: None,
             queue: VecDeque::new(),
             open: HashSet::new(),
+            opens_next: false,
             chosen: None,
             status: Status::default(),
             flash: None,
@@ -187,6 +190,13 @@ impl App {
     /// Something happened.
     pub(crate) fn deliver(&mut self, delivery: &Delivery) {
         self.conversation.deliver(delivery);
+        let last = self.conversation.items().last();
+        if self.opens_next
+            && let Some(call) = last.filter(|item| matches!(item.kind, ItemKind::Call(_)))
+        {
+            self.open.insert(call.id);
+            self.opens_next = false;
+        }
     }
 
     /// Somebody is asked.
@@ -604,6 +614,7 @@ impl App {
                 return Vec::new();
             }
             let line = line.trim().to_owned();
+            self.opens_next = true;
             self.remember();
             return vec![Action::Run(line)];
         }

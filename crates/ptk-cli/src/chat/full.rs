@@ -394,7 +394,7 @@ impl Chat {
         let mut is_good = true;
         match done {
             Ok(Done::Turn(execution)) => is_good = execution.error.is_none(),
-            Ok(Done::Command(outcome)) => is_good = outcome.result.success,
+            Ok(Done::Command(_, outcome)) => is_good = outcome.result.success,
             Ok(Done::Said(Ok(text))) if text.is_empty() => {}
             Ok(Done::Said(Ok(text))) => self.app.conversation.note(text),
             Ok(Done::Undone(Ok((id, text)))) => {

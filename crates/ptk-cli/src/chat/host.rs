@@ -75,7 +75,8 @@ pub(crate) type Ended = (Option<Session>, Done);
 /// What was done.
 pub(crate) enum Done {
     Turn(Box<Execution>),
-    Command(Box<CallOutcome>),
+    /// The command line, and what came of it.
+    Command(String, Box<CallOutcome>),
     /// In words for the person.
     Said(Result<String>),
     /// It was taken back, under this id.
@@ -276,9 +277,10 @@ impl Host {
         let call = ToolCall::new(SHELL, arguments);
         let request = CallRequest::new(call).cancelled_by(&cancel);
         let tools = self.tools().clone();
+        let line = line.to_owned();
         let running = tokio::spawn(async move {
             let outcome = tools.execute(request).await;
-            (None, Done::Command(Box::new(outcome)))
+            (None, Done::Command(line, Box::new(outcome)))
         });
         self.work = Some(Work { cancel, running });
         Ok(())
@@ -335,8 +337,8 @@ impl Host {
     pub(crate) fn finish(&mut self, (session, done): Ended) -> Done {
         self.typed.clear();
         self.session = session.or_else(|| self.session.take());
-        if let Done::Command(outcome) = &done {
-            self.told.push(told(outcome));
+        if let Done::Command(line, outcome) = &done {
+            self.told.push(told(line, outcome));
         }
         done
     }
@@ -379,10 +381,9 @@ fn build(
 }
 
 /// What the model is told of a command that the person has run.
-fn told(outcome: &CallOutcome) -> String {
+fn told(line: &str, outcome: &CallOutcome) -> String {
     let result = &outcome.result;
     let text = |name: &str| result.fields.get(name).and_then(Value::as_str);
-    let line = text("command").unwrap_or_default();
     let output = match text("output").or_else(|| text("content")) {
         Some(output) => output.to_owned(),
         None if result.success => String::new(),

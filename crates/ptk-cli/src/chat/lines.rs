@@ -202,7 +202,7 @@ impl Talk {
                     Some(_) => Exit::Failed,
                 }
             }
-            Done::Command(outcome) => {
+            Done::Command(_, outcome) => {
                 host.screen.doing(None);
                 let output = outcome.result.fields.get("output");
                 let output = output

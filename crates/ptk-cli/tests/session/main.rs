@@ -11,6 +11,7 @@
 )]
 
 mod answering;
+mod chatting;
 mod doubting;
 mod events;
 mod interrupting;
@@ -19,6 +20,7 @@ mod keys;
 mod killing;
 mod models;
 mod named;
+mod pane;
 mod real;
 mod replaying;
 mod scene;

@@ -23,6 +23,8 @@ const STEP: u128 = 100;
 const LIVE: usize = 8;
 /// Lines that are shown of what a call gave back.
 const MAX_LINES: usize = 400;
+/// Lines of a result that are looked at for the one that is shown.
+const PREVIEW: usize = 3;
 /// Columns that have to be left for a result beside the call.
 const ROOM: usize = 6;
 /// Fields that hold what a person wants to see; the first that is there counts.
@@ -150,13 +152,13 @@ fn preview_of(call: &CallView, result: &ToolResult, look: &Look<'_>) -> String {
         .as_ref()
         .and_then(|registry| registry.get(&call.tool));
     let lines = match tool {
-        Some(tool) => tool.preview(result, 1),
-        None => preview::of(result, 1),
+        Some(tool) => tool.preview(result, PREVIEW),
+        None => preview::of(result, PREVIEW),
     };
-    lines
-        .first()
-        .map(|line| in_a_line(line))
-        .unwrap_or_default()
+    // That it went well is said by its mark.
+    let telling = lines.iter().find(|line| !line.starts_with('✓'));
+    let telling = telling.or(lines.first());
+    telling.map(|line| in_a_line(line)).unwrap_or_default()
 }
 
 /// What went wrong, without the call, which stands before it.

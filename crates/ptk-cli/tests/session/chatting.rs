@@ -1,0 +1,345 @@
+//! `ptk chat`, in a real terminal and line by line.
+
+use serde_json::{Value, json};
+
+use crate::pane::Pane;
+use crate::scene::{Scene, call, calls};
+
+fn chat(scene: &Scene, args: &[&str], width: u16, height: u16) -> Pane {
+    let mut all = vec!["chat"];
+    all.extend(args);
+    let mut command = scene.command(&all);
+    command.env("LC_ALL", "C.UTF-8");
+    let pane = Pane::new(&command, width, height);
+    pane.shows("Ask something.");
+    pane
+}
+
+/// Answers the question that is open. Whoever goes to it on purpose has read it.
+fn answer(pane: &Pane, letter: &str) {
+    pane.shows("[y] once");
+    pane.press(&["Tab"]);
+    pane.shows("[Tab] to answer");
+    pane.press(&["Tab", letter]);
+    pane.shows("[Enter]");
+    pane.press(&["Enter"]);
+}
+
+/// R326–R329: a prompt in Vietnamese, the call it takes, and the answer, all of
+/// it on the screen.
+#[test]
+fn a_file_is_read_and_told_of() {
+    let scene = Scene::new(&[
+        call("read_file", json!({"path": "package.json"})),
+        json!("Phiên bản là **1.4.2**."),
+    ]);
+    let pane = chat(&scene, &[], 80, 24);
+    pane.types("Đọc file package.json");
+    pane.shows("› Đọc file package.json");
+    pane.press(&["Enter"]);
+    let screen = pane.shows("Phiên bản là 1.4.2.");
+    assert!(screen.starts_with("› Đọc file package.json\n"), "{screen}");
+    assert!(screen.contains("✓ read_file package.json"), "{screen}");
+}
+
+/// R330–R335: several tools, errors, limits and what was said before.
+#[test]
+fn several_tools_errors_limits_and_history() {
+    let scene = Scene::new(&[]);
+    // A model that sees the whole conversation, and says what it has seen.
+    scene.write(
+        "model.sh",
+        r#"all=$(cat)
+case $all in
+*"Count to"*) echo '<PTK_CALL>{"tool": "list_files", "args": {"directory": "."}}</PTK_CALL>' ;;
+*"What is my colour"*"blue"* | *"blue"*"What is my colour"*) echo "It is blue." ;;
+*"Buy milk"*) echo "Milk, and there is no missing.txt." ;;
+*) echo '<PTK_CALL>{"tool": "read_file", "args": {"path": "notes.txt"}}</PTK_CALL>'
+   echo '<PTK_CALL>{"tool": "grep", "args": {"pattern": "version"}}</PTK_CALL>'
+   echo '<PTK_CALL>{"tool": "read_file", "args": {"path": "missing.txt"}}</PTK_CALL>' ;;
+esac
+"#,
+    );
+    let args = ["--provider", "cmd:sh model.sh", "--max-iterations", "3"];
+    let pane = chat(&scene, &args, 100, 30);
+    pane.says("My colour is blue. What is to do?");
+    let screen = pane.shows("Milk, and there is no missing.txt.");
+    assert!(screen.contains("✓ read_file notes.txt"), "{screen}");
+    assert!(screen.contains("✓ grep version"), "{screen}");
+    assert!(screen.contains("✗ read_file missing.txt"), "{screen}");
+    pane.says("What is my colour?");
+    pane.shows("It is blue.");
+    pane.says("Count to a million.");
+    let screen = pane.shows("Max iterations reached");
+    assert!(screen.contains("✗ "), "{screen}");
+}
+
+#[test]
+fn a_change_is_asked_about_made_and_taken_back() {
+    let scene = Scene::new(&[
+        call(
+            "edit",
+            json!({"path": "notes.txt", "edits": [{"old_string": "milk", "new_string": "tea"}]}),
+        ),
+        json!("Done."),
+    ]);
+    let pane = chat(&scene, &[], 80, 24);
+    pane.says("Tea instead.");
+    let screen = pane.shows("[y] once");
+    assert!(screen.contains("-Buy milk."), "{screen}");
+    assert!(screen.contains("+Buy tea."), "{screen}");
+    assert!(
+        screen.contains("s and a are for edit(notes.txt)"),
+        "{screen}"
+    );
+    assert_eq!(scene.read("notes.txt"), "Buy milk.\n");
+    answer(&pane, "y");
+    pane.shows("Done.");
+    assert_eq!(scene.read("notes.txt"), "Buy tea.\n");
+    pane.rests();
+    pane.says("/undo");
+    let screen = pane.shows("/redo has it back");
+    assert!(screen.contains("changed notes.txt"), "{screen}");
+    assert_eq!(scene.read("notes.txt"), "Buy milk.\n");
+    pane.rests();
+    pane.says("/redo");
+    pane.shows("done again:");
+    assert_eq!(scene.read("notes.txt"), "Buy tea.\n");
+}
+
+#[test]
+fn a_no_reaches_the_model_with_its_word() {
+    let scene = Scene::new(&[
+        call("write_file", json!({"path": "a.txt", "content": "a"})),
+        json!("I see."),
+    ]);
+    let pane = chat(&scene, &[], 80, 24);
+    pane.says("Write.");
+    answer(&pane, "w");
+    pane.shows("No, because:");
+    pane.types("another name");
+    pane.press(&["Enter"]);
+    pane.shows("I see.");
+    assert!(!scene.path("a.txt").exists());
+    let log: Vec<Value> = scene.log();
+    let told = log
+        .iter()
+        .any(|entry| entry.to_string().contains("the user said no: another name"));
+    assert!(told, "{log:#?}");
+}
+
+#[test]
+fn keys_work_while_a_call_runs_and_stop_it() {
+    let scene = Scene::new(&[
+        call("bash", json!({"command": "echo begun; exec sleep 600"})),
+        json!("Never."),
+    ]);
+    let pane = chat(&scene, &["--approve", "auto"], 80, 24);
+    pane.says("Wait.");
+    pane.shows("│ begun");
+    pane.types("typed meanwhile");
+    pane.shows("› typed meanwhile");
+    pane.press(&["Enter"]);
+    pane.shows("next: typed meanwhile");
+    pane.press(&["Escape"]);
+    let screen = pane.rests();
+    assert!(screen.contains("✗ bash"), "{screen}");
+    // What was not asked yet is there to be asked.
+    assert!(screen.contains("› typed meanwhile"), "{screen}");
+    assert_eq!(scene.sessions()[0]["is_open"], false);
+}
+
+/// Whoever ends it finds the terminal as it was.
+#[test]
+fn a_signal_gives_the_terminal_back() {
+    let scene = Scene::new(&[call("bash", json!({"command": "exec sleep 600"}))]);
+    let pane = chat(&scene, &["--approve", "auto"], 80, 24);
+    assert_eq!(pane.tells("#{alternate_on}"), "1");
+    pane.says("Wait.");
+    pane.shows("1 call runs");
+    let parent = pane.tells("#{pane_pid}");
+    let children = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children"));
+    let child = children.unwrap();
+    let pid: i32 = child.split_whitespace().next().unwrap().parse().unwrap();
+    let pid = rustix::process::Pid::from_raw(pid).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    let screen = pane.shows("exit code 130");
+    assert!(screen.contains("goes on"), "{screen}");
+    let screen = pane.shows("icanon");
+    for bad in ["-icanon", "-echo ", "-isig", "-opost"] {
+        assert!(!screen.contains(bad), "{bad}: {screen}");
+    }
+    assert_eq!(pane.tells("#{alternate_on}"), "0");
+    assert_eq!(pane.tells("#{mouse_any_flag}"), "0");
+    assert_eq!(scene.sessions()[0]["is_open"], true);
+}
+
+#[test]
+fn a_session_that_goes_on_looks_as_it_did() {
+    let scene = Scene::new(&[
+        calls(&[
+            ("read_file", json!({"path": "package.json"})),
+            ("read_file", json!({"path": "missing.txt"})),
+        ]),
+        json!("# Result\n\n- *one*\n- `two`\n\n```json\n{\"a\": 1}\n```"),
+    ]);
+    let pane = chat(&scene, &[], 80, 30);
+    pane.says("Read both.");
+    pane.shows("\"a\": 1");
+    let before = pane.rests();
+    pane.press(&["C-d"]);
+    let screen = pane.shows("exit code 0");
+    assert!(screen.contains("goes on"), "{screen}");
+    let again = chat(&scene, &["-c"], 80, 30);
+    assert_eq!(again.rests(), before);
+}
+
+#[test]
+fn the_screen_follows_the_size_of_the_terminal() {
+    let scene = Scene::new(&[json!(
+        "A long answer that has to be broken into several lines."
+    )]);
+    let pane = chat(&scene, &[], 80, 24);
+    pane.says("Go.");
+    pane.shows("broken into several lines.");
+    pane.resize(30, 12);
+    let screen = pane.until(|screen| screen.contains("  A long answer that has to be\n"));
+    assert!(
+        screen.lines().all(|line| line.chars().count() <= 30),
+        "{screen}"
+    );
+    pane.resize(100, 20);
+    pane.shows("A long answer that has to be broken into several lines.");
+}
+
+#[test]
+fn long_pastes_and_several_lines_are_sent_as_they_are() {
+    let scene = Scene::new(&[json!("Thanks."), json!("Thanks again.")]);
+    let pane = chat(&scene, &[], 80, 24);
+    let long: String = (1..=40).map(|number| format!("row {number}\n")).collect();
+    pane.types("See: ");
+    pane.pastes(&long);
+    pane.shows("See: [paste 1: 40 lines]");
+    pane.press(&["Enter"]);
+    pane.shows("Thanks.");
+    pane.rests();
+    pane.types("first");
+    pane.press(&["M-Enter"]);
+    pane.types("second");
+    pane.press(&["Enter"]);
+    pane.shows("Thanks again.");
+    let log = scene.log();
+    let said: Vec<&str> = log
+        .iter()
+        .filter(|entry| entry["kind"] == "message")
+        .filter_map(|entry| entry["body"]["text"].as_str())
+        .collect();
+    assert_eq!(
+        said,
+        [
+            format!("See: {}", long.trim_end()).as_str(),
+            "first\nsecond"
+        ]
+    );
+}
+
+#[test]
+fn a_command_line_is_run_and_told_to_the_model() {
+    let scene = Scene::new(&[json!("I saw it.")]);
+    let pane = chat(&scene, &[], 80, 24);
+    pane.says("!cat notes.txt");
+    let screen = pane.shows("✓ bash cat notes.txt");
+    assert!(screen.contains("Buy milk."), "{screen}");
+    pane.rests();
+    pane.says("Did you see?");
+    pane.shows("I saw it.");
+    let log = scene.log();
+    let said = log.iter().find(|entry| entry["kind"] == "message").unwrap();
+    let said = said["body"]["text"].as_str().unwrap();
+    assert!(
+        said.contains("cat notes.txt") && said.contains("Buy milk."),
+        "{said}"
+    );
+}
+
+#[test]
+fn sessions_are_named_copied_listed_and_written_down() {
+    let scene = Scene::new(&[json!("Hello.")]);
+    let pane = chat(&scene, &[], 90, 24);
+    pane.says("Hi.");
+    pane.shows("Hello.");
+    pane.rests();
+    pane.says("/rename Một tiêu đề");
+    pane.shows("It is called");
+    pane.says("/fork");
+    pane.shows("In a copy of the conversation");
+    pane.says("Again, in the copy.");
+    pane.until(|screen| screen.matches("  Hello.").count() == 2);
+    pane.rests();
+    pane.says("/sessions");
+    let screen = pane.shows("Conversations");
+    assert_eq!(screen.matches("Một tiêu đề").count(), 2, "{screen}");
+    pane.press(&["Escape"]);
+    pane.shows("› ");
+    pane.says("/export out.md");
+    pane.shows("Written to out.md");
+    assert!(scene.read("out.md").contains("Again, in the copy."));
+    pane.says("/export out.md");
+    pane.shows("is there already");
+    pane.says("/new");
+    pane.until(|screen| !screen.contains("Hello"));
+    assert_eq!(scene.sessions().len(), 2);
+}
+
+#[test]
+fn what_is_not_there_is_said_with_what_helps() {
+    let scene = Scene::new(&[json!("Hello.")]);
+    let pane = chat(&scene, &[], 100, 24);
+    for (command, told) in [
+        ("/modle", "did you mean /model?"),
+        ("/model groqq/llama", "no model"),
+        ("/tools read_fil", "did you mean `read_file`?"),
+        ("/dialect nonsense", "nonsense"),
+        ("/resume 0000", "there is no session"),
+        ("/undo", "no tool has changed anything"),
+        ("/redo", "nothing was taken back"),
+        ("/inspect", "there is no such call"),
+    ] {
+        pane.press(&["C-u"]);
+        pane.says(command);
+        pane.until(|screen| screen.contains(told));
+        pane.rests();
+    }
+    // Nothing of this was said to the model.
+    assert_eq!(scene.sessions(), Vec::<Value>::new());
+}
+
+#[test]
+fn line_by_line_it_is_the_same_conversation() {
+    let scene = Scene::new(&[
+        call("read_file", json!({"path": "package.json"})),
+        json!("1.4.2"),
+        json!("Bye."),
+    ]);
+    let input = "Which version?\n/cost\nTwo \\\nlines\n/nonsense\n!echo from the shell\n";
+    let ended = scene.piped(&["chat", "--approve", "auto"], input);
+    assert!(ended.out.starts_with("1.4.2\n"), "{ended:?}");
+    assert!(ended.out.contains("tokens in"), "{ended:?}");
+    assert!(ended.out.contains("\nBye.\n"), "{ended:?}");
+    assert!(ended.out.ends_with("from the shell\n"), "{ended:?}");
+    assert!(
+        ended.err.contains("There is no command /nonsense"),
+        "{ended:?}"
+    );
+    assert!(ended.err.contains("✓ read_file package.json"), "{ended:?}");
+    let sessions = scene.sessions();
+    assert_eq!((sessions.len(), &sessions[0]["turns"]), (1, &json!(2)));
+    scene.says(&[json!("Again.")]);
+    let ended = scene.piped(&["chat", "-c", "--json"], "Go on.\n").good();
+    let last = ended.lines().pop().unwrap();
+    assert_eq!(
+        (&last["type"], &last["message"]),
+        (&json!("receiveMessage"), &json!("Again."))
+    );
+    assert_eq!(scene.sessions().len(), 1);
+}
