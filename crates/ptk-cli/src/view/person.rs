@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use clap::builder::styling::{AnsiColor, Style};
-use ptk::events::{CallId, Delivery, Event, EventKind, MessagePart, OutputStream};
+use ptk::events::{Delivery, Event, EventKind, MessagePart};
 use ptk::protocol::ToolResult;
 use ptk::tools::{ToolManager, preview};
-use ptk::view::left_out;
+use ptk::view::{CallView, Conversation, ItemKind, Standing, left_out};
 use ptk::{Execution, RunError};
 
 use super::call::{about, in_a_line};
@@ -30,8 +30,6 @@ const BESIDE: usize = 5;
 /// Columns of the line that moves beside a thought: the wheel, a bar and the
 /// time.
 const BESIDE_THOUGHT: usize = 14;
-/// Characters that are kept of what the model thinks.
-const MAX_THOUGHT: usize = 200;
 /// What the model does while it says nothing.
 const THINKING: &str = "thinking";
 
@@ -48,20 +46,9 @@ pub(crate) struct Person {
     is_in_line: bool,
     /// Whether what was said may be part of an answer that goes on.
     may_go_on: bool,
-    /// The calls that run, in the order in which they began.
-    running: Vec<Running>,
+    /// What is going on.
+    conversation: Conversation,
     thinking_since: Instant,
-    /// The end of what the model thinks.
-    thought: String,
-}
-
-/// A call that runs.
-struct Running {
-    id: CallId,
-    what: String,
-    since: Instant,
-    /// The last line that it wrote.
-    output: Option<String>,
 }
 
 impl Person {
@@ -74,9 +61,8 @@ impl Person {
             said: String::new(),
             is_in_line: false,
             may_go_on: false,
-            running: Vec::new(),
+            conversation: Conversation::new(),
             thinking_since: Instant::now(),
-            thought: String::new(),
         };
         person.status();
         person
@@ -85,10 +71,9 @@ impl Person {
     /// What the model says, while it says it.
     fn chunk(&mut self, part: MessagePart, chunk: &str, out: &mut dyn Write) -> Result<()> {
         if part != MessagePart::Text {
-            self.thinks(chunk);
+            self.status();
             return Ok(());
         }
-        self.thought.clear();
         self.may_go_on = false;
         // White space before the first word is no beginning of an answer.
         let is_first = self.said.trim().is_empty();
@@ -104,19 +89,6 @@ impl Person {
         self.screen.doing(None);
         let shown = self.markdown.push(&text);
         self.show(&shown, out)
-    }
-
-    /// What the model thinks is seen in passing: the end of it stands in the
-    /// line that moves.
-    fn thinks(&mut self, chunk: &str) {
-        self.thought.push_str(chunk);
-        if let Some(start) = self.thought.trim_end().rfind('\n') {
-            self.thought.drain(..=start);
-        }
-        let excess = self.thought.chars().count().saturating_sub(MAX_THOUGHT);
-        let start = self.thought.char_indices().nth(excess).map_or(0, |it| it.0);
-        self.thought.drain(..start);
-        self.status();
     }
 
     fn show(&mut self, text: &str, out: &mut dyn Write) -> Result<()> {
@@ -149,40 +121,11 @@ impl Person {
         Ok(())
     }
 
-    fn began(&mut self, event: &Event, tool: &str, arguments: &serde_json::Value) {
-        if let Some(id) = &event.correlation.call_id {
-            let what = format!("{} {}", visible(tool), about(arguments));
-            self.running.push(Running {
-                id: id.clone(),
-                what: what.trim_end().to_owned(),
-                since: Instant::now(),
-                output: None,
-            });
-        }
-        self.status();
-    }
-
-    fn wrote(&mut self, event: &Event, stream: OutputStream, chunk: &str) {
-        let id = event.correlation.call_id.as_ref();
-        let running = self.running.iter_mut().find(|it| Some(&it.id) == id);
-        let last = chunk.lines().rfind(|line| !line.trim().is_empty());
-        // Word of how long it takes stands there anyway.
-        if let (Some(running), Some(line)) = (running, last)
-            && stream != OutputStream::Progress
-        {
-            running.output = Some(in_a_line(line));
-            self.status();
-        }
-    }
-
     fn ended(&mut self, event: &Event, tool: &str, time: Duration, result: &ToolResult) {
         let id = event.correlation.call_id.as_ref();
-        let at = self.running.iter().position(|it| Some(&it.id) == id);
-        let what = match at {
-            Some(at) => self.running.remove(at).what,
-            None => visible(tool),
-        };
-        if self.running.is_empty() {
+        let call = self.conversation.calls().find(|it| Some(&it.id) == id);
+        let what = call.map_or_else(|| visible(tool), told);
+        if self.conversation.running().next().is_none() {
             self.thinking_since = Instant::now();
         }
         let (name, about) = what.split_once(' ').unwrap_or((&what, ""));
@@ -225,10 +168,10 @@ impl Person {
 
     /// Says what is going on.
     fn status(&self) {
-        let Some(running) = self.running.last() else {
+        let running: Vec<&CallView> = self.conversation.running().collect();
+        let Some(call) = running.last() else {
             let mut doing = THINKING.to_owned();
-            let thought = self.thought.trim();
-            if !thought.is_empty() {
+            if let Some(thought) = self.thought() {
                 let beside = THINKING.len() + BESIDE_THOUGHT;
                 let thought = self.screen.ending(&in_line(thought), beside);
                 let _ = write!(doing, " │ {thought}");
@@ -236,15 +179,28 @@ impl Person {
             self.screen.doing(Some((doing, self.thinking_since)));
             return;
         };
-        let mut doing = running.what.clone();
-        if self.running.len() > 1 {
-            let _ = write!(doing, " and {} more", self.running.len() - 1);
+        let mut doing = told(call);
+        if running.len() > 1 {
+            let _ = write!(doing, " and {} more", running.len() - 1);
         }
-        if let Some(line) = &running.output {
+        if let Some(line) = call.output.last_line() {
             doing = self.screen.half(&doing);
-            let _ = write!(doing, " │ {line}");
+            let _ = write!(doing, " │ {}", in_a_line(line));
         }
-        self.screen.doing(Some((doing, running.since)));
+        let since = call.since.and_then(|since| since.elapsed().ok());
+        let since = since.and_then(|time| Instant::now().checked_sub(time));
+        self.screen
+            .doing(Some((doing, since.unwrap_or_else(Instant::now))));
+    }
+
+    /// The last line of what the model thinks, while it thinks.
+    fn thought(&self) -> Option<&str> {
+        let item = self.conversation.items().last()?;
+        let ItemKind::Thought(said) = &item.kind else {
+            return None;
+        };
+        let is_on = said.standing == Standing::Streaming;
+        is_on.then(|| said.text.trim().lines().last()).flatten()
     }
 
     /// What the model said before it called tools, where it was not shown.
@@ -259,6 +215,7 @@ impl Person {
 
 impl View for Person {
     fn event(&mut self, delivery: &Delivery, out: &mut dyn Write) -> Result<()> {
+        self.conversation.deliver(delivery);
         let event = match delivery {
             Delivery::Event(event) => event,
             Delivery::Missed(_) => {
@@ -286,11 +243,9 @@ impl View for Person {
             }
             // It may go on: then what comes next stands right behind it.
             EventKind::Iteration { call_type, .. } if call_type == "text" => {
-                self.thought.clear();
                 self.may_go_on = true;
             }
             EventKind::Iteration { call_type, .. } => {
-                self.thought.clear();
                 self.end_reply(out)?;
                 match call_type.as_str() {
                     "malformed" => {
@@ -303,8 +258,7 @@ impl View for Person {
                     _ => self.aside(),
                 }
             }
-            EventKind::ToolCallStart { tool, arguments } => self.began(event, tool, arguments),
-            EventKind::ToolOutputChunk { stream, chunk } => self.wrote(event, *stream, chunk),
+            EventKind::ToolCallStart { .. } | EventKind::ToolOutputChunk { .. } => self.status(),
             EventKind::ToolCallEnd {
                 tool,
                 duration_ms,
@@ -367,6 +321,12 @@ impl View for Person {
         }
         Ok(())
     }
+}
+
+/// A call in a line.
+fn told(call: &CallView) -> String {
+    let told = format!("{} {}", visible(&call.tool), about(&call.arguments));
+    told.trim_end().to_owned()
 }
 
 /// What it took, and how to go on.

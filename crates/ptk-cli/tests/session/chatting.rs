@@ -216,9 +216,10 @@ fn the_screen_follows_the_size_of_the_terminal() {
 fn long_pastes_and_several_lines_are_sent_as_they_are() {
     let scene = Scene::new(&[json!("Thanks."), json!("Thanks again.")]);
     let pane = chat(&scene, &[], 80, 24);
-    let long: String = (1..=40).map(|number| format!("row {number}\n")).collect();
+    let rows: Vec<String> = (1..=40).map(|number| format!("row {number}\n")).collect();
+    let rows = rows.concat();
     pane.types("See: ");
-    pane.pastes(&long);
+    pane.pastes(&rows);
     pane.shows("See: [paste 1: 40 lines]");
     pane.press(&["Enter"]);
     pane.shows("Thanks.");
@@ -237,7 +238,7 @@ fn long_pastes_and_several_lines_are_sent_as_they_are() {
     assert_eq!(
         said,
         [
-            format!("See: {}", long.trim_end()).as_str(),
+            format!("See: {}", rows.trim_end()).as_str(),
             "first\nsecond"
         ]
     );
