@@ -1,5 +1,5 @@
 //! Whole runs with real weights on this machine: `PTK_TEST_MODEL` says where
-//! they are; `scripts/test local` sees to that.
+//! they are; `scripts/test features` sees to that.
 
 #![allow(
     clippy::unwrap_used,
@@ -33,7 +33,7 @@ impl Scene {
         scene.write("src/main.rs", "fn main() {\n    let shell_size = 42;\n}\n");
         scene.write("src/claw.rs", "// Pinches.\n");
         let weights = std::env::var("PTK_TEST_MODEL");
-        let weights = weights.expect("run `scripts/test local`");
+        let weights = weights.expect("run `scripts/test features`");
         let added = scene.ptk(&["models", "add", &weights, "--name", "small"]);
         assert!(added.contains("small is added"), "{added}");
         scene

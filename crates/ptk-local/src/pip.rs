@@ -1,7 +1,7 @@
 //! The user's own pip, which fetches packages: so their index, their mirror and
 //! their proxy hold, and whatever else they have told it.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -32,6 +32,15 @@ const LAST_LINES: usize = 4;
 /// The exit code of a shell, and of what stands in for commands, that knows no
 /// such command.
 const NOT_FOUND: i32 = 127;
+/// Variables that name files and folders.
+const PLACES: [&str; 6] = [
+    "PIP_CERT",
+    "PIP_CLIENT_CERT",
+    "PIP_CONFIG_FILE",
+    "PIP_FIND_LINKS",
+    "REQUESTS_CA_BUNDLE",
+    "SSL_CERT_FILE",
+];
 
 /// Why pip did not fetch a package.
 #[derive(Debug)]
@@ -203,7 +212,7 @@ fn command(words: &[&str], folder: &Path) -> Command {
     let temporary = folder.join("temporary").into_os_string();
     let places = ["TMPDIR", "TEMP", "TMP"].map(|name| (name.into(), temporary.clone()));
     let variables = std::env::vars_os().filter(|(name, _)| places.iter().all(|(it, _)| it != name));
-    let mut variables: Vec<_> = variables.collect();
+    let mut variables: Vec<_> = variables.map(from_here).collect();
     variables.extend(places);
     Command {
         program,
@@ -215,6 +224,27 @@ fn command(words: &[&str], folder: &Path) -> Command {
         policy: None,
         is_strict: false,
     }
+}
+
+/// A variable whose paths begin in the user's folder, said so that they hold in
+/// any other.
+fn from_here((name, value): (OsString, OsString)) -> (OsString, OsString) {
+    let text = value
+        .to_str()
+        .filter(|_| PLACES.iter().any(|it| name == *it));
+    let Some(text) = text else {
+        return (name, value);
+    };
+    let absolute = |place: &str| match std::path::absolute(place) {
+        Ok(path) if Path::new(place).exists() => path.into_os_string(),
+        _ => place.into(),
+    };
+    if Path::new(text).exists() {
+        return (name, absolute(text));
+    }
+    // Of some there may be several.
+    let places: Vec<OsString> = text.split_whitespace().map(absolute).collect();
+    (name, places.join(OsStr::new(" ")))
 }
 
 /// The end of what it says.

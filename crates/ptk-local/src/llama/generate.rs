@@ -55,12 +55,17 @@ pub(super) fn reply(
     let mut output = Output::new(&stops);
     let most = request.max_tokens.map_or(usize::MAX, |most| most as usize);
     let mut count = 0;
+    // What was said last; it is looked at only if something is to follow.
+    let mut last = None;
     let finish = loop {
         if !goes_on() {
             return Err(Trouble::Stopped);
         }
         if count >= most || !engine.has_room() {
             break FinishReason::Length;
+        }
+        if let Some(token) = last {
+            engine.go_on(token)?;
         }
         let token = chooser.next(engine)?;
         let vocab = engine.model.vocab();
@@ -75,7 +80,7 @@ pub(super) fn reply(
         if output.is_stopped() {
             break FinishReason::Stop;
         }
-        engine.go_on(token)?;
+        last = Some(token);
     };
     let rest = output.finish();
     if !rest.is_empty() {

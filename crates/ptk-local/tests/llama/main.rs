@@ -1,5 +1,5 @@
 //! Answers from real weights. `PTK_TEST_MODEL` says where they are;
-//! `scripts/test local` sees to that.
+//! `scripts/test features` sees to that.
 
 #![allow(
     clippy::unwrap_used,
@@ -11,4 +11,7 @@
 
 mod answers;
 mod faults;
+mod grammars;
 mod scene;
+#[path = "../../../ptk-protocol/tests/gbnf/schemas.rs"]
+mod schemas;

@@ -211,21 +211,14 @@ impl<'a> Arguments<'a> {
             .into_iter()
             .filter(|name| keywords.contains_key(*name))
             .collect();
-        match combining.as_slice() {
-            [only] if !is_limited => self.combined(schema, only, own, place),
-            [first, others @ ..] => {
-                // All of them would have to hold at once.
-                for name in others {
-                    self.leave_out(place, name);
-                }
-                if is_limited {
-                    self.leave_out(place, first);
-                    self.by_type(schema, keywords, own, place)
-                } else {
-                    self.combined(schema, first, own, place)
-                }
-            }
-            [] => self.by_type(schema, keywords, own, place),
+        // All of them would have to hold at once.
+        let kept = usize::from(!is_limited);
+        for name in combining.iter().skip(kept) {
+            self.leave_out(place, name);
+        }
+        match combining.first() {
+            Some(first) if !is_limited => self.combined(schema, first, own, place),
+            _ => self.by_type(schema, keywords, own, place),
         }
     }
 

@@ -11,6 +11,7 @@
 
 mod hostile;
 mod random;
+mod schemas;
 mod shapes;
 
 use std::sync::Arc;

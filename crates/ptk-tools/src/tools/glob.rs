@@ -65,6 +65,6 @@ impl TypedTool for Glob {
     }
 
     fn preview(&self, result: &ToolResult, max_lines: usize) -> Vec<String> {
-        preview_list(result, "files", "files", max_lines)
+        preview_list(result, "files", ["file", "files"], max_lines)
     }
 }

@@ -74,6 +74,6 @@ impl TypedTool for ListFiles {
     }
 
     fn preview(&self, result: &ToolResult, max_lines: usize) -> Vec<String> {
-        preview_list(result, "files", "entries", max_lines)
+        preview_list(result, "files", ["entry", "entries"], max_lines)
     }
 }

@@ -178,7 +178,7 @@ impl TypedTool for SearchCode {
     }
 
     fn preview(&self, result: &ToolResult, max_lines: usize) -> Vec<String> {
-        preview_list(result, "snippets", "matches", max_lines)
+        preview_list(result, "snippets", ["match", "matches"], max_lines)
     }
 }
 

@@ -209,6 +209,10 @@ async fn a_person_sees_how_many_and_the_first() {
         outcome.preview,
         ["4 entries", "README.md", "src/deep/er/mod.rs", "…"]
     );
+    let outcome = scene
+        .outcome("list_files", json!({"pattern": "README.md"}))
+        .await;
+    assert_eq!(outcome.preview, ["1 entry", "README.md"]);
 }
 
 #[tokio::test]

@@ -179,9 +179,9 @@ impl TypedTool for Grep {
 
     fn preview(&self, result: &ToolResult, max_lines: usize) -> Vec<String> {
         let (field, what) = if result.fields.contains_key("files") {
-            ("files", "files")
+            ("files", ["file", "files"])
         } else {
-            ("matches", "matches")
+            ("matches", ["match", "matches"])
         };
         preview_list(result, field, what, max_lines)
     }

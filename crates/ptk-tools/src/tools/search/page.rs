@@ -45,7 +45,7 @@ pub(crate) fn defaults_of<A: DeserializeOwned>(required: &[(&str, &str)]) -> Opt
 pub(crate) fn preview_list(
     result: &ToolResult,
     field: &str,
-    what: &str,
+    what: [&str; 2],
     max_lines: usize,
 ) -> Vec<String> {
     let Some(Value::Array(items)) = result.fields.get(field).filter(|_| result.success) else {
@@ -55,6 +55,8 @@ pub(crate) fn preview_list(
     let total = total.unwrap_or(items.len() as u64);
     let one = items.iter().filter_map(Value::as_str);
     let text: Vec<&str> = one.take(max_lines + 1).collect();
+    let [single, several] = what;
+    let what = if total == 1 { single } else { several };
     let content = format!("{total} {what}\n{}", text.join("\n"));
     let fields: Map<String, Value> = [("content".to_owned(), content.into())]
         .into_iter()
