@@ -70,6 +70,12 @@ install_packages() {
         fail "could not be installed; try it by hand: apt-get install $*"
 }
 
+# The terminal for the tests of the chat.
+need_tmux() {
+    command -v tmux >/dev/null && return
+    install_packages tmux
+}
+
 # The browser for the tests of pages.
 need_chromium() {
     has_chromium && return

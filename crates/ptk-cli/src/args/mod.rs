@@ -47,9 +47,14 @@ pub(crate) fn read(words: impl Iterator<Item = OsString>) -> Result<Cli, clap::E
         let is_own = names().any(|name| name == first)
             || ["-h", "--help", "-V", "--version"].contains(&first.as_str());
         if !is_own {
-            let is_word = !first.contains(char::is_whitespace) && !first.starts_with('-');
-            // A command misspelt is not for a model.
-            if let Some(near) = suggest::nearest(&first, names()).filter(|_| is_word) {
+            let is_word = first.starts_with(|c: char| c.is_ascii_lowercase())
+                && first.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+            // A command misspelt is not for a model. `what` is no `chat`, though:
+            // nobody misses the first letter.
+            let near = suggest::nearest(&first, names()).filter(|_| is_word);
+            if let Some(near) =
+                near.filter(|near| near.as_bytes().first() == first.as_bytes().first())
+            {
                 let near = near.to_owned();
                 let message = format!(
                     "there is no command `{first}`; did you mean `{near}`?\n\n  \
