@@ -8,140 +8,83 @@
 
 #![allow(clippy::print_stdout, reason = "it is a report")]
 
+#[path = "support/terminal.rs"]
+mod terminal;
+
 use std::error::Error;
-use std::fs::{self, File};
-use std::io::{Read as _, Write as _};
+use std::fs;
 use std::num::NonZero;
+use std::path::Path;
 use std::process::Command;
-use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use rexpect::process::PtyProcess;
-use rustix::termios::{Winsize, tcsetwinsize};
 use serde_json::json;
+
+use terminal::{PATIENCE, Size, Terminal};
 
 /// What a key may take.
 const BAR: Duration = Duration::from_millis(16);
 const KEYS: usize = 200;
 /// Between two keys: as somebody types who types fast.
 const PAUSE: Duration = Duration::from_millis(37);
-const ROWS: NonZero<u16> = NonZero::new(40).unwrap();
-const COLUMNS: NonZero<u16> = NonZero::new(120).unwrap();
+const SIZE: Size = Size {
+    rows: NonZero::new(40).unwrap(),
+    columns: NonZero::new(120).unwrap(),
+};
+/// Empties what is written.
+const CLEAR: &str = "\u{15}";
 /// Bytes that the tool writes.
 const FLOOD: u32 = 3_000_000_000;
-/// How long is waited for anything at all.
-const PATIENCE: Duration = Duration::from_secs(60);
 
-struct Terminal {
-    /// Ends with it.
-    _process: PtyProcess,
-    keyboard: File,
-    output: Receiver<Vec<u8>>,
-    screen: vt100::Parser,
+/// A chat with this model.
+fn chat(provider: &str, folder: &Path) -> Result<Terminal, Box<dyn Error>> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ptk"));
+    command
+        .args(["chat", "--approve", "auto", "--provider", provider])
+        .current_dir(folder.join("space"))
+        .env("PTK_STATE", folder.join("state"))
+        .env("XDG_CONFIG_HOME", folder.join("config"))
+        .env("TERM", "xterm-256color");
+    let mut terminal = Terminal::new(command, SIZE)?;
+    terminal.shows("Ask something.")?;
+    Ok(terminal)
 }
 
-impl Terminal {
-    fn new(provider: &str, folder: &std::path::Path) -> Result<Self, Box<dyn Error>> {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_ptk"));
-        command
-            .args(["chat", "--approve", "auto", "--provider", provider])
-            .current_dir(folder.join("space"))
-            .env("PTK_STATE", folder.join("state"))
-            .env("XDG_CONFIG_HOME", folder.join("config"))
-            .env("TERM", "xterm-256color");
-        let process = PtyProcess::new(command)?;
-        let mut reader = process.get_file_handle()?;
-        tcsetwinsize(
-            &reader,
-            Winsize {
-                ws_row: ROWS.get(),
-                ws_col: COLUMNS.get(),
-                ws_xpixel: 0,
-                ws_ypixel: 0,
-            },
-        )?;
-        let (tell, output) = channel();
-        std::thread::spawn(move || {
-            let mut bytes = vec![0; 65536];
-            while let Ok(count @ 1..) = reader.read(&mut bytes) {
-                let read = bytes.get(..count).unwrap_or_default().to_vec();
-                if tell.send(read).is_err() {
-                    break;
-                }
-            }
-        });
-        Ok(Self {
-            keyboard: process.get_file_handle()?,
-            _process: process,
-            output,
-            screen: vt100::Parser::new(ROWS, COLUMNS, 0),
-        })
-    }
-
-    /// Shows what has come until the screen is so. Whether it ever was.
-    fn until(
-        &mut self,
-        most: Duration,
-        is_so: impl Fn(&str) -> bool,
-    ) -> Result<bool, Box<dyn Error>> {
-        let end = Instant::now() + most;
-        while !is_so(&self.screen.screen().contents()) {
-            let left = end.saturating_duration_since(Instant::now());
-            let Ok(bytes) = self.output.recv_timeout(left) else {
-                return Ok(false);
-            };
-            // What a terminal is asked, it answers.
-            let has = |part: &[u8]| bytes.windows(part.len()).any(|it| it == part);
-            if has(b"\x1b[c") {
-                self.keyboard.write_all(b"\x1b[?62c")?;
-            }
-            self.screen.process(&bytes);
+/// How long each key took.
+fn keys(terminal: &mut Terminal) -> Result<Vec<Duration>, Box<dyn Error>> {
+    let mut times = Vec::new();
+    let mut typed = String::new();
+    for number in 0..KEYS {
+        let letter = char::from(b'a' + u8::try_from(number % 26)?);
+        if typed.len() > 60 {
+            terminal.types(CLEAR)?;
+            typed.clear();
+            terminal.shows("Ask something.")?;
         }
-        Ok(true)
+        typed.push(letter);
+        let line = format!("› {typed}");
+        let start = Instant::now();
+        terminal.types(letter.encode_utf8(&mut [0; 4]))?;
+        terminal.shows(&line)?;
+        times.push(start.elapsed());
+        terminal.until(PAUSE, |_| false)?;
     }
+    times.sort_unstable();
+    Ok(times)
+}
 
-    fn shows(&mut self, text: &str) -> Result<(), Box<dyn Error>> {
-        if self.until(PATIENCE, |screen| screen.contains(text))? {
-            return Ok(());
-        }
-        Err(format!("never shown: {text}\n{}", self.screen.screen().contents()).into())
-    }
-
-    /// How long each key took.
-    fn keys(&mut self) -> Result<Vec<Duration>, Box<dyn Error>> {
-        let mut times = Vec::new();
-        let mut typed = String::new();
-        for number in 0..KEYS {
-            let letter = char::from(b'a' + u8::try_from(number % 26)?);
-            if typed.len() > 60 {
-                self.keyboard.write_all(&[0x15])?;
-                typed.clear();
-                self.shows("Ask something.")?;
-            }
-            typed.push(letter);
-            let line = format!("› {typed}");
-            let start = Instant::now();
-            self.keyboard.write_all(letter.to_string().as_bytes())?;
-            self.shows(&line)?;
-            times.push(start.elapsed());
-            self.until(PAUSE, |_| false)?;
-        }
-        times.sort_unstable();
-        Ok(times)
-    }
-
-    fn memory(&self) -> String {
-        // It is what the terminal is for.
-        let Ok(pid) = rustix::termios::tcgetpgrp(&self.keyboard) else {
-            return String::new();
-        };
-        let status = fs::read_to_string(format!("/proc/{}/status", pid.as_raw_nonzero()));
-        let status = status.unwrap_or_default();
-        let line = status.lines().find(|line| line.starts_with("VmHWM"));
-        let size = line.and_then(|line| line.split_whitespace().nth(1));
-        let size: f64 = size.and_then(|size| size.parse().ok()).unwrap_or(0.0);
-        format!("{:.0} MB", size / 1000.0)
-    }
+/// The most memory that it has had.
+fn memory(terminal: &Terminal) -> String {
+    // It is what the terminal is for.
+    let Ok(pid) = rustix::termios::tcgetpgrp(&terminal.keyboard) else {
+        return String::new();
+    };
+    let status = fs::read_to_string(format!("/proc/{}/status", pid.as_raw_nonzero()));
+    let status = status.unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmHWM"));
+    let size = line.and_then(|line| line.split_whitespace().nth(1));
+    let size: f64 = size.and_then(|size| size.parse().ok()).unwrap_or(0.0);
+    format!("{:.0} MB", size / 1000.0)
 }
 
 fn report(what: &str, times: &[Duration], memory: &str) {
@@ -175,18 +118,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     )?;
     let scripted = format!("script:{}", script.display());
 
-    let mut terminal = Terminal::new(&scripted, folder.path())?;
-    terminal.shows("Ask something.")?;
-    let times = terminal.keys()?;
-    report("nothing happens", &times, &terminal.memory());
+    let mut terminal = chat(&scripted, folder.path())?;
+    let times = keys(&mut terminal)?;
+    report("nothing happens", &times, &memory(&terminal));
 
-    terminal.keyboard.write_all(&[0x15])?;
-    terminal.keyboard.write_all(b"go\r")?;
+    terminal.types(CLEAR)?;
+    terminal.types("go\r")?;
     terminal.shows("│ xxxx")?;
     let start = Instant::now();
-    let times = terminal.keys()?;
+    let times = keys(&mut terminal)?;
     let is_on = terminal.screen.screen().contents().contains("1 call runs");
-    report("a tool floods it", &times, &terminal.memory());
+    report("a tool floods it", &times, &memory(&terminal));
     if is_on {
         let end = |screen: &str| screen.contains("Done.");
         terminal.until(PATIENCE * 2, end)?;
@@ -198,11 +140,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     drop(terminal);
 
     let provider = format!("cmd:sh {}", speaker.display());
-    let mut terminal = Terminal::new(&provider, folder.path())?;
-    terminal.shows("Ask something.")?;
-    terminal.keyboard.write_all(b"go\r")?;
+    let mut terminal = chat(&provider, folder.path())?;
+    terminal.types("go\r")?;
     terminal.shows("word100 ")?;
-    let times = terminal.keys()?;
-    report("a model speaks", &times, &terminal.memory());
+    let times = keys(&mut terminal)?;
+    report("a model speaks", &times, &memory(&terminal));
     Ok(())
 }

@@ -155,8 +155,10 @@ fn preview_of(call: &CallView, result: &ToolResult, look: &Look<'_>) -> String {
         Some(tool) => tool.preview(result, PREVIEW),
         None => preview::of(result, PREVIEW),
     };
-    // That it went well is said by its mark.
-    let telling = lines.iter().find(|line| !line.starts_with('✓'));
+    // That it went well is said by its mark, and a bracket says nothing.
+    let is_telling =
+        |line: &&String| !line.starts_with('✓') && line.chars().any(char::is_alphanumeric);
+    let telling = lines.iter().find(is_telling);
     let telling = telling.or(lines.first());
     telling.map(|line| in_a_line(line)).unwrap_or_default()
 }

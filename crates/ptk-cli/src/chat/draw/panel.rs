@@ -36,7 +36,7 @@ pub(super) fn heights(app: &App, area: Rect) -> Heights {
     let most = usize::from(area.height / 3).max(1);
     let question = app.questions.front().map_or(0, |asked| {
         let (text, below) = question_lines(&asked.question, app, width);
-        (text.len() + below.len() + 1).min(usize::from(area.height) * 2 / 3)
+        (text.len() + below.len() + 2).min(usize::from(area.height) * 2 / 3)
     });
     let short = |rows: usize| u16::try_from(rows).unwrap_or(u16::MAX);
     Heights {
@@ -140,12 +140,13 @@ pub(super) fn question(frame: &mut Frame<'_>, area: Rect, app: &mut App) {
         count => format!("  ({} more)", count - 1),
     };
     let title = wrap::fitting(&format!("{wants}{}{more}", question.purpose), width);
-    let mut lines = vec![Line::from(vec![
+    let title = Line::from(vec![
         Span::styled("? ", style::WARNING),
         Span::styled(question.tool.clone(), style::STRONG),
         Span::raw(format!(" {title}")),
-    ])];
-    let room = usize::from(area.height).saturating_sub(1 + below.len());
+    ]);
+    let mut lines = vec![Line::default(), title];
+    let room = usize::from(area.height).saturating_sub(lines.len() + below.len());
     let last = text.len().saturating_sub(room);
     app.question_top = app.question_top.min(last);
     let (hidden, top) = (text.len().saturating_sub(room), app.question_top);
