@@ -104,6 +104,12 @@ pub trait Tool: Send + Sync {
         args: Arguments,
     ) -> BoxFuture<'a, Result<Fields, ToolError>>;
 
+    /// Whether it sees itself to what a person is shown while it runs, as one
+    /// that runs a model of its own does (R207): then nothing moves beside it.
+    fn shows_itself(&self) -> bool {
+        false
+    }
+
     /// What a person is shown of a result (R201).
     fn preview(&self, result: &ToolResult, max_lines: usize) -> Vec<String> {
         preview::of(result, max_lines)

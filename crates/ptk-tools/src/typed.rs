@@ -36,6 +36,9 @@ pub trait TypedTool: Send + Sync + 'static {
     /// How its events travel.
     const CLASS: Class = Class::Realtime;
 
+    /// Whether it sees itself to what a person is shown while it runs.
+    const SHOWS_ITSELF: bool = false;
+
     /// The arguments under the names of the schema, where models are known to
     /// use others. They are not checked yet.
     fn adapt(&self, args: Arguments) -> Arguments {
@@ -98,6 +101,10 @@ impl<T: TypedTool> Tool for Typed<T> {
 
     fn class(&self) -> Class {
         T::CLASS
+    }
+
+    fn shows_itself(&self) -> bool {
+        T::SHOWS_ITSELF
     }
 
     fn adapt(&self, args: Arguments) -> Arguments {

@@ -168,7 +168,8 @@ impl Person {
 
     /// Says what is going on.
     fn status(&self) {
-        let running: Vec<&CallView> = self.conversation.running().collect();
+        let running = self.conversation.running();
+        let running: Vec<&CallView> = running.filter(|call| !self.shows_itself(call)).collect();
         let Some(call) = running.last() else {
             let mut doing = THINKING.to_owned();
             if let Some(thought) = self.thought() {
@@ -191,6 +192,13 @@ impl Person {
         let since = since.and_then(|time| Instant::now().checked_sub(time));
         self.screen
             .doing(Some((doing, since.unwrap_or_else(Instant::now))));
+    }
+
+    /// Whether nothing moves beside a call while it runs.
+    fn shows_itself(&self, call: &CallView) -> bool {
+        let registry = self.tools.registry();
+        let tool = registry.get(&call.tool);
+        tool.is_some_and(|tool| tool.shows_itself())
     }
 
     /// The last line of what the model thinks, while it thinks.

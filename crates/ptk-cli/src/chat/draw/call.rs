@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use ptk::protocol::ToolResult;
-use ptk::tools::{ToolManager, preview};
+use ptk::tools::preview;
 use ptk::view::{CallState, CallView};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -49,18 +49,31 @@ pub(super) fn wheel(now: SystemTime) -> &'static str {
 }
 
 fn head(call: &CallView, look: &Look<'_>) -> Line<'static> {
-    let (mark, mark_style) = mark(call.state, look.light.now);
+    let shows_itself = call.state == CallState::Running && look.light.shows_itself(&call.tool);
+    let (mark, mark_style) = if shows_itself {
+        ("▪", style::BUSY)
+    } else {
+        mark(call.state, look.light.now)
+    };
     let mark = if look.is_chosen { "▸" } else { mark };
     let tool = in_line(&call.tool);
     let about = about(&call.arguments);
-    let time = time(call, look.light.now);
+    let time = if shows_itself {
+        String::new()
+    } else {
+        time(call, look.light.now)
+    };
     let mut spans = vec![
         Span::styled(format!("{mark} "), mark_style),
         Span::styled(tool.clone(), style::STRONG),
     ];
     let time_width = if time.is_empty() { 0 } else { time.width() + 2 };
     let room = look.width.saturating_sub(2 + tool.width() + 1 + time_width);
-    let beside = beside(call, look);
+    let beside = if shows_itself {
+        Vec::new()
+    } else {
+        beside(call, look)
+    };
     // What comes of it is seen, too, however long the call is.
     let most = match beside.first() {
         Some((text, _)) => room.saturating_sub(text.width().min(room / 2) + 2),
@@ -147,11 +160,7 @@ fn beside(call: &CallView, look: &Look<'_>) -> Vec<(String, Style)> {
 
 /// What came of it, in a line.
 fn preview_of(call: &CallView, result: &ToolResult, look: &Look<'_>) -> String {
-    let registry = look.light.tools.map(ToolManager::registry);
-    let tool = registry
-        .as_ref()
-        .and_then(|registry| registry.get(&call.tool));
-    let lines = match tool {
+    let lines = match look.light.tool(&call.tool) {
         Some(tool) => tool.preview(result, PREVIEW),
         None => preview::of(result, PREVIEW),
     };

@@ -16,13 +16,14 @@ mod panel;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
 use std::time::SystemTime;
 
-use ptk::tools::ToolManager;
+use ptk::tools::{Tool, ToolManager};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout};
 
-use super::app::{App, Focus};
+use super::app::App;
 use super::text::style;
 
 pub(crate) use canvas::Canvas;
@@ -34,6 +35,17 @@ pub(crate) struct Light<'a> {
     pub(crate) is_coloured: bool,
     /// The tools, which know how their results are shown.
     pub(crate) tools: Option<&'a ToolManager>,
+}
+
+impl Light<'_> {
+    fn tool(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        self.tools?.registry().get(name).cloned()
+    }
+
+    /// Whether nothing moves beside a tool while it runs.
+    fn shows_itself(&self, name: &str) -> bool {
+        self.tool(name).is_some_and(|tool| tool.shows_itself())
+    }
 }
 
 /// Draws all of it.
@@ -57,11 +69,6 @@ pub(crate) fn draw(frame: &mut Frame<'_>, app: &mut App, light: &Light<'_>) {
     panel::status(frame, status, app, light);
     panel::offer(frame, rule, app);
     over::draw(frame, area, app);
-    let has_cursor = app.overlay.is_none() && app.focus != Focus::Question;
-    if !has_cursor {
-        // Nothing is written there now.
-        frame.buffer_mut();
-    }
     if !light.is_coloured {
         style::without_colours(frame.buffer_mut());
     }

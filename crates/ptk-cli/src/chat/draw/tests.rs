@@ -7,7 +7,10 @@ use ptk::events::{
     Channel, Correlation, Event, EventKind, MessagePart, OutputStream, RequestId, RunMetadata,
 };
 use ptk::protocol::{ErrorType, ToolResult};
-use ptk::tools::Decision;
+use ptk::sandbox::Workspace;
+use ptk::tools::{
+    CallContext, Decision, Effects, Registry, ToolError, ToolManager, Typed, TypedTool,
+};
 use ptk::view::Conversation;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -144,11 +147,19 @@ impl Stage {
     }
 
     fn buffer(&mut self, is_coloured: bool) -> ratatui::buffer::Buffer {
+        self.buffer_with(is_coloured, None)
+    }
+
+    fn buffer_with(
+        &mut self,
+        is_coloured: bool,
+        tools: Option<&ToolManager>,
+    ) -> ratatui::buffer::Buffer {
         let mut terminal = Terminal::new(TestBackend::new(self.width, self.height)).unwrap();
         let light = Light {
             now: self.time + Duration::from_millis(3200),
             is_coloured,
-            tools: None,
+            tools,
         };
         terminal
             .draw(|frame| draw(frame, &mut self.app, &light))
@@ -159,21 +170,25 @@ impl Stage {
     /// The screen in words.
     fn screen(&mut self) -> String {
         let buffer = self.buffer(true);
-        let mut lines = Vec::new();
-        for y in 0..buffer.area.height {
-            let mut line = String::new();
-            let mut x = 0;
-            while x < buffer.area.width {
-                let symbol = buffer[(x, y)].symbol();
-                line.push_str(symbol);
-                // A wide character stands in two cells.
-                let wide = unicode_width::UnicodeWidthStr::width(symbol).max(1);
-                x += u16::try_from(wide).unwrap();
-            }
-            lines.push(line.trim_end().to_owned());
-        }
-        lines.join("\n")
+        words(&buffer)
     }
+}
+
+fn words(buffer: &ratatui::buffer::Buffer) -> String {
+    let mut lines = Vec::new();
+    for y in 0..buffer.area.height {
+        let mut line = String::new();
+        let mut x = 0;
+        while x < buffer.area.width {
+            let symbol = buffer[(x, y)].symbol();
+            line.push_str(symbol);
+            // A wide character stands in two cells.
+            let wide = unicode_width::UnicodeWidthStr::width(symbol).max(1);
+            x += u16::try_from(wide).unwrap();
+        }
+        lines.push(line.trim_end().to_owned());
+    }
+    lines.join("\n")
 }
 
 fn write_question() -> Question {
@@ -542,4 +557,43 @@ fn what_a_terminal_would_obey_never_reaches_it() {
         let is_bad = |c: char| c.is_control() && c != '\n' || c == '\u{202e}';
         assert!(!screen.contains(is_bad), "{screen:?}");
     }
+}
+
+struct Agent;
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+struct Nothing {}
+
+impl TypedTool for Agent {
+    type Args = Nothing;
+    type Output = Value;
+
+    const NAME: &'static str = "agent";
+    const DESCRIPTION: &'static str = "Have another model do it";
+    const EFFECTS: Effects = Effects::NONE;
+    const SHOWS_ITSELF: bool = true;
+
+    async fn run(&self, _: &CallContext, _: Nothing) -> Result<Value, ToolError> {
+        Ok(json!({}))
+    }
+}
+
+/// R207: nothing moves beside a tool that sees to that itself.
+#[test]
+fn a_tool_can_show_itself() {
+    let mut registry = Registry::new();
+    registry.register(Typed::new(Agent)).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let workspace = Workspace::open(folder.path()).unwrap();
+    let tools = ToolManager::builder(workspace).tools(registry).build();
+    let mut stage = Stage::new(60, 8);
+    stage.begins("a", "agent", &json!({}));
+    stage.writes("a", "its own words\n");
+    let moving = stage.screen();
+    assert!(
+        moving.contains("⠹ agent  3.0 s  │ its own words"),
+        "{moving}"
+    );
+    let still = words(&stage.buffer_with(true, Some(&tools)));
+    assert!(still.contains("▪ agent\n"), "{still}");
 }
