@@ -398,7 +398,8 @@ impl Agent {
             engine::check_read(&ground.dialects, dialect)?;
         }
         let workspace = Workspace::open(&ground.folder)?.with_temp()?;
-        let permissions = ground.gathered.permissions(args.approve.map(Mode::from));
+        let mode = args.approve.map(Mode::from);
+        let permissions = ground.gathered.permissions(mode, &Screen::default());
         let manager = ToolManager::builder(workspace)
             .tools(ground.tools.registry)
             .permissions(permissions)
@@ -450,7 +451,7 @@ fn manager(
         .sandbox(config::sandbox(&args.sandbox, &args.config)?)
         .approver(approver)
         .review(args.review)
-        .permissions(gathered.permissions(args.approve.map(Mode::from)))
+        .permissions(gathered.permissions(args.approve.map(Mode::from), face.screen))
         .bus(Bus::with_capacity(Capacities {
             realtime: CAPACITY,
             ..Capacities::default()

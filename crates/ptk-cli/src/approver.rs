@@ -10,7 +10,7 @@ use clap::builder::styling::{AnsiColor, Style};
 use futures_util::future::BoxFuture;
 use ptk_tools::{ApprovalRequest, Approver, Decision, Review};
 
-use crate::question::{Kind, Question, refused};
+use crate::question::{Kind, Question, refused, without_gaps};
 use crate::terminal::Terminal;
 use crate::view::Screen;
 
@@ -18,12 +18,6 @@ use crate::view::Screen;
 const MAX_LINES: usize = 200;
 /// How many of them are its last ones.
 const LAST_LINES: usize = 50;
-/// How many characters of a line are shown at once.
-const MAX_LINE: usize = 4000;
-/// How many of them are its last ones.
-const LAST_CHARACTERS: usize = 1000;
-/// So many empty lines are no more than a gap.
-const GAP: usize = 2;
 
 /// Help about the answer that holds for good.
 const ALWAYS: &str =
@@ -271,30 +265,6 @@ fn cut(text: &str) -> (String, Option<String>) {
     let shown = shown.join("\n");
     let rest = (shown != text).then(|| format!("\n{text}\n"));
     (shown, rest)
-}
-
-/// Lines without what only makes them long: gaps, and the middle of a line.
-fn without_gaps(lines: &[&str]) -> Vec<String> {
-    let mut shown = Vec::new();
-    let is_empty = |line: &&str| line.trim().is_empty();
-    for part in lines.chunk_by(|a, b| is_empty(a) == is_empty(b)) {
-        if part.len() > GAP && part.iter().all(is_empty) {
-            shown.push(format!("… {} empty lines …", part.len()));
-        } else {
-            shown.extend(part.iter().map(|line| without_middle(line)));
-        }
-    }
-    shown
-}
-
-fn without_middle(line: &str) -> String {
-    let count = line.chars().count();
-    if count <= MAX_LINE {
-        return line.to_owned();
-    }
-    let first: String = line.chars().take(MAX_LINE - LAST_CHARACTERS).collect();
-    let last: String = line.chars().skip(count - LAST_CHARACTERS).collect();
-    format!("{first} … {} more characters … {last}", count - MAX_LINE)
 }
 
 #[cfg(test)]

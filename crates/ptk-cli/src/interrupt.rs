@@ -19,6 +19,7 @@ pub(crate) struct Interrupts {
 struct Signals {
     stop: tokio::signal::unix::Signal,
     end: tokio::signal::unix::Signal,
+    quit: tokio::signal::unix::Signal,
     gone: tokio::signal::unix::Signal,
 }
 
@@ -31,6 +32,7 @@ impl Interrupts {
             Ok::<_, std::io::Error>(Signals {
                 stop: signal(SignalKind::interrupt())?,
                 end: signal(SignalKind::terminate())?,
+                quit: signal(SignalKind::quit())?,
                 gone: signal(SignalKind::hangup())?,
             })
         };
@@ -54,6 +56,7 @@ impl Interrupts {
         tokio::select! {
             _ = signals.stop.recv() => Interrupt::Stop,
             _ = signals.end.recv() => Interrupt::Leave,
+            _ = signals.quit.recv() => Interrupt::Leave,
             _ = signals.gone.recv() => Interrupt::Leave,
         }
     }

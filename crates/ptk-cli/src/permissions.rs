@@ -1,6 +1,5 @@
 //! The rules in force here: the user's own and those of the configuration.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -9,7 +8,8 @@ use ptk_tools::Permissions;
 use ptk_tools::permission::{Declaration, Entry, Keeper, Mode, Rule, UserFile};
 
 use crate::config::Config;
-use crate::exit;
+use crate::view::Screen;
+use crate::view::clean::visible;
 
 /// What holds in a workspace.
 #[derive(Debug)]
@@ -71,7 +71,7 @@ pub(crate) fn gather(config: &Config, workspace: &Path) -> Result<Gathered> {
 
 impl Gathered {
     /// The same for the tools, in the mode of a flag if there is one.
-    pub(crate) fn permissions(self, mode: Option<Mode>) -> Permissions {
+    pub(crate) fn permissions(self, mode: Option<Mode>, screen: &Screen) -> Permissions {
         let mode = mode.or(self.mode).unwrap_or_default();
         let mut permissions = Permissions::new(mode).rules(self.entries);
         if let Some(patience) = self.patience {
@@ -87,6 +87,7 @@ impl Gathered {
                 .kept_by(Notebook {
                     file,
                     workspace: self.workspace,
+                    screen: screen.clone(),
                 }),
             None => permissions,
         }
@@ -97,17 +98,21 @@ impl Gathered {
 struct Notebook {
     file: UserFile,
     workspace: PathBuf,
+    screen: Screen,
 }
 
 impl Keeper for Notebook {
     fn keep(&self, rules: &[Rule]) {
         match self.file.allow(&self.workspace, rules) {
-            Ok(()) => drop(writeln!(
-                anstream::stderr(),
-                "Kept in {}; `ptk permissions` shows and removes it.",
+            Ok(()) => self.screen.print(&format!(
+                "Kept in {}; `ptk permissions` shows and removes it.\n",
                 self.file.path().display()
             )),
-            Err(error) => exit::say(&format!("{error}; it holds for this session only")),
+            Err(error) => {
+                let error = visible(&error.to_string());
+                self.screen
+                    .print(&format!("{error}; it holds for this session only\n"));
+            }
         }
     }
 }

@@ -7,6 +7,13 @@ use ptk_tools::{ApprovalRequest, Decision, Review};
 
 use crate::view::clean::{in_line, visible};
 
+/// How many characters of a line are shown at once.
+const MAX_LINE: usize = 4000;
+/// How many of them are its last ones.
+const LAST_CHARACTERS: usize = 1000;
+/// So many empty lines are no more than a gap.
+const GAP: usize = 2;
+
 /// A question, in words that can be shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Question {
@@ -122,4 +129,28 @@ fn purpose(request: &ApprovalRequest<'_>) -> String {
         (None, false) => format!("write {}", writes.join(", ")),
         (None, true) => format!("do this ({})", request.effects),
     }
+}
+
+/// Lines without what only makes them long: gaps, and the middle of a line.
+pub(crate) fn without_gaps(lines: &[&str]) -> Vec<String> {
+    let mut shown = Vec::new();
+    let is_empty = |line: &&str| line.trim().is_empty();
+    for part in lines.chunk_by(|a, b| is_empty(a) == is_empty(b)) {
+        if part.len() > GAP && part.iter().all(is_empty) {
+            shown.push(format!("… {} empty lines …", part.len()));
+        } else {
+            shown.extend(part.iter().map(|line| without_middle(line)));
+        }
+    }
+    shown
+}
+
+fn without_middle(line: &str) -> String {
+    let count = line.chars().count();
+    if count <= MAX_LINE {
+        return line.to_owned();
+    }
+    let first: String = line.chars().take(MAX_LINE - LAST_CHARACTERS).collect();
+    let last: String = line.chars().skip(count - LAST_CHARACTERS).collect();
+    format!("{first} … {} more characters … {last}", count - MAX_LINE)
 }

@@ -117,7 +117,7 @@ impl From<ModeName> for ptk::Mode {
 }
 
 /// Which model is asked.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub(crate) struct ModelArgs {
     /// Where the model is: a service such as `openai`, `anthropic`, `ai-studio`,
     /// `groq`, `openrouter`, `ollama`, `llama.cpp`, `vllm` or `lmstudio`, the

@@ -16,14 +16,20 @@ use super::complete::{self, Candidate, Files};
 use super::desk::Asked;
 use super::draw::Canvas;
 use super::editor::Editor;
+use super::orders;
 use super::overlay::{Overlay, Said};
 use super::search::Search;
+use super::text::Lines;
 use crate::question::{Question, refused};
 
 /// Nobody has read a question that came so shortly before a key.
 const UNREAD: Duration = Duration::from_millis(600);
 /// How soon a second Ctrl-C has to come to mean that somebody wants to leave.
 const TWICE: Duration = Duration::from_secs(2);
+/// Bytes of a text that comes back as it was sent.
+const MAX_REMEMBERED: usize = 20_000;
+/// Lines that a page of a question moves.
+const QUESTION_PAGE: usize = 8;
 /// Lines that a turn of the wheel moves.
 const WHEEL: usize = 3;
 
@@ -122,10 +128,16 @@ pub(crate) struct App {
     pub(crate) conversation: Conversation,
     pub(crate) editor: Editor,
     pub(crate) questions: VecDeque<Asked>,
-    /// When the question that is open came up.
-    asked_at: Instant,
+    /// Since when the question that is open has been on the screen.
+    seen_at: Option<Instant>,
     /// Whether somebody has gone to it on purpose.
     is_read: bool,
+    /// When a question was answered last.
+    answered_at: Option<Instant>,
+    /// What is asked, in lines of a width.
+    pub(crate) question_body: Option<(usize, Lines)>,
+    /// Whether something of what is asked about is on the screen.
+    pub(crate) is_question_seen: bool,
     pub(crate) focus: Focus,
     pub(crate) word: Editor,
     /// The answer that is chosen, and not given yet.
@@ -154,7 +166,7 @@ pub(crate) struct App {
 }
 
 impl App {
-    pub(crate) fn new(conversation: Conversation, files: Files, now: Instant) -> Self {
+    pub(crate) fn new(conversation: Conversation, files: Files) -> Self {
         let mut editor = Editor::default();
         for item in conversation.items() {
             if let ItemKind::Prompt(text) = &item.kind {
@@ -165,8 +177,11 @@ impl App {
             conversation,
             editor,
             questions: VecDeque::new(),
-            asked_at: now,
+            seen_at: None,
             is_read: false,
+            answered_at: None,
+            question_body: None,
+            is_question_seen: false,
             focus: Focus::Editor,
             word: Editor::default(),
             picked: None,
@@ -200,16 +215,18 @@ impl App {
     }
 
     /// Somebody is asked.
-    pub(crate) fn ask(&mut self, asked: Asked, now: Instant) {
+    pub(crate) fn ask(&mut self, asked: Asked) {
         self.questions.push_back(asked);
         if self.questions.len() == 1 {
-            self.open_question(now);
+            self.open_question();
         }
     }
 
-    fn open_question(&mut self, now: Instant) {
-        self.asked_at = now;
+    fn open_question(&mut self) {
+        self.seen_at = None;
         self.is_read = false;
+        self.question_body = None;
+        self.is_question_seen = false;
         self.question_top = 0;
         self.picked = None;
         self.word.take();
@@ -221,13 +238,26 @@ impl App {
         };
     }
 
+    /// What is drawn has come to the screen.
+    pub(crate) fn drawn(&mut self, now: Instant) {
+        let is_seen = self.is_question_seen && self.overlay.is_none();
+        self.seen_at = self.seen_at.or(Some(now)).filter(|_| is_seen);
+    }
+
+    /// Whether somebody can have read the question that is open. What is typed
+    /// before is no answer to it.
+    fn is_question_read(&self, now: Instant) -> bool {
+        let is_read = |at: Instant| self.is_read || now.duration_since(at) >= UNREAD;
+        self.seen_at.is_some_and(is_read)
+    }
+
     /// Forgets questions that nobody asks any more.
-    pub(crate) fn forget_gone(&mut self, now: Instant) -> bool {
+    pub(crate) fn forget_gone(&mut self) -> bool {
         let before = self.questions.len();
         let first = self.questions.front().is_some_and(Asked::is_gone);
         self.questions.retain(|asked| !asked.is_gone());
         if first {
-            self.open_question(now);
+            self.open_question();
         }
         before != self.questions.len()
     }
@@ -236,7 +266,8 @@ impl App {
         if let Some(asked) = self.questions.pop_front() {
             asked.answer(decision);
         }
-        self.open_question(now);
+        self.answered_at = Some(now);
+        self.open_question();
     }
 
     /// Whether a turn goes on, or something else that can be stopped.
@@ -276,6 +307,14 @@ impl App {
     }
 
     fn mouse(&mut self, mouse: MouseEvent) {
+        if let Some(overlay) = &mut self.overlay {
+            match mouse.kind {
+                MouseEventKind::ScrollUp => overlay.scroll(false, WHEEL),
+                MouseEventKind::ScrollDown => overlay.scroll(true, WHEEL),
+                _ => {}
+            }
+            return;
+        }
         match mouse.kind {
             MouseEventKind::ScrollUp => self.canvas.scroll_up(WHEEL),
             MouseEventKind::ScrollDown => self.canvas.scroll_down(WHEEL),
@@ -305,7 +344,7 @@ impl App {
         if self.overlay.is_some() {
             return self.overlay_key(key);
         }
-        if self.moved(key) {
+        if self.focus == Focus::Question && self.question_moved(key) || self.moved(key) {
             return Vec::new();
         }
         match self.focus {
@@ -348,15 +387,27 @@ impl App {
     /// What was to follow comes back into the editor, so that nothing is asked
     /// that is not meant any more.
     fn stop(&mut self) -> Vec<Action> {
-        let mut texts: Vec<String> = self.queue.drain(..).collect();
-        if !texts.is_empty() {
-            if !self.editor.is_empty() {
-                texts.push(self.editor.take());
-            }
-            self.editor.set(&texts.join("\n"));
-        }
+        self.take_back_queue();
         self.flash = Some("Stopping. Ctrl-C once more leaves.".to_owned());
         vec![Action::Stop]
+    }
+
+    /// Keys that move through what is asked.
+    fn question_moved(&mut self, key: KeyEvent) -> bool {
+        if !key.modifiers.is_empty() {
+            return false;
+        }
+        let page = QUESTION_PAGE;
+        match key.code {
+            KeyCode::Up => self.question_top = self.question_top.saturating_sub(1),
+            KeyCode::Down => self.question_top += 1,
+            KeyCode::PageUp => self.question_top = self.question_top.saturating_sub(page),
+            KeyCode::PageDown => self.question_top += page,
+            KeyCode::Home => self.question_top = 0,
+            KeyCode::End => self.question_top = usize::MAX / 2,
+            _ => return false,
+        }
+        true
     }
 
     /// Keys that move what is seen, whatever else is going on.
@@ -443,13 +494,12 @@ impl App {
         };
         let answers = Answer::to(question);
         let is_word = matches!(key.code, KeyCode::Char(_) | KeyCode::Enter);
-        if is_word && !self.is_read && now.duration_since(self.asked_at) < UNREAD {
-            // It was meant for the editor, not for what nobody has read yet.
-            self.focus = Focus::Editor;
-            return match key.code {
-                KeyCode::Enter => Vec::new(),
-                _ => self.editor_key(key),
-            };
+        if is_word && !self.is_question_read(now) {
+            return self.unread_key(key, now);
+        }
+        let is_plain = key.modifiers.difference(KeyModifiers::SHIFT).is_empty();
+        if is_word && !is_plain {
+            return Vec::new();
         }
         let at = answers.iter().position(|it| Some(*it) == self.picked);
         let step = |by: usize| {
@@ -464,8 +514,6 @@ impl App {
             },
             KeyCode::Right => self.picked = step(1),
             KeyCode::Left => self.picked = step(answers.len().saturating_sub(1)),
-            KeyCode::Up => self.question_top = self.question_top.saturating_sub(1),
-            KeyCode::Down => self.question_top += 1,
             KeyCode::Tab | KeyCode::Esc => {
                 self.focus = Focus::Editor;
                 self.picked = None;
@@ -474,6 +522,23 @@ impl App {
             _ => {}
         }
         Vec::new()
+    }
+
+    /// A key that came before anybody can have read the question: it is for the
+    /// editor, or for the question before.
+    fn unread_key(&mut self, key: KeyEvent, now: Instant) -> Vec<Action> {
+        if !self.is_question_seen {
+            let told = "What is asked cannot be seen here; make the window larger.";
+            self.flash = Some(told.to_owned());
+            return Vec::new();
+        }
+        let is_late = |at: Instant| now.duration_since(at) < UNREAD;
+        if self.answered_at.is_some_and(is_late) || key.code == KeyCode::Enter {
+            self.flash = Some("That is another question.".to_owned());
+            return Vec::new();
+        }
+        self.focus = Focus::Editor;
+        self.editor_key(key)
     }
 
     /// A letter chooses an answer. Whoever types on is writing.
@@ -583,12 +648,12 @@ impl App {
 
     fn enter(&mut self) -> Vec<Action> {
         self.offer = None;
-        let text = self.editor.whole();
         // A line that ends so goes on.
-        if let Some(open) = text.strip_suffix('\\') {
+        if let Some(open) = self.editor.text().strip_suffix('\\') {
             self.editor.set(&format!("{open}\n"));
             return Vec::new();
         }
+        let text = self.editor.whole();
         if text.trim().is_empty() {
             return Vec::new();
         }
@@ -630,12 +695,20 @@ impl App {
     fn remember(&mut self) {
         let shown = self.editor.text();
         let whole = self.editor.take();
-        // A long paste does not come back as a part of what was typed.
-        self.editor.remember(if whole.len() > shown.len() {
-            &whole
-        } else {
-            &shown
-        });
+        // What is too long to be edited does not come back as a whole.
+        let is_short = whole.len() <= MAX_REMEMBERED;
+        self.editor.remember(if is_short { &whole } else { &shown });
+    }
+
+    /// What was to be asked next is there to be asked, or not.
+    pub(crate) fn take_back_queue(&mut self) {
+        let mut texts: Vec<String> = self.queue.drain(..).collect();
+        if !texts.is_empty() {
+            if !self.editor.is_empty() {
+                texts.push(self.editor.take());
+            }
+            self.editor.set(&texts.join("\n"));
+        }
     }
 
     fn overlay_key(&mut self, key: KeyEvent) -> Vec<Action> {
@@ -666,8 +739,8 @@ impl App {
             KeyCode::Char(c) if !key.modifiers.contains(KeyModifiers::CONTROL) => {
                 search.push(c.encode_utf8(&mut [0; 4]));
             }
-            KeyCode::Up => search.step(false),
-            KeyCode::Enter | KeyCode::Down | KeyCode::Char('f') => search.step(true),
+            KeyCode::Down => search.step(false),
+            KeyCode::Enter | KeyCode::Up | KeyCode::Char('f') => search.step(true),
             _ => {}
         }
         if let Some(search) = &mut self.search {
@@ -681,15 +754,15 @@ impl App {
     /// The call of this number, counted from one; the chosen or the last one
     /// if none is named.
     pub(crate) fn call(&self, number: Option<usize>) -> Option<&CallView> {
-        if let Some(number) = number {
-            return self.conversation.calls().nth(number.checked_sub(1)?);
+        if number.is_some() {
+            return orders::call(&self.conversation, number);
         }
         let mut items = self.conversation.items().iter();
         let chosen = items.find_map(|item| match &item.kind {
             ItemKind::Call(call) if Some(item.id) == self.chosen => Some(&**call),
             _ => None,
         });
-        chosen.or_else(|| self.conversation.calls().last())
+        chosen.or_else(|| orders::call(&self.conversation, None))
     }
 }
 

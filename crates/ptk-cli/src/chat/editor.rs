@@ -72,11 +72,27 @@ impl Editor {
 
     /// What is written, with all that was pasted.
     pub(crate) fn whole(&self) -> String {
-        let mut text = self.text();
-        for (short, pasted) in &self.pastes {
-            text = text.replacen(short, pasted, 1);
+        let text = self.text();
+        let mut whole = String::new();
+        let mut rest = text.as_str();
+        // What stands in a paste stands for nothing else.
+        while let Some((at, short, pasted)) = self.first_paste(rest) {
+            whole.push_str(rest.get(..at).unwrap_or_default());
+            whole.push_str(pasted);
+            rest = rest.get(at + short.len()..).unwrap_or_default();
         }
-        text
+        whole.push_str(rest);
+        whole
+    }
+
+    /// The first paste that stands in a text.
+    fn first_paste(&self, text: &str) -> Option<(usize, &str, &str)> {
+        let pastes = self.pastes.iter();
+        let found = pastes.filter_map(|(short, pasted)| {
+            let at = text.find(short.as_str())?;
+            Some((at, short.as_str(), pasted.as_str()))
+        });
+        found.min_by_key(|(at, ..)| *at)
     }
 
     /// Puts a text in the place of what is written.
@@ -103,14 +119,24 @@ impl Editor {
         self.history.drain(..excess);
     }
 
-    /// Rows that it takes in so many columns.
-    pub(crate) fn rows(&self, width: usize) -> usize {
-        let rows = |line: &String| {
+    /// Rows that it takes in so many columns, as far as somebody counts.
+    pub(crate) fn rows(&self, width: usize, most: usize) -> usize {
+        let mut rows = 0;
+        for line in self.area.lines() {
+            // A long line takes them all.
+            let is_long = line.len() > width.saturating_mul(most).saturating_mul(4);
             // The cursor may stand behind the last character.
             let spans = [ratatui::text::Span::raw(line.as_str()), " ".into()];
-            wrap::wrapped(&spans, width, &[], &[]).len()
-        };
-        self.area.lines().iter().map(rows).sum()
+            rows += if is_long {
+                most
+            } else {
+                wrap::wrapped(&spans, width, &[], &[]).len()
+            };
+            if rows >= most {
+                break;
+            }
+        }
+        rows
     }
 
     /// Takes a key; whether it was one of an editor.
@@ -281,6 +307,11 @@ mod tests {
             format!("See {} and{}", "line\n".repeat(100), "x".repeat(2000))
         );
         assert!(editor.is_empty());
+        // What stands in a paste stands for nothing else.
+        let first = format!("{}[paste 2: 30 lines]", "a\n".repeat(20));
+        editor.paste(&first);
+        editor.paste(&"b\n".repeat(30));
+        assert_eq!(editor.take(), format!("{first}{}", "b\n".repeat(30)));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write as _};
 use std::panic;
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context as _, Result};
@@ -17,7 +18,7 @@ use crossterm::terminal::{
 };
 use futures_util::StreamExt as _;
 use ptk::RunError;
-use ptk::view::Conversation;
+use ptk::view::{Conversation, Item, ItemKind};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -32,7 +33,7 @@ use super::overlay::Overlay;
 use super::text::code;
 use crate::agent::Place;
 use crate::args::ChatArgs;
-use crate::exit::Exit;
+use crate::exit::{self, Exit};
 use crate::interrupt::{Interrupt, Interrupts};
 use crate::sessions::short;
 use crate::view::Screen;
@@ -41,6 +42,10 @@ use crate::view::Screen;
 const FRAME: Duration = Duration::from_millis(16);
 /// How often a picture is drawn while nothing but time goes by.
 const TICK: Duration = Duration::from_millis(100);
+/// How long is waited for an orderly end before it is ended anyhow.
+const GRACE: Duration = Duration::from_secs(2);
+/// Items at the end in which the failure of a turn is told.
+const LAST: usize = 3;
 /// How long things that happen are taken in before the next key is looked for.
 const SLICE: Duration = Duration::from_millis(4);
 
@@ -50,14 +55,14 @@ pub(crate) async fn run(args: &ChatArgs) -> Result<Exit> {
     let place = Place::wanted(args.session.as_deref(), args.go_on, config).await?;
     let is_open = place.known.as_ref().is_some_and(|known| known.is_open);
     let (questions, asked) = unbounded_channel();
-    let screen = Screen::quiet();
+    let screen = Screen::kept();
     let mut host = Host::open(args.agent.clone(), place, screen, Asking::Desk(questions))?;
     let conversation = host.conversation().await?;
     let files = Files::new(host.tools().workspace().root().to_owned());
     files.look();
     // The first piece of code is not waited for.
     std::thread::spawn(code::prepare);
-    let mut app = App::new(conversation, files, Instant::now());
+    let mut app = App::new(conversation, files);
     tell_place(&mut app, &host);
     for note in host.agent.notes.clone() {
         app.conversation.note(note);
@@ -65,11 +70,14 @@ pub(crate) async fn run(args: &ChatArgs) -> Result<Exit> {
     if is_open {
         host.resume();
     }
+    let leaving = leaving();
     let mut paper = Paper::take()?;
     let mut chat = Chat {
         app,
         host,
         asked,
+        leaving,
+        prompt: None,
         is_coloured: is_coloured(),
         has_mouse: true,
     };
@@ -104,17 +112,27 @@ struct Paper {
     terminal: Terminal<CrosstermBackend<io::Stdout>>,
     /// Whether it tells more of keys than others do.
     is_enhanced: bool,
+    /// What was told of a panic before.
+    hook: Hook,
 }
+
+/// Tells of a panic.
+type Hook = Arc<dyn Fn(&panic::PanicHookInfo<'_>) + Send + Sync>;
 
 impl Paper {
     fn take() -> Result<Self> {
         let is_enhanced = terminal::supports_keyboard_enhancement().unwrap_or(false);
         enter(is_enhanced, true).context("the terminal cannot be taken; try --plain")?;
-        let hook = panic::take_hook();
-        // Whatever breaks down is told on a terminal that can be read.
+        let hook: Hook = Arc::from(panic::take_hook());
+        let own = std::thread::current().id();
+        let before = Arc::clone(&hook);
+        // What breaks the chat down is told on a terminal that can be read. What
+        // breaks down elsewhere is caught and told of there.
         panic::set_hook(Box::new(move |info| {
-            leave();
-            hook(info);
+            if std::thread::current().id() == own {
+                leave();
+                before(info);
+            }
         }));
         let backend = CrosstermBackend::new(io::stdout());
         let terminal = Terminal::new(backend);
@@ -124,6 +142,7 @@ impl Paper {
         Ok(Self {
             terminal: terminal?,
             is_enhanced,
+            hook,
         })
     }
 
@@ -144,7 +163,10 @@ impl Paper {
 impl Drop for Paper {
     fn drop(&mut self) {
         leave();
-        drop(panic::take_hook());
+        let hook = Arc::clone(&self.hook);
+        if !std::thread::panicking() {
+            panic::set_hook(Box::new(move |info| hook(info)));
+        }
     }
 }
 
@@ -185,6 +207,9 @@ struct Chat {
     app: App,
     host: Host,
     asked: UnboundedReceiver<Asked>,
+    leaving: UnboundedReceiver<Interrupt>,
+    /// What was asked last.
+    prompt: Option<String>,
     is_coloured: bool,
     has_mouse: bool,
 }
@@ -198,7 +223,6 @@ enum Next {
 impl Chat {
     async fn run(&mut self, paper: &mut Paper) -> Result<Exit> {
         let mut input = EventStream::new();
-        let mut interrupts = Interrupts::new();
         let mut tick = tokio::time::interval(TICK);
         let mut drawn = Instant::now();
         let mut is_fresh = false;
@@ -221,13 +245,13 @@ impl Chat {
                     }
                     is_fresh = false;
                 }
-                interrupt = interrupts.next() => match interrupt {
+                Some(interrupt) = self.leaving.recv() => match interrupt {
                     Interrupt::Leave => return Ok(Exit::Interrupted),
                     // In raw mode it is a key; so somebody else has sent it.
                     Interrupt::Stop => self.host.stop(),
                 },
                 Some(asked) = self.asked.recv() => {
-                    self.app.ask(asked, Instant::now());
+                    self.app.ask(asked);
                     is_fresh = false;
                 }
                 news = self.host.news() => match news {
@@ -247,9 +271,13 @@ impl Chat {
                     }
                 },
                 _ = tick.tick() => {
-                    let now = Instant::now();
-                    let is_changed = self.app.forget_gone(now);
+                    let is_gone = self.app.forget_gone();
                     self.app.status.remark = self.host.screen.remarked();
+                    let said = self.host.screen.take();
+                    let is_changed = is_gone || said.is_some();
+                    if let Some(text) = said {
+                        self.app.conversation.note(text);
+                    }
                     is_fresh = !(is_changed || self.app.is_busy() || self.host.is_busy());
                 }
             }
@@ -292,6 +320,7 @@ impl Chat {
         paper
             .terminal
             .draw(|frame| draw::draw(frame, app, &light))?;
+        app.drawn(Instant::now());
         Ok(())
     }
 
@@ -306,7 +335,7 @@ impl Chat {
 
     async fn act(&mut self, action: Action, paper: &mut Paper) -> Result<Next> {
         match action {
-            Action::Ask(prompt) => self.host.ask(&prompt),
+            Action::Ask(prompt) => self.ask(prompt),
             Action::Run(line) => {
                 if let Err(error) = self.host.run(&line) {
                     self.app.flash = Some(format!("{error:#}"));
@@ -339,22 +368,42 @@ impl Chat {
             Ok(Told::List(title, entries)) => {
                 self.app.overlay = Some(Overlay::list(title, entries));
             }
-            Ok(Told::Switched(text)) => self.switched(&text).await?,
+            Ok(Told::Switched(text, is_open)) => {
+                self.switched(&text).await?;
+                if is_open {
+                    self.host.resume();
+                }
+            }
             Ok(Told::Begun) => {}
             Ok(Told::Copied(text)) => self.copy(&text)?,
             Ok(Told::Mouse) => self.toggle_mouse()?,
             Ok(Told::Quit) => return Ok(Next::Leave(Exit::Success)),
-            Err(error) => self.app.flash = Some(format!("{error:#}")),
+            Err(error) => self.failed(&error),
         }
         tell_place(&mut self.app, &self.host);
         Ok(Next::Go)
+    }
+
+    fn ask(&mut self, prompt: String) {
+        self.host.ask(&prompt);
+        self.prompt = Some(prompt);
+    }
+
+    /// Says what went wrong: in a line, if it fits one.
+    fn failed(&mut self, error: &anyhow::Error) {
+        let text = format!("{error:#}");
+        if text.contains('\n') {
+            self.app.conversation.fail(text);
+        } else {
+            self.app.flash = Some(text);
+        }
     }
 
     /// Another conversation is shown.
     async fn switched(&mut self, text: &str) -> Result<()> {
         let conversation: Conversation = self.host.conversation().await?;
         let files = self.app.files.clone();
-        let mut app = App::new(conversation, files, Instant::now());
+        let mut app = App::new(conversation, files);
         for note in self.host.agent.notes.clone() {
             app.conversation.note(note);
         }
@@ -393,17 +442,28 @@ impl Chat {
     fn done(&mut self, done: Result<Done>) {
         let mut is_good = true;
         match done {
-            Ok(Done::Turn(execution)) => is_good = execution.error.is_none(),
+            Ok(Done::Turn(execution)) => {
+                self.app.conversation.took(execution.usage);
+                if let Some(error) = &execution.error {
+                    is_good = false;
+                    self.unanswered(error);
+                }
+            }
             Ok(Done::Command(_, outcome)) => is_good = outcome.result.success,
             Ok(Done::Said(Ok(text))) if text.is_empty() => {}
             Ok(Done::Said(Ok(text))) => self.app.conversation.note(text),
+            Ok(Done::Redone(Ok(text))) => {
+                self.host.undone.pop();
+                self.app.conversation.note(text);
+            }
             Ok(Done::Undone(Ok((id, text)))) => {
                 self.host.undone.push(id);
                 self.app
                     .conversation
                     .note(format!("{text}\n/redo has it back."));
             }
-            Ok(Done::Said(Err(error)) | Done::Undone(Err(error))) | Err(error) => {
+            Ok(Done::Said(Err(error)) | Done::Undone(Err(error)) | Done::Redone(Err(error)))
+            | Err(error) => {
                 let is_stopped = matches!(error.downcast_ref(), Some(RunError::Cancelled));
                 if !is_stopped {
                     self.app.conversation.fail(format!("{error:#}"));
@@ -412,10 +472,48 @@ impl Chat {
             }
         }
         self.app.busy_since = None;
-        if let Some(prompt) = self.app.queue.pop_front() {
-            self.host.ask(&prompt);
-        } else if !is_good {
-            self.app.canvas.scroll_down(usize::MAX);
+        self.prompt = None;
+        if !is_good {
+            // What was to follow may not be wanted any more.
+            self.app.take_back_queue();
+        } else if let Some(prompt) = self.app.queue.pop_front() {
+            self.ask(prompt);
         }
     }
+
+    /// There is no answer. What no event has told is told here, and a prompt
+    /// that went nowhere comes back.
+    fn unanswered(&mut self, error: &RunError) {
+        let text = error.to_string();
+        let items = self.app.conversation.items().iter().rev();
+        let is_told = |item: &Item| matches!(&item.kind, ItemKind::Notice(it) if it.text == text);
+        if items.take(LAST).any(is_told) {
+            return;
+        }
+        self.app.conversation.fail(text);
+        if let Some(prompt) = self.prompt.take()
+            && self.app.editor.is_empty()
+        {
+            self.app.editor.set(&prompt);
+        }
+    }
+}
+
+/// Signals, taken while the screen may be stuck: whoever insists is not kept
+/// waiting by what takes long to draw.
+fn leaving() -> UnboundedReceiver<Interrupt> {
+    let (tell, told) = unbounded_channel();
+    tokio::spawn(async move {
+        let mut interrupts = Interrupts::new();
+        loop {
+            let interrupt = interrupts.next().await;
+            let _ = tell.send(interrupt);
+            if interrupt == Interrupt::Leave {
+                tokio::time::sleep(GRACE).await;
+                leave();
+                exit::leave();
+            }
+        }
+    });
+    told
 }

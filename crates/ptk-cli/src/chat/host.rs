@@ -15,7 +15,8 @@ use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::desk::{Asked, Desk, Typed};
+use super::desk::{Asked, Desk, Typed, Typist};
+use super::orders::fenced;
 use crate::agent::{Agent, Face, Place};
 use crate::approver::approver;
 use crate::args::AgentArgs;
@@ -41,6 +42,8 @@ pub(crate) enum Asking {
 /// Everything that is at work.
 pub(crate) struct Host {
     pub(crate) args: AgentArgs,
+    /// What was said on the command line, which holds for each session anew.
+    given: AgentArgs,
     pub(crate) screen: Screen,
     pub(crate) place: Place,
     pub(crate) agent: Agent,
@@ -81,6 +84,8 @@ pub(crate) enum Done {
     Said(Result<String>),
     /// It was taken back, under this id.
     Undone(Result<(String, String)>),
+    /// What was taken back last is there again.
+    Redone(Result<String>),
 }
 
 impl Host {
@@ -94,6 +99,7 @@ impl Host {
         let agent = build(&args, &place, &screen, &asking, &typed, None)?;
         let events = agent.ptk.tools().bus().subscribe(Filter::all());
         Ok(Self {
+            given: args.clone(),
             args,
             screen,
             place,
@@ -145,12 +151,17 @@ impl Host {
     /// that does not work.
     pub(crate) fn change(&mut self, args: AgentArgs) -> Result<()> {
         let tools = Some(self.tools().clone());
-        // What was chosen now goes before what the last turn was begun with.
+        let mut settings = self.place.settings.clone();
+        if args.model != self.args.model {
+            // Another model is not to be had where the one before was.
+            settings.remove("provider");
+            settings.remove("model");
+        }
         let place = Place {
             store: self.place.store.clone(),
             id: self.place.id.clone(),
             known: self.place.known.clone(),
-            settings: Map::new(),
+            settings,
             given: 0,
         };
         let agent = build(
@@ -163,24 +174,25 @@ impl Host {
         )?;
         self.agent = agent;
         self.args = args;
+        self.place = place;
         self.session = None;
         Ok(())
     }
 
     /// Goes on in another session.
     pub(crate) async fn switch(&mut self, place: Place) -> Result<()> {
-        let built = build(
-            &self.args,
-            &place,
-            &self.screen,
-            &self.asking,
-            &self.typed,
-            None,
-        );
+        // What was chosen in a session holds in that one.
+        let args = if place.known.is_some() {
+            self.given.clone()
+        } else {
+            self.args.clone()
+        };
+        let built = build(&args, &place, &self.screen, &self.asking, &self.typed, None);
         let agent = built?;
         self.place.store.release(&self.place.id).await?;
         self.events = agent.ptk.tools().bus().subscribe(Filter::all());
         self.agent = agent;
+        self.args = args;
         self.place = place;
         self.session = None;
         self.told.clear();
@@ -369,7 +381,10 @@ fn build(
             Asking::Desk(questions) => {
                 Arc::new(Desk::new(workspace, note, questions.clone(), typed.clone()))
             }
-            Asking::Terminal => approver(workspace, note, screen.clone()),
+            Asking::Terminal => Arc::new(Typist {
+                typed: typed.clone(),
+                other: approver(workspace, note, screen.clone()),
+            }),
         }
     };
     let face = Face {
@@ -394,8 +409,5 @@ fn told(line: &str, outcome: &CallOutcome) -> String {
     if count > MAX_TOLD {
         shown.push_str("\n… (cut)");
     }
-    format!(
-        "I have run `{line}`. It printed:\n```\n{}\n```",
-        shown.trim_end()
-    )
+    format!("I have run `{line}`. It printed:\n{}", fenced("", &shown))
 }

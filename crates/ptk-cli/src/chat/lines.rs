@@ -59,15 +59,23 @@ pub(crate) async fn run(args: &ChatArgs, out: &mut impl Write) -> Result<Exit> {
         last = talk.watch(&mut host, out).await?;
     }
     let mut before = String::new();
-    while let Some(line) = talk.line(&before).await? {
-        let line = format!("{before}{line}");
+    let mut is_over = false;
+    while !is_over {
+        let line = talk.line(&before).await?;
+        is_over = line.is_none();
+        let line = std::mem::take(&mut before) + &line.unwrap_or_default();
         // A line that ends so goes on.
-        if let Some(open) = line.strip_suffix('\\') {
+        if let Some(open) = line.strip_suffix('\\')
+            && !is_over
+        {
             before = format!("{open}\n");
             continue;
         }
-        before.clear();
-        let Some(exit) = talk.take(line.trim(), &mut host, out).await? else {
+        let line = line.trim();
+        if line.is_empty() {
+            continue;
+        }
+        let Some(exit) = talk.take(line, &mut host, out).await? else {
             break;
         };
         last = exit;
@@ -101,8 +109,9 @@ impl Talk {
             exit::prompt(mark);
         }
         let read = tokio::task::spawn_blocking(|| {
-            let mut line = String::new();
-            let count = io::stdin().lock().read_line(&mut line)?;
+            let mut line = Vec::new();
+            let count = io::stdin().lock().read_until(b'\n', &mut line)?;
+            let line = String::from_utf8_lossy(&line);
             let line = line.trim_end_matches(['\n', '\r']).to_owned();
             Ok::<_, io::Error>((count > 0).then_some(line))
         });
@@ -121,20 +130,14 @@ impl Talk {
         host: &mut Host,
         out: &mut impl Write,
     ) -> Result<Option<Exit>> {
-        if line.is_empty() {
-            return Ok(Some(Exit::Success));
-        }
         let begun = match command::read(line) {
             Some(Ok(command)) => {
                 let number = match &command {
                     command::Command::Inspect(number) => *number,
                     _ => None,
                 };
-                let call = match number {
-                    Some(number) => self.shown.calls().nth(number.saturating_sub(1)),
-                    None => self.shown.calls().last(),
-                };
-                let call = call.cloned();
+                self.shown = host.conversation().await?;
+                let call = orders::call(&self.shown, number).cloned();
                 orders::obey(command, host, &self.shown, call.as_ref()).await
             }
             Some(Err(error)) => Err(anyhow::anyhow!(error)),
@@ -148,23 +151,30 @@ impl Talk {
         };
         match begun {
             Ok(Told::Begun) => return self.watch(host, out).await.map(Some),
-            Ok(Told::Note(text)) => exit::note(&text),
+            Ok(Told::Note(text)) => self.note(&text, out)?,
+            Ok(Told::Page(_, text) | Told::Copied(text)) if self.has_json => {
+                self.note(&text, out)?;
+            }
             Ok(Told::Page(_, text) | Told::Copied(text)) => page(&text, out)?,
             Ok(Told::List(_, entries)) => {
-                for entry in entries {
-                    let (name, about) = (visible(&entry.name), visible(&entry.about));
-                    writeln!(out, "{name}  {about}")?;
+                let entries = entries.iter();
+                let lines = entries.map(|it| format!("{}  {}", it.name, it.about));
+                let lines = lines.collect::<Vec<_>>().join("\n");
+                if self.has_json {
+                    self.note(&lines, out)?;
+                } else {
+                    writeln!(out, "{}", visible(&lines))?;
+                    out.flush()?;
                 }
-                out.flush()?;
             }
-            Ok(Told::Switched(text)) => {
-                self.shown = host.conversation().await?;
-                exit::note(&text);
-                if host.is_busy() {
+            Ok(Told::Switched(text, is_open)) => {
+                self.note(&text, out)?;
+                if is_open {
+                    host.resume();
                     return self.watch(host, out).await.map(Some);
                 }
             }
-            Ok(Told::Mouse) => exit::note("There is no mouse here."),
+            Ok(Told::Mouse) => self.note("There is no mouse here.", out)?,
             Ok(Told::Quit) => return Ok(None),
             Err(error) => {
                 exit::say(&format!("{error:#}"));
@@ -172,6 +182,15 @@ impl Talk {
             }
         }
         Ok(Some(Exit::Success))
+    }
+
+    /// Says something beside the answers.
+    fn note(&self, text: &str, out: &mut impl Write) -> Result<()> {
+        if self.has_json {
+            return Json::default().say(text, out);
+        }
+        exit::note(text);
+        Ok(())
     }
 
     /// Shows what is being done until it is done.
@@ -224,9 +243,12 @@ impl Talk {
                 host.undone.push(id);
                 told(host, Ok(format!("{text}\n/redo has it back.")))
             }
-            Done::Undone(Err(error)) => told(host, Err(error)),
+            Done::Redone(Ok(text)) => {
+                host.undone.pop();
+                told(host, Ok(text))
+            }
+            Done::Undone(Err(error)) | Done::Redone(Err(error)) => told(host, Err(error)),
         };
-        self.shown = host.conversation().await?;
         Ok(exit)
     }
 }

@@ -39,8 +39,9 @@ pub(crate) enum Told {
     Page(String, String),
     /// To be chosen from.
     List(String, Vec<Entry>),
-    /// Another conversation is shown from now on.
-    Switched(String),
+    /// Another conversation is shown from now on; its turn may have been
+    /// interrupted.
+    Switched(String, bool),
     /// It is being done, and says so itself when it is done.
     Begun,
     /// A text goes into the clipboard.
@@ -87,7 +88,7 @@ pub(crate) async fn obey(
             Ok(Told::Begun)
         }
         Command::Redo => redo(host),
-        Command::Model(None) => Ok(Told::List("Model".to_owned(), models(host))),
+        Command::Model(None) => Ok(models(host)),
         Command::Model(Some(name)) => change_model(host, &name),
         Command::Dialect(None) => dialects(host),
         Command::Dialect(Some(name)) => change_dialect(host, &name),
@@ -152,7 +153,7 @@ fn help() -> String {
 async fn begin_anew(host: &mut Host) -> Result<Told> {
     let place = host.fresh();
     host.switch(place).await?;
-    Ok(Told::Switched("A new conversation.".to_owned()))
+    Ok(Told::Switched("A new conversation.".to_owned(), false))
 }
 
 /// A session in a line of a list.
@@ -212,10 +213,7 @@ async fn resume(host: &mut Host, id: &str) -> Result<Told> {
     let name = found.name().lines().next().unwrap_or_default().to_owned();
     let place = host.known(found).await?;
     host.switch(place).await?;
-    if is_open {
-        host.resume();
-    }
-    Ok(Told::Switched(format!("Going on with: {name}")))
+    Ok(Told::Switched(format!("Going on with: {name}"), is_open))
 }
 
 async fn fork_session(host: &mut Host) -> Result<Told> {
@@ -227,10 +225,11 @@ async fn fork_session(host: &mut Host) -> Result<Told> {
     let found = found.ok_or_else(|| anyhow!("the copy is gone"))?;
     let place = host.known(found).await?;
     host.switch(place).await?;
-    Ok(Told::Switched(format!(
+    let text = format!(
         "In a copy of the conversation; /resume {} goes back.",
         short(&id)
-    )))
+    );
+    Ok(Told::Switched(text, false))
 }
 
 async fn retitle(host: &mut Host, title: &str) -> Result<Told> {
@@ -295,11 +294,11 @@ fn take_back(host: &mut Host, extent: Extent) {
 }
 
 fn redo(host: &mut Host) -> Result<Told> {
-    let last = host.undone.pop();
+    let last = host.undone.last().cloned();
     let last = last.ok_or_else(|| anyhow!("nothing was taken back in this chat"))?;
     let config = host.args.config.clone();
     host.block(move || {
-        Done::Said((|| {
+        Done::Redone((|| {
             let undo = undo::open(&config)?;
             let (_, text) = undone(&undo, &Selection::Call(last))?;
             Ok(text.replacen("undone: ", "done again: ", 1))
@@ -319,12 +318,8 @@ fn undone(undo: &ptk::tools::undo::Undo, selection: &Selection) -> Result<(Strin
 }
 
 /// Models that can be named.
-fn models(host: &Host) -> Vec<Entry> {
-    let mut entries = vec![Entry {
-        name: host.agent.model.clone(),
-        about: "is asked now; type /model NAME for any other".to_owned(),
-        command: Command::Model(Some(host.agent.model.clone())),
-    }];
+fn models(host: &Host) -> Told {
+    let mut entries = Vec::new();
     for (name, about) in crate::agent::named_models(&host.args.config).unwrap_or_default() {
         entries.push(Entry {
             command: Command::Model(Some(name.clone())),
@@ -341,7 +336,13 @@ fn models(host: &Host) -> Vec<Entry> {
             about: "on this machine".to_owned(),
         });
     }
-    entries
+    let now = &host.agent.model;
+    if entries.is_empty() {
+        return Told::Note(format!(
+            "{now} is asked now. /model PROVIDER/NAME asks another one; see docs/models.md."
+        ));
+    }
+    Told::List(format!("Model (now: {now})"), entries)
 }
 
 fn change_model(host: &mut Host, name: &str) -> Result<Told> {
@@ -522,6 +523,14 @@ fn cost(host: &Host, shown: &Conversation) -> String {
     text
 }
 
+/// The call of this number, counted from one; the last one if none is named.
+pub(crate) fn call(shown: &Conversation, number: Option<usize>) -> Option<&CallView> {
+    match number {
+        Some(number) => shown.calls().nth(number.checked_sub(1)?),
+        None => shown.calls().last(),
+    }
+}
+
 fn inspect(call: Option<&CallView>) -> Result<Told> {
     let call = call.ok_or_else(|| anyhow!("there is no such call"))?;
     let mut text = String::new();
@@ -561,7 +570,7 @@ fn inspect(call: Option<&CallView>) -> Result<Told> {
 }
 
 /// Text between fences that it does not hold itself.
-fn fenced(language: &str, text: &str) -> String {
+pub(crate) fn fenced(language: &str, text: &str) -> String {
     let mut fence = "```".to_owned();
     while text.contains(&fence) {
         fence.push('`');

@@ -4,6 +4,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::command::Command;
+use super::text::Lines;
 
 /// What stands over the conversation.
 #[derive(Debug)]
@@ -19,6 +20,8 @@ pub(crate) struct Page {
     /// Markdown.
     pub(crate) text: String,
     pub(crate) top: usize,
+    /// The text in lines of a width.
+    pub(crate) lines: Option<(u16, Lines)>,
 }
 
 /// A list to choose from.
@@ -54,6 +57,7 @@ impl Overlay {
             title: title.into(),
             text: text.into(),
             top: 0,
+            lines: None,
         })
     }
 
@@ -73,6 +77,18 @@ impl Overlay {
         }
     }
 
+    pub(crate) fn scroll(&mut self, is_down: bool, lines: usize) {
+        let at = match self {
+            Self::Page(page) => &mut page.top,
+            Self::List(list) => &mut list.chosen,
+        };
+        *at = if is_down {
+            at.saturating_add(lines)
+        } else {
+            at.saturating_sub(lines)
+        };
+    }
+
     pub(crate) fn key(&mut self, key: KeyEvent, page: usize) -> Said {
         match self {
             Self::Page(it) => it.key(key, page),
@@ -85,9 +101,9 @@ impl Page {
     fn key(&mut self, key: KeyEvent, page: usize) -> Said {
         match key.code {
             KeyCode::Up => self.top = self.top.saturating_sub(1),
-            KeyCode::Down => self.top += 1,
+            KeyCode::Down => self.top = self.top.saturating_add(1),
             KeyCode::PageUp => self.top = self.top.saturating_sub(page),
-            KeyCode::PageDown | KeyCode::Char(' ') => self.top += page,
+            KeyCode::PageDown | KeyCode::Char(' ') => self.top = self.top.saturating_add(page),
             KeyCode::Home => self.top = 0,
             KeyCode::End => self.top = usize::MAX / 2,
             _ => return Said::Close,

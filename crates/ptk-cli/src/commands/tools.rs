@@ -236,7 +236,7 @@ fn call(args: &CallToolArgs, out: &mut impl Write) -> Result<Exit> {
         .sandbox(config::sandbox(&args.sandbox, &args.config)?)
         .approver(approver)
         .review(args.review)
-        .permissions(gathered.permissions(args.approve.map(Mode::from)))
+        .permissions(gathered.permissions(args.approve.map(Mode::from), &Screen::default()))
         .build();
     let mut events = manager.bus().subscribe(Filter::all());
     let runtime = tokio::runtime::Builder::new_multi_thread()

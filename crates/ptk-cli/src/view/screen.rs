@@ -28,12 +28,23 @@ pub(crate) struct Screen {
     state: Arc<Mutex<State>>,
 }
 
+/// What becomes of what is said.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Voice {
+    /// It is written.
+    #[default]
+    Plain,
+    /// It is written, and there is a line that moves.
+    Live,
+    /// Nothing is written at all.
+    Quiet,
+    /// It is kept for whoever shows it.
+    Kept,
+}
+
 #[derive(Debug, Default)]
 struct State {
-    /// Whether there is a line that moves.
-    is_live: bool,
-    /// Whether nothing is written at all.
-    is_quiet: bool,
+    voice: Voice,
     doing: Option<(String, Instant)>,
     /// What else there is to say about that.
     remark: Option<String>,
@@ -50,15 +61,31 @@ impl Screen {
     pub(crate) fn live() -> Self {
         let screen = Self::default();
         let is_plain = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
-        screen.lock().is_live = io::stderr().is_terminal() && !is_plain;
+        if io::stderr().is_terminal() && !is_plain {
+            screen.lock().voice = Voice::Live;
+        }
         screen
     }
 
     /// Without a word.
     pub(crate) fn quiet() -> Self {
         let screen = Self::default();
-        screen.lock().is_quiet = true;
+        screen.lock().voice = Voice::Quiet;
         screen
+    }
+
+    /// Without a word: what is said is kept until somebody takes it.
+    pub(crate) fn kept() -> Self {
+        let screen = Self::default();
+        screen.lock().voice = Voice::Kept;
+        screen
+    }
+
+    /// What was said, without colours.
+    pub(crate) fn take(&self) -> Option<String> {
+        let text = std::mem::take(&mut self.lock().waiting);
+        let text = anstream::adapter::strip_str(&text).to_string();
+        Some(text.trim().to_owned()).filter(|text| !text.is_empty())
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -95,10 +122,10 @@ impl Screen {
     /// Writes lines to stderr, above the one that moves.
     pub(crate) fn print(&self, text: &str) {
         let mut state = self.lock();
-        if state.is_quiet {
+        if state.voice == Voice::Quiet {
             return;
         }
-        if state.questions > 0 {
+        if state.questions > 0 || state.voice == Voice::Kept {
             state.waiting.push_str(text);
             return;
         }
@@ -109,7 +136,7 @@ impl Screen {
     /// As much of a text as fits beside so many columns; all of it where it is
     /// not shown on a terminal.
     pub(crate) fn fitting(&self, text: &str, beside: usize) -> String {
-        if !self.lock().is_live {
+        if self.lock().voice != Voice::Live {
             return text.to_owned();
         }
         fitting(text, width().saturating_sub(beside))
@@ -117,7 +144,7 @@ impl Screen {
 
     /// As much of the end of a text as fits into a line beside so many columns.
     pub(crate) fn ending(&self, text: &str, beside: usize) -> String {
-        if !self.lock().is_live {
+        if self.lock().voice != Voice::Live {
             return text.to_owned();
         }
         let backwards: String = text.chars().rev().collect();
@@ -131,7 +158,7 @@ impl Screen {
     }
 
     pub(crate) fn is_quiet(&self) -> bool {
-        self.lock().is_quiet
+        self.lock().voice == Voice::Quiet
     }
 
     /// Makes room for what others write, on stdout or for a question.
@@ -174,7 +201,7 @@ impl State {
         let Some((what, since)) = &self.doing else {
             return;
         };
-        if !self.is_live || self.questions > 0 {
+        if self.voice != Voice::Live || self.questions > 0 {
             return;
         }
         let width = width();

@@ -12,7 +12,7 @@ use crate::files::Knowledge;
 use crate::{CallContext, Effects, Plan, ToolError, TypedTool, preview};
 
 /// How many lines of a diff a person is shown.
-const MAX_DIFF: usize = 200;
+const MAX_DIFF: usize = 5000;
 /// Unchanged lines around a change.
 const CONTEXT: usize = 3;
 

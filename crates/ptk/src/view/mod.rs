@@ -187,6 +187,12 @@ impl Conversation {
         })
     }
 
+    /// Counts what a turn took, which its events do not tell.
+    pub fn took(&mut self, usage: Usage) {
+        self.usage.add(usage);
+        self.changes += 1;
+    }
+
     /// Says something on the side.
     pub fn note(&mut self, text: impl Into<String>) {
         self.push(ItemKind::Notice(Notice {
@@ -237,6 +243,7 @@ impl Conversation {
         let mut thought = String::new();
         let mut text = String::new();
         let mut id = None;
+        let mut beside = Vec::new();
         for item in self.items.drain(start..) {
             match item.kind {
                 ItemKind::Thought(said) => thought.push_str(&said.text),
@@ -244,8 +251,10 @@ impl Conversation {
                     id = id.or(Some(item.id));
                     text.push_str(&said.text);
                 }
-                // Nothing else comes in while the model speaks.
-                ItemKind::Prompt(_) | ItemKind::Call(_) | ItemKind::Notice(_) => {}
+                // What was said on the side meanwhile.
+                ItemKind::Prompt(_) | ItemKind::Call(_) | ItemKind::Notice(_) => {
+                    beside.push(item);
+                }
             }
         }
         self.say(&thought, &text, standing);
@@ -255,6 +264,7 @@ impl Conversation {
         {
             last.id = id;
         }
+        self.items.extend(beside);
     }
 
     /// Adds a whole reply. What stands behind the words stays until nothing

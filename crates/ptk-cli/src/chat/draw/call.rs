@@ -23,6 +23,8 @@ const STEP: u128 = 100;
 const LIVE: usize = 8;
 /// Lines that are shown of what a call gave back.
 const MAX_LINES: usize = 400;
+/// Characters of an argument that are shown.
+const MAX_ARGUMENT: usize = 4000;
 /// Lines of a result that are looked at for the one that is shown.
 const PREVIEW: usize = 3;
 /// Columns that have to be left for a result beside the call.
@@ -209,9 +211,13 @@ fn body(call: &CallView, width: usize) -> Lines {
 fn labelled(label: &str, text: &str, width: usize, lines: &mut Lines) {
     let first = [Span::styled(format!("{label}: "), style::FAINT)];
     let rest = [Span::raw("  ")];
-    for (number, line) in visible(text).lines().enumerate() {
+    let shown: String = text.chars().take(MAX_ARGUMENT).collect();
+    for (number, line) in visible(&shown).lines().enumerate() {
         let before: &[Span<'static>] = if number == 0 { &first } else { &rest };
         lines.extend(wrap::wrapped(&[Span::raw(line)], width, before, &rest));
+    }
+    if shown.len() < text.len() {
+        lines.push(Line::styled("  … /inspect shows all of it", style::FAINT));
     }
 }
 

@@ -1,6 +1,7 @@
 //! The conversation in lines, and which of them are seen.
 
 use std::collections::{HashMap, HashSet};
+use std::time::{Duration, Instant};
 
 use ptk::view::Conversation;
 use ratatui::Frame;
@@ -11,6 +12,9 @@ use ratatui::widgets::Paragraph;
 use super::super::app::App;
 use super::super::text::{Lines, style};
 use super::{Light, item};
+
+/// What takes long to lay out is left alone for so many times as long.
+const PAUSE: u32 = 4;
 
 /// The conversation in lines. What has not changed is not laid out again.
 #[derive(Debug, Default)]
@@ -54,8 +58,18 @@ struct Laid {
     revision: u64,
     is_open: bool,
     is_chosen: bool,
-    lines: Lines,
     layout: item::Layout,
+    /// When it was laid out, and how long that took.
+    at: Option<(Instant, Duration)>,
+}
+
+impl Laid {
+    /// Whether it is too early to lay it out again: what grows and takes long
+    /// is not laid out all the time.
+    fn is_early(&self) -> bool {
+        let early = |(at, took): (Instant, Duration)| at.elapsed() < took * PAUSE;
+        self.at.is_some_and(early)
+    }
 }
 
 impl Canvas {
@@ -142,8 +156,8 @@ impl Canvas {
             let Some(laid) = self.laid.get(&placed.id) else {
                 continue;
             };
-            let gap = placed.height.saturating_sub(laid.lines.len());
-            for (number, line) in laid.lines.iter().enumerate() {
+            let gap = placed.height.saturating_sub(laid.layout.len());
+            for (number, line) in laid.layout.from(0).enumerate() {
                 if line.to_string().to_lowercase().contains(words) {
                     found.push((placed.id, gap + number));
                 }
@@ -166,22 +180,25 @@ impl Canvas {
         for item in conversation.items() {
             let laid = self.laid.entry(item.id).or_default();
             let (is_open, is_chosen) = (open.contains(&item.id), chosen == Some(item.id));
-            let is_same = laid.revision == item.revision
-                && (laid.is_open, laid.is_chosen) == (is_open, is_chosen);
-            if !is_same || item::moves(item) {
+            let looks_same = (laid.is_open, laid.is_chosen) == (is_open, is_chosen);
+            let is_same = laid.revision == item.revision && looks_same;
+            let may_wait = looks_same && item::grows(item) && laid.is_early();
+            if !(is_same || may_wait) || item::moves(item) {
+                let start = Instant::now();
                 let look = item::Look {
                     width: self.width,
                     is_open,
                     is_chosen,
                     light,
                 };
-                laid.lines = laid.layout.lines(item, &look);
+                laid.layout.lay_out(item, &look);
+                laid.at = Some((start, start.elapsed()));
                 laid.revision = item.revision;
                 laid.is_open = is_open;
                 laid.is_chosen = is_chosen;
             }
             let gap = usize::from(last.is_some_and(|last| item::needs_gap(last, item)));
-            let height = laid.lines.len() + gap;
+            let height = laid.layout.len() + gap;
             self.order.push(Placed {
                 id: item.id,
                 before,
@@ -208,14 +225,12 @@ impl Canvas {
             let Some(laid) = self.laid.get(&placed.id) else {
                 continue;
             };
-            let gap = placed.height.saturating_sub(laid.lines.len());
-            let lines = std::iter::repeat_n((None, Line::default()), gap).chain(
-                laid.lines
-                    .iter()
-                    .map(|line| (Some(placed.id), line.clone())),
-            );
+            let gap = placed.height.saturating_sub(laid.layout.len());
             let skipped = first.saturating_sub(placed.before);
-            seen.extend(lines.skip(skipped));
+            let blank = std::iter::repeat_n((None, Line::default()), gap.saturating_sub(skipped));
+            let lines = laid.layout.from(skipped.saturating_sub(gap));
+            let lines = blank.chain(lines.map(|line| (Some(placed.id), line)));
+            seen.extend(lines.take(self.height - seen.len().min(self.height)));
             if seen.len() >= self.height {
                 break;
             }

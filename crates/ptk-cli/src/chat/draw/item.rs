@@ -21,17 +21,29 @@ pub(super) struct Look<'a> {
     pub(super) light: &'a Light<'a>,
 }
 
-/// What is remembered of an item that grows.
+/// An item in lines. What was laid out of one that grows is not laid out again.
 #[derive(Debug, Default)]
 pub(super) struct Layout {
+    /// What the model says.
     markdown: Markdown,
+    /// Whatever else there is.
+    lines: Lines,
+    is_text: bool,
+    is_broken: bool,
 }
 
 impl Layout {
-    pub(super) fn lines(&mut self, item: &Item, look: &Look<'_>) -> Lines {
-        match &item.kind {
+    pub(super) fn lay_out(&mut self, item: &Item, look: &Look<'_>) {
+        self.is_text = false;
+        self.lines = match &item.kind {
             ItemKind::Prompt(text) => prompt(text, look.width),
-            ItemKind::Text(said) => self.text(said, look.width),
+            ItemKind::Text(said) => {
+                self.is_text = true;
+                self.is_broken = said.standing == Standing::Broken;
+                let inner = look.width.saturating_sub(MARGIN).max(1);
+                self.markdown.lay_out(said.text.trim_end(), inner);
+                Vec::new()
+            }
             ItemKind::Thought(said) => thought(said, look),
             ItemKind::Call(view) => call::lines(view, look),
             ItemKind::Notice(notice) => {
@@ -42,23 +54,31 @@ impl Layout {
                 marked(mark, style, &notice.text, style, look.width)
             }
             _ => Vec::new(),
+        };
+    }
+
+    /// How many lines there are.
+    pub(super) fn len(&self) -> usize {
+        if self.is_text {
+            self.markdown.len()
+        } else {
+            self.lines.len()
         }
     }
 
-    fn text(&mut self, said: &Said, width: usize) -> Lines {
-        let text = said.text.trim_end();
-        let inner = width.saturating_sub(MARGIN).max(1);
-        let lines = self.markdown.lines(text, inner);
-        lines
-            .into_iter()
-            .map(|line| {
-                let line = indented(line);
-                match said.standing {
-                    Standing::Broken => line.patch_style(style::FAINT),
-                    _ => line,
-                }
-            })
-            .collect()
+    /// The lines from this one on.
+    pub(super) fn from(&self, first: usize) -> impl Iterator<Item = Line<'static>> {
+        let text = self.markdown.from(first).take_while(|_| self.is_text);
+        let text = text.map(|line| {
+            let line = indented(line.clone());
+            if self.is_broken {
+                line.patch_style(style::FAINT)
+            } else {
+                line
+            }
+        });
+        let others = self.lines.iter().skip(first).cloned();
+        text.chain(others)
     }
 }
 
@@ -88,10 +108,15 @@ fn marked(
 /// What the model thinks: its end while it thinks, and then that it did.
 fn thought(said: &Said, look: &Look<'_>) -> Lines {
     let inner = look.width.saturating_sub(MARGIN).max(1);
-    let text = visible(said.text.trim());
+    let is_over = said.standing != Standing::Streaming;
+    let text = if is_over || look.is_open {
+        said.text.trim()
+    } else {
+        ending(said.text.trim_end(), inner * (THOUGHT + 1) * 4)
+    };
+    let text = visible(text);
     let all = wrap::lines(&text, style::FAINT, inner);
     let mark = if look.is_chosen { "▸ " } else { "∴ " };
-    let is_over = said.standing != Standing::Streaming;
     if is_over && !look.is_open {
         let about = format!("thought, {} lines", all.len());
         let about = if all.len() == 1 { text } else { about };
@@ -115,6 +140,15 @@ fn thought(said: &Said, look: &Look<'_>) -> Lines {
     lines
 }
 
+/// The last bytes of a text, in whole characters.
+fn ending(text: &str, most: usize) -> &str {
+    let mut start = text.len().saturating_sub(most);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    text.get(start..).unwrap_or_default()
+}
+
 pub(super) fn indented(mut line: Line<'static>) -> Line<'static> {
     line.spans.insert(0, Span::raw(" ".repeat(MARGIN)));
     line
@@ -123,6 +157,14 @@ pub(super) fn indented(mut line: Line<'static>) -> Line<'static> {
 /// Whether an item looks different as time goes by.
 pub(super) fn moves(item: &Item) -> bool {
     matches!(&item.kind, ItemKind::Call(call) if call.state.is_open())
+}
+
+/// Whether more of an item may come.
+pub(super) fn grows(item: &Item) -> bool {
+    matches!(
+        &item.kind,
+        ItemKind::Text(said) | ItemKind::Thought(said) if said.standing == Standing::Streaming
+    )
 }
 
 /// Whether an empty line stands between two items.

@@ -33,10 +33,15 @@ fn framed(frame: &mut Frame<'_>, area: Rect, title: &str, keys: &str) -> Rect {
 
 fn page(frame: &mut Frame<'_>, area: Rect, page: &mut Page) {
     let inner = framed(frame, area, &page.title, "↑↓ PgUp PgDn · Esc closes");
-    let lines = Markdown::default().lines(&page.text, usize::from(inner.width));
-    let last = lines.len().saturating_sub(usize::from(inner.height));
-    page.top = page.top.min(last);
-    let seen: Lines = lines.into_iter().skip(page.top).collect();
+    let is_laid = matches!(&page.lines, Some((width, _)) if *width == inner.width);
+    if !is_laid {
+        let lines = Markdown::lines(&page.text, usize::from(inner.width));
+        page.lines = Some((inner.width, lines));
+    }
+    let lines = page.lines.as_ref().map_or(&[][..], |(_, lines)| lines);
+    let height = usize::from(inner.height);
+    page.top = page.top.min(lines.len().saturating_sub(height));
+    let seen: Lines = lines.iter().skip(page.top).take(height).cloned().collect();
     frame.render_widget(Paragraph::new(seen), inner);
 }
 

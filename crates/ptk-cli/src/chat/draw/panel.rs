@@ -10,7 +10,7 @@ use unicode_width::UnicodeWidthStr as _;
 use super::super::app::{Answer, App, Focus};
 use super::super::text::{Lines, diff, style, wrap};
 use super::{Light, call};
-use crate::question::{Kind, Question};
+use crate::question::{Kind, Question, without_gaps};
 use crate::view::clean::in_line;
 use crate::view::{money, took};
 
@@ -29,14 +29,22 @@ pub(super) struct Heights {
 }
 
 /// How much each part takes of the screen.
-pub(super) fn heights(app: &App, area: Rect) -> Heights {
+pub(super) fn heights(app: &mut App, area: Rect) -> Heights {
     let width = usize::from(area.width).saturating_sub(2).max(1);
-    let rows = app.editor.rows(width).clamp(1, MAX_EDITOR);
+    let rows = app.editor.rows(width, MAX_EDITOR).clamp(1, MAX_EDITOR);
     // A small screen is for the conversation, too.
     let most = usize::from(area.height / 3).max(1);
+    lay_out_question(app, width);
     let question = app.questions.front().map_or(0, |asked| {
-        let (text, below) = question_lines(&asked.question, app, width);
-        (text.len() + below.len() + 2).min(usize::from(area.height) * 2 / 3)
+        let (beside, choices) = (
+            beside(&asked.question, width),
+            choices(&asked.question, app),
+        );
+        let choices = wrap::wrapped(&choices, width, &[], &[]);
+        let body = app.question_body.as_ref().map_or(0, |(_, body)| body.len());
+        // An empty line and the title stand above.
+        let all = body + beside.len() + choices.len() + 2;
+        all.min(usize::from(area.height).saturating_sub(3 + rows.min(most)))
     });
     let short = |rows: usize| u16::try_from(rows).unwrap_or(u16::MAX);
     Heights {
@@ -46,24 +54,35 @@ pub(super) fn heights(app: &App, area: Rect) -> Heights {
     }
 }
 
-/// What is asked, and what can be answered.
-fn question_lines(question: &Question, app: &App, width: usize) -> (Lines, Lines) {
-    let mut text = Vec::new();
-    let body = if diff::is_diff(&question.body) {
-        diff::lines(&question.body, width)
-    } else {
-        wrap::lines(&question.body, style::PLAIN, width)
+/// Lays out what is asked, once for a width.
+fn lay_out_question(app: &mut App, width: usize) {
+    let Some(asked) = app.questions.front() else {
+        return;
     };
-    text.extend(body);
-    let mut below = Vec::new();
-    if let Some(folder) = &question.folder {
-        below.extend(wrap::lines(&format!("in {folder}"), style::FAINT, width));
+    if matches!(&app.question_body, Some((laid, _)) if *laid == width) {
+        return;
     }
+    let lines: Vec<&str> = asked.question.body.lines().collect();
+    let body = without_gaps(&lines).join("\n");
+    let body = if diff::is_diff(&body) {
+        diff::lines(&body, width)
+    } else {
+        wrap::lines(&body, style::PLAIN, width)
+    };
+    app.question_body = Some((width, body));
+}
+
+/// What there is to know beside what is asked.
+fn beside(question: &Question, width: usize) -> Lines {
+    let mut beside = Vec::new();
     for warning in &question.warnings {
-        below.extend(wrap::lines(&format!("! {warning}"), style::WARNING, width));
+        beside.extend(wrap::lines(&format!("! {warning}"), style::WARNING, width));
+    }
+    if let Some(folder) = &question.folder {
+        beside.extend(wrap::lines(&format!("in {folder}"), style::FAINT, width));
     }
     for remark in &question.remarks {
-        below.extend(wrap::lines(remark, style::FAINT, width));
+        beside.extend(wrap::lines(remark, style::FAINT, width));
     }
     if question.has_session() {
         let rules = &question.rules;
@@ -74,18 +93,15 @@ fn question_lines(question: &Question, app: &App, width: usize) -> (Lines, Lines
         } else {
             format!("s is for {rules}")
         };
-        below.extend(wrap::lines(&kept, style::FAINT, width));
+        beside.extend(wrap::lines(&kept, style::FAINT, width));
     }
-    let choices = if app.focus == Focus::Word {
-        vec![Span::styled(BECAUSE, style::WARNING)]
-    } else {
-        choices(question, app)
-    };
-    below.extend(wrap::wrapped(&choices, width, &[], &[]));
-    (text, below)
+    beside
 }
 
 fn choices(question: &Question, app: &App) -> Vec<Span<'static>> {
+    if app.focus == Focus::Word {
+        return vec![Span::styled(BECAUSE, style::WARNING)];
+    }
     if app.focus == Focus::Editor {
         return vec![
             Span::styled("[Tab]", style::WARNING),
@@ -120,51 +136,45 @@ fn choices(question: &Question, app: &App) -> Vec<Span<'static>> {
     spans
 }
 
-/// Draws the question that is open.
+/// Draws the question that is open. What is asked goes before all that is
+/// said about it.
 pub(super) fn question(frame: &mut Frame<'_>, area: Rect, app: &mut App) {
+    app.is_question_seen = false;
     let Some(asked) = app.questions.front() else {
         return;
     };
-    if area.height == 0 {
-        return;
-    }
     let question = &asked.question;
     let width = usize::from(area.width).saturating_sub(2).max(1);
-    let (text, below) = question_lines(question, app, width);
-    let wants = match question.kind {
-        Kind::Call => "wants to ",
-        Kind::Changes => "",
-    };
-    let more = match app.questions.len() {
-        0 | 1 => String::new(),
-        count => format!("  ({} more)", count - 1),
-    };
-    let title = wrap::fitting(&format!("{wants}{}{more}", question.purpose), width);
-    let title = Line::from(vec![
-        Span::styled("? ", style::WARNING),
-        Span::styled(question.tool.clone(), style::STRONG),
-        Span::raw(format!(" {title}")),
-    ]);
-    let mut lines = vec![Line::default(), title];
-    let room = usize::from(area.height).saturating_sub(lines.len() + below.len());
-    let last = text.len().saturating_sub(room);
+    let choices = wrap::wrapped(&choices(question, app), width, &[], &[]);
+    let mut beside = beside(question, width);
+    let all = app.question_body.as_ref().map_or(&[][..], |(_, body)| body);
+    let height = usize::from(area.height);
+    // The empty line goes first where there is little room.
+    let gap = usize::from(height > choices.len() + 4);
+    let room = height.saturating_sub(choices.len() + 1 + gap);
+    let for_body = all
+        .len()
+        .min(room.saturating_sub(beside.len()).max(room / 2).max(1));
+    beside.truncate(room.saturating_sub(for_body));
+    let last = all.len().saturating_sub(for_body);
     app.question_top = app.question_top.min(last);
-    let (hidden, top) = (text.len().saturating_sub(room), app.question_top);
-    let mut seen: Lines = text.into_iter().skip(top).take(room).collect();
-    if hidden > 0
-        && let Some(line) = seen.last_mut()
-    {
-        let left = hidden - top;
-        let text = format!("… {left} more lines, ↑↓ ({top} above)");
-        *line = Line::styled(text, style::FAINT);
-    }
-    let indent = |line: Line<'static>| {
-        let mut line = line;
+    let top = app.question_top;
+    let title = title(
+        question,
+        app.questions.len(),
+        (top, for_body, all.len()),
+        width,
+    );
+    let mut lines = vec![Line::default(); gap];
+    lines.push(title);
+    let seen = all.iter().skip(top).take(for_body.min(room));
+    let body: Lines = seen.cloned().collect();
+    app.is_question_seen = !body.is_empty() && room > 0;
+    let indent = |mut line: Line<'static>| {
         line.spans.insert(0, Span::raw("  "));
         line
     };
-    lines.extend(seen.into_iter().map(indent));
-    lines.extend(below.into_iter().map(indent));
+    lines.extend(body.into_iter().chain(beside).chain(choices).map(indent));
     frame.render_widget(Paragraph::new(lines), area);
     if app.focus == Focus::Word {
         let row = area.bottom().saturating_sub(1);
@@ -178,6 +188,40 @@ pub(super) fn question(frame: &mut Frame<'_>, area: Rect, app: &mut App) {
         frame.render_widget(app.word.area(), line);
         put_cursor(frame, line, app.word.area());
     }
+}
+
+/// Who wants what, and how much of it is seen: the first line, how many, and of
+/// how many.
+fn title(
+    question: &Question,
+    questions: usize,
+    (top, seen, all): (usize, usize, usize),
+    width: usize,
+) -> Line<'static> {
+    let wants = match question.kind {
+        Kind::Call => "wants to ",
+        Kind::Changes => "",
+    };
+    let mut about = format!("{wants}{}", question.purpose);
+    if questions > 1 {
+        about.push_str(&format!("  ({} more)", questions - 1));
+    }
+    let part = if seen < all {
+        format!(
+            "  lines {} to {} of {all}, ↑↓ PgUp PgDn",
+            top + 1,
+            top + seen
+        )
+    } else {
+        String::new()
+    };
+    let room = width.saturating_sub(part.width() + question.tool.width() + 3);
+    Line::from(vec![
+        Span::styled("? ", style::WARNING),
+        Span::styled(question.tool.clone(), style::STRONG),
+        Span::raw(format!(" {}", wrap::fitting(&about, room))),
+        Span::styled(part, style::WARNING),
+    ])
 }
 
 /// Draws what waits for the turn to end.
@@ -295,12 +339,12 @@ pub(super) fn offer(frame: &mut Frame<'_>, rule: Rect, app: &App) {
 pub(super) fn status(frame: &mut Frame<'_>, area: Rect, app: &App, light: &Light<'_>) {
     let width = usize::from(area.width);
     let (mark, doing) = doing(app, light);
-    let mut right = vec![app.status.model.clone()];
+    let mut right = vec![in_line(&app.status.model)];
     let usage = app.conversation.usage();
     if usage.cost_micros > 0 {
         right.push(money(usage.cost_micros));
     }
-    right.push(app.status.workspace.clone());
+    right.push(in_line(&app.status.workspace));
     right.retain(|part| !part.is_empty());
     let left = format!("{mark} {doing}");
     let left = wrap::fitting(&left, width);

@@ -41,7 +41,7 @@ struct Stage {
 impl Stage {
     fn new(width: u16, height: u16) -> Self {
         let now = Instant::now();
-        let mut app = App::new(Conversation::new(), Files::new("/nowhere".into()), now);
+        let mut app = App::new(Conversation::new(), Files::new("/nowhere".into()));
         "script".clone_into(&mut app.status.model);
         "~/demo".clone_into(&mut app.status.workspace);
         Self {
@@ -127,7 +127,8 @@ impl Stage {
 
     fn asks(&mut self, question: Question) -> oneshot::Receiver<Decision> {
         let (asked, answered) = Asked::new(question);
-        self.app.ask(asked, self.now);
+        self.app.ask(asked);
+        self.screen();
         answered
     }
 
@@ -164,6 +165,7 @@ impl Stage {
         terminal
             .draw(|frame| draw(frame, &mut self.app, &light))
             .unwrap();
+        self.app.drawn(self.now);
         terminal.backend().buffer().clone()
     }
 
@@ -321,9 +323,8 @@ fn typing_is_no_answer() {
     let mut stage = Stage::new(80, 24);
     let mut answered = stage.asks(write_question());
     stage.types("yes");
-    stage.key(KeyCode::Enter);
+    assert_eq!(stage.app.editor.text(), "yes");
     assert!(answered.try_recv().is_err());
-    assert!(stage.app.queue.is_empty());
     // Later, a letter chooses; whoever types on is writing.
     let mut stage = Stage::new(80, 24);
     let mut answered = stage.asks(write_question());
@@ -344,11 +345,76 @@ fn typing_is_no_answer() {
     assert_eq!(answered.try_recv().unwrap(), Decision::Allow);
 }
 
+/// Nor is what is typed while something covers it, or while nothing of it can
+/// be seen, or with other keys held down.
+#[test]
+fn only_what_is_seen_is_answered() {
+    let mut stage = Stage::new(80, 24);
+    stage.app.overlay = Some(Overlay::page("Help", "text"));
+    let mut answered = stage.asks(write_question());
+    stage.now += LATER;
+    stage.key(KeyCode::Esc);
+    stage.screen();
+    stage.key(KeyCode::Char('a'));
+    stage.key(KeyCode::Enter);
+    assert!(answered.try_recv().is_err());
+    for (width, height) in [(80, 3), (20, 4), (6, 5)] {
+        let mut stage = Stage::new(width, height);
+        let mut answered = stage.asks(write_question());
+        stage.now += LATER;
+        let screen = stage.screen();
+        stage.types("y");
+        stage.key(KeyCode::Enter);
+        let is_seen = screen.contains("@@") || screen.contains("---");
+        assert_eq!(
+            answered.try_recv().is_ok(),
+            is_seen,
+            "{width}x{height}:\n{screen}"
+        );
+    }
+    let mut stage = Stage::new(80, 24);
+    let mut answered = stage.asks(write_question());
+    stage.now += LATER;
+    stage.press(KeyCode::Char('a'), KeyModifiers::CONTROL);
+    assert_eq!(stage.app.picked, None);
+    stage.types("y");
+    stage.press(KeyCode::Enter, KeyModifiers::ALT);
+    assert!(answered.try_recv().is_err());
+    // A second question is not answered by what was meant for the first.
+    let mut second = stage.asks(write_question());
+    stage.key(KeyCode::Enter);
+    assert_eq!(answered.try_recv().unwrap(), Decision::Allow);
+    stage.screen();
+    stage.types("y");
+    stage.key(KeyCode::Enter);
+    assert!(second.try_recv().is_err());
+    assert!(stage.app.editor.is_empty() && stage.app.queue.is_empty());
+}
+
+/// Each line of what is asked can be seen, the last one, too.
+#[test]
+fn a_long_question_can_be_read_to_its_end() {
+    let mut stage = Stage::new(80, 24);
+    let mut question = write_question();
+    let lines: Vec<String> = (1..=300).map(|number| format!("+line {number}")).collect();
+    question.body = format!("@@ -0,0 +1,300 @@\n{}\n+THE LAST LINE", lines.join("\n"));
+    let _answered = stage.asks(question);
+    let first = stage.screen();
+    assert!(first.contains("of 302, ↑↓"), "{first}");
+    assert!(first.contains("+line 1\n"), "{first}");
+    stage.key(KeyCode::PageDown);
+    assert!(!stage.screen().contains("+line 1\n"));
+    stage.key(KeyCode::End);
+    let last = stage.screen();
+    assert!(last.contains("+THE LAST LINE"), "{last}");
+    assert!(last.contains("to 302 of 302"), "{last}");
+}
+
 #[test]
 fn a_question_that_nobody_asks_any_more_goes_away() {
     let mut stage = Stage::new(80, 24);
     drop(stage.asks(write_question()));
-    assert!(stage.app.forget_gone(stage.now));
+    assert!(stage.app.forget_gone());
     assert!(!stage.screen().contains("wants to"));
 }
 

@@ -11,6 +11,8 @@ use crate::view::clean;
 
 /// Columns of a table's column at least, where there is not room for all of it.
 const MIN_COLUMN: usize = 4;
+/// Frames that are drawn around a block.
+const MAX_DEPTH: usize = 12;
 /// Columns between two columns of a table.
 const BETWEEN: usize = 3;
 
@@ -20,14 +22,17 @@ pub(crate) struct Markdown {
     width: usize,
     /// The blocks that nothing follows any more.
     done: String,
+    /// Those in lines.
     lines: Lines,
+    /// What stands behind them, in lines.
+    open: Lines,
     /// The code at the end.
     code: Coloured,
 }
 
 impl Markdown {
-    /// The text in lines of this width.
-    pub(crate) fn lines(&mut self, text: &str, width: usize) -> Lines {
+    /// Lays the text out in lines of this width.
+    pub(crate) fn lay_out(&mut self, text: &str, width: usize) {
         if self.width != width || !text.starts_with(&self.done) {
             *self = Self {
                 width,
@@ -39,23 +44,36 @@ impl Markdown {
         let (whole, open) = rest.split_at(last);
         if !whole.is_empty() {
             let lines = laid_out(whole, width, &mut self.code);
-            self.append(lines);
+            if !self.lines.is_empty() && !lines.is_empty() {
+                self.lines.push(Line::default());
+            }
+            self.lines.extend(lines);
             self.done.push_str(whole);
         }
-        let mut lines = self.lines.clone();
-        let open = laid_out(open, width, &mut self.code);
-        if !lines.is_empty() && !open.is_empty() {
-            lines.push(Line::default());
+        self.open = laid_out(open, width, &mut self.code);
+        if !self.lines.is_empty() && !self.open.is_empty() {
+            self.open.insert(0, Line::default());
         }
-        lines.extend(open);
-        lines
     }
 
-    fn append(&mut self, lines: Lines) {
-        if !self.lines.is_empty() && !lines.is_empty() {
-            self.lines.push(Line::default());
-        }
-        self.lines.extend(lines);
+    /// How many lines there are.
+    pub(crate) fn len(&self) -> usize {
+        self.lines.len() + self.open.len()
+    }
+
+    /// The lines from this one on.
+    pub(crate) fn from(&self, first: usize) -> impl Iterator<Item = &Line<'static>> {
+        let behind = first.saturating_sub(self.lines.len());
+        let done = self.lines.iter().skip(first);
+        done.chain(self.open.iter().skip(behind))
+    }
+
+    /// All lines of a text that does not grow.
+    pub(crate) fn lines(text: &str, width: usize) -> Lines {
+        let mut markdown = Self::default();
+        markdown.lay_out(text, width);
+        markdown.lines.append(&mut markdown.open);
+        markdown.lines
     }
 }
 
@@ -343,7 +361,8 @@ impl Layout<'_> {
     fn prefixes(&mut self) -> (Vec<Span<'static>>, Vec<Span<'static>>) {
         let mut first = Vec::new();
         let mut rest = Vec::new();
-        for frame in &mut self.frames {
+        // Deeper than that, nobody sees how deep it is.
+        for frame in self.frames.iter_mut().take(MAX_DEPTH) {
             match frame {
                 Frame::Quote => {
                     let bar = Span::styled("│ ", style::FAINT);
@@ -477,20 +496,27 @@ impl Table {
             let wide = cells.map(|cell| cell.iter().map(Span::width).sum::<usize>());
             wide.max().unwrap_or(0).max(1)
         };
-        let mut widths: Vec<usize> = (0..columns).map(needed).collect();
+        let widths: Vec<usize> = (0..columns).map(needed).collect();
         let room = width.saturating_sub(BETWEEN * columns.saturating_sub(1));
-        while widths.iter().sum::<usize>() > room {
-            // The widest one gives.
-            let Some(widest) = widths.iter_mut().max() else {
-                break;
-            };
-            if *widest <= MIN_COLUMN {
-                break;
-            }
-            *widest -= 1;
-        }
-        widths
+        let most = most(&widths, room).max(MIN_COLUMN);
+        widths.into_iter().map(|width| width.min(most)).collect()
     }
+}
+
+/// How wide the widest may be so that all fit: the wide ones give, the others
+/// do not.
+fn most(widths: &[usize], room: usize) -> usize {
+    let mut sorted = widths.to_vec();
+    sorted.sort_unstable();
+    let mut left = room;
+    for (at, width) in sorted.iter().enumerate() {
+        let share = left / (sorted.len() - at);
+        if *width > share {
+            return share;
+        }
+        left -= width;
+    }
+    usize::MAX
 }
 
 fn aligned(
@@ -522,7 +548,7 @@ mod tests {
     use super::*;
 
     fn shown(text: &str, width: usize) -> String {
-        let lines = Markdown::default().lines(text, width);
+        let lines = Markdown::lines(text, width);
         let lines: Vec<String> = lines
             .iter()
             .map(|line| line.to_string().trim_end().to_owned())
@@ -543,7 +569,7 @@ mod tests {
     #[test]
     fn it_fits_however_narrow_it_is() {
         for width in 12..80 {
-            for line in Markdown::default().lines(TEXT, width) {
+            for line in Markdown::lines(TEXT, width) {
                 assert!(line.width() <= width, "{width}: {line}");
             }
         }
@@ -553,19 +579,29 @@ mod tests {
     fn a_text_that_grows_ends_as_if_it_had_come_at_once() {
         let mut growing = Markdown::default();
         for end in (0..=TEXT.len()).filter(|end| TEXT.is_char_boundary(*end)) {
-            growing.lines(TEXT.get(..end).unwrap(), 40);
+            growing.lay_out(TEXT.get(..end).unwrap(), 40);
         }
-        assert_eq!(growing.lines(TEXT, 40), Markdown::default().lines(TEXT, 40));
-        let whole: Vec<String> = laid_out(TEXT, 40, &mut Coloured::default())
-            .iter()
-            .map(ToString::to_string)
-            .collect();
-        let grown: Vec<String> = growing
-            .lines(TEXT, 40)
-            .iter()
-            .map(ToString::to_string)
-            .collect();
-        assert_eq!(grown, whole);
+        let grown: Lines = growing.from(0).cloned().collect();
+        assert_eq!(grown, Markdown::lines(TEXT, 40));
+        assert_eq!(growing.len(), grown.len());
+        for first in 0..grown.len() {
+            assert_eq!(growing.from(first).next(), grown.get(first));
+        }
+        let words = |lines: &Lines| lines.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let whole = laid_out(TEXT, 40, &mut Coloured::default());
+        assert_eq!(words(&grown), words(&whole));
+    }
+
+    /// What would take long is laid out as far as it makes sense.
+    #[test]
+    fn nothing_takes_long_however_odd_it_is() {
+        let deep = format!("{}{}", ">".repeat(3000), "word ".repeat(300));
+        for line in Markdown::lines(&deep, 40) {
+            assert!(line.width() <= 40, "{line}");
+        }
+        let cells = "a long cell |".repeat(300);
+        let table = format!("|{cells}\n|{}\n|{cells}\n", "---|".repeat(300));
+        Markdown::lines(&table, 80);
     }
 
     #[test]

@@ -20,14 +20,17 @@ struct Piece<'a> {
 
 /// Cuts a line to a width. The first line begins with `first`, the others with
 /// `rest`.
-pub(crate) fn wrapped(
+pub(crate) fn wrapped<'a>(
     spans: &[Span<'_>],
     width: usize,
-    first: &[Span<'static>],
-    rest: &[Span<'static>],
+    first: &'a [Span<'static>],
+    rest: &'a [Span<'static>],
 ) -> Lines {
     let columns = |spans: &[Span<'_>]| spans.iter().map(Span::width).sum::<usize>();
-    let mut out = Row::new(first, width, columns(first));
+    // A beginning that leaves no room is none.
+    let fitting = |spans: &'a [Span<'static>]| if columns(spans) < width { spans } else { &[] };
+    let (first, rest) = (fitting(first), fitting(rest));
+    let mut out = Row::new(first, columns(first));
     for word in words(spans) {
         let is_blank = word.iter().all(|piece| piece.text.trim().is_empty());
         let wide: usize = word.iter().map(|piece| piece.width).sum();
@@ -84,15 +87,12 @@ struct Row {
 }
 
 impl Row {
-    fn new(first: &[Span<'static>], width: usize, used: usize) -> Self {
-        // A beginning that leaves no room is none.
-        let fits = used < width;
-        let spans = if fits { first.to_vec() } else { Vec::new() };
+    fn new(first: &[Span<'static>], used: usize) -> Self {
         Self {
             lines: Vec::new(),
-            begun: spans.len(),
-            spans,
-            used: if fits { used } else { 0 },
+            begun: first.len(),
+            spans: first.to_vec(),
+            used,
         }
     }
 
