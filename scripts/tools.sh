@@ -10,6 +10,11 @@ servers=$cache/servers
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$cache/target}
 export PATH=$tools/bin:$PATH
 
+# What is no default feature: models behind web pages, and answers from models in
+# files. Whatever builds them takes the whole workspace with both, so that all of
+# it shares one build of llama.cpp, which takes minutes.
+FEATURES=ptk-cli/browser,ptk-cli/local
+
 DENY_VERSION=0.20.2
 FUZZ_VERSION=0.13.2
 # The same as that of the crate `gungraun` in the workspace.
