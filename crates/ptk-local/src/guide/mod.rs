@@ -4,9 +4,9 @@
 //! tools: it prefers one whatever is asked, and makes up what it calls it
 //! with. So a guide reads the request itself: what it names (`slots`), which tool
 //! it is like a request for (`choose`), what that tool is to be given (`fill`),
-//! and which part of a result answers (`answer`). The model is
-//! asked where the guide is in doubt, by how likely it finds one thing or
-//! another, and talks freely where there is nothing to call.
+//! and which part of a result answers (`answer`). The model talks, where there
+//! is nothing to call. It is not asked which of two tools is the likelier one:
+//! that made calls worse rather than better.
 //!
 //! Everything follows from the schemas of the tools that are offered, the
 //! names that exist and examples of requests. Nothing is read or run here.
@@ -20,10 +20,8 @@ mod lines;
 mod names;
 mod parameters;
 mod patterns;
-mod prior;
 mod quotes;
 mod request;
-mod scorer;
 mod shapes;
 mod slots;
 mod spans;
@@ -39,7 +37,6 @@ use serde_json::{Map, Value};
 use answer::Outcome;
 use choose::Choice;
 use names::NameIndex;
-pub use scorer::{Indifferent, Scorer, Stopped};
 pub use surroundings::{Name, Names, Surroundings};
 
 /// How much of a request is read, in bytes.
@@ -82,23 +79,20 @@ impl Guide {
 
     /// What to do next. Only what the person said last decides, and what was
     /// called since.
-    ///
-    /// # Errors
-    ///
-    /// If the model was stopped.
-    pub fn next(&self, messages: &[Message], scorer: &mut dyn Scorer) -> Result<Move, Stopped> {
+    #[must_use]
+    pub fn next(&self, messages: &[Message]) -> Move {
         let asked = messages
             .iter()
             .rposition(|message| matches!(message, Message::User(_)));
         let Some(asked) = asked else {
-            return Ok(Move::Talk);
+            return Move::Talk;
         };
         let since = messages.get(asked + 1..).unwrap_or_default();
         let request = messages.get(asked).map(Message::text).unwrap_or_default();
         let whole = request.len();
         let request = beginning(request);
         if let Some(outcome) = outcome(request, since) {
-            return answer::answer(&outcome, scorer).map(Move::Answer);
+            return Move::Answer(answer::answer(&outcome));
         }
         let choice = Choice {
             tools: &self.tools,
@@ -108,11 +102,11 @@ impl Guide {
         };
         // What is written must not lack its end.
         let is_cut = request.len() < whole;
-        Ok(match choice.call(request, scorer)? {
+        match choice.call(request) {
             Some((tool, _)) if is_cut && self.surroundings.writing.contains(&tool) => Move::Talk,
             Some((tool, arguments)) => Move::Call { tool, arguments },
             None => Move::Talk,
-        })
+        }
     }
 
     fn names(&self) -> &NameIndex {

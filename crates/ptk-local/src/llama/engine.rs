@@ -1,4 +1,4 @@
-//! Tokens in, likelihoods out.
+//! Tokens in, weights of the next one out.
 
 use std::num::NonZeroU32;
 use std::path::Path;
@@ -15,9 +15,7 @@ use super::trouble::Trouble;
 /// How many tokens are looked at together. Between two such portions a request
 /// can be stopped.
 const PORTION: u32 = 128;
-/// How many continuations are compared at once.
-const ABREAST: u32 = 32;
-/// The sequence of the conversation; the others are for continuations.
+/// The sequence of the conversation, the only one.
 const MAIN: i32 = 0;
 
 /// A model with its memory of what it has seen last.
@@ -41,8 +39,6 @@ impl<'m> Engine<'m> {
             .with_n_ctx(NonZeroU32::new(window))
             .with_n_batch(PORTION)
             .with_n_ubatch(PORTION)
-            .with_n_seq_max(ABREAST + 1)
-            .with_kv_unified(true)
             .with_n_threads(threads)
             .with_n_threads_batch(threads);
         let context = model.new_context(load::backend()?, params);
@@ -79,7 +75,7 @@ impl<'m> Engine<'m> {
         }
         let same = tokens.iter().zip(&self.seen);
         let same = same.take_while(|(one, two)| one == two).count();
-        // The last one is shown again, for the likelihoods behind it.
+        // The last one is shown again, for the weights behind it.
         let known = self.forget_behind(same.min(tokens.len().saturating_sub(1)));
         let mut batch = LlamaBatch::new(PORTION as usize, 1);
         let fresh = tokens.get(known..).unwrap_or_default();
@@ -138,107 +134,12 @@ impl<'m> Engine<'m> {
         &self.context
     }
 
-    /// How likely each continuation is behind what was shown, as the logarithm.
-    pub(super) fn likelihoods(
-        &mut self,
-        continuations: &[Vec<LlamaToken>],
-        goes_on: &dyn Fn() -> bool,
-    ) -> Result<Vec<f32>, Trouble> {
-        let first = Weights::of(self.context.get_logits_ith(-1));
-        let mut likelihoods: Vec<f32> = continuations
-            .iter()
-            .map(|tokens| tokens.first().map_or(0.0, |token| first.likelihood(*token)))
-            .collect();
-        let room = (self.window as usize).saturating_sub(self.seen.len());
-        let mut from = 0;
-        while from < continuations.len() {
-            if !goes_on() {
-                return Err(Trouble::Stopped);
-            }
-            // As many as fit into one portion, and at least one.
-            let mut size = 0;
-            let rest = continuations.get(from..).unwrap_or_default();
-            let fits = rest.iter().take(ABREAST as usize).take_while(|tokens| {
-                size += tokens.len().saturating_sub(1);
-                size <= room.min(PORTION as usize)
-            });
-            let count = fits.count().max(1);
-            let abreast = rest.get(..count).unwrap_or_default();
-            let further = self.abreast(abreast)?;
-            for (sum, further) in likelihoods.iter_mut().skip(from).zip(further) {
-                *sum += further;
-            }
-            from += count;
-        }
-        Ok(likelihoods)
-    }
-
-    /// How likely the tokens of each continuation are, but for its first one.
-    fn abreast(&mut self, continuations: &[Vec<LlamaToken>]) -> Result<Vec<f32>, Trouble> {
-        let begin = self.seen.len();
-        let mut batch = LlamaBatch::new(PORTION as usize, 1);
-        let mut wanted = Vec::new();
-        for (index, tokens) in continuations.iter().enumerate() {
-            let sequence = position(index + 1);
-            let copied = self.context.copy_kv_cache_seq(MAIN, sequence, None, None);
-            copied.map_err(failed)?;
-            let pairs = tokens.windows(2).take(PORTION as usize);
-            for (offset, pair) in pairs.enumerate() {
-                let [token, next] = pair else { continue };
-                let at = position(begin + offset);
-                batch.add(*token, at, &[sequence], true).map_err(failed)?;
-                wanted.push((index, *next));
-            }
-        }
-        let mut sums = vec![0.0; continuations.len()];
-        if !wanted.is_empty() {
-            self.context.decode(&mut batch).map_err(failed)?;
-            for (row, (index, next)) in wanted.into_iter().enumerate() {
-                let weights = Weights::of(self.context.get_logits_ith(position(row)));
-                if let Some(sum) = sums.get_mut(index) {
-                    *sum += weights.likelihood(next);
-                }
-            }
-        }
-        for index in 0..continuations.len() {
-            let removed = self
-                .context
-                .kv_cache_seq_rm(position(index + 1), None, None);
-            removed.map_err(failed)?;
-        }
-        Ok(sums)
-    }
-
     /// The tokens of a text. In the model's own form, marks are such; in what
     /// others wrote they are letters.
     pub(super) fn tokens(&self, text: &str, has_marks: bool) -> Vec<LlamaToken> {
         self.model
             .vocab()
             .tokenize(text.as_bytes(), false, has_marks)
-    }
-}
-
-/// The weights of all tokens at one place.
-struct Weights<'a> {
-    weights: &'a [f32],
-    /// The logarithm of the sum of their exponentials.
-    sum: f32,
-}
-
-impl<'a> Weights<'a> {
-    fn of(weights: &'a [f32]) -> Self {
-        let most = weights.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-        let sum: f32 = weights.iter().map(|weight| (weight - most).exp()).sum();
-        Self {
-            weights,
-            sum: most + sum.ln(),
-        }
-    }
-
-    fn likelihood(&self, token: LlamaToken) -> f32 {
-        let index = usize::try_from(token.0).ok();
-        let weight = index.and_then(|index| self.weights.get(index));
-        weight.map_or(f32::NEG_INFINITY, |weight| weight - self.sum)
     }
 }
 

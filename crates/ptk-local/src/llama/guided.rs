@@ -7,7 +7,7 @@ use super::chat::{Template, Turn};
 use super::engine::Engine;
 use super::generate::{self, Listener};
 use super::trouble::Trouble;
-use crate::guide::{Guide, Move, Scorer, Stopped, Surroundings};
+use crate::guide::{Guide, Move, Surroundings};
 
 /// How a small model is to talk: it takes up the tone of what it is shown, and
 /// makes less up where that is short.
@@ -48,18 +48,7 @@ pub(super) fn reply(
     } else {
         ptk_protocol::Toolset::default()
     };
-    let mut asking = Asking {
-        engine,
-        listener,
-        usage: Usage::default(),
-        trouble: None,
-    };
-    let next = Guide::new(&tools, surroundings).next(&request.messages, &mut asking);
-    let (usage, trouble) = (asking.usage, asking.trouble.take());
-    if let Some(trouble) = trouble {
-        return Err(trouble);
-    }
-    let finish = match next.map_err(|_| Trouble::Stopped)? {
+    let finish = match Guide::new(&tools, surroundings).next(&request.messages) {
         Move::Call { tool, arguments } => {
             listener.tell(Delta::CallStart {
                 index: 0,
@@ -85,7 +74,7 @@ pub(super) fn reply(
             return generate::reply(engine, template, &talk(&request), &request, listener);
         }
     };
-    listener.tell(Delta::Usage(usage));
+    listener.tell(Delta::Usage(Usage::default()));
     listener.tell(Delta::Finish(finish));
     Ok(())
 }
@@ -109,45 +98,4 @@ fn talk(request: &Request) -> Vec<Turn> {
         .skip(last)
         .skip_while(|turn| turn.role != "user");
     manner.chain(last).collect()
-}
-
-/// The model as the guide asks it.
-struct Asking<'a, 'm> {
-    engine: &'a mut Engine<'m>,
-    listener: &'a dyn Listener,
-    usage: Usage,
-    /// Why it could not be asked.
-    trouble: Option<Trouble>,
-}
-
-impl Asking<'_, '_> {
-    fn likelihoods(&mut self, prompt: &str, candidates: &[String]) -> Result<Vec<f32>, Trouble> {
-        let goes_on = || self.listener.listens();
-        let mut tokens = Vec::new();
-        if self.engine.model.vocab().should_add_bos() {
-            tokens.push(self.engine.model.vocab().bos());
-        }
-        tokens.extend(self.engine.tokens(prompt, false));
-        let candidates: Vec<_> = candidates
-            .iter()
-            .map(|text| self.engine.tokens(text, false))
-            .collect();
-        let known = self.engine.show(&tokens, &goes_on)?;
-        let further: usize = candidates
-            .iter()
-            .map(|tokens| tokens.len().saturating_sub(1))
-            .sum();
-        self.usage.input_tokens += (tokens.len() + further) as u64;
-        self.usage.cached_tokens += known as u64;
-        self.engine.likelihoods(&candidates, &goes_on)
-    }
-}
-
-impl Scorer for Asking<'_, '_> {
-    fn score(&mut self, prompt: &str, candidates: &[String]) -> Result<Vec<f32>, Stopped> {
-        self.likelihoods(prompt, candidates).map_err(|trouble| {
-            self.trouble = Some(trouble);
-            Stopped
-        })
-    }
 }

@@ -9,7 +9,7 @@
 //! | `provider` | the face |
 //! | `worker` | the thread, and the requests that wait for it |
 //! | `load` | from a file to a model, if there is room for it |
-//! | `engine` | tokens in, likelihoods out |
+//! | `engine` | tokens in, weights of the next one out |
 //! | `chat` | a conversation in the model's own form |
 //! | `generate` | a reply, token by token |
 //! | `guided` | the same for models that are too small to call tools alone |

@@ -1,7 +1,7 @@
 //! What is answered once a tool has run.
 
 use ptk_llm::Message;
-use ptk_local::guide::{Indifferent, Move};
+use ptk_local::guide::Move;
 use ptk_protocol::ToolCall;
 use serde_json::{Map, Value, json};
 
@@ -23,8 +23,8 @@ fn answered(request: &str, tool: &str, arguments: Value, result: &Value) -> Stri
             is_error: result["ok"] == json!(false),
         },
     ];
-    match guide(ALL).next(&messages, &mut Indifferent) {
-        Ok(Move::Answer(answer)) => answer,
+    match guide(ALL).next(&messages) {
+        Move::Answer(answer) => answer,
         other => panic!("no answer: {other:?}"),
     }
 }
@@ -151,7 +151,7 @@ fn of_a_result_that_was_cut_short_the_beginning_is_read() {
             is_error: false,
         },
     ];
-    let answer = guide.next(&messages, &mut Indifferent);
+    let answer = guide.next(&messages);
     let told = Move::Answer("colour: red\n(a.txt:2)".to_owned());
-    assert_eq!(answer, Ok(told));
+    assert_eq!(answer, told);
 }

@@ -1,7 +1,7 @@
 //! Which calls are made of which requests.
 
 use ptk_llm::Message;
-use ptk_local::guide::{Guide, Indifferent, Move, Name, Surroundings};
+use ptk_local::guide::{Guide, Move, Name, Surroundings};
 
 use crate::tools::{ALL, asked, called, guide, offered};
 
@@ -199,11 +199,11 @@ fn only_what_was_said_last_decides() {
         Message::assistant("It says …"),
         Message::user("Thanks"),
     ];
-    assert_eq!(guide.next(&messages, &mut Indifferent), Ok(Move::Talk));
+    assert_eq!(guide.next(&messages), Move::Talk);
     messages.push(Message::user("and what is in docs?"));
-    let next = guide.next(&messages, &mut Indifferent);
-    assert!(matches!(next, Ok(Move::Call { tool, .. }) if tool == "list_files"));
-    assert_eq!(guide.next(&[], &mut Indifferent), Ok(Move::Talk));
+    let next = guide.next(&messages);
+    assert!(matches!(next, Move::Call { tool, .. } if tool == "list_files"));
+    assert_eq!(guide.next(&[]), Move::Talk);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::tools::{asked, offered};
 
 /// How many of a hundred calls must be right.
-const BAR: usize = 85;
+const BAR: usize = 95;
 
 fn evals() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../evals")
@@ -58,7 +58,7 @@ fn is_right(request: &Value, next: &Move) -> bool {
 }
 
 #[test]
-fn most_calls_are_right_without_a_word_of_the_model() {
+fn most_calls_are_right() {
     let text = fs::read_to_string(evals().join("requests/seen.toml")).expect("the requests");
     let file: Value = toml::from_str(&text).expect("TOML");
     let lists = file.as_object().into_iter().flat_map(Map::values);

@@ -1,7 +1,7 @@
 //! Tools as they are offered, and a workspace.
 
 use ptk_llm::Message;
-use ptk_local::guide::{Guide, Indifferent, Move, Name, Surroundings};
+use ptk_local::guide::{Guide, Move, Name, Surroundings};
 use ptk_protocol::{ToolSpec, Toolset};
 use serde_json::{Value, json};
 
@@ -129,9 +129,7 @@ pub(crate) fn guide(tools: &[&str]) -> Guide {
 /// What a guide does about a request.
 pub(crate) fn asked(guide: &Guide, request: &str) -> Move {
     let messages = [Message::user(request)];
-    guide
-        .next(&messages, &mut Indifferent)
-        .expect("nobody stops it")
+    guide.next(&messages)
 }
 
 /// The call that a guide makes of a request, as text; empty if it makes none.

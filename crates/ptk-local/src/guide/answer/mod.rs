@@ -11,7 +11,6 @@ mod table;
 use ptk_protocol::json;
 use serde_json::{Map, Value};
 
-use super::scorer::{Scorer, Stopped};
 use question::Question;
 
 /// How many entries of a list are told.
@@ -41,38 +40,34 @@ pub(super) struct Outcome<'a> {
 }
 
 /// The answer to a request, in the light of a result.
-///
-/// # Errors
-///
-/// If the model was stopped.
-pub(super) fn answer(outcome: &Outcome<'_>, scorer: &mut dyn Scorer) -> Result<String, Stopped> {
+pub(super) fn answer(outcome: &Outcome<'_>) -> String {
     let Some(fields) = fields(outcome.text) else {
-        return told_text(outcome, outcome.text, scorer);
+        return told_text(outcome, outcome.text);
     };
     if outcome.is_error || fields.get("ok") == Some(&Value::Bool(false)) {
-        return Ok(failure(&fields));
+        return failure(&fields);
     }
     if let Some(content) = fields.get("content").and_then(Value::as_str) {
-        return told_text(outcome, content, scorer);
+        return told_text(outcome, content);
     }
     for list in ["matches", "files", "entries", "results"] {
         if let Some(Value::Array(entries)) = fields.get(list) {
-            return Ok(listing(outcome, list, entries, &fields));
+            return listing(outcome, list, entries, &fields);
         }
     }
     if let Some(Value::Object(counts)) = fields.get("counts") {
         let lines = counts
             .iter()
             .map(|(path, count)| format!("{path}: {count}"));
-        return Ok(bounded(&lines.collect::<Vec<_>>().join("\n")));
+        return bounded(&lines.collect::<Vec<_>>().join("\n"));
     }
     if let Some(path) = fields.get("path").and_then(Value::as_str) {
-        return Ok(written(outcome, path, &fields));
+        return written(outcome, path, &fields);
     }
     if let Some(output) = fields.get("output").and_then(Value::as_str) {
-        return Ok(printed(output, &fields));
+        return printed(output, &fields);
     }
-    Ok(bounded(&all_fields(&fields)))
+    bounded(&all_fields(&fields))
 }
 
 /// The fields of a result. Of one that was too long for the window, those
@@ -106,21 +101,14 @@ fn failure(fields: &Map<String, Value>) -> String {
 }
 
 /// The part of a text that answers the question, or all of it.
-fn told_text(
-    outcome: &Outcome<'_>,
-    text: &str,
-    scorer: &mut dyn Scorer,
-) -> Result<String, Stopped> {
+fn told_text(outcome: &Outcome<'_>, text: &str) -> String {
     if text.trim().is_empty() {
-        return Ok("It is empty.".to_owned());
+        return "It is empty.".to_owned();
     }
     let question = Question::new(outcome.request, &outcome.arguments);
     let path = outcome.arguments.get("path").and_then(Value::as_str);
-    let found = match table::answer(&question, text) {
-        Some(found) => Some(found),
-        None => passage::answer(&question, text, path, scorer)?,
-    };
-    Ok(bounded(&found.unwrap_or_else(|| text.to_owned())))
+    let found = table::answer(&question, text).or_else(|| passage::answer(&question, text, path));
+    bounded(&found.unwrap_or_else(|| text.to_owned()))
 }
 
 /// What a search or a list gave.

@@ -2,7 +2,6 @@
 
 use super::lines::{Line, Shape, lines};
 use super::question::{Expected, Question, Term};
-use crate::guide::scorer::{Scorer, Stopped};
 use crate::guide::words::many;
 
 /// How many lines are told.
@@ -17,26 +16,17 @@ const ABOVE: f32 = 0.6;
 /// What a word elsewhere in the block counts.
 const BESIDE: f32 = 0.35;
 
-/// How much of a line the model is shown, in letters.
-const MOST_SHOWN: usize = 120;
-
 /// The lines that answer a question; none if nothing in particular is asked,
 /// or if no line has anything to do with it.
-pub(super) fn answer(
-    question: &Question,
-    text: &str,
-    path: Option<&str>,
-    model: &mut dyn Scorer,
-) -> Result<Option<String>, Stopped> {
+pub(super) fn answer(question: &Question, text: &str, path: Option<&str>) -> Option<String> {
     if question.terms.is_empty() {
-        return Ok(None);
+        return None;
     }
     let lines = lines(text);
-    let mut scores = scores(question, &lines);
-    ask(question, &lines, &mut scores, model)?;
+    let scores = scores(question, &lines);
     let best = scores.iter().copied().fold(0.0_f32, f32::max);
     if best <= 0.0 {
-        return Ok(None);
+        return None;
     }
     let mut chosen: Vec<usize> = Vec::new();
     for (at, score) in scores.iter().enumerate() {
@@ -47,7 +37,7 @@ pub(super) fn answer(
     }
     chosen.sort_unstable();
     chosen.dedup();
-    Ok(Some(told(question, &lines, &chosen, path)))
+    Some(told(question, &lines, &chosen, path))
 }
 
 fn told(question: &Question, lines: &[Line<'_>], chosen: &[usize], path: Option<&str>) -> String {
@@ -284,42 +274,4 @@ fn expected(expected: Expected, line: &str) -> bool {
             })
         }
     }
-}
-
-/// Lets the model choose among the lines that are about as good as the best.
-fn ask(
-    question: &Question,
-    lines: &[Line<'_>],
-    scores: &mut [f32],
-    model: &mut dyn Scorer,
-) -> Result<(), Stopped> {
-    let best = scores.iter().copied().fold(0.0_f32, f32::max);
-    let near: Vec<usize> = scores
-        .iter()
-        .enumerate()
-        .filter(|(_, score)| best > 0.0 && **score >= NEAR * best)
-        .map(|(at, _)| at)
-        .collect();
-    if near.len() < 2 || near.len() > 4 {
-        return Ok(());
-    }
-    let shown: Vec<String> = near
-        .iter()
-        .filter_map(|at| lines.get(*at))
-        .map(|line| {
-            format!(
-                " {}",
-                line.text.chars().take(MOST_SHOWN).collect::<String>()
-            )
-        })
-        .collect();
-    let asked: String = question.text.chars().take(300).collect();
-    let told = model.score(&format!("Question: {asked}\nAnswer:"), &shown)?;
-    let neutral = model.score("Question: What does it say?\nAnswer:", &shown)?;
-    for ((at, told), neutral) in near.iter().zip(told).zip(neutral) {
-        if let Some(score) = scores.get_mut(*at) {
-            *score += 0.02 * best * (told - neutral).clamp(-5.0, 5.0);
-        }
-    }
-    Ok(())
 }

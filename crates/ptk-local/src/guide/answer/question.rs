@@ -34,8 +34,6 @@ pub(super) struct Question {
     pub(super) expected: Expected,
     /// Whether a number of things is wanted.
     pub(super) is_count: bool,
-    /// The question itself.
-    pub(super) text: String,
 }
 
 /// A word of a question.
@@ -200,7 +198,6 @@ impl Question {
             terms,
             expected,
             is_count,
-            text: request.to_owned(),
         }
     }
 }
