@@ -18,6 +18,7 @@ use crossterm::terminal::{
 };
 use futures_util::StreamExt as _;
 use ptk::RunError;
+use ptk::store::Store as _;
 use ptk::view::{Conversation, Item, ItemKind};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
@@ -85,11 +86,8 @@ pub(crate) async fn run(args: &ChatArgs) -> Result<Exit> {
     drop(paper);
     let left = chat.host.leave().await;
     let id = short(chat.host.id()).to_owned();
-    let was_said = chat.host.store().clone();
-    let is_kept = ptk::store::Store::session(&was_said, chat.host.id())
-        .await
-        .is_ok_and(|known| known.is_some());
-    if is_kept {
+    let known = chat.host.store().session(chat.host.id()).await;
+    if known.is_ok_and(|known| known.is_some()) {
         let go_on = format!("`ptk chat --session {id}` goes on.\n");
         drop(anstream::stderr().write_all(go_on.as_bytes()));
     }
@@ -226,11 +224,13 @@ impl Chat {
         let mut tick = tokio::time::interval(TICK);
         let mut drawn = Instant::now();
         let mut is_fresh = false;
+        // Whether something has happened that is not drawn yet.
+        let mut is_stale = false;
         loop {
             if !is_fresh {
                 self.draw(paper)?;
                 drawn = Instant::now();
-                is_fresh = true;
+                (is_fresh, is_stale) = (true, false);
             }
             let rest = FRAME.saturating_sub(drawn.elapsed());
             tokio::select! {
@@ -263,6 +263,7 @@ impl Chat {
                     News::Event(delivery) => {
                         self.app.deliver(&delivery);
                         self.take_in();
+                        is_stale = true;
                         if rest.is_zero() {
                             is_fresh = false;
                         } else {
@@ -274,7 +275,7 @@ impl Chat {
                     let is_gone = self.app.forget_gone();
                     self.app.status.remark = self.host.screen.remarked();
                     let said = self.host.screen.take();
-                    let is_changed = is_gone || said.is_some();
+                    let is_changed = is_stale || is_gone || said.is_some();
                     if let Some(text) = said {
                         self.app.conversation.note(text);
                     }

@@ -122,7 +122,10 @@ fn help() -> String {
         ("Alt-Enter, Ctrl-J, `\\` Enter", "begins a line"),
         ("↑ ↓", "what was written before"),
         ("@", "names a file of the workspace"),
-        ("!", "runs a command line, such as `!git status`"),
+        (
+            "!",
+            "runs a command line, such as `!git status`, and tells the model of it with the next prompt",
+        ),
         ("Esc, Ctrl-C", "stops what is going on; Ctrl-C twice leaves"),
         (
             "PgUp PgDn, Shift-↑ ↓, wheel",

@@ -297,7 +297,7 @@ fn what_is_not_there_is_said_with_what_helps() {
     let scene = Scene::new(&[json!("Hello.")]);
     let pane = chat(&scene, &[], 100, 24);
     for (command, told) in [
-        ("/modle", "did you mean /model?"),
+        ("/mode", "did you mean /model?"),
         ("/model groqq/llama", "no model"),
         ("/tools read_fil", "did you mean `read_file`?"),
         ("/dialect nonsense", "nonsense"),
