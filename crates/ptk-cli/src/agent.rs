@@ -17,7 +17,7 @@ use ptk::{Compaction, MAX_ITERATIONS, MAX_TOOL_CALLS, Ptk, RunOptions, SmallMode
 use ptk_protocol::schema::suggest;
 use serde_json::{Map, Value, json};
 
-use crate::args::{AgentArgs, ConfigArgs, ModeName, ModelArgs, ReplayArgs};
+use crate::args::{AgentArgs, ConfigArgs, ModeName, ModelArgs, PlaceArgs, ReplayArgs};
 use crate::config::{self, CompactionName, Config, Run, Tools};
 use crate::exit;
 use crate::permissions::{Gathered, gather};
@@ -67,17 +67,13 @@ pub(crate) struct Place {
 impl Place {
     /// The session that is wanted: by its name or its id, the last one of the
     /// workspace, or a new one.
-    pub(crate) async fn wanted(
-        session: Option<&str>,
-        go_on: bool,
-        config: &ConfigArgs,
-    ) -> Result<Self> {
+    pub(crate) async fn wanted(args: &PlaceArgs, config: &ConfigArgs) -> Result<Self> {
         let store = sessions::open()?;
         // An empty variable is as good as none, and a flag goes before it.
-        let named = session.filter(|text| !text.is_empty());
-        let known = match named.filter(|_| !go_on) {
+        let named = args.session.as_deref().filter(|text| !text.is_empty());
+        let known = match named.filter(|_| !args.go_on) {
             Some(text) => sessions::find(&store, text).await?,
-            None if go_on => {
+            None if args.go_on => {
                 let workspace = sessions::workspace(config)?;
                 let last = sessions::last(&store, &workspace, false).await?;
                 let none = || {

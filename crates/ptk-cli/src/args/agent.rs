@@ -14,27 +14,16 @@ pub(crate) struct RunArgs {
     #[arg(value_name = "PROMPT")]
     pub(crate) prompt: Vec<String>,
 
-    /// The session to go on with, by its id or the beginning of it; a new one
-    /// of this name if there is none
-    #[arg(
-        long,
-        value_name = "ID",
-        env = "PTK_SESSION",
-        hide_env_values = true,
-        help_heading = "Session"
-    )]
-    pub(crate) session: Option<String>,
-
-    /// Go on with the last session in this workspace
-    #[arg(short = 'c', long = "continue", help_heading = "Session")]
-    pub(crate) go_on: bool,
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
 
     #[command(flatten)]
     pub(crate) agent: AgentArgs,
 }
 
+/// The session that something belongs to.
 #[derive(Debug, Args)]
-pub(crate) struct ChatArgs {
+pub(crate) struct PlaceArgs {
     /// The session to go on with, by its id or the beginning of it; a new one
     /// of this name if there is none
     #[arg(
@@ -49,6 +38,12 @@ pub(crate) struct ChatArgs {
     /// Go on with the last session in this workspace
     #[arg(short = 'c', long = "continue", help_heading = "Session")]
     pub(crate) go_on: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ChatArgs {
+    #[command(flatten)]
+    pub(crate) place: PlaceArgs,
 
     /// Line by line, without taking the whole screen; so it is where there is
     /// no terminal that could be taken

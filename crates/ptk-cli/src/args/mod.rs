@@ -17,9 +17,9 @@ use crate::input::Source;
 
 pub(crate) use agent::{
     AgentArgs, ChatArgs, CheckSessionsArgs, DeleteSessionsArgs, ExportFormat, ExportSessionArgs,
-    ForkSessionArgs, ImportSessionsArgs, ModeName, ModelArgs, ProbeArgs, RenameSessionArgs,
-    ReplayArgs, ResumeArgs, RunArgs, ScopeArgs, SearchSessionsArgs, SessionsCommand,
-    ShowSessionArgs, duration,
+    ForkSessionArgs, ImportSessionsArgs, ModeName, ModelArgs, PlaceArgs, ProbeArgs,
+    RenameSessionArgs, ReplayArgs, ResumeArgs, RunArgs, ScopeArgs, SearchSessionsArgs,
+    SessionsCommand, ShowSessionArgs, duration,
 };
 
 /// Tool calling for any language model, in plain text.

@@ -4,9 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use fuzzy_matcher::FuzzyMatcher as _;
+use fuzzy_matcher::skim::SkimMatcherV2;
 use ignore::WalkBuilder;
-use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
-use nucleo_matcher::{Config, Matcher};
 
 use super::command;
 
@@ -79,9 +79,12 @@ pub(crate) fn candidates(word: &str, is_first: bool, files: &Files) -> Vec<Candi
 }
 
 fn of_files(part: &str, names: &[String]) -> Vec<Candidate> {
-    let mut matcher = Matcher::new(Config::DEFAULT.match_paths());
-    let pattern = Pattern::parse(part, CaseMatching::Smart, Normalization::Smart);
-    let mut found = pattern.match_list(names.iter().map(String::as_str), &mut matcher);
+    let matcher = SkimMatcherV2::default().smart_case();
+    let fitting = names.iter().filter_map(|name| {
+        let score = matcher.fuzzy_match(name, part)?;
+        Some((name, score))
+    });
+    let mut found: Vec<(&String, i64)> = fitting.collect();
     // Of those that fit as well, the shorter one is meant.
     found.sort_by_key(|(name, score)| (std::cmp::Reverse(*score), name.len()));
     let found = found.into_iter().take(MAX_OFFERED);

@@ -52,8 +52,7 @@ const SLICE: Duration = Duration::from_millis(4);
 
 /// Talks in the whole terminal until somebody leaves.
 pub(crate) async fn run(args: &ChatArgs) -> Result<Exit> {
-    let config = &args.agent.config;
-    let place = Place::wanted(args.session.as_deref(), args.go_on, config).await?;
+    let place = Place::wanted(&args.place, &args.agent.config).await?;
     let is_open = place.known.as_ref().is_some_and(|known| known.is_open);
     let (questions, asked) = unbounded_channel();
     let screen = Screen::kept();

@@ -25,7 +25,7 @@ const MARK: &str = "› ";
 /// Talks line by line until there is no further line.
 pub(crate) async fn run(args: &ChatArgs, out: &mut impl Write) -> Result<Exit> {
     let agent = &args.agent;
-    let place = Place::wanted(args.session.as_deref(), args.go_on, &agent.config).await?;
+    let place = Place::wanted(&args.place, &agent.config).await?;
     let known = place.known.clone();
     let screen = if agent.quiet {
         Screen::quiet()

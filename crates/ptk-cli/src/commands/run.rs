@@ -41,8 +41,7 @@ pub(crate) fn run(args: &RunArgs, out: &mut impl Write) -> Result<Exit> {
     let prompt = prompt(&args.prompt)?;
     let runtime = runtime()?;
     let ended = runtime.block_on(async {
-        let session = args.session.as_deref();
-        let place = Place::wanted(session, args.go_on, &args.agent.config).await?;
+        let place = Place::wanted(&args.place, &args.agent.config).await?;
         work(&args.agent, place, Task::Prompt(prompt), out).await
     });
     runtime.shutdown_timeout(PATIENCE);

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use clap::builder::styling::{AnsiColor, Style};
-use unicode_width::UnicodeWidthChar as _;
+
+use super::words::fitting;
 
 const FRAMES: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const WHEEL: Style = AnsiColor::Cyan.on_default();
@@ -247,41 +248,4 @@ fn width() -> usize {
         return usize::from(size.ws_col);
     }
     WIDTH
-}
-
-/// As much of a text as fits into so many columns.
-fn fitting(text: &str, columns: usize) -> String {
-    if columns == 0 {
-        return String::new();
-    }
-    let mut used = 0;
-    let mut fitting = String::new();
-    for c in text.chars() {
-        // Nobody knows how far a tab goes.
-        let c = if c == '\t' { ' ' } else { c };
-        let wide = c.width().unwrap_or(0);
-        if used + wide > columns.saturating_sub(1) {
-            fitting.push('…');
-            return fitting;
-        }
-        used += wide;
-        fitting.push(c);
-    }
-    fitting
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_text_is_cut_to_the_columns_it_takes() {
-        assert_eq!(fitting("short", 10), "short");
-        assert_eq!(fitting("just fits", 10), "just fits");
-        assert_eq!(fitting("does not fit", 10), "does not …");
-        assert_eq!(fitting("日本語テキスト", 8), "日本語…");
-        assert_eq!(fitting("a\tb", 10), "a b");
-        assert_eq!(fitting("xy", 1), "…");
-        assert_eq!(fitting("x", 0), "");
-    }
 }

@@ -3,6 +3,9 @@
 use std::io;
 use std::time::{Duration, SystemTime};
 
+use unicode_segmentation::UnicodeSegmentation as _;
+use unicode_width::UnicodeWidthStr as _;
+
 /// How long something took.
 pub(crate) fn took(time: Duration) -> String {
     match time.as_millis() {
@@ -70,6 +73,28 @@ pub(crate) fn age(at: SystemTime) -> String {
     }
 }
 
+/// As much of a text as fits into so many columns.
+pub(crate) fn fitting(text: &str, columns: usize) -> String {
+    // Nobody knows how far a tab goes.
+    let text = text.replace('\t', " ");
+    if text.width() <= columns {
+        return text;
+    }
+    let mut used = 1;
+    let mut fitting = String::new();
+    for grapheme in text.graphemes(true) {
+        used += grapheme.width();
+        if used > columns {
+            break;
+        }
+        fitting.push_str(grapheme);
+    }
+    if columns > 0 {
+        fitting.push('…');
+    }
+    fitting
+}
+
 /// A text for stdout: with its colours, or without where stdout takes none.
 pub(crate) fn coloured(text: &str) -> String {
     match anstream::AutoStream::choice(&io::stdout()) {
@@ -119,6 +144,21 @@ mod tests {
             (12_345_678, "$12.34"),
         ] {
             assert_eq!(money(micros), shown);
+        }
+    }
+
+    #[test]
+    fn a_text_is_cut_to_the_columns_it_takes() {
+        for (text, columns, shown) in [
+            ("short", 10, "short"),
+            ("just fits", 9, "just fits"),
+            ("does not fit", 10, "does not …"),
+            ("日本語テキスト", 8, "日本語…"),
+            ("a\tb", 10, "a b"),
+            ("xy", 1, "…"),
+            ("x", 0, ""),
+        ] {
+            assert_eq!(fitting(text, columns), shown);
         }
     }
 }

@@ -7,6 +7,8 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::Lines;
 
+pub(crate) use crate::view::fitting;
+
 /// Columns up to the next place that a tab stops at.
 const TAB: usize = 4;
 
@@ -56,26 +58,6 @@ pub(crate) fn lines(text: &str, style: Style, width: usize) -> Lines {
     let each = text.lines();
     each.flat_map(|line| wrapped(&[Span::styled(line, style)], width, &[], &[]))
         .collect()
-}
-
-/// As much of a text as fits into so many columns.
-pub(crate) fn fitting(text: &str, columns: usize) -> String {
-    if text.width() <= columns {
-        return text.to_owned();
-    }
-    let mut used = 1;
-    let mut fitting = String::new();
-    for grapheme in text.graphemes(true) {
-        used += grapheme.width();
-        if used > columns {
-            break;
-        }
-        fitting.push_str(grapheme);
-    }
-    if columns > 0 {
-        fitting.push('…');
-    }
-    fitting
 }
 
 struct Row {
@@ -198,14 +180,5 @@ mod tests {
                 assert!(line.width() <= width, "{width}: {line:?}");
             }
         }
-    }
-
-    #[test]
-    fn a_text_is_cut_to_the_columns_it_takes() {
-        assert_eq!(fitting("just fits", 9), "just fits");
-        assert_eq!(fitting("does not fit", 10), "does not …");
-        assert_eq!(fitting("日本語テキスト", 8), "日本語…");
-        assert_eq!(fitting("xy", 1), "…");
-        assert_eq!(fitting("x", 0), "");
     }
 }
