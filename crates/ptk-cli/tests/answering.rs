@@ -182,15 +182,10 @@ fn calls_in_text_are_held_to_their_grammar() {
     assert!(events.contains("\"iteration\""), "{events}");
 }
 
-/// The chat, in a real terminal, with a real model: a prompt in English and one
-/// in Vietnamese, the calls they take, and what came of them.
+/// The chat, in a real terminal, with a real model.
 #[test]
 fn it_can_be_talked_with() {
     let scene = Scene::new();
-    scene.write(
-        "package.json",
-        "{\n  \"name\": \"cua\",\n  \"version\": \"1.4.2\"\n}\n",
-    );
     let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("ptk"));
     command
         .arg("chat")
@@ -202,13 +197,4 @@ fn it_can_be_talked_with() {
     pane.says("Read Cargo.toml and tell me the version");
     let screen = pane.shows("3.1.4");
     assert!(screen.contains("✓ read_file Cargo.toml"), "{screen}");
-    pane.rests();
-    pane.says("Đọc file package.json");
-    let screen = pane.shows("✓ read_file package.json");
-    assert!(screen.contains("› Đọc file package.json"), "{screen}");
-    let screen = pane.rests();
-    assert!(
-        screen.contains("1.4.2") || screen.contains("cua"),
-        "{screen}"
-    );
 }
