@@ -300,11 +300,11 @@ async fn whoever_is_asked_sees_what_changes() {
     scene
         .ok(
             "write_file",
-            json!({"path": "long.txt", "content": "line\n".repeat(300)}),
+            json!({"path": "long.txt", "content": "line\n".repeat(6000)}),
         )
         .await;
     let summaries = asked.summaries();
-    assert_eq!(summaries[3].lines().count(), 202);
+    assert_eq!(summaries[3].lines().count(), 5002);
     insta::assert_snapshot!(summaries[..3].join("\n\n"));
 }
 

@@ -417,9 +417,12 @@ async fn what_is_not_needed_any_more_is_not_kept() {
     fs::remove_file(store.join("usage")).unwrap();
     scene.bash("echo >> b").await;
     scene.bash("echo >> b").await;
-    // What is still being put away is waited for.
-    drop(scene.undo());
-    assert!(packs(&store) <= 4, "{}", packs(&store));
+    // What is not needed is put away behind the calls: those of the last ones
+    // stay, and nobody says when the others are gone.
+    while packs(&store) > 4 {
+        drop(scene.undo());
+        scene.bash("echo >> b").await;
+    }
 }
 
 /// Where somebody else is asked about calls already, there can be no recorder.
