@@ -9,10 +9,6 @@
     reason = "the lints allow these inside tests, but not in the functions that tests share"
 )]
 
-#[allow(dead_code, reason = "not every test presses every key")]
-#[path = "session/pane.rs"]
-mod pane;
-
 use std::fs;
 use std::path::Path;
 
@@ -180,21 +176,4 @@ fn calls_in_text_are_held_to_their_grammar() {
         }
     }
     assert!(events.contains("\"iteration\""), "{events}");
-}
-
-/// The chat, in a real terminal, with a real model.
-#[test]
-fn it_can_be_talked_with() {
-    let scene = Scene::new();
-    let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("ptk"));
-    command
-        .arg("chat")
-        .current_dir(scene.root())
-        .env("HOME", scene.folder.path().join("home"))
-        .env("PTK_MODELS", scene.folder.path().join("models"));
-    let pane = pane::Pane::new(&command, 80, 24);
-    pane.shows("Ask something.");
-    pane.says("Read Cargo.toml and tell me the version");
-    let screen = pane.shows("3.1.4");
-    assert!(screen.contains("✓ read_file Cargo.toml"), "{screen}");
 }
