@@ -1,6 +1,6 @@
 //! How soon a key is seen in `ptk chat`: from its press until the terminal has
-//! it on the screen, while nothing happens, while a tool floods the screen, and
-//! while a model speaks.
+//! it on the screen, while nothing happens, while a tool floods the screen,
+//! while a model speaks, and while a model speaks beside a tool that floods.
 //!
 //! ```sh
 //! cargo bench -p ptk-cli --bench chat
@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use terminal::{PATIENCE, Size, Terminal};
+use terminal::{Size, Terminal};
 
 /// What a key may take.
 const BAR: Duration = Duration::from_millis(16);
@@ -33,8 +33,15 @@ const SIZE: Size = Size {
 };
 /// Empties what is written.
 const CLEAR: &str = "\u{15}";
-/// Bytes that the tool writes.
-const FLOOD: u32 = 3_000_000_000;
+/// What the tool runs: it writes until it is stopped.
+const FLOOD: &str =
+    "yes xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx";
+/// A model behind a command: it calls the tool where there is a call to be
+/// made, and speaks a thousand words a second from then on.
+const SPEAKER: &str = r#"cat > /dev/null
+if [ -e call ]; then cat call; rm call; exit; fi
+exec perl -e '$| = 1; for (1..60000) { print "word$_ "; print "\n\n" if $_ % 80 == 0; select(undef, undef, undef, 0.001) }'
+"#;
 
 /// A chat with this model.
 fn chat(provider: &str, folder: &Path) -> Result<Terminal, Box<dyn Error>> {
@@ -73,28 +80,38 @@ fn keys(terminal: &mut Terminal) -> Result<Vec<Duration>, Box<dyn Error>> {
     Ok(times)
 }
 
-/// The most memory that it has had.
-fn memory(terminal: &Terminal) -> String {
-    // It is what the terminal is for.
-    let Ok(pid) = rustix::termios::tcgetpgrp(&terminal.keyboard) else {
-        return String::new();
-    };
-    let status = fs::read_to_string(format!("/proc/{}/status", pid.as_raw_nonzero()));
-    let status = status.unwrap_or_default();
-    let line = status.lines().find(|line| line.starts_with("VmHWM"));
-    let size = line.and_then(|line| line.split_whitespace().nth(1));
-    let size: f64 = size.and_then(|size| size.parse().ok()).unwrap_or(0.0);
-    format!("{:.0} MB", size / 1000.0)
+/// A figure of the kernel's about the chat: the first number behind `name` in
+/// a file of its folder in `/proc`.
+fn figure(terminal: &Terminal, file: &str, name: &str) -> Result<f64, Box<dyn Error>> {
+    // The chat is what the terminal is for.
+    let pid = rustix::termios::tcgetpgrp(&terminal.keyboard)?.as_raw_nonzero();
+    let text = fs::read_to_string(format!("/proc/{pid}/{file}"))?;
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix(name));
+    let rest = lines.next().ok_or("the kernel does not say it")?;
+    let number = rest.trim_start_matches(':').split_whitespace().next();
+    Ok(number.ok_or("there is no number")?.parse()?)
 }
 
-fn report(what: &str, times: &[Duration], memory: &str) {
+/// Types, and says how that went.
+fn measure(what: &str, terminal: &mut Terminal) -> Result<(), Box<dyn Error>> {
+    let (start, before) = (Instant::now(), figure(terminal, "io", "rchar")?);
+    let times = keys(terminal)?;
+    let read = figure(terminal, "io", "rchar")? - before;
+    let rate = read / start.elapsed().as_secs_f64() / 1e6;
+    let most = figure(terminal, "status", "VmHWM")? / 1000.0;
+    report(what, &times);
+    println!("  it read {rate:.1} MB a second, and has had {most:.0} MB of memory");
+    Ok(())
+}
+
+fn report(what: &str, times: &[Duration]) {
     let at = |part: usize| {
         let time = times.get(times.len() * part / 100).or(times.last());
         time.map_or(0.0, |time| time.as_secs_f64() * 1000.0)
     };
     let late = times.iter().filter(|time| **time > BAR).count();
     println!(
-        "{what:<24} median {:5.1} ms   95 % {:5.1} ms   most {:5.1} ms   later than {} ms: {late} of {}   memory {memory}",
+        "{what:<24} median {:5.1} ms   95 % {:5.1} ms   most {:5.1} ms   later than {} ms: {late} of {}",
         at(50),
         at(95),
         at(100),
@@ -105,45 +122,37 @@ fn report(what: &str, times: &[Duration], memory: &str) {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
-    fs::create_dir(folder.path().join("space"))?;
+    let space = folder.path().join("space");
+    fs::create_dir(&space)?;
+    let flood = |background: bool| {
+        let args = json!({"command": FLOOD, "timeout": 120, "run_in_background": background});
+        let call = json!({"tool": "bash", "args": args});
+        format!("<PTK_CALL>{call}</PTK_CALL>")
+    };
     let script = folder.path().join("script.json");
-    let flood = format!("yes {} | head -c {FLOOD}", "x".repeat(78));
-    let call = json!({"tool": "bash", "args": {"command": flood, "timeout": 120}});
-    let replies = json!([format!("<PTK_CALL>{call}</PTK_CALL>"), "Done."]);
-    fs::write(&script, replies.to_string())?;
-    let speaker = folder.path().join("speak.sh");
-    fs::write(
-        &speaker,
-        "cat > /dev/null\nexec perl -e '$| = 1; for (1..60000) { print \"word$_ \"; print \"\\n\\n\" if $_ % 80 == 0; select(undef, undef, undef, 0.001) }'\n",
-    )?;
+    fs::write(&script, json!([flood(false), "Done."]).to_string())?;
     let scripted = format!("script:{}", script.display());
+    let speaker = folder.path().join("speak.sh");
+    fs::write(&speaker, SPEAKER)?;
+    let speaking = format!("cmd:sh {}", speaker.display());
 
     let mut terminal = chat(&scripted, folder.path())?;
-    let times = keys(&mut terminal)?;
-    report("nothing happens", &times, &memory(&terminal));
-
+    measure("nothing happens", &mut terminal)?;
     terminal.types(CLEAR)?;
     terminal.types("go\r")?;
     terminal.shows("│ xxxx")?;
-    let start = Instant::now();
-    let times = keys(&mut terminal)?;
-    let is_on = terminal.screen.screen().contents().contains("1 call runs");
-    report("a tool floods it", &times, &memory(&terminal));
-    if is_on {
-        let end = |screen: &str| screen.contains("Done.");
-        terminal.until(PATIENCE * 2, end)?;
-        let rate = f64::from(FLOOD) / start.elapsed().as_secs_f64() / 1e6;
-        println!("  it wrote at least {rate:.0} MB a second");
-    } else {
-        println!("  the flood was over before the keys were");
-    }
+    measure("a tool floods it", &mut terminal)?;
     drop(terminal);
 
-    let provider = format!("cmd:sh {}", speaker.display());
-    let mut terminal = chat(&provider, folder.path())?;
+    let mut terminal = chat(&speaking, folder.path())?;
     terminal.types("go\r")?;
     terminal.shows("word100 ")?;
-    let times = keys(&mut terminal)?;
-    report("a model speaks", &times, &memory(&terminal));
-    Ok(())
+    measure("a model speaks", &mut terminal)?;
+    drop(terminal);
+
+    fs::write(space.join("call"), flood(true))?;
+    let mut terminal = chat(&speaking, folder.path())?;
+    terminal.types("go\r")?;
+    terminal.shows("word100 ")?;
+    measure("both", &mut terminal)
 }
