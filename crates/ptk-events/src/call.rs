@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, PoisonError};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ptk_protocol::{ErrorType, ToolResult};
 use serde_json::Value;
@@ -107,16 +107,23 @@ impl OpenCall {
     }
 
     /// Says that the call ended, and with what. Of a failure there is an
-    /// error first (C21).
-    pub fn end(self, result: ToolResult) {
-        self.settle(|| result);
+    /// error first (C21). Gives how long it took, as it was told.
+    #[allow(
+        clippy::must_use_candidate,
+        reason = "what it tells is what it is called for"
+    )]
+    pub fn end(self, result: ToolResult) -> Duration {
+        self.settle(|| result)
     }
 
     /// Ends the call, unless it has ended.
-    fn settle(&self, result: impl FnOnce() -> ToolResult) {
+    fn settle(&self, result: impl FnOnce() -> ToolResult) -> Duration {
+        let duration = self.started.elapsed();
         let line = &self.events.line;
         // Whoever was telling something has finished, nobody can begin.
-        let Some(bus) = line.bus().take() else { return };
+        let Some(bus) = line.bus().take() else {
+            return duration;
+        };
         let result = result();
         if !result.success {
             bus.publish(line.event(EventKind::Error {
@@ -128,9 +135,10 @@ impl OpenCall {
         bus.publish(line.event(EventKind::ToolCallEnd {
             tool: line.tool.clone(),
             success: result.success,
-            duration_ms: u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX),
+            duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
             result,
         }));
+        duration
     }
 }
 

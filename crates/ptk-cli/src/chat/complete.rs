@@ -90,7 +90,11 @@ fn of_files(part: &str, names: &[String]) -> Vec<Candidate> {
     let found = found.into_iter().take(MAX_OFFERED);
     found
         .map(|(name, _)| Candidate {
-            text: format!("@{name}"),
+            text: if name.contains(char::is_whitespace) {
+                format!("@\"{name}\"")
+            } else {
+                format!("@{name}")
+            },
             about: String::new(),
         })
         .collect()
@@ -120,6 +124,7 @@ mod tests {
             "src/view/main.rs",
             "README.md",
             "tệp.txt",
+            "my notes.txt",
         ]
         .map(str::to_owned)
         .to_vec();
@@ -130,8 +135,9 @@ mod tests {
         assert_eq!(found("main")[0], "@src/main.rs");
         assert_eq!(found("readme"), ["@README.md"]);
         assert_eq!(found("tệp"), ["@tệp.txt"]);
+        assert_eq!(found("notes"), ["@\"my notes.txt\""]);
         assert_eq!(found("nothing"), [""; 0]);
-        assert_eq!(found("").len(), 5);
+        assert_eq!(found("").len(), 6);
     }
 
     #[test]

@@ -251,7 +251,14 @@ async fn export_session(host: &Host, path: Option<PathBuf>) -> Result<Told> {
     if host.store().session(id).await?.is_none() {
         bail!("nothing was said yet that could be written down");
     }
-    let path = path.unwrap_or_else(|| PathBuf::from(format!("ptk-{}.md", short(id))));
+    let path = match path {
+        // No shell is there to do it.
+        Some(path) => match (path.strip_prefix("~"), std::env::home_dir()) {
+            (Ok(rest), Some(home)) => home.join(rest),
+            _ => path,
+        },
+        None => PathBuf::from(format!("ptk-{}.md", short(id))),
+    };
     let file = OpenOptions::new().write(true).create_new(true).open(&path);
     let file = file.map_err(|error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => {

@@ -35,8 +35,12 @@ async fn a_thousand_calls_at_once_arrive_whole_and_in_order() {
                 tokio::task::yield_now().await;
             }
             match number % 3 {
-                0 => call.end(ToolResult::data(json!(number))),
-                1 => call.end(ToolResult::failure(ErrorType::UserError, "no")),
+                0 => {
+                    call.end(ToolResult::data(json!(number)));
+                }
+                1 => {
+                    call.end(ToolResult::failure(ErrorType::UserError, "no"));
+                }
                 _ => drop(call),
             }
         });

@@ -101,7 +101,7 @@ pub(crate) async fn run(manager: &ToolManager, request: CallRequest) -> CallOutc
         Some(tool) => tool.preview(&result, lines),
         None => preview::of(&result, lines),
     };
-    open.end(result.clone());
+    let duration = open.end(result.clone());
     CallOutcome {
         call_id: request.call_id,
         tool: name,

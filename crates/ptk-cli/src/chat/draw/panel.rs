@@ -386,9 +386,15 @@ fn doing(app: &App, light: &Light<'_>) -> (&'static str, String) {
     let time = light.now.duration_since(since).unwrap_or_default();
     let time = took(std::time::Duration::from_secs(time.as_secs()));
     let time = time.trim_start_matches("0 ms");
-    let running = app.conversation.running().count();
-    let what = match running {
-        _ if !app.questions.is_empty() => "waits for your answer".to_owned(),
+    if !app.questions.is_empty() {
+        return (
+            call::wheel(light.now),
+            format!("waits for your answer {time}")
+                .trim_end()
+                .to_owned(),
+        );
+    }
+    let what = match app.conversation.running().count() {
         0 => app
             .status
             .remark
