@@ -98,9 +98,9 @@ pub use ids::{InvalidSessionId, SessionId};
 pub use kind::{
     CallAllowed, CallBegan, CallCut, CallEnded, CallHeld, ChosenFile, Cleared, Compacted,
     EntryKind, Failure, Fork, HelperAsked, HelperReplied, HelperTask, InfoChanged, LoggedCall,
-    LoggedMessage, LoggedProblem, ModelReplied, NativeCall, Note, ReplyBroken, ReplyOutcome,
-    ReplyParsed, ReplyRejected, RequestBegan, SessionInfo, TurnBegan, TurnEnded, TurnOutcome,
-    Usage,
+    LoggedMessage, LoggedProblem, ModelReplied, NativeCall, Note, RanByHand, ReplyBroken,
+    ReplyOutcome, ReplyParsed, ReplyRejected, RequestBegan, SessionInfo, TurnBegan, TurnEnded,
+    TurnOutcome, Usage,
 };
 pub use memory::MemoryStore;
 pub use overview::Overview;

@@ -147,6 +147,7 @@ impl Log {
             self.turn.absorb(&entry.correlation, &entry.kind);
             match &*entry.kind {
                 EntryKind::CallEnded(ended) => remember(&mut self.copies, &ended.result),
+                EntryKind::RanByHand(ran) => remember(&mut self.copies, &ran.result),
                 EntryKind::HelperReplied(helped) => {
                     let contents = helped.files.iter().filter_map(|file| file.content.as_ref());
                     contents.for_each(|content| self.copies.remember(content));

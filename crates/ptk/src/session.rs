@@ -113,6 +113,19 @@ impl Session {
         self.log.change(change).await
     }
 
+    /// Writes down what belongs to the conversation and to no turn: a tool
+    /// that the person has run by hand, a note.
+    ///
+    /// # Errors
+    ///
+    /// If the log cannot be written.
+    pub async fn aside(&mut self, entry: NewEntry) -> Result<(), RunError> {
+        self.load().await?;
+        let beginning = self.log.beginning();
+        let entries = beginning.into_iter().chain([entry]);
+        self.log.append(entries.collect()).await
+    }
+
     /// Runs until there is an answer.
     ///
     /// # Errors

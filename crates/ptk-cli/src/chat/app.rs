@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use crossterm::event::{
     Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
 };
-use ptk::events::Delivery;
+use ptk::events::{Delivery, EventKind};
 use ptk::tools::Decision;
 use ptk::view::{CallView, Conversation, Item, ItemKind};
 
@@ -151,8 +151,6 @@ pub(crate) struct App {
     pub(crate) queue: VecDeque<String>,
     /// The items that are open.
     pub(crate) open: HashSet<u64>,
-    /// Whether the next call is: what the person runs, the person wants to see.
-    opens_next: bool,
     /// The item that is chosen.
     pub(crate) chosen: Option<u64>,
     pub(crate) status: Status,
@@ -173,6 +171,8 @@ impl App {
                 editor.remember(text);
             }
         }
+        let by_hand = conversation.items().iter().filter(|it| is_by_hand(it));
+        let open = by_hand.map(|item| item.id).collect();
         Self {
             conversation,
             editor,
@@ -190,8 +190,7 @@ impl App {
             search: None,
             offer: None,
             queue: VecDeque::new(),
-            open: HashSet::new(),
-            opens_next: false,
+            open,
             chosen: None,
             status: Status::default(),
             flash: None,
@@ -205,12 +204,12 @@ impl App {
     /// Something happened.
     pub(crate) fn deliver(&mut self, delivery: &Delivery) {
         self.conversation.deliver(delivery);
-        let last = self.conversation.items().last();
-        if self.opens_next
-            && let Some(call) = last.filter(|item| matches!(item.kind, ItemKind::Call(_)))
+        if let Delivery::Event(event) = delivery
+            && matches!(event.kind, EventKind::ToolCallStart { .. })
         {
-            self.open.insert(call.id);
-            self.opens_next = false;
+            let last = self.conversation.items().last();
+            self.open
+                .extend(last.filter(|it| is_by_hand(it)).map(|it| it.id));
         }
     }
 
@@ -679,7 +678,6 @@ impl App {
                 return Vec::new();
             }
             let line = line.trim().to_owned();
-            self.opens_next = true;
             self.remember();
             return vec![Action::Run(line)];
         }
@@ -769,4 +767,9 @@ impl App {
 /// Whether there is more of an item than a line.
 pub(crate) fn opens(item: &Item) -> bool {
     matches!(item.kind, ItemKind::Call(_) | ItemKind::Thought(_))
+}
+
+/// What the person runs, the person wants to see.
+fn is_by_hand(item: &Item) -> bool {
+    matches!(&item.kind, ItemKind::Call(call) if call.by_hand)
 }

@@ -28,7 +28,7 @@ use super::app::{Action, App};
 use super::complete::Files;
 use super::desk::Asked;
 use super::draw::{self, Light};
-use super::host::{Asking, Done, Host, News};
+use super::host::{Asking, Done, Host, News, unwritten};
 use super::orders::{self, Told};
 use super::overlay::Overlay;
 use super::text::code;
@@ -449,7 +449,12 @@ impl Chat {
                     self.unanswered(error);
                 }
             }
-            Ok(Done::Command(_, outcome)) => is_good = outcome.result.success,
+            Ok(Done::Command(_, outcome, written)) => {
+                is_good = outcome.result.success;
+                if let Err(error) = written {
+                    self.app.conversation.fail(unwritten(&error).trim_start());
+                }
+            }
             Ok(Done::Said(Ok(text))) if text.is_empty() => {}
             Ok(Done::Said(Ok(text))) => self.app.conversation.note(text),
             Ok(Done::Redone(Ok(text))) => {

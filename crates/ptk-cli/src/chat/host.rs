@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
 use ptk::events::{Delivery, Filter, Subscription};
-use ptk::protocol::{Arguments, ToolCall};
-use ptk::store::{Overview, SessionId, SqliteStore, Store as _, Stretch};
+use ptk::protocol::{Arguments, ToolCall, ToolResult};
+use ptk::store::{
+    EntryKind, NewEntry, Note, Overview, RanByHand, SessionId, SqliteStore, Store as _, Stretch,
+};
 use ptk::tools::{Approver, CallOutcome, CallRequest, ToolManager};
 use ptk::view::Conversation;
 use ptk::{CancellationToken, Execution, RunOptions, Session};
@@ -30,6 +32,8 @@ const PAGE: usize = 500;
 const MAX_TOLD: usize = 8000;
 /// The tool that runs what a person types behind `!`.
 const SHELL: &str = "bash";
+/// Where that tool takes the line.
+const COMMAND: &str = "command";
 
 /// Who is asked about calls.
 pub(crate) enum Asking {
@@ -78,8 +82,8 @@ pub(crate) type Ended = (Option<Session>, Done);
 /// What was done.
 pub(crate) enum Done {
     Turn(Box<Execution>),
-    /// The command line, and what came of it.
-    Command(String, Box<CallOutcome>),
+    /// The command line, what came of it, and whether that was written down.
+    Command(String, Box<CallOutcome>, Result<()>),
     /// In words for the person.
     Said(Result<String>),
     /// It was taken back, under this id.
@@ -130,10 +134,12 @@ impl Host {
         self.work.is_some()
     }
 
-    /// What was said so far.
-    pub(crate) async fn conversation(&self) -> Result<Conversation> {
+    /// What was said so far. What was run by hand since the last prompt, the
+    /// model is told with the next one.
+    pub(crate) async fn conversation(&mut self) -> Result<Conversation> {
         let mut conversation = Conversation::new();
         let mut after = 0;
+        self.told.clear();
         loop {
             let stretch = Stretch::after(after, PAGE);
             let page = self.place.store.read(&self.place.id, stretch).await?;
@@ -143,6 +149,15 @@ impl Host {
             after = last.seq;
             for entry in &page {
                 conversation.entry(entry);
+                match entry.kind() {
+                    EntryKind::TurnBegan(_) | EntryKind::Cleared(_) => self.told.clear(),
+                    EntryKind::RanByHand(ran) => {
+                        let line = ran.arguments.as_map().get(COMMAND);
+                        let line = line.and_then(Value::as_str).unwrap_or_default();
+                        self.told.push(told(line, &ran.result));
+                    }
+                    _ => {}
+                }
             }
         }
     }
@@ -238,9 +253,9 @@ impl Host {
     /// Asks the model.
     pub(crate) fn ask(&mut self, prompt: &str) {
         let mut prompt = prompt.to_owned();
-        if !self.told.is_empty() {
-            let told = std::mem::take(&mut self.told).join("\n\n");
-            prompt = format!("{told}\n\n{prompt}");
+        for told in self.told.drain(..) {
+            prompt.push_str("\n\n");
+            prompt.push_str(&told);
         }
         self.work(|mut session, options| async move {
             let execution = session.execute(prompt, options).await;
@@ -281,26 +296,42 @@ impl Host {
     /// Runs a command line that the person has typed: as a tool, so that it is
     /// confined, seen and can be undone as one.
     pub(crate) fn run(&mut self, line: &str) -> Result<()> {
-        let arguments = Arguments::from_json(&json!({"command": line}).to_string())
+        let arguments = Arguments::from_json(&json!({COMMAND: line}).to_string())
             .map_err(|error| anyhow!("{error}"))?;
         self.typed.clear();
         self.typed.add(line);
         let cancel = CancellationToken::new();
-        let call = ToolCall::new(SHELL, arguments);
+        let call = ToolCall::new(SHELL, arguments.clone());
         let request = CallRequest::new(call).cancelled_by(&cancel);
         let tools = self.tools().clone();
         let line = line.to_owned();
+        let mut session = self.take_session();
         let running = tokio::spawn(async move {
             let outcome = tools.execute(request).await;
-            (None, Done::Command(line, Box::new(outcome)))
+            let ran = by_hand(arguments, &outcome);
+            let written = session.aside(ran).await.map_err(anyhow::Error::from);
+            let done = Done::Command(line, Box::new(outcome), written);
+            (Some(session), done)
         });
         self.work = Some(Work { cancel, running });
         Ok(())
     }
 
     /// Does something that takes a while and that nobody can stop half-way.
+    /// What it changes in the workspace is noted in the log.
     pub(crate) fn block(&mut self, work: impl FnOnce() -> Done + Send + 'static) {
-        let running = tokio::task::spawn_blocking(move || (None, work()));
+        let mut session = self.take_session();
+        let running = tokio::spawn(async move {
+            let done = tokio::task::spawn_blocking(work).await;
+            let mut done = done.unwrap_or_else(|error| Done::Said(Err(error.into())));
+            if let Done::Undone(Ok((_, text))) | Done::Redone(Ok(text)) = &mut done {
+                let note = NewEntry::new(Note::new(text.clone()));
+                if let Err(error) = session.aside(note).await {
+                    text.push_str(&unwritten(&error.into()));
+                }
+            }
+            (Some(session), done)
+        });
         self.work = Some(Work {
             cancel: CancellationToken::new(),
             running,
@@ -349,8 +380,8 @@ impl Host {
     pub(crate) fn finish(&mut self, (session, done): Ended) -> Done {
         self.typed.clear();
         self.session = session.or_else(|| self.session.take());
-        if let Done::Command(line, outcome) = &done {
-            self.told.push(told(line, outcome));
+        if let Done::Command(line, outcome, _) = &done {
+            self.told.push(told(line, &outcome.result));
         }
         done
     }
@@ -395,9 +426,24 @@ fn build(
     Agent::new(args, place, 0, &face)
 }
 
+/// What is written down of a command that the person has run.
+fn by_hand(arguments: Arguments, outcome: &CallOutcome) -> NewEntry {
+    let ran = RanByHand {
+        tool: outcome.tool.clone(),
+        arguments,
+        duration_ms: u64::try_from(outcome.duration.as_millis()).unwrap_or(u64::MAX),
+        result: outcome.result.clone(),
+    };
+    NewEntry::new(ran).about(outcome.call_id.clone())
+}
+
+/// What is said if something is not in the log.
+pub(crate) fn unwritten(error: &anyhow::Error) -> String {
+    format!("\nThis is not in the log of the session: {error:#}")
+}
+
 /// What the model is told of a command that the person has run.
-fn told(line: &str, outcome: &CallOutcome) -> String {
-    let result = &outcome.result;
+fn told(line: &str, result: &ToolResult) -> String {
     let text = |name: &str| result.fields.get(name).and_then(Value::as_str);
     let output = match text("output").or_else(|| text("content")) {
         Some(output) => output.to_owned(),
@@ -409,5 +455,8 @@ fn told(line: &str, outcome: &CallOutcome) -> String {
     if count > MAX_TOLD {
         shown.push_str("\n… (cut)");
     }
-    format!("I have run `{line}`. It printed:\n{}", fenced("", &shown))
+    format!(
+        "Before that, I have run `{line}`. It printed:\n{}",
+        fenced("", &shown)
+    )
 }

@@ -8,7 +8,7 @@ use ptk::RunError;
 use ptk::view::Conversation;
 
 use super::command;
-use super::host::{Asking, Done, Host};
+use super::host::{Asking, Done, Host, unwritten};
 use super::orders::{self, Told};
 use crate::agent::Place;
 use crate::args::ChatArgs;
@@ -221,7 +221,7 @@ impl Talk {
                     Some(_) => Exit::Failed,
                 }
             }
-            Done::Command(_, outcome) => {
+            Done::Command(_, outcome, written) => {
                 host.screen.doing(None);
                 let output = outcome.result.fields.get("output");
                 let output = output
@@ -232,6 +232,9 @@ impl Talk {
                     writeln!(out)?;
                 }
                 out.flush()?;
+                if let Err(error) = written {
+                    exit::say(unwritten(&error).trim_start());
+                }
                 if outcome.result.success {
                     Exit::Success
                 } else {

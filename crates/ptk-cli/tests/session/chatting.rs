@@ -25,8 +25,7 @@ fn answer(pane: &Pane, letter: &str) {
     pane.press(&["Enter"]);
 }
 
-/// The screen without how long calls took: the log has it from the tool, and
-/// whoever watches from the first word of it to the last, a millisecond later.
+/// The screen without how long calls took, which a screen of its own may round.
 fn timeless(screen: &str) -> String {
     let words = screen.split_inclusive(char::is_whitespace);
     let is_number = |word: &str| word.trim_end().bytes().all(|it| it.is_ascii_digit());
@@ -200,6 +199,38 @@ fn a_session_that_goes_on_looks_as_it_did() {
     assert!(screen.contains("goes on"), "{screen}");
     let again = chat(&scene, &["-c"], 80, 30);
     assert_eq!(timeless(&again.rests()), timeless(&before));
+}
+
+/// What a person did by hand belongs to the conversation, too.
+#[test]
+fn commands_and_undos_are_there_again() {
+    let scene = Scene::new(&[json!("Fine.")]);
+    let pane = chat(&scene, &[], 100, 40);
+    pane.says("Hello.");
+    pane.shows("Fine.");
+    pane.rests();
+    pane.says("!echo tea > notes.txt && cat notes.txt");
+    pane.shows("✓ bash");
+    pane.rests();
+    pane.says("/undo");
+    pane.shows("/redo has it back");
+    assert_eq!(scene.read("notes.txt"), "Buy milk.\n");
+    let before = pane.rests().replace("/redo has it back.", "");
+    pane.press(&["C-d"]);
+    pane.shows("exit code 0");
+    scene.says(&[json!("I know.")]);
+    let again = chat(&scene, &["-c"], 100, 40);
+    let shown = again.rests();
+    let squeezed = |screen: &str| timeless(screen).split_whitespace().collect::<String>();
+    assert_eq!(squeezed(&shown), squeezed(&before));
+    // The model has not been told yet, and is now.
+    again.says("What did I do?");
+    again.shows("I know.");
+    let said = scene.log();
+    let mut said = said.iter().filter(|entry| entry["kind"] == "message");
+    let said = said.next_back().unwrap()["body"]["text"].as_str().unwrap();
+    assert!(said.starts_with("What did I do?"), "{said}");
+    assert!(said.contains("`echo tea > notes.txt"), "{said}");
 }
 
 #[test]

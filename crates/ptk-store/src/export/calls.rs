@@ -1,10 +1,11 @@
 //! The calls of a reply in Markdown, each where the model made it.
 
 use ptk_events::CallId;
+use ptk_protocol::ToolResult;
 
 use super::Thoughts;
 use super::markdown::{fenced, one_line, remark, result};
-use crate::{CallBegan, CallCut, CallEnded, LoggedCall};
+use crate::{CallBegan, CallCut, CallEnded, LoggedCall, RanByHand};
 
 /// The calls of a reply, in the order in which the model made them.
 #[derive(Debug, Default)]
@@ -32,6 +33,16 @@ enum State {
     Begun,
     /// What came of it.
     Ended(String),
+}
+
+impl State {
+    fn ended(of: &ToolResult) -> Self {
+        Self::Ended(if of.success {
+            result(of)
+        } else {
+            remark("Failed", &of.error)
+        })
+    }
 }
 
 impl Calls {
@@ -76,12 +87,16 @@ impl Calls {
     }
 
     pub(super) fn ended(&mut self, id: &CallId, ended: &CallEnded) {
-        let text = if ended.result.success {
-            result(&ended.result)
-        } else {
-            remark("Failed", &ended.result.error)
-        };
-        self.change(id, &ended.tool, |call| call.state = State::Ended(text));
+        let state = State::ended(&ended.result);
+        self.change(id, &ended.tool, |call| call.state = state);
+    }
+
+    pub(super) fn ran_by_hand(&mut self, id: &CallId, ran: &RanByHand) {
+        let state = State::ended(&ran.result);
+        self.change(id, &format!("{}, run by hand", ran.tool), |call| {
+            call.arguments = Some(ran.arguments.to_json());
+            call.state = state;
+        });
     }
 
     /// What is to be shown of all of them, which are gone then.

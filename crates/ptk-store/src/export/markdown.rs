@@ -177,6 +177,11 @@ impl Page {
             EntryKind::CallAllowed(_) => self.calls.allowed(id),
             EntryKind::CallCut(cut) => self.calls.cut(id, &cut),
             EntryKind::CallEnded(ended) => self.calls.ended(id, &ended),
+            EntryKind::RanByHand(ran) => {
+                self.leave_reply();
+                self.calls.ran_by_hand(id, &ran);
+                self.leave_reply();
+            }
             kind => return Some(kind),
         }
         None

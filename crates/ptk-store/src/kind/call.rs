@@ -142,6 +142,22 @@ pub struct CallEnded {
     pub state: Option<Value>,
 }
 
+/// A person has run a tool by hand, beside all turns. The model is told of it
+/// with the next prompt, if at all. The call id of the entry is the call's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RanByHand {
+    /// The tool's name.
+    pub tool: String,
+    /// What it worked on.
+    #[serde(deserialize_with = "read_arguments")]
+    pub arguments: Arguments,
+    /// How long it took, in milliseconds.
+    #[serde(default)]
+    pub duration_ms: u64,
+    /// What it gave back.
+    pub result: ToolResult,
+}
+
 /// Through the text, so that no digit is lost.
 pub(super) fn read_arguments<'de, D: Deserializer<'de>>(
     deserializer: D,

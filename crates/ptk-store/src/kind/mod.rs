@@ -5,7 +5,9 @@ mod helper;
 mod reply;
 mod session;
 
-pub use call::{CallAllowed, CallBegan, CallCut, CallEnded, CallHeld, LoggedCall, LoggedProblem};
+pub use call::{
+    CallAllowed, CallBegan, CallCut, CallEnded, CallHeld, LoggedCall, LoggedProblem, RanByHand,
+};
 pub use helper::{ChosenFile, HelperAsked, HelperReplied, HelperTask};
 pub use reply::{
     LoggedMessage, ModelReplied, NativeCall, ReplyBroken, ReplyOutcome, ReplyParsed, ReplyRejected,
@@ -108,6 +110,8 @@ kinds! {
     CallCut(CallCut) = "call_cut", 1;
     /// A call has ended.
     CallEnded(CallEnded) = "call_ended", 1;
+    /// A person has run a tool by hand.
+    RanByHand(RanByHand) = "ran_by_hand", 1;
     /// Another model is about to help.
     HelperAsked(HelperAsked) = "helper_asked", 1;
     /// Another model has helped, or failed to.

@@ -320,6 +320,7 @@ impl Transcript {
             EntryKind::Failure(_)
             | EntryKind::SessionForked(_)
             | EntryKind::Note(_)
+            | EntryKind::RanByHand(_)
             | EntryKind::HelperAsked(_)
             | EntryKind::ReplyBroken(_)
             | EntryKind::CallCut(_) => {}

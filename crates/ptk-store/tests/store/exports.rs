@@ -7,8 +7,9 @@ use ptk_protocol::{ErrorCode, ErrorType, ExecutionError, Message, ToolCall, Tool
 use ptk_store::export::{Thoughts, import_json_lines, write_json_lines, write_markdown};
 use ptk_store::{
     CallCut, CallEnded, CallHeld, Compacted, EntryKind, Failure, Listing, LoggedCall,
-    LoggedProblem, MemoryStore, ModelReplied, NewEntry, ReplyBroken, ReplyOutcome, ReplyParsed,
-    ReplyRejected, SessionInfo, Store, StoreError, TurnBegan, TurnEnded, TurnOutcome, Usage,
+    LoggedProblem, MemoryStore, ModelReplied, NewEntry, RanByHand, ReplyBroken, ReplyOutcome,
+    ReplyParsed, ReplyRejected, SessionInfo, Store, StoreError, TurnBegan, TurnEnded, TurnOutcome,
+    Usage,
 };
 use serde_json::json;
 
@@ -234,6 +235,12 @@ async fn calls_stand_where_they_were_made() {
     let held = CallHeld {
         tool: "held".to_owned(),
     };
+    let by_hand = RanByHand {
+        tool: "bash".to_owned(),
+        arguments: arguments(&json!({"command": "date"})),
+        duration_ms: 3,
+        result: ToolResult::success([("output", "Monday".into())]),
+    };
     let entries: Vec<(EntryKind, Option<&str>)> = vec![
         (TurnBegan::default().into(), None),
         (Message::user("What is due?").into(), None),
@@ -251,6 +258,7 @@ async fn calls_stand_where_they_were_made() {
         (began("held", "h"), Some("held")),
         (held.into(), Some("held")),
         (TurnEnded::new(TurnOutcome::Cancelled).into(), None),
+        (by_hand.into(), Some("by-hand")),
         (TurnBegan::default().into(), None),
         (Message::user("And now?").into(), None),
         (

@@ -6,7 +6,7 @@ use ptk_protocol::{ErrorType, Message, ToolCall, ToolResult};
 use ptk_store::{
     CallAllowed, CallCut, CallEnded, CallHeld, ChosenFile, Cleared, Compacted, Entry, EntryKind,
     Failure, Fork, HelperAsked, HelperReplied, HelperTask, InfoChanged, LoggedCall, LoggedProblem,
-    ModelReplied, NativeCall, NewEntry, Note, ReplyBroken, ReplyOutcome, ReplyParsed,
+    ModelReplied, NativeCall, NewEntry, Note, RanByHand, ReplyBroken, ReplyOutcome, ReplyParsed,
     ReplyRejected, SessionInfo, TurnBegan, TurnEnded, TurnOutcome, Usage,
 };
 use serde_json::json;
@@ -60,6 +60,13 @@ fn unfinished(failed: &CallEnded) -> Vec<EntryKind> {
         .into(),
         CallCut {
             tool: "t".to_owned(),
+            duration_ms: 1,
+            result: failed.result.clone(),
+        }
+        .into(),
+        RanByHand {
+            tool: "t".to_owned(),
+            arguments: arguments(&json!({"a": 0.10})),
             duration_ms: 1,
             result: failed.result.clone(),
         }

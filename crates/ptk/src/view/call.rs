@@ -17,6 +17,8 @@ pub struct CallView {
     pub tool: String,
     /// What it works on.
     pub arguments: Value,
+    /// Whether it belongs to no turn: a person has run it, not the model.
+    pub by_hand: bool,
     /// Why the model wants it.
     pub reasoning: Option<String>,
     /// What was mended in it.
@@ -67,6 +69,7 @@ impl CallView {
             id,
             tool: tool.to_owned(),
             arguments,
+            by_hand: false,
             reasoning: None,
             repairs: Vec::new(),
             state: CallState::Waiting,

@@ -69,7 +69,11 @@ impl Conversation {
             }
             EventKind::ToolCallStart { tool, arguments } => {
                 let at = self.call_at(id, tool, arguments);
-                self.with_call(at, |call| call.begin(event.ts));
+                let by_hand = event.correlation.request_id.is_none();
+                self.with_call(at, |call| {
+                    call.by_hand = by_hand;
+                    call.begin(event.ts);
+                });
             }
             EventKind::ToolCallHeld { tool } => {
                 let at = self.call_at(id, tool, &Value::Null);

@@ -59,6 +59,14 @@ impl Conversation {
                 let at = self.read_call(id, &cut.tool, None);
                 self.with_call(at, |call| call.end(&cut.result, cut.duration_ms));
             }
+            EntryKind::RanByHand(ran) => {
+                let arguments = Value::Object(ran.arguments.as_map().clone());
+                let at = self.call_at(id, &ran.tool, &arguments);
+                self.with_call(at, |call| {
+                    call.by_hand = true;
+                    call.end(&ran.result, ran.duration_ms);
+                });
+            }
             EntryKind::CallEnded(ended) => {
                 let at = self.read_call(id, &ended.tool, None);
                 self.with_call(at, |call| call.end(&ended.result, ended.duration_ms));

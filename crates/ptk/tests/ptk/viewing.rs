@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use ptk::events::{Filter, OutputStream};
 use ptk::llm::Script;
-use ptk::store::{MemoryStore, SessionId, Store as _, Stretch};
-use ptk::tools::{CallContext, DenyAll, Effects, ToolError, tool_fn};
+use ptk::protocol::{Arguments, ToolCall};
+use ptk::store::{MemoryStore, NewEntry, RanByHand, SessionId, Store as _, Stretch};
+use ptk::tools::{CallContext, CallRequest, DenyAll, Effects, ToolError, tool_fn};
 use ptk::view::{CallState, Conversation, ItemKind, MAX_TAIL, Standing, Tone};
 use ptk::{PtkBuilder, RunOptions};
 use serde_json::json;
@@ -202,6 +203,42 @@ async fn what_a_call_writes_is_seen_while_it_runs_and_takes_little_room() {
 }
 
 /// Each item keeps its id, and has another revision whenever it has changed.
+#[tokio::test]
+async fn what_a_person_runs_is_the_same_from_the_log() {
+    let scene = Scene::new();
+    let store = Arc::new(MemoryStore::new());
+    let builder = scene.builder(Script::new(["Hello."]));
+    let ptk = builder.store(store.clone()).build().unwrap();
+    let mut events = ptk.tools().bus().subscribe(Filter::all());
+    let id: SessionId = "by-hand".parse().unwrap();
+    let mut session = ptk.session(id.clone());
+    let arguments = Arguments::from_json(r#"{"path": "notes.txt"}"#).unwrap();
+    let call = ToolCall::new("read_file", arguments.clone());
+    let outcome = ptk.tools().execute(CallRequest::new(call)).await;
+    let ran = RanByHand {
+        tool: outcome.tool.clone(),
+        arguments,
+        duration_ms: u64::try_from(outcome.duration.as_millis()).unwrap(),
+        result: outcome.result.clone(),
+    };
+    let entry = NewEntry::new(ran).about(outcome.call_id.clone());
+    session.aside(entry).await.unwrap();
+    session.execute("Hi.", ptk.options()).await;
+    let mut live = Conversation::new();
+    while let Ok(delivery) = events.try_recv() {
+        live.deliver(&delivery);
+    }
+    let mut logged = Conversation::new();
+    for entry in store.read(&id, Stretch::after(0, 1000)).await.unwrap() {
+        logged.entry(&entry);
+    }
+    assert_eq!(kinds(&live), kinds(&logged));
+    assert!(live.calls().all(|call| call.by_hand));
+    assert_eq!(live.calls().count(), 1);
+    // Nothing of it is a call of the model's.
+    assert_eq!(session.transcript().await.unwrap().items().len(), 2);
+}
+
 #[tokio::test]
 async fn whoever_draws_it_knows_what_has_changed() {
     let scene = Scene::new();
