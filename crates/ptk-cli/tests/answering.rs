@@ -9,6 +9,10 @@
     reason = "the lints allow these inside tests, but not in the functions that tests share"
 )]
 
+#[allow(dead_code, reason = "not every test presses every key")]
+#[path = "session/pane.rs"]
+mod pane;
+
 use std::fs;
 use std::path::Path;
 
@@ -176,4 +180,27 @@ fn calls_in_text_are_held_to_their_grammar() {
         }
     }
     assert!(events.contains("\"iteration\""), "{events}");
+}
+
+/// The chat, in a real terminal, with a real model (R326–R329).
+#[test]
+fn it_can_be_talked_with() {
+    let scene = Scene::new();
+    scene.write("package.json", "{\"version\": \"1.4.2\"}\n");
+    let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("ptk"));
+    command
+        .arg("chat")
+        .current_dir(scene.root())
+        .env("LC_ALL", "C.UTF-8")
+        .env("HOME", scene.folder.path().join("home"))
+        .env("PTK_MODELS", scene.folder.path().join("models"));
+    let pane = pane::Pane::new(&command, 80, 24);
+    pane.shows("Ask something.");
+    pane.says("Đọc file package.json");
+    let screen = pane.shows("1.4.2");
+    assert!(screen.contains("✓ read_file package.json"), "{screen}");
+    pane.rests();
+    pane.says("Read Cargo.toml and tell me the version");
+    let screen = pane.shows("3.1.4");
+    assert!(screen.contains("✓ read_file Cargo.toml"), "{screen}");
 }
