@@ -1,0 +1,1 @@
+//! The right lines of code: an index of a workspace, by words and by meaning.
