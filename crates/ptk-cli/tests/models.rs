@@ -56,7 +56,9 @@ impl Scene {
         let kind =
             format!("Wheel-Version: 1.0\nGenerator: ptk\nRoot-Is-Purelib: true\nTag: {tags}\n");
         let info = |name: &str| format!("{package}-1.0.dist-info/{name}");
-        let files = files.iter().map(|(name, content)| (String::from(*name), *content));
+        let files = files
+            .iter()
+            .map(|(name, content)| (String::from(*name), *content));
         for (name, content) in files.chain([
             (info("METADATA"), about.as_bytes()),
             (info("WHEEL"), kind.as_bytes()),
@@ -73,7 +75,10 @@ impl Scene {
     /// for another system; and the catalogue knows it.
     fn offer_embeddings(&self, table: &[u8], words: &[u8]) {
         let tags = "cp38-cp38-win_amd64";
-        let files = [("vectors/table.bin", table), ("vectors/lists/words.json", words)];
+        let files = [
+            ("vectors/table.bin", table),
+            ("vectors/lists/words.json", words),
+        ];
         let wheel = sha256(&self.wheel("vectors", tags, &files));
         let row = format!(
             "[[models]]\nname = 'vectors'\nkind = 'embeddings'\nabout = 'Vectors'\n\

@@ -127,7 +127,10 @@ async fn attempt(
 ) -> Result<Attempt, LibraryError> {
     let unstarted = LibraryError::io("used to start pip in", folder);
     // Not in the user's folder: Python would take a `pip` from there.
-    let mut kept = match command(words, folder, package).start(Helper::find().as_ref()).await {
+    let mut kept = match command(words, folder, package)
+        .start(Helper::find().as_ref())
+        .await
+    {
         Ok(kept) => kept,
         Err(StartError::System(error)) if error.kind() == io::ErrorKind::NotFound => {
             return Ok(Attempt::NoPip);

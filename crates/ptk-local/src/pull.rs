@@ -200,7 +200,9 @@ impl Library {
             return Ok(None);
         }
         for part in package.files() {
-            let path = &listed.path.with_file_name(part.name().unwrap_or(Path::new("")));
+            let path = &listed
+                .path
+                .with_file_name(part.name().unwrap_or(Path::new("")));
             let mut file = File::open(path).map_err(LibraryError::io("read", path))?;
             let sum = copy(&mut file, &mut io::sink(), Step::Checking, part.size, watch);
             let sum = sum.map_err(LibraryError::copying(path, path))?;

@@ -61,4 +61,4 @@ pub mod words;
 pub use index::{Index, IndexError, Progress, Rebuilt, Report};
 pub use language::Language;
 pub use lexical::{embedding_key, embedding_text};
-pub use search::{Filter, Hit, Query, SearchError, Searcher, State, Which};
+pub use search::{Filter, Hit, Meaning, Query, SearchError, Searcher, State, Which};

@@ -28,7 +28,11 @@ impl Scene {
         let count = PIECES.len();
         let row = |at: usize| (0..count).map(move |it| if it == at { ONE } else { 0 });
         let numbers: Vec<u16> = (0..count).flat_map(row).collect();
-        fs::write(scene.table(), table(Dtype::F16, vec![count, count], &numbers)).unwrap();
+        fs::write(
+            scene.table(),
+            table(Dtype::F16, vec![count, count], &numbers),
+        )
+        .unwrap();
         scene.list(&PIECES.iter().copied().zip(0..).collect());
         scene
     }
@@ -85,7 +89,10 @@ fn a_text_is_the_sum_of_its_words_however_they_are_written() {
 fn what_occurs_often_counts_a_little_more() {
     let scene = Scene::new();
     let often = scene.vector("read read read read file");
-    assert!(often[2] > often[3] && often[2] < 4.0 * often[3], "{often:?}");
+    assert!(
+        often[2] > often[3] && often[2] < 4.0 * often[3],
+        "{often:?}"
+    );
 }
 
 #[test]
@@ -135,7 +142,13 @@ fn nothing_in_the_files_is_believed() {
     };
     scene.list(&HashMap::from([("▁parse", 6)]));
     refused("`▁parse` is in row 6, and there are 6");
-    for wrong in ["", "{", "[]", "{\"model\":{}}", "{\"model\":{\"vocab\":{\"a\":-1}}}"] {
+    for wrong in [
+        "",
+        "{",
+        "[]",
+        "{\"model\":{}}",
+        "{\"model\":{\"vocab\":{\"a\":-1}}}",
+    ] {
         fs::write(scene.pieces(), wrong).unwrap();
         refused("tokenizer.json is no model for embeddings: ");
     }
@@ -163,7 +176,10 @@ fn nothing_in_the_files_is_believed() {
 #[test]
 fn files_that_are_cut_off_or_changed_are_refused_or_read_but_never_worse() {
     let scene = Scene::new();
-    let (whole, list) = (fs::read(scene.table()).unwrap(), fs::read(scene.pieces()).unwrap());
+    let (whole, list) = (
+        fs::read(scene.table()).unwrap(),
+        fs::read(scene.pieces()).unwrap(),
+    );
     for cut in 0..whole.len() {
         fs::write(scene.table(), &whole[..cut]).unwrap();
         assert!(scene.read().is_err(), "cut at {cut}");

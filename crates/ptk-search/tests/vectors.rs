@@ -138,7 +138,10 @@ fn a_folder_that_cannot_be_used_and_dimensions_that_cannot_be_are_told() {
     fs::write(&file, "").unwrap();
     let mut nowhere = Vectors::open(&folder.path().join("nowhere"), MODEL, 3).unwrap();
     let error = nowhere.append(&batch(0..1)).unwrap_err().to_string();
-    assert!(error.contains("nowhere/vectors cannot be written: "), "{error}");
+    assert!(
+        error.contains("nowhere/vectors cannot be written: "),
+        "{error}"
+    );
     let error = Vectors::open(&file, MODEL, 3).unwrap_err();
     assert!(matches!(error, VectorsError::Io { .. }));
     for dimensions in [0, 1 << 40] {
@@ -159,7 +162,12 @@ fn vectors_that_are_none_do_no_harm() {
     ];
     vectors.append(&odd).unwrap();
     let neighbours = open(folder.path()).neighbours((1..=4).map(|key| (key, key)));
-    for query in [vec![], vec![0.0, 0.0, 1.0], vec![f32::NAN; 3], vec![1.0; 99]] {
+    for query in [
+        vec![],
+        vec![0.0, 0.0, 1.0],
+        vec![f32::NAN; 3],
+        vec![1.0; 99],
+    ] {
         assert_eq!(neighbours.nearest(&query, 9, None).len(), 4);
     }
     assert_eq!(neighbours.nearest(&[0.0, 0.0, 1.0], 1, None)[0].0, 2);
@@ -181,12 +189,19 @@ fn of_those_that_are_as_near_the_lower_place_comes_first() {
     assert_eq!(places(None, 0), [0; 0]);
     assert_eq!(places(Some(&|place| place != 30), 3), [10, 40, 5]);
     assert_eq!(places(Some(&|_| false), 3), [0; 0]);
-    assert!(vectors.neighbours([]).nearest(&vector(1), 3, None).is_empty());
+    assert!(
+        vectors
+            .neighbours([])
+            .nearest(&vector(1), 3, None)
+            .is_empty()
+    );
 }
 
 /// Numbers that are always the same, between -1 and 1.
 fn numbers(seed: u64, count: usize) -> Vec<f32> {
-    let hash = blake3::Hasher::new().update(&seed.to_le_bytes()).finalize_xof();
+    let hash = blake3::Hasher::new()
+        .update(&seed.to_le_bytes())
+        .finalize_xof();
     let mut hash = hash;
     let mut bytes = vec![0; count];
     hash.fill(&mut bytes);
@@ -205,7 +220,9 @@ fn the_nearest_are_those_that_multiplying_everything_out_finds() {
         let topic = numbers(1_000_000 + key % 50, LONG);
         let own = numbers(2_000_000 + key, LONG);
         let parts = common.iter().zip(topic).zip(own);
-        parts.map(|((common, topic), own)| common + topic + own).collect()
+        parts
+            .map(|((common, topic), own)| common + topic + own)
+            .collect()
     };
     let all: Vec<(u64, Vec<f32>)> = (0..5000).map(|key| (key, one(key))).collect();
     vectors.append(&all).unwrap();
@@ -215,7 +232,10 @@ fn the_nearest_are_those_that_multiplying_everything_out_finds() {
         let query = one(9000 + question);
         let exact: Vec<(u64, f32)> = neighbours.nearest_of_all(&query, 10);
         let near: HashMap<u64, f32> = neighbours.nearest(&query, 10, None).into_iter().collect();
-        shared += exact.iter().filter(|(place, _)| near.contains_key(place)).count();
+        shared += exact
+            .iter()
+            .filter(|(place, _)| near.contains_key(place))
+            .count();
     }
     assert!(shared >= 490, "{shared} of 500");
 }

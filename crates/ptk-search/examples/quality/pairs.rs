@@ -155,10 +155,7 @@ fn rust_files(folder: &Path, to: &mut Vec<PathBuf>) -> Result<(), std::io::Error
 type Question = (String, (usize, usize));
 
 /// A source without its comments, and the questions in it.
-fn take_apart(
-    parser: &mut Parser,
-    text: &str,
-) -> Result<(String, Vec<Question>), Box<dyn Error>> {
+fn take_apart(parser: &mut Parser, text: &str) -> Result<(String, Vec<Question>), Box<dyn Error>> {
     let tree = parser.parse(text, None).ok_or("no tree")?;
     let mut cuts = Vec::new();
     let mut questions = Vec::new();
@@ -244,7 +241,9 @@ fn documentation(function: Node<'_>, text: &str) -> String {
             }
             "block_comment" if text.starts_with("/**") && !text.starts_with("/***") => {
                 let inner = text.trim_start_matches("/**").trim_end_matches("*/");
-                let lines = inner.lines().map(|line| line.trim().trim_start_matches('*'));
+                let lines = inner
+                    .lines()
+                    .map(|line| line.trim().trim_start_matches('*'));
                 parts.push(lines.collect::<Vec<_>>().join("\n"));
             }
             "line_comment" | "block_comment" | "attribute_item" => {}
@@ -269,7 +268,9 @@ fn question(documentation: &str) -> Option<String> {
     for (at, _) in plain.match_indices(['.', '!', '?']) {
         let (before, after) = plain.split_at(at);
         let ends = after.chars().nth(1).is_none_or(char::is_whitespace);
-        let short = ["e.g", "i.e", "etc", "vs"].iter().any(|it| before.ends_with(it));
+        let short = ["e.g", "i.e", "etc", "vs"]
+            .iter()
+            .any(|it| before.ends_with(it));
         if ends && !short {
             end = at;
             break;
@@ -324,7 +325,9 @@ fn distinct(pairs: Vec<Pair>) -> Vec<Pair> {
         .map(|(at, mine)| fits(at, mine))
         .collect();
     let pairs = pairs.into_iter().zip(fitting);
-    pairs.filter_map(|(pair, fits)| fits.then_some(pair)).collect()
+    pairs
+        .filter_map(|(pair, fits)| fits.then_some(pair))
+        .collect()
 }
 
 fn words(text: &str) -> HashSet<String> {

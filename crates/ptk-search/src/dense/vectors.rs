@@ -90,7 +90,7 @@ impl Vectors {
         if !(1..=MAX_DIMENSIONS).contains(&dimensions) {
             return Err(VectorsError::Dimensions(dimensions));
         }
-        let path = folder.join(FILE);
+        let path = Self::file(folder);
         let mut vectors = Self {
             header: header(embedder, dimensions),
             rows: HashMap::new(),
@@ -102,6 +102,11 @@ impl Vectors {
         let read = vectors.read();
         read.map_err(|error| vectors.failed("read", error))?;
         Ok(vectors)
+    }
+
+    /// The file in a folder.
+    pub(crate) fn file(folder: &Path) -> PathBuf {
+        folder.join(FILE)
     }
 
     /// How many there are.

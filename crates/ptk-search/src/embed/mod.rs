@@ -4,12 +4,13 @@
 mod rarity;
 mod table;
 
+use std::fmt;
 use std::path::PathBuf;
 
 pub use table::Table;
 
 /// Makes vectors of texts.
-pub trait Embedder: Send + Sync {
+pub trait Embedder: fmt::Debug + Send + Sync {
     /// What its vectors are known by. It changes whenever they do.
     fn id(&self) -> &str;
 

@@ -73,8 +73,8 @@ impl Table {
         let hash = hasher.finalize().to_hex();
         let (halves, rows, dimensions) = halves(&table).map_err(|why| damaged(weights, why))?;
         drop(table);
-        let list: Tokenizer = serde_json::from_slice(&list)
-            .map_err(|error| damaged(tokenizer, error.to_string()))?;
+        let list: Tokenizer =
+            serde_json::from_slice(&list).map_err(|error| damaged(tokenizer, error.to_string()))?;
         let pieces = list.model.vocab;
         if let Some((piece, row)) = pieces.iter().find(|(_, row)| **row >= rows) {
             let why = format!("`{piece}` is in row {row}, and there are {rows}");
