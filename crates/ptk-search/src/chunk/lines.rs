@@ -1,0 +1,216 @@
+//! From an outline to chunks: each line to its owner, long runs in two.
+
+use super::{Chunk, Item, Kind, Lines};
+
+/// A chunk has about so many lines, or fewer.
+const TARGET_LINES: usize = 60;
+/// And about so many bytes: what models of meaning take in.
+const TARGET_BYTES: usize = 1_500;
+/// A chunk that is larger than the target by no more than a third stays whole,
+/// because a short rest says little by itself.
+const SLACK: (usize, usize) = (4, 3);
+/// How much a blank line before a line counts for cutting there, in columns of
+/// indentation.
+const BLANK_LINE: usize = 6;
+/// How wide a tab is taken to be.
+const TAB: usize = 4;
+
+/// A text and where its lines are.
+pub(super) struct Source<'a> {
+    pub(super) text: &'a str,
+    /// Where each line begins, and the end of the text.
+    starts: Vec<usize>,
+}
+
+impl<'a> Source<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        let mut starts = vec![0];
+        starts.extend(text.match_indices('\n').map(|(at, _)| at + 1));
+        if starts.last() != Some(&text.len()) {
+            starts.push(text.len());
+        }
+        Self { text, starts }
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// From the beginning of one line to the end of another, without the line
+    /// break there.
+    pub(super) fn slice(&self, first: usize, last: usize) -> &'a str {
+        let from = self.starts.get(first).copied().unwrap_or_default();
+        let to = self.starts.get(last + 1).copied().unwrap_or(from);
+        let lines = self.text.get(from..to).unwrap_or_default();
+        let lines = lines.strip_suffix('\n').unwrap_or(lines);
+        lines.strip_suffix('\r').unwrap_or(lines)
+    }
+
+    fn line(&self, number: usize) -> &'a str {
+        self.slice(number, number)
+    }
+
+    fn is_blank(&self, number: usize) -> bool {
+        self.line(number).trim().is_empty()
+    }
+
+    /// The line of a byte.
+    pub(super) fn line_of(&self, byte: usize) -> usize {
+        let behind = self.starts.partition_point(|start| *start <= byte);
+        behind.saturating_sub(1).min(self.count().saturating_sub(1))
+    }
+
+    fn bytes(&self, first: usize, last: usize) -> usize {
+        let at = |line: usize| self.starts.get(line).copied().unwrap_or(self.text.len());
+        at(last + 1).saturating_sub(at(first))
+    }
+}
+
+/// A run of lines with one owner.
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    first: usize,
+    last: usize,
+    /// The item, counted from one; zero for what no item owns.
+    owner: usize,
+}
+
+/// The chunks of a text with this outline, in which an item within another
+/// comes later. Lines that no item owns are of the kind `rest`.
+pub(super) fn chunks(source: &Source<'_>, items: &[Item], rest: Kind) -> Vec<Chunk> {
+    let mut chunks = Vec::new();
+    for run in runs(source, &paint(source, items)) {
+        let item = run.owner.checked_sub(1).and_then(|at| items.get(at));
+        split(source, run, |first, last| {
+            chunks.push(Chunk {
+                lines: Lines {
+                    first: first + 1,
+                    last: last + 1,
+                },
+                symbol: item.and_then(|item| item.symbol.clone()),
+                kind: item.map_or(rest, |item| item.kind),
+                scope: item.map(|item| item.scope.clone()).unwrap_or_default(),
+                text: source.slice(first, last).to_owned(),
+            });
+        });
+    }
+    chunks
+}
+
+/// The owner of each line. A line that two items share belongs to the first,
+/// unless one lies within the other.
+fn paint(source: &Source<'_>, items: &[Item]) -> Vec<usize> {
+    let mut owners = vec![0_usize; source.count()];
+    for (at, item) in items.iter().enumerate() {
+        let lines = owners.get_mut(item.first..=item.last).unwrap_or_default();
+        for owner in lines {
+            let before = owner.checked_sub(1).and_then(|before| items.get(before));
+            if before.is_none_or(|before| before.last >= item.last) {
+                *owner = at + 1;
+            }
+        }
+    }
+    owners
+}
+
+/// Runs of one owner, without blank lines around them. Lines that say nothing,
+/// such as a closing bracket, go with those before them.
+fn runs(source: &Source<'_>, owners: &[usize]) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    let mut current: Option<Run> = None;
+    for (line, owner) in owners.iter().copied().enumerate() {
+        if source.is_blank(line) {
+            continue;
+        }
+        match &mut current {
+            Some(run) if run.owner == owner => run.last = line,
+            _ => {
+                if let Some(run) = current.replace(Run {
+                    first: line,
+                    last: line,
+                    owner,
+                }) {
+                    push(source, &mut runs, run);
+                }
+            }
+        }
+    }
+    if let Some(run) = current {
+        push(source, &mut runs, run);
+    }
+    runs
+}
+
+fn push(source: &Source<'_>, runs: &mut Vec<Run>, run: Run) {
+    let says = |run: &Run| {
+        let text = source.slice(run.first, run.last);
+        text.contains(char::is_alphanumeric)
+    };
+    // `end` closes in some languages what `}` does in others.
+    let closes = || source.slice(run.first, run.last).trim() == "end";
+    match runs.last_mut() {
+        Some(before) if !says(&run) || closes() => before.last = run.last,
+        Some(before) if !says(before) => {
+            *before = Run {
+                first: before.first,
+                ..run
+            };
+        }
+        _ => runs.push(run),
+    }
+}
+
+/// Tells the pieces of a run: one, or several of bounded size, cut where the
+/// text is indented least.
+fn split(source: &Source<'_>, run: Run, mut tell: impl FnMut(usize, usize)) {
+    let fits = |first: usize, last: usize, (times, by): (usize, usize)| {
+        (last - first + 1) * by <= TARGET_LINES * times
+            && source.bytes(first, last) * by <= TARGET_BYTES * times
+    };
+    let mut first = run.first;
+    while !fits(first, run.last, SLACK) {
+        // A line is never cut, however long it is.
+        let mut furthest = first;
+        while furthest < run.last && fits(first, furthest + 1, (1, 1)) {
+            furthest += 1;
+        }
+        if furthest >= run.last {
+            break;
+        }
+        let earliest = first + (furthest - first) / 3 + 1;
+        let cut = (earliest..=furthest + 1)
+            .rev()
+            .filter(|line| !source.is_blank(*line))
+            .min_by_key(|line| cost(source, *line))
+            .unwrap_or(furthest + 1);
+        let mut last = cut - 1;
+        while last > first && source.is_blank(last) {
+            last -= 1;
+        }
+        tell(first, last);
+        first = cut;
+        while first < run.last && source.is_blank(first) {
+            first += 1;
+        }
+    }
+    tell(first, run.last);
+}
+
+/// What speaks against a cut before a line.
+fn cost(source: &Source<'_>, line: usize) -> usize {
+    let text = source.line(line);
+    let body = text.trim_start();
+    let blanks = text.len() - body.len();
+    let tabs = text.bytes().take(blanks).filter(|byte| *byte == b'\t');
+    let indentation = blanks + tabs.count() * (TAB - 1);
+    // What closes something belongs to what was opened.
+    let closes = body.starts_with(['}', ')', ']', '{'])
+        || body.starts_with("else")
+        || body.starts_with("end");
+    let bonus = if line > 0 && source.is_blank(line - 1) {
+        BLANK_LINE
+    } else {
+        0
+    };
+    (indentation + BLANK_LINE + if closes { 4 * TAB } else { 0 }) - bonus
+}

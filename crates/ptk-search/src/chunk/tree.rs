@@ -1,0 +1,313 @@
+//! The outline of a source, from its syntax tree.
+
+use std::ops::ControlFlow;
+
+use tree_sitter::{Node, ParseOptions, Parser, TreeCursor};
+
+use super::grammar::{Grammar, Role};
+use super::lines::Source;
+use super::{Item, Kind};
+
+/// A parse is given up when it was asked for patience more often than this, and
+/// once more for each [`BYTES_A_CHECK`] of the source. Whole sources need about
+/// a fiftieth of that; it is for those that are no source at all.
+const LEAST_CHECKS: usize = 10_000;
+const BYTES_A_CHECK: usize = 4;
+/// Definitions within definitions are looked into so far.
+const MAX_DEPTH: usize = 32;
+/// A value of fewer lines stays with what is around it.
+const LEAST_VALUE: usize = 4;
+/// A longer name of a symbol or of a scope is cut.
+const MAX_NAME: usize = 120;
+/// So many nodes within a node are asked for a field that it lacks.
+const MAX_INNER: usize = 8;
+/// What separates a scope from the one within it.
+const WITHIN: &str = " > ";
+
+/// The items of a source, each after the one that it lies in. `None` if the
+/// source cannot be parsed within bounds.
+pub(super) fn outline(
+    parser: &mut Parser,
+    grammar: &Grammar,
+    source: &Source<'_>,
+) -> Option<Vec<Item>> {
+    parser.set_language(&grammar.language).ok()?;
+    let bytes = source.text.as_bytes();
+    let mut checks = LEAST_CHECKS + bytes.len() / BYTES_A_CHECK;
+    let mut check = |_: &tree_sitter::ParseState| match checks.checked_sub(1) {
+        Some(rest) => {
+            checks = rest;
+            ControlFlow::Continue(())
+        }
+        None => ControlFlow::Break(()),
+    };
+    let options = ParseOptions::new().progress_callback(&mut check);
+    let mut read = |at: usize, _| bytes.get(at..).unwrap_or_default();
+    let tree = parser.parse_with_options(&mut read, None, Some(options));
+    // What a parse that was given up left behind would go into the next one.
+    parser.reset();
+    let tree = tree?;
+    let mut walk = Walk {
+        grammar,
+        source,
+        items: Vec::new(),
+        frames: Vec::new(),
+    };
+    walk.run(&mut tree.walk());
+    Some(walk.items)
+}
+
+struct Walk<'a> {
+    grammar: &'a Grammar,
+    source: &'a Source<'a>,
+    items: Vec<Item>,
+    /// Those that were gone into, the innermost last.
+    frames: Vec<Frame>,
+}
+
+/// A node whose children are being looked at.
+#[derive(Debug, Clone, Default)]
+struct Frame {
+    scope: String,
+    /// What the definitions in here are members of.
+    container: Option<Kind>,
+    /// The lines of the wrapper that a definition in here stands for.
+    wrapper: Option<(usize, usize)>,
+    /// The lines of comments and attributes that belong to what follows.
+    leading: Option<(usize, usize)>,
+    /// The last line of the child before.
+    before: Option<usize>,
+    /// How many definitions this one lies in.
+    depth: usize,
+}
+
+impl Walk<'_> {
+    /// Goes through the tree without recursion: sources can be nested deeper
+    /// than a stack is.
+    fn run(&mut self, cursor: &mut TreeCursor<'_>) {
+        self.frames.push(Frame::default());
+        if !cursor.goto_first_child() {
+            return;
+        }
+        loop {
+            if let Some(frame) = self.enter(cursor.node())
+                && cursor.goto_first_child()
+            {
+                self.frames.push(frame);
+                continue;
+            }
+            while !cursor.goto_next_sibling() {
+                self.frames.pop();
+                if self.frames.is_empty() || !cursor.goto_parent() {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Takes a node. Gives back a frame if its children are to be looked at.
+    fn enter(&mut self, node: Node<'_>) -> Option<Frame> {
+        let (first, last) = lines(node);
+        let role = if node.is_error() {
+            Some(Role::Through)
+        } else {
+            self.grammar.role(node.kind_id())
+        };
+        let frame = self.frames.last_mut()?;
+        let before = frame.before.replace(last);
+        if role == Some(Role::Leading) {
+            // A comment behind code on its line is about that.
+            let is_behind = before == Some(first);
+            frame.leading = match frame.leading {
+                _ if is_behind => None,
+                Some((start, end)) if end + 1 >= first => Some((start, last)),
+                _ => Some((first, last)),
+            };
+            return None;
+        }
+        let leading = frame.leading.take().filter(|(_, end)| end + 1 >= first);
+        if !node.is_named() {
+            return None;
+        }
+        let role = role?;
+        let start = leading.map_or(first, |(start, _)| start);
+        let (start, end) = frame.wrapper.unwrap_or((start, last));
+        let frame = frame.clone();
+        let inner = Frame {
+            leading: None,
+            before: None,
+            ..frame.clone()
+        };
+        match role {
+            Role::Leading => None,
+            Role::Through => Some(inner),
+            Role::Wrapper => Some(Frame {
+                wrapper: Some((start, end)),
+                ..inner
+            }),
+            Role::Whole(kind) => {
+                self.define(node, kind, (start, end), &frame);
+                None
+            }
+            Role::Value(kind) => {
+                let kind = value_kind(node).unwrap_or(kind);
+                let is_function = kind == Kind::Function && !node.kind().contains("signature");
+                if is_function || end - start + 1 >= LEAST_VALUE {
+                    self.define(node, kind, (start, end), &frame);
+                }
+                None
+            }
+            Role::Members(kind) => {
+                let body = node.child_by_field_name("body");
+                if body.is_none() && end - start + 1 < LEAST_VALUE {
+                    return None;
+                }
+                self.define(node, kind, (start, end), &frame);
+                (frame.depth < MAX_DEPTH).then(|| Frame {
+                    scope: self.within(&frame.scope, node, kind, body),
+                    container: Some(kind),
+                    wrapper: None,
+                    depth: frame.depth + 1,
+                    ..inner
+                })
+            }
+        }
+    }
+
+    fn define(&mut self, node: Node<'_>, kind: Kind, lines: (usize, usize), frame: &Frame) {
+        let kind = match (kind, frame.container) {
+            (Kind::Function, Some(container)) if container != Kind::Module => Kind::Method,
+            (Kind::Type, _) => type_kind(node).unwrap_or(kind),
+            _ => kind,
+        };
+        let mut scope = frame.scope.clone();
+        if let Some(receiver) = node.child_by_field_name("receiver") {
+            scope = self.receiver(receiver);
+        }
+        self.items.push(Item {
+            first: lines.0,
+            last: lines.1.min(self.source.count().saturating_sub(1)),
+            kind,
+            symbol: self.symbol(node),
+            scope,
+        });
+    }
+
+    /// The type in `(r *Reader[T])`.
+    fn receiver(&self, node: Node<'_>) -> String {
+        let text = self.text(node);
+        let inner = text.trim_matches(['(', ')']);
+        let name = inner.split_whitespace().last().unwrap_or(inner);
+        let name = name.trim_start_matches('*');
+        name.split('[').next().unwrap_or(name).to_owned()
+    }
+
+    /// The scope of what lies in a container: its header, in short.
+    fn within(&self, scope: &str, node: Node<'_>, kind: Kind, body: Option<Node<'_>>) -> String {
+        let own = if kind == Kind::Impl {
+            let end = body.map_or(node.end_byte(), |body| body.start_byte());
+            let header = self.source.text.get(node.start_byte()..end);
+            one_line(header.unwrap_or_default())
+        } else {
+            let keyword = match node.kind() {
+                "mod_item" => "mod",
+                node if node.starts_with("namespace") => "namespace",
+                _ => kind.name(),
+            };
+            match self.symbol(node) {
+                Some(symbol) => format!("{keyword} {symbol}"),
+                None => keyword.to_owned(),
+            }
+        };
+        if scope.is_empty() {
+            own
+        } else {
+            format!("{scope}{WITHIN}{own}")
+        }
+    }
+
+    /// The name of what a node defines, wherever the grammar has it.
+    fn symbol(&self, node: Node<'_>) -> Option<String> {
+        let name = node
+            .child_by_field_name("name")
+            .or_else(|| declared(node))
+            .or_else(|| node.child_by_field_name("type"))
+            .or_else(|| field(node, "name"))?;
+        let name = one_line(self.text(name));
+        (!name.is_empty()).then_some(name)
+    }
+
+    fn text(&self, node: Node<'_>) -> &str {
+        self.source.text.get(node.byte_range()).unwrap_or_default()
+    }
+}
+
+/// The name within a declarator of C: behind pointers, arrays and parameters.
+fn declared(node: Node<'_>) -> Option<Node<'_>> {
+    let mut inner = node.child_by_field_name("declarator")?;
+    for _ in 0..MAX_DEPTH {
+        let next = inner.child_by_field_name("declarator").or_else(|| {
+            inner
+                .child_by_field_name("name")
+                .filter(|_| inner.kind() == "variable_declarator")
+        });
+        match next {
+            Some(next) => inner = next,
+            None => break,
+        }
+    }
+    Some(inner)
+}
+
+/// A field of a node, or of one of the first nodes in it.
+fn field<'tree>(node: Node<'tree>, name: &str) -> Option<Node<'tree>> {
+    node.child_by_field_name(name).or_else(|| {
+        let mut cursor = node.walk();
+        node.named_children(&mut cursor)
+            .take(MAX_INNER)
+            .find_map(|inner| inner.child_by_field_name(name))
+    })
+}
+
+/// What `const name = …` and the like define, if it is a function or a class.
+fn value_kind(node: Node<'_>) -> Option<Kind> {
+    match field(node, "value")?.kind() {
+        "arrow_function" | "function_expression" | "generator_function" => Some(Kind::Function),
+        "class" => Some(Kind::Class),
+        _ => None,
+    }
+}
+
+/// What `type Name …` defines, where the type says more.
+fn type_kind(node: Node<'_>) -> Option<Kind> {
+    match field(node, "type")?.kind() {
+        "struct_type" | "struct_specifier" => Some(Kind::Struct),
+        "interface_type" => Some(Kind::Interface),
+        "enum_specifier" => Some(Kind::Enum),
+        "union_specifier" => Some(Kind::Union),
+        _ => None,
+    }
+}
+
+/// The lines of a node, from zero, both ends included.
+fn lines(node: Node<'_>) -> (usize, usize) {
+    let (start, end) = (node.start_position(), node.end_position());
+    // Some nodes take the line break along.
+    let last = if end.column == 0 && end.row > start.row {
+        end.row - 1
+    } else {
+        end.row
+    };
+    (start.row, last)
+}
+
+/// A text on one line, and not too long.
+fn one_line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let mut line = words.join(" ");
+    if let Some((at, _)) = line.char_indices().nth(MAX_NAME) {
+        line.truncate(at);
+        line.push('…');
+    }
+    line
+}

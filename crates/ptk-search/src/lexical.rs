@@ -1,0 +1,468 @@
+//! The index by words: its fields, and the ranking by BM25.
+//!
+//! Words, postings and segments are tantivy's. The scores are computed here:
+//! tantivy's own count documents that are deleted and not yet merged away, so
+//! that the same files would be ranked in different ways, depending on how the
+//! index came to be. Here they depend on the files alone. The fields are taken
+//! together before a word's weight is bounded (BM25F), so that a word in the
+//! name of a function does not count twice because it is in its body, too.
+
+use std::collections::BTreeSet;
+
+use tantivy::fieldnorm::FieldNormReader;
+use tantivy::postings::Postings as _;
+use tantivy::schema::{
+    FAST, Field, INDEXED, IndexRecordOption, STORED, STRING, Schema, TantivyDocument,
+    TextFieldIndexing, TextOptions, Value as _,
+};
+use tantivy::{DocAddress, DocId, DocSet as _, Searcher, SegmentReader, TERMINATED, Term};
+
+use crate::chunk::{Chunk, Kind, Lines};
+use crate::search::{Allowed, FilterError};
+use crate::words::Words;
+use crate::{Filter, Language};
+
+/// The name of the tokenizer in tantivy's registry.
+const WORDS: &str = "words";
+/// How soon more occurrences of a word say no more.
+const SATURATION: f32 = 1.2;
+/// What a word counts for where it occurs, and how far the length of that
+/// field takes from it.
+const BODY: (f32, f32) = (1.0, 0.75);
+const SYMBOL: (f32, f32) = (3.0, 0.5);
+const SCOPE: (f32, f32) = (1.0, 0.5);
+const PATH: (f32, f32) = (1.0, 0.5);
+/// A question of more different words is cut.
+const MAX_QUERY_WORDS: usize = 256;
+/// How many fields are searched.
+const SEARCHED: usize = 4;
+/// How many different lengths of fields are told apart.
+const LENGTHS: usize = 256;
+
+/// The fields of a chunk.
+#[derive(Debug, Clone)]
+pub(crate) struct Fields {
+    pub(crate) schema: Schema,
+    /// The whole path, for replacing a file and for filters.
+    pub(crate) path: Field,
+    path_words: Field,
+    symbol: Field,
+    /// In lower case, for filters.
+    symbol_exact: Field,
+    scope: Field,
+    body: Field,
+    language: Field,
+    kind: Field,
+    first: Field,
+    last: Field,
+    /// What is embedded, by its hash.
+    key: Field,
+    /// Path and line, by their hash: which of two equal ones comes first.
+    place: Field,
+}
+
+/// A chunk as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Stored {
+    pub(crate) path: String,
+    pub(crate) language: Language,
+    pub(crate) chunk: Chunk,
+}
+
+impl Fields {
+    pub(crate) fn new() -> Self {
+        let words = |stored: bool| {
+            let indexing = TextFieldIndexing::default()
+                .set_tokenizer(WORDS)
+                .set_index_option(IndexRecordOption::WithFreqs);
+            let options = TextOptions::default().set_indexing_options(indexing);
+            if stored {
+                options.set_stored()
+            } else {
+                options
+            }
+        };
+        let mut schema = Schema::builder();
+        Self {
+            path: schema.add_text_field("path", STRING | STORED),
+            path_words: schema.add_text_field("path_words", words(false)),
+            symbol: schema.add_text_field("symbol", words(true)),
+            symbol_exact: schema.add_text_field("symbol_exact", STRING),
+            scope: schema.add_text_field("scope", words(true)),
+            body: schema.add_text_field("body", words(true)),
+            language: schema.add_text_field("language", STRING | STORED),
+            kind: schema.add_text_field("kind", STRING | STORED),
+            first: schema.add_u64_field("first", STORED),
+            last: schema.add_u64_field("last", STORED),
+            key: schema.add_u64_field("key", FAST | INDEXED),
+            place: schema.add_u64_field("place", FAST),
+            schema: schema.build(),
+        }
+    }
+
+    /// Makes the tokenizer known to an index.
+    pub(crate) fn register(index: &tantivy::Index) {
+        index.tokenizers().register(WORDS, Words::default());
+    }
+
+    /// The document of a chunk.
+    pub(crate) fn document(
+        &self,
+        path: &str,
+        language: Language,
+        chunk: &Chunk,
+    ) -> TantivyDocument {
+        let mut document = TantivyDocument::with_capacity(chunk.text.len() + 2 * path.len() + 128);
+        document.add_text(self.path, path);
+        document.add_text(self.path_words, path);
+        if let Some(symbol) = &chunk.symbol {
+            document.add_text(self.symbol, symbol);
+            document.add_text(self.symbol_exact, symbol.to_lowercase());
+        }
+        if !chunk.scope.is_empty() {
+            document.add_text(self.scope, &chunk.scope);
+        }
+        document.add_text(self.body, &chunk.text);
+        document.add_text(self.language, language.name());
+        document.add_text(self.kind, chunk.kind.name());
+        document.add_u64(self.first, chunk.lines.first as u64);
+        document.add_u64(self.last, chunk.lines.last as u64);
+        document.add_u64(self.key, embedding_key(path, chunk));
+        let mut place = blake3::Hasher::new();
+        place.update(path.as_bytes());
+        place.update(&(chunk.lines.first as u64).to_le_bytes());
+        document.add_u64(self.place, first_bytes(&place.finalize()));
+        document
+    }
+
+    /// The chunk of a document, if it is one.
+    pub(crate) fn stored(&self, document: &TantivyDocument) -> Option<Stored> {
+        let text = |field| Some(document.get_first(field)?.as_str()?.to_owned());
+        let line = |field| usize::try_from(document.get_first(field)?.as_u64()?).ok();
+        Some(Stored {
+            path: text(self.path)?,
+            language: text(self.language)?.parse().ok()?,
+            chunk: Chunk {
+                lines: Lines {
+                    first: line(self.first)?,
+                    last: line(self.last)?,
+                },
+                symbol: text(self.symbol),
+                kind: text(self.kind)?.parse().ok()?,
+                scope: text(self.scope).unwrap_or_default(),
+                text: text(self.body)?,
+            },
+        })
+    }
+
+    /// What the words are searched in, and how much they count there.
+    fn searched(&self) -> [(Field, (f32, f32)); SEARCHED] {
+        [
+            (self.body, BODY),
+            (self.symbol, SYMBOL),
+            (self.scope, SCOPE),
+            (self.path_words, PATH),
+        ]
+    }
+}
+
+/// What of a chunk is embedded: where it stands, then the text.
+///
+/// ```
+/// use ptk_search::chunk::Chunker;
+/// use ptk_search::{Language, embedding_text};
+///
+/// let source = "impl Reader {\n    fn read(&self) {}\n}\n";
+/// let chunks = Chunker::default().chunks(source, Language::Rust);
+/// assert_eq!(
+///     embedding_text(&chunks[1], "src/reader.rs"),
+///     "src/reader.rs impl Reader read\n    fn read(&self) {}\n}"
+/// );
+/// ```
+#[must_use]
+pub fn embedding_text(chunk: &Chunk, path: &str) -> String {
+    header(chunk, path).chain(["\n", &chunk.text]).collect()
+}
+
+fn header<'a>(chunk: &'a Chunk, path: &'a str) -> impl Iterator<Item = &'a str> {
+    let named = |name: &'a str| {
+        if name.is_empty() {
+            ["", ""]
+        } else {
+            [" ", name]
+        }
+    };
+    let symbol = chunk.symbol.as_deref().unwrap_or_default();
+    [path]
+        .into_iter()
+        .chain(named(&chunk.scope))
+        .chain(named(symbol))
+}
+
+/// The key of what [`embedding_text`] gives: the first bytes of its hash.
+#[must_use]
+pub fn embedding_key(path: &str, chunk: &Chunk) -> u64 {
+    let mut hasher = blake3::Hasher::new();
+    for part in header(chunk, path).chain(["\n", &chunk.text]) {
+        hasher.update(part.as_bytes());
+    }
+    first_bytes(&hasher.finalize())
+}
+
+fn first_bytes(hash: &blake3::Hash) -> u64 {
+    let bytes = hash.as_bytes().first_chunk().copied().unwrap_or_default();
+    u64::from_le_bytes(bytes)
+}
+
+/// How many chunks there are, and how long their fields are on average.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Statistics {
+    chunks: u64,
+    lengths: [f32; SEARCHED],
+}
+
+impl Statistics {
+    /// Counts what is there and not deleted.
+    pub(crate) fn of(searcher: &Searcher, fields: &Fields) -> tantivy::Result<Self> {
+        let chunks = searcher.num_docs();
+        let mut lengths = [0.0; SEARCHED];
+        for ((field, _), average) in fields.searched().into_iter().zip(&mut lengths) {
+            let mut total = 0_u64;
+            for segment in searcher.segment_readers() {
+                let norms = segment.get_fieldnorms_reader(field)?;
+                let alive = segment.doc_ids_alive();
+                total += alive
+                    .map(|doc| u64::from(norms.fieldnorm(doc)))
+                    .sum::<u64>();
+            }
+            #[allow(clippy::cast_precision_loss, reason = "an average need not be exact")]
+            {
+                *average = (total as f32 / chunks.max(1) as f32).max(1.0);
+            }
+        }
+        Ok(Self { chunks, lengths })
+    }
+}
+
+/// What the length of a field takes from a word in it, by the length's number.
+fn norms((weight, share): (f32, f32), average: f32) -> [f32; LENGTHS] {
+    let mut table = [0.0; LENGTHS];
+    for (id, norm) in (0..=u8::MAX).zip(&mut table) {
+        #[allow(clippy::cast_precision_loss, reason = "lengths are rounded anyway")]
+        let length = FieldNormReader::id_to_fieldnorm(id) as f32;
+        *norm = weight / (1.0 - share + share * length / average);
+    }
+    table
+}
+
+/// The chunks that a word occurs in, by segment, each with how much.
+type Occurrences = Vec<Vec<(DocId, f32)>>;
+
+/// The best chunks for a text, best first, at most `top`, each with its score
+/// and its place. The text is words, whatever signs are in it.
+pub(crate) fn rank(
+    searcher: &Searcher,
+    fields: &Fields,
+    statistics: &Statistics,
+    text: &str,
+    allowed: Option<&Allowed>,
+    top: usize,
+) -> tantivy::Result<Vec<(DocAddress, f32, u64)>> {
+    let mut seen = BTreeSet::new();
+    let words = Words::default().list(text).into_iter();
+    let words = words
+        .filter(|word| seen.insert(word.clone()))
+        .take(MAX_QUERY_WORDS);
+    let segments = searcher.segment_readers();
+    let mut scores: Vec<Vec<f32>> = segments
+        .iter()
+        .map(|segment| vec![0.0; segment.max_doc() as usize])
+        .collect();
+    let searched = fields.searched();
+    let tables: Vec<_> = searched
+        .iter()
+        .zip(statistics.lengths)
+        .map(|((field, weights), average)| (*field, norms(*weights, average)))
+        .collect();
+    for word in words {
+        let occurrences: Occurrences = segments
+            .iter()
+            .map(|segment| occurrences(segment, &tables, &word))
+            .collect::<tantivy::Result<_>>()?;
+        let rarity = rarity(statistics.chunks, &occurrences);
+        for (scores, occurrences) in scores.iter_mut().zip(&occurrences) {
+            for (doc, weight) in occurrences {
+                if let Some(score) = scores.get_mut(*doc as usize) {
+                    *score += rarity * weight / (SATURATION + weight);
+                }
+            }
+        }
+    }
+    best(searcher, &scores, allowed, top)
+}
+
+/// How much a word tells: the fewer chunks have it, the more.
+fn rarity(chunks: u64, occurrences: &Occurrences) -> f32 {
+    let with: usize = occurrences.iter().map(Vec::len).sum();
+    #[allow(clippy::cast_precision_loss, reason = "a logarithm of it is taken")]
+    let (with, chunks) = (with as f32, chunks as f32);
+    (1.0 + (chunks - with + 0.5).max(0.0) / (with + 0.5)).ln()
+}
+
+fn occurrences(
+    segment: &SegmentReader,
+    tables: &[(Field, [f32; LENGTHS])],
+    word: &str,
+) -> tantivy::Result<Vec<(DocId, f32)>> {
+    let mut found: Vec<(DocId, f32)> = Vec::new();
+    for (field, norms) in tables {
+        let term = Term::from_field_text(*field, word);
+        let postings = segment
+            .inverted_index(*field)?
+            .read_postings(&term, IndexRecordOption::WithFreqs)?;
+        let Some(mut postings) = postings else {
+            continue;
+        };
+        let lengths = segment.get_fieldnorms_reader(*field)?;
+        let mut merged = Vec::with_capacity(found.len() + postings.size_hint() as usize);
+        let mut before = found.into_iter().peekable();
+        let mut doc = postings.doc();
+        while doc != TERMINATED {
+            if !segment.is_deleted(doc) {
+                while let Some(one) = before.next_if(|(other, _)| *other < doc) {
+                    merged.push(one);
+                }
+                let known = before.next_if(|(other, _)| *other == doc);
+                let norm = norms.get(usize::from(lengths.fieldnorm_id(doc)));
+                #[allow(clippy::cast_precision_loss, reason = "counts of words are small")]
+                let count = postings.term_freq() as f32;
+                let weight = count * norm.copied().unwrap_or_default();
+                merged.push((doc, known.map_or(0.0, |(_, known)| known) + weight));
+            }
+            doc = postings.advance();
+        }
+        merged.extend(before);
+        found = merged;
+    }
+    Ok(found)
+}
+
+/// The documents with the highest scores.
+fn best(
+    searcher: &Searcher,
+    scores: &[Vec<f32>],
+    allowed: Option<&Allowed>,
+    top: usize,
+) -> tantivy::Result<Vec<(DocAddress, f32, u64)>> {
+    let mut found: Vec<(f32, u64, DocAddress)> = Vec::new();
+    let order = |a: &(f32, u64, DocAddress), b: &(f32, u64, DocAddress)| {
+        b.0.total_cmp(&a.0).then(a.1.cmp(&b.1))
+    };
+    for ((segment, reader), scores) in (0..).zip(searcher.segment_readers()).zip(scores) {
+        let places = reader.fast_fields().u64("place")?.first_or_default_col(0);
+        for (doc, score) in (0..).zip(scores) {
+            let address = DocAddress::new(segment, doc);
+            if *score > 0.0 && allowed.is_none_or(|allowed| allowed.contains(address)) {
+                found.push((*score, places.get_val(doc), address));
+            }
+        }
+    }
+    if found.len() > top && top > 0 {
+        found.select_nth_unstable_by(top - 1, order);
+    }
+    found.truncate(top);
+    found.sort_unstable_by(order);
+    Ok(found
+        .into_iter()
+        .map(|(score, place, address)| (address, score, place))
+        .collect())
+}
+
+/// Which chunks a filter lets through.
+pub(crate) fn allowed(
+    searcher: &Searcher,
+    fields: &Fields,
+    filter: &Filter,
+) -> Result<Option<Allowed>, FilterError> {
+    let mut allowed: Option<Allowed> = None;
+    let mut narrow = |by: Allowed| {
+        allowed = Some(match allowed.take() {
+            Some(before) => before.and(&by),
+            None => by,
+        });
+    };
+    let exact = |field: Field, names: Vec<String>| -> tantivy::Result<Allowed> {
+        let mut by = Allowed::nothing(searcher);
+        for (segment, reader) in searcher.segment_readers().iter().enumerate() {
+            let index = reader.inverted_index(field)?;
+            for name in &names {
+                let term = Term::from_field_text(field, name);
+                let postings = index.read_postings(&term, IndexRecordOption::Basic)?;
+                if let Some(postings) = postings {
+                    by.add(segment, postings);
+                }
+            }
+        }
+        Ok(by)
+    };
+    if !filter.languages.is_empty() {
+        let names = filter.languages.iter().map(|it| it.name().to_owned());
+        narrow(exact(fields.language, names.collect())?);
+    }
+    if !filter.kinds.is_empty() {
+        let names = filter.kinds.iter().map(|it: &Kind| it.name().to_owned());
+        narrow(exact(fields.kind, names.collect())?);
+    }
+    if !filter.symbols.is_empty() {
+        let names = filter.symbols.iter().map(|it| it.to_lowercase());
+        narrow(exact(fields.symbol_exact, names.collect())?);
+    }
+    if !filter.paths.is_empty() {
+        let globs = filter.globs()?;
+        let mut by = Allowed::nothing(searcher);
+        for (segment, reader) in searcher.segment_readers().iter().enumerate() {
+            let index = reader.inverted_index(fields.path)?;
+            let mut terms = index
+                .terms()
+                .stream()
+                .map_err(tantivy::TantivyError::from)?;
+            while let Some((path, info)) = terms.next() {
+                if std::str::from_utf8(path).is_ok_and(|path| globs.matches(path)) {
+                    let postings = index
+                        .read_postings_from_terminfo(info, IndexRecordOption::Basic)
+                        .map_err(tantivy::TantivyError::from)?;
+                    by.add(segment, postings);
+                }
+            }
+        }
+        narrow(by);
+    }
+    Ok(allowed)
+}
+
+/// A chunk without its content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Keyed {
+    /// What its vector is kept under.
+    pub(crate) key: u64,
+    /// Which of two equal ones comes first.
+    pub(crate) place: u64,
+    pub(crate) address: DocAddress,
+}
+
+/// The keys of all chunks, and where each is.
+pub(crate) fn keys(searcher: &Searcher) -> tantivy::Result<Vec<Keyed>> {
+    let mut keys = Vec::new();
+    for (segment, reader) in (0..).zip(searcher.segment_readers()) {
+        let columns = reader.fast_fields();
+        let key = columns.u64("key")?.first_or_default_col(0);
+        let place = columns.u64("place")?.first_or_default_col(0);
+        let alive = reader.doc_ids_alive();
+        keys.extend(alive.map(|doc| Keyed {
+            key: key.get_val(doc),
+            place: place.get_val(doc),
+            address: DocAddress::new(segment, doc),
+        }));
+    }
+    Ok(keys)
+}
