@@ -1,5 +1,11 @@
 //! Files in chunks.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "the lints allow these inside tests, but not in the functions that tests share"
+)]
+
 use std::fs;
 use std::path::Path;
 

@@ -6,6 +6,9 @@ use ptk_search::Rebuilt;
 
 use super::workspace::{Fixture, names};
 
+/// What is left of a file.
+type Harm = fn(Vec<u8>) -> Option<Vec<u8>>;
+
 fn made() -> Fixture {
     let fixture = Fixture::with(&[("a.rs", "fn open_door() {}\n"), ("b.rs", "fn shut() {}\n")]);
     fixture.update();
@@ -14,7 +17,7 @@ fn made() -> Fixture {
 
 #[test]
 fn any_file_that_is_changed_cut_or_gone_is_noticed() {
-    let harms: [(&str, fn(Vec<u8>) -> Option<Vec<u8>>); 3] = [
+    let harms: [(&str, Harm); 3] = [
         ("changed", |mut bytes| {
             let middle = bytes.len() / 2;
             *bytes.get_mut(middle)? ^= 0x55;
