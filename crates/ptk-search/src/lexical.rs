@@ -278,11 +278,11 @@ pub(crate) fn rank(
         .iter()
         .map(|segment| vec![0.0; segment.max_doc() as usize])
         .collect();
-    let searched = fields.searched();
-    let tables: Vec<_> = searched
-        .iter()
+    let tables: Vec<_> = fields
+        .searched()
+        .into_iter()
         .zip(statistics.lengths)
-        .map(|((field, weights), average)| (*field, norms(*weights, average)))
+        .map(|((field, weights), average)| (field, norms(weights, average)))
         .collect();
     for word in words {
         let occurrences: Occurrences = segments
