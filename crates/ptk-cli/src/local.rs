@@ -50,7 +50,8 @@ fn loading(done: f32) -> Option<String> {
 
 /// The model that is there, if there is just one.
 fn only(library: &Library) -> Result<String> {
-    let models = library.list()?.models;
+    let listing = library.list()?;
+    let models: Vec<_> = listing.answering().collect();
     match models.as_slice() {
         [] => bail!(
             "there is no model on this machine yet; get one with `ptk models pull`, or name a file with --model FILE.gguf"
@@ -69,7 +70,7 @@ fn only(library: &Library) -> Result<String> {
 /// Whether a model is there without anybody choosing it.
 pub(crate) fn is_there() -> bool {
     let library = Library::open_default().and_then(|library| library.list());
-    library.is_ok_and(|listing| listing.models.len() == 1)
+    library.is_ok_and(|listing| listing.answering().count() == 1)
 }
 
 /// The tools that write files.

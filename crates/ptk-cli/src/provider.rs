@@ -240,7 +240,8 @@ pub(crate) fn none<'a>(
         let _ = write!(text, "\n  --model {name:<33} is in [models]");
     }
     let library = Library::open_default().and_then(|library| library.list());
-    let here = library.map(|listing| listing.models).unwrap_or_default();
+    let listing = library.unwrap_or_default();
+    let here: Vec<_> = listing.answering().collect();
     // A model in a file helps only a ptk that can answer from one.
     let is_local = cfg!(feature = "local");
     let mut way = |way: &str, why: &str| {

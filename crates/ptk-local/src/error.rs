@@ -32,6 +32,11 @@ pub enum LibraryError {
         /// What to do.
         hint: String,
     },
+    /// The model is there for something else.
+    #[error(
+        "`{0}` is a model that finds code by its meaning, and cannot answer; `ptk models list` shows those that can"
+    )]
+    NoAnswers(String),
     /// There is no such file.
     #[error("there is no file {}", .0.display())]
     NoFile(PathBuf),

@@ -41,7 +41,7 @@ mod pip;
 pub mod pull;
 mod staging;
 
-pub use catalogue::{Catalogue, Package};
+pub use catalogue::{Catalogue, Kind, Package, Part};
 pub use copy::{Progress, Step};
 pub use error::LibraryError;
 pub use gguf::{Gguf, GgufError};

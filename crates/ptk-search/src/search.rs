@@ -1,9 +1,12 @@
 //! Questions to an index, and their answers.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::SystemTime;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ptk_sandbox::Workspace;
@@ -12,8 +15,10 @@ use tantivy::postings::SegmentPostings;
 use tantivy::{DocAddress, DocSet as _, IndexReader, ReloadPolicy, TERMINATED, TantivyDocument};
 
 use crate::chunk::{Kind, Lines, excerpt};
+use crate::dense::{Neighbours, Vectors, VectorsError};
+use crate::embed::{EmbedError, Embedder};
 use crate::index::{Index, Manifest, generation, open_words};
-use crate::lexical::{self, Fields, Statistics, Stored};
+use crate::lexical::{self, Fields, Keyed, Statistics, Stored};
 use crate::words::Words;
 use crate::{Language, fuse, walk};
 
@@ -243,8 +248,43 @@ pub enum SearchError {
         why: String,
     },
     /// A search by meaning, where nothing is indexed by meaning.
-    #[error("Nothing is indexed by meaning. Search by words instead")]
-    NoMeaning,
+    #[error("Nothing is indexed by meaning: {0}. Search by words instead")]
+    NoMeaning(Meaning),
+    /// The model failed.
+    #[error(transparent)]
+    Embed(#[from] EmbedError),
+}
+
+/// How far an index can be searched by meaning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Meaning {
+    /// There is no model; all is found by words alone.
+    NoModel,
+    /// Some chunks are found by words alone: they have no vector yet.
+    Partly {
+        /// How many have one.
+        with: usize,
+        /// How many there are.
+        of: usize,
+    },
+    /// All of it.
+    Whole,
+}
+
+impl fmt::Display for Meaning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoModel => f.write_str(
+                "there is no model for it; `ptk models pull wordllama` gets one, and `ptk index` then uses it",
+            ),
+            Self::Partly { with, of } => write!(
+                f,
+                "{with} of {of} chunks are indexed by meaning; `ptk index` goes on with the others"
+            ),
+            Self::Whole => f.write_str("everything is indexed by meaning, too"),
+        }
+    }
 }
 
 /// An index that is open for searching. It sees each commit as soon as it is
@@ -255,6 +295,7 @@ pub struct Searcher {
     words: tantivy::Index,
     reader: IndexReader,
     fields: Fields,
+    embedder: Option<Arc<dyn Embedder>>,
     snapshot: Mutex<Arc<Snapshot>>,
 }
 
@@ -270,6 +311,22 @@ pub(crate) struct Snapshot {
     searcher: tantivy::Searcher,
     statistics: Statistics,
     manifest: Manifest,
+    /// The chunks, in the order of their places.
+    chunks: Vec<Keyed>,
+    /// Those with vectors. Their places are those in `chunks`.
+    neighbours: Neighbours,
+    /// How the file of vectors was when it was read.
+    vectors: Option<Stamp>,
+}
+
+/// Another one is another file.
+type Stamp = (u64, Option<SystemTime>);
+
+/// Where a chunk is in a list, best first.
+struct Ranked {
+    place: u64,
+    address: DocAddress,
+    score: f32,
 }
 
 impl Searcher {
@@ -285,7 +342,8 @@ impl Searcher {
                 .reload_policy(ReloadPolicy::Manual)
                 .try_into()?;
             let fields = Fields::new();
-            let snapshot = Snapshot::take(&folder, &words, &reader, &fields)?;
+            let embedder = index.embedder().map(AsRef::as_ref);
+            let snapshot = Snapshot::take(&folder, &words, &reader, &fields, embedder)?;
             Ok((words, reader, fields, snapshot))
         };
         match open() {
@@ -295,6 +353,7 @@ impl Searcher {
                 words,
                 reader,
                 fields,
+                embedder: index.embedder().cloned(),
                 snapshot: Mutex::new(Arc::new(snapshot)),
             }),
             Err(source) => Err(SearchError::Unreadable { folder, source }),
@@ -308,31 +367,49 @@ impl Searcher {
     /// If the index cannot be read, a glob is none, or a list is asked for that
     /// there is not.
     pub fn search(&self, query: &Query) -> Result<Vec<Hit>, SearchError> {
-        if query.which == Which::Dense {
-            return Err(SearchError::NoMeaning);
-        }
         let snapshot = self.snapshot();
+        let embedder = self
+            .embedder
+            .as_deref()
+            .filter(|_| query.which != Which::Lexical);
+        let embedder = embedder.filter(|_| !snapshot.neighbours.is_empty());
+        if query.which == Which::Dense && embedder.is_none() && snapshot.searcher.num_docs() > 0 {
+            return Err(SearchError::NoMeaning(self.meaning()));
+        }
         let allowed = lexical::allowed(&snapshot.searcher, &self.fields, &query.filter);
         let allowed = allowed.map_err(|error| match error {
             FilterError::Glob { glob, why } => SearchError::Glob { glob, why },
             FilterError::Words(source) => self.unreadable(source),
         })?;
         let top = query.top.min(MAX_TOP);
-        let depth = if query.diversify { top.max(DEPTH) } else { top };
-        let ranked = lexical::rank(
-            &snapshot.searcher,
-            &self.fields,
-            &snapshot.statistics,
-            &query.text,
-            allowed.as_ref(),
-            depth,
-        );
+        let is_fused = query.diversify || (query.which == Which::Both && embedder.is_some());
+        let depth = if is_fused { top.max(DEPTH) } else { top };
+        let by_words = || match query.which {
+            Which::Dense => Ok(Vec::new()),
+            _ => self.by_words(&snapshot, &query.text, allowed.as_ref(), depth),
+        };
+        let (lexical, dense) = match embedder {
+            // The two lists are made side by side.
+            Some(embedder) => thread::scope(|scope| {
+                let dense = scope
+                    .spawn(|| snapshot.by_meaning(embedder, &query.text, allowed.as_ref(), depth));
+                let lexical = by_words();
+                let ended = |_| Err(EmbedError::Failed("its thread ended".to_owned()));
+                (lexical, dense.join().unwrap_or_else(ended))
+            }),
+            None => (by_words(), Ok(Vec::new())),
+        };
+        let (lexical, dense) = (lexical?, dense?);
         let mut hits = Vec::new();
-        let ranked = ranked.map_err(|error| self.unreadable(error))?;
-        for (rank, (address, score)) in (1..).zip(ranked) {
+        let kept = if query.diversify {
+            fuse::POOL.max(top)
+        } else {
+            top
+        };
+        for (address, score, ranks) in fused(&lexical, &dense).into_iter().take(kept) {
             let mut hit = self.hit(&snapshot, address)?;
             hit.score = score;
-            hit.lexical_rank = Some(rank);
+            (hit.lexical_rank, hit.dense_rank) = ranks;
             hits.push(hit);
         }
         hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.id.cmp(&b.id)));
@@ -344,6 +421,43 @@ impl Searcher {
             hit.state = self.state(&snapshot, hit);
         }
         Ok(hits)
+    }
+
+    /// How far there is an index by meaning.
+    #[must_use]
+    pub fn meaning(&self) -> Meaning {
+        let snapshot = self.snapshot();
+        let (with, of) = (snapshot.neighbours.len(), snapshot.chunks.len());
+        match &self.embedder {
+            None => Meaning::NoModel,
+            Some(_) if with < of => Meaning::Partly { with, of },
+            Some(_) => Meaning::Whole,
+        }
+    }
+
+    /// The best chunks by words.
+    fn by_words(
+        &self,
+        snapshot: &Snapshot,
+        text: &str,
+        allowed: Option<&Allowed>,
+        depth: usize,
+    ) -> Result<Vec<Ranked>, SearchError> {
+        let Snapshot {
+            searcher,
+            statistics,
+            ..
+        } = snapshot;
+        let ranked = lexical::rank(searcher, &self.fields, statistics, text, allowed, depth);
+        let ranked = ranked.map_err(|error| self.unreadable(error))?;
+        Ok(ranked
+            .into_iter()
+            .map(|(address, score, place)| Ranked {
+                place,
+                address,
+                score,
+            })
+            .collect())
     }
 
     /// How many chunks there are to find.
@@ -361,7 +475,7 @@ impl Searcher {
     pub fn keys(&self) -> Result<Vec<u64>, SearchError> {
         let keys = lexical::keys(&self.snapshot().searcher);
         let keys = keys.map_err(|error| self.unreadable(error))?;
-        let mut keys: Vec<u64> = keys.into_iter().map(|(key, _)| key).collect();
+        let mut keys: Vec<u64> = keys.into_iter().map(|chunk| chunk.key).collect();
         keys.sort_unstable();
         keys.dedup();
         Ok(keys)
@@ -379,8 +493,18 @@ impl Searcher {
     pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
         let mut held = self.snapshot.lock().unwrap_or_else(PoisonError::into_inner);
         let now = generation(&self.words);
-        if now.is_ok_and(|now| now != held.generation) {
-            let taken = Snapshot::take(&self.folder, &self.words, &self.reader, &self.fields);
+        let embedder = self.embedder.as_deref();
+        let is_other =
+            |now| now != held.generation || stamp(&self.folder, embedder) != held.vectors;
+        if now.is_ok_and(is_other) {
+            let Self {
+                folder,
+                words,
+                reader,
+                fields,
+                ..
+            } = self;
+            let taken = Snapshot::take(folder, words, reader, fields, embedder);
             if let Ok(newer) = taken {
                 *held = Arc::new(newer);
             }
@@ -441,6 +565,7 @@ impl Snapshot {
         words: &tantivy::Index,
         reader: &IndexReader,
         fields: &Fields,
+        embedder: Option<&dyn Embedder>,
     ) -> tantivy::Result<Self> {
         let mut last = None;
         for _ in 0..ATTEMPTS {
@@ -454,11 +579,19 @@ impl Snapshot {
             match manifest {
                 Ok(manifest) if manifest.chunks() as u64 == searcher.num_docs() => {
                     let statistics = Statistics::of(&searcher, fields)?;
+                    let mut chunks = lexical::keys(&searcher)?;
+                    chunks.sort_unstable_by_key(|chunk| (chunk.place, chunk.address));
+                    let vectors = stamp(folder, embedder);
+                    let neighbours = neighbours(folder, embedder, &chunks);
+                    let neighbours = neighbours.map_err(std::io::Error::other)?;
                     return Ok(Self {
                         generation,
                         searcher,
                         statistics,
                         manifest,
+                        chunks,
+                        neighbours,
+                        vectors,
                     });
                 }
                 Ok(_) => {}
@@ -468,6 +601,88 @@ impl Snapshot {
         let why = last.unwrap_or_else(|| "files and words do not fit".to_owned());
         Err(tantivy::TantivyError::SystemError(why))
     }
+
+    /// The best chunks by meaning.
+    fn by_meaning(
+        &self,
+        embedder: &dyn Embedder,
+        text: &str,
+        allowed: Option<&Allowed>,
+        depth: usize,
+    ) -> Result<Vec<Ranked>, EmbedError> {
+        let vectors = embedder.embed(&[text])?;
+        let vector = vectors.first().map(Vec::as_slice).unwrap_or_default();
+        let at = |place: u64| self.chunks.get(usize::try_from(place).ok()?);
+        let keep = allowed.map(|allowed| {
+            move |place: u64| at(place).is_some_and(|chunk| allowed.contains(chunk.address))
+        });
+        let keep = keep.as_ref().map(|keep| keep as &dyn Fn(u64) -> bool);
+        let nearest = self.neighbours.nearest(vector, depth, keep).into_iter();
+        // What is not alike at all is no answer.
+        let nearest = nearest.filter(|(_, score)| *score > 0.0);
+        let ranked = nearest.filter_map(|(place, score)| {
+            let chunk = at(place)?;
+            Some(Ranked {
+                place: chunk.place,
+                address: chunk.address,
+                score,
+            })
+        });
+        Ok(ranked.collect())
+    }
+}
+
+/// The vectors of these chunks.
+fn neighbours(
+    folder: &Path,
+    embedder: Option<&dyn Embedder>,
+    chunks: &[Keyed],
+) -> Result<Neighbours, VectorsError> {
+    let Some(embedder) = embedder else {
+        return Ok(Neighbours::default());
+    };
+    let vectors = Vectors::open(folder, embedder.id(), embedder.dimensions())?;
+    Ok(vectors.neighbours(chunks.iter().map(|chunk| chunk.key).zip(0..)))
+}
+
+/// How the file of vectors is, if anybody wants to know.
+fn stamp(folder: &Path, embedder: Option<&dyn Embedder>) -> Option<Stamp> {
+    let about = embedder.and_then(|_| fs::metadata(Vectors::file(folder)).ok())?;
+    Some((about.len(), about.modified().ok()))
+}
+
+/// A chunk with its score, and its ranks by words and by meaning.
+type Fused = (DocAddress, f32, (Option<usize>, Option<usize>));
+
+/// Two lists made one. One that is alone keeps its scores.
+fn fused(lexical: &[Ranked], dense: &[Ranked]) -> Vec<Fused> {
+    if lexical.is_empty() || dense.is_empty() {
+        let alone = lexical.iter().map(|it| (it, true));
+        let alone = alone.chain(dense.iter().map(|it| (it, false)));
+        return (1..)
+            .zip(alone)
+            .map(|(rank, (it, is_lexical))| {
+                let ranks = (is_lexical.then_some(rank), (!is_lexical).then_some(rank));
+                (it.address, it.score, ranks)
+            })
+            .collect();
+    }
+    // The place decides between two as good; the address is that of the place.
+    let ids = |list: &[Ranked]| -> Vec<(u64, DocAddress)> {
+        list.iter().map(|it| (it.place, it.address)).collect()
+    };
+    let (by_words, by_meaning) = (ids(lexical), ids(dense));
+    let rank = |list: &[(u64, DocAddress)]| -> HashMap<(u64, DocAddress), usize> {
+        list.iter().copied().zip(1..).collect()
+    };
+    let (words, meaning) = (rank(&by_words), rank(&by_meaning));
+    fuse::reciprocal_rank(&[(1.0, &by_words), (1.0, &by_meaning)])
+        .into_iter()
+        .map(|(id, score)| {
+            let ranks = (words.get(&id).copied(), meaning.get(&id).copied());
+            (id.1, score, ranks)
+        })
+        .collect()
 }
 
 /// Results that differ, by the words that they share.

@@ -24,6 +24,14 @@ pub enum Stemming {
     Plurals,
 }
 
+/// Whether identifiers of several parts are told as a whole, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum HasWholes {
+    #[default]
+    Yes,
+    No,
+}
+
 /// Splits text into words. A tokenizer of tantivy, too.
 ///
 /// ```
@@ -41,6 +49,7 @@ pub enum Stemming {
 #[derive(Debug, Clone, Default)]
 pub struct Words {
     stemming: Stemming,
+    has_wholes: HasWholes,
     token: Token,
     parts: Vec<(usize, usize)>,
 }
@@ -52,6 +61,27 @@ impl Words {
         Self {
             stemming,
             ..Self::default()
+        }
+    }
+
+    /// The parts of identifiers alone, as they are written.
+    #[must_use]
+    pub fn parts_only() -> Self {
+        Self {
+            stemming: Stemming::Off,
+            has_wholes: HasWholes::No,
+            ..Self::default()
+        }
+    }
+
+    /// The first words of a text, in order, no more than `limit`.
+    pub fn each(&mut self, text: &str, limit: usize, mut see: impl FnMut(&str)) {
+        let mut stream = self.token_stream(text);
+        for _ in 0..limit {
+            if !stream.advance() {
+                return;
+            }
+            see(&stream.token().text);
         }
     }
 
@@ -77,6 +107,7 @@ impl Tokenizer for Words {
             text,
             at: 0,
             stemming: self.stemming,
+            has_wholes: self.has_wholes,
             token: &mut self.token,
             parts: &mut self.parts,
             next: 0,
@@ -92,6 +123,7 @@ pub struct WordStream<'a> {
     /// How far it was looked at.
     at: usize,
     stemming: Stemming,
+    has_wholes: HasWholes,
     token: &'a mut Token,
     /// Those of the identifier at hand.
     parts: &'a mut Vec<(usize, usize)>,
@@ -221,7 +253,7 @@ impl WordStream<'_> {
             self.parts.push((from, end));
         }
         self.at = end;
-        if self.parts.len() > 1 {
+        if self.parts.len() > 1 && self.has_wholes == HasWholes::Yes {
             self.whole = Some((begin, end));
         }
         true

@@ -331,7 +331,7 @@ fn models(host: &Host) -> Told {
         });
     }
     let library = Library::open_default().and_then(|library| library.list());
-    for model in library.map(|listing| listing.models).unwrap_or_default() {
+    for model in library.unwrap_or_default().answering() {
         let name = format!("local/{}", model.entry.name);
         entries.push(Entry {
             command: Command::Model(Some(name.clone())),

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use clap::builder::styling::Style;
 use ptk_local::{
-    Added, CancellationToken, Catalogue, Entry, Keep, Library, LibraryError, Listed, Package,
-    Progress, PullError, Pulled, State, Step,
+    Added, CancellationToken, Catalogue, Entry, Gguf, Keep, Kind, Library, LibraryError, Listed,
+    Package, Progress, PullError, Pulled, State, Step,
 };
 use serde_json::json;
 use tokio::runtime::Runtime;
@@ -76,6 +76,7 @@ fn print(
     } else {
         let head = [
             "NAME",
+            "KIND",
             "SIZE",
             "PARAMETERS",
             "QUANTISATION",
@@ -85,7 +86,7 @@ fn print(
         ];
         let mut rows = vec![head.map(str::to_owned)];
         rows.extend(models.iter().map(|model| row(&model.entry)));
-        let mut widths = [0; 7];
+        let mut widths = [0; 8];
         for row in &rows {
             for (width, cell) in widths.iter_mut().zip(row) {
                 *width = cell.chars().count().max(*width);
@@ -116,7 +117,7 @@ fn print(
         let width = width.unwrap_or_default();
         for package in others {
             let (name, about) = (&package.name, in_line(&package.about));
-            let (size, licence) = (size(package.size), in_line(&package.licence));
+            let (size, licence) = (size(package.whole_size()), in_line(&package.licence));
             writeln!(
                 out,
                 "  ptk models pull {name:width$}  {about}, {size}, {licence}"
@@ -126,15 +127,17 @@ fn print(
     Ok(())
 }
 
-fn row(entry: &Entry) -> [String; 7] {
+fn row(entry: &Entry) -> [String; 8] {
     let or_nothing = |text: Option<String>| text.unwrap_or_else(|| NOTHING.to_owned());
-    let model = &entry.model;
+    let model = entry.model.as_ref();
+    let of = |fact: fn(&Gguf) -> Option<String>| or_nothing(model.and_then(fact));
     [
         entry.name.clone(),
-        size(entry.size),
-        count(model.parameters),
-        or_nothing(model.quantisation.clone()),
-        or_nothing(model.context_length.map(|tokens| tokens.to_string())),
+        entry.kind().word().to_owned(),
+        size(entry.whole_size()),
+        of(|model| Some(count(model.parameters))),
+        of(|model| model.quantisation.clone()),
+        of(|model| model.context_length.map(|tokens| tokens.to_string())),
         or_nothing(entry.licence.as_deref().map(in_line)),
         short(&entry.sha256).to_owned(),
     ]
@@ -157,22 +160,23 @@ fn note(model: &Listed) -> Option<String> {
 /// A model for a program.
 fn object(model: &Listed) -> serde_json::Value {
     let Listed { entry, path, .. } = model;
-    let header = &entry.model;
+    let header = entry.model.as_ref();
     json!({
         "name": entry.name,
+        "kind": entry.kind(),
         "state": model.state,
         "path": path.display().to_string(),
         "is_kept": model.is_kept,
-        "size": entry.size,
+        "size": entry.whole_size(),
         "sha256": entry.sha256,
         "licence": entry.licence,
         "source": entry.source.told(),
         "added": humantime::format_rfc3339_seconds(entry.added).to_string(),
-        "architecture": header.architecture,
-        "parameters": header.parameters,
-        "quantisation": header.quantisation,
-        "context_length": header.context_length,
-        "has_chat_template": header.has_chat_template,
+        "architecture": header.map(|it| &it.architecture),
+        "parameters": header.map(|it| it.parameters),
+        "quantisation": header.map(|it| &it.quantisation),
+        "context_length": header.map(|it| it.context_length),
+        "has_chat_template": header.map(|it| it.has_chat_template),
     })
 }
 
@@ -180,9 +184,10 @@ fn object(model: &Listed) -> serde_json::Value {
 fn offer(package: &Package) -> serde_json::Value {
     json!({
         "name": package.name,
+        "kind": package.kind,
         "state": "available",
         "about": package.about,
-        "size": package.size,
+        "size": package.whole_size(),
         "sha256": package.sha256,
         "licence": package.licence,
         "source": format!("the package {} {}", package.package, package.version),
@@ -239,7 +244,7 @@ fn remove(args: &RemoveModelArgs, out: &mut impl Write) -> Result<Exit> {
     let removed = Library::open_default()?.remove(&args.name)?;
     let name = &removed.entry.name;
     if removed.is_kept {
-        let size = size(removed.entry.size);
+        let size = size(removed.entry.whole_size());
         writeln!(out, "{name} is removed, and {size} are free again.")?;
     } else {
         let path = in_line(&removed.path.display().to_string());
@@ -255,13 +260,15 @@ fn interrupted() -> Result<Exit> {
 
 /// What is said of a model that is there, and how to use it.
 fn conclude(entry: &Entry, verb: &str, out: &mut impl Write) -> Result<Exit> {
-    let (name, size) = (&entry.name, size(entry.size));
+    let (name, size) = (&entry.name, size(entry.whole_size()));
     let licence = entry.licence.as_deref().map(in_line);
     let licence = licence.map_or_else(String::new, |licence| format!(", {licence}"));
     let sha256 = short(&entry.sha256);
     writeln!(out, "{name} {verb}: {size}{licence}, SHA-256 {sha256}…")?;
     out.flush()?;
-    let how = if cfg!(feature = "local") {
+    let how = if entry.kind() == Kind::Embeddings {
+        "Code is found by its meaning now, too: ptk search \"QUESTION\"".to_owned()
+    } else if cfg!(feature = "local") {
         format!("To ask it: ptk \"PROMPT\" --provider local --model {name}")
     } else {
         "This ptk cannot run it yet. One that can: cargo install --path crates/ptk-cli --features local"

@@ -37,7 +37,7 @@ fn a_model_is_found_by_its_name_and_by_its_path() {
     add(&library, &path, "one", Keep::Copy).unwrap();
     let found = library.find("one").unwrap();
     assert_eq!(found.path, library.folder().join("one/one.gguf"));
-    assert_eq!(found.entry.unwrap().model.parameters, 1056);
+    assert_eq!(found.entry.unwrap().model.unwrap().parameters, 1056);
     let found = library.find(path.to_str().unwrap()).unwrap();
     assert_eq!((found.name.as_str(), found.entry), ("a", None));
     assert_eq!(found.path, path);

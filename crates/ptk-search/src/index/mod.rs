@@ -7,15 +7,19 @@
 
 mod lock;
 mod manifest;
+mod meaning;
 mod store;
 mod update;
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use ptk_sandbox::Workspace;
 
+use crate::dense::VectorsError;
+use crate::embed::{EmbedError, Embedder};
 use crate::search::{SearchError, Searcher};
 use crate::walk::Skipped;
 
@@ -27,6 +31,7 @@ pub(crate) use store::{generation, open_words};
 pub struct Index {
     folder: PathBuf,
     workspace: Workspace,
+    embedder: Option<Arc<dyn Embedder>>,
 }
 
 /// How far an update has come.
@@ -40,6 +45,10 @@ pub struct Progress {
     pub chunks: usize,
     /// Bytes that were read.
     pub bytes: u64,
+    /// Chunks that were embedded, which comes last.
+    pub embedded: usize,
+    /// Chunks that have to be embedded.
+    pub to_embed: usize,
 }
 
 /// What came of an update.
@@ -57,6 +66,8 @@ pub struct Report {
     pub removed: usize,
     /// Files that were as they are.
     pub unchanged: usize,
+    /// Chunks that were embedded.
+    pub embedded: usize,
     /// Files that are not in the index, and why.
     pub skipped: Skipped,
     /// Why everything was built anew, if there was something before.
@@ -114,6 +125,12 @@ pub enum IndexError {
         /// Why.
         source: tantivy::TantivyError,
     },
+    /// The words are up to date, but the meaning is not: the model failed.
+    #[error(transparent)]
+    Embed(#[from] EmbedError),
+    /// The words are up to date, but the meaning is not: its file failed.
+    #[error(transparent)]
+    Vectors(#[from] VectorsError),
 }
 
 impl Index {
@@ -123,7 +140,16 @@ impl Index {
         Self {
             folder: folder.into(),
             workspace,
+            embedder: None,
         }
+    }
+
+    /// Indexes and searches by meaning as well, with this model. Without one,
+    /// by words alone.
+    #[must_use]
+    pub fn with_embedder(mut self, embedder: Arc<dyn Embedder>) -> Self {
+        self.embedder = Some(embedder);
+        self
     }
 
     /// The folder that it is kept in.
@@ -136,6 +162,11 @@ impl Index {
     #[must_use]
     pub fn workspace(&self) -> &Workspace {
         &self.workspace
+    }
+
+    /// The model that it goes by, if any.
+    pub(crate) const fn embedder(&self) -> Option<&Arc<dyn Embedder>> {
+        self.embedder.as_ref()
     }
 
     /// Whether there is something to search.

@@ -14,7 +14,7 @@ use tantivy::TantivyDocument;
 use super::lock::Lock;
 use super::manifest::Entry;
 use super::store::Store;
-use super::{Index, IndexError, Progress, Report};
+use super::{Index, IndexError, Progress, Report, meaning};
 use crate::Language;
 use crate::chunk::Chunker;
 use crate::lexical::Fields;
@@ -101,6 +101,12 @@ pub(super) fn update(
         .count();
     report.chunks = manifest.chunks();
     report.skipped.sort();
+    if let Some(embedder) = index.embedder()
+        && !report.is_cancelled
+        && index.exists()
+    {
+        meaning::update(index, embedder.as_ref(), cancel, &mut report, progress)?;
+    }
     Ok(report)
 }
 
