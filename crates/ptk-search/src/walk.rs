@@ -152,11 +152,10 @@ pub(crate) fn files(
         .parents(is_in_repository(root))
         .filter_entry(is_entered);
     for entry in builder.build() {
-        let Ok(entry) = entry else {
-            skipped.add("", Reason::Unreadable);
-            continue;
-        };
-        take(root, &entry, &mut files, skipped);
+        match entry {
+            Ok(entry) => take(root, &entry, &mut files, skipped),
+            Err(error) => skipped.add(place_of(root, &error), Reason::Unreadable),
+        }
     }
     Ok(files)
 }
@@ -243,6 +242,7 @@ pub(crate) fn read(workspace: &Workspace, path: &str) -> Result<Content, Reason>
     Err(Reason::Changing)
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "it is what `map_err` gives")]
 fn refused(error: PathError) -> Reason {
     match error {
         PathError::NotFound { .. } | PathError::NotAFolder { .. } => Reason::Vanished,
@@ -278,7 +278,7 @@ fn decode(bytes: Vec<u8>) -> Option<String> {
         Err(error) => {
             let bytes = error.as_bytes();
             let head = bytes.get(..HEAD).unwrap_or(bytes);
-            if head.iter().any(is_control) {
+            if head.iter().copied().any(is_control) {
                 return None;
             }
             let (long, broken) = bytes.utf8_chunks().fold((0, 0), |(long, broken), chunk| {
@@ -302,8 +302,8 @@ fn decode(bytes: Vec<u8>) -> Option<String> {
 }
 
 /// No text has these, in whatever encoding.
-fn is_control(byte: &u8) -> bool {
-    *byte < 32 && !matches!(byte, b'\t' | b'\n' | b'\r' | 8 | 12 | 27)
+fn is_control(byte: u8) -> bool {
+    byte < 32 && !matches!(byte, b'\t' | b'\n' | b'\r' | 8 | 12 | 27)
 }
 
 /// What the system says of a file now.

@@ -10,9 +10,9 @@ use super::{Item, Kind};
 
 /// A parse is given up when it was asked for patience more often than this, and
 /// once more for each [`BYTES_A_CHECK`] of the source. Whole sources need about
-/// a fiftieth of that; it is for those that are no source at all.
-const LEAST_CHECKS: usize = 10_000;
-const BYTES_A_CHECK: usize = 4;
+/// a tenth of that; it is for those that are no source at all.
+const LEAST_CHECKS: usize = 2_000;
+const BYTES_A_CHECK: usize = 32;
 /// Definitions within definitions are looked into so far.
 const MAX_DEPTH: usize = 32;
 /// A value of fewer lines stays with what is around it.

@@ -1,0 +1,293 @@
+//! What an index costs: making it, against tantivy alone on the same text;
+//! keeping it up to date; asking it.
+//!
+//! ```sh
+//! cargo bench -p ptk-search --bench indexing
+//! ```
+//!
+//! The text is the sources of the packages in cargo's registry, in the order of
+//! their names, up to ten thousand, a hundred thousand and a million lines;
+//! `PTK_BENCH_LINES` says how many at most.
+
+#![allow(clippy::print_stdout, reason = "it is a report")]
+
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use cpu_time::ProcessTime;
+use ignore::WalkBuilder;
+use peak_alloc::PeakAlloc;
+use ptk_sandbox::Workspace;
+use ptk_search::chunk::{Chunk, Chunker, Kind};
+use ptk_search::{Index, Language, Query, Report};
+use tantivy::indexer::IndexWriterOptions;
+use tantivy::schema::{FAST, STORED, STRING, Schema, TEXT};
+use tantivy::{IndexWriter, TantivyDocument};
+
+#[global_allocator]
+static MEMORY: PeakAlloc = PeakAlloc;
+
+const SIZES: [usize; 3] = [10_000, 100_000, 1_000_000];
+/// How often each index is made; the fastest counts.
+const ROUNDS: usize = 3;
+/// What making an index may take, against tantivy alone.
+const AGAINST_TANTIVY: f64 = 1.5;
+/// What one changed file may take.
+const ONE_FILE: Duration = Duration::from_secs(1);
+/// What a question may take.
+const QUESTION: Duration = Duration::from_millis(20);
+/// How much tantivy's threads hold, as in the index.
+const ARENA: usize = 48 * 1024 * 1024;
+/// How many questions are asked.
+const QUESTIONS: usize = 500;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let most = std::env::var("PTK_BENCH_LINES").map_or(Ok(usize::MAX), |lines| lines.parse())?;
+    for lines in SIZES.into_iter().filter(|lines| *lines <= most) {
+        let folder = tempfile::tempdir()?;
+        let root = folder.path().join("project");
+        let bytes = gather(&root, lines)?;
+        println!("{lines} lines, {:.1} MB", megabytes(bytes));
+        measure(folder.path(), &root)?;
+        println!();
+    }
+    Ok(())
+}
+
+#[allow(clippy::cast_precision_loss, reason = "it is shown with one digit")]
+fn megabytes(bytes: u64) -> f64 {
+    bytes as f64 / 1e6
+}
+
+/// Copies sources until there are so many lines.
+fn gather(root: &Path, lines: usize) -> Result<u64, Box<dyn Error>> {
+    let home = std::env::var_os("CARGO_HOME").map_or_else(
+        || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cargo"),
+        PathBuf::from,
+    );
+    let mut walk = WalkBuilder::new(home.join("registry/src"));
+    walk.standard_filters(false).sort_by_file_name(Ord::cmp);
+    let (mut left, mut bytes, mut number) = (lines, 0, 0);
+    for entry in walk.build() {
+        let path = entry?.into_path();
+        let is_source = path.extension().is_some_and(|it| it == "rs" || it == "md");
+        let Some(text) = is_source.then(|| fs::read_to_string(&path).ok()).flatten() else {
+            continue;
+        };
+        if text.len() > 500_000 {
+            continue;
+        }
+        let name = path.file_name().unwrap_or_default();
+        let folder = root.join(format!("p{}", number / 100));
+        fs::create_dir_all(&folder)?;
+        let target = folder.join(format!("{number}_{}", name.to_string_lossy()));
+        fs::write(&target, &text)?;
+        let long_ago = std::time::SystemTime::now() - Duration::from_secs(3600);
+        fs::File::options()
+            .write(true)
+            .open(&target)?
+            .set_modified(long_ago)?;
+        number += 1;
+        bytes += text.len() as u64;
+        left = left.saturating_sub(text.lines().count());
+        if left == 0 {
+            return Ok(bytes);
+        }
+    }
+    Err(format!("the registry has only {} lines", lines - left).into())
+}
+
+fn measure(folder: &Path, root: &Path) -> Result<(), Box<dyn Error>> {
+    let workspace = Workspace::open(root)?;
+    let place = folder.join("index");
+    let index = Index::new(&place, workspace.clone());
+    // Everything is in the page cache after the first look.
+    let (chunks, chunking) = timed(|| chunked(root))?;
+    println!(
+        "{:<32} {:>10.1?} wall {:>10.1?} CPU, one thread",
+        "reading and cutting", chunking.0, chunking.1
+    );
+    let fallen = chunks.iter().filter(|(path, chunk)| {
+        chunk.kind == Kind::Text && path.extension().is_some_and(|it| it == "rs")
+    });
+    println!(
+        "{:<32} {:>10} ({} of source not parsed)",
+        "chunks",
+        chunks.len(),
+        fallen.count()
+    );
+    let raw = best(|| raw(&folder.join("raw"), &chunks))?;
+    show("tantivy alone", raw);
+    drop(chunks);
+    let before = MEMORY.current_usage_as_mb();
+    MEMORY.reset_peak_usage();
+    let ours = best(|| {
+        if place.exists() {
+            fs::remove_dir_all(&place)?;
+        }
+        update(&index).map(drop)
+    })?;
+    show("the index", ours);
+    let peak = MEMORY.peak_usage_as_mb() - before;
+    println!("{:<32} {peak:>7.1} MB", "memory at most");
+    println!(
+        "{:<32} {:>7.1} MB",
+        "size on disk",
+        megabytes(size(&place)?)
+    );
+    println!(
+        "{:<32} {:>10.2} wall {:>10.2} CPU {}",
+        "against tantivy alone",
+        ours.0.as_secs_f64() / raw.0.as_secs_f64(),
+        ours.1.as_secs_f64() / raw.1.as_secs_f64(),
+        verdict(ours.0.as_secs_f64() <= raw.0.as_secs_f64() * AGAINST_TANTIVY)
+    );
+    let (_, nothing) = timed(|| update(&index))?;
+    show("an update without changes", nothing);
+    one_file(&index, root)?;
+    questions(&index)
+}
+
+type Times = (Duration, Duration);
+
+fn timed<T>(run: impl FnOnce() -> Result<T, Box<dyn Error>>) -> Result<(T, Times), Box<dyn Error>> {
+    let (wall, cpu) = (Instant::now(), ProcessTime::now());
+    let value = run()?;
+    Ok((value, (wall.elapsed(), cpu.elapsed())))
+}
+
+fn best(mut run: impl FnMut() -> Result<(), Box<dyn Error>>) -> Result<Times, Box<dyn Error>> {
+    let mut best = (Duration::MAX, Duration::MAX);
+    for _ in 0..ROUNDS {
+        let ((), times) = timed(&mut run)?;
+        best = (best.0.min(times.0), best.1.min(times.1));
+    }
+    Ok(best)
+}
+
+fn show(name: &str, (wall, cpu): Times) {
+    println!("{name:<32} {wall:>10.1?} wall {cpu:>10.1?} CPU");
+}
+
+fn verdict(is_kept: bool) -> &'static str {
+    if is_kept { "" } else { "MISSED" }
+}
+
+fn update(index: &Index) -> Result<Report, Box<dyn Error>> {
+    Ok(index.update(&AtomicBool::new(false), &mut |_| {})?)
+}
+
+fn chunked(root: &Path) -> Result<Vec<(PathBuf, Chunk)>, Box<dyn Error>> {
+    let mut chunker = Chunker::default();
+    let mut chunks = Vec::new();
+    for entry in WalkBuilder::new(root).build() {
+        let path = entry?.into_path();
+        if path.is_file() {
+            let text = fs::read_to_string(&path)?;
+            let language = Language::of(&path.to_string_lossy(), &text);
+            let made = chunker.chunks(&text, language);
+            chunks.extend(made.into_iter().map(|chunk| (path.clone(), chunk)));
+        }
+    }
+    Ok(chunks)
+}
+
+/// The same chunks, by tantivy with what it comes with.
+fn raw(folder: &Path, chunks: &[(PathBuf, Chunk)]) -> Result<(), Box<dyn Error>> {
+    if folder.exists() {
+        fs::remove_dir_all(folder)?;
+    }
+    fs::create_dir(folder)?;
+    let mut schema = Schema::builder();
+    let path = schema.add_text_field("path", STRING | STORED);
+    let path_words = schema.add_text_field("path_words", TEXT);
+    let symbol = schema.add_text_field("symbol", TEXT | STORED);
+    let scope = schema.add_text_field("scope", TEXT | STORED);
+    let body = schema.add_text_field("body", TEXT | STORED);
+    let kind = schema.add_text_field("kind", STRING | STORED);
+    let first = schema.add_u64_field("first", STORED);
+    let last = schema.add_u64_field("last", STORED);
+    let key = schema.add_u64_field("key", FAST);
+    let index = tantivy::Index::create_in_dir(folder, schema.build())?;
+    let options = IndexWriterOptions::builder()
+        .num_worker_threads(thread::available_parallelism()?.get())
+        .memory_budget_per_thread(ARENA)
+        .build();
+    let mut writer: IndexWriter = index.writer_with_options(options)?;
+    for (file, chunk) in chunks {
+        let mut document = TantivyDocument::new();
+        document.add_text(path, file.to_string_lossy());
+        document.add_text(path_words, file.to_string_lossy());
+        document.add_text(symbol, chunk.symbol.as_deref().unwrap_or_default());
+        document.add_text(scope, &chunk.scope);
+        document.add_text(body, &chunk.text);
+        document.add_text(kind, chunk.kind.name());
+        document.add_u64(first, chunk.lines.first as u64);
+        document.add_u64(last, chunk.lines.last as u64);
+        document.add_u64(key, chunk.text.len() as u64);
+        writer.add_document(document)?;
+    }
+    writer.commit()?;
+    writer.wait_merging_threads()?;
+    Ok(())
+}
+
+fn one_file(index: &Index, root: &Path) -> Result<(), Box<dyn Error>> {
+    let path = root.join("p0/changed.rs");
+    let mut worst = (Duration::ZERO, Duration::ZERO);
+    for round in 0..10 {
+        fs::write(&path, format!("fn changed_{round}() {{}}\n").repeat(100))?;
+        let (report, times) = timed(|| update(index))?;
+        if report.added + report.changed != 1 {
+            return Err("one file was changed".into());
+        }
+        worst = (worst.0.max(times.0), worst.1.max(times.1));
+    }
+    show("one changed file, worst of 10", worst);
+    println!("{:<32} {}", "", verdict(worst.0 <= ONE_FILE));
+    Ok(())
+}
+
+/// Asks for what the chunks themselves say: identifiers, and the words of their
+/// first comment.
+fn questions(index: &Index) -> Result<(), Box<dyn Error>> {
+    let searcher = index.searcher()?;
+    let sample = searcher.search(&Query {
+        top: QUESTIONS,
+        ..Query::new("returns the first value of a map that was parsed from a file")
+    })?;
+    let mut times = Vec::new();
+    for hit in &sample {
+        let symbol = hit.symbol.clone().unwrap_or_default();
+        let prose = hit.text.lines().next().unwrap_or_default().to_owned();
+        let long: String = hit.text.chars().take(400).collect();
+        for text in [symbol, prose, long] {
+            let start = Instant::now();
+            searcher.search(&Query::new(text))?;
+            times.push(start.elapsed());
+        }
+    }
+    times.sort();
+    let of = |share: usize| times.get(times.len() * share / 100).copied();
+    let (median, high) = (of(50).unwrap_or_default(), of(99).unwrap_or_default());
+    println!(
+        "{:<32} {median:>10.1?} p50 {high:>10.1?} p99, {} asked {}",
+        "a question",
+        times.len(),
+        verdict(high <= QUESTION)
+    );
+    Ok(())
+}
+
+fn size(folder: &Path) -> Result<u64, Box<dyn Error>> {
+    let mut total = 0;
+    for entry in WalkBuilder::new(folder).standard_filters(false).build() {
+        let found = entry?.metadata()?;
+        total += if found.is_file() { found.len() } else { 0 };
+    }
+    Ok(total)
+}

@@ -1,0 +1,16 @@
+//! Indexes of workspaces, through the public face.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "the lints allow these inside tests, but not in the functions that tests share"
+)]
+
+mod damage;
+mod filters;
+mod incremental;
+mod killing;
+mod odd_files;
+mod watching;
+mod workspace;
