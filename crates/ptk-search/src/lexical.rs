@@ -12,8 +12,8 @@ use std::collections::BTreeSet;
 use tantivy::fieldnorm::FieldNormReader;
 use tantivy::postings::Postings as _;
 use tantivy::schema::{
-    FAST, Field, INDEXED, IndexRecordOption, STORED, STRING, Schema, TantivyDocument,
-    TextFieldIndexing, TextOptions, Value as _,
+    FAST, Field, IndexRecordOption, STORED, STRING, Schema, TantivyDocument, TextFieldIndexing,
+    TextOptions, Value as _,
 };
 use tantivy::{DocAddress, DocId, DocSet as _, Searcher, SegmentReader, TERMINATED, Term};
 
@@ -94,7 +94,7 @@ impl Fields {
             kind: schema.add_text_field("kind", STRING | STORED),
             first: schema.add_u64_field("first", STORED),
             last: schema.add_u64_field("last", STORED),
-            key: schema.add_u64_field("key", FAST | INDEXED),
+            key: schema.add_u64_field("key", FAST),
             place: schema.add_u64_field("place", FAST),
             schema: schema.build(),
         }

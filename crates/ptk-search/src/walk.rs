@@ -152,11 +152,10 @@ pub(crate) fn files(
         .parents(is_in_repository(root))
         .filter_entry(is_entered);
     for entry in builder.build() {
-        let Ok(entry) = entry else {
-            skipped.add("", Reason::Unreadable);
-            continue;
-        };
-        take(root, &entry, &mut files, skipped);
+        match entry {
+            Ok(entry) => take(root, &entry, &mut files, skipped),
+            Err(error) => skipped.add(place_of(root, &error), Reason::Unreadable),
+        }
     }
     Ok(files)
 }

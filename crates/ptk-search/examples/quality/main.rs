@@ -15,6 +15,7 @@
     reason = "it prints means of what it counts"
 )]
 
+mod crates;
 mod pairs;
 
 use std::collections::BTreeMap;
@@ -25,47 +26,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use crates::{REPORTED, TUNED_ON};
 use pairs::Pair;
 use ptk_sandbox::Workspace;
 use ptk_search::embed::Table;
 use ptk_search::{Hit, Index, Query, Searcher, Which};
 
-/// Those that are reported.
-const REPORTED: [&str; 20] = [
-    "axum",
-    "bytes",
-    "clap_builder",
-    "futures-util",
-    "hashbrown",
-    "http",
-    "hyper",
-    "indexmap",
-    "itertools",
-    "memchr",
-    "rand",
-    "rayon",
-    "regex-automata",
-    "reqwest",
-    "rusqlite",
-    "rustls",
-    "serde_json",
-    "syn",
-    "time",
-    "tokio",
-];
-/// Those that settings were chosen by.
-const TUNED_ON: [&str; 10] = [
-    "aho-corasick",
-    "bstr",
-    "h2",
-    "num-bigint",
-    "ratatui-core",
-    "regex-syntax",
-    "tower",
-    "tracing-subscriber",
-    "url",
-    "uuid",
-];
 /// How many results count.
 const TOP: usize = 10;
 /// The fewest questions that say anything.

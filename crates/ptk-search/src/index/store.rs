@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
-use tantivy::{IndexWriter, TantivyDocument, Term};
+use tantivy::{IndexReader, IndexWriter, ReloadPolicy, TantivyDocument, Term};
 
 use super::manifest::{Manifest, ManifestError};
 use super::{Index, IndexError, Rebuilt};
@@ -163,10 +163,12 @@ fn whole(folder: &Path, fields: &Fields) -> Result<(tantivy::Index, u64, Manifes
     if index.schema() != fields.schema {
         return Err(Rebuilt::OtherVersion);
     }
-    let Some(generation) = generation(&index).map_err(broken)? else {
-        return Ok((index, 0, Manifest::default()));
+    let generation = generation(&index).map_err(broken)?;
+    let manifest = match generation {
+        Some(generation) => Manifest::load(folder, generation),
+        None => Ok(Manifest::default()),
     };
-    let manifest = Manifest::load(folder, generation).map_err(|error| match error {
+    let manifest = manifest.map_err(|error| match error {
         ManifestError::OtherVersion => Rebuilt::OtherVersion,
         error => damaged(error.to_string()),
     })?;
@@ -174,11 +176,12 @@ fn whole(folder: &Path, fields: &Fields) -> Result<(tantivy::Index, u64, Manifes
     if let Some(file) = bad.iter().min() {
         return Err(damaged(format!("{} was changed", file.display())));
     }
-    let chunks = index.reader().map_err(broken)?.searcher().num_docs();
-    if chunks != manifest.chunks() as u64 {
+    let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual);
+    let reader: IndexReader = reader.try_into().map_err(broken)?;
+    if reader.searcher().num_docs() != manifest.chunks() as u64 {
         return Err(damaged("files and words do not fit".to_owned()));
     }
-    Ok((index, generation, manifest))
+    Ok((index, generation.unwrap_or_default(), manifest))
 }
 
 /// Removes what is there, and makes an index without any files.
