@@ -44,16 +44,22 @@
 //! | [`embed`] | texts as vectors |
 //! | [`dense`] | vectors on disk, and the nearest among them |
 //! | [`fuse`] | several lists made one |
+//! | [`context`] | what of the answers fits a budget |
+//! | [`live`] | an index that follows its workspace |
+//! | [`tool`] | all of it as a tool for models |
 //! | [`watch`] | files that change while one looks |
 
 pub mod chunk;
+pub mod context;
 pub mod dense;
 pub mod embed;
 pub mod fuse;
 pub mod index;
 pub mod language;
 mod lexical;
+pub mod live;
 pub mod search;
+pub mod tool;
 pub mod walk;
 pub mod watch;
 pub mod words;
@@ -61,4 +67,6 @@ pub mod words;
 pub use index::{Index, IndexError, Progress, Rebuilt, Report};
 pub use language::Language;
 pub use lexical::{embedding_key, embedding_text};
+pub use live::{Live, LiveError};
 pub use search::{Filter, Hit, Meaning, Query, SearchError, Searcher, State, Which};
+pub use tool::RequestCodeContext;

@@ -1,6 +1,7 @@
 //! What a call knows while it runs.
 
 use std::io;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -30,6 +31,7 @@ struct Inner {
     cancel: CancellationToken,
     deadline: OnceLock<Instant>,
     services: Arc<Services>,
+    prompt: Option<Arc<str>>,
     touched: Mutex<Vec<Touched>>,
     told: Mutex<Option<Failure>>,
     planned: Mutex<Vec<(Place, Option<Fingerprint>)>>,
@@ -67,6 +69,7 @@ impl CallContext {
         events: CallEvents,
         cancel: CancellationToken,
         services: Arc<Services>,
+        prompt: Option<Arc<str>>,
     ) -> Self {
         Self {
             inner: Arc::new(Inner {
@@ -76,6 +79,7 @@ impl CallContext {
                 cancel,
                 deadline: OnceLock::new(),
                 services,
+                prompt,
                 touched: Mutex::default(),
                 told: Mutex::default(),
                 planned: Mutex::default(),
@@ -95,6 +99,20 @@ impl CallContext {
     #[must_use]
     pub fn correlation(&self) -> &Correlation {
         &self.inner.correlation
+    }
+
+    /// What the person said last, if the call belongs to a conversation.
+    #[must_use]
+    pub fn prompt(&self) -> Option<&str> {
+        self.inner.prompt.as_deref()
+    }
+
+    /// Whether rules forbid to show anything of a file, which is told by its
+    /// path in the workspace.
+    #[must_use]
+    pub fn is_withheld(&self, path: &Path) -> bool {
+        let mut rules = self.inner.services.withheld.iter();
+        rules.any(|rule| rule.fits_path(path))
     }
 
     /// The folders in which the tool may work.

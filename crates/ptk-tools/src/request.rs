@@ -30,6 +30,7 @@ pub struct CallRequest {
     pub(crate) doubt: Option<String>,
     pub(crate) witness: Option<Arc<dyn Witness>>,
     pub(crate) tool: Option<Arc<dyn Tool>>,
+    pub(crate) prompt: Option<Arc<str>>,
 }
 
 impl CallRequest {
@@ -46,6 +47,7 @@ impl CallRequest {
             doubt: None,
             witness: None,
             tool: None,
+            prompt: None,
         }
     }
 
@@ -71,6 +73,13 @@ impl CallRequest {
     #[must_use]
     pub fn caused_by(mut self, parent: impl Into<String>) -> Self {
         self.parent_id = Some(parent.into());
+        self
+    }
+
+    /// The same call, made while a model works on what a person said.
+    #[must_use]
+    pub fn prompted_by(mut self, prompt: impl Into<Arc<str>>) -> Self {
+        self.prompt = Some(prompt.into());
         self
     }
 

@@ -1,6 +1,8 @@
 //! Running the calls of a reply: those that only read side by side, the others
 //! one behind the other, each written down before it acts and after it ended.
 
+use std::sync::Arc;
+
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt as _, StreamExt as _};
 use ptk_events::{CallScope, Channel, REDACTED, Requested};
@@ -192,6 +194,7 @@ impl Session {
         let (engine, stop) = (self.engine.clone(), self.stop.clone());
         let token = stop.token();
         let of = self.log.turn.correlation();
+        let prompt = self.log.prompt();
         let (tell, mut words) = unbounded_channel();
         let mut running: FuturesUnordered<_> = group
             .into_iter()
@@ -205,6 +208,9 @@ impl Session {
                 }
                 if let Some(parent) = &of.parent_id {
                     request = request.caused_by(parent.as_str());
+                }
+                if let Some(prompt) = &prompt {
+                    request = request.prompted_by(Arc::clone(prompt));
                 }
                 // What only reads is run again anyway, and what may have
                 // happened stays in doubt while somebody is asked about it.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use ptk_protocol::{Copies, ToolResult};
+use ptk_protocol::{Copies, Role, ToolResult};
 use ptk_store::{
     Call, CallState, Content, EntryKind, InfoChanged, NewEntry, Next, SessionId, SessionInfo,
     Store, Stretch, Transcript, Window, resume,
@@ -159,6 +159,17 @@ impl Log {
         self.is_current = true;
         self.is_new = false;
         Ok(())
+    }
+
+    /// What a person said last.
+    pub(crate) fn prompt(&self) -> Option<Arc<str>> {
+        let mut items = self.transcript.items().iter().rev();
+        items.find_map(|item| match &item.content {
+            Content::Message(message) if message.role == Role::User => {
+                Some(message.content.as_str().into())
+            }
+            _ => None,
+        })
     }
 
     /// An entry of the turn that runs.

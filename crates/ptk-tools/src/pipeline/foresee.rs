@@ -39,6 +39,7 @@ pub(crate) async fn foresee(manager: &ToolManager, call: ToolCall) -> Foreseen {
         open.events().clone(),
         request.cancel.clone(),
         Arc::clone(&manager.inner.services),
+        request.prompt.clone(),
     );
     let on_its_way = Call {
         manager,

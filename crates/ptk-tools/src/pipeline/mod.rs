@@ -68,6 +68,7 @@ pub(crate) async fn run(manager: &ToolManager, request: CallRequest) -> CallOutc
         open.events().clone(),
         request.cancel.clone(),
         Arc::clone(&manager.inner.services),
+        request.prompt.clone(),
     );
     let call = Call {
         manager,

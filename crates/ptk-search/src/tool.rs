@@ -1,0 +1,289 @@
+//! `request_code_context`: the lines of code that a model needs, within a
+//! number of tokens (R182–R190).
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use ptk_protocol::{Arguments, ToolResult};
+use ptk_sandbox::Workspace;
+use ptk_tools::{CallContext, Effects, ToolError, TypedTool};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::context::{Passage, top_k, within};
+use crate::live::{Live, LiveError};
+use crate::{Index, Meaning, Progress, Query};
+
+/// No call gives more tokens than these (R188), unless told otherwise.
+pub const TOKEN_LIMIT: u64 = 2048;
+/// How long a call may take that has to make the index first.
+const INDEXING: Duration = Duration::from_secs(600);
+/// How often it is told how far the index is.
+const BEAT: Duration = Duration::from_millis(200);
+/// What models call the hint besides.
+const OTHER_NAMES: [&str; 3] = ["search_term", "query", "search"];
+
+/// Makes the index of a workspace, when it is first needed.
+pub type OpenIndex = dyn Fn(&Workspace) -> Result<Index, String> + Send + Sync;
+/// Tells how many tokens a text has.
+pub type Count = dyn Fn(&str) -> u64 + Send + Sync;
+
+/// Finds code for a model. The index is made by the first call, and follows
+/// the workspace from then on.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use ptk_sandbox::Workspace;
+/// use ptk_search::{Index, RequestCodeContext};
+/// use ptk_tools::{CallRequest, Registry, ToolManager, Typed};
+/// use ptk_protocol::{Arguments, ToolCall};
+///
+/// # tokio::runtime::Runtime::new()?.block_on(async {
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path().join("project");
+/// # std::fs::create_dir(&root)?;
+/// # let cache = folder.path().join("cache");
+/// std::fs::write(root.join("a.py"), "def add(a, b):\n    return a + b\n")?;
+///
+/// let tool = RequestCodeContext::new(
+///     move |workspace| Ok(Index::new(&cache, workspace.clone())),
+///     |text: &str| text.len() as u64,
+/// );
+/// let mut tools = Registry::new();
+/// tools.register(Typed::new(tool))?;
+/// let manager = ToolManager::builder(Workspace::open(&root)?).tools(tools).build();
+///
+/// let args = Arguments::from_json(r#"{"token_budget": 1000, "hint": "sum of two numbers add"}"#)?;
+/// let call = ToolCall::new("request_code_context", args);
+/// let result = manager.execute(CallRequest::new(call)).await.result;
+/// assert_eq!(result.fields["results"][0]["id"], "a.py#1:2");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct RequestCodeContext {
+    open: Box<OpenIndex>,
+    count: Arc<Count>,
+    limit: u64,
+    live: OnceLock<Arc<Live>>,
+}
+
+impl std::fmt::Debug for RequestCodeContext {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RequestCodeContext")
+            .field("limit", &self.limit)
+            .finish_non_exhaustive()
+    }
+}
+
+impl RequestCodeContext {
+    /// With an index that is opened when it is first needed, and a way to count
+    /// tokens.
+    pub fn new(
+        open: impl Fn(&Workspace) -> Result<Index, String> + Send + Sync + 'static,
+        count: impl Fn(&str) -> u64 + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            open: Box::new(open),
+            count: Arc::new(count),
+            limit: TOKEN_LIMIT,
+            live: OnceLock::new(),
+        }
+    }
+
+    /// With at most so many tokens a call.
+    #[must_use]
+    pub fn limit(mut self, tokens: u64) -> Self {
+        self.limit = tokens;
+        self
+    }
+
+    fn live(&self, workspace: &Workspace) -> Result<Arc<Live>, ToolError> {
+        if let Some(live) = self.live.get() {
+            return Ok(Arc::clone(live));
+        }
+        let index = (self.open)(workspace).map_err(unavailable)?;
+        let live = self.live.get_or_init(|| Arc::new(Live::new(index)));
+        Ok(Arc::clone(live))
+    }
+}
+
+/// Arguments of [`RequestCodeContext`].
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+pub struct RequestCodeContextArgs {
+    /// How many tokens of code to give at most, for example 1500
+    #[serde(default)]
+    #[schemars(required)]
+    token_budget: Option<u64>,
+    /// What the code is about, in words or names, for example "where uploads are checked for size". Default: what the user said last
+    #[serde(default)]
+    hint: Option<String>,
+}
+
+/// What was found.
+#[derive(Debug, Serialize)]
+pub struct RequestCodeContextResult {
+    ok: bool,
+    /// What was looked for.
+    query: String,
+    /// How many results were looked for.
+    top_k: usize,
+    /// Those that fit, best first.
+    results: Vec<Passage>,
+    /// What they were found by.
+    by: &'static str,
+}
+
+impl TypedTool for RequestCodeContext {
+    type Args = RequestCodeContextArgs;
+    type Output = RequestCodeContextResult;
+
+    const NAME: &'static str = "request_code_context";
+    const DESCRIPTION: &'static str = "Find the code of this workspace that is about something, \
+        described in words or by names. Gives whole functions and other definitions, best first, \
+        with the full path and the line numbers, within a number of tokens. For an exact text, use grep.";
+    const EFFECTS: Effects = Effects::READ;
+
+    fn adapt(&self, args: Arguments) -> Arguments {
+        let mut map = args.as_map().clone();
+        if map.contains_key("hint") {
+            return args;
+        }
+        let other = OTHER_NAMES.iter().find_map(|name| map.remove(*name));
+        match other {
+            Some(hint) => {
+                map.insert("hint".to_owned(), hint);
+                Arguments::from(map)
+            }
+            None => args,
+        }
+    }
+
+    fn timeout(&self, _args: &RequestCodeContextArgs) -> Option<Duration> {
+        self.live.get().is_none().then_some(INDEXING)
+    }
+
+    async fn run(
+        &self,
+        context: &CallContext,
+        args: RequestCodeContextArgs,
+    ) -> Result<RequestCodeContextResult, ToolError> {
+        let asked = args.token_budget.filter(|budget| *budget > 0);
+        let asked = asked.ok_or_else(|| {
+            ToolError::validation("Invalid or missing token_budget")
+                .suggest("Give a number of tokens, such as token_budget=1500.")
+        })?;
+        let budget = asked.min(self.limit);
+        let text = query(args.hint.as_deref(), context.prompt())?;
+        let mut query = Query::new(text);
+        query.top = top_k(budget);
+        let live = self.live(context.workspace())?;
+        let (count, call) = (Arc::clone(&self.count), context.clone());
+        // Whoever is gone needs no index.
+        let cancel = Cancel::default();
+        let flag = Arc::clone(&cancel.0);
+        let searched = tokio::task::spawn_blocking(move || {
+            let mut told = Instant::now();
+            let mut progress = |progress: Progress| {
+                if told.elapsed() >= BEAT {
+                    told = Instant::now();
+                    call.progress(&in_words(&progress));
+                }
+            };
+            let mut hits = live.search(&query, &flag, &mut progress)?;
+            hits.retain(|hit| !call.is_withheld(Path::new(&hit.path)));
+            let meaning = live.searcher(&flag, &mut progress)?.meaning();
+            let root = call.workspace().root();
+            Ok::<_, LiveError>(RequestCodeContextResult {
+                ok: true,
+                top_k: query.top,
+                results: within(hits, root, budget, &*count),
+                query: query.text,
+                by: match meaning {
+                    Meaning::NoModel => "words",
+                    Meaning::Partly { .. } | Meaning::Whole => "words and meaning",
+                },
+            })
+        });
+        let searched = searched
+            .await
+            .map_err(|error| unavailable(error.to_string()))?;
+        drop(cancel);
+        searched.map_err(|error| unavailable(chain(&error)))
+    }
+
+    fn preview(&self, result: &ToolResult, max_lines: usize) -> Vec<String> {
+        let Some(results) = result.fields.get("results").and_then(Value::as_array) else {
+            return ptk_tools::preview::of(result, max_lines);
+        };
+        if results.is_empty() {
+            return vec!["nothing found".to_owned()];
+        }
+        let ids = results.iter().map(|passage| {
+            let text = |name: &str| passage.get(name).and_then(Value::as_str);
+            let (id, symbol) = (text("id").unwrap_or_default(), text("symbol"));
+            symbol.map_or_else(|| id.to_owned(), |symbol| format!("{id} {symbol}"))
+        });
+        ids.take(max_lines).collect()
+    }
+}
+
+/// What is looked for: what the model says, or else what the person said (R183).
+fn query(hint: Option<&str>, prompt: Option<&str>) -> Result<String, ToolError> {
+    let texts = [hint, prompt].into_iter().flatten().map(str::trim);
+    let mut texts = texts.filter(|text| !text.is_empty());
+    texts.next().map(str::to_owned).ok_or_else(|| {
+        ToolError::validation("No query available (no hint provided and no recent user message)")
+            .suggest("Say in hint what the code is about.")
+    })
+}
+
+fn unavailable(why: impl std::fmt::Display) -> ToolError {
+    ToolError::system(format!("The code index is not available: {why}"))
+        .suggest("Use grep or glob instead.")
+}
+
+/// An error with what caused it.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        let next_text = next.to_string();
+        if !text.contains(&next_text) {
+            text = format!("{text}: {next_text}");
+        }
+        cause = next.source();
+    }
+    text
+}
+
+/// How far an index is, for a person.
+fn in_words(progress: &Progress) -> String {
+    if progress.to_embed > 0 {
+        let Progress {
+            embedded, to_embed, ..
+        } = progress;
+        return format!("indexing by meaning: {embedded} of {to_embed} chunks");
+    }
+    let Progress {
+        files,
+        total,
+        chunks,
+        ..
+    } = progress;
+    format!("indexing: {files} of {total} files, {chunks} chunks")
+}
+
+/// Stops what is done for a call when it is over.
+#[derive(Default)]
+struct Cancel(Arc<AtomicBool>);
+
+impl Drop for Cancel {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
