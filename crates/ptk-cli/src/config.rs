@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,20 +14,20 @@ use ptk_protocol::dialects::Registry;
 use ptk_protocol::dialects::declared::{self, Declaration};
 use ptk_protocol::schema::suggest;
 use ptk_tools::tools::get_diagnostics::Diagnostics;
-use ptk_tools::{Sandbox, SnippetFormat, custom, permission, tools, undo};
+use ptk_tools::{Sandbox, SnippetFormat, Typed, custom, permission, tools, undo};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 
 use crate::args::{self, ConfigArgs, SandboxArgs};
-use crate::input;
+use crate::{code, input};
 use crate::models::{self, Models};
 
 /// The file in the workspace.
 const FILE: &str = "ptk.toml";
 
 /// The sections that there are, for all commands.
-const SECTIONS: [&str; 13] = [
+const SECTIONS: [&str; 14] = [
     "run",
     "models",
     "helper",
@@ -35,6 +36,7 @@ const SECTIONS: [&str; 13] = [
     "tools",
     "diagnostics",
     "snippet_format",
+    "code_context",
     "sandbox",
     "undo",
     "permissions",
@@ -197,6 +199,16 @@ struct ToolSections {
     diagnostics: Diagnostics,
     #[serde(default)]
     snippet_format: SnippetFormat,
+    #[serde(default)]
+    code_context: CodeContext,
+}
+
+/// How much code is given to a model that asks for it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CodeContext {
+    /// Tokens of one call.
+    token_limit: Option<NonZero<u64>>,
 }
 
 /// What commands may do.
@@ -551,6 +563,7 @@ impl Config {
     pub(crate) fn tools(&self, is_trusted: bool) -> Result<Tools> {
         let sections: ToolSections = self.sections()?;
         let mut registry = tools::all(sections.diagnostics)?;
+        registry.register(Typed::new(code::tool(sections.code_context.token_limit)))?;
         let (mut added, mut untrusted) = (Vec::new(), Vec::new());
         for declared in sections.tools {
             let start = declared.span().start;
@@ -734,11 +747,11 @@ mod tests {
             ),
             (
                 "\n[[dialect]]\nname = \"a\"\n",
-                "ptk.toml:2:3: unknown section `dialect`, expected one of `run`, `models`, `helper`, `sessions`, `dialects`, `tools`, `diagnostics`, `snippet_format`, `sandbox`, `undo`, `permissions`, `pages`, `browser`; did you mean `dialects`?",
+                "ptk.toml:2:3: unknown section `dialect`, expected one of `run`, `models`, `helper`, `sessions`, `dialects`, `tools`, `diagnostics`, `snippet_format`, `code_context`, `sandbox`, `undo`, `permissions`, `pages`, `browser`; did you mean `dialects`?",
             ),
             (
                 "[model]\nname = \"a\"\n",
-                "ptk.toml:1:2: unknown section `model`, expected one of `run`, `models`, `helper`, `sessions`, `dialects`, `tools`, `diagnostics`, `snippet_format`, `sandbox`, `undo`, `permissions`, `pages`, `browser`",
+                "ptk.toml:1:2: unknown section `model`, expected one of `run`, `models`, `helper`, `sessions`, `dialects`, `tools`, `diagnostics`, `snippet_format`, `code_context`, `sandbox`, `undo`, `permissions`, `pages`, `browser`",
             ),
             (
                 "[[dialects]]\nname = \"a\"\nopen = [\"<a>\"]\n\n[[dialects]]\nname = \"b\"\nopen = [\"x\"]\n",

@@ -7,6 +7,7 @@ mod agent;
 mod approver;
 mod args;
 mod chat;
+mod code;
 mod commands;
 mod config;
 mod engine;
@@ -17,6 +18,7 @@ mod instructions;
 mod interrupt;
 #[cfg(feature = "local")]
 mod local;
+mod long;
 mod models;
 #[cfg(feature = "browser")]
 mod pages;

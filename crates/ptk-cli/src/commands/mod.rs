@@ -4,6 +4,7 @@
 mod browser;
 mod completions;
 mod doctor;
+mod index;
 mod keys;
 mod models;
 mod parse;
@@ -12,6 +13,7 @@ mod probe;
 mod prompt;
 mod replay;
 pub(crate) mod run;
+mod search;
 mod sessions;
 mod tools;
 pub(crate) mod undo;
@@ -37,6 +39,8 @@ pub(crate) fn run(cli: &Cli) -> Result<Exit> {
         Command::Prompt(args) => prompt::run(args, &mut out)?,
         Command::Tools(command) => tools::run(command, &mut out)?,
         Command::Undo(args) => undo::run(args, &mut out)?,
+        Command::Index(args) => index::run(args, &mut out)?,
+        Command::Search(args) => search::run(args, &mut out)?,
         Command::Probe(args) => probe::run(args, &mut out)?,
         Command::Doctor(args) => doctor::run(args, &mut out)?,
         Command::Permissions(command) => permissions::run(command, &mut out)?,

@@ -10,11 +10,10 @@ use ptk_local::{
     Package, Progress, PullError, Pulled, State, Step,
 };
 use serde_json::json;
-use tokio::runtime::Runtime;
 
 use crate::args::{AddModelArgs, ListModelsArgs, ModelsCommand, PullModelArgs, RemoveModelArgs};
 use crate::exit::{self, Exit};
-use crate::interrupt::Interrupts;
+use crate::long::Long;
 use crate::view::clean::in_line;
 use crate::view::{Screen, coloured, count, size};
 
@@ -276,32 +275,6 @@ fn conclude(entry: &Entry, verb: &str, out: &mut impl Write) -> Result<Exit> {
     };
     writeln!(anstream::stderr(), "{how}")?;
     Ok(Exit::Success)
-}
-
-/// Something that takes long and can be stopped.
-struct Long {
-    runtime: Runtime,
-    stop: CancellationToken,
-}
-
-impl Long {
-    /// From now on Ctrl-C stops it; once more, it ends the process.
-    fn begin() -> Result<Self> {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build()?;
-        let stop = CancellationToken::new();
-        let token = stop.clone();
-        let mut interrupts = runtime.block_on(async { Interrupts::new() });
-        runtime.spawn(async move {
-            interrupts.next().await;
-            token.cancel();
-            interrupts.next().await;
-            exit::leave();
-        });
-        Ok(Self { runtime, stop })
-    }
 }
 
 /// How far it is: a line that moves on a terminal, and else one for each step.

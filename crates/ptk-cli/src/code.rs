@@ -1,0 +1,48 @@
+//! The code index of a workspace: where it is kept, and what it goes by.
+
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Result, anyhow};
+use ptk::{Estimate, TokenCounter as _};
+use ptk_local::Library;
+use ptk_sandbox::Workspace;
+use ptk_search::embed::Table;
+use ptk_search::{Index, RequestCodeContext, tool};
+
+/// The folder for indexes, in the folder for state.
+const FOLDER: &str = "index";
+/// Digits of a workspace's name there.
+const DIGITS: usize = 16;
+
+/// The index of a workspace, by meaning as well if there is a model for that.
+pub(crate) fn index(workspace: &Workspace) -> Result<Index> {
+    let index = Index::new(place(workspace.root())?, workspace.clone());
+    let files = Library::open_default()?.embeddings()?;
+    let Some([weights, tokenizer, ..]) = files.as_deref() else {
+        return Ok(index);
+    };
+    let table = Table::read(weights, tokenizer)?;
+    Ok(index.with_embedder(Arc::new(table)))
+}
+
+/// The folder for the index of this workspace.
+fn place(root: &Path) -> Result<PathBuf> {
+    let state = ptk::tools::state_folder();
+    let state = state.ok_or_else(|| {
+        anyhow!("there is no place for the index: set PTK_STATE to a folder for it")
+    })?;
+    let name = blake3::hash(root.as_os_str().as_encoded_bytes()).to_hex();
+    let name = name.get(..DIGITS).unwrap_or_default();
+    Ok(state.join(FOLDER).join(name))
+}
+
+/// The tool by which a model asks for code.
+pub(crate) fn tool(limit: Option<NonZero<u64>>) -> RequestCodeContext {
+    let open = |workspace: &Workspace| index(workspace).map_err(|error| format!("{error:#}"));
+    // What the estimate does not know is kept free.
+    let count = |text: &str| Estimate.count(text) * 100 / u64::from(100 - Estimate.margin());
+    let tool = RequestCodeContext::new(open, count);
+    tool.limit(limit.map_or(tool::TOKEN_LIMIT, NonZero::get))
+}

@@ -1,0 +1,45 @@
+//! Work that takes long and can be stopped.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Result;
+use tokio::runtime::Runtime;
+use tokio_util::sync::CancellationToken;
+
+use crate::exit;
+use crate::interrupt::Interrupts;
+
+/// Something that takes long and can be stopped.
+pub(crate) struct Long {
+    pub(crate) runtime: Runtime,
+    pub(crate) stop: CancellationToken,
+    /// The same, for whoever looks at it now and then.
+    pub(crate) is_stopped: Arc<AtomicBool>,
+}
+
+impl Long {
+    /// From now on Ctrl-C stops it; once more, it ends the process.
+    pub(crate) fn begin() -> Result<Self> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()?;
+        let stop = CancellationToken::new();
+        let is_stopped = Arc::new(AtomicBool::new(false));
+        let (token, flag) = (stop.clone(), Arc::clone(&is_stopped));
+        let mut interrupts = runtime.block_on(async { Interrupts::new() });
+        runtime.spawn(async move {
+            interrupts.next().await;
+            token.cancel();
+            flag.store(true, Ordering::Release);
+            interrupts.next().await;
+            exit::leave();
+        });
+        Ok(Self {
+            runtime,
+            stop,
+            is_stopped,
+        })
+    }
+}
