@@ -20,8 +20,8 @@ use serde::de::DeserializeOwned;
 use toml::Spanned;
 
 use crate::args::{self, ConfigArgs, SandboxArgs};
-use crate::{code, input};
 use crate::models::{self, Models};
+use crate::{code, input};
 
 /// The file in the workspace.
 const FILE: &str = "ptk.toml";

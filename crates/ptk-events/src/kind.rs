@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ptk_protocol::{ErrorType, ToolResult};
+use ptk_protocol::{ErrorType, ToolResult, snippet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -179,13 +179,48 @@ pub enum CompactionWay {
 }
 
 /// What a run took.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunMetadata {
     /// How often the model was asked.
     pub iterations: u32,
     /// How many calls were run.
     pub tool_calls: u32,
+    /// The code in the answer that says where it is from (R193).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub snippets: Vec<ShownCode>,
+}
+
+/// Code in an answer, for editors: where it is from, and what is wrong with
+/// what is said about that.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShownCode {
+    /// The file.
+    pub path: String,
+    /// Its first line there, counted from one.
+    pub start: u64,
+    /// Its last line.
+    pub end: u64,
+    /// What is wrong.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub problems: Vec<String>,
+}
+
+impl ShownCode {
+    /// All code of an answer in the
+    /// [snippet format](ptk_protocol::snippet).
+    #[must_use]
+    pub fn of(answer: &str) -> Vec<Self> {
+        let found = snippet::read(answer).into_iter();
+        found
+            .map(|found| Self {
+                start: found.snippet.start,
+                end: found.stated_end,
+                problems: found.problems.iter().map(ToString::to_string).collect(),
+                path: found.snippet.path,
+            })
+            .collect()
+    }
 }
 
 /// How one step of a call's way went.

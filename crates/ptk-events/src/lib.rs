@@ -64,7 +64,8 @@ pub use event_type::{EventType, UnknownEventType};
 pub use filter::Filter;
 pub use ids::{CallId, RequestId};
 pub use kind::{
-    CompactionWay, EventKind, MessagePart, OutputStream, RunMetadata, Step, StepOutcome, ToolStep,
+    CompactionWay, EventKind, MessagePart, OutputStream, RunMetadata, ShownCode, Step, StepOutcome,
+    ToolStep,
 };
 pub use redaction::{REDACTED, Redaction};
 pub use subscription::{Subscription, TryRecvError};

@@ -14,6 +14,8 @@ const TOKENS_A_RESULT: u64 = 200;
 const RESULTS: (u64, u64) = (5, 20);
 /// A passage that does not fit is cut to no fewer lines than these.
 const MIN_LINES: usize = 3;
+/// What of a score is told.
+const DIGITS: f64 = 1e6;
 
 /// How many results are looked for when so many tokens may be given (R184).
 ///
@@ -35,8 +37,8 @@ pub fn top_k(token_budget: u64) -> usize {
 pub struct Passage {
     /// What it is known by: `path#first:last`, in the workspace.
     pub id: String,
-    /// How good it is.
-    pub score: f32,
+    /// How good it is, to six digits.
+    pub score: f64,
     /// What is defined there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub symbol: Option<String>,
@@ -119,7 +121,7 @@ impl Stretch {
         let text = self.text.trim_end_matches('\n');
         Passage {
             id: format!("{}#{}", self.path, self.lines),
-            score: self.score,
+            score: (f64::from(self.score) * DIGITS).round() / DIGITS,
             symbol: self.symbol.clone(),
             kind: self.kind,
             goes_on_to: self.goes_on_to,

@@ -280,7 +280,7 @@ impl fmt::Display for Meaning {
             ),
             Self::Partly { with, of } => write!(
                 f,
-                "{with} of {of} chunks are indexed by meaning; `ptk index` goes on with the others"
+                "only {with} of {of} chunks have it; `ptk index` goes on with the others"
             ),
             Self::Whole => f.write_str("everything is indexed by meaning, too"),
         }

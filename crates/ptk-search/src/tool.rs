@@ -147,6 +147,7 @@ impl TypedTool for RequestCodeContext {
         described in words or by names. Gives whole functions and other definitions, best first, \
         with the full path and the line numbers, within a number of tokens. For an exact text, use grep.";
     const EFFECTS: Effects = Effects::READ;
+    const GIVES_SNIPPETS: bool = true;
 
     fn adapt(&self, args: Arguments) -> Arguments {
         let mut map = args.as_map().clone();

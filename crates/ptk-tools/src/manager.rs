@@ -305,6 +305,12 @@ impl ToolManager {
         pipeline::foresee(self, call).await
     }
 
+    /// Which results have code in the snippet format.
+    #[must_use]
+    pub fn snippet_format(&self) -> SnippetFormat {
+        self.inner.services.snippet_format
+    }
+
     /// Where events go.
     #[must_use]
     pub fn bus(&self) -> &Bus {

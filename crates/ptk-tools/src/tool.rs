@@ -110,6 +110,13 @@ pub trait Tool: Send + Sync {
         false
     }
 
+    /// Whether its results have code in the
+    /// [snippet format](ptk_protocol::snippet), so that the model is told what
+    /// that is.
+    fn gives_snippets(&self) -> bool {
+        false
+    }
+
     /// What a person is shown of a result (R201).
     fn preview(&self, result: &ToolResult, max_lines: usize) -> Vec<String> {
         preview::of(result, max_lines)

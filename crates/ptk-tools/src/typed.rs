@@ -39,6 +39,9 @@ pub trait TypedTool: Send + Sync + 'static {
     /// Whether it sees itself to what a person is shown while it runs.
     const SHOWS_ITSELF: bool = false;
 
+    /// Whether its results have code in the snippet format.
+    const GIVES_SNIPPETS: bool = false;
+
     /// The arguments under the names of the schema, where models are known to
     /// use others. They are not checked yet.
     fn adapt(&self, args: Arguments) -> Arguments {
@@ -105,6 +108,10 @@ impl<T: TypedTool> Tool for Typed<T> {
 
     fn shows_itself(&self) -> bool {
         T::SHOWS_ITSELF
+    }
+
+    fn gives_snippets(&self) -> bool {
+        T::GIVES_SNIPPETS
     }
 
     fn adapt(&self, args: Arguments) -> Arguments {

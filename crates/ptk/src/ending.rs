@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ptk_events::{Channel, Event, EventKind, RunMetadata};
+use ptk_events::{Channel, Event, EventKind, RunMetadata, ShownCode};
 use ptk_protocol::Message;
 use ptk_store::{Failure, Next, TurnEnded, TurnOutcome, Usage};
 use tracing::{Instrument as _, Span};
@@ -47,6 +47,7 @@ impl Session {
                     metadata: RunMetadata {
                         iterations: self.log.turn.iterations,
                         tool_calls: self.log.turn.made(),
+                        snippets: ShownCode::of(&answer),
                     },
                 });
                 return self.ended(Ok(answer));

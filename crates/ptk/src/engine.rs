@@ -5,9 +5,9 @@ use std::sync::{Arc, OnceLock};
 use ptk_llm::{Constraint, Form, Memory, ResponseFormat, Sampling, memory_key};
 use ptk_protocol::dialects::Registry;
 use ptk_protocol::format::guard::Guard;
-use ptk_protocol::{ErrorCode, Formatter, Grammar, PtkFormatter, Toolset};
+use ptk_protocol::{ErrorCode, Formatter, Grammar, PtkFormatter, Toolset, snippet};
 use ptk_store::{Call, SessionInfo, Store};
-use ptk_tools::ToolManager;
+use ptk_tools::{SnippetFormat, ToolManager};
 
 use crate::held::Held;
 use crate::hooks::Hooks;
@@ -303,11 +303,14 @@ impl Engine {
         // Without tools there is nothing to teach (R59).
         let taught =
             (!pupil.is_native && !tools.is_empty()).then(|| formatter.system_prompt(&tools));
+        let snippets = self.shows_snippets(pupil, &tools);
+        let snippets = snippets.then_some(snippet::INSTRUCTIONS);
         let parts: Vec<&str> = self
             .system
             .iter()
             .chain(&taught)
             .map(String::as_str)
+            .chain(snippets)
             .collect();
         let definitions = tools.iter().filter(|_| pupil.is_native);
         let definitions = definitions.map(|spec| spec.function_definition().to_string());
@@ -319,6 +322,17 @@ impl Engine {
             system: parts.join("\n\n").into(),
             tools,
         })
+    }
+
+    /// Whether tools show code in the snippet format: then the model does so,
+    /// too (R195).
+    fn shows_snippets(&self, pupil: &Pupil, offered: &Toolset) -> bool {
+        if offered.is_empty() {
+            return false;
+        }
+        let mut tools = pupil.registry.iter();
+        self.tools.snippet_format() == SnippetFormat::Always
+            || tools.any(|tool| tool.gives_snippets() && offered.contains(&tool.spec().name))
     }
 
     /// Whether the tool knows what a call gives it under other names.

@@ -36,8 +36,10 @@ pub(crate) fn run(args: &IndexArgs, out: &mut impl Write) -> Result<Exit> {
     // Before the first look, so that nothing comes between.
     let (tell, changes) = channel();
     let watcher = args.watch.then(|| {
-        let tell = move |_| drop(tell.send(()));
-        Watcher::new(index.workspace(), index.folder(), QUIET, tell)
+        Watcher::new(index.workspace(), index.folder(), QUIET, move |_| {
+            // Nobody listens any more at the end.
+            let _ = tell.send(());
+        })
     });
     let watcher = watcher.transpose()?;
     let report = update(&index, &long)?;
@@ -97,9 +99,9 @@ fn print(index: &Index, report: &Report, has_json: bool, out: &mut impl Write) -
         writeln!(anstream::stderr(), "The index was built anew: {why}.")?;
     }
     let (files, chunks) = (number(report.files), number(report.chunks));
-    let what = match (report.added, report.changed, report.removed) {
-        (0, 0, 0) => "nothing has changed".to_owned(),
-        _ => changes(report),
+    let what = match changes(report) {
+        changes if changes.is_empty() => "nothing has changed".to_owned(),
+        changes => changes,
     };
     let stopped = if report.is_cancelled {
         " It was stopped; what is done is kept."
@@ -117,7 +119,7 @@ fn print(index: &Index, report: &Report, has_json: bool, out: &mut impl Write) -
     }
     out.flush()?;
     if let Some(meaning) = meaning.filter(|it| *it != Meaning::Whole) {
-        writeln!(anstream::stderr(), "Found by words alone: {meaning}.")?;
+        writeln!(anstream::stderr(), "Not by meaning: {meaning}.")?;
     }
     Ok(())
 }
@@ -142,6 +144,7 @@ fn changes(report: &Report) -> String {
         (report.added, "added"),
         (report.changed, "changed"),
         (report.removed, "removed"),
+        (report.embedded, "chunks indexed by meaning"),
     ];
     let parts = parts.iter().filter(|(count, _)| *count > 0);
     let parts: Vec<String> = parts

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use clap::builder::styling::Style;
 use ptk_local::{
-    Added, CancellationToken, Catalogue, Entry, Gguf, Keep, Kind, Library, LibraryError, Listed,
-    Package, Progress, PullError, Pulled, State, Step,
+    Added, Catalogue, Entry, Gguf, Keep, Kind, Library, LibraryError, Listed, Package, Progress,
+    PullError, Pulled, State, Step,
 };
 use serde_json::json;
 

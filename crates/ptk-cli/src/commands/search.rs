@@ -83,7 +83,7 @@ pub(crate) fn run(args: &SearchArgs, out: &mut impl Write) -> Result<Exit> {
     }
     let meaning = searcher.meaning();
     if query.which != Which::Lexical && meaning != Meaning::Whole {
-        writeln!(anstream::stderr(), "Found by words alone: {meaning}.")?;
+        writeln!(anstream::stderr(), "Not by meaning: {meaning}.")?;
     }
     Ok(Exit::Success)
 }
@@ -121,7 +121,12 @@ struct Shown {
 
 impl Shown {
     fn text(&self, hit: &Hit) -> String {
-        let place = format!("{}:{}-{}", in_line(&hit.path), hit.lines.first, hit.lines.last);
+        let place = format!(
+            "{}:{}-{}",
+            in_line(&hit.path),
+            hit.lines.first,
+            hit.lines.last
+        );
         let place = format!("{PATH}{}{PATH:#}", self.link(hit, &place));
         let symbol = hit.symbol.as_deref().map(in_line).unwrap_or_default();
         let about = match (hit.scope.as_str(), hit.language.name()) {
@@ -144,7 +149,10 @@ impl Shown {
         }
         if let Some(more) = lines.len().checked_sub(MAX_LINES).filter(|more| *more > 0) {
             let lines = if more == 1 { "line" } else { "lines" };
-            text.push_str(&format!("{:width$}  {FAINT}… {more} more {lines}{FAINT:#}\n", ""));
+            text.push_str(&format!(
+                "{:width$}  {FAINT}… {more} more {lines}{FAINT:#}\n",
+                ""
+            ));
         }
         text
     }
@@ -171,7 +179,11 @@ impl Shown {
         let mut is_found = vec![false; line.len()];
         for word in &self.words {
             for (at, _) in lower.match_indices(word.as_str()) {
-                is_found.iter_mut().skip(at).take(word.len()).for_each(|it| *it = true);
+                is_found
+                    .iter_mut()
+                    .skip(at)
+                    .take(word.len())
+                    .for_each(|it| *it = true);
             }
         }
         let mut text = String::new();

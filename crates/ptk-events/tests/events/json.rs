@@ -2,7 +2,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ptk_events::{
     Channel, CompactionWay, Correlation, Event, EventKind, EventType, MessagePart, OutputStream,
-    RunMetadata, Step, StepOutcome, ToolStep,
+    RunMetadata, ShownCode, Step, StepOutcome, ToolStep,
 };
 use ptk_protocol::{ErrorType, ToolResult};
 use serde_json::json;
@@ -32,6 +32,7 @@ fn samples() -> Vec<Event> {
             metadata: RunMetadata {
                 iterations: 3,
                 tool_calls: 2,
+                snippets: ShownCode::of("<code=\"/a.rs\" #1:2>\nfn a() {}\n</code>"),
             },
         },
         EventKind::Compacted {
@@ -104,7 +105,7 @@ fn each_type_is_one_flat_line() {
     {"type":"iteration","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","iteration":2,"callType":"tool_call"}
     {"type":"message_chunk","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","part":"text","chunk":"Do"}
     {"type":"message_restarted","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","reason":"The reply broke off"}
-    {"type":"receiveMessage","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","message":"Done.","metadata":{"iterations":3,"toolCalls":2}}
+    {"type":"receiveMessage","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","message":"Done.","metadata":{"iterations":3,"toolCalls":2,"snippets":[{"path":"/a.rs","start":1,"end":2,"problems":["the header says 2 lines, but there are 1"]}]}}
     {"type":"compacted","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","way":"summarised","messages":12}
     {"type":"helper_replied","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","task":"choose_files","model":"small-1","files":["a.txt"],"error":"It took too long","duration_ms":12}
     {"type":"tool_call_requested","ts":"2026-01-31T08:00:00.007Z","request_id":"01890a5d-ac96-774b-bcce-b302099a8057","parent_id":"call_0","call_id":"call_1","channel":"background","tool":"grep","arguments":{"pattern":"x","limit":3},"reasoning":"It is somewhere","repairs":["A comma was missing"]}

@@ -132,6 +132,7 @@ impl TypedTool for SearchCode {
         snippets with the lines around each match, with the full path and the line numbers; files \
         that seem to define the name come first. For all matching lines, use grep.";
     const EFFECTS: Effects = Effects::READ;
+    const GIVES_SNIPPETS: bool = true;
 
     async fn run(
         &self,

@@ -209,6 +209,7 @@ impl Conversation {
             }
             None => self.say("", text, Standing::Said),
         }
+        self.check_code(message);
     }
 
     pub(super) fn helped(&mut self, task: &str, files: &[String], error: Option<&str>) {

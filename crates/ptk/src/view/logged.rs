@@ -147,6 +147,14 @@ impl Conversation {
     fn turn_ended(&mut self, ended: TurnEnded) {
         self.end();
         if ended.outcome == TurnOutcome::Answered {
+            let items = self.items.iter().skip(self.turn_start()).rev();
+            let mut said = items.filter_map(|item| match &item.kind {
+                ItemKind::Text(said) if said.standing == Standing::Said => Some(&said.text),
+                _ => None,
+            });
+            if let Some(answer) = said.next().cloned() {
+                self.check_code(&answer);
+            }
             return;
         }
         let Some(message) = ended.message else { return };

@@ -37,7 +37,7 @@ mod tail;
 
 use std::collections::HashMap;
 
-use ptk_events::{CallId, CompactionWay};
+use ptk_events::{CallId, CompactionWay, ShownCode};
 use ptk_store::{LoggedCall, Usage};
 
 pub use call::{CallState, CallView};
@@ -207,6 +207,18 @@ impl Conversation {
             tone: Tone::Error,
             text: text.into(),
         }));
+    }
+
+    /// Says what is wrong with what an answer says about its code.
+    fn check_code(&mut self, answer: &str) {
+        for code in ShownCode::of(answer) {
+            for problem in &code.problems {
+                self.note(format!(
+                    "What the answer says about code of {} is wrong: {problem}",
+                    code.path
+                ));
+            }
+        }
     }
 
     fn push(&mut self, kind: ItemKind) -> usize {

@@ -240,6 +240,27 @@ async fn what_a_person_runs_is_the_same_from_the_log() {
 }
 
 #[tokio::test]
+async fn code_that_is_shown_wrongly_is_told_of() {
+    let scene = Scene::new();
+    let script = Script::new([
+        "Here:\n<code=\"/app/a.rs\" #1:3>\nfn main() {}\n</code>",
+        "And <code=\"/app/a.rs\" #1:1>\nfn main() {}\n</code>",
+    ]);
+    let shown = same(scene.builder(script), &["Show it.", "Again."]).await;
+    let notes = kinds(&shown).into_iter().filter_map(|kind| match kind {
+        ItemKind::Notice(notice) => Some(notice.text),
+        _ => None,
+    });
+    let notes: Vec<String> = notes.collect();
+    assert_eq!(
+        notes,
+        [
+            "What the answer says about code of /app/a.rs is wrong: the header says 3 lines, but there are 1"
+        ]
+    );
+}
+
+#[tokio::test]
 async fn whoever_draws_it_knows_what_has_changed() {
     let scene = Scene::new();
     let script = Script::new([
