@@ -160,6 +160,18 @@ pub(crate) fn files(
     Ok(files)
 }
 
+/// The folder that cannot be listed.
+fn place_of(root: &Path, error: &ignore::Error) -> String {
+    match error {
+        ignore::Error::WithPath { path, .. } => {
+            let relative = path.strip_prefix(root).unwrap_or(path);
+            relative.to_string_lossy().into_owned()
+        }
+        ignore::Error::WithDepth { err, .. } => place_of(root, err),
+        _ => String::new(),
+    }
+}
+
 fn take(root: &Path, entry: &DirEntry, files: &mut BTreeMap<String, Seen>, skipped: &mut Skipped) {
     let Some(kind) = entry.file_type().filter(|kind| !kind.is_dir()) else {
         return;

@@ -3,10 +3,7 @@
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use super::lines::Source;
-use super::{Item, Kind};
-
-/// What separates a scope from the one within it.
-const WITHIN: &str = " > ";
+use super::{Item, Kind, WITHIN};
 
 /// A section for each heading, up to the next one.
 pub(super) fn outline(source: &Source<'_>) -> Vec<Item> {

@@ -22,6 +22,8 @@ use lines::Source;
 /// Changes whenever the chunks of some file do: an index with other chunks is
 /// built anew.
 pub const VERSION: u32 = 1;
+/// What separates a scope from the one within it.
+const WITHIN: &str = " > ";
 
 /// A run of lines, counted from one, both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

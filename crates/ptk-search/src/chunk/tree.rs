@@ -6,7 +6,7 @@ use tree_sitter::{Node, ParseOptions, Parser, TreeCursor};
 
 use super::grammar::{Grammar, Role};
 use super::lines::Source;
-use super::{Item, Kind};
+use super::{Item, Kind, WITHIN};
 
 /// A parse is given up when it was asked for patience more often than this, and
 /// once more for each [`BYTES_A_CHECK`] of the source. Whole sources need about
@@ -21,8 +21,6 @@ const LEAST_VALUE: usize = 4;
 const MAX_NAME: usize = 120;
 /// So many nodes within a node are asked for a field that it lacks.
 const MAX_INNER: usize = 8;
-/// What separates a scope from the one within it.
-const WITHIN: &str = " > ";
 
 /// The items of a source, each after the one that it lies in. `None` if the
 /// source cannot be parsed within bounds.
@@ -181,14 +179,21 @@ impl Walk<'_> {
             _ => kind,
         };
         let mut scope = frame.scope.clone();
+        let mut symbol = self.symbol(node);
         if let Some(receiver) = node.child_by_field_name("receiver") {
             scope = self.receiver(receiver);
+        }
+        // A member that is defined outside its class: `Shape::area`.
+        let outside = symbol.as_deref().and_then(|name| name.rsplit_once("::"));
+        if let (Kind::Function, Some((class, name))) = (kind, outside) {
+            scope = joined(&scope, class);
+            symbol = Some(name.to_owned());
         }
         self.items.push(Item {
             first: lines.0,
             last: lines.1.min(self.source.count().saturating_sub(1)),
             kind,
-            symbol: self.symbol(node),
+            symbol,
             scope,
         });
     }
@@ -219,11 +224,7 @@ impl Walk<'_> {
                 None => keyword.to_owned(),
             }
         };
-        if scope.is_empty() {
-            own
-        } else {
-            format!("{scope}{WITHIN}{own}")
-        }
+        joined(scope, &own)
     }
 
     /// The name of what a node defines, wherever the grammar has it.
@@ -231,7 +232,7 @@ impl Walk<'_> {
         let name = node
             .child_by_field_name("name")
             .or_else(|| declared(node))
-            .or_else(|| node.child_by_field_name("type"))
+            .or_else(|| plain_type(node))
             .or_else(|| field(node, "name"))?;
         let name = one_line(self.text(name));
         (!name.is_empty()).then_some(name)
@@ -239,6 +240,15 @@ impl Walk<'_> {
 
     fn text(&self, node: Node<'_>) -> &str {
         self.source.text.get(node.byte_range()).unwrap_or_default()
+    }
+}
+
+/// A scope and the one within it.
+fn joined(outer: &str, inner: &str) -> String {
+    if outer.is_empty() {
+        inner.to_owned()
+    } else {
+        format!("{outer}{WITHIN}{inner}")
     }
 }
 
@@ -257,6 +267,12 @@ fn declared(node: Node<'_>) -> Option<Node<'_>> {
         }
     }
     Some(inner)
+}
+
+/// The type that a node is about, without what it is generic over.
+fn plain_type(node: Node<'_>) -> Option<Node<'_>> {
+    let whole = node.child_by_field_name("type")?;
+    whole.child_by_field_name("type").or(Some(whole))
 }
 
 /// A field of a node, or of one of the first nodes in it.

@@ -136,7 +136,7 @@ fn what_cannot_be_asked_is_told() {
     };
     assert!(matches!(
         searcher.search(&dense),
-        Err(SearchError::NoMeaning)
+        Err(SearchError::NoMeaning(_))
     ));
     let missing = Fixture::new().index.searcher().unwrap_err();
     assert!(matches!(missing, SearchError::Missing { .. }));
