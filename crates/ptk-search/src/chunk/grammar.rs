@@ -33,6 +33,7 @@ pub(super) type Bodies = fn(&str) -> Option<Vec<Range<usize>>>;
 type Rows = &'static [(&'static str, Role)];
 
 /// A grammar, and what its nodes are.
+#[derive(Clone)]
 pub(super) struct Grammar {
     pub(super) language: tree_sitter::Language,
     /// What finds the bodies of functions before anything is parsed.

@@ -346,3 +346,39 @@ fn one_line(text: &str) -> String {
     }
     line
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::grammar;
+    use super::*;
+    use crate::Language;
+
+    /// With `PTK_SOURCES`, over the sources in another folder.
+    #[test]
+    fn leaving_out_what_functions_do_changes_no_outline() {
+        let own = || concat!(env!("CARGO_MANIFEST_DIR"), "/../ptk-tools").to_owned();
+        let folder = std::env::var("PTK_SOURCES").unwrap_or_else(|_| own());
+        let short = grammar::of(Language::Rust).unwrap();
+        let mut whole = short.clone();
+        whole.bodies = None;
+        let mut parser = Parser::new();
+        let (mut files, mut other) = (0, Vec::new());
+        for entry in ignore::WalkBuilder::new(folder).build() {
+            let path = entry.unwrap().into_path();
+            let is_rust = path.extension().is_some_and(|it| it == "rs");
+            let Some(text) = is_rust
+                .then(|| std::fs::read_to_string(&path).ok())
+                .flatten()
+            else {
+                continue;
+            };
+            let source = Source::new(&text);
+            files += 1;
+            if outline(&mut parser, short, &source) != outline(&mut parser, &whole, &source) {
+                other.push(path);
+            }
+        }
+        assert!(files > 100, "{files}");
+        assert!(other.is_empty(), "{} of {files}: {other:#?}", other.len());
+    }
+}
