@@ -187,7 +187,8 @@ impl Catalogue {
     pub fn find(&self, name: &str) -> Result<&Package, String> {
         let found = self.packages.iter().find(|it| it.name == name);
         found.ok_or_else(|| {
-            let near = self.nearest(name);
+            let names = self.packages.iter().map(|it| it.name.as_ref());
+            let near = suggest::nearest(name, names);
             let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
             let known: Vec<&str> = self.packages().map(|it| it.name.as_ref()).collect();
             let known = known.join(", ");
@@ -196,11 +197,6 @@ impl Catalogue {
                  have is taken in by `ptk models add FILE`."
             )
         })
-    }
-
-    /// The name that was most likely meant.
-    pub(crate) fn nearest(&self, name: &str) -> Option<&str> {
-        suggest::nearest(name, self.packages.iter().map(|it| it.name.as_ref()))
     }
 }
 

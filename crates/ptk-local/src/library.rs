@@ -523,12 +523,15 @@ impl Library {
         let there = there.unwrap_or_default();
         let there: Vec<&str> = there.iter().map(|it| it.entry.name.as_str()).collect();
         let catalogue = Catalogue::read(&self.folder).unwrap_or_default();
+        // Whoever names a model wants an answer from it.
+        let offered = catalogue.packages().filter(|it| it.kind == Kind::Chat);
+        let offered: Vec<&str> = offered.map(|it| it.name.as_ref()).collect();
         let near = suggest::nearest(name, there.iter().copied());
-        let hint = if catalogue.find(name).is_ok() {
+        let hint = if offered.contains(&name) {
             format!(" here yet; `ptk models pull {name}` gets it")
         } else if let Some(near) = near {
             format!("; did you mean `{near}`?")
-        } else if let Some(near) = catalogue.nearest(name) {
+        } else if let Some(near) = suggest::nearest(name, offered.iter().copied()) {
             format!("; did you mean `{near}`, which `ptk models pull {near}` gets?")
         } else if there.is_empty() {
             "; there is none at all yet: `ptk models pull` gets one, `ptk models add FILE` takes one that you have".to_owned()

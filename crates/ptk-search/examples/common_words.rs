@@ -4,9 +4,10 @@
 //! common_words FOLDER…
 //! ```
 //!
-//! Code in these folders is cut into pieces of 30 lines, and it is counted how
-//! many of a language's pieces have a word. What is common in one language is
-//! common. Crates that the quality is measured by are left out.
+//! Each folder holds packages. Of each, some code is cut into pieces of 30
+//! lines, and it is counted how many of a language's pieces have a word. What is
+//! common in one language is common. Crates that the quality is measured by are
+//! left out.
 
 #![allow(
     clippy::print_stdout,
@@ -30,6 +31,8 @@ use ptk_search::words::Words;
 const COUNT: usize = 300;
 /// Lines of a piece.
 const PIECE: usize = 30;
+/// Pieces of a package. None has more say than another.
+const MAX_PIECES: usize = 50;
 /// A language with fewer pieces says nothing.
 const MIN_PIECES: usize = 1000;
 /// Words of a piece beyond these are not looked at.
@@ -44,7 +47,12 @@ struct Count {
 fn main() -> Result<(), Box<dyn Error>> {
     let mut counts: BTreeMap<&'static str, Count> = BTreeMap::new();
     for folder in std::env::args_os().skip(1) {
-        count(&PathBuf::from(folder), &mut counts)?;
+        for package in fs::read_dir(folder)? {
+            let package = package?.path();
+            if !is_measured_by(&package) {
+                count(&package, &mut counts)?;
+            }
+        }
     }
     counts
         .retain(|name, count| count.pieces >= MIN_PIECES && !matches!(*name, "text" | "markdown"));
@@ -65,37 +73,54 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn count(folder: &Path, to: &mut BTreeMap<&'static str, Count>) -> Result<(), Box<dyn Error>> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let (path, kind) = (entry.path(), entry.file_type()?);
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let is_measured_by = |it: &&str| {
-            let version = name
-                .strip_prefix(it)
-                .and_then(|rest| rest.strip_prefix('-'));
-            version.is_some_and(|it| it.starts_with(|c: char| c.is_ascii_digit()))
+/// Counts the pieces of one package: a crate, a module, a header.
+fn count(package: &Path, to: &mut BTreeMap<&'static str, Count>) -> Result<(), Box<dyn Error>> {
+    let mut files = Vec::new();
+    find(package, &mut files)?;
+    files.sort_by_cached_key(|path| *blake3::hash(path.as_os_str().as_encoded_bytes()).as_bytes());
+    let mut left = MAX_PIECES;
+    for path in files {
+        let name = path.to_string_lossy();
+        let Ok(text) = fs::read_to_string(&path) else {
+            continue;
         };
-        if kind.is_dir() {
-            if !REPORTED.iter().chain(&TUNED_ON).any(is_measured_by) {
-                count(&path, to)?;
+        let count = to.entry(Language::of(&name, &text).name()).or_default();
+        let lines: Vec<&str> = text.lines().collect();
+        for piece in lines.chunks(PIECE).take(left) {
+            let mut seen = HashSet::new();
+            Words::parts_only().each(&piece.join("\n"), MAX_WORDS, |word| {
+                seen.insert(word.to_owned());
+            });
+            left -= 1;
+            count.pieces += 1;
+            for word in seen {
+                *count.with.entry(word).or_default() += 1;
             }
-        } else if kind.is_file()
-            && let Ok(text) = fs::read_to_string(&path)
-        {
-            let count = to.entry(Language::of(&name, &text).name()).or_default();
-            let lines: Vec<&str> = text.lines().collect();
-            for piece in lines.chunks(PIECE) {
-                let mut seen = HashSet::new();
-                Words::parts_only().each(&piece.join("\n"), MAX_WORDS, |word| {
-                    seen.insert(word.to_owned());
-                });
-                count.pieces += 1;
-                for word in seen {
-                    *count.with.entry(word).or_default() += 1;
-                }
-            }
+        }
+        if left == 0 {
+            break;
         }
     }
     Ok(())
+}
+
+fn find(path: &Path, to: &mut Vec<PathBuf>) -> Result<(), std::io::Error> {
+    let about = fs::symlink_metadata(path)?;
+    if about.is_file() {
+        to.push(path.to_owned());
+    } else if about.is_dir() {
+        for entry in fs::read_dir(path)? {
+            find(&entry?.path(), to)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether the quality is measured by this crate.
+fn is_measured_by(package: &Path) -> bool {
+    let name = package.file_name().unwrap_or_default().to_string_lossy();
+    REPORTED.iter().chain(&TUNED_ON).any(|it| {
+        let version = name.strip_prefix(it).and_then(|it| it.strip_prefix('-'));
+        version.is_some_and(|it| it.starts_with(|c: char| c.is_ascii_digit()))
+    })
 }

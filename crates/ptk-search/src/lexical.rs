@@ -314,7 +314,8 @@ fn occurrences(
     tables: &[(Field, [f32; LENGTHS])],
     word: &str,
 ) -> tantivy::Result<Vec<(DocId, f32)>> {
-    let mut found: Vec<(DocId, f32)> = Vec::new();
+    let mut weights = vec![0.0_f32; segment.max_doc() as usize];
+    let mut found = Vec::new();
     for (field, norms) in tables {
         let term = Term::from_field_text(*field, word);
         let postings = segment
@@ -324,27 +325,24 @@ fn occurrences(
             continue;
         };
         let lengths = segment.get_fieldnorms_reader(*field)?;
-        let mut merged = Vec::with_capacity(found.len() + postings.size_hint() as usize);
-        let mut before = found.into_iter().peekable();
         let mut doc = postings.doc();
         while doc != TERMINATED {
-            if !segment.is_deleted(doc) {
-                while let Some(one) = before.next_if(|(other, _)| *other < doc) {
-                    merged.push(one);
+            if let Some(weight) = weights.get_mut(doc as usize)
+                && !segment.is_deleted(doc)
+            {
+                if *weight == 0.0 {
+                    found.push(doc);
                 }
-                let known = before.next_if(|(other, _)| *other == doc);
                 let norm = norms.get(usize::from(lengths.fieldnorm_id(doc)));
                 #[allow(clippy::cast_precision_loss, reason = "counts of words are small")]
                 let count = postings.term_freq() as f32;
-                let weight = count * norm.copied().unwrap_or_default();
-                merged.push((doc, known.map_or(0.0, |(_, known)| known) + weight));
+                *weight += count * norm.copied().unwrap_or_default();
             }
             doc = postings.advance();
         }
-        merged.extend(before);
-        found = merged;
     }
-    Ok(found)
+    let weight = |doc: DocId| weights.get(doc as usize).copied().unwrap_or_default();
+    Ok(found.into_iter().map(|doc| (doc, weight(doc))).collect())
 }
 
 /// The documents with the highest scores.

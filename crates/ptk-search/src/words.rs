@@ -146,30 +146,14 @@ enum Class {
     Other,
 }
 
-/// The classes of ASCII, which most of code is.
-const ASCII: [Class; 128] = {
-    let mut table = [Class::Other; 128];
-    let mut at = 0;
-    while at < 26 {
-        table[b'a' as usize + at] = Class::Lower;
-        table[b'A' as usize + at] = Class::Upper;
-        at += 1;
-    }
-    at = 0;
-    while at < 10 {
-        table[b'0' as usize + at] = Class::Digit;
-        at += 1;
-    }
-    table[b'_' as usize] = Class::Underscore;
-    table
-};
-
 impl Class {
     fn of(c: char) -> Self {
-        if let Some(class) = ASCII.get(c as usize) {
-            return *class;
-        }
         match c {
+            'a'..='z' => Self::Lower,
+            'A'..='Z' => Self::Upper,
+            '0'..='9' => Self::Digit,
+            '_' => Self::Underscore,
+            '\0'..='\x7f' => Self::Other,
             '\u{300}'..='\u{36f}' | '\u{200c}' | '\u{200d}' => Self::Mark,
             '\u{3040}'..='\u{30ff}'
             | '\u{3400}'..='\u{4dbf}'

@@ -152,6 +152,34 @@ fn deep_nesting_and_endless_lines_are_survived() {
     }
 }
 
+/// Everything that looks like a bracket and is none, and functions around it.
+#[test]
+fn what_functions_do_hides_nothing_behind_them() {
+    let bodies = [
+        "let a = \"}\"; let b = \"\\\"{\";",
+        "let a = '{'; let b = '\\''; let c = b'}'; let d = 'é';",
+        "let a = r\"{\\\"; let b = r#\"}\"{\"#; let c = br##\"}\"#{\"##; let r#type = 1;",
+        "// }\n/* { /* } */ { */",
+        "fn inner<'a>(x: &'a str) -> &'a str { if x == \"{\" { x } else { x } }",
+        "let f: fn() = || { loop { break } };",
+        "",
+    ];
+    for body in bodies {
+        for other in bodies {
+            let filler = "    let filler = 1 + 2;\n".repeat(5);
+            let text = format!(
+                "impl X for fn() -> u8 {{\n    fn one<'a>(&'a self) where Y: 'a {{\n        {body}\n{filler}    }}\n\n    const F: fn() = || {{\n        {other}\n{filler}    }};\n\n    pub(crate) async fn two() -> [u8; {{ 1 }}] {{\n        {other}\n{filler}    }}\n}}\n\nfn three() {{\n        {body}\n{filler}}}\n\nstruct Four;\n"
+            );
+            let symbols: Vec<_> = chunks(&text, Language::Rust)
+                .into_iter()
+                .filter_map(|chunk| chunk.symbol)
+                .filter(|symbol| symbol != "fn() -> u8")
+                .collect();
+            assert_eq!(symbols, ["one", "F", "two", "three", "Four"], "{text}");
+        }
+    }
+}
+
 #[test]
 fn real_sources_are_covered() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");

@@ -1,9 +1,10 @@
 //! What the nodes of each language's syntax tree are to the chunks: a table
 //! for each. Nodes that no row names belong to whatever is around them.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
-use super::Kind;
+use super::{Kind, bodies};
 use crate::Language;
 
 /// What a node is to the chunks.
@@ -26,11 +27,17 @@ pub(super) enum Role {
 
 use Role::{Leading, Members, Through, Value, Whole, Wrapper};
 
+/// Finds the bodies of functions in a source.
+pub(super) type Bodies = fn(&str) -> Option<Vec<Range<usize>>>;
+
 type Rows = &'static [(&'static str, Role)];
 
 /// A grammar, and what its nodes are.
+#[derive(Clone)]
 pub(super) struct Grammar {
     pub(super) language: tree_sitter::Language,
+    /// What finds the bodies of functions before anything is parsed.
+    pub(super) bodies: Option<Bodies>,
     /// By the number of the kind of node.
     roles: Vec<Option<Role>>,
 }
@@ -46,7 +53,11 @@ impl Grammar {
                 .and_then(|id| language.node_kind_for_id(id));
             *role = name.and_then(|name| Some(rows.iter().find(|(row, _)| *row == name)?.1));
         }
-        Self { language, roles }
+        Self {
+            language,
+            bodies: None,
+            roles,
+        }
     }
 
     pub(super) fn role(&self, kind: u16) -> Option<Role> {
@@ -74,7 +85,10 @@ pub(super) fn of(language: Language) -> Option<&'static Grammar> {
         Language::Markdown | Language::Text => return None,
     };
     let grammar = GRAMMARS.get(at)?;
-    Some(grammar.get_or_init(|| Grammar::new(function.into(), rows)))
+    Some(grammar.get_or_init(|| Grammar {
+        bodies: (language == Language::Rust).then_some(bodies::rust),
+        ..Grammar::new(function.into(), rows)
+    }))
 }
 
 const RUST: Rows = &[

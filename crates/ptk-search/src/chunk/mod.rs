@@ -6,6 +6,7 @@
 //! ones are split. So every line with a character on it is in exactly one
 //! chunk, whatever the source looks like.
 
+mod bodies;
 mod grammar;
 mod lines;
 mod markdown;

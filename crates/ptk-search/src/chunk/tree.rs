@@ -1,5 +1,6 @@
 //! The outline of a source, from its syntax tree.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use tree_sitter::{Node, ParseOptions, Parser, TreeCursor};
@@ -22,6 +23,24 @@ const MAX_NAME: usize = 120;
 /// So many nodes within a node are asked for a field that it lacks.
 const MAX_INNER: usize = 8;
 
+/// A source as the parser gets it: with blanks in place of what functions do,
+/// where that can be told without it. Nothing is moved.
+fn shortened<'a>(grammar: &Grammar, text: &'a str) -> Cow<'a, [u8]> {
+    let bodies = grammar.bodies.and_then(|bodies| bodies(text));
+    let bodies = bodies.filter(|bodies| !bodies.is_empty());
+    let Some(bodies) = bodies else {
+        return Cow::Borrowed(text.as_bytes());
+    };
+    let mut bytes = text.as_bytes().to_vec();
+    for body in bodies {
+        let inner = bytes.get_mut(body).unwrap_or_default();
+        for byte in inner.iter_mut().filter(|byte| **byte != b'\n') {
+            *byte = b' ';
+        }
+    }
+    Cow::Owned(bytes)
+}
+
 /// The items of a source, each after the one that it lies in. `None` if the
 /// source cannot be parsed within bounds.
 pub(super) fn outline(
@@ -30,7 +49,7 @@ pub(super) fn outline(
     source: &Source<'_>,
 ) -> Option<Vec<Item>> {
     parser.set_language(&grammar.language).ok()?;
-    let bytes = source.text.as_bytes();
+    let bytes = shortened(grammar, source.text);
     let mut checks = LEAST_CHECKS + bytes.len() / BYTES_A_CHECK;
     let mut check = |_: &tree_sitter::ParseState| match checks.checked_sub(1) {
         Some(rest) => {
@@ -326,4 +345,40 @@ fn one_line(text: &str) -> String {
         line.push('…');
     }
     line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::grammar;
+    use super::*;
+    use crate::Language;
+
+    /// With `PTK_SOURCES`, over the sources in another folder.
+    #[test]
+    fn leaving_out_what_functions_do_changes_no_outline() {
+        let own = || concat!(env!("CARGO_MANIFEST_DIR"), "/../ptk-tools").to_owned();
+        let folder = std::env::var("PTK_SOURCES").unwrap_or_else(|_| own());
+        let short = grammar::of(Language::Rust).unwrap();
+        let mut whole = short.clone();
+        whole.bodies = None;
+        let mut parser = Parser::new();
+        let (mut files, mut other) = (0, Vec::new());
+        for entry in ignore::WalkBuilder::new(folder).build() {
+            let path = entry.unwrap().into_path();
+            let is_rust = path.extension().is_some_and(|it| it == "rs");
+            let Some(text) = is_rust
+                .then(|| std::fs::read_to_string(&path).ok())
+                .flatten()
+            else {
+                continue;
+            };
+            let source = Source::new(&text);
+            files += 1;
+            if outline(&mut parser, short, &source) != outline(&mut parser, &whole, &source) {
+                other.push(path);
+            }
+        }
+        assert!(files > 100, "{files}");
+        assert!(other.is_empty(), "{} of {files}: {other:#?}", other.len());
+    }
 }

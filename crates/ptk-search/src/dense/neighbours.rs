@@ -7,7 +7,7 @@ use super::quantised::{Quantised, product};
 /// How many are multiplied out for each one that is asked for.
 const POOL_FACTOR: usize = 10;
 /// How many are multiplied out at least.
-const MIN_POOL: usize = 500;
+const MIN_POOL: usize = 1000;
 /// Bits of a word of a code.
 const BITS: usize = 64;
 

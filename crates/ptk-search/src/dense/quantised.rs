@@ -69,10 +69,15 @@ impl Quantised {
 pub(crate) fn product(scale: f32, bytes: &[i8], query: &[f32]) -> f32 {
     // Eight sums side by side, which the processor adds at once.
     let mut sums = [0.0_f32; 8];
-    for (bytes, query) in bytes.chunks(8).zip(query.chunks(8)) {
+    let (bytes, last_bytes) = bytes.as_chunks::<8>();
+    let (query, last_query) = query.as_chunks::<8>();
+    for (bytes, query) in bytes.iter().zip(query) {
         for ((sum, byte), value) in sums.iter_mut().zip(bytes).zip(query) {
             *sum += f32::from(*byte) * value;
         }
+    }
+    for ((sum, byte), value) in sums.iter_mut().zip(last_bytes).zip(last_query) {
+        *sum += f32::from(*byte) * value;
     }
     scale * sums.iter().sum::<f32>()
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 /// The words that are most common in code, each with how little of it has them.
-/// See `examples/rarity`, which has made the list.
+/// `examples/common_words` has made the list.
 const COMMON: &str = include_str!("common.txt");
 
 /// How rare words are.
