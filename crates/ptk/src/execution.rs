@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ptk_events::CallId;
+use ptk_events::{CallId, ShownCode};
 use ptk_llm::FinishReason;
 use ptk_protocol::{Arguments, Message, ToolResult};
 use ptk_store::{SessionId, Usage};
@@ -53,6 +53,12 @@ impl Execution {
             None => Ok(self.content),
             Some(error) => Err(error),
         }
+    }
+
+    /// The code in the answer that says where it is from (R193), for editors.
+    #[must_use]
+    pub fn snippets(&self) -> Vec<ShownCode> {
+        ShownCode::of(&self.content)
     }
 }
 

@@ -78,7 +78,7 @@ impl View for Json {
                 "cancelled": matches!(error, RunError::Cancelled),
             }),
         };
-        let metadata = json!({
+        let mut metadata = json!({
             "iterations": execution.iterations,
             "toolCalls": execution.total_tool_calls,
             "duration_ms": u64::try_from(execution.duration.as_millis()).unwrap_or(u64::MAX),
@@ -86,6 +86,10 @@ impl View for Json {
             "usage": execution.usage,
             "finish_reason": execution.finish.as_ref().map(ToString::to_string),
         });
+        let snippets = execution.snippets();
+        if let Some(metadata) = metadata.as_object_mut().filter(|_| !snippets.is_empty()) {
+            metadata.insert("snippets".to_owned(), json!(snippets));
+        }
         if let Some(line) = line.as_object_mut() {
             if let Some(request) = self.request {
                 line.insert("request_id".to_owned(), json!(request));
