@@ -1,5 +1,12 @@
 //! Texts as vectors, by a small table.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::cast_precision_loss,
+    reason = "the lints allow these inside tests, but not in the functions that tests share"
+)]
+
 use std::collections::HashMap;
 use std::fs;
 use std::path::PathBuf;

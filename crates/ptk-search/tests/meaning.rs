@@ -1,5 +1,12 @@
 //! An index by meaning, beside the words.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::cast_precision_loss,
+    reason = "the lints allow these inside tests, but not in the functions that tests share"
+)]
+
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -71,7 +78,7 @@ impl Scene {
     }
 
     fn by_words(&self) -> Index {
-        let workspace = Workspace::open(&self.root()).unwrap();
+        let workspace = Workspace::open(self.root()).unwrap();
         Index::new(self.folder.path().join("index"), workspace)
     }
 
@@ -222,9 +229,9 @@ fn a_filter_holds_for_meaning_too() {
 
 /// A file with so many functions that they are embedded in several batches.
 fn many() -> String {
-    (0..3000)
-        .map(|it| format!("def load_{it}():\n    pass\n\n\n"))
-        .collect()
+    (0..3000).fold(String::new(), |text, it| {
+        text + &format!("def load_{it}():\n    pass\n\n\n")
+    })
 }
 
 #[test]
@@ -273,7 +280,7 @@ fn a_damaged_file_of_vectors_is_made_again() {
 struct Broken;
 
 impl Embedder for Broken {
-    fn id(&self) -> &str {
+    fn id(&self) -> &'static str {
         "broken"
     }
 
@@ -332,7 +339,7 @@ fn the_order_in_which_files_came_has_no_say() {
 fn the_folder_of_the_index_may_be_anywhere() {
     let scene = Scene::new(&FILES);
     let inside = scene.root().join("cache");
-    let workspace = Workspace::open(&scene.root()).unwrap();
+    let workspace = Workspace::open(scene.root()).unwrap();
     let index = Index::new(&inside, workspace).with_embedder(scene.model());
     assert_eq!(update(&index).embedded, 3);
     assert!(Path::new(&inside).join("vectors").exists());

@@ -1,5 +1,12 @@
 //! Vectors in a file, whatever happens to it, and the search among them.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::cast_precision_loss,
+    reason = "the lints allow these inside tests, but not in the functions that tests share"
+)]
+
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::Path;

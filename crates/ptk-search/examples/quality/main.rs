@@ -12,6 +12,8 @@
 #![allow(
     clippy::print_stdout,
     clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
     reason = "it prints means of what it counts"
 )]
 

@@ -72,7 +72,7 @@ pub struct Vectors {
     path: PathBuf,
     header: Vec<u8>,
     rows: HashMap<u64, usize>,
-    vectors: Quantised,
+    quantised: Quantised,
     /// Where the next batch goes; nothing if the file is to be begun anew.
     end: Option<u64>,
     /// The file, once it was written to.
@@ -94,7 +94,7 @@ impl Vectors {
         let mut vectors = Self {
             header: header(embedder, dimensions),
             rows: HashMap::new(),
-            vectors: Quantised::new(dimensions),
+            quantised: Quantised::new(dimensions),
             end: None,
             file: None,
             path,
@@ -139,7 +139,7 @@ impl Vectors {
             .filter(|(key, _)| !self.contains(*key) && seen.insert(*key));
         let new: Vec<&(u64, Vec<f32>)> = new.collect();
         for batch in new.chunks(MAX_BATCH) {
-            let mut quantised = Quantised::new(self.vectors.dimensions());
+            let mut quantised = Quantised::new(self.quantised.dimensions());
             for (_, vector) in batch {
                 quantised.push(vector);
             }
@@ -179,7 +179,7 @@ impl Vectors {
             path: self.path.clone(),
             header: self.header.clone(),
             rows: HashMap::new(),
-            vectors: Quantised::new(self.vectors.dimensions()),
+            quantised: Quantised::new(self.quantised.dimensions()),
             end: None,
             file: None,
         };
@@ -197,10 +197,10 @@ impl Vectors {
     #[must_use]
     pub fn neighbours(&self, places: impl IntoIterator<Item = (u64, u64)>) -> Neighbours {
         let mut found = Vec::new();
-        let mut vectors = Quantised::new(self.vectors.dimensions());
+        let mut vectors = Quantised::new(self.quantised.dimensions());
         for (key, place) in places {
             let row = self.rows.get(&key);
-            if let Some((scale, values)) = row.and_then(|row| self.vectors.get(*row)) {
+            if let Some((scale, values)) = row.and_then(|row| self.quantised.get(*row)) {
                 vectors.push_kept(scale, values.iter().copied());
                 found.push(place);
             }
@@ -213,14 +213,14 @@ impl Vectors {
         let mut rows: Vec<(usize, u64)> = self.rows.iter().map(|(key, row)| (*row, *key)).collect();
         rows.sort_unstable();
         rows.into_iter().filter_map(|(row, key)| {
-            let (scale, values) = self.vectors.get(row)?;
+            let (scale, values) = self.quantised.get(row)?;
             Some((key, scale, values))
         })
     }
 
     fn take(&mut self, key: u64, scale: f32, values: impl Iterator<Item = i8>) {
-        self.rows.insert(key, self.vectors.len());
-        self.vectors.push_kept(scale, values);
+        self.rows.insert(key, self.quantised.len());
+        self.quantised.push_kept(scale, values);
     }
 
     /// Reads what is whole.
@@ -235,7 +235,7 @@ impl Vectors {
             return Ok(());
         }
         let mut end = self.header.len() as u64;
-        let row = row_length(self.vectors.dimensions());
+        let row = row_length(self.quantised.dimensions());
         while let Some(rows) = batch(&mut from, row)? {
             end += (size_of::<u32>() + rows.len() + CHECKSUM) as u64;
             for row in rows.chunks_exact(row) {
