@@ -1,6 +1,6 @@
 //! A file in pieces that can be found: definitions, sections, paragraphs.
 //!
-//! [`outline`](tree) → [`paint`](lines) → [`split`](lines). The outline says
+//! `outline` → `paint` → `split`. The outline says
 //! which lines belong to which definition, one within the other; each line is
 //! given to the innermost; runs of lines with one owner become chunks, and long
 //! ones are split. So every line with a character on it is in exactly one
