@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use super::{Kind, bodies};
+use super::{Kind, unneeded};
 use crate::Language;
 
 /// What a node is to the chunks.
@@ -27,8 +27,8 @@ pub(super) enum Role {
 
 use Role::{Leading, Members, Through, Value, Whole, Wrapper};
 
-/// Finds the bodies of functions in a source.
-pub(super) type Bodies = fn(&str) -> Option<Vec<Range<usize>>>;
+/// Finds what of a source need not be parsed.
+pub(super) type Unneeded = fn(&str) -> Option<Vec<Range<usize>>>;
 
 type Rows = &'static [(&'static str, Role)];
 
@@ -36,8 +36,8 @@ type Rows = &'static [(&'static str, Role)];
 #[derive(Clone)]
 pub(super) struct Grammar {
     pub(super) language: tree_sitter::Language,
-    /// What finds the bodies of functions before anything is parsed.
-    pub(super) bodies: Option<Bodies>,
+    /// What finds what need not be parsed.
+    pub(super) unneeded: Option<Unneeded>,
     /// By the number of the kind of node.
     roles: Vec<Option<Role>>,
 }
@@ -55,7 +55,7 @@ impl Grammar {
         }
         Self {
             language,
-            bodies: None,
+            unneeded: None,
             roles,
         }
     }
@@ -86,7 +86,7 @@ pub(super) fn of(language: Language) -> Option<&'static Grammar> {
     };
     let grammar = GRAMMARS.get(at)?;
     Some(grammar.get_or_init(|| Grammar {
-        bodies: (language == Language::Rust).then_some(bodies::rust),
+        unneeded: (language == Language::Rust).then_some(unneeded::rust),
         ..Grammar::new(function.into(), rows)
     }))
 }

@@ -6,11 +6,11 @@
 //! ones are split. So every line with a character on it is in exactly one
 //! chunk, whatever the source looks like.
 
-mod bodies;
 mod grammar;
 mod lines;
 mod markdown;
 mod tree;
+mod unneeded;
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,9 +1,8 @@
 //! The outline of a source, from its syntax tree.
 
-use std::borrow::Cow;
 use std::ops::ControlFlow;
 
-use tree_sitter::{Node, ParseOptions, Parser, TreeCursor};
+use tree_sitter::{Node, ParseOptions, Parser, Point, Range, TreeCursor};
 
 use super::grammar::{Grammar, Role};
 use super::lines::Source;
@@ -23,22 +22,58 @@ const MAX_NAME: usize = 120;
 /// So many nodes within a node are asked for a field that it lacks.
 const MAX_INNER: usize = 8;
 
-/// A source as the parser gets it: with blanks in place of what functions do,
-/// where that can be told without it. Nothing is moved.
-fn shortened<'a>(grammar: &Grammar, text: &'a str) -> Cow<'a, [u8]> {
-    let bodies = grammar.bodies.and_then(|bodies| bodies(text));
-    let bodies = bodies.filter(|bodies| !bodies.is_empty());
-    let Some(bodies) = bodies else {
-        return Cow::Borrowed(text.as_bytes());
+/// What the parser gets of a source: all but what is not needed for its
+/// outline, where that can be told beforehand.
+fn needed(grammar: &Grammar, text: &str) -> Vec<Range> {
+    let unneeded = grammar.unneeded.and_then(|unneeded| unneeded(text));
+    let Some(unneeded) = unneeded.filter(|unneeded| !unneeded.is_empty()) else {
+        return Vec::new();
     };
-    let mut bytes = text.as_bytes().to_vec();
-    for body in bodies {
-        let inner = bytes.get_mut(body).unwrap_or_default();
-        for byte in inner.iter_mut().filter(|byte| **byte != b'\n') {
-            *byte = b' ';
-        }
+    let mut place = Place::default();
+    let mut ranges = Vec::with_capacity(unneeded.len() + 1);
+    let mut start = place;
+    for range in unneeded {
+        let end = place.go(text, range.start);
+        ranges.push(between(start, end));
+        start = place.go(text, range.end);
     }
-    Cow::Owned(bytes)
+    ranges.push(between(start, place.go(text, text.len())));
+    ranges
+}
+
+/// A place in a text.
+#[derive(Debug, Clone, Copy, Default)]
+struct Place {
+    at: usize,
+    row: usize,
+    /// Where the row begins.
+    line: usize,
+}
+
+impl Place {
+    /// Goes on to a place further behind.
+    fn go(&mut self, text: &str, to: usize) -> Self {
+        let passed = text.as_bytes().get(self.at..to).unwrap_or_default();
+        for found in memchr::memchr_iter(b'\n', passed) {
+            self.row += 1;
+            self.line = self.at + found + 1;
+        }
+        self.at = to;
+        *self
+    }
+
+    fn point(self) -> Point {
+        Point::new(self.row, self.at - self.line)
+    }
+}
+
+fn between(start: Place, end: Place) -> Range {
+    Range {
+        start_byte: start.at,
+        end_byte: end.at,
+        start_point: start.point(),
+        end_point: end.point(),
+    }
 }
 
 /// The items of a source, each after the one that it lies in. `None` if the
@@ -49,7 +84,10 @@ pub(super) fn outline(
     source: &Source<'_>,
 ) -> Option<Vec<Item>> {
     parser.set_language(&grammar.language).ok()?;
-    let bytes = shortened(grammar, source.text);
+    // None means all of it.
+    let ranges = needed(grammar, source.text);
+    parser.set_included_ranges(&ranges).ok()?;
+    let bytes = source.text.as_bytes();
     let mut checks = LEAST_CHECKS + bytes.len() / BYTES_A_CHECK;
     let mut check = |_: &tree_sitter::ParseState| match checks.checked_sub(1) {
         Some(rest) => {
@@ -360,7 +398,7 @@ mod tests {
         let folder = std::env::var("PTK_SOURCES").unwrap_or_else(|_| own());
         let short = grammar::of(Language::Rust).unwrap();
         let mut whole = short.clone();
-        whole.bodies = None;
+        whole.unneeded = None;
         let mut parser = Parser::new();
         let (mut files, mut other) = (0, Vec::new());
         for entry in ignore::WalkBuilder::new(folder).build() {

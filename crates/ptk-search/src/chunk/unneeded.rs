@@ -1,24 +1,27 @@
-//! The bodies of functions, found without a parser.
+//! What need not be parsed, found without a parser.
 //!
-//! Most of a source is what functions do, and most of the time of an index
-//! goes into parsing that, though chunks follow what is around it. So a scan
-//! that knows no more than strings, comments and brackets finds the bodies,
-//! and the parser is given the rest. A source that the scan cannot make sense
-//! of is parsed whole.
+//! Most of a source is what functions do and what comments say, and most of
+//! the time of an index goes into parsing that, though chunks follow what is
+//! around it. So a scan that knows no more than strings, comments and brackets
+//! finds both, and the parser is given the rest. A source that the scan cannot
+//! make sense of is parsed whole.
 
 use std::ops::Range;
 
-/// A shorter body is not worth leaving out.
-const LEAST_BODY: usize = 64;
+/// Less is not worth leaving out.
+const LEAST: usize = 64;
 
-/// What lies between the outermost brackets of each function of a Rust source.
-/// `None` if the brackets do not fit.
+/// Of a Rust source, in order: what lies between the outermost brackets of each
+/// function, and what stands behind the first mark of comments that follow each
+/// other, to the end of the last. `None` if the brackets do not fit.
 pub(super) fn rust(text: &str) -> Option<Vec<Range<usize>>> {
     let mut scan = Scan {
         bytes: text.as_bytes(),
         at: 0,
+        comment: None,
+        comments: Vec::new(),
     };
-    let mut bodies = Vec::new();
+    let mut bodies: Vec<Range<usize>> = Vec::new();
     // What each open bracket is: a body, with where it begins, or another.
     let mut open: Vec<Option<usize>> = Vec::new();
     let mut inside = false;
@@ -36,7 +39,9 @@ pub(super) fn rust(text: &str) -> Option<Vec<Range<usize>>> {
                 if let Some(start) = open.pop()? {
                     inside = false;
                     let end = scan.at - 1;
-                    if end - start >= LEAST_BODY {
+                    // What is said in there goes along.
+                    scan.forget(start);
+                    if end - start >= LEAST {
                         bodies.push(start..end);
                     }
                 }
@@ -46,7 +51,14 @@ pub(super) fn rust(text: &str) -> Option<Vec<Range<usize>>> {
             Token::Function => is_function = true,
         }
     }
-    open.is_empty().then_some(bodies)
+    if !open.is_empty() {
+        return None;
+    }
+    scan.settle();
+    let mut unneeded = scan.comments;
+    unneeded.extend(bodies);
+    unneeded.sort_unstable_by_key(|range| range.start);
+    Some(unneeded)
 }
 
 enum Token {
@@ -61,6 +73,11 @@ enum Token {
 struct Scan<'a> {
     bytes: &'a [u8],
     at: usize,
+    /// Comments on lines of their own that follow each other, behind the first
+    /// mark, so far.
+    comment: Option<Range<usize>>,
+    /// Those that are over.
+    comments: Vec<Range<usize>>,
 }
 
 impl Scan<'_> {
@@ -79,7 +96,7 @@ impl Scan<'_> {
                 b';' => return Some(Token::End),
                 b'"' => self.string(),
                 b'\'' => self.quote(),
-                b'/' if self.peek(0) == b'/' => self.skip_until(b'\n'),
+                b'/' if self.peek(0) == b'/' => self.line_comment(),
                 b'/' if self.peek(0) == b'*' => self.comment(),
                 byte if is_word(byte) => {
                     let start = self.at - 1;
@@ -105,8 +122,43 @@ impl Scan<'_> {
     }
 
     fn skip_until(&mut self, end: u8) {
-        while self.at < self.bytes.len() && self.peek(0) != end {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        self.at += memchr::memchr(end, rest).unwrap_or(rest.len());
+    }
+
+    /// To the end of the line. Joins the comment to those right before it.
+    fn line_comment(&mut self) {
+        let start = self.at - 1;
+        while matches!(self.peek(0), b'/' | b'!') {
             self.at += 1;
+        }
+        let behind = self.at;
+        self.skip_until(b'\n');
+        let before = self.bytes.get(..start).unwrap_or_default();
+        let blank = before.iter().rev().take_while(|byte| is_blank(**byte));
+        let line = start - blank.count();
+        let is_alone = line == 0 || before.get(line - 1) == Some(&b'\n');
+        match &mut self.comment {
+            Some(comment) if is_alone && comment.end + 1 == line => comment.end = self.at,
+            _ => {
+                self.settle();
+                self.comment = is_alone.then_some(behind..self.at);
+            }
+        }
+    }
+
+    /// Comments that followed each other are over.
+    fn settle(&mut self) {
+        let comment = self.comment.take();
+        let comment = comment.filter(|it| it.len() >= LEAST);
+        self.comments.extend(comment);
+    }
+
+    /// Comments from there on are not needed.
+    fn forget(&mut self, from: usize) {
+        self.comment = self.comment.take().filter(|it| it.start < from);
+        while self.comments.last().is_some_and(|it| it.start >= from) {
+            self.comments.pop();
         }
     }
 
@@ -176,6 +228,10 @@ impl Scan<'_> {
             }
         }
     }
+}
+
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t')
 }
 
 fn is_word(byte: u8) -> bool {
