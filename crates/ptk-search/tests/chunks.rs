@@ -140,7 +140,7 @@ fn broken_source_still_gives_definitions() {
 
 #[test]
 fn deep_nesting_and_endless_lines_are_survived() {
-    let deep = 20_000;
+    let deep = 10_000;
     for language in Language::all() {
         check(&"(".repeat(deep), language);
         check(&"{".repeat(deep), language);
