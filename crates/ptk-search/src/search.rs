@@ -384,20 +384,20 @@ impl Searcher {
         let top = query.top.min(MAX_TOP);
         let is_fused = query.diversify || (query.which == Which::Both && embedder.is_some());
         let depth = if is_fused { top.max(DEPTH) } else { top };
-        let by_words = || match query.which {
-            Which::Dense => Ok(Vec::new()),
-            _ => self.by_words(&snapshot, &query.text, allowed.as_ref(), depth),
-        };
-        let (lexical, dense) = match embedder {
+        let by_words = || self.by_words(&snapshot, &query.text, allowed.as_ref(), depth);
+        let by_meaning =
+            |embedder| snapshot.by_meaning(embedder, &query.text, allowed.as_ref(), depth);
+        let (lexical, dense) = match (query.which, embedder) {
+            (Which::Dense, Some(embedder)) => (Ok(Vec::new()), by_meaning(embedder)),
             // The two lists are made side by side.
-            Some(embedder) => thread::scope(|scope| {
-                let dense = scope
-                    .spawn(|| snapshot.by_meaning(embedder, &query.text, allowed.as_ref(), depth));
+            (_, Some(embedder)) => thread::scope(|scope| {
+                let dense = scope.spawn(|| by_meaning(embedder));
                 let lexical = by_words();
                 let ended = |_| Err(EmbedError::Failed("its thread ended".to_owned()));
                 (lexical, dense.join().unwrap_or_else(ended))
             }),
-            None => (by_words(), Ok(Vec::new())),
+            (Which::Dense, None) => (Ok(Vec::new()), Ok(Vec::new())),
+            (_, None) => (by_words(), Ok(Vec::new())),
         };
         let (lexical, dense) = (lexical?, dense?);
         let mut hits = Vec::new();
