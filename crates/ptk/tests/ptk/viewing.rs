@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ptk::events::{Filter, OutputStream};
+use ptk::events::{Filter, OutputStream, Subscription};
 use ptk::llm::Script;
 use ptk::protocol::{Arguments, ToolCall};
 use ptk::store::{MemoryStore, NewEntry, RanByHand, SessionId, Store as _, Stretch};
@@ -25,12 +25,21 @@ async fn both(builder: PtkBuilder, prompts: &[&str]) -> (Conversation, Conversat
     for prompt in prompts {
         session.execute(*prompt, ptk.options()).await;
     }
+    folded(&mut events, &store, &id).await
+}
+
+/// What these events show, and what the log of the session does.
+async fn folded(
+    events: &mut Subscription,
+    store: &MemoryStore,
+    id: &SessionId,
+) -> (Conversation, Conversation) {
     let mut live = Conversation::new();
     while let Ok(delivery) = events.try_recv() {
         live.deliver(&delivery);
     }
     let mut logged = Conversation::new();
-    for entry in store.read(&id, Stretch::after(0, 1000)).await.unwrap() {
+    for entry in store.read(id, Stretch::after(0, 1000)).await.unwrap() {
         logged.entry(&entry);
     }
     (live, logged)
@@ -224,14 +233,7 @@ async fn what_a_person_runs_is_the_same_from_the_log() {
     let entry = NewEntry::new(ran).about(outcome.call_id.clone());
     session.aside(entry).await.unwrap();
     session.execute("Hi.", ptk.options()).await;
-    let mut live = Conversation::new();
-    while let Ok(delivery) = events.try_recv() {
-        live.deliver(&delivery);
-    }
-    let mut logged = Conversation::new();
-    for entry in store.read(&id, Stretch::after(0, 1000)).await.unwrap() {
-        logged.entry(&entry);
-    }
+    let (live, logged) = folded(&mut events, &store, &id).await;
     assert_eq!(kinds(&live), kinds(&logged));
     assert!(live.calls().all(|call| call.by_hand));
     assert_eq!(live.calls().count(), 1);
