@@ -35,11 +35,6 @@ impl NativeCalls {
         self.calls.is_empty()
     }
 
-    /// The id of the call that is told.
-    pub(super) fn id(&self) -> Option<&str> {
-        self.calls.get(&self.current)?.id.as_deref()
-    }
-
     pub(super) fn start(&mut self, index: usize, id: Option<String>, name: String) {
         let call = self.calls.entry(index).or_default();
         call.id = id.or(call.id.take());
