@@ -8,7 +8,7 @@ use ptk::protocol::{
 };
 use serde_json::Value;
 
-use super::native::{DIALECT, NativeCalls};
+use super::native::{DIALECT, Native, NativeCalls};
 use super::plan::Plan;
 use super::values::Values;
 use super::visible::Visible;
@@ -77,7 +77,7 @@ pub(super) struct ReadyCall {
 }
 
 impl ReadyCall {
-    fn new(native: Option<&str>, name: String, json: String, args: Arguments) -> Self {
+    fn new(native: Option<Native<'_>>, name: String, json: String, args: Arguments) -> Self {
         Self {
             id: call_id(native),
             name,
@@ -254,8 +254,8 @@ impl<'r, 't> Reading<'r, 't> {
             );
         let state = &mut self.state;
         self.native
-            .tell(&grammar, is_over, breaks_off, &mut |id, event| {
-                state.event(Some(id.unwrap_or_default()), event);
+            .tell(&grammar, is_over, breaks_off, &mut |native, event| {
+                state.event(Some(native), event);
             });
     }
 
@@ -292,7 +292,7 @@ impl<'r, 't> Reading<'r, 't> {
 
 impl State<'_, '_> {
     /// What the parser found. `native` is the id of a native call.
-    fn event(&mut self, native: Option<&str>, event: Event<'_>) {
+    fn event(&mut self, native: Option<Native<'_>>, event: Event<'_>) {
         match event {
             // A native call has no words of its own.
             Event::Text { .. } | Event::Reasoning { .. } | Event::Piece(_) if native.is_some() => {}
@@ -302,12 +302,15 @@ impl State<'_, '_> {
             Event::CallStart { name, .. } => self.begin(native, &name),
             Event::ArgumentsDelta { json, .. } => self.arguments(&json),
             Event::CallEnd { call, .. } => self.end(native, *call),
-            Event::Problem(problem) if problem.is_fault() => self.faults.push(Fault {
-                name: None,
-                problems: vec![problem],
-                call: None,
-                is_allowed: true,
-            }),
+            Event::Problem(problem) if problem.is_fault() => {
+                self.visible.aside();
+                self.faults.push(Fault {
+                    name: None,
+                    problems: vec![problem],
+                    call: None,
+                    is_allowed: true,
+                });
+            }
             Event::Problem(problem) => {
                 self.is_repaired = true;
                 self.telling.notes.push(Note::from(&problem));
@@ -334,7 +337,8 @@ impl State<'_, '_> {
         self.visible.call(&mut |text| telling.text(text));
     }
 
-    fn begin(&mut self, native: Option<&str>, name: &str) {
+    fn begin(&mut self, native: Option<Native<'_>>, name: &str) {
+        self.visible.aside();
         let (calls, others) = match native {
             Some(_) => (&mut self.native, self.written),
             None => (&mut self.written, self.native),
@@ -343,6 +347,7 @@ impl State<'_, '_> {
         let telling = &*self.telling;
         // Some models write down what they also call.
         let goes_out = telling.is_live
+            && native.is_none_or(|native| native.is_sure)
             && others == 0
             && self.faults.is_empty()
             && !self.plan.holds_calls
@@ -375,7 +380,7 @@ impl State<'_, '_> {
         }
     }
 
-    fn end(&mut self, native: Option<&str>, mut call: ParsedCall) {
+    fn end(&mut self, native: Option<Native<'_>>, mut call: ParsedCall) {
         self.is_repaired |= !call.problems.is_empty() || call.status == Status::Repaired;
         if self.is_limited && call.open_ended {
             call.status = Status::Truncated;
@@ -414,7 +419,7 @@ impl State<'_, '_> {
     /// A call that did not go out while it came in.
     fn judge(
         &mut self,
-        native: Option<&str>,
+        native: Option<Native<'_>>,
         name: String,
         args: Arguments,
         mut json: String,
@@ -473,7 +478,8 @@ impl State<'_, '_> {
             );
             self.raw.push_str(&raw);
         }
-        let is_usable = !is_cut && is_known && is_allowed && !is_copy(&problems);
+        let is_sure = native.is_none_or(|native| native.is_sure);
+        let is_usable = is_sure && !is_cut && is_known && is_allowed && !is_copy(&problems);
         self.faults.push(Fault {
             name: Some(name.clone()),
             call: is_usable.then(|| ReadyCall::new(native, name, json, args)),
@@ -483,7 +489,7 @@ impl State<'_, '_> {
     }
 
     /// A call that the limit of tokens cut off goes out as far as it came.
-    fn break_off(&mut self, native: Option<&str>, name: String, json: &str, args: Arguments) {
+    fn break_off(&mut self, native: Option<Native<'_>>, name: String, json: &str, args: Arguments) {
         self.release();
         let id = call_id(native);
         self.telling.say(Said::Call {
@@ -498,7 +504,7 @@ impl State<'_, '_> {
 
     /// Whether this very call went out already, before this reply or from the
     /// other side of it: beside its words, or in them.
-    fn is_double(&self, native: Option<&str>, name: &str, args: &Arguments) -> bool {
+    fn is_double(&self, native: Option<Native<'_>>, name: &str, args: &Arguments) -> bool {
         let others = if native.is_some() {
             self.written
         } else {
@@ -510,7 +516,7 @@ impl State<'_, '_> {
         calls.iter().take(earlier).any(is_it)
     }
 
-    fn mark_copy(&self, native: Option<&str>, call: &mut ParsedCall) {
+    fn mark_copy(&self, native: Option<Native<'_>>, call: &mut ParsedCall) {
         if let (None, Some(copies)) = (native, &self.plan.copies) {
             let mut reply = Reply {
                 calls: vec![call.clone()],
@@ -562,8 +568,11 @@ fn is_copy(problems: &[Problem]) -> bool {
         .any(|problem| problem.code == ProblemCode::CopiedFromResult)
 }
 
-fn call_id(native: Option<&str>) -> String {
-    match native.filter(|id| !id.is_empty()) {
+fn call_id(native: Option<Native<'_>>) -> String {
+    match native
+        .and_then(|native| native.id)
+        .filter(|id| !id.is_empty())
+    {
         Some(id) => id.to_owned(),
         None => new_id("call_"),
     }

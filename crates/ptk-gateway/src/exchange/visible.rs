@@ -63,7 +63,13 @@ impl Visible {
         self.pass(&sure, tell);
     }
 
-    /// A call begins: what was said before it is wanted, blanks are not.
+    /// There is a call, or what should have been one: blanks around it do not
+    /// matter.
+    pub(super) fn aside(&mut self) {
+        self.has_calls = true;
+    }
+
+    /// A call goes out: what was said before it is wanted, blanks are not.
     pub(super) fn call(&mut self, tell: &mut dyn FnMut(&str)) {
         self.flush_tail(tell);
         self.blanks.clear();
