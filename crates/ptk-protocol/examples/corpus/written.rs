@@ -13,7 +13,16 @@ use crate::{Outcome, rows, tools};
 
 /// The dialects that they are written in.
 const DIALECTS: [&str; 10] = [
-    "ptk", "xml", "function", "yaml", "block", "hermes", "llama3-json", "mistral", "qwen3-coder", "glm",
+    "ptk",
+    "xml",
+    "function",
+    "yaml",
+    "block",
+    "hermes",
+    "llama3-json",
+    "mistral",
+    "qwen3-coder",
+    "glm",
 ];
 
 /// Prints the texts.

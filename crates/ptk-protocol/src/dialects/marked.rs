@@ -259,8 +259,7 @@ fn calls_of_their_own() -> Vec<Marked> {
             "mistral",
             JsonMarks {
                 may_stay_open: true,
-                ..JsonMarks::exact(&MISTRAL, &["[/TOOL_CALLS]"])
-                    .headed(Head::Read(mistral_head))
+                ..JsonMarks::exact(&MISTRAL, &["[/TOOL_CALLS]"]).headed(Head::Read(mistral_head))
             },
             |calls| {
                 each(calls, "", |call| {
