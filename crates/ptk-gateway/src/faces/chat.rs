@@ -178,7 +178,7 @@ fn read(gateway: &Inner, body: &Bytes) -> Result<Read, Failure> {
 }
 
 /// A number within bounds.
-fn number(
+pub(super) fn number(
     fields: &mut Fields<'_>,
     name: &str,
     least: f32,
@@ -221,7 +221,7 @@ impl FunctionField {
     }
 }
 
-fn offer(gateway: &Inner, raw: &RawValue) -> Result<Arc<Offer>, Failure> {
+pub(super) fn offer(gateway: &Inner, raw: &RawValue) -> Result<Arc<Offer>, Failure> {
     gateway.offers.get(raw.get(), || {
         let tools: Vec<ToolField> = fields::read("tools", raw)?;
         let tools = tools

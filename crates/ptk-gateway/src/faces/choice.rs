@@ -158,6 +158,9 @@ impl FormatField {
     }
 }
 
+/// Texts at which one answer may stop.
+const MAX_STOPS: usize = 16;
+
 /// A text, or several.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
@@ -172,5 +175,18 @@ impl Texts {
             Self::One(text) => vec![text],
             Self::Several(texts) => texts,
         }
+    }
+
+    /// Texts to stop at, as many as there may be.
+    pub(super) fn stops(self, param: &str) -> Result<Vec<String>, Failure> {
+        let stops = self.all();
+        if stops.len() > MAX_STOPS {
+            let message = format!(
+                "There are {} texts to stop at; {MAX_STOPS} at most",
+                stops.len()
+            );
+            return Err(Failure::invalid(param, message));
+        }
+        Ok(stops)
     }
 }

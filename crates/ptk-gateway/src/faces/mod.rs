@@ -5,7 +5,10 @@ mod chat;
 mod choice;
 mod content;
 mod health;
+mod messages;
 mod models;
+mod ollama;
+mod talk;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -144,6 +147,12 @@ enum Kind {
 
 places! {
     Chat: POST "/v1/chat/completions", OpenAi, Work;
+    Messages: POST "/v1/messages", Anthropic, Work;
+    CountTokens: POST "/v1/messages/count_tokens", Anthropic, Look;
+    OllamaChat: POST "/api/chat", Ollama, Work;
+    OllamaTags: GET "/api/tags", Ollama, Look;
+    OllamaShow: POST "/api/show", Ollama, Look;
+    OllamaVersion: GET "/api/version", Ollama, Open;
     Models: GET "/v1/models", OpenAi, Look;
     Model: GET "/v1/models/{model}", OpenAi, Look;
     Health: GET "/healthz", OpenAi, Open;
@@ -165,6 +174,12 @@ impl Found {
     pub(crate) async fn answer(self, call: Call) -> Result<Reply, Failure> {
         match self {
             Self::Chat => chat::answer(call).await,
+            Self::Messages => messages::answer(call).await,
+            Self::CountTokens => messages::count(call).await,
+            Self::OllamaChat => ollama::chat(call).await,
+            Self::OllamaTags => Ok(ollama::tags(&call).await),
+            Self::OllamaShow => ollama::show(&call),
+            Self::OllamaVersion => Ok(ollama::version()),
             Self::Models => Ok(models::list(&call).await),
             Self::Model => models::one(&call).await,
             Self::Health => Ok(health::alive()),
