@@ -8,6 +8,8 @@ mod health;
 mod messages;
 mod models;
 mod ollama;
+mod openapi;
+mod page;
 mod talk;
 
 use std::sync::Arc;
@@ -17,7 +19,7 @@ use bytes::Bytes;
 use futures_util::FutureExt as _;
 use futures_util::future::try_join_all;
 use hyper::header::{HeaderName, HeaderValue};
-use hyper::{Method, StatusCode};
+use hyper::{HeaderMap, Method, StatusCode};
 use ptk::llm::Usage;
 use serde_json::Value;
 use tokio::time::timeout;
@@ -38,7 +40,7 @@ pub(crate) struct Call {
     pub(crate) gateway: Arc<Inner>,
     pub(crate) ticket: Ticket,
     pub(crate) path: String,
-    pub(crate) query: String,
+    pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
 }
 
@@ -146,6 +148,7 @@ enum Kind {
 }
 
 places! {
+    Page: GET "/", OpenAi, Open;
     Chat: POST "/v1/chat/completions", OpenAi, Work;
     Messages: POST "/v1/messages", Anthropic, Work;
     CountTokens: POST "/v1/messages/count_tokens", Anthropic, Look;
@@ -158,6 +161,7 @@ places! {
     Health: GET "/healthz", OpenAi, Open;
     Ready: GET "/readyz", OpenAi, Open;
     Metrics: GET "/metrics", OpenAi, Look;
+    OpenApi: GET "/openapi.json", OpenAi, Open;
 }
 
 impl Found {
@@ -173,6 +177,7 @@ impl Found {
 
     pub(crate) async fn answer(self, call: Call) -> Result<Reply, Failure> {
         match self {
+            Self::Page => Ok(page::page(&call).await),
             Self::Chat => chat::answer(call).await,
             Self::Messages => messages::answer(call).await,
             Self::CountTokens => messages::count(call).await,
@@ -185,6 +190,7 @@ impl Found {
             Self::Health => Ok(health::alive()),
             Self::Ready => Ok(health::ready(&call).await),
             Self::Metrics => Ok(health::metrics(&call)),
+            Self::OpenApi => Ok(openapi::document()),
         }
     }
 }

@@ -6,7 +6,6 @@ mod write;
 use std::time::Instant;
 
 use hyper::StatusCode;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use self::request::read;
@@ -104,12 +103,4 @@ fn known(gateway: &Inner, name: String) -> String {
         Some(bare) if gateway.routes.names().any(|known| known == bare) => bare.to_owned(),
         _ => name,
     }
-}
-
-/// A text, or whatever else stands there.
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
-enum TextOr {
-    Text(String),
-    Other(Value),
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ptk::llm::Sampling;
 use ptk::protocol::ToolCall;
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::super::Call;
@@ -12,7 +13,7 @@ use super::super::chat::{number, offer};
 use super::super::choice::{Texts, check};
 use super::super::content;
 use super::super::talk::Talk;
-use super::{TextOr, known};
+use super::known;
 use crate::ask::{Ask, Contract, Format};
 use crate::failure::Failure;
 use crate::fields::{self, Fields};
@@ -51,14 +52,24 @@ pub(super) fn read(call: &Call) -> Result<(Ask, bool), Failure> {
     Ok((ask, streams))
 }
 
+/// A word, or a schema.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum FormatField {
+    Word(String),
+    Schema(Value),
+}
+
 /// The form of the answer: the word `json`, or a schema.
 fn format(fields: &mut Fields<'_>) -> Result<Format, Failure> {
-    match fields.read::<TextOr>("format")? {
+    match fields.read::<FormatField>("format")? {
         None => Ok(Format::Text),
-        Some(TextOr::Text(word)) if word.is_empty() => Ok(Format::Text),
-        Some(TextOr::Text(word)) if word == "json" => Ok(Format::Json),
-        Some(TextOr::Other(schema)) if schema.is_object() => Ok(Format::Schema(Arc::new(schema))),
-        Some(TextOr::Text(_) | TextOr::Other(_)) => Err(Failure::invalid(
+        Some(FormatField::Word(word)) if word.is_empty() => Ok(Format::Text),
+        Some(FormatField::Word(word)) if word == "json" => Ok(Format::Json),
+        Some(FormatField::Schema(schema)) if schema.is_object() => {
+            Ok(Format::Schema(Arc::new(schema)))
+        }
+        Some(_) => Err(Failure::invalid(
             "format",
             "The format is neither `json` nor a JSON Schema",
         )),
