@@ -15,49 +15,49 @@ const HEAD: &str = include_str!("page.html");
 /// Models that are listed; a server may have thousands.
 const MAX_MODELS: usize = 50;
 
-/// How clients are pointed here. `BASE`, `MODEL` and `KEY` stand for what is
-/// so of this gateway.
+/// How clients are pointed here. `{base}`, `{model}` and `{key}` stand for
+/// what is so of this gateway.
 const CLIENTS: [(&str, &str); 9] = [
     (
         "curl",
-        r#"curl BASE/v1/chat/completions -H "Authorization: Bearer KEY" -H "Content-Type: application/json" \
-  -d '{"model": "MODEL", "messages": [{"role": "user", "content": "Hello"}]}'"#,
+        r#"curl {base}/v1/chat/completions -H "Authorization: Bearer {key}" -H "Content-Type: application/json" \
+  -d '{"model": "{model}", "messages": [{"role": "user", "content": "Hello"}]}'"#,
     ),
     (
         "OpenAI SDKs, and whatever is built on them",
-        "export OPENAI_BASE_URL=BASE/v1\nexport OPENAI_API_KEY=KEY",
+        "export OPENAI_BASE_URL={base}/v1\nexport OPENAI_API_KEY={key}",
     ),
     (
         "Anthropic SDKs",
-        "export ANTHROPIC_BASE_URL=BASE\nexport ANTHROPIC_API_KEY=KEY",
+        "export ANTHROPIC_BASE_URL={base}\nexport ANTHROPIC_API_KEY={key}",
     ),
     (
         "Claude Code",
-        "ANTHROPIC_BASE_URL=BASE ANTHROPIC_AUTH_TOKEN=KEY ANTHROPIC_MODEL=MODEL claude",
+        "ANTHROPIC_BASE_URL={base} ANTHROPIC_AUTH_TOKEN={key} ANTHROPIC_MODEL={model} claude",
     ),
     (
         "Codex, in ~/.codex/config.toml",
-        r#"model = "MODEL"
+        r#"model = "{model}"
 model_provider = "ptk"
 
 [model_providers.ptk]
 name = "PTK"
-base_url = "BASE/v1"
+base_url = "{base}/v1"
 wire_api = "responses"
-experimental_bearer_token = "KEY""#,
+experimental_bearer_token = "{key}""#,
     ),
-    ("Ollama clients", "export OLLAMA_HOST=BASE"),
+    ("Ollama clients", "export OLLAMA_HOST={base}"),
     (
         "LangChain",
-        r#"ChatOpenAI(base_url="BASE/v1", api_key="KEY", model="MODEL")"#,
+        r#"ChatOpenAI(base_url="{base}/v1", api_key="{key}", model="{model}")"#,
     ),
     (
         "LiteLLM",
-        r#"litellm.completion(model="openai/MODEL", api_base="BASE/v1", api_key="KEY", messages=…)"#,
+        r#"litellm.completion(model="openai/{model}", api_base="{base}/v1", api_key="{key}", messages=…)"#,
     ),
     (
         "Vercel AI SDK",
-        r#"createOpenAICompatible({ name: "ptk", baseURL: "BASE/v1", apiKey: "KEY" })("MODEL")"#,
+        r#"createOpenAICompatible({ name: "ptk", baseURL: "{base}/v1", apiKey: "{key}" })("{model}")"#,
     ),
 ];
 
@@ -122,9 +122,9 @@ impl About {
             None => "YOUR-KEY",
         };
         // The names of models come last: whatever stands in them stays.
-        how.replace("KEY", key)
-            .replace("BASE", &self.base)
-            .replace("MODEL", model.map_or("YOUR-MODEL", String::as_str))
+        how.replace("{key}", key)
+            .replace("{base}", &self.base)
+            .replace("{model}", model.map_or("YOUR-MODEL", String::as_str))
     }
 
     /// A line about the models.
