@@ -216,7 +216,7 @@ pub(crate) fn replies() -> Vec<(ScriptedReply, Option<&'static str>)> {
         None,
     ));
     replies.push((
-        "Let me see.\n<tool_call>\n{\"name\": \"get_wether\", \"arguments\": {\"city\": \"Oslo\"}}\n</tool_call>".into(),
+        "Let me see.\n<tool_call>\n{\"name\": \"get_wind\", \"arguments\": {\"city\": \"Oslo\"}}\n</tool_call>".into(),
         Some("<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\"}}\n</tool_call>"),
     ));
     replies
