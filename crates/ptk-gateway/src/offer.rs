@@ -141,18 +141,9 @@ struct Known {
 }
 
 impl Offers {
-    /// The offer that stands in this text, as chat completions have it.
+    /// The offer that stands in this text, in the form of a field of an API:
+    /// the same text may be other tools in another one, or none.
     pub(crate) fn get(
-        &self,
-        text: &str,
-        read: impl FnOnce() -> Result<Offer, Failure>,
-    ) -> Result<Arc<Offer>, Failure> {
-        self.get_in("chat", text, read)
-    }
-
-    /// The offer that stands in this text in a form of its own: the same text
-    /// may be other tools in another one, or none.
-    pub(crate) fn get_in(
         &self,
         form: &'static str,
         text: &str,

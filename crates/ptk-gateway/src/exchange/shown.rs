@@ -18,7 +18,7 @@ impl Exchange<'_> {
         let name = self.route.name_for(self.ask);
         candidate.learn(name).await;
         let approach = candidate.approach(name, self.gateway.mode, &*self.gateway.memory);
-        let request = Plan::new(self.gateway, self.ask, &candidate, &approach)?.request;
+        let request = Plan::new(self.gateway, self.ask, &candidate, &approach, true)?.request;
         let model = request.model.as_deref();
         let own = candidate.provider().model();
         let counter = ptk::tokens_of(model.or(own).or(Some(&self.ask.model)));

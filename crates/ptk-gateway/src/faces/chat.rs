@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::choice::{FormatField, Texts, ToolChoice, check};
 use super::content::{self, Content};
-use super::{Call, EVENTS, JSON, Reply, Writer, now, put, quote, streamed, sum, whole};
+use super::{Call, EVENTS, JSON, Reply, Writer, now, number, put, quote, streamed, sum, whole};
 use crate::ask::{Ask, Contract};
 use crate::failure::Failure;
 use crate::fields::{self, Fields};
@@ -21,8 +21,6 @@ use crate::said::{End, Note, Said, Whole, new_id};
 
 /// Answers to one request at most.
 const MAX_ANSWERS: u32 = 16;
-/// Texts to stop at.
-const MAX_STOPS: usize = 16;
 
 /// How the client wants its answer.
 #[derive(Debug, Clone)]
@@ -119,19 +117,8 @@ fn read(gateway: &Inner, body: &Bytes) -> Result<Read, Failure> {
             format!("`n` is {answers}; it has to be from 1 to {MAX_ANSWERS}"),
         ));
     }
-    let stop = fields
-        .read::<Texts>("stop")?
-        .map(Texts::all)
-        .unwrap_or_default();
-    if stop.len() > MAX_STOPS {
-        return Err(Failure::invalid(
-            "stop",
-            format!(
-                "There are {} texts to stop at; {MAX_STOPS} at most",
-                stop.len()
-            ),
-        ));
-    }
+    let stop = fields.read::<Texts>("stop")?;
+    let stop = stop.map_or(Ok(Vec::new()), |stop| stop.stops("stop"))?;
     let seed: Option<i64> = fields.read("seed")?;
     let sampling = Sampling {
         temperature: number(&mut fields, "temperature", 0.0, 2.0)?,
@@ -177,23 +164,6 @@ fn read(gateway: &Inner, body: &Bytes) -> Result<Read, Failure> {
     })
 }
 
-/// A number within bounds.
-pub(super) fn number(
-    fields: &mut Fields<'_>,
-    name: &str,
-    least: f32,
-    most: f32,
-) -> Result<Option<f32>, Failure> {
-    let number: Option<f32> = fields.read(name)?;
-    match number {
-        Some(number) if !(least..=most).contains(&number) => Err(Failure::invalid(
-            name,
-            format!("`{name}` is {number}; it has to be from {least} to {most}"),
-        )),
-        number => Ok(number),
-    }
-}
-
 #[derive(Deserialize)]
 struct ToolField {
     #[serde(rename = "type", default)]
@@ -222,7 +192,7 @@ impl FunctionField {
 }
 
 pub(super) fn offer(gateway: &Inner, raw: &RawValue) -> Result<Arc<Offer>, Failure> {
-    gateway.offers.get(raw.get(), || {
+    gateway.offers.get("chat", raw.get(), || {
         let tools: Vec<ToolField> = fields::read("tools", raw)?;
         let tools = tools
             .into_iter()
@@ -242,7 +212,7 @@ pub(super) fn offer(gateway: &Inner, raw: &RawValue) -> Result<Arc<Offer>, Failu
 }
 
 fn functions_offer(gateway: &Inner, raw: &RawValue) -> Result<Arc<Offer>, Failure> {
-    gateway.offers.get(raw.get(), || {
+    gateway.offers.get("functions", raw.get(), || {
         let functions: Vec<FunctionField> = fields::read("functions", raw)?;
         Offer::new(functions.into_iter().map(FunctionField::tool).collect())
     })
@@ -491,8 +461,9 @@ impl Chunks {
     fn call(&mut self, id: &str, name: &str, out: &mut Vec<u8>) {
         let is_legacy = self.manner.is_legacy;
         self.calls += 1;
+        let is_first = !self.has_role;
         self.chunk(out, |chunk, out| {
-            if chunk.calls == 1 {
+            if is_first {
                 out.extend_from_slice(b"\"content\":null,");
             }
             if is_legacy {

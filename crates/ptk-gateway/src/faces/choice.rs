@@ -170,16 +170,12 @@ pub(super) enum Texts {
 }
 
 impl Texts {
-    pub(super) fn all(self) -> Vec<String> {
-        match self {
-            Self::One(text) => vec![text],
-            Self::Several(texts) => texts,
-        }
-    }
-
     /// Texts to stop at, as many as there may be.
     pub(super) fn stops(self, param: &str) -> Result<Vec<String>, Failure> {
-        let stops = self.all();
+        let stops = match self {
+            Self::One(text) => vec![text],
+            Self::Several(texts) => texts,
+        };
         if stops.len() > MAX_STOPS {
             let message = format!(
                 "There are {} texts to stop at; {MAX_STOPS} at most",

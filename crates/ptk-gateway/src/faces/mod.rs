@@ -10,6 +10,7 @@ mod models;
 mod ollama;
 mod openapi;
 mod page;
+mod responses;
 mod talk;
 
 use std::sync::Arc;
@@ -27,6 +28,7 @@ use tokio::time::timeout;
 use crate::ask::Ask;
 use crate::exchange::Exchange;
 use crate::failure::Failure;
+use crate::fields::Fields;
 use crate::flow::{Flow, Outbox};
 use crate::gateway::Inner;
 use crate::said::{End, Said, Whole};
@@ -156,6 +158,7 @@ places! {
     OllamaTags: GET "/api/tags", Ollama, Look;
     OllamaShow: POST "/api/show", Ollama, Look;
     OllamaVersion: GET "/api/version", Ollama, Open;
+    Responses: POST "/v1/responses", OpenAi, Work;
     Models: GET "/v1/models", OpenAi, Look;
     Model: GET "/v1/models/{model}", OpenAi, Look;
     Health: GET "/healthz", OpenAi, Open;
@@ -185,6 +188,7 @@ impl Found {
             Self::OllamaTags => Ok(ollama::tags(&call).await),
             Self::OllamaShow => ollama::show(&call),
             Self::OllamaVersion => Ok(ollama::version()),
+            Self::Responses => responses::answer(call).await,
             Self::Models => Ok(models::list(&call).await),
             Self::Model => models::one(&call).await,
             Self::Health => Ok(health::alive()),
@@ -307,7 +311,10 @@ async fn one(
         route: &route,
         is_live,
     };
-    let end = exchange.run(tell).await?;
+    let end = match &call.gateway.hosted {
+        Some(tools) if tools.are_for(ask) => tools.run(&exchange, tell).await?,
+        _ => exchange.run(tell).await?,
+    };
     call.ticket.used(&end.usage);
     Ok(end)
 }
@@ -323,6 +330,23 @@ pub(crate) fn sum(used: impl IntoIterator<Item = Usage>) -> Usage {
         sum.reasoning_tokens += usage.reasoning_tokens;
     }
     sum
+}
+
+/// A number within bounds.
+pub(crate) fn number(
+    fields: &mut Fields<'_>,
+    name: &str,
+    least: f32,
+    most: f32,
+) -> Result<Option<f32>, Failure> {
+    let number: Option<f32> = fields.read(name)?;
+    match number {
+        Some(number) if !(least..=most).contains(&number) => Err(Failure::invalid(
+            name,
+            format!("`{name}` is {number}; it has to be from {least} to {most}"),
+        )),
+        number => Ok(number),
+    }
 }
 
 /// Writes a text as JSON.

@@ -98,6 +98,7 @@ const fn what(found: Found) -> &'static str {
     match found {
         Found::Page => "this page",
         Found::Chat => "OpenAI's chat completions, streamed or whole",
+        Found::Responses => "OpenAI's responses, streamed or whole",
         Found::Messages => "Anthropic's messages, streamed or whole",
         Found::CountTokens => "how many tokens a message would take",
         Found::OllamaChat => "Ollama's chat, streamed or whole",

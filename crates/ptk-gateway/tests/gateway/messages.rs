@@ -454,7 +454,8 @@ async fn the_choice_of_tools_is_kept() {
 
 #[tokio::test]
 async fn what_was_mended_is_said() {
-    let wrong = "<tool_call>\n{\"name\": \"get_wind\", \"arguments\": {\"city\": \"Oslo\"}}\n</tool_call>";
+    let wrong =
+        "<tool_call>\n{\"name\": \"get_wind\", \"arguments\": {\"city\": \"Oslo\"}}\n</tool_call>";
     let right = call("get_weather", &json!({"city": "Oslo"}));
     let scene = Scene::new([wrong, &right, wrong, &right]).await;
     let whole = scene.post(PATH, &ask(json!({}))).await.json();

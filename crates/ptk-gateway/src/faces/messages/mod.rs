@@ -51,8 +51,11 @@ fn read(call: &Call) -> Result<(Ask, bool), Failure> {
 /// its calls and results. What the model's server puts around messages is not.
 /// It is exact where the model's tokenizer is known, an estimate elsewhere.
 pub(super) async fn count(call: Call) -> Result<Reply, Failure> {
-    let ask = request::ask(&call.gateway, &mut Fields::of(&call.body)?)?;
+    let mut ask = request::ask(&call.gateway, &mut Fields::of(&call.body)?)?;
     call.ticket.asked(&ask.model, false);
+    if let Some(hosted) = call.gateway.hosted.as_ref().filter(|it| it.are_for(&ask)) {
+        ask.contract.offer = hosted.offer();
+    }
     let route = call.gateway.routes.get(&ask.model)?;
     let exchange = Exchange {
         gateway: &call.gateway,

@@ -8,9 +8,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::super::chat::number;
 use super::super::choice::{FormatField, Texts, check};
 use super::super::content::Content;
+use super::super::number;
 use super::super::talk::Talk;
 use crate::ask::{Ask, Choice, Contract, Format};
 use crate::failure::Failure;
@@ -98,7 +98,7 @@ struct ToolField {
 }
 
 fn offer(gateway: &Inner, raw: &RawValue) -> Result<Arc<Offer>, Failure> {
-    gateway.offers.get_in("messages", raw.get(), || {
+    gateway.offers.get("messages", raw.get(), || {
         let tools: Vec<ToolField> = fields::read("tools", raw)?;
         let tools = tools.into_iter().enumerate();
         let tools = tools.map(|(at, tool)| tool.tool(&format!("tools[{at}]")));

@@ -8,11 +8,11 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::super::Call;
-use super::super::chat::{number, offer};
+use super::super::chat::offer;
 use super::super::choice::{Texts, check};
 use super::super::content;
 use super::super::talk::Talk;
+use super::super::{Call, number};
 use super::known;
 use crate::ask::{Ask, Contract, Format};
 use crate::failure::Failure;
