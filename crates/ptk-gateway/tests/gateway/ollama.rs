@@ -125,7 +125,16 @@ async fn a_call_goes_out_whole() {
 
 #[tokio::test]
 async fn a_stream_comes_to_the_whole_message_however_it_is_cut() {
-    for (reply, again) in replies() {
+    // Nothing of a call goes out before it is whole, so each can be mended.
+    let right =
+        "<tool_call>{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\"}}</tool_call>";
+    let wrong = [
+        right.replace("city", "town"),
+        right.replace("\"city\": \"Oslo\"", ""),
+        right.replace("slo\"}}</tool_call>", ""),
+    ];
+    let wrong = wrong.map(|wrong| (format!("I look.\n{wrong}").into(), Some(right)));
+    for (reply, again) in replies().into_iter().chain(wrong) {
         let scene = Scene::new(in_all_sizes(&reply, again)).await;
         let stream = Scene::new(in_all_sizes(&reply, again)).await;
         let expected = scene.post(PATH, &whole(json!({}))).await;
@@ -133,6 +142,10 @@ async fn a_stream_comes_to_the_whole_message_however_it_is_cut() {
         let expected = timeless(expected.json());
         for size in SIZES {
             let streamed = lines(&stream.post(PATH, &ask(json!({}))).await);
+            assert_eq!(
+                stream.times(),
+                (size + 1) * if again.is_some() { 2 } else { 1 }
+            );
             assert_eq!(
                 timeless(folded(&streamed)),
                 expected,

@@ -205,6 +205,7 @@ pub(crate) fn replies() -> Vec<(ScriptedReply, Option<&'static str>)> {
         "A call looks like `<tool_call>` and ends.".to_owned(),
         "[TOOL_CALLS] [{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\"}}]".to_owned(),
         "<function=get_weather>{\"city\": \"Oslo\", \"days\": 3}</function>".to_owned(),
+        call("get_weather", &json!({"days": "3", "city": 7})),
     ];
     let mut replies: Vec<(ScriptedReply, Option<&'static str>)> =
         texts.map(|text| (text.into(), None)).into();

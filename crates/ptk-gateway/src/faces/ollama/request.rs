@@ -28,6 +28,7 @@ pub(super) fn read(call: &Call) -> Result<(Ask, bool), Failure> {
             None => Arc::default(),
         },
         format: format(&mut fields)?,
+        whole_calls: true,
         ..Contract::default()
     };
     check(&contract)?;
