@@ -537,6 +537,7 @@ async fn an_error_behind_the_first_byte_is_an_event() {
     let last = events.last().unwrap();
     assert_eq!(last["type"], "error");
     assert_eq!(last["error"]["type"], "api_error");
+    assert_eq!(last["error"]["code"], "upstream_failed");
     let ends = events
         .iter()
         .filter(|event| event["type"] == "message_stop");
