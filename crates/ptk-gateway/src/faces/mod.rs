@@ -152,13 +152,13 @@ enum Kind {
 places! {
     Page: GET "/", OpenAi, Open;
     Chat: POST "/v1/chat/completions", OpenAi, Work;
+    Responses: POST "/v1/responses", OpenAi, Work;
     Messages: POST "/v1/messages", Anthropic, Work;
     CountTokens: POST "/v1/messages/count_tokens", Anthropic, Look;
     OllamaChat: POST "/api/chat", Ollama, Work;
     OllamaTags: GET "/api/tags", Ollama, Look;
     OllamaShow: POST "/api/show", Ollama, Look;
     OllamaVersion: GET "/api/version", Ollama, Open;
-    Responses: POST "/v1/responses", OpenAi, Work;
     Models: GET "/v1/models", OpenAi, Look;
     Model: GET "/v1/models/{model}", OpenAi, Look;
     Health: GET "/healthz", OpenAi, Open;
@@ -182,13 +182,13 @@ impl Found {
         match self {
             Self::Page => Ok(page::page(&call).await),
             Self::Chat => chat::answer(call).await,
+            Self::Responses => responses::answer(call).await,
             Self::Messages => messages::answer(call).await,
             Self::CountTokens => messages::count(call).await,
             Self::OllamaChat => ollama::chat(call).await,
             Self::OllamaTags => Ok(ollama::tags(&call).await),
             Self::OllamaShow => ollama::show(&call),
             Self::OllamaVersion => Ok(ollama::version()),
-            Self::Responses => responses::answer(call).await,
             Self::Models => Ok(models::list(&call).await),
             Self::Model => models::one(&call).await,
             Self::Health => Ok(health::alive()),

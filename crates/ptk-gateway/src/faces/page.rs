@@ -20,7 +20,8 @@ const MAX_MODELS: usize = 50;
 const CLIENTS: [(&str, &str); 9] = [
     (
         "curl",
-        r#"curl {base}/v1/chat/completions -H "Authorization: Bearer {key}" -H "Content-Type: application/json" \
+        r#"curl {base}/v1/chat/completions \
+  -H "Authorization: Bearer {key}" \
   -d '{"model": "{model}", "messages": [{"role": "user", "content": "Hello"}]}'"#,
     ),
     (
@@ -33,7 +34,7 @@ const CLIENTS: [(&str, &str); 9] = [
     ),
     (
         "Claude Code",
-        "ANTHROPIC_BASE_URL={base} ANTHROPIC_AUTH_TOKEN={key} ANTHROPIC_MODEL={model} claude",
+        "export ANTHROPIC_BASE_URL={base}\nexport ANTHROPIC_AUTH_TOKEN={key}\nexport ANTHROPIC_MODEL={model}\nclaude",
     ),
     (
         "Codex, in ~/.codex/config.toml",
@@ -53,11 +54,16 @@ experimental_bearer_token = "{key}""#,
     ),
     (
         "LiteLLM",
-        r#"litellm.completion(model="openai/{model}", api_base="{base}/v1", api_key="{key}", messages=…)"#,
+        r#"completion(model="openai/{model}", api_base="{base}/v1", api_key="{key}")"#,
     ),
     (
         "Vercel AI SDK",
-        r#"createOpenAICompatible({ name: "ptk", baseURL: "{base}/v1", apiKey: "{key}" })("{model}")"#,
+        r#"const ptk = createOpenAICompatible({
+  name: "ptk",
+  baseURL: "{base}/v1",
+  apiKey: "{key}",
+});
+const model = ptk("{model}");"#,
     ),
 ];
 
@@ -153,12 +159,16 @@ impl About {
         );
         for found in Found::ALL {
             let (method, path) = (found.method(), found.path());
+            let method = method.as_str();
             text.push_str(&format!("  {method:<4} {path:<26} {}\n", what(*found)));
         }
         text.push_str("\nHow to point clients at it\n");
         for (client, how) in CLIENTS {
-            let how = self.written(how).replace('\n', "\n    ");
-            text.push_str(&format!("\n  {client}\n\n    {how}\n"));
+            text.push_str(&format!("\n  {client}\n\n"));
+            for line in self.written(how).lines() {
+                text.push_str(format!("    {line}").trim_end());
+                text.push('\n');
+            }
         }
         text
     }
