@@ -47,7 +47,7 @@ fn check(events: &[Value]) {
         match event["type"].as_str().unwrap() {
             "response.output_item.added" => told.clear(),
             kind if kind.rsplit('.').next() == Some("delta") => {
-                told.push_str(event["delta"].as_str().unwrap())
+                told.push_str(event["delta"].as_str().unwrap());
             }
             "response.output_text.done" | "response.reasoning_summary_text.done" => {
                 assert_eq!(event["text"], told.as_str());
