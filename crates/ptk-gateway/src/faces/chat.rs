@@ -84,6 +84,12 @@ struct Read {
     streams: bool,
 }
 
+#[derive(Default, Deserialize)]
+struct StreamOptions {
+    #[serde(default)]
+    include_usage: Option<bool>,
+}
+
 fn read(gateway: &Inner, body: &Bytes) -> Result<Read, Failure> {
     let mut fields = Fields::of(body)?;
     let model: String = fields.need("model")?;
@@ -134,11 +140,6 @@ fn read(gateway: &Inner, body: &Bytes) -> Result<Read, Failure> {
             "max_tokens",
             "`max_tokens` is 0; it has to be at least 1",
         ));
-    }
-    #[derive(Default, Deserialize)]
-    struct StreamOptions {
-        #[serde(default)]
-        include_usage: Option<bool>,
     }
     let options: StreamOptions = fields.read("stream_options")?.unwrap_or_default();
     Ok(Read {
@@ -318,15 +319,12 @@ fn usage_of(usage: &Usage) -> Value {
 /// The whole answer.
 fn completion(manner: &Manner, answers: &[Whole]) -> Vec<u8> {
     let choices = (0_u32..).zip(answers).map(|(index, answer)| {
-        let calls: Vec<Value> = answer
+        let functions: Vec<(&str, Value)> = answer
             .calls()
-            .map(|(id, name, arguments)| {
-                let function = json!({"name": name, "arguments": arguments});
-                json!({"id": id, "type": "function", "function": function})
-            })
+            .map(|(id, name, arguments)| (id, json!({"name": name, "arguments": arguments})))
             .collect();
         let text = answer.text();
-        let has_calls = !calls.is_empty();
+        let has_calls = !functions.is_empty();
         let content = (!text.is_empty() || !has_calls).then_some(text);
         let mut message = json!({"role": "assistant", "content": content, "refusal": null});
         let reasoning = answer.reasoning();
@@ -334,17 +332,15 @@ fn completion(manner: &Manner, answers: &[Whole]) -> Vec<u8> {
             if !reasoning.is_empty() {
                 message.insert("reasoning_content".to_owned(), reasoning.into());
             }
-            match calls.into_iter().next().filter(|_| manner.is_legacy) {
-                Some(mut call) => {
-                    message.insert("function_call".to_owned(), call["function"].take());
-                }
-                None if has_calls => {
-                    let calls = answer.calls().map(|(id, name, arguments)| {
-                        json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}})
-                    });
-                    message.insert("tool_calls".to_owned(), calls.collect());
-                }
-                None => {}
+            let mut functions = functions.into_iter();
+            if manner.is_legacy {
+                let first = functions.next().map(|(_, function)| function);
+                message.extend(first.map(|first| ("function_call".to_owned(), first)));
+            } else if has_calls {
+                let calls = functions.map(
+                    |(id, function)| json!({"id": id, "type": "function", "function": function}),
+                );
+                message.insert("tool_calls".to_owned(), calls.collect());
             }
         }
         json!({

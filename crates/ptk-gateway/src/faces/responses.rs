@@ -66,6 +66,11 @@ struct Read {
     streams: bool,
 }
 
+#[derive(Deserialize)]
+struct TextField {
+    format: Option<Value>,
+}
+
 fn read(gateway: &Inner, body: &Bytes) -> Result<Read, Failure> {
     let mut fields = Fields::of(body)?;
     let model: String = fields.need("model")?;
@@ -90,10 +95,6 @@ fn read(gateway: &Inner, body: &Bytes) -> Result<Read, Failure> {
         choice.apply(&mut contract)?;
     }
     check(&contract)?;
-    #[derive(Deserialize)]
-    struct TextField {
-        format: Option<Value>,
-    }
     let format = fields
         .read::<TextField>("text")?
         .and_then(|text| text.format);
@@ -204,7 +205,7 @@ impl Tools {
                 "custom" => {
                     let name = field.name.ok_or_else(missing)?;
                     custom.push(name.clone());
-                    tools.push((free_form(name, field.description, field.format), false));
+                    tools.push((free_form(name, field.description, field.format.as_ref()), false));
                 }
                 kind => notes.push(Note::new(
                     "tool_left_out",
@@ -224,10 +225,8 @@ impl Tools {
 }
 
 /// A tool that takes a text.
-fn free_form(name: String, description: Option<String>, format: Option<Value>) -> ToolSpec {
-    let grammar = format
-        .as_ref()
-        .and_then(|format| format.get("definition")?.as_str());
+fn free_form(name: String, description: Option<String>, format: Option<&Value>) -> ToolSpec {
+    let grammar = format.and_then(|format| format.get("definition")?.as_str());
     let about = grammar.map_or_else(
         || "The whole input, as a text".to_owned(),
         |grammar| format!("The whole input, as a text by this grammar:\n{grammar}"),
