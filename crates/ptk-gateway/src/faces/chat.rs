@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ptk::llm::{FinishReason, Message, Sampling, Usage};
+use ptk::llm::{FinishReason, Sampling, Usage};
 use ptk::protocol::{ToolCall, ToolSpec};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::choice::{FormatField, Texts, ToolChoice, check};
 use super::content::{self, Content};
+use super::talk::Talk;
 use super::{Call, EVENTS, JSON, Reply, Writer, now, number, put, quote, streamed, sum, whole};
 use crate::ask::{Ask, Contract};
 use crate::failure::Failure;
@@ -248,14 +249,6 @@ struct CalledField {
     arguments: String,
 }
 
-/// A conversation.
-#[derive(Default)]
-struct Talk {
-    system: Option<String>,
-    messages: Vec<Message>,
-    beyond: Option<String>,
-}
-
 fn talk(messages: Vec<ChatMessage>) -> Result<Talk, Failure> {
     if messages.is_empty() {
         return Err(Failure::invalid(
@@ -264,21 +257,12 @@ fn talk(messages: Vec<ChatMessage>) -> Result<Talk, Failure> {
         ));
     }
     let mut talk = Talk::default();
-    // The calls of the last reply: id and name.
-    let mut calls: Vec<(String, String)> = Vec::new();
     for (at, message) in messages.into_iter().enumerate() {
         let text = message.content.text;
         talk.beyond = talk.beyond.or(message.content.beyond);
         match message.role.as_str() {
-            "system" | "developer" if talk.messages.is_empty() => match &mut talk.system {
-                Some(system) => {
-                    system.push_str("\n\n");
-                    system.push_str(&text);
-                }
-                None => talk.system = Some(text),
-            },
-            "system" | "developer" => talk.messages.push(Message::System(text)),
-            "user" => talk.messages.push(Message::User(text)),
+            "system" | "developer" => talk.system(text),
+            "user" => talk.user(text),
             "assistant" => {
                 let made = message.tool_calls.unwrap_or_default().into_iter();
                 let made = made.map(|call| (call.id, call.function));
@@ -287,18 +271,11 @@ fn talk(messages: Vec<ChatMessage>) -> Result<Talk, Failure> {
                     .chain(older)
                     .map(|(id, called)| content::call(&id, &called.name, &called.arguments))
                     .collect();
-                let named = |call: &ToolCall| Some((call.id.clone()?, call.name.clone()));
-                calls = made.iter().filter_map(named).collect();
-                talk.messages.push(Message::Assistant {
-                    text,
-                    calls: made,
-                    state: None,
-                });
+                talk.reply(text, made);
             }
             "tool" | "function" => {
                 let id = message.tool_call_id.or(message.name).unwrap_or_default();
-                let call = calls.iter().find(|(known, _)| *known == id);
-                let Some((id, name)) = call.cloned() else {
+                let Some(made) = talk.by_id(&id) else {
                     return Err(Failure::invalid(
                         format!("messages[{at}].tool_call_id"),
                         format!(
@@ -306,12 +283,7 @@ fn talk(messages: Vec<ChatMessage>) -> Result<Talk, Failure> {
                         ),
                     ));
                 };
-                talk.messages.push(Message::Result {
-                    id,
-                    name,
-                    text,
-                    is_error: false,
-                });
+                talk.result(made, text, false);
             }
             role => {
                 return Err(Failure::invalid(
