@@ -1,0 +1,98 @@
+"""OpenAI's SDK for Python: chat completions and responses."""
+
+import json
+
+from openai import APIStatusError, OpenAI
+
+from scene import MODEL, QUESTION, TOOLS, Report, arguments
+
+address, face, scene, streams = arguments()
+report = Report()
+retries = 1 if scene == "retry" else 0
+client = OpenAI(base_url=f"{address}/v1", api_key="any", max_retries=retries)
+
+
+def chat():
+    tools = [
+        {
+            "type": "function",
+            "function": {
+                "name": name,
+                "description": description,
+                "parameters": parameters,
+                "strict": True,
+            },
+        }
+        for name, description, parameters in TOOLS
+    ]
+    messages = [{"role": "user", "content": QUESTION}]
+    while True:
+        asked = {"model": MODEL, "messages": messages, "tools": tools}
+        if streams:
+            usage = {"include_usage": True}
+            with client.chat.completions.stream(**asked, stream_options=usage) as stream:
+                pieces = [event for event in stream if event.type == "content.delta"]
+                report.pieces = max(report.pieces, len(pieces))
+                completion = stream.get_final_completion()
+        else:
+            completion = client.chat.completions.create(**asked)
+        choice = completion.choices[0]
+        usage = completion.usage
+        tokens = usage and (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens)
+        report.reply(choice.message.content, choice.finish_reason, tokens)
+        if not choice.message.tool_calls:
+            return choice.message.content
+        messages.append(choice.message)
+        for call in choice.message.tool_calls:
+            result = report.run(call.function.name, json.loads(call.function.arguments))
+            messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
+
+
+def responses():
+    tools = [
+        {
+            "type": "function",
+            "name": name,
+            "description": description,
+            "parameters": parameters,
+            "strict": True,
+        }
+        for name, description, parameters in TOOLS
+    ]
+    items = [{"role": "user", "content": QUESTION}]
+    while True:
+        asked = {"model": MODEL, "input": items, "tools": tools, "store": False}
+        if streams:
+            with client.responses.stream(**asked) as stream:
+                pieces = [event for event in stream if event.type == "response.output_text.delta"]
+                report.pieces = max(report.pieces, len(pieces))
+                response = stream.get_final_response()
+        else:
+            response = client.responses.create(**asked)
+        usage = response.usage
+        tokens = usage and (usage.input_tokens, usage.output_tokens, usage.total_tokens)
+        report.reply(response.output_text, response.status, tokens)
+        items += response.output
+        calls = [item for item in response.output if item.type == "function_call"]
+        if not calls:
+            return response.output_text
+        for call in calls:
+            result = report.run(call.name, json.loads(call.arguments))
+            items.append(
+                {"type": "function_call_output", "call_id": call.call_id, "output": result}
+            )
+
+
+ask = {"chat": chat, "responses": responses}[face]
+if scene == "error":
+    for _ in range(2):
+        try:
+            ask()
+        except APIStatusError as error:
+            report.failed(error, error.status_code)
+    report.tell()
+elif scene == "models":
+    listed = [model.id for model in client.models.list()]
+    report.tell(models=listed, model=client.models.retrieve(listed[0]).id)
+else:
+    report.tell(answer=ask())
