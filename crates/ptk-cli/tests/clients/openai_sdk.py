@@ -2,7 +2,7 @@
 
 import json
 
-from openai import APIStatusError, OpenAI
+from openai import APIError, OpenAI
 
 from scene import MODEL, QUESTION, TOOLS, Report, arguments
 
@@ -48,6 +48,17 @@ def chat():
             messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
 
 
+def streamed(stream):
+    """The response of a stream; the SDK leaves it to us to look for failures."""
+    pieces = 0
+    for event in stream:
+        pieces += event.type == "response.output_text.delta"
+        if event.type == "response.failed":
+            raise APIError(event.response.error.message, stream._response.request, body=None)
+    report.pieces = max(report.pieces, pieces)
+    return stream.get_final_response()
+
+
 def responses():
     tools = [
         {
@@ -64,9 +75,7 @@ def responses():
         asked = {"model": MODEL, "input": items, "tools": tools, "store": False}
         if streams:
             with client.responses.stream(**asked) as stream:
-                pieces = [event for event in stream if event.type == "response.output_text.delta"]
-                report.pieces = max(report.pieces, len(pieces))
-                response = stream.get_final_response()
+                response = streamed(stream)
         else:
             response = client.responses.create(**asked)
         usage = response.usage
@@ -83,16 +92,9 @@ def responses():
             )
 
 
-ask = {"chat": chat, "responses": responses}[face]
-if scene == "error":
-    for _ in range(2):
-        try:
-            ask()
-        except APIStatusError as error:
-            report.failed(error, error.status_code)
-    report.tell()
-elif scene == "models":
+if scene == "models":
     listed = [model.id for model in client.models.list()]
     report.tell(models=listed, model=client.models.retrieve(listed[0]).id)
 else:
-    report.tell(answer=ask())
+    ask = {"chat": chat, "responses": responses}[face]
+    report.play(scene, ask, APIError, lambda error: getattr(error, "status_code", None))

@@ -9,6 +9,8 @@ FACE is the API that the client speaks, SCENE what happens, MODE `whole` or
 import json
 import sys
 
+from typing_extensions import TypedDict
+
 MODEL = "scripted"
 QUESTION = "What is the weather in Hà Nội?"
 # What the server says when its model fails.
@@ -42,6 +44,11 @@ TOOLS = [
 ]
 
 
+class Options(TypedDict):
+    unit: str
+    days: int
+
+
 class Report:
     """What a client saw."""
 
@@ -58,15 +65,43 @@ class Report:
             return f"31 °C in {arguments['city']}, \"clear\"\n"
         return f"12:00 in {arguments['city']}"
 
+    def functions(self):
+        """The same tools, for libraries that make them of functions."""
+
+        def get_weather(city: str, note: str, options: Options) -> str:
+            """The weather in a city."""
+            return self.run("get_weather", {"city": city, "note": note, "options": options})
+
+        def get_time(city: str) -> str:
+            """The time in a city."""
+            return self.run("get_time", {"city": city})
+
+        return [get_weather, get_time]
+
     def reply(self, text, finish, usage):
         """A reply of the model is whole."""
         has_usage = bool(usage and all(count > 0 for count in usage))
         self.replies.append({"text": text or "", "finish": finish, "usage": has_usage})
 
+    def play(self, scene, ask, failure, status):
+        """Asks, and tells what came of it: an answer, or as many failures as
+        there are in the scene."""
+        failures = {"error": 2, "broken": 1}.get(scene)
+        if failures is None:
+            self.tell(answer=ask())
+            return
+        for _ in range(failures):
+            try:
+                ask()
+            except failure as error:
+                self.failed(error, status(error))
+        self.tell()
+
     def failed(self, error, status):
-        """The client raised this."""
-        told = REASON in str(error)
-        self.errors.append({"type": type(error).__name__, "status": status, "told": told})
+        """The client raised this. Of its types, the first that is public counts."""
+        kinds = (kind.__name__ for kind in type(error).__mro__)
+        kind = next(name for name in kinds if not name.startswith("_"))
+        self.errors.append({"type": kind, "status": status, "told": REASON in str(error)})
 
     def tell(self, **more):
         seen = {"calls": self.calls, "replies": self.replies, "errors": self.errors}
