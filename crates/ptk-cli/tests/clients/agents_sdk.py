@@ -1,0 +1,57 @@
+"""OpenAI's Agents SDK, over chat completions and responses."""
+
+import asyncio
+
+from agents import (
+    Agent,
+    OpenAIChatCompletionsModel,
+    OpenAIResponsesModel,
+    RunHooks,
+    Runner,
+    function_tool,
+    set_tracing_disabled,
+)
+from openai import APIError, AsyncOpenAI
+
+from scene import MODEL, QUESTION, Report, arguments
+
+address, face, scene, streams = arguments()
+report = Report()
+retries = 1 if scene == "retry" else 0
+# Otherwise it tells OpenAI about each run.
+set_tracing_disabled(True)
+
+
+class Replies(RunHooks):
+    """Sees each reply. The SDK does not say why one ended."""
+
+    async def on_llm_end(self, context, agent, response):
+        texts = [
+            part.text
+            for item in response.output
+            if item.type == "message"
+            for part in item.content
+        ]
+        usage = response.usage
+        tokens = (usage.input_tokens, usage.output_tokens, usage.total_tokens)
+        report.reply("".join(texts), None, tokens)
+
+
+async def run():
+    client = AsyncOpenAI(base_url=f"{address}/v1", api_key="any", max_retries=retries)
+    kinds = {"chat": OpenAIChatCompletionsModel, "responses": OpenAIResponsesModel}
+    model = kinds[face](model=MODEL, openai_client=client)
+    tools = [function_tool(function) for function in report.functions()]
+    agent = Agent(name="Forecaster", model=model, tools=tools)
+    if not streams:
+        return (await Runner.run(agent, QUESTION, hooks=Replies())).final_output
+    result = Runner.run_streamed(agent, QUESTION, hooks=Replies())
+    async for event in result.stream_events():
+        if event.type == "raw_response_event":
+            report.pieces += event.data.type == "response.output_text.delta"
+    return result.final_output
+
+
+report.play(
+    scene, lambda: asyncio.run(run()), APIError, lambda error: getattr(error, "status_code", None)
+)
