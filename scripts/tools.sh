@@ -37,7 +37,8 @@ PYTHON_CLIENTS=(
     openai-agents==0.24.0
     ollama==0.6.3
 )
-LITELLM_CLIENT=("litellm==$LITELLM_VERSION")
+# mcp is wanted by its calls with tools, although it does not say so.
+LITELLM_CLIENT=("litellm==$LITELLM_VERSION" mcp==2.3.0)
 # With a Node of their own: that of the system may be too old for them.
 NODE_CLIENTS=(
     node@24.21.0

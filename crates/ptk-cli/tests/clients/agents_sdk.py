@@ -4,6 +4,8 @@ import asyncio
 
 from agents import (
     Agent,
+    AgentsException,
+    ModelSettings,
     OpenAIChatCompletionsModel,
     OpenAIResponsesModel,
     RunHooks,
@@ -42,7 +44,9 @@ async def run():
     kinds = {"chat": OpenAIChatCompletionsModel, "responses": OpenAIResponsesModel}
     model = kinds[face](model=MODEL, openai_client=client)
     tools = [function_tool(function) for function in report.functions()]
-    agent = Agent(name="Forecaster", model=model, tools=tools)
+    # Otherwise only OpenAI's own server is asked for it.
+    settings = ModelSettings(include_usage=True)
+    agent = Agent(name="Forecaster", model=model, model_settings=settings, tools=tools)
     if not streams:
         return (await Runner.run(agent, QUESTION, hooks=Replies())).final_output
     result = Runner.run_streamed(agent, QUESTION, hooks=Replies())
@@ -52,6 +56,7 @@ async def run():
     return result.final_output
 
 
-report.play(
-    scene, lambda: asyncio.run(run()), APIError, lambda error: getattr(error, "status_code", None)
-)
+# A response that fails while it is streamed has an error of the SDK's own.
+failures = (APIError, AgentsException)
+status = lambda error: getattr(error, "status_code", None)
+report.play(scene, lambda: asyncio.run(run()), failures, status)
