@@ -1,7 +1,7 @@
 // The AI SDK, with its provider for servers that speak as OpenAI's does.
 
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
-import { APICallError, generateText, isStepCount, jsonSchema, streamText, tool } from "ai";
+import { AISDKError, generateText, isStepCount, jsonSchema, streamText, tool } from "ai";
 
 import {
   address, MODEL, pieces, play, QUESTION, reply, retries, run, streams, TOOLS,
@@ -48,4 +48,4 @@ async function ask() {
   return text;
 }
 
-await play(ask, APICallError, (error) => error.statusCode);
+await play(ask, AISDKError, (error) => error.statusCode);
