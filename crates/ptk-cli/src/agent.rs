@@ -508,6 +508,13 @@ pub(crate) fn named_models(config: &ConfigArgs) -> Result<Vec<(String, String)>>
     Ok(named.places().collect())
 }
 
+/// The models that have names, each with those that are asked where it fails.
+pub(crate) fn named(config: &ConfigArgs) -> Result<Vec<(String, Result<Vec<ptk::Model>>)>> {
+    let ground = Ground::of(config)?;
+    let (named, _) = config::models(&ground.config, ground.gathered.is_trusted)?;
+    Ok(named.all(config, &ground.tools.registry))
+}
+
 /// The model that is wanted without any session.
 pub(crate) fn chosen(args: &ModelArgs, config: &ConfigArgs) -> Result<models::Chosen> {
     let ground = Ground::of(config)?;

@@ -202,6 +202,32 @@ impl Models {
         })
     }
 
+    /// All of them, each with those that are asked where it fails.
+    pub(crate) fn all(
+        &self,
+        config: &ConfigArgs,
+        tools: &tools::Registry,
+    ) -> Vec<(String, Result<Vec<Model>>)> {
+        let models = |name: &String| {
+            let wanted = Wanted {
+                provider: None,
+                is_plain: false,
+                model: Some(name),
+                config,
+                tools,
+                screen: None,
+            };
+            let chosen = self.choose(wanted, 0, None)?;
+            Ok(std::iter::once(chosen.model)
+                .chain(chosen.fallbacks)
+                .collect())
+        };
+        self.0
+            .keys()
+            .map(|name| (name.clone(), models(name)))
+            .collect()
+    }
+
     /// This name and those that follow where its model fails, each once.
     fn follow<'a>(&'a self, name: &'a str, names: &mut Vec<&'a str>) -> Result<()> {
         if names.contains(&name) {

@@ -61,9 +61,20 @@ pub trait Provider: Send + Sync + Debug {
         Capabilities::default()
     }
 
+    /// Whether it sends a request that somebody else wrote for chat
+    /// completions as it is ([`Request::verbatim`]).
+    fn speaks_chat_completions(&self) -> bool {
+        false
+    }
+
     /// What the server itself says that the model can do, if it says anything.
     /// That takes a moment, and is asked once.
     fn learn<'a>(&'a self, _model: Option<&'a str>) -> BoxFuture<'a, Option<Capabilities>> {
+        std::future::ready(None).boxed()
+    }
+
+    /// The names of the models that there are; `None` if nobody says.
+    fn models(&self) -> BoxFuture<'_, Option<Vec<String>>> {
         std::future::ready(None).boxed()
     }
 
@@ -89,8 +100,16 @@ impl<T: Provider + ?Sized> Provider for Arc<T> {
         (**self).capabilities(model)
     }
 
+    fn speaks_chat_completions(&self) -> bool {
+        (**self).speaks_chat_completions()
+    }
+
     fn learn<'a>(&'a self, model: Option<&'a str>) -> BoxFuture<'a, Option<Capabilities>> {
         (**self).learn(model)
+    }
+
+    fn models(&self) -> BoxFuture<'_, Option<Vec<String>>> {
+        (**self).models()
     }
 
     fn stream<'a>(&'a self, request: &'a Request) -> Deltas<'a> {

@@ -1,7 +1,7 @@
 //! What a model is asked.
 
 use ptk_protocol::Toolset;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::Message;
 
@@ -41,6 +41,11 @@ pub struct Request {
     /// How many tokens the model is to be able to see and write, for servers
     /// that can be told so.
     pub context_window: Option<u32>,
+    /// The same request in the words of chat completions, as somebody else
+    /// wrote it. A provider that speaks these
+    /// ([`Provider::speaks_chat_completions`](crate::Provider::speaks_chat_completions))
+    /// sends it as it is, for its own model; others go by the fields above.
+    pub verbatim: Option<Map<String, Value>>,
 }
 
 /// How the next word is chosen. What is not said is up to the model's server.

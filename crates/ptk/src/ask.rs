@@ -258,7 +258,7 @@ pub(crate) fn request(terms: &Terms, mut messages: Vec<Message>, is_final: bool)
     let messages = if terms.form == Form::Prompt {
         stop = terms.formatter.stops();
         let system = system.take().unwrap_or_default();
-        vec![render::prompt(&*terms.formatter, &system, &messages)]
+        vec![render::one_prompt(&*terms.formatter, &system, &messages)]
     } else if terms.is_native {
         messages
     } else {

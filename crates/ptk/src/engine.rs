@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use ptk_llm::{Constraint, Form, Memory, ResponseFormat, Sampling, memory_key};
+use ptk_llm::{Constraint, Form, Memory, ResponseFormat, Sampling};
 use ptk_protocol::dialects::Registry;
 use ptk_protocol::format::guard::Guard;
 use ptk_protocol::{ErrorCode, Formatter, Grammar, PtkFormatter, Toolset, snippet};
@@ -15,7 +15,7 @@ use crate::lesson::{Lesson, Lessons, Pupil};
 use crate::model::Candidate;
 use crate::stop::Stop;
 use crate::window::Budget;
-use crate::{Hold, Mode, ReplyParser, RunError, RunOptions, SmallModel, TokenCounter, tokens};
+use crate::{Hold, ReplyParser, RunError, RunOptions, SmallModel, TokenCounter, tokens};
 
 /// What a notice about what was left out takes at most, in tokens.
 pub(crate) const NOTICE: u64 = 64;
@@ -138,11 +138,7 @@ impl Engine {
     /// known now that was not.
     pub(crate) async fn learn(&self, terms: &Terms, stop: &Stop) -> Result<bool, RunError> {
         let candidate = &terms.candidate;
-        if !candidate.is_to_be_learned() {
-            return Ok(false);
-        }
-        let told = candidate.model.provider.learn(terms.model.as_deref());
-        Ok(candidate.learned(stop.unless(told).await?))
+        stop.unless(candidate.learn(terms.model.as_deref())).await
     }
 
     /// What holds for a turn with these options and this model. What they say
@@ -157,36 +153,21 @@ impl Engine {
         let model = &candidate.model;
         let is_first = rank == 0;
         let name = options.model.as_ref().filter(|_| is_first);
-        let name = name.or(model.name.as_ref()).cloned();
-        let name = name.or_else(|| model.provider.model().map(str::to_owned));
-        let can = candidate.capabilities(name.as_deref());
-        let key = memory_key(&*model.provider, name.as_deref());
-        let found = key.and_then(|key| self.memory.recall(&key));
-        let found = found.unwrap_or_default();
-        let mode = match options.mode {
-            mode if is_first && mode != Mode::Auto => mode,
-            _ => model.mode,
-        };
-        let is_native = candidate.is_native(mode, can, &found);
-        let only = model.dialect.as_ref().or(self.dialect.as_ref());
+        let mode = Some(options.mode).filter(|_| is_first).unwrap_or_default();
+        let approach = candidate.approach(name.map(String::as_str), mode, &*self.memory);
+        let (is_native, can) = (approach.is_native, approach.can);
         let pupil = Pupil {
             registry: self.tools.registry(),
             names: options.tools.clone(),
             is_native,
-            only: only.cloned(),
-            best: model
-                .taught
-                .clone()
-                .or(found.dialect)
-                .or(can.dialect.map(str::to_owned)),
+            only: approach.only.or_else(|| self.dialect.clone()),
+            best: approach.best,
             constraint: can.constraint,
         };
         let lesson = self.lessons.get(pupil, |pupil| self.lesson(pupil))?;
         let window = options.context_window.filter(|_| is_first);
-        let window = window
-            .or(model.context_window)
-            .or(found.context_window)
-            .or(can.context_window);
+        let window = window.or(approach.context_window);
+        let name = approach.model;
         let tokens = match &self.tokens {
             Some(tokens) => Arc::clone(tokens),
             None => tokens::of_model(name.as_deref()),
@@ -201,7 +182,7 @@ impl Engine {
                 options.sampling
             },
             max_tokens,
-            may_change: mode == Mode::Auto,
+            may_change: approach.may_change,
             model: name,
             formatter: lesson.formatter,
             rank,

@@ -110,7 +110,7 @@ pub use hooks::{
     ReplyKind, Streamed,
 };
 pub use loops::LoopKind;
-pub use model::Model;
+pub use model::{Approach, Candidate, Model};
 pub use options::{
     CallPolicy, Compaction, Hold, MAX_ITERATIONS, MAX_TOOL_CALLS, Mode, PROTOCOL_RETRIES,
     PROVIDER_RETRIES, RunOptions,
@@ -118,6 +118,7 @@ pub use options::{
 pub use parser::{Reading, ReplyParser};
 pub use probe::{Trial, Verdict, Way, best, questions, try_model};
 pub use ptk::Ptk;
+pub use render::{merged, one_prompt};
 pub use replay::{Difference, Differing, Fate, Meaning, ReadCall, Replay};
 pub use session::{Iteration, Session, Step};
 pub use small::{ChooseFiles, MAX_FILES, Shorten, SmallModel};

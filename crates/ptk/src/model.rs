@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use ptk_llm::{Capabilities, Form, Manner, Prices, Provider, Sampling, memory_key};
+use ptk_llm::{Capabilities, Form, Manner, Memory, Prices, Provider, Sampling, memory_key};
 use tokio::time::Instant;
 
 use crate::{Hold, Mode};
@@ -159,9 +159,38 @@ impl fmt::Debug for Model {
     }
 }
 
-/// A model, and what is noticed of it while it is asked.
+/// How a model is asked, by what is wanted of it and what is known of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Approach {
+    /// The model's name, where one is to be said.
+    pub model: Option<String>,
+    /// Whether it is given its tools by its API.
+    pub is_native: bool,
+    /// Whether that may change with what is found out.
+    pub may_change: bool,
+    /// The dialect that it is taught, and the only one in which it is read.
+    pub only: Option<String>,
+    /// The dialect that it is best taught, if there is no such one.
+    pub best: Option<String>,
+    /// How many tokens it can take, where that is known.
+    pub context_window: Option<u32>,
+    /// What it can do.
+    pub can: Capabilities,
+}
+
+/// A model, and what is noticed of it while it is asked. For hosts that ask
+/// models themselves; a [`Ptk`](crate::Ptk) has its own.
+///
+/// ```
+/// use ptk::llm::{Forgetful, Script};
+/// use ptk::{Candidate, Mode, Model};
+///
+/// let candidate = Candidate::new(Model::new(Script::new(["Hello."])));
+/// let approach = candidate.approach(None, Mode::Auto, &Forgetful::default());
+/// assert!(!approach.is_native, "nothing in the script is a native call");
+/// ```
 #[derive(Debug)]
-pub(crate) struct Candidate {
+pub struct Candidate {
     pub(crate) model: Model,
     /// What its server said of it; `None` inside if it said nothing.
     learned: OnceLock<Option<Capabilities>>,
@@ -173,7 +202,9 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
-    pub(crate) fn new(model: Model) -> Self {
+    /// This model, of which nothing was noticed yet.
+    #[must_use]
+    pub fn new(model: Model) -> Self {
         Self {
             model,
             learned: OnceLock::new(),
@@ -181,6 +212,59 @@ impl Candidate {
             is_text: AtomicBool::new(false),
             rests_until: Mutex::new(None),
         }
+    }
+
+    /// Where it is asked.
+    #[must_use]
+    pub fn provider(&self) -> &Arc<dyn Provider> {
+        &self.model.provider
+    }
+
+    /// How it chooses its words where nothing else is said.
+    #[must_use]
+    pub fn sampling(&self) -> Sampling {
+        self.model.sampling
+    }
+
+    /// The most tokens of a reply where nothing else is said.
+    #[must_use]
+    pub fn max_tokens(&self) -> Option<u32> {
+        self.model.max_tokens
+    }
+
+    /// How it is asked. `name` is another model than its own, and `mode`
+    /// counts before its own.
+    #[must_use]
+    pub fn approach(&self, name: Option<&str>, mode: Mode, memory: &dyn Memory) -> Approach {
+        let model = &self.model;
+        let name = name.or(model.name.as_deref());
+        let name = name.or_else(|| model.provider.model()).map(str::to_owned);
+        let can = self.capabilities(name.as_deref());
+        let key = memory_key(&*model.provider, name.as_deref());
+        let found = key.and_then(|key| memory.recall(&key)).unwrap_or_default();
+        let mode = match mode {
+            Mode::Auto => model.mode,
+            mode => mode,
+        };
+        let known = can.dialect.map(str::to_owned);
+        Approach {
+            is_native: self.is_native(mode, can, &found),
+            may_change: mode == Mode::Auto,
+            only: model.dialect.clone(),
+            best: model.taught.clone().or(found.dialect).or(known),
+            context_window: model
+                .context_window
+                .or(found.context_window)
+                .or(can.context_window),
+            can,
+            model: name,
+        }
+    }
+
+    /// Asks its server once what it can do. Says whether something is known
+    /// now that was not.
+    pub async fn learn(&self, name: Option<&str>) -> bool {
+        self.is_to_be_learned() && self.learned(self.model.provider.learn(name).await)
     }
 
     /// What this model can do, as far as it is known.
@@ -206,7 +290,7 @@ impl Candidate {
     }
 
     /// It failed, and is left alone for a while.
-    pub(crate) fn rest(&self) {
+    pub fn rest(&self) {
         let mut until = self
             .rests_until
             .lock()
@@ -214,7 +298,9 @@ impl Candidate {
         *until = Some(Instant::now() + REST);
     }
 
-    pub(crate) fn is_resting(&self) -> bool {
+    /// Whether it is left alone for now.
+    #[must_use]
+    pub fn is_resting(&self) -> bool {
         let until = self
             .rests_until
             .lock()
@@ -224,7 +310,7 @@ impl Candidate {
 
     /// It replied, and its calls stood in its text, or not. Whether that
     /// happened too often.
-    pub(crate) fn has_written(&self, is_written: bool) -> bool {
+    pub fn has_written(&self, is_written: bool) -> bool {
         if !is_written {
             self.written.store(0, Ordering::Relaxed);
             return false;
@@ -232,14 +318,24 @@ impl Candidate {
         self.written.fetch_add(1, Ordering::Relaxed) + 1 >= WRITTEN
     }
 
-    /// From now on it is taught in words.
-    pub(crate) fn turn_to_text(&self) {
+    /// From now on it is taught in words, and that is remembered.
+    pub fn turn_to_text(&self, name: Option<&str>, memory: &dyn Memory, why: &str) {
         self.is_text.store(true, Ordering::Relaxed);
+        let Some(key) = memory_key(&*self.model.provider, name) else {
+            return;
+        };
+        let manner = Manner {
+            native_tools: Some(false),
+            why: why.to_owned(),
+            is_tried: false,
+            ..memory.recall(&key).unwrap_or_default()
+        };
+        memory.remember(&key, manner);
     }
 
     /// How it calls tools: as is wanted, or else as was found out, or else as
     /// it can.
-    pub(crate) fn is_native(&self, mode: Mode, can: Capabilities, found: &Manner) -> bool {
+    fn is_native(&self, mode: Mode, can: Capabilities, found: &Manner) -> bool {
         match mode {
             Mode::Native => true,
             Mode::Text => false,

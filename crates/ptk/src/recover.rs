@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use ptk_events::EventKind;
-use ptk_llm::{Completion, LlmError, LlmErrorKind, Manner, memory_key};
+use ptk_llm::{Completion, LlmError, LlmErrorKind};
 use ptk_protocol::{ErrorCode, Reply};
 use ptk_store::Failure;
 use tokio::time::sleep;
@@ -180,18 +180,8 @@ impl Session {
     /// Remembers that a model is better taught its tools in words.
     fn note_text(&self, terms: &Terms, why: &str) {
         tracing::info!(why, "tools are told in words");
-        let model = terms.model.as_deref();
-        terms.candidate.turn_to_text();
-        let key = memory_key(&*terms.candidate.model.provider, model);
-        let Some(key) = key else { return };
-        let memory = &self.engine.memory;
-        let manner = Manner {
-            native_tools: Some(false),
-            why: why.to_owned(),
-            is_tried: false,
-            ..memory.recall(&key).unwrap_or_default()
-        };
-        memory.remember(&key, manner);
+        let (model, memory) = (terms.model.as_deref(), &*self.engine.memory);
+        terms.candidate.turn_to_text(model, memory, why);
     }
 
     /// What was said so far is no reply, and the person is told why.

@@ -227,7 +227,8 @@ pub(crate) fn payload(payload: Value) -> String {
 
 /// Messages of one speaker, one behind the other, as one: many models take
 /// only turns.
-pub(crate) fn merged(messages: Vec<Message>) -> Vec<Message> {
+#[must_use]
+pub fn merged(messages: Vec<Message>) -> Vec<Message> {
     let mut merged: Vec<Message> = Vec::with_capacity(messages.len());
     for message in messages {
         match (merged.last_mut(), message) {
@@ -242,7 +243,8 @@ pub(crate) fn merged(messages: Vec<Message>) -> Vec<Message> {
 }
 
 /// The whole conversation as one text, for models that go on with it.
-pub(crate) fn prompt(formatter: &dyn Formatter, system: &str, messages: &[Message]) -> Message {
+#[must_use]
+pub fn one_prompt(formatter: &dyn Formatter, system: &str, messages: &[Message]) -> Message {
     let first = (!system.is_empty()).then(|| Said::system(system));
     let said = messages.iter().map(|message| {
         let text = message.text();

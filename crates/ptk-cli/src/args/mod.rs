@@ -2,6 +2,7 @@
 
 mod agent;
 mod code;
+mod serve;
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -24,6 +25,8 @@ pub(crate) use agent::{
 };
 use code::{INDEX_EXAMPLES, SEARCH_EXAMPLES};
 pub(crate) use code::{IndexArgs, OnlyBy, SearchArgs};
+use serve::SERVE_EXAMPLES;
+pub(crate) use serve::{AccessLog, ServeArgs};
 
 /// Tool calling for any language model, in plain text.
 #[derive(Debug, Parser)]
@@ -150,6 +153,9 @@ pub(crate) enum Command {
     /// Search the code of a workspace by words and by meaning
     #[command(after_help = SEARCH_EXAMPLES)]
     Search(SearchArgs),
+    /// Serve models to programs that speak the API of OpenAI, Anthropic or Ollama
+    #[command(after_help = SERVE_EXAMPLES)]
+    Serve(Box<ServeArgs>),
     /// Find out how a model is best asked to call tools, and remember it
     #[command(after_help = PROBE_EXAMPLES)]
     Probe(ProbeArgs),

@@ -14,6 +14,7 @@ mod prompt;
 mod replay;
 pub(crate) mod run;
 mod search;
+mod serve;
 mod sessions;
 mod tools;
 pub(crate) mod undo;
@@ -41,6 +42,7 @@ pub(crate) fn run(cli: &Cli) -> Result<Exit> {
         Command::Undo(args) => undo::run(args, &mut out)?,
         Command::Index(args) => index::run(args, &mut out)?,
         Command::Search(args) => search::run(args, &mut out)?,
+        Command::Serve(args) => serve::run(args)?,
         Command::Probe(args) => probe::run(args, &mut out)?,
         Command::Doctor(args) => doctor::run(args, &mut out)?,
         Command::Permissions(command) => permissions::run(command, &mut out)?,

@@ -36,6 +36,19 @@ pub(super) async fn ask(provider: &HttpProvider, model: &str) -> Option<Capabili
     has_said.then_some(learned)
 }
 
+/// The names of the server's models. `None` if it does not say.
+pub(super) async fn models(provider: &HttpProvider) -> Option<Vec<String>> {
+    let root = provider.path().trim_end_matches("/v1");
+    let (path, list, name) = match provider.kind() {
+        Kind::Ollama => (format!("{root}/api/tags"), "models", "name"),
+        _ => (format!("{}/models", provider.path()), "data", "id"),
+    };
+    let told = provider.told(&path, None).await?;
+    let models = told.get(list)?.as_array()?.iter();
+    let names = models.filter_map(|it| Some(it.get(name)?.as_str()?.to_owned()));
+    Some(names.collect())
+}
+
 #[derive(Debug, Default)]
 struct Found {
     native_tools: Option<bool>,

@@ -7,6 +7,9 @@ use super::schema::is_strict;
 use super::{Grammar, Reading, Trouble, Wire, arguments, finish, number, text};
 use crate::{Delta, FinishReason, Message, Request, ResponseFormat, ToolChoice, Usage};
 
+/// Where they are asked for.
+const PATH: &str = "/chat/completions";
+
 /// Chat completions.
 #[derive(Debug)]
 pub(super) struct OpenAi {
@@ -18,6 +21,9 @@ pub(super) struct OpenAi {
 
 impl Wire for OpenAi {
     fn request(&self, request: &Request, model: &str) -> (String, Value) {
+        if let Some(verbatim) = &request.verbatim {
+            return (PATH.to_owned(), verbatim_body(verbatim.clone(), model));
+        }
         let system = request.system.iter();
         let system = system.map(|text| json!({"role": "system", "content": text}));
         let messages: Vec<Value> = system.chain(request.messages.iter().map(message)).collect();
@@ -70,12 +76,21 @@ impl Wire for OpenAi {
             }
             ResponseFormat::Text | ResponseFormat::Grammar(_) => {}
         }
-        ("/chat/completions".to_owned(), Value::Object(body))
+        (PATH.to_owned(), Value::Object(body))
     }
 
     fn reading(&self) -> Box<dyn Reading> {
         Box::<ChatReading>::default()
     }
+}
+
+/// A request that somebody else wrote: only the model, and how the answer
+/// comes, is for whoever sends it.
+fn verbatim_body(mut body: Map<String, Value>, model: &str) -> Value {
+    body.insert("model".to_owned(), json!(model));
+    body.insert("stream".to_owned(), json!(true));
+    body.insert("stream_options".to_owned(), json!({"include_usage": true}));
+    Value::Object(body)
 }
 
 /// The tools, as chat completions have them.

@@ -410,12 +410,20 @@ impl Provider for HttpProvider {
         }
     }
 
+    fn speaks_chat_completions(&self) -> bool {
+        matches!(self.kind, Kind::OpenAi | Kind::OpenAiItself)
+    }
+
     fn learn<'a>(&'a self, model: Option<&'a str>) -> BoxFuture<'a, Option<Capabilities>> {
         let model = model.or(self.model.as_deref());
         match model {
             Some(model) if !self.is_hosted => learn::ask(self, model).boxed(),
             _ => std::future::ready(None).boxed(),
         }
+    }
+
+    fn models(&self) -> BoxFuture<'_, Option<Vec<String>>> {
+        learn::models(self).boxed()
     }
 
     fn stream<'a>(&'a self, request: &'a Request) -> Deltas<'a> {

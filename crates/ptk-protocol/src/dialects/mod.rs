@@ -331,6 +331,13 @@ impl Registry {
         BUILTIN.clone()
     }
 
+    /// None: what a model thinks is told from what it says, and nothing is a
+    /// call.
+    #[must_use]
+    pub fn empty() -> Self {
+        Self::with(Vec::new())
+    }
+
     fn with(dialects: Vec<Arc<dyn Dialect>>) -> Self {
         let table = OnceLock::new();
         Self {

@@ -1,0 +1,143 @@
+//! `ptk serve`: the gateway.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result, bail};
+use ptk::Model;
+use ptk::llm::FileMemory;
+use ptk::llm::http::{HttpProvider, Key, Kind};
+use ptk_gateway::{Gateway, GatewayBuilder, Keys, Limits, Log};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::{self, MEMORY};
+use crate::args::{AccessLog, ServeArgs};
+use crate::exit::{self, Exit};
+use crate::interrupt::Interrupts;
+use crate::{config, engine};
+
+/// The key of a server that is known only by its address.
+const UPSTREAM_KEY: &str = "PTK_API_KEY";
+/// One key for all who ask.
+const KEY: &str = "PTK_SERVE_KEY";
+
+pub(crate) fn run(args: &ServeArgs) -> Result<Exit> {
+    let gateway = gateway(args)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(std::thread::available_parallelism().map_or(2, usize::from))
+        .enable_all()
+        .build()?;
+    runtime.block_on(async {
+        let mut interrupts = Interrupts::new();
+        let listener = TcpListener::bind(args.listen)
+            .await
+            .with_context(|| format!("nothing can listen on {}", args.listen))?;
+        let address = listener.local_addr()?;
+        let mut stderr = io::stderr();
+        // Whoever started it waits for this line.
+        let _ = writeln!(stderr, "listening on http://{address}");
+        let end = CancellationToken::new();
+        let serving = gateway.serve(listener, end.cancelled());
+        tokio::pin!(serving);
+        tokio::select! {
+            () = &mut serving => return Ok(Exit::Success),
+            _ = interrupts.next() => end.cancel(),
+        }
+        let _ = writeln!(
+            stderr,
+            "finishing what is under way; once more to stop at once"
+        );
+        tokio::select! {
+            () = &mut serving => Ok(Exit::Success),
+            _ = interrupts.next() => Ok(Exit::Interrupted),
+        }
+    })
+}
+
+fn gateway(args: &ServeArgs) -> Result<Gateway> {
+    let dialects = config::dialects(&args.config)?;
+    if let Some(dialect) = args.dialect.as_deref().filter(|it| *it != "auto") {
+        engine::check_taught(&dialects, "--dialect <NAME>", dialect)?;
+    }
+    let is_here = args.listen.ip().is_loopback();
+    let mut builder = Gateway::builder()
+        .mode(args.mode.into())
+        .dialect(args.dialect.clone())
+        .dialects(dialects)
+        .keys(keys(args, is_here)?)
+        .hosts(args.host.iter().cloned())
+        .any_host(!is_here && args.host.is_empty())
+        .origins(args.cors.iter().cloned())
+        .capture(args.capture.clone())
+        .limits(Limits {
+            body: args.max_body as usize * 1024 * 1024,
+            concurrent: args.max_concurrent as usize,
+            time: args.timeout,
+        })
+        .log((args.access_log == AccessLog::Json).then(|| Log::new(tell)));
+    if let Some(folder) = ptk::tools::state_folder() {
+        builder = builder.memory(Arc::new(FileMemory::new(folder.join(MEMORY))));
+    }
+    Ok(models(builder, args)?.build()?)
+}
+
+/// A line for each request that has ended.
+fn tell(ended: &ptk_gateway::Ended) {
+    let line = serde_json::to_string(ended).unwrap_or_default();
+    // A log that nobody reads any more stops nothing.
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
+/// The keys of those who may ask. Beyond this machine there is no asking
+/// without one.
+fn keys(args: &ServeArgs, is_here: bool) -> Result<Option<Keys>> {
+    if let Some(path) = &args.keys {
+        let keys = Keys::open(path).with_context(|| format!("--keys {}", path.display()))?;
+        return Ok(Some(keys));
+    }
+    let one = std::env::var(KEY).ok().filter(|key| !key.trim().is_empty());
+    if let Some(key) = one {
+        return Ok(Some(Keys::one(key.trim())));
+    }
+    if !is_here {
+        bail!(exit::wrong_usage(format!(
+            "on {} anybody who reaches it could ask; name a file of keys with --keys, or set one in {KEY}",
+            args.listen
+        )));
+    }
+    Ok(None)
+}
+
+/// The models that are served.
+fn models(mut builder: GatewayBuilder, args: &ServeArgs) -> Result<GatewayBuilder> {
+    if let Some(address) = &args.upstream {
+        let provider = HttpProvider::at(Kind::OpenAi, address)?;
+        let key = Key::of_variables(&[UPSTREAM_KEY]);
+        return Ok(builder.server(Model::new(provider.key(key))));
+    }
+    let said = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
+    let named = agent::named(&args.config)?;
+    let is_chosen = said(&args.model.provider) || said(&args.model.model);
+    if is_chosen || named.is_empty() {
+        let chosen = agent::chosen(&args.model, &args.config)?;
+        builder = builder.any(std::iter::once(chosen.model).chain(chosen.fallbacks));
+    }
+    let is_only = named.len() == 1 && !is_chosen;
+    for (name, models) in named {
+        match models {
+            Ok(models) => {
+                if is_only {
+                    builder = builder.any(models.clone());
+                }
+                builder = builder.model(name, models);
+            }
+            // The others can be served.
+            Err(error) if !is_only => {
+                let _ = writeln!(io::stderr(), "{name} is not served: {error:#}");
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(builder)
+}

@@ -1,0 +1,355 @@
+//! Who may ask, and how much.
+
+use std::io;
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderName, ORIGIN};
+use hyper::{StatusCode, Uri};
+use sha2::{Digest as _, Sha256};
+use subtle::ConstantTimeEq as _;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::failure::Failure;
+
+/// How often at most it is looked whether the file of keys has changed.
+const LOOK: Duration = Duration::from_secs(1);
+/// The longest key.
+const MAX_KEY: usize = 4096;
+
+/// The keys of those who may ask, from a file that may change while it is
+/// served. A line each: a name, the key, and what it is limited to:
+///
+/// ```text
+/// alice sk-4f1c0a concurrent=4 per-minute=60
+/// ```
+#[derive(Debug)]
+pub struct Keys {
+    path: Option<PathBuf>,
+    loaded: Mutex<Loaded>,
+}
+
+#[derive(Debug)]
+struct Loaded {
+    keys: Arc<Vec<Arc<Key>>>,
+    changed: Option<(SystemTime, u64)>,
+    looked: Instant,
+}
+
+/// A key. It is kept as its hash.
+#[derive(Debug)]
+pub(crate) struct Key {
+    pub(crate) name: String,
+    digest: [u8; 32],
+    concurrent: Option<(usize, Arc<Semaphore>)>,
+    bucket: Option<Mutex<Bucket>>,
+    per_minute: Option<u32>,
+}
+
+/// Requests that may be made now.
+#[derive(Debug)]
+struct Bucket {
+    left: f64,
+    since: Instant,
+}
+
+impl Keys {
+    /// One key, without limits.
+    #[must_use]
+    pub fn one(key: &str) -> Self {
+        let key = Key::new("key".to_owned(), key);
+        Self::of(None, vec![key], None)
+    }
+
+    /// Those in a file.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read, or a line is none.
+    pub fn open(path: impl Into<PathBuf>) -> io::Result<Self> {
+        let path = path.into();
+        let (keys, changed) = load(&path)?;
+        if keys.is_empty() {
+            let message = "there is no key in it; write a name and a key in a line";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+        }
+        Ok(Self::of(Some(path), keys, changed))
+    }
+
+    fn of(path: Option<PathBuf>, keys: Vec<Key>, changed: Option<(SystemTime, u64)>) -> Self {
+        let loaded = Loaded {
+            keys: Arc::new(keys.into_iter().map(Arc::new).collect()),
+            changed,
+            looked: Instant::now(),
+        };
+        Self {
+            path,
+            loaded: Mutex::new(loaded),
+        }
+    }
+
+    /// The key with these letters. All keys are compared, and none sooner than
+    /// another.
+    fn find(&self, given: &str) -> Option<Arc<Key>> {
+        let digest: [u8; 32] = Sha256::digest(given.as_bytes()).into();
+        let mut found = None;
+        for key in self.current().iter() {
+            if bool::from(key.digest.ct_eq(&digest)) {
+                found = Some(Arc::clone(key));
+            }
+        }
+        found
+    }
+
+    /// The keys that count now. A file that cannot be read changes nothing.
+    fn current(&self) -> Arc<Vec<Arc<Key>>> {
+        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(path) = &self.path
+            && loaded.looked.elapsed() >= LOOK
+        {
+            loaded.looked = Instant::now();
+            if changed(path) != loaded.changed {
+                match load(path) {
+                    Ok((keys, changed)) => {
+                        // One that stays keeps what it has used up.
+                        let keys = keys.into_iter().map(|key| {
+                            let same = loaded.keys.iter().find(|it| it.is_same(&key));
+                            same.map_or_else(|| Arc::new(key), Arc::clone)
+                        });
+                        loaded.keys = Arc::new(keys.collect());
+                        loaded.changed = changed;
+                    }
+                    Err(error) => {
+                        tracing::warn!(%error, "the file of keys cannot be read; the keys stay as they were");
+                    }
+                }
+            }
+        }
+        Arc::clone(&loaded.keys)
+    }
+}
+
+fn changed(path: &Path) -> Option<(SystemTime, u64)> {
+    let about = std::fs::metadata(path).ok()?;
+    Some((about.modified().ok()?, about.len()))
+}
+
+type Changed = Option<(SystemTime, u64)>;
+
+fn load(path: &Path) -> io::Result<(Vec<Key>, Changed)> {
+    let before = changed(path);
+    let text = std::fs::read_to_string(path)?;
+    let mut keys = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let key = Key::read(line).map_err(|why| {
+            let message =
+                format!("line {number}: {why}; write: NAME KEY [concurrent=N] [per-minute=N]");
+            io::Error::new(io::ErrorKind::InvalidData, message)
+        })?;
+        keys.push(key);
+    }
+    Ok((keys, before))
+}
+
+impl Key {
+    fn new(name: String, key: &str) -> Self {
+        Self {
+            name,
+            digest: Sha256::digest(key.as_bytes()).into(),
+            concurrent: None,
+            bucket: None,
+            per_minute: None,
+        }
+    }
+
+    fn read(line: &str) -> Result<Self, String> {
+        let mut words = line.split_whitespace();
+        let (Some(name), Some(key)) = (words.next(), words.next()) else {
+            return Err("a name or a key is missing".to_owned());
+        };
+        let mut read = Self::new(name.to_owned(), key);
+        for word in words {
+            let (what, number) = word
+                .split_once('=')
+                .ok_or_else(|| format!("`{word}` is unknown"))?;
+            let number: u32 = number
+                .parse()
+                .map_err(|_| format!("`{number}` is no number"))?;
+            if number == 0 {
+                return Err(format!("{what} is 0, so the key could not be used"));
+            }
+            match what {
+                "concurrent" => {
+                    let most = number as usize;
+                    read.concurrent = Some((most, Arc::new(Semaphore::new(most))));
+                }
+                "per-minute" => {
+                    read.per_minute = Some(number);
+                    read.bucket = Some(Mutex::new(Bucket {
+                        left: f64::from(number),
+                        since: Instant::now(),
+                    }));
+                }
+                _ => return Err(format!("`{what}` is unknown")),
+            }
+        }
+        Ok(read)
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        let most = |key: &Self| key.concurrent.as_ref().map(|(most, _)| *most);
+        self.digest == other.digest
+            && self.name == other.name
+            && most(self) == most(other)
+            && self.per_minute == other.per_minute
+    }
+
+    /// Takes one request out of what it may make.
+    fn take(&self) -> Result<Option<OwnedSemaphorePermit>, Failure> {
+        if let (Some(bucket), Some(most)) = (&self.bucket, self.per_minute) {
+            let mut bucket = bucket.lock().unwrap_or_else(PoisonError::into_inner);
+            let rate = f64::from(most) / 60.0;
+            let now = Instant::now();
+            let gained = now.duration_since(bucket.since).as_secs_f64() * rate;
+            bucket.left = (bucket.left + gained).min(f64::from(most));
+            bucket.since = now;
+            if bucket.left < 1.0 {
+                let wait = Duration::from_secs_f64((1.0 - bucket.left) / rate);
+                let message = format!("This key may make {most} requests a minute; wait a little");
+                return Err(Failure {
+                    retry_after: Some(wait),
+                    ..Failure::new(
+                        StatusCode::TOO_MANY_REQUESTS,
+                        "rate_limit_exceeded",
+                        message,
+                    )
+                });
+            }
+            bucket.left -= 1.0;
+        }
+        let Some((most, semaphore)) = &self.concurrent else {
+            return Ok(None);
+        };
+        match Arc::clone(semaphore).try_acquire_owned() {
+            Ok(permit) => Ok(Some(permit)),
+            Err(_) => Err(Failure {
+                retry_after: Some(Duration::from_secs(1)),
+                ..Failure::new(
+                    StatusCode::TOO_MANY_REQUESTS,
+                    "concurrency_limit_exceeded",
+                    format!(
+                        "This key may make {most} requests at a time; wait until one has ended"
+                    ),
+                )
+            }),
+        }
+    }
+}
+
+/// Who may ask from where.
+#[derive(Debug, Default)]
+pub(crate) struct Access {
+    pub(crate) keys: Option<Keys>,
+    /// Names of this server, beside those of this machine.
+    pub(crate) hosts: Vec<String>,
+    /// Whether any other name is one of it.
+    pub(crate) any_host: bool,
+    /// Pages that may ask, by their origins.
+    pub(crate) origins: Vec<String>,
+}
+
+/// Somebody who may ask.
+#[derive(Debug, Default)]
+pub(crate) struct Admitted {
+    pub(crate) key: Option<String>,
+    pub(crate) permit: Option<OwnedSemaphorePermit>,
+}
+
+impl Access {
+    /// Refuses what comes from a page of somebody else, or under a name that
+    /// is none of this server.
+    pub(crate) fn check_place(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), Failure> {
+        let forbidden = |message: String| Failure::new(StatusCode::FORBIDDEN, "forbidden", message);
+        let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+        let host = host.or_else(|| uri.authority().map(|authority| authority.as_str()));
+        let host = host.unwrap_or_default();
+        if !self.any_host && !self.is_own(host) {
+            return Err(forbidden(format!(
+                "`{host}` is no name of this server; name it with --host if it is"
+            )));
+        }
+        let Some(origin) = headers.get(ORIGIN) else {
+            return Ok(());
+        };
+        let origin = origin.to_str().unwrap_or_default();
+        let is_same = origin
+            .split_once("://")
+            .is_some_and(|(_, it)| it.eq_ignore_ascii_case(host));
+        if is_same || self.allows_origin(origin) {
+            return Ok(());
+        }
+        Err(forbidden(format!(
+            "Pages of `{origin}` may not ask; allow it with --cors if they should"
+        )))
+    }
+
+    pub(crate) fn allows_origin(&self, origin: &str) -> bool {
+        self.origins
+            .iter()
+            .any(|it| it == "*" || it.eq_ignore_ascii_case(origin))
+    }
+
+    fn is_own(&self, host: &str) -> bool {
+        let name = match host.rsplit_once(':') {
+            Some((name, port)) if port.bytes().all(|it| it.is_ascii_digit()) => name,
+            _ => host,
+        };
+        let name = name.trim_start_matches('[').trim_end_matches(']');
+        if self.hosts.iter().any(|it| it.eq_ignore_ascii_case(name)) {
+            return true;
+        }
+        match name.parse::<IpAddr>() {
+            Ok(address) => address.is_loopback(),
+            Err(_) => name.eq_ignore_ascii_case("localhost"),
+        }
+    }
+
+    /// Lets somebody in who has a key, where one is needed.
+    pub(crate) fn admit(&self, headers: &HeaderMap) -> Result<Admitted, Failure> {
+        let Some(keys) = &self.keys else {
+            return Ok(Admitted::default());
+        };
+        let refused =
+            |message: &str| Failure::new(StatusCode::UNAUTHORIZED, "invalid_api_key", message);
+        let Some(given) = given(headers) else {
+            return Err(refused(
+                "A key is needed: send it as `Authorization: Bearer KEY` or as `x-api-key`",
+            ));
+        };
+        let key = keys
+            .find(given)
+            .ok_or_else(|| refused("The key is none of this server"))?;
+        Ok(Admitted {
+            permit: key.take()?,
+            key: Some(key.name.clone()),
+        })
+    }
+}
+
+/// The key in a request.
+fn given(headers: &HeaderMap) -> Option<&str> {
+    const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+    let bearer = headers.get(AUTHORIZATION).and_then(|it| it.to_str().ok());
+    let bearer = bearer.and_then(|it| {
+        let (scheme, key) = it.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
+    });
+    let given = bearer.or_else(|| headers.get(API_KEY)?.to_str().ok());
+    given.filter(|key| !key.is_empty() && key.len() <= MAX_KEY)
+}

@@ -1,0 +1,110 @@
+//! What a client asks, whichever API it speaks.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use ptk::llm::{Message, Sampling};
+use serde_json::{Map, Value};
+
+use crate::failure::Failure;
+use crate::offer::Offer;
+
+/// A request, read and checked.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Ask {
+    /// The model, as the client calls it.
+    pub(crate) model: String,
+    /// Instructions before everything else.
+    pub(crate) system: Option<String>,
+    pub(crate) messages: Vec<Message>,
+    pub(crate) contract: Contract,
+    pub(crate) sampling: Sampling,
+    pub(crate) max_tokens: Option<u32>,
+    /// Texts at which what is said ends.
+    pub(crate) stop: Vec<String>,
+    /// The request as it was written for chat completions, where it was.
+    pub(crate) body: Option<Bytes>,
+    /// The type of a part of the conversation that is no text, if there is one.
+    pub(crate) beyond_words: Option<String>,
+}
+
+impl Ask {
+    /// The request as it was written for chat completions, for one answer.
+    pub(crate) fn verbatim(&self) -> Result<Option<Map<String, Value>>, Failure> {
+        let Some(body) = &self.body else {
+            return Ok(None);
+        };
+        let read = serde_json::from_slice::<Map<String, Value>>(body);
+        let mut fields = read.map_err(|error| Failure::invalid("", error.to_string()))?;
+        fields.remove("n");
+        if let Some(seed) = self.sampling.seed {
+            fields.insert("seed".to_owned(), seed.into());
+        }
+        Ok(Some(fields))
+    }
+}
+
+/// What the answer has to keep to.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Contract {
+    /// The tools that may be called.
+    pub(crate) offer: Arc<Offer>,
+    pub(crate) choice: Choice,
+    /// Those among them that may be called, where not all may.
+    pub(crate) allowed: Option<Vec<String>>,
+    /// Whether one call at most is to be made at a time.
+    pub(crate) one_call: bool,
+    /// The form of an answer in words.
+    pub(crate) format: Format,
+}
+
+/// Whether tools are called.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) enum Choice {
+    #[default]
+    Auto,
+    None,
+    Required,
+    Tool(String),
+}
+
+/// The form of an answer in words.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) enum Format {
+    #[default]
+    Text,
+    /// A JSON object.
+    Json,
+    /// JSON by this schema.
+    Schema(Arc<Value>),
+}
+
+impl Contract {
+    /// Whether a call has to be made.
+    pub(crate) fn needs_call(&self) -> bool {
+        matches!(self.choice, Choice::Required | Choice::Tool(_))
+    }
+
+    /// Whether a tool that there is may be called.
+    pub(crate) fn allows(&self, name: &str) -> bool {
+        let is_chosen = match &self.choice {
+            Choice::Auto | Choice::Required => true,
+            Choice::None => false,
+            Choice::Tool(chosen) => chosen == name,
+        };
+        is_chosen
+            && self
+                .allowed
+                .as_ref()
+                .is_none_or(|all| all.iter().any(|it| it == name))
+    }
+
+    /// The names of the tools that the model is to be taught; `None` for all.
+    pub(crate) fn taught(&self) -> Option<Vec<String>> {
+        match &self.choice {
+            Choice::None => Some(Vec::new()),
+            Choice::Tool(name) => Some(vec![name.clone()]),
+            Choice::Auto | Choice::Required => self.allowed.clone(),
+        }
+    }
+}

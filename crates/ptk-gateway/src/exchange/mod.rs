@@ -1,0 +1,485 @@
+//! One answer: a model is asked, its reply is read while it comes in, and what
+//! breaks the contract is mended by one further request.
+
+mod format;
+mod native;
+mod plan;
+mod reading;
+mod visible;
+
+use std::sync::Arc;
+
+use futures_util::StreamExt as _;
+use ptk::Candidate;
+use ptk::llm::{FinishReason, LlmError, LlmErrorKind, Request, Usage};
+use ptk::protocol::{Problem, explain};
+
+use self::plan::Plan;
+use self::reading::{Fault, Pass, Reading, Telling};
+use crate::ask::{Ask, Choice, Format};
+use crate::capture::Case;
+use crate::failure::Failure;
+use crate::gateway::Inner;
+use crate::route::Route;
+use crate::said::{End, Note, Said};
+
+/// One answer to one request.
+pub(crate) struct Exchange<'e> {
+    pub(crate) gateway: &'e Inner,
+    pub(crate) ask: &'e Ask,
+    pub(crate) route: &'e Route,
+    /// Whether calls go out while they come in.
+    pub(crate) is_live: bool,
+}
+
+/// Why a model gave no answer.
+enum Stopped {
+    /// It, or its server.
+    Model(LlmError),
+    /// What it said.
+    Answer(Failure),
+}
+
+impl From<LlmError> for Stopped {
+    fn from(error: LlmError) -> Self {
+        Self::Model(error)
+    }
+}
+
+impl From<Failure> for Stopped {
+    fn from(failure: Failure) -> Self {
+        Self::Answer(failure)
+    }
+}
+
+impl From<Stopped> for Failure {
+    fn from(stopped: Stopped) -> Self {
+        match stopped {
+            Stopped::Model(error) => error.into(),
+            Stopped::Answer(failure) => failure,
+        }
+    }
+}
+
+impl Exchange<'_> {
+    /// Asks until there is an answer, and tells it piece by piece.
+    ///
+    /// # Errors
+    ///
+    /// If there is none. What was told until then stays told.
+    pub(crate) async fn run(
+        &self,
+        tell: &mut (dyn FnMut(Said<'_>) + Send),
+    ) -> Result<End, Failure> {
+        let mut telling = Telling {
+            tell,
+            contract: &self.ask.contract,
+            is_live: self.is_live,
+            calls: Vec::new(),
+            has_text: false,
+            has_begun: false,
+            notes: Vec::new(),
+        };
+        let mut models = self.route.in_turn().peekable();
+        loop {
+            let Some(candidate) = models.next() else {
+                return Err(self.route.nobody());
+            };
+            let stopped = match self.answer(&candidate, &mut telling).await {
+                Ok(end) => return Ok(end),
+                Err(stopped) => stopped,
+            };
+            let may_ask_another = !telling.has_begun
+                && matches!(&stopped, Stopped::Model(error) if error.kind != LlmErrorKind::Filtered);
+            if let Stopped::Model(error) = &stopped {
+                self.gateway.metrics.failed(error.kind);
+                if error.is_retryable() && error.kind != LlmErrorKind::TooLong {
+                    candidate.rest();
+                }
+            }
+            if !may_ask_another || models.peek().is_none() {
+                return Err(stopped.into());
+            }
+        }
+    }
+
+    /// Asks one model.
+    async fn answer(
+        &self,
+        candidate: &Arc<Candidate>,
+        telling: &mut Telling<'_>,
+    ) -> Result<End, Stopped> {
+        let name = self.route.name_for(self.ask);
+        candidate.learn(name).await;
+        let memory = &*self.gateway.memory;
+        let mut approach = candidate.approach(name, self.gateway.mode, memory);
+        let mut plan = Plan::new(self.gateway, self.ask, candidate, &approach)?;
+        let provider = &**candidate.provider();
+        let first = match self
+            .listen(candidate, &plan, &plan.request, telling, false)
+            .await
+        {
+            Err(Stopped::Model(error))
+                if error.kind == LlmErrorKind::NoTools
+                    && approach.is_native
+                    && approach.may_change =>
+            {
+                candidate.turn_to_text(approach.model.as_deref(), memory, &error.to_string());
+                approach = candidate.approach(name, self.gateway.mode, memory);
+                plan = Plan::new(self.gateway, self.ask, candidate, &approach)?;
+                self.listen(candidate, &plan, &plan.request, telling, false)
+                    .await?
+            }
+            heard => heard?,
+        };
+        self.capture(&plan, &first);
+        let mut usage = first.usage.unwrap_or_default();
+        let wrong = match self.settle(&plan, first, telling) {
+            Ok(mut end) => {
+                end.usage = usage;
+                return Ok(end);
+            }
+            Err(wrong) => wrong,
+        };
+        let Some(correction) = &wrong.correction else {
+            return self.give_up(wrong, telling, usage).map_err(Stopped::from);
+        };
+        self.gateway.metrics.asked_again();
+        let words = if wrong.words.trim().is_empty() {
+            "(nothing)"
+        } else {
+            wrong.words.as_str()
+        };
+        let request = plan.again(words, correction);
+        let second = match self.listen(candidate, &plan, &request, telling, true).await {
+            Ok(second) => second,
+            Err(Stopped::Model(error)) => {
+                tracing::debug!(%error, provider = provider.name(), "the second request failed");
+                return self.give_up(wrong, telling, usage).map_err(Stopped::from);
+            }
+            Err(other) => return Err(other),
+        };
+        self.capture(&plan, &second);
+        add(&mut usage, second.usage);
+        match self.settle(&plan, second, telling) {
+            Ok(mut end) => {
+                self.gateway.metrics.mended();
+                for (id, name, args) in wrong.later {
+                    telling.call(&id, &name, args);
+                }
+                if !telling.calls.is_empty() && end.finish == FinishReason::Stop {
+                    end.finish = FinishReason::ToolCalls;
+                }
+                end.usage = usage;
+                end.notes.push(Note::new(
+                    "mended",
+                    "The model was asked once more to get a right call",
+                ));
+                Ok(end)
+            }
+            Err(still) => {
+                let wrong = Wrong {
+                    later: wrong.later.into_iter().chain(still.later).collect(),
+                    ..still
+                };
+                self.give_up(wrong, telling, usage).map_err(Stopped::from)
+            }
+        }
+    }
+
+    /// Sends a request and reads the reply.
+    async fn listen(
+        &self,
+        candidate: &Candidate,
+        plan: &Plan,
+        request: &Request,
+        telling: &mut Telling<'_>,
+        is_second: bool,
+    ) -> Result<Pass, Stopped> {
+        let provider = &**candidate.provider();
+        let mut reading = Reading::new(plan, telling, &self.ask.stop, is_second);
+        let mut deltas = provider.stream(request);
+        while let Some(delta) = deltas.next().await {
+            reading.take(delta?);
+            if reading.is_stopped() {
+                return Ok(reading.end());
+            }
+            if reading.is_too_long() {
+                return Err(LlmError::of(provider, request, LlmErrorKind::TooMuch).into());
+            }
+        }
+        if !reading.has_finished() {
+            return Err(LlmError::of(provider, request, LlmErrorKind::Cut).into());
+        }
+        Ok(reading.end())
+    }
+
+    /// What a reply comes to, or what is wrong with it.
+    fn settle(&self, plan: &Plan, pass: Pass, telling: &mut Telling<'_>) -> Result<End, Wrong> {
+        let finish = pass.finish.clone().unwrap_or_default();
+        let is_limited = finish == FinishReason::Length;
+        let contract = &self.ask.contract;
+        if !pass.faults.is_empty() {
+            return Err(self.faulty(plan, pass, is_limited));
+        }
+        if let Some(name) = &pass.cut
+            && !is_limited
+        {
+            let message =
+                format!("The model's call of {name} breaks off before its arguments close");
+            return Err(Wrong::fatal(
+                Failure::unkept("truncated_tool_call", message),
+                &pass,
+            ));
+        }
+        let has_calls = !telling.calls.is_empty() || !pass.later.is_empty();
+        if contract.needs_call() && !has_calls {
+            return Err(self.without_call(plan, pass, is_limited));
+        }
+        let mut held = pass.held.unwrap_or_default();
+        if plan.keeps_format && !has_calls {
+            held = match format::kept(&held, &contract.format) {
+                Ok(kept) => kept,
+                Err(why) => {
+                    let correction =
+                        format!("{why} Answer again with one JSON object and nothing else.");
+                    let message =
+                        format!("The model does not answer in the form that was asked for. {why}");
+                    return Err(Wrong {
+                        correction: (!is_limited).then_some(correction),
+                        failure: Failure::unkept("response_format_not_followed", message)
+                            .with_words(&held),
+                        ..Wrong::of(pass.words)
+                    });
+                }
+            };
+        }
+        telling.text(&held);
+        Ok(End {
+            finish: match finish {
+                FinishReason::Length | FinishReason::ContentFilter
+                    if pass.cut.is_some() || !has_calls =>
+                {
+                    finish
+                }
+                _ if has_calls => FinishReason::ToolCalls,
+                FinishReason::Length | FinishReason::ContentFilter => finish,
+                _ => FinishReason::Stop,
+            },
+            stopped_at: pass.stopped_at,
+            usage: Usage::default(),
+            notes: std::mem::take(&mut telling.notes),
+        })
+    }
+
+    /// Calls that cannot go out as they are.
+    fn faulty(&self, plan: &Plan, pass: Pass, is_limited: bool) -> Wrong {
+        let contract = &self.ask.contract;
+        let problems: Vec<Problem> = pass
+            .faults
+            .iter()
+            .flat_map(|it| it.problems.clone())
+            .collect();
+        let meant = pass.faults.iter().find_map(|fault| fault.name.as_deref());
+        let forbidden = pass.faults.iter().any(|fault| !fault.is_allowed);
+        let correction = match &contract.choice {
+            Choice::None if forbidden => "No tool may be called now. Answer in words.".to_owned(),
+            Choice::Tool(name) if forbidden => {
+                plan.formatter
+                    .malformed(&problems, Some(name), &contract.offer.tools)
+            }
+            _ => plan
+                .formatter
+                .malformed(&problems, meant, &contract.offer.tools),
+        };
+        let code = match pass.faults.as_slice() {
+            [
+                Fault {
+                    is_allowed: false, ..
+                },
+                ..,
+            ] => "tool_choice_not_followed",
+            [Fault { call: Some(_), .. }, ..] => "invalid_tool_arguments",
+            _ => "invalid_tool_call",
+        };
+        let message = format!(
+            "The model's call cannot be passed on. {}",
+            explain(&problems)
+        );
+        Wrong {
+            // What the limit cut off would be cut off again.
+            correction: (!is_limited).then_some(correction),
+            failure: Failure::unkept(code, message).with_words(&pass.words),
+            words: pass.words,
+            unused: pass.unused,
+            faults: pass.faults,
+            later: pass.later,
+            finish: pass.finish.unwrap_or_default(),
+            is_fatal: false,
+        }
+    }
+
+    /// Words where a call was asked for.
+    fn without_call(&self, plan: &Plan, pass: Pass, is_limited: bool) -> Wrong {
+        let contract = &self.ask.contract;
+        let (tool, tools) = match &contract.choice {
+            Choice::Tool(name) => (name.as_str(), Some(name.as_str())),
+            _ => ("a tool", None),
+        };
+        let message = format!("{tool} has to be called, and the model answers in words");
+        let problem = Problem::new(
+            ptk::protocol::ProblemCode::Malformed,
+            format!("You have to call {tool} now; do not answer in words"),
+            ptk::protocol::Span::new(0, 0),
+        );
+        let correction = plan
+            .formatter
+            .malformed(&[problem], tools, &contract.offer.tools);
+        Wrong {
+            correction: (!is_limited).then_some(correction),
+            failure: Failure::unkept("tool_choice_not_followed", message).with_words(&pass.words),
+            ..Wrong::of(pass.words)
+        }
+    }
+
+    /// The model did not mend it.
+    fn give_up(
+        &self,
+        wrong: Wrong,
+        telling: &mut Telling<'_>,
+        usage: Usage,
+    ) -> Result<End, Failure> {
+        self.gateway.metrics.gave_up();
+        let contract = &self.ask.contract;
+        let failure = wrong.failure;
+        if wrong.is_fatal {
+            return Err(failure);
+        }
+        let is_bound = contract.needs_call() && telling.calls.is_empty() && wrong.later.is_empty();
+        let is_strict = wrong.faults.iter().any(|fault| {
+            fault
+                .name
+                .as_deref()
+                .is_some_and(|name| contract.offer.is_strict(name))
+        });
+        // A wrong argument is the client's to refuse, as long as it can be
+        // read: that is what it would get of any other server.
+        let readable = wrong.faults.iter().all(|fault| fault.call.is_some());
+        let is_strict = is_strict && readable;
+        if readable && !wrong.faults.is_empty() && !is_strict {
+            telling.notes.extend(
+                wrong
+                    .faults
+                    .iter()
+                    .flat_map(|fault| &fault.problems)
+                    .map(Note::from),
+            );
+            for (name, args) in wrong.faults.into_iter().filter_map(|fault| fault.call) {
+                telling.call(&crate::said::new_id("call_"), &name, args);
+            }
+            return Ok(self.ended(telling, wrong.later, FinishReason::ToolCalls, usage));
+        }
+        let may_be_words = contract.choice == Choice::None
+            || telling.has_text
+            || !telling.calls.is_empty()
+            || !wrong.later.is_empty()
+            || wrong.finish == FinishReason::Length;
+        if is_bound || is_strict || !may_be_words || contract.format != Format::Text {
+            return Err(failure);
+        }
+        telling.notes.push(Note {
+            raw: wrong.unused.clone(),
+            code: failure.code,
+            message: failure.message,
+        });
+        telling.text(&wrong.unused);
+        let finish = match wrong.finish {
+            FinishReason::Length => FinishReason::Length,
+            _ if !telling.calls.is_empty() || !wrong.later.is_empty() => FinishReason::ToolCalls,
+            _ => FinishReason::Stop,
+        };
+        Ok(self.ended(telling, wrong.later, finish, usage))
+    }
+
+    fn ended(
+        &self,
+        telling: &mut Telling<'_>,
+        later: Vec<(String, String, ptk::protocol::Arguments)>,
+        finish: FinishReason,
+        usage: Usage,
+    ) -> End {
+        for (id, name, args) in later {
+            telling.call(&id, &name, args);
+        }
+        End {
+            finish,
+            stopped_at: None,
+            usage,
+            notes: std::mem::take(&mut telling.notes),
+        }
+    }
+
+    /// Keeps a reply that was not as it should be, where that is wanted.
+    fn capture(&self, plan: &Plan, pass: &Pass) {
+        if pass.is_repaired || !pass.faults.is_empty() {
+            self.gateway.metrics.repaired();
+            self.gateway.capture(|| Case {
+                input: &pass.words,
+                tools: &self.ask.contract.offer.tools,
+                dialect: if plan.is_native {
+                    None
+                } else {
+                    self.gateway.dialect.as_deref()
+                },
+                model: &self.ask.model,
+            });
+        }
+    }
+}
+
+/// What is wrong with a reply, and what is left to do.
+struct Wrong {
+    /// What the model is told, where it may be asked again.
+    correction: Option<String>,
+    /// What the client is told if nothing helps.
+    failure: Failure,
+    words: String,
+    unused: String,
+    faults: Vec<Fault>,
+    later: Vec<(String, String, ptk::protocol::Arguments)>,
+    finish: FinishReason,
+    /// Whether the client was told something that does not hold.
+    is_fatal: bool,
+}
+
+impl Wrong {
+    fn of(words: String) -> Self {
+        Self {
+            correction: None,
+            failure: Failure::unkept("invalid_tool_call", ""),
+            words,
+            unused: String::new(),
+            faults: Vec::new(),
+            later: Vec::new(),
+            finish: FinishReason::Stop,
+            is_fatal: false,
+        }
+    }
+
+    /// Something that no further request mends.
+    fn fatal(failure: Failure, pass: &Pass) -> Self {
+        Self {
+            failure,
+            is_fatal: true,
+            ..Self::of(pass.words.clone())
+        }
+    }
+}
+
+fn add(usage: &mut Usage, more: Option<Usage>) {
+    let more = more.unwrap_or_default();
+    usage.input_tokens += more.input_tokens;
+    usage.cached_tokens += more.cached_tokens;
+    usage.output_tokens += more.output_tokens;
+    usage.reasoning_tokens += more.reasoning_tokens;
+}

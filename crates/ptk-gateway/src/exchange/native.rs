@@ -1,0 +1,152 @@
+//! Calls that come by a native API, read as those in text are: so they are
+//! mended, checked and passed on in pieces in the same way.
+
+use std::collections::BTreeMap;
+
+use ptk::protocol::{Event, Grammar, Parser};
+use serde_json::Value;
+
+/// The dialect in whose words they are read.
+pub(super) const DIALECT: &str = "hermes";
+
+/// The native calls of a reply. They are told one after the other, in the
+/// order in which the model made them.
+#[derive(Default)]
+pub(super) struct NativeCalls {
+    calls: BTreeMap<usize, Native>,
+    /// Those before it are told.
+    current: usize,
+}
+
+/// One of them.
+#[derive(Default)]
+struct Native {
+    id: Option<String>,
+    name: String,
+    /// What came of its arguments and is not read yet.
+    waiting: String,
+    reading: Option<Parser>,
+    depth: Depth,
+    has_ended: bool,
+}
+
+impl NativeCalls {
+    pub(super) fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    /// The id of the call that is told.
+    pub(super) fn id(&self) -> Option<&str> {
+        self.calls.get(&self.current)?.id.as_deref()
+    }
+
+    pub(super) fn start(&mut self, index: usize, id: Option<String>, name: String) {
+        let call = self.calls.entry(index).or_default();
+        call.id = id.or(call.id.take());
+        call.name = name;
+    }
+
+    pub(super) fn arguments(&mut self, index: usize, json: &str) {
+        let call = self.calls.entry(index).or_default();
+        call.depth.pass(json);
+        call.waiting.push_str(json);
+    }
+
+    pub(super) fn end(&mut self, index: usize) {
+        self.calls.entry(index).or_default().has_ended = true;
+    }
+
+    /// Tells what is known by now. `is_over` if nothing else comes; a reply
+    /// that broke off has no end of its last call.
+    pub(super) fn tell(
+        &mut self,
+        grammar: &Grammar,
+        is_over: bool,
+        breaks_off: bool,
+        sink: &mut dyn FnMut(Option<&str>, Event<'_>),
+    ) {
+        while let Some(last) = self.calls.last_key_value().map(|(index, _)| *index) {
+            let (current, is_last) = (self.current, self.current >= last);
+            let Some(call) = self.calls.get_mut(&current) else {
+                if is_last {
+                    return;
+                }
+                self.current += 1;
+                continue;
+            };
+            let id = call.id.clone();
+            let mut sink = |event: Event<'_>| sink(id.as_deref(), event);
+            if !call.waiting.is_empty() {
+                let json = std::mem::take(&mut call.waiting);
+                call.reading(grammar, &mut sink).push_to(&json, &mut sink);
+            }
+            let is_whole = call.has_ended || (!is_last && call.depth.is_closed());
+            if !is_whole && !is_over {
+                return;
+            }
+            call.finish(grammar, breaks_off && is_last, &mut sink);
+            self.current += 1;
+        }
+    }
+}
+
+impl Native {
+    /// What reads it, begun with its name.
+    fn reading(&mut self, grammar: &Grammar, sink: &mut dyn FnMut(Event<'_>)) -> &mut Parser {
+        let name = self.name.trim();
+        self.reading.get_or_insert_with(|| {
+            let mut parser = Parser::new(grammar);
+            let opening = format!(
+                "<tool_call>\n{{\"name\": {}, \"arguments\": ",
+                Value::from(name)
+            );
+            parser.push_to(&opening, sink);
+            parser
+        })
+    }
+
+    fn finish(&mut self, grammar: &Grammar, breaks_off: bool, sink: &mut dyn FnMut(Event<'_>)) {
+        let has_arguments = self.depth.has_begun;
+        let is_closed = self.depth.is_closed();
+        let parser = self.reading(grammar, sink);
+        if !has_arguments && !breaks_off {
+            parser.push_to("{}", sink);
+        }
+        if is_closed || !breaks_off {
+            parser.push_to("}\n</tool_call>", sink);
+        }
+        parser.finish_to(sink);
+    }
+}
+
+/// How deep in JSON a text is.
+#[derive(Debug, Default)]
+struct Depth {
+    depth: u32,
+    in_string: bool,
+    is_escaped: bool,
+    has_begun: bool,
+}
+
+impl Depth {
+    fn pass(&mut self, text: &str) {
+        for byte in text.bytes() {
+            if self.is_escaped {
+                self.is_escaped = false;
+                continue;
+            }
+            match byte {
+                b'\\' if self.in_string => self.is_escaped = true,
+                b'"' => self.in_string = !self.in_string,
+                b'{' | b'[' if !self.in_string => self.depth += 1,
+                b'}' | b']' if !self.in_string => self.depth = self.depth.saturating_sub(1),
+                _ => {}
+            }
+            self.has_begun |= !byte.is_ascii_whitespace();
+        }
+    }
+
+    fn is_closed(&self) -> bool {
+        self.has_begun && self.depth == 0 && !self.in_string
+    }
+}

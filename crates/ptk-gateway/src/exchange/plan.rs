@@ -1,0 +1,262 @@
+//! How one model is asked for one answer: what it is told, and how its reply
+//! is read.
+
+use std::sync::Arc;
+
+use ptk::llm::{Constraint, Form, Message, Request, ResponseFormat, Sampling, ToolChoice};
+use ptk::protocol::{Arguments, Copies, ErrorType, Formatter, Grammar, ToolResult};
+use ptk::{Approach, Candidate, merged, one_prompt};
+use serde_json::{Map, Value};
+
+use crate::ask::{Ask, Choice, Format};
+use crate::failure::Failure;
+use crate::gateway::Inner;
+
+/// How one model is asked for one answer.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) request: Request,
+    /// What reads its words.
+    pub(super) grammar: Grammar,
+    pub(super) formatter: Arc<dyn Formatter>,
+    pub(super) is_native: bool,
+    /// Whether the form of an answer is up to the gateway, because nobody else
+    /// sees to it.
+    pub(super) keeps_format: bool,
+    /// Whether a call can only be judged once it is whole: results hold marks
+    /// that were broken, or something that may be copied.
+    pub(super) holds_calls: bool,
+    /// What tools gave back, where a call may be a copy of it.
+    pub(super) copies: Option<Copies>,
+}
+
+impl Plan {
+    pub(super) fn new(
+        gateway: &Inner,
+        ask: &Ask,
+        candidate: &Candidate,
+        approach: &Approach,
+    ) -> Result<Self, Failure> {
+        let formatter = gateway.formatter(approach)?;
+        let contract = &ask.contract;
+        let is_native = approach.is_native;
+        let names = if is_native {
+            Some(Vec::new())
+        } else {
+            contract.taught()
+        };
+        let only = approach.only.as_deref().or(gateway.dialect.as_deref());
+        let only = only.filter(|_| !is_native);
+        let lesson = contract
+            .offer
+            .lesson(&*formatter, &gateway.dialects, only, names);
+        let lesson = lesson.map_err(|error| Failure::invalid("model", error.to_string()))?;
+        let passes_format = is_native || approach.can.constraint != Constraint::None;
+        let keeps_format = contract.format != Format::Text && !passes_format;
+        let speaks = candidate.provider().speaks_chat_completions();
+        let has_tools = !contract.offer.tools.is_empty();
+        let is_passed =
+            speaks && !keeps_format && (is_native || !has_tools) && approach.can.form == Form::Chat;
+        let verbatim = if is_passed { ask.verbatim()? } else { None };
+        if verbatim.is_none()
+            && let Some(kind) = &ask.beyond_words
+        {
+            return Err(Failure::invalid(
+                "messages",
+                format!(
+                    "{} is shown words only here, and the conversation has a part of the type `{kind}`; leave it out, or ask a model that takes tools by its API",
+                    ask.model
+                ),
+            ));
+        }
+        let mut plan = Self {
+            request: Request {
+                model: approach.model.clone(),
+                sampling: sampling(ask.sampling, candidate.sampling()),
+                max_tokens: ask.max_tokens.or(candidate.max_tokens()),
+                context_window: approach.context_window,
+                verbatim,
+                ..Request::default()
+            },
+            grammar: lesson.grammar.clone(),
+            formatter,
+            is_native,
+            keeps_format,
+            holds_calls: false,
+            copies: None,
+        };
+        if passes_format {
+            plan.request.format = match &contract.format {
+                Format::Text => ResponseFormat::Text,
+                Format::Json => ResponseFormat::Json,
+                Format::Schema(schema) => ResponseFormat::Schema((**schema).clone()),
+            };
+        }
+        // Where calls stand in the text, a text to stop at may stand in them.
+        if is_native || !has_tools {
+            plan.request.stop.clone_from(&ask.stop);
+        }
+        if is_native {
+            plan.request.system.clone_from(&ask.system);
+            plan.request.messages.clone_from(&ask.messages);
+            plan.request.tools = match &contract.allowed {
+                Some(names) => contract.offer.only(names),
+                None => contract.offer.tools.clone(),
+            };
+            plan.request.tool_choice = match &contract.choice {
+                Choice::Auto => ToolChoice::Auto,
+                Choice::None => ToolChoice::None,
+                Choice::Required => ToolChoice::Required,
+                Choice::Tool(name) => ToolChoice::Tool(name.clone()),
+            };
+            return Ok(plan);
+        }
+        let messages = plan.told(ask);
+        let system = ask.system.as_deref().into_iter();
+        let system = system.chain(Some(&*lesson.system)).map(str::to_owned);
+        let system: Vec<String> = system
+            .chain(duties(ask, keeps_format))
+            .filter(|it| !it.is_empty())
+            .collect();
+        let system = system.join("\n\n");
+        if approach.can.form == Form::Prompt {
+            plan.request.messages = vec![one_prompt(&*plan.formatter, &system, &messages)];
+            plan.request.stop.extend(plan.formatter.stops());
+        } else {
+            plan.request.messages = merged(messages);
+            plan.request.system = (!system.is_empty()).then_some(system);
+        }
+        Ok(plan)
+    }
+
+    /// The conversation in words.
+    fn told(&mut self, ask: &Ask) -> Vec<Message> {
+        let tools = &ask.contract.offer.tools;
+        let mut copies = Copies::default();
+        let mut several = false;
+        let mut may_copy = false;
+        let mut told = Vec::with_capacity(ask.messages.len());
+        for message in &ask.messages {
+            told.push(match message {
+                Message::System(text) | Message::User(text) => Message::User(text.clone()),
+                Message::Assistant { text, calls, .. } => {
+                    several = calls.len() > 1;
+                    let mut text = text.clone();
+                    if !calls.is_empty() {
+                        if !text.is_empty() {
+                            text.push('\n');
+                        }
+                        text.push_str(&self.formatter.tool_calls(calls));
+                    }
+                    Message::assistant(text)
+                }
+                Message::Result {
+                    id, text, is_error, ..
+                } => {
+                    may_copy |= tools.names().any(|name| text.contains(name));
+                    copies.remember(text);
+                    let result = result(text, *is_error);
+                    let shown = self
+                        .formatter
+                        .tool_result(&result, several.then_some(id.as_str()));
+                    // A mark was broken, so quoting it has to mend it.
+                    self.holds_calls |= shown.matches('~').count() > text.matches('~').count();
+                    Message::User(shown)
+                }
+            });
+        }
+        told.retain(|message| !message.text().is_empty());
+        self.holds_calls |= may_copy;
+        self.copies = may_copy.then_some(copies);
+        told
+    }
+
+    /// The same question once more, behind what the model said and what is
+    /// wrong with it.
+    pub(super) fn again(&self, said: &str, wrong: &str) -> Request {
+        let mut request = self.request.clone();
+        if let Some(verbatim) = &mut request.verbatim {
+            let Some(Value::Array(messages)) = verbatim.get_mut("messages") else {
+                return request;
+            };
+            messages.push(message("assistant", said));
+            messages.push(message("user", wrong));
+            return request;
+        }
+        if let [Message::User(prompt)] = request.messages.as_mut_slice()
+            && !self.request.stop.is_empty()
+            && self.request.system.is_none()
+            && prompt.ends_with(&self.formatter.cue())
+        {
+            let cue = self.formatter.cue();
+            prompt.push_str(&format!(" {said}\n\nUSER: {wrong}\n\n{cue}"));
+            return request;
+        }
+        request.messages.push(Message::assistant(said));
+        request.messages.push(Message::user(wrong));
+        request
+    }
+
+    /// Arguments as they were meant.
+    pub(super) fn restored(&self, args: Arguments) -> Arguments {
+        if self.is_native {
+            return args;
+        }
+        self.formatter.restore(args)
+    }
+}
+
+fn message(role: &str, text: &str) -> Value {
+    Value::Object(Map::from_iter([
+        ("role".to_owned(), Value::from(role)),
+        ("content".to_owned(), Value::from(text)),
+    ]))
+}
+
+/// What a tool gave back: data where it is data, words otherwise.
+fn result(text: &str, is_error: bool) -> ToolResult {
+    if is_error {
+        return ToolResult::failure(ErrorType::UserError, text);
+    }
+    let is_data = text.trim_start().starts_with(['{', '[']);
+    let data = is_data.then(|| serde_json::from_str(text).ok()).flatten();
+    ToolResult::data(data.unwrap_or_else(|| Value::from(text)))
+}
+
+/// What the model has to keep to beyond what its tools say.
+fn duties(ask: &Ask, keeps_format: bool) -> impl Iterator<Item = String> {
+    let contract = &ask.contract;
+    let has_tools = !contract.offer.tools.is_empty() && contract.choice != Choice::None;
+    let choice = match &contract.choice {
+        Choice::Required => {
+            Some("In this reply you must call a tool; do not answer in words.".to_owned())
+        }
+        Choice::Tool(name) => Some(format!(
+            "In this reply you must call the tool {name}; do not answer in words."
+        )),
+        Choice::Auto | Choice::None => None,
+    };
+    let one =
+        (has_tools && contract.one_call).then(|| "Call at most one tool in a reply.".to_owned());
+    let format = match &contract.format {
+        _ if !keeps_format => None,
+        Format::Text => None,
+        Format::Json => Some(String::new()),
+        Format::Schema(schema) => Some(format!(" It has to fit this JSON Schema:\n{schema}")),
+    };
+    let format = format.map(|schema| {
+        let when = if has_tools { "When you do not call a tool, answer" } else { "Answer" };
+        format!("{when} with one JSON object and nothing else: no words around it, no code fence.{schema}")
+    });
+    choice.into_iter().chain(one).chain(format)
+}
+
+/// What is said here, and elsewhere where nothing is.
+fn sampling(here: Sampling, elsewhere: Sampling) -> Sampling {
+    Sampling {
+        temperature: here.temperature.or(elsewhere.temperature),
+        top_p: here.top_p.or(elsewhere.top_p),
+        top_k: here.top_k.or(elsewhere.top_k),
+        seed: here.seed.or(elsewhere.seed),
+    }
+}

@@ -1,0 +1,571 @@
+//! `/v1/chat/completions`.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use ptk::llm::{FinishReason, Message, Sampling, Usage};
+use ptk::protocol::{ToolCall, ToolSpec};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::choice::{FormatField, Texts, ToolChoice, check};
+use super::content::{self, Content};
+use super::{Call, EVENTS, JSON, Reply, Writer, now, put, quote, streamed, sum, whole};
+use crate::ask::{Ask, Contract};
+use crate::failure::Failure;
+use crate::fields::{self, Fields};
+use crate::gateway::Inner;
+use crate::offer::Offer;
+use crate::said::{End, Note, Said, Whole, new_id};
+
+/// Answers to one request at most.
+const MAX_ANSWERS: u32 = 16;
+/// Texts to stop at.
+const MAX_STOPS: usize = 16;
+
+/// How the client wants its answer.
+#[derive(Debug, Clone)]
+struct Manner {
+    id: String,
+    created: u64,
+    model: String,
+    includes_usage: bool,
+    /// Calls as there were before there could be several.
+    is_legacy: bool,
+}
+
+pub(super) async fn answer(call: Call) -> Result<Reply, Failure> {
+    let read = read(&call.gateway, &call.body)?;
+    call.ticket.asked(&read.ask.model, read.streams);
+    let asks = several(read.ask, read.answers);
+    let manner = read.manner;
+    if read.streams {
+        let writers = (0_u32..)
+            .zip(asks)
+            .map(|(index, ask)| (ask, Chunks::new(&manner, index)));
+        let writers: Vec<(Ask, Chunks)> = writers.collect();
+        return streamed(call, EVENTS, writers, move |usage, out| {
+            if manner.includes_usage {
+                put_head(&manner, out);
+                out.extend_from_slice(b"],\"usage\":");
+                put(&usage_of(usage), out);
+                out.extend_from_slice(b"}\n\n");
+            }
+            out.extend_from_slice(b"data: [DONE]\n\n");
+        })
+        .await;
+    }
+    let answers = whole(&call, &asks).await?;
+    let body = completion(&manner, &answers);
+    Ok(Reply::whole(hyper::StatusCode::OK, JSON, body))
+}
+
+/// The same request so many times. The same seed would give the same answer.
+fn several(ask: Ask, answers: u32) -> Vec<Ask> {
+    let seeded = |index: u32| {
+        let mut ask = ask.clone();
+        ask.sampling.seed = ask
+            .sampling
+            .seed
+            .map(|seed| seed.wrapping_add(u64::from(index)));
+        ask
+    };
+    if answers == 1 {
+        return vec![ask];
+    }
+    (0..answers).map(seeded).collect()
+}
+
+/// A request that was read.
+struct Read {
+    ask: Ask,
+    manner: Manner,
+    answers: u32,
+    streams: bool,
+}
+
+fn read(gateway: &Inner, body: &Bytes) -> Result<Read, Failure> {
+    let mut fields = Fields::of(body)?;
+    let model: String = fields.need("model")?;
+    let (offer, is_legacy) = match (fields.raw("tools"), fields.raw("functions")) {
+        (Some(tools), _) => (offer(gateway, tools)?, false),
+        (None, Some(functions)) => (functions_offer(gateway, functions)?, true),
+        (None, None) => (Arc::default(), false),
+    };
+    let mut contract = Contract {
+        offer,
+        one_call: is_legacy || fields.read("parallel_tool_calls")? == Some(false),
+        ..Contract::default()
+    };
+    if let Some(choice) = fields.read::<ToolChoice>("tool_choice")? {
+        choice.apply(&mut contract)?;
+    } else if let Some(choice) = fields
+        .read::<ToolChoice>("function_call")?
+        .filter(|_| is_legacy)
+    {
+        choice.apply(&mut contract)?;
+    }
+    check(&contract)?;
+    if let Some(format) = fields.read::<FormatField>("response_format")? {
+        contract.format = format.format("response_format")?;
+    }
+    let messages: Vec<ChatMessage> = fields.need("messages")?;
+    let mut talk = talk(messages)?;
+    let answers = fields.read("n")?.unwrap_or(1);
+    if !(1..=MAX_ANSWERS).contains(&answers) {
+        return Err(Failure::invalid(
+            "n",
+            format!("`n` is {answers}; it has to be from 1 to {MAX_ANSWERS}"),
+        ));
+    }
+    let stop = fields
+        .read::<Texts>("stop")?
+        .map(Texts::all)
+        .unwrap_or_default();
+    if stop.len() > MAX_STOPS {
+        return Err(Failure::invalid(
+            "stop",
+            format!(
+                "There are {} texts to stop at; {MAX_STOPS} at most",
+                stop.len()
+            ),
+        ));
+    }
+    let seed: Option<i64> = fields.read("seed")?;
+    let sampling = Sampling {
+        temperature: number(&mut fields, "temperature", 0.0, 2.0)?,
+        top_p: number(&mut fields, "top_p", 0.0, 1.0)?,
+        top_k: fields.read("top_k")?,
+        seed: seed.map(i64::unsigned_abs),
+    };
+    let older: Option<u32> = fields.read("max_tokens")?;
+    let max_tokens = fields.read("max_completion_tokens")?.or(older);
+    if max_tokens == Some(0) {
+        return Err(Failure::invalid(
+            "max_tokens",
+            "`max_tokens` is 0; it has to be at least 1",
+        ));
+    }
+    #[derive(Default, Deserialize)]
+    struct StreamOptions {
+        #[serde(default)]
+        include_usage: Option<bool>,
+    }
+    let options: StreamOptions = fields.read("stream_options")?.unwrap_or_default();
+    Ok(Read {
+        streams: fields.read("stream")?.unwrap_or(false),
+        answers,
+        manner: Manner {
+            id: new_id("chatcmpl-"),
+            created: now(),
+            model: model.clone(),
+            includes_usage: options.include_usage.unwrap_or(false),
+            is_legacy,
+        },
+        ask: Ask {
+            model,
+            system: talk.system.take(),
+            messages: talk.messages,
+            contract,
+            sampling,
+            max_tokens,
+            stop,
+            body: Some(body.clone()),
+            beyond_words: talk.beyond,
+        },
+    })
+}
+
+/// A number within bounds.
+fn number(
+    fields: &mut Fields<'_>,
+    name: &str,
+    least: f32,
+    most: f32,
+) -> Result<Option<f32>, Failure> {
+    let number: Option<f32> = fields.read(name)?;
+    match number {
+        Some(number) if !(least..=most).contains(&number) => Err(Failure::invalid(
+            name,
+            format!("`{name}` is {number}; it has to be from {least} to {most}"),
+        )),
+        number => Ok(number),
+    }
+}
+
+#[derive(Deserialize)]
+struct ToolField {
+    #[serde(rename = "type", default)]
+    kind: Option<String>,
+    function: Option<FunctionField>,
+}
+
+#[derive(Deserialize)]
+struct FunctionField {
+    name: String,
+    #[serde(default)]
+    description: Option<String>,
+    #[serde(default)]
+    parameters: Option<Value>,
+    #[serde(default)]
+    strict: Option<bool>,
+}
+
+impl FunctionField {
+    fn tool(self) -> (ToolSpec, bool) {
+        let parameters = self.parameters.filter(Value::is_object);
+        let parameters = parameters.unwrap_or_else(|| json!({"type": "object", "properties": {}}));
+        let spec = ToolSpec::new(self.name, self.description.unwrap_or_default(), parameters);
+        (spec, self.strict == Some(true))
+    }
+}
+
+fn offer(gateway: &Inner, raw: &RawValue) -> Result<Arc<Offer>, Failure> {
+    gateway.offers.get(raw.get(), || {
+        let tools: Vec<ToolField> = fields::read("tools", raw)?;
+        let tools = tools
+            .into_iter()
+            .enumerate()
+            .map(|(at, tool)| match tool.function {
+                Some(function) => Ok(function.tool()),
+                None => Err(Failure::invalid(
+                    format!("tools[{at}]"),
+                    format!(
+                        "Only tools of the type `function` can be called here, not `{}`",
+                        tool.kind.unwrap_or_default()
+                    ),
+                )),
+            });
+        Offer::new(tools.collect::<Result<_, _>>()?)
+    })
+}
+
+fn functions_offer(gateway: &Inner, raw: &RawValue) -> Result<Arc<Offer>, Failure> {
+    gateway.offers.get(raw.get(), || {
+        let functions: Vec<FunctionField> = fields::read("functions", raw)?;
+        Offer::new(functions.into_iter().map(FunctionField::tool).collect())
+    })
+}
+
+#[derive(Deserialize)]
+struct ChatMessage {
+    role: String,
+    #[serde(default)]
+    content: Content,
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
+    tool_calls: Option<Vec<CallField>>,
+    #[serde(default)]
+    function_call: Option<CalledField>,
+    #[serde(default)]
+    tool_call_id: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct CallField {
+    #[serde(default)]
+    id: String,
+    function: CalledField,
+}
+
+#[derive(Deserialize)]
+struct CalledField {
+    name: String,
+    #[serde(default)]
+    arguments: String,
+}
+
+/// A conversation.
+#[derive(Default)]
+struct Talk {
+    system: Option<String>,
+    messages: Vec<Message>,
+    beyond: Option<String>,
+}
+
+fn talk(messages: Vec<ChatMessage>) -> Result<Talk, Failure> {
+    if messages.is_empty() {
+        return Err(Failure::invalid(
+            "messages",
+            "There is no message; send at least one",
+        ));
+    }
+    let mut talk = Talk::default();
+    // The calls of the last reply: id and name.
+    let mut calls: Vec<(String, String)> = Vec::new();
+    for (at, message) in messages.into_iter().enumerate() {
+        let text = message.content.text;
+        talk.beyond = talk.beyond.or(message.content.beyond);
+        match message.role.as_str() {
+            "system" | "developer" if talk.messages.is_empty() => match &mut talk.system {
+                Some(system) => {
+                    system.push_str("\n\n");
+                    system.push_str(&text);
+                }
+                None => talk.system = Some(text),
+            },
+            "system" | "developer" => talk.messages.push(Message::System(text)),
+            "user" => talk.messages.push(Message::User(text)),
+            "assistant" => {
+                let made = message.tool_calls.unwrap_or_default().into_iter();
+                let made = made.map(|call| (call.id, call.function));
+                let older = message.function_call.map(|call| (call.name.clone(), call));
+                let made: Vec<ToolCall> = made
+                    .chain(older)
+                    .map(|(id, called)| content::call(&id, &called.name, &called.arguments))
+                    .collect();
+                let named = |call: &ToolCall| Some((call.id.clone()?, call.name.clone()));
+                calls = made.iter().filter_map(named).collect();
+                talk.messages.push(Message::Assistant {
+                    text,
+                    calls: made,
+                    state: None,
+                });
+            }
+            "tool" | "function" => {
+                let id = message.tool_call_id.or(message.name).unwrap_or_default();
+                let call = calls.iter().find(|(known, _)| *known == id);
+                let Some((id, name)) = call.cloned() else {
+                    return Err(Failure::invalid(
+                        format!("messages[{at}].tool_call_id"),
+                        format!(
+                            "The result belongs to the call `{id}`, and the reply before it made no such call"
+                        ),
+                    ));
+                };
+                talk.messages.push(Message::Result {
+                    id,
+                    name,
+                    text,
+                    is_error: false,
+                });
+            }
+            role => {
+                return Err(Failure::invalid(
+                    format!("messages[{at}].role"),
+                    format!(
+                        "`{role}` is no role; there are: system, developer, user, assistant, tool, function"
+                    ),
+                ));
+            }
+        }
+    }
+    Ok(talk)
+}
+
+/// Why an answer ended, in the words of this API.
+fn finish(end: &End, is_legacy: bool) -> &str {
+    match &end.finish {
+        FinishReason::ToolCalls if is_legacy => "function_call",
+        reason => reason.as_str(),
+    }
+}
+
+fn usage_of(usage: &Usage) -> Value {
+    json!({
+        "prompt_tokens": usage.input_tokens,
+        "completion_tokens": usage.output_tokens,
+        "total_tokens": usage.input_tokens + usage.output_tokens,
+        "prompt_tokens_details": {"cached_tokens": usage.cached_tokens},
+        "completion_tokens_details": {"reasoning_tokens": usage.reasoning_tokens},
+    })
+}
+
+/// The whole answer.
+fn completion(manner: &Manner, answers: &[Whole]) -> Vec<u8> {
+    let choices = (0_u32..).zip(answers).map(|(index, answer)| {
+        let calls: Vec<Value> = answer
+            .calls()
+            .map(|(id, name, arguments)| {
+                let function = json!({"name": name, "arguments": arguments});
+                json!({"id": id, "type": "function", "function": function})
+            })
+            .collect();
+        let text = answer.text();
+        let has_calls = !calls.is_empty();
+        let content = (!text.is_empty() || !has_calls).then_some(text);
+        let mut message = json!({"role": "assistant", "content": content, "refusal": null});
+        let reasoning = answer.reasoning();
+        if let Value::Object(message) = &mut message {
+            if !reasoning.is_empty() {
+                message.insert("reasoning_content".to_owned(), reasoning.into());
+            }
+            match calls.into_iter().next().filter(|_| manner.is_legacy) {
+                Some(mut call) => {
+                    message.insert("function_call".to_owned(), call["function"].take());
+                }
+                None if has_calls => {
+                    let calls = answer.calls().map(|(id, name, arguments)| {
+                        json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}})
+                    });
+                    message.insert("tool_calls".to_owned(), calls.collect());
+                }
+                None => {}
+            }
+        }
+        json!({
+            "index": index,
+            "message": message,
+            "logprobs": null,
+            "finish_reason": finish(&answer.end, manner.is_legacy),
+        })
+    });
+    let choices: Vec<Value> = choices.collect();
+    let usage = sum(answers.iter().map(|answer| answer.end.usage));
+    let mut body = json!({
+        "id": manner.id,
+        "object": "chat.completion",
+        "created": manner.created,
+        "model": manner.model,
+        "choices": choices,
+        "usage": usage_of(&usage),
+    });
+    let notes: Vec<&Note> = answers
+        .iter()
+        .flat_map(|answer| &answer.end.notes)
+        .collect();
+    if let (false, Value::Object(body)) = (notes.is_empty(), &mut body) {
+        body.insert("ptk".to_owned(), json!({"problems": notes}));
+    }
+    body.to_string().into_bytes()
+}
+
+/// What every chunk begins with.
+fn put_head(manner: &Manner, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"data: {\"id\":");
+    quote(&manner.id, out);
+    out.extend_from_slice(b",\"object\":\"chat.completion.chunk\",\"created\":");
+    put(&manner.created, out);
+    out.extend_from_slice(b",\"model\":");
+    quote(&manner.model, out);
+    out.extend_from_slice(b",\"choices\":[");
+}
+
+/// Writes one answer as chunks.
+struct Chunks {
+    head: Vec<u8>,
+    manner: Manner,
+    index: u32,
+    has_role: bool,
+    /// Calls that have begun.
+    calls: u32,
+}
+
+impl Chunks {
+    fn new(manner: &Manner, index: u32) -> Self {
+        let mut head = Vec::with_capacity(160);
+        put_head(manner, &mut head);
+        head.extend_from_slice(b"{\"index\":");
+        put(&index, &mut head);
+        head.extend_from_slice(b",\"delta\":{");
+        Self {
+            head,
+            manner: manner.clone(),
+            index,
+            has_role: false,
+            calls: 0,
+        }
+    }
+
+    /// A chunk with this in its delta.
+    fn chunk(&mut self, out: &mut Vec<u8>, delta: impl FnOnce(&mut Self, &mut Vec<u8>)) {
+        out.extend_from_slice(&self.head);
+        if !self.has_role {
+            self.has_role = true;
+            out.extend_from_slice(b"\"role\":\"assistant\",");
+        }
+        delta(self, out);
+        out.extend_from_slice(b"},\"logprobs\":null,\"finish_reason\":null}]");
+        self.close(out);
+    }
+
+    fn close(&self, out: &mut Vec<u8>) {
+        if self.manner.includes_usage {
+            out.extend_from_slice(b",\"usage\":null");
+        }
+        out.extend_from_slice(b"}\n\n");
+    }
+
+    fn call(&mut self, id: &str, name: &str, out: &mut Vec<u8>) {
+        let is_legacy = self.manner.is_legacy;
+        self.calls += 1;
+        self.chunk(out, |chunk, out| {
+            if chunk.calls == 1 {
+                out.extend_from_slice(b"\"content\":null,");
+            }
+            if is_legacy {
+                out.extend_from_slice(b"\"function_call\":{\"name\":");
+                quote(name, out);
+                out.extend_from_slice(b",\"arguments\":\"\"}");
+                return;
+            }
+            out.extend_from_slice(b"\"tool_calls\":[{\"index\":");
+            put(&(chunk.calls - 1), out);
+            out.extend_from_slice(b",\"id\":");
+            quote(id, out);
+            out.extend_from_slice(b",\"type\":\"function\",\"function\":{\"name\":");
+            quote(name, out);
+            out.extend_from_slice(b",\"arguments\":\"\"}}]");
+        });
+    }
+
+    fn arguments(&mut self, json: &str, out: &mut Vec<u8>) {
+        let is_legacy = self.manner.is_legacy;
+        self.chunk(out, |chunk, out| {
+            if is_legacy {
+                out.extend_from_slice(b"\"function_call\":{\"arguments\":");
+                quote(json, out);
+                out.push(b'}');
+                return;
+            }
+            out.extend_from_slice(b"\"tool_calls\":[{\"index\":");
+            put(&chunk.calls.saturating_sub(1), out);
+            out.extend_from_slice(b",\"function\":{\"arguments\":");
+            quote(json, out);
+            out.extend_from_slice(b"}}]");
+        });
+    }
+}
+
+impl Writer for Chunks {
+    fn said(&mut self, said: Said<'_>, out: &mut Vec<u8>) {
+        match said {
+            Said::Text(text) => self.chunk(out, |_, out| {
+                out.extend_from_slice(b"\"content\":");
+                quote(text, out);
+            }),
+            Said::Reasoning(text) => self.chunk(out, |_, out| {
+                out.extend_from_slice(b"\"reasoning_content\":");
+                quote(text, out);
+            }),
+            Said::Call { id, name } => self.call(id, name, out),
+            Said::Arguments(json) => self.arguments(json, out),
+            Said::CallEnd(_) | Said::CallCut(_) => {}
+        }
+    }
+
+    fn end(&mut self, end: &End, out: &mut Vec<u8>) {
+        if !self.has_role {
+            self.chunk(out, |_, out| out.extend_from_slice(b"\"content\":\"\""));
+        }
+        put_head(&self.manner, out);
+        out.extend_from_slice(b"{\"index\":");
+        put(&self.index, out);
+        out.extend_from_slice(b",\"delta\":{},\"logprobs\":null,\"finish_reason\":");
+        quote(finish(end, self.manner.is_legacy), out);
+        out.extend_from_slice(b"}]");
+        if !end.notes.is_empty() {
+            out.extend_from_slice(b",\"ptk\":");
+            put(&json!({"problems": end.notes}), out);
+        }
+        self.close(out);
+    }
+
+    fn failed(&mut self, failure: &Failure, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"data: ");
+        put(&failure.openai(), out);
+        out.extend_from_slice(b"\n\n");
+    }
+}

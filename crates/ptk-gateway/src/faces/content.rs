@@ -1,0 +1,80 @@
+//! What is said in messages: a text, or parts of one.
+
+use std::fmt;
+
+use ptk::protocol::json;
+use ptk::protocol::{Arguments, ToolCall};
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
+
+/// What is said in a message.
+#[derive(Debug, Default)]
+pub(super) struct Content {
+    pub(super) text: String,
+    /// The type of the first part that is no text.
+    pub(super) beyond: Option<String>,
+}
+
+/// A part of a message, in whichever API.
+#[derive(Debug, Deserialize)]
+struct Part {
+    #[serde(rename = "type", default)]
+    kind: String,
+    text: Option<String>,
+    refusal: Option<String>,
+}
+
+impl<'de> Deserialize<'de> for Content {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Read;
+        impl<'de> Visitor<'de> for Read {
+            type Value = Content;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a text or a list of parts")
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Content, E> {
+                Ok(Content {
+                    text: text.to_owned(),
+                    beyond: None,
+                })
+            }
+
+            fn visit_unit<E>(self) -> Result<Content, E> {
+                Ok(Content::default())
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Content, A::Error> {
+                let mut content = Content::default();
+                while let Some(part) = parts.next_element::<Part>()? {
+                    match part.text.or(part.refusal) {
+                        Some(text) => {
+                            if !content.text.is_empty() && !text.is_empty() {
+                                content.text.push('\n');
+                            }
+                            content.text.push_str(&text);
+                        }
+                        None => content.beyond = content.beyond.or(Some(part.kind)),
+                    }
+                }
+                Ok(content)
+            }
+        }
+        deserializer.deserialize_any(Read)
+    }
+}
+
+/// A call in a conversation. Arguments that are none are kept as a text.
+pub(super) fn call(id: &str, name: &str, arguments: &str) -> ToolCall {
+    let arguments = arguments.trim();
+    let read = |text: &str| Arguments::from_json(text).ok();
+    let args = match arguments {
+        "" => Arguments::new(),
+        text => read(text)
+            .or_else(|| read(&json::repair(text).ok()?.json))
+            .unwrap_or_else(|| Map::from_iter([("raw".to_owned(), Value::from(text))]).into()),
+    };
+    ToolCall::new(name, args).with_id(id)
+}

@@ -1,0 +1,322 @@
+//! The APIs that clients speak, a file each. A face reads its requests into an
+//! [`Ask`], and writes what is [`Said`] as its clients want it.
+
+mod chat;
+mod choice;
+mod content;
+mod health;
+mod models;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::FutureExt as _;
+use futures_util::future::try_join_all;
+use hyper::header::{HeaderName, HeaderValue};
+use hyper::{Method, StatusCode};
+use ptk::llm::Usage;
+use serde_json::Value;
+use tokio::time::timeout;
+
+use crate::ask::Ask;
+use crate::exchange::Exchange;
+use crate::failure::Failure;
+use crate::flow::{Flow, Outbox};
+use crate::gateway::Inner;
+use crate::said::{End, Said, Whole};
+use crate::ticket::Ticket;
+
+const JSON: &str = "application/json";
+const EVENTS: &str = "text/event-stream";
+
+/// A request that was let in.
+pub(crate) struct Call {
+    pub(crate) gateway: Arc<Inner>,
+    pub(crate) ticket: Ticket,
+    pub(crate) path: String,
+    pub(crate) query: String,
+    pub(crate) body: Bytes,
+}
+
+/// What a client gets.
+pub(crate) struct Reply {
+    pub(crate) status: StatusCode,
+    /// The type of what it gets.
+    pub(crate) kind: &'static str,
+    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
+    pub(crate) retry_after: Option<Duration>,
+    pub(crate) body: Body,
+}
+
+pub(crate) enum Body {
+    Whole(Bytes),
+    Flow(Flow),
+}
+
+impl Reply {
+    pub(crate) fn whole(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Self {
+        Self {
+            status,
+            kind,
+            headers: Vec::new(),
+            retry_after: None,
+            body: Body::Whole(body.into()),
+        }
+    }
+
+    pub(crate) fn json(value: &Value) -> Self {
+        Self::whole(StatusCode::OK, JSON, value.to_string())
+    }
+
+    pub(crate) fn flow(kind: &'static str, flow: Flow) -> Self {
+        Self {
+            body: Body::Flow(flow),
+            ..Self::whole(StatusCode::OK, kind, Bytes::new())
+        }
+    }
+}
+
+/// Whose words errors are in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Style {
+    OpenAi,
+    Anthropic,
+    Ollama,
+}
+
+impl Style {
+    /// What is said instead of an answer.
+    pub(crate) fn failed(self, failure: &Failure) -> Reply {
+        let value = match self {
+            Self::OpenAi => failure.openai(),
+            Self::Anthropic => failure.anthropic(),
+            Self::Ollama => failure.ollama(),
+        };
+        Reply {
+            retry_after: failure.retry_after,
+            ..Reply::whole(failure.status, JSON, value.to_string())
+        }
+    }
+}
+
+macro_rules! places {
+    ($($place:ident: $method:ident $path:literal, $style:ident, $kind:ident;)*) => {
+        /// What is asked for.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(crate) enum Found {
+            $($place,)*
+        }
+
+        impl Found {
+            /// All there is.
+            pub(crate) const ALL: &[Self] = &[$(Self::$place,)*];
+
+            pub(crate) const fn path(self) -> &'static str {
+                match self { $(Self::$place => $path,)* }
+            }
+
+            pub(crate) const fn method(self) -> Method {
+                match self { $(Self::$place => Method::$method,)* }
+            }
+
+            pub(crate) const fn style(self) -> Style {
+                match self { $(Self::$place => Style::$style,)* }
+            }
+
+            const fn kind(self) -> Kind {
+                match self { $(Self::$place => Kind::$kind,)* }
+            }
+        }
+    };
+}
+
+/// What it takes to answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A model.
+    Work,
+    /// A look at what there is.
+    Look,
+    /// Nothing; and everybody may ask.
+    Open,
+}
+
+places! {
+    Chat: POST "/v1/chat/completions", OpenAi, Work;
+    Models: GET "/v1/models", OpenAi, Look;
+    Model: GET "/v1/models/{model}", OpenAi, Look;
+    Health: GET "/healthz", OpenAi, Open;
+    Ready: GET "/readyz", OpenAi, Open;
+    Metrics: GET "/metrics", OpenAi, Look;
+}
+
+impl Found {
+    /// Whether everybody may ask.
+    pub(crate) fn is_open(self) -> bool {
+        self.kind() == Kind::Open
+    }
+
+    /// Whether a model is asked.
+    pub(crate) fn is_work(self) -> bool {
+        self.kind() == Kind::Work
+    }
+
+    pub(crate) async fn answer(self, call: Call) -> Result<Reply, Failure> {
+        match self {
+            Self::Chat => chat::answer(call).await,
+            Self::Models => Ok(models::list(&call).await),
+            Self::Model => models::one(&call).await,
+            Self::Health => Ok(health::alive()),
+            Self::Ready => Ok(health::ready(&call).await),
+            Self::Metrics => Ok(health::metrics(&call)),
+        }
+    }
+}
+
+/// What stands at a path. Some clients leave out the version.
+pub(crate) fn find(path: &str) -> Option<Found> {
+    let path = path
+        .strip_suffix('/')
+        .filter(|path| !path.is_empty())
+        .unwrap_or(path);
+    let is_it = |found: &&Found| {
+        let own = found.path();
+        own == path || own.strip_prefix("/v1").is_some_and(|short| short == path)
+    };
+    if let Some(found) = Found::ALL.iter().find(is_it) {
+        return Some(*found);
+    }
+    let model = path
+        .strip_prefix("/v1")
+        .unwrap_or(path)
+        .strip_prefix("/models/");
+    model.map(|_| Found::Model)
+}
+
+/// Writes an answer while it comes in.
+pub(crate) trait Writer: Send {
+    /// What is said next.
+    fn said(&mut self, said: Said<'_>, out: &mut Vec<u8>);
+
+    /// The answer is over.
+    fn end(&mut self, end: &End, out: &mut Vec<u8>);
+
+    /// There is no more of it, and that is not its end.
+    fn failed(&mut self, failure: &Failure, out: &mut Vec<u8>);
+}
+
+/// Answers while the answers come in. `close` is written behind the last one,
+/// with what all of them took.
+pub(crate) async fn streamed<W: Writer + 'static>(
+    call: Call,
+    kind: &'static str,
+    asks: Vec<(Ask, W)>,
+    close: impl FnOnce(&Usage, &mut Vec<u8>) + Send + 'static,
+) -> Result<Reply, Failure> {
+    let outbox = Outbox::default();
+    let out = outbox.clone();
+    let work = async move {
+        let limit = call.gateway.limits.time;
+        let answers = asks.into_iter().map(|(ask, mut writer)| {
+            let (out, call) = (&out, &call);
+            async move {
+                let mut tell = |said: Said<'_>| out.write(|bytes| writer.said(said, bytes));
+                let answer = one(call, &ask, true, &mut tell).await;
+                match answer {
+                    Ok(end) => {
+                        out.write(|bytes| writer.end(&end, bytes));
+                        Ok(end.usage)
+                    }
+                    Err(failure) => Err((failure, writer)),
+                }
+            }
+        });
+        let mut answers = Box::pin(try_join_all(answers));
+        match timeout(limit, &mut answers).await {
+            Ok(Ok(used)) => {
+                let usage = sum(used);
+                out.write(|bytes| close(&usage, bytes));
+                Ok(())
+            }
+            Ok(Err((failure, mut writer))) if out.has_begun() => {
+                call.ticket.error(&failure.code);
+                out.write(|bytes| writer.failed(&failure, bytes));
+                Ok(())
+            }
+            Ok(Err((failure, _))) => Err(failure),
+            // Whoever asked is told by the end of the connection's silence.
+            Err(_) => {
+                call.ticket.error("timeout");
+                Err(late(limit))
+            }
+        }
+    };
+    let flow = Flow::begin(outbox, work.boxed()).await?;
+    Ok(Reply::flow(kind, flow))
+}
+
+fn late(limit: Duration) -> Failure {
+    let message = format!("The answer took longer than {} s", limit.as_secs());
+    Failure::new(StatusCode::GATEWAY_TIMEOUT, "timeout", message)
+}
+
+/// Answers as a whole.
+pub(crate) async fn whole(call: &Call, asks: &[Ask]) -> Result<Vec<Whole>, Failure> {
+    let answers = asks.iter().map(|ask| async move {
+        let mut whole = Whole::default();
+        let end = one(call, ask, false, &mut |said| whole.absorb(said)).await?;
+        whole.end = end;
+        Ok(whole)
+    });
+    try_join_all(answers).await
+}
+
+/// One answer.
+async fn one(
+    call: &Call,
+    ask: &Ask,
+    is_live: bool,
+    tell: &mut (dyn FnMut(Said<'_>) + Send),
+) -> Result<End, Failure> {
+    let route = call.gateway.routes.get(&ask.model)?;
+    let exchange = Exchange {
+        gateway: &call.gateway,
+        ask,
+        route: &route,
+        is_live,
+    };
+    let end = exchange.run(tell).await?;
+    call.ticket.used(&end.usage);
+    Ok(end)
+}
+
+/// What several answers took.
+pub(crate) fn sum(used: impl IntoIterator<Item = Usage>) -> Usage {
+    let mut sum = Usage::default();
+    for usage in used {
+        // Each was shown the same; that is said once.
+        sum.input_tokens = sum.input_tokens.max(usage.input_tokens);
+        sum.cached_tokens = sum.cached_tokens.max(usage.cached_tokens);
+        sum.output_tokens += usage.output_tokens;
+        sum.reasoning_tokens += usage.reasoning_tokens;
+    }
+    sum
+}
+
+/// Writes a text as JSON.
+pub(crate) fn quote(text: &str, out: &mut Vec<u8>) {
+    // A text can always be written, and a vector takes it.
+    let _ = serde_json::to_writer(out, text);
+}
+
+/// Writes a value as JSON.
+pub(crate) fn put(value: &impl serde::Serialize, out: &mut Vec<u8>) {
+    let _ = serde_json::to_writer(out, value);
+}
+
+/// Seconds since 1970.
+pub(crate) fn now() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.unwrap_or_default().as_secs()
+}

@@ -1,0 +1,151 @@
+//! What a client is told where it gets no answer, whichever API it speaks.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use hyper::StatusCode;
+use ptk::llm::{LlmError, LlmErrorKind};
+use serde_json::{Value, json};
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Failure {
+    pub(crate) status: StatusCode,
+    /// For programs.
+    pub(crate) code: Cow<'static, str>,
+    /// The field of the request that is wrong, where one is.
+    pub(crate) param: Option<String>,
+    /// What is wrong and what to do.
+    pub(crate) message: String,
+    pub(crate) retry_after: Option<Duration>,
+    /// What the model said, where its words are all there is.
+    pub(crate) words: Option<String>,
+}
+
+impl Failure {
+    pub(crate) fn new(
+        status: StatusCode,
+        code: impl Into<Cow<'static, str>>,
+        message: impl Into<String>,
+    ) -> Self {
+        Self {
+            status,
+            code: code.into(),
+            param: None,
+            message: message.into(),
+            retry_after: None,
+            words: None,
+        }
+    }
+
+    /// The request is not one that can be carried out.
+    pub(crate) fn invalid(param: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            param: Some(param.into()),
+            ..Self::new(StatusCode::BAD_REQUEST, "invalid_value", message)
+        }
+    }
+
+    /// The model did not keep to what was asked of it.
+    pub(crate) fn unkept(code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_GATEWAY, code, message)
+    }
+
+    pub(crate) fn with_words(mut self, words: &str) -> Self {
+        self.words = Some(words.to_owned());
+        self
+    }
+
+    /// Whether another model may do better.
+    pub(crate) fn is_upstream(&self) -> bool {
+        self.status.is_server_error() || self.status == StatusCode::TOO_MANY_REQUESTS
+    }
+
+    /// The kind of error in OpenAI's words.
+    pub(crate) fn openai_type(&self) -> &'static str {
+        match self.status.as_u16() {
+            401 => "authentication_error",
+            403 => "permission_error",
+            429 => "rate_limit_error",
+            500.. => "api_error",
+            _ => "invalid_request_error",
+        }
+    }
+
+    /// The kind of error in Anthropic's words.
+    pub(crate) fn anthropic_type(&self) -> &'static str {
+        match self.status.as_u16() {
+            401 => "authentication_error",
+            403 => "permission_error",
+            404 => "not_found_error",
+            413 => "request_too_large",
+            429 => "rate_limit_error",
+            504 => "timeout_error",
+            529 => "overloaded_error",
+            500.. => "api_error",
+            _ => "invalid_request_error",
+        }
+    }
+
+    /// The error as OpenAI's APIs write it.
+    pub(crate) fn openai(&self) -> Value {
+        let mut error = json!({
+            "message": self.message,
+            "type": self.openai_type(),
+            "param": self.param,
+            "code": self.code,
+        });
+        self.add_words(&mut error);
+        json!({ "error": error })
+    }
+
+    /// The error as Anthropic's API writes it.
+    pub(crate) fn anthropic(&self) -> Value {
+        let mut error = json!({"type": self.anthropic_type(), "message": self.message});
+        self.add_words(&mut error);
+        json!({"type": "error", "error": error})
+    }
+
+    /// The error as Ollama writes it.
+    pub(crate) fn ollama(&self) -> Value {
+        json!({"error": self.message, "code": self.code})
+    }
+
+    /// What the model said is not lost, though it is no answer.
+    fn add_words(&self, error: &mut Value) {
+        if let (Some(words), Value::Object(error)) = (&self.words, error) {
+            let told = json!({"code": self.code, "text": words});
+            error.insert("ptk".to_owned(), told);
+        }
+    }
+}
+
+impl From<LlmError> for Failure {
+    fn from(error: LlmError) -> Self {
+        use LlmErrorKind as Kind;
+        let (status, code) = match error.kind {
+            Kind::RateLimited => (429, "rate_limit_exceeded"),
+            Kind::Unpaid => (402, "insufficient_quota"),
+            Kind::NotFound => (404, "model_not_found"),
+            Kind::TooLong => (400, "context_length_exceeded"),
+            Kind::Rejected => (400, "upstream_rejected"),
+            Kind::NoTools => (400, "tools_not_supported"),
+            Kind::TimedOut => (504, "upstream_timeout"),
+            Kind::Filtered => (502, "content_filter"),
+            // The gateway's own key, not the client's.
+            Kind::Unauthorized => (502, "upstream_refused_key"),
+            Kind::Failing => (
+                error.status.filter(|it| *it >= 500).unwrap_or(502),
+                "upstream_failed",
+            ),
+            Kind::Cut => (502, "upstream_cut_off"),
+            Kind::Unreachable | Kind::Untrusted | Kind::NotStarted => (503, "upstream_unreachable"),
+            _ => (502, "upstream_unreadable"),
+        };
+        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY);
+        Self {
+            retry_after: error.retry_after,
+            ..Self::new(status, code, error.to_string())
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! The gateway: programs send tools to an API that they already speak, and get
+//! real tool calls back, whatever the model behind it.
+//!
+//! A model that only speaks text is taught the tools, its reply is read while
+//! it streams, and what it calls is passed on as the client's API has it. What
+//! breaks the contract of a request is mended by one further request, or told
+//! plainly; it is never lost, and never passed on as if it were right.
+//!
+//! ```
+//! use ptk::Model;
+//! use ptk::llm::Script;
+//! use ptk_gateway::Gateway;
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+//! let gateway = Gateway::builder()
+//!     .any([Model::new(Script::new(["Hello."]))])
+//!     .build()?;
+//! let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+//! gateway.serve(listener, async { /* until this ends */ }).await;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | Module | Its one concern |
+//! |---|---|
+//! | `gateway` | what is served: [`Gateway`], [`Limits`] |
+//! | `server`, `ticket`, `flow` | connections, the way of a request, answers that are written while they come in |
+//! | `access` | who may ask, and how much: [`Keys`] |
+//! | `faces` | the APIs, a file each: requests into `ask`, what is `said` into answers |
+//! | `ask`, `fields`, `offer` | what is asked, whichever API it comes by, and tools that are read once |
+//! | `exchange` | one answer: asking, reading, keeping the contract, mending |
+//! | `said`, `failure` | what clients are told, piece by piece, or instead |
+//! | `route` | models by name |
+//! | `capture`, `metrics`, `log` | what is kept, counted and told of requests |
+
+mod access;
+mod ask;
+mod capture;
+mod exchange;
+mod faces;
+mod failure;
+mod fields;
+mod flow;
+mod gateway;
+mod log;
+mod metrics;
+mod offer;
+mod route;
+mod said;
+mod server;
+mod ticket;
+
+pub use access::Keys;
+pub use gateway::{BuildError, Gateway, GatewayBuilder, Limits};
+pub use log::{Ended, Log};

@@ -1,0 +1,140 @@
+//! What a client is told, piece by piece, whichever API it speaks.
+
+use std::borrow::Cow;
+
+use ptk::llm::{FinishReason, Usage};
+use ptk::protocol::{Arguments, Problem};
+use serde::Serialize;
+
+/// The next piece of an answer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Said<'s> {
+    Text(&'s str),
+    Reasoning(&'s str),
+    /// A call begins. No other one is open.
+    Call {
+        id: &'s str,
+        name: &'s str,
+    },
+    /// Further JSON of its arguments.
+    Arguments(&'s str),
+    /// The call has all its arguments: these.
+    CallEnd(&'s Arguments),
+    /// The call that was begun breaks off: nothing else comes of it.
+    CallCut(&'s Arguments),
+}
+
+/// How an answer ended.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct End {
+    pub(crate) finish: FinishReason,
+    /// The text at which it stopped, where it is one of those that were named.
+    pub(crate) stopped_at: Option<String>,
+    pub(crate) usage: Usage,
+    /// What was not as it should be, for programs.
+    pub(crate) notes: Vec<Note>,
+}
+
+/// Something about an answer that was not as it should be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Note {
+    pub(crate) code: Cow<'static, str>,
+    pub(crate) message: String,
+    /// The model's words, where they went nowhere else.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) raw: String,
+}
+
+impl Note {
+    pub(crate) fn new(code: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            code: code.into(),
+            message: message.into(),
+            raw: String::new(),
+        }
+    }
+}
+
+impl From<&Problem> for Note {
+    fn from(problem: &Problem) -> Self {
+        Self::new(problem.code.as_str(), problem.message.clone())
+    }
+}
+
+/// An answer as a whole.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Whole {
+    pub(crate) parts: Vec<Part>,
+    pub(crate) end: End,
+}
+
+/// A part of an answer.
+#[derive(Debug, Clone)]
+pub(crate) enum Part {
+    Text(String),
+    Reasoning(String),
+    Call {
+        id: String,
+        name: String,
+        /// The JSON, as far as it came.
+        json: String,
+        args: Arguments,
+    },
+}
+
+impl Whole {
+    /// Takes in the next piece.
+    pub(crate) fn absorb(&mut self, said: Said<'_>) {
+        match (said, self.parts.last_mut()) {
+            (Said::Text(text), Some(Part::Text(all)))
+            | (Said::Reasoning(text), Some(Part::Reasoning(all))) => all.push_str(text),
+            (Said::Text(text), _) => self.parts.push(Part::Text(text.to_owned())),
+            (Said::Reasoning(text), _) => self.parts.push(Part::Reasoning(text.to_owned())),
+            (Said::Call { id, name }, _) => self.parts.push(Part::Call {
+                id: id.to_owned(),
+                name: name.to_owned(),
+                json: String::new(),
+                args: Arguments::new(),
+            }),
+            (Said::Arguments(piece), Some(Part::Call { json, .. })) => json.push_str(piece),
+            (Said::CallEnd(all) | Said::CallCut(all), Some(Part::Call { args, .. })) => {
+                args.clone_from(all);
+            }
+            _ => {}
+        }
+    }
+
+    /// All that was said in words.
+    pub(crate) fn text(&self) -> String {
+        let texts = self.parts.iter().filter_map(|part| match part {
+            Part::Text(text) => Some(text.as_str()),
+            _ => None,
+        });
+        texts.collect()
+    }
+
+    /// All that was thought.
+    pub(crate) fn reasoning(&self) -> String {
+        let texts = self.parts.iter().filter_map(|part| match part {
+            Part::Reasoning(text) => Some(text.as_str()),
+            _ => None,
+        });
+        texts.collect()
+    }
+
+    /// The calls: id, name and JSON.
+    pub(crate) fn calls(&self) -> impl Iterator<Item = (&str, &str, &str)> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Call { id, name, json, .. } => Some((id.as_str(), name.as_str(), json.as_str())),
+            _ => None,
+        })
+    }
+}
+
+/// A new id that begins like this.
+pub(crate) fn new_id(begins: &str) -> String {
+    let mut id = String::with_capacity(begins.len() + 24);
+    id.push_str(begins);
+    id.extend(std::iter::repeat_with(fastrand::alphanumeric).take(24));
+    id
+}

@@ -1,0 +1,317 @@
+//! Connections, and the way of a request from its first byte to its last.
+
+use std::convert::Infallible;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, ALLOW,
+    CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, ORIGIN, RETRY_AFTER, VARY,
+};
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use tokio::net::TcpListener;
+use tokio::time::timeout;
+
+use crate::Gateway;
+use crate::faces::{self, Call, Reply, Style};
+use crate::failure::Failure;
+use crate::flow::Flow;
+use crate::gateway::Inner;
+use crate::log::Ended;
+use crate::said::new_id;
+use crate::ticket::Ticket;
+
+/// How long the head of a request may take.
+const HEAD: Duration = Duration::from_secs(30);
+/// How long is waited before the next connection where none can be had.
+const BREATH: Duration = Duration::from_millis(50);
+/// The id of a request, in its answer.
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+impl Gateway {
+    /// Serves whoever connects, until `end`. Requests that are under way then
+    /// are answered to their end.
+    pub async fn serve(&self, listener: TcpListener, end: impl Future<Output = ()>) {
+        let graceful = GracefulShutdown::new();
+        let mut builder = hyper::server::conn::http1::Builder::new();
+        builder.timer(TokioTimer::new()).header_read_timeout(HEAD);
+        tokio::pin!(end);
+        loop {
+            let accepted = tokio::select! {
+                accepted = listener.accept() => accepted,
+                () = &mut end => break,
+            };
+            let stream = match accepted {
+                Ok((stream, _)) => stream,
+                Err(error) => {
+                    tracing::warn!(%error, "a connection could not be taken");
+                    if is_of_all(&error) {
+                        tokio::time::sleep(BREATH).await;
+                    }
+                    continue;
+                }
+            };
+            // Without it a small piece waits for the one before to be seen.
+            let _ = stream.set_nodelay(true);
+            let inner = Arc::clone(&self.inner);
+            let service = service_fn(move |request| answer(Arc::clone(&inner), request));
+            let connection = builder.serve_connection(TokioIo::new(stream), service);
+            let connection = graceful.watch(connection);
+            tokio::spawn(async move {
+                if let Err(error) = connection.await {
+                    tracing::debug!(%error, "a connection broke off");
+                }
+            });
+        }
+        drop(listener);
+        graceful.shutdown().await;
+    }
+}
+
+/// Whether no connection can be had, and not only this one.
+fn is_of_all(error: &io::Error) -> bool {
+    !matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionRefused
+    )
+}
+
+/// The body of an answer.
+pub(crate) struct Payload {
+    body: Coming,
+    ticket: Ticket,
+}
+
+enum Coming {
+    Whole(Option<Bytes>),
+    Flow(Flow),
+}
+
+impl Body for Payload {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let payload = self.get_mut();
+        let polled = match &mut payload.body {
+            Coming::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            Coming::Flow(flow) => Pin::new(flow).poll_frame(context),
+        };
+        if matches!(polled, Poll::Ready(None)) || payload.is_end_stream() {
+            payload.ticket.whole();
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self.body, Coming::Whole(None))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.body {
+            Coming::Whole(bytes) => {
+                SizeHint::with_exact(bytes.as_ref().map_or(0, |it| it.len() as u64))
+            }
+            Coming::Flow(_) => SizeHint::default(),
+        }
+    }
+}
+
+/// Answers a request, whatever becomes of it.
+async fn answer(
+    inner: Arc<Inner>,
+    request: Request<Incoming>,
+) -> Result<Response<Payload>, Infallible> {
+    let found = faces::find(request.uri().path());
+    let style = found.as_ref().map_or(Style::OpenAi, |found| found.style());
+    let path = found.as_ref().map_or("other", |found| found.path());
+    let ticket = Ticket::new(
+        Arc::clone(&inner),
+        path,
+        Ended {
+            id: new_id("req_"),
+            method: request.method().to_string(),
+            path: request.uri().path().to_owned(),
+            ..Ended::default()
+        },
+    );
+    let origin = request.headers().get(ORIGIN).cloned();
+    let origin = origin.filter(|origin| {
+        origin
+            .to_str()
+            .is_ok_and(|origin| inner.access.allows_origin(origin))
+    });
+    let reply = reply(&inner, request, found, &ticket).await;
+    let reply = reply.unwrap_or_else(|failure| {
+        ticket.error(&failure.code);
+        style.failed(&failure)
+    });
+    let mut response = response(reply, ticket);
+    if let Some(origin) = origin {
+        let headers = response.headers_mut();
+        headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        headers.insert(VARY, HeaderValue::from_static("origin"));
+    }
+    Ok(response)
+}
+
+async fn reply(
+    inner: &Arc<Inner>,
+    request: Request<Incoming>,
+    found: Option<faces::Found>,
+    ticket: &Ticket,
+) -> Result<Reply, Failure> {
+    inner.access.check_place(request.headers(), request.uri())?;
+    let Some(found) = found else {
+        let message = format!(
+            "There is nothing at {}; GET / says what there is",
+            request.uri().path()
+        );
+        return Err(Failure::new(StatusCode::NOT_FOUND, "not_found", message));
+    };
+    if request.method() == Method::OPTIONS {
+        return Ok(preflight(&found));
+    }
+    if request.method() != found.method()
+        && !(request.method() == Method::HEAD && found.method() == Method::GET)
+    {
+        let message = format!("Ask {} with {}", found.path(), found.method());
+        let failure = Failure::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "method_not_allowed",
+            message,
+        );
+        let mut reply = found.style().failed(&failure);
+        if let Ok(allowed) = HeaderValue::from_str(found.method().as_str()) {
+            reply.headers.push((ALLOW, allowed));
+        }
+        return Ok(reply);
+    }
+    if !found.is_open() {
+        let admitted = inner.access.admit(request.headers())?;
+        ticket.key(admitted.key);
+        if let Some(permit) = admitted.permit {
+            ticket.hold(permit);
+        }
+    }
+    if found.is_work() {
+        let permit = Arc::clone(&inner.running)
+            .try_acquire_owned()
+            .map_err(|_| Failure {
+                retry_after: Some(Duration::from_secs(1)),
+                ..Failure::new(
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    "overloaded",
+                    format!(
+                        "{} requests are being answered, and no more can be; wait a little",
+                        inner.limits.concurrent
+                    ),
+                )
+            })?;
+        ticket.hold(permit);
+    }
+    let time = inner.limits.time;
+    let work = async {
+        let query = request.uri().query().unwrap_or_default().to_owned();
+        let path = request.uri().path().to_owned();
+        let body = read(request.into_body(), inner.limits.body).await?;
+        let call = Call {
+            gateway: Arc::clone(inner),
+            ticket: ticket.clone(),
+            path,
+            query,
+            body,
+        };
+        found.answer(call).await
+    };
+    timeout(time, work).await.unwrap_or_else(|_| {
+        let message = format!("The answer took longer than {} s", time.as_secs());
+        Err(Failure::new(
+            StatusCode::GATEWAY_TIMEOUT,
+            "timeout",
+            message,
+        ))
+    })
+}
+
+/// The whole body of a request.
+async fn read(body: Incoming, most: usize) -> Result<Bytes, Failure> {
+    let limited = Limited::new(body, most);
+    match limited.collect().await {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(Failure::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "request_too_large",
+            format!("The request has more than {most} bytes; send less"),
+        )),
+        Err(error) => Err(Failure::invalid(
+            "",
+            format!("The request broke off: {error}"),
+        )),
+    }
+}
+
+/// What pages are told that ask whether they may ask.
+fn preflight(found: &faces::Found) -> Reply {
+    let mut reply = Reply::whole(StatusCode::NO_CONTENT, "", Bytes::new());
+    let methods = format!("{}, OPTIONS", found.method());
+    if let Ok(methods) = HeaderValue::from_str(&methods) {
+        reply.headers.push((ACCESS_CONTROL_ALLOW_METHODS, methods));
+    }
+    let headers = HeaderValue::from_static(
+        "authorization, content-type, x-api-key, anthropic-version, anthropic-beta, openai-organization, openai-project",
+    );
+    reply.headers.push((ACCESS_CONTROL_ALLOW_HEADERS, headers));
+    reply
+}
+
+fn response(reply: Reply, ticket: Ticket) -> Response<Payload> {
+    ticket.status(reply.status.as_u16());
+    let id = ticket.id();
+    let (body, is_stream) = match reply.body {
+        faces::Body::Whole(bytes) => (Coming::Whole((!bytes.is_empty()).then_some(bytes)), false),
+        faces::Body::Flow(flow) => (Coming::Flow(flow), true),
+    };
+    if let Coming::Whole(None) = body {
+        ticket.whole();
+    }
+    let mut response = Response::new(Payload { body, ticket });
+    *response.status_mut() = reply.status;
+    let headers = response.headers_mut();
+    if !reply.kind.is_empty() {
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(reply.kind));
+    }
+    if is_stream {
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    }
+    if let Ok(id) = HeaderValue::from_str(&id) {
+        headers.insert(REQUEST_ID, id);
+    }
+    if let Some(wait) = reply.retry_after {
+        let seconds = wait.as_secs_f64().ceil().max(1.0);
+        if let Ok(seconds) = HeaderValue::from_str(&format!("{seconds:.0}")) {
+            headers.insert(RETRY_AFTER, seconds);
+        }
+    }
+    headers.extend(
+        reply
+            .headers
+            .into_iter()
+            .map(|(name, value)| (Some(name), value)),
+    );
+    response
+}

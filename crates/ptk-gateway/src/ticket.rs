@@ -1,0 +1,108 @@
+//! A request on its way: what it holds while it is answered, and what is said
+//! of it at its end.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use ptk::llm::Usage;
+use tokio::sync::OwnedSemaphorePermit;
+
+use crate::gateway::Inner;
+use crate::log::Ended;
+
+/// What a client is told of a request that it gave up.
+const GONE: u16 = 499;
+
+/// A request on its way. It has ended when the last copy is gone.
+#[derive(Clone)]
+pub(crate) struct Ticket(Arc<Held>);
+
+struct Held {
+    gateway: Arc<Inner>,
+    path: &'static str,
+    start: Instant,
+    about: Mutex<About>,
+}
+
+struct About {
+    ended: Ended,
+    is_whole: bool,
+    /// Let go at the end.
+    permits: Vec<OwnedSemaphorePermit>,
+}
+
+impl Ticket {
+    pub(crate) fn new(gateway: Arc<Inner>, path: &'static str, ended: Ended) -> Self {
+        gateway.metrics.begun();
+        Self(Arc::new(Held {
+            gateway,
+            path,
+            start: Instant::now(),
+            about: Mutex::new(About {
+                ended,
+                is_whole: false,
+                permits: Vec::new(),
+            }),
+        }))
+    }
+
+    pub(crate) fn id(&self) -> String {
+        self.about(|about| about.ended.id.clone())
+    }
+
+    pub(crate) fn key(&self, name: Option<String>) {
+        self.about(|about| about.ended.key = name);
+    }
+
+    pub(crate) fn hold(&self, permit: OwnedSemaphorePermit) {
+        self.about(|about| about.permits.push(permit));
+    }
+
+    pub(crate) fn asked(&self, model: &str, stream: bool) {
+        self.about(|about| {
+            model.clone_into(&mut about.ended.model);
+            about.ended.stream = stream;
+        });
+    }
+
+    pub(crate) fn used(&self, usage: &Usage) {
+        self.0.gateway.metrics.used(usage);
+        self.about(|about| {
+            about.ended.input_tokens += usage.input_tokens;
+            about.ended.output_tokens += usage.output_tokens;
+        });
+    }
+
+    pub(crate) fn status(&self, status: u16) {
+        self.about(|about| about.ended.status = status);
+    }
+
+    pub(crate) fn error(&self, code: &str) {
+        self.about(|about| about.ended.error = Some(code.to_owned()));
+    }
+
+    /// The answer is whole.
+    pub(crate) fn whole(&self) {
+        self.about(|about| about.is_whole = true);
+    }
+
+    fn about<T>(&self, with: impl FnOnce(&mut About) -> T) -> T {
+        with(&mut self.0.about.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let about = self.about.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let ended = &mut about.ended;
+        if !about.is_whole {
+            ended.status = GONE;
+        }
+        let took = self.start.elapsed();
+        self.gateway.metrics.ended(self.path, ended.status, took);
+        if let Some(log) = &self.gateway.log {
+            ended.ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+            log.tell(ended);
+        }
+    }
+}
