@@ -54,8 +54,7 @@ export function run(name, parameters) {
 }
 
 /** A reply of the model is whole. */
-export function reply(text, finish, tokens) {
-  const usage = tokens.length > 0 && tokens.every((count) => count > 0);
+export function reply(text, finish, usage) {
   seen.replies.push({ text: text ?? "", finish, usage });
 }
 

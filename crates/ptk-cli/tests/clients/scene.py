@@ -80,8 +80,7 @@ class Report:
 
     def reply(self, text, finish, usage):
         """A reply of the model is whole."""
-        has_usage = bool(usage and all(count > 0 for count in usage))
-        self.replies.append({"text": text or "", "finish": finish, "usage": has_usage})
+        self.replies.append({"text": text or "", "finish": finish, "usage": usage})
 
     def play(self, scene, ask, failure, status):
         """Asks, and tells what came of it: an answer, or as many failures as
