@@ -56,11 +56,6 @@ impl Failure {
         self
     }
 
-    /// Whether another model may do better.
-    pub(crate) fn is_upstream(&self) -> bool {
-        self.status.is_server_error() || self.status == StatusCode::TOO_MANY_REQUESTS
-    }
-
     /// The kind of error in OpenAI's words.
     pub(crate) fn openai_type(&self) -> &'static str {
         match self.status.as_u16() {

@@ -1,5 +1,5 @@
-//! The body of a request, field by field: what a face knows is read once, what
-//! it does not know is passed on as it is.
+//! The body of a request, field by field: each is read once, by whoever knows
+//! it.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,7 +7,6 @@ use std::fmt;
 use serde::de::{DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
 use crate::failure::Failure;
 
@@ -35,8 +34,7 @@ impl<'b> Fields<'b> {
         })
     }
 
-    /// A field as it stands there; `None` if it is missing or null. It is not
-    /// among the rest from now on.
+    /// A field as it stands there; `None` if it is missing or null.
     pub(crate) fn raw(&mut self, name: &str) -> Option<&'b RawValue> {
         let mut found = None;
         // Where one stands twice, the last one counts, as it does elsewhere.
@@ -65,16 +63,6 @@ impl<'b> Fields<'b> {
             ..Failure::invalid(name, format!("The field `{name}` is missing"))
         };
         self.read(name)?.ok_or_else(missing)
-    }
-
-    /// What nobody asked for.
-    pub(crate) fn rest(self) -> Map<String, Value> {
-        let fields = self.fields.into_iter();
-        let fields = fields.filter_map(|(name, raw)| {
-            let value: Value = serde_json::from_str(raw.get()).ok()?;
-            (!value.is_null()).then(|| (name.into_owned(), value))
-        });
-        fields.collect()
     }
 }
 

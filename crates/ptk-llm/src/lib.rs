@@ -67,4 +67,4 @@ pub use prices::Prices;
 pub use provider::{Capabilities, Constraint, Deltas, Form, Provider};
 pub use providers::{DEFAULT_PROVIDER, NotRegistered, Providers};
 pub use request::{Request, ResponseFormat, Sampling, ToolChoice};
-pub use script::{Script, ScriptError, ScriptedCall, ScriptedError, ScriptedReply};
+pub use script::{Script, ScriptError, ScriptedCall, ScriptedError, ScriptedReply, ScriptedUsage};

@@ -5,17 +5,18 @@ mod format;
 mod native;
 mod plan;
 mod reading;
+mod values;
 mod visible;
 
 use std::sync::Arc;
 
 use futures_util::StreamExt as _;
-use ptk::Candidate;
 use ptk::llm::{FinishReason, LlmError, LlmErrorKind, Request, Usage};
 use ptk::protocol::{Problem, explain};
+use ptk::{Candidate, Estimate, TokenCounter as _};
 
 use self::plan::Plan;
-use self::reading::{Fault, Pass, Reading, Telling};
+use self::reading::{Fault, Pass, Reading, ReadyCall, Telling};
 use crate::ask::{Ask, Choice, Format};
 use crate::capture::Case;
 use crate::failure::Failure;
@@ -133,7 +134,7 @@ impl Exchange<'_> {
             heard => heard?,
         };
         self.capture(&plan, &first);
-        let mut usage = first.usage.unwrap_or_default();
+        let mut usage = counted(&plan.request, &first);
         let wrong = match self.settle(&plan, first, telling) {
             Ok(mut end) => {
                 end.usage = usage;
@@ -160,12 +161,12 @@ impl Exchange<'_> {
             Err(other) => return Err(other),
         };
         self.capture(&plan, &second);
-        add(&mut usage, second.usage);
+        add(&mut usage, counted(&request, &second));
         match self.settle(&plan, second, telling) {
             Ok(mut end) => {
                 self.gateway.metrics.mended();
-                for (id, name, args) in wrong.later {
-                    telling.call(&id, &name, args);
+                for call in wrong.later {
+                    telling.call(call);
                 }
                 if !telling.calls.is_empty() && end.finish == FinishReason::Stop {
                     end.finish = FinishReason::ToolCalls;
@@ -374,8 +375,8 @@ impl Exchange<'_> {
                     .flat_map(|fault| &fault.problems)
                     .map(Note::from),
             );
-            for (name, args) in wrong.faults.into_iter().filter_map(|fault| fault.call) {
-                telling.call(&crate::said::new_id("call_"), &name, args);
+            for call in wrong.faults.into_iter().filter_map(|fault| fault.call) {
+                telling.call(call);
             }
             return Ok(self.ended(telling, wrong.later, FinishReason::ToolCalls, usage));
         }
@@ -404,12 +405,12 @@ impl Exchange<'_> {
     fn ended(
         &self,
         telling: &mut Telling<'_>,
-        later: Vec<(String, String, ptk::protocol::Arguments)>,
+        later: Vec<ReadyCall>,
         finish: FinishReason,
         usage: Usage,
     ) -> End {
-        for (id, name, args) in later {
-            telling.call(&id, &name, args);
+        for call in later {
+            telling.call(call);
         }
         End {
             finish,
@@ -446,7 +447,7 @@ struct Wrong {
     words: String,
     unused: String,
     faults: Vec<Fault>,
-    later: Vec<(String, String, ptk::protocol::Arguments)>,
+    later: Vec<ReadyCall>,
     finish: FinishReason,
     /// Whether the client was told something that does not hold.
     is_fatal: bool,
@@ -476,8 +477,21 @@ impl Wrong {
     }
 }
 
-fn add(usage: &mut Usage, more: Option<Usage>) {
-    let more = more.unwrap_or_default();
+/// What a request took: what its server says, or an estimate.
+fn counted(request: &Request, pass: &Pass) -> Usage {
+    if let Some(usage) = pass.usage.filter(|usage| *usage != Usage::default()) {
+        return usage;
+    }
+    let shown = request.system.as_deref().into_iter();
+    let shown = shown.chain(request.messages.iter().map(ptk::llm::Message::text));
+    Usage {
+        input_tokens: shown.map(|text| Estimate.count(text)).sum(),
+        output_tokens: Estimate.count(&pass.words),
+        ..Usage::default()
+    }
+}
+
+fn add(usage: &mut Usage, more: Usage) {
     usage.input_tokens += more.input_tokens;
     usage.cached_tokens += more.cached_tokens;
     usage.output_tokens += more.output_tokens;

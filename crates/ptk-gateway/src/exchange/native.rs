@@ -13,14 +13,23 @@ pub(super) const DIALECT: &str = "hermes";
 /// order in which the model made them.
 #[derive(Default)]
 pub(super) struct NativeCalls {
-    calls: BTreeMap<usize, Native>,
+    calls: BTreeMap<usize, Coming>,
     /// Those before it are told.
     current: usize,
 }
 
+/// Which native call something belongs to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Native<'n> {
+    /// The server's id for it.
+    pub(super) id: Option<&'n str>,
+    /// Whether its arguments begin as arguments do.
+    pub(super) is_sure: bool,
+}
+
 /// One of them.
 #[derive(Default)]
-struct Native {
+struct Coming {
     id: Option<String>,
     name: String,
     /// What came of its arguments and is not read yet.
@@ -33,11 +42,6 @@ struct Native {
 impl NativeCalls {
     pub(super) fn is_empty(&self) -> bool {
         self.calls.is_empty()
-    }
-
-    /// The id of the call that is told.
-    pub(super) fn id(&self) -> Option<&str> {
-        self.calls.get(&self.current)?.id.as_deref()
     }
 
     pub(super) fn start(&mut self, index: usize, id: Option<String>, name: String) {
@@ -63,7 +67,7 @@ impl NativeCalls {
         grammar: &Grammar,
         is_over: bool,
         breaks_off: bool,
-        sink: &mut dyn FnMut(Option<&str>, Event<'_>),
+        sink: &mut dyn FnMut(Native<'_>, Event<'_>),
     ) {
         while let Some(last) = self.calls.last_key_value().map(|(index, _)| *index) {
             let (current, is_last) = (self.current, self.current >= last);
@@ -75,7 +79,11 @@ impl NativeCalls {
                 continue;
             };
             let id = call.id.clone();
-            let mut sink = |event: Event<'_>| sink(id.as_deref(), event);
+            let about = Native {
+                id: id.as_deref(),
+                is_sure: matches!(call.depth.first, None | Some(b'{')),
+            };
+            let mut sink = |event: Event<'_>| sink(about, event);
             if !call.waiting.is_empty() {
                 let json = std::mem::take(&mut call.waiting);
                 call.reading(grammar, &mut sink).push_to(&json, &mut sink);
@@ -90,7 +98,7 @@ impl NativeCalls {
     }
 }
 
-impl Native {
+impl Coming {
     /// What reads it, begun with its name.
     fn reading(&mut self, grammar: &Grammar, sink: &mut dyn FnMut(Event<'_>)) -> &mut Parser {
         let name = self.name.trim();
@@ -106,7 +114,7 @@ impl Native {
     }
 
     fn finish(&mut self, grammar: &Grammar, breaks_off: bool, sink: &mut dyn FnMut(Event<'_>)) {
-        let has_arguments = self.depth.has_begun;
+        let has_arguments = self.depth.first.is_some();
         let is_closed = self.depth.is_closed();
         let parser = self.reading(grammar, sink);
         if !has_arguments && !breaks_off {
@@ -125,7 +133,8 @@ struct Depth {
     depth: u32,
     in_string: bool,
     is_escaped: bool,
-    has_begun: bool,
+    /// What it begins with.
+    first: Option<u8>,
 }
 
 impl Depth {
@@ -142,11 +151,13 @@ impl Depth {
                 b'}' | b']' if !self.in_string => self.depth = self.depth.saturating_sub(1),
                 _ => {}
             }
-            self.has_begun |= !byte.is_ascii_whitespace();
+            if self.first.is_none() && !byte.is_ascii_whitespace() {
+                self.first = Some(byte);
+            }
         }
     }
 
     fn is_closed(&self) -> bool {
-        self.has_begun && self.depth == 0 && !self.in_string
+        self.first.is_some() && self.depth == 0 && !self.in_string
     }
 }

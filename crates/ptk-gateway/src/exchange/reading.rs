@@ -8,8 +8,9 @@ use ptk::protocol::{
 };
 use serde_json::Value;
 
-use super::native::{DIALECT, NativeCalls};
+use super::native::{DIALECT, Native, NativeCalls};
 use super::plan::Plan;
+use super::values::Values;
 use super::visible::Visible;
 use crate::ask::Contract;
 use crate::said::{Note, Said, new_id};
@@ -42,11 +43,20 @@ impl Telling<'_> {
     }
 
     /// Tells a call as a whole.
-    pub(super) fn call(&mut self, id: &str, name: &str, args: Arguments) {
-        self.say(Said::Call { id, name });
-        self.say(Said::Arguments(&args.to_json()));
+    pub(super) fn call(&mut self, call: ReadyCall) {
+        let ReadyCall {
+            id,
+            name,
+            json,
+            args,
+        } = call;
+        self.say(Said::Call {
+            id: &id,
+            name: &name,
+        });
+        self.say(Said::Arguments(&json));
         self.say(Said::CallEnd(&args));
-        self.calls.push((name.to_owned(), args));
+        self.calls.push((name, args));
     }
 
     /// Whether a call of this tool may be made now.
@@ -58,9 +68,36 @@ impl Telling<'_> {
     }
 }
 
+/// A call that can go out.
+pub(super) struct ReadyCall {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) json: String,
+    pub(super) args: Arguments,
+}
+
+impl ReadyCall {
+    fn new(native: Option<Native<'_>>, name: String, json: String, args: Arguments) -> Self {
+        Self {
+            id: call_id(native),
+            name,
+            json,
+            args,
+        }
+    }
+}
+
+/// A call that comes in.
+struct OpenCall {
+    /// Its id, if it goes out meanwhile.
+    id: Option<String>,
+    values: Values,
+    /// Its arguments, as far as they are sure.
+    json: String,
+}
+
 /// A reply while it comes in.
 pub(super) struct Reading<'r, 't> {
-    plan: &'r Plan,
     parser: Parser,
     native: NativeCalls,
     size: usize,
@@ -78,7 +115,7 @@ pub(super) struct Pass {
     /// What cannot go out as it is.
     pub(super) faults: Vec<Fault>,
     /// Calls behind a fault, which wait for it to be mended.
-    pub(super) later: Vec<(String, String, Arguments)>,
+    pub(super) later: Vec<ReadyCall>,
     /// Words that were kept back.
     pub(super) held: Option<String>,
     /// A call that went out, and broke off.
@@ -96,7 +133,7 @@ pub(super) struct Fault {
     pub(super) name: Option<String>,
     pub(super) problems: Vec<Problem>,
     /// The call itself, where it could be read and has only wrong arguments.
-    pub(super) call: Option<(String, Arguments)>,
+    pub(super) call: Option<ReadyCall>,
     /// Whether the client allows such a call at all.
     pub(super) is_allowed: bool,
 }
@@ -109,17 +146,15 @@ struct State<'r, 't> {
     is_mute: bool,
     /// What the model said in words.
     raw: String,
-    /// The call that is open: its id if it goes out.
-    open: Option<String>,
+    /// The call that comes in.
+    open: Option<OpenCall>,
     pieces: Vec<Piece>,
     /// Where the calls stand that went out.
     told: Vec<Span>,
     faults: Vec<Fault>,
-    later: Vec<(String, String, Arguments)>,
+    later: Vec<ReadyCall>,
     cut: Option<String>,
     is_repaired: bool,
-    /// What came of the arguments of a call that waits.
-    fragments: String,
     /// How many calls went out before this reply.
     before: usize,
     /// How many calls there are in its words, and how many beside them.
@@ -139,14 +174,12 @@ impl<'r, 't> Reading<'r, 't> {
         let is_held = telling.contract.needs_call() || plan.keeps_format;
         let is_mute = is_second && telling.has_text;
         Self {
-            plan,
             parser: Parser::new(&plan.grammar),
             native: NativeCalls::default(),
             size: 0,
             finish: None,
             usage: None,
             state: State {
-                fragments: String::new(),
                 before: telling.calls.len(),
                 written: 0,
                 native: 0,
@@ -221,8 +254,8 @@ impl<'r, 't> Reading<'r, 't> {
             );
         let state = &mut self.state;
         self.native
-            .tell(&grammar, is_over, breaks_off, &mut |id, event| {
-                state.event(Some(id.unwrap_or_default()), event);
+            .tell(&grammar, is_over, breaks_off, &mut |native, event| {
+                state.event(Some(native), event);
             });
     }
 
@@ -259,7 +292,7 @@ impl<'r, 't> Reading<'r, 't> {
 
 impl State<'_, '_> {
     /// What the parser found. `native` is the id of a native call.
-    fn event(&mut self, native: Option<&str>, event: Event<'_>) {
+    fn event(&mut self, native: Option<Native<'_>>, event: Event<'_>) {
         match event {
             // A native call has no words of its own.
             Event::Text { .. } | Event::Reasoning { .. } | Event::Piece(_) if native.is_some() => {}
@@ -267,21 +300,17 @@ impl State<'_, '_> {
             Event::Reasoning { text, .. } => self.telling.say(Said::Reasoning(&text)),
             Event::Piece(piece) => self.pieces.push(piece),
             Event::CallStart { name, .. } => self.begin(native, &name),
-            Event::ArgumentsDelta { json, .. } if self.open.is_none() => {
-                self.fragments.push_str(&json);
-            }
-            Event::ArgumentsDelta { json, .. } => {
-                if !json.is_empty() {
-                    self.telling.say(Said::Arguments(&json));
-                }
-            }
+            Event::ArgumentsDelta { json, .. } => self.arguments(&json),
             Event::CallEnd { call, .. } => self.end(native, *call),
-            Event::Problem(problem) if problem.is_fault() => self.faults.push(Fault {
-                name: None,
-                problems: vec![problem],
-                call: None,
-                is_allowed: true,
-            }),
+            Event::Problem(problem) if problem.is_fault() => {
+                self.visible.aside();
+                self.faults.push(Fault {
+                    name: None,
+                    problems: vec![problem],
+                    call: None,
+                    is_allowed: true,
+                });
+            }
             Event::Problem(problem) => {
                 self.is_repaired = true;
                 self.telling.notes.push(Note::from(&problem));
@@ -308,69 +337,111 @@ impl State<'_, '_> {
         self.visible.call(&mut |text| telling.text(text));
     }
 
-    fn begin(&mut self, native: Option<&str>, name: &str) {
-        self.fragments.clear();
+    fn begin(&mut self, native: Option<Native<'_>>, name: &str) {
+        self.visible.aside();
         let (calls, others) = match native {
             Some(_) => (&mut self.native, self.written),
             None => (&mut self.written, self.native),
         };
         *calls += 1;
-        let telling = &mut *self.telling;
+        let telling = &*self.telling;
         // Some models write down what they also call.
         let goes_out = telling.is_live
+            && native.is_none_or(|native| native.is_sure)
             && others == 0
             && self.faults.is_empty()
             && !self.plan.holds_calls
             && !telling.contract.offer.is_strict(name)
             && telling.takes(name);
-        if !goes_out {
-            return;
+        let values = Values::new(&telling.contract.offer.tools, name);
+        if goes_out {
+            self.release();
         }
-        self.release();
-        let id = call_id(native);
-        self.telling.say(Said::Call { id: &id, name });
-        self.open = Some(id);
+        let id = goes_out.then(|| call_id(native));
+        if let Some(id) = &id {
+            self.telling.say(Said::Call { id, name });
+        }
+        self.open = Some(OpenCall {
+            id,
+            values,
+            json: String::new(),
+        });
     }
 
-    fn end(&mut self, native: Option<&str>, mut call: ParsedCall) {
+    fn arguments(&mut self, json: &str) {
+        let Some(open) = &mut self.open else {
+            return;
+        };
+        let known = open.json.len();
+        open.values.push(json, &mut open.json);
+        let sure = open.json.get(known..).unwrap_or_default();
+        if open.id.is_some() && !sure.is_empty() {
+            self.telling.say(Said::Arguments(sure));
+        }
+    }
+
+    fn end(&mut self, native: Option<Native<'_>>, mut call: ParsedCall) {
         self.is_repaired |= !call.problems.is_empty() || call.status == Status::Repaired;
         if self.is_limited && call.open_ended {
             call.status = Status::Truncated;
         }
-        let name = std::mem::take(&mut call.call.name);
-        if self.open.take().is_some() {
-            let args = call.call.args;
-            if call.status == Status::Truncated {
-                self.telling.say(Said::CallCut(&args));
-                self.cut = Some(name.clone());
-            } else {
-                self.telling.say(Said::CallEnd(&args));
-                let notes = call.problems.iter().filter(|it| it.is_fault());
-                self.telling.notes.extend(notes.map(Note::from));
-            }
-            if native.is_none() {
-                self.told.push(call.span);
-            }
-            self.telling.calls.push((name, args));
+        let Some(mut open) = self.open.take() else {
             return;
+        };
+        let name = std::mem::take(&mut call.call.name);
+        let mut args = std::mem::take(&mut call.call.args);
+        if call.status == Status::Truncated {
+            let rest = open.values.rest();
+            if open.id.is_some() && !rest.is_empty() {
+                self.telling.say(Said::Arguments(&rest));
+            }
+            open.json.push_str(&rest);
+        } else if open.values.has_changed() {
+            args = Arguments::from_json(&open.json).unwrap_or(args);
         }
-        self.judge(native, name, call);
+        if open.id.is_none() {
+            return self.judge(native, name, args, open.json, call);
+        }
+        if call.status == Status::Truncated {
+            self.telling.say(Said::CallCut(&args));
+            self.cut = Some(name.clone());
+        } else {
+            self.telling.say(Said::CallEnd(&args));
+            let notes = call.problems.iter().filter(|it| it.is_fault());
+            self.telling.notes.extend(notes.map(Note::from));
+        }
+        if native.is_none() {
+            self.told.push(call.span);
+        }
+        self.telling.calls.push((name, args));
     }
 
     /// A call that did not go out while it came in.
-    fn judge(&mut self, native: Option<&str>, name: String, mut call: ParsedCall) {
+    fn judge(
+        &mut self,
+        native: Option<Native<'_>>,
+        name: String,
+        args: Arguments,
+        mut json: String,
+        mut call: ParsedCall,
+    ) {
         self.mark_copy(native, &mut call);
-        let args = self.plan.restored(std::mem::take(&mut call.call.args));
+        let restored = self.plan.restored(args.clone());
+        if restored != args {
+            json = restored.to_json();
+        }
+        let args = restored;
         if self.is_double(native, &name, &args) {
             self.told.push(call.span);
             return;
         }
         let mut problems: Vec<Problem> = call.faults().cloned().collect();
         let contract = self.telling.contract;
-        let is_allowed = contract.allows(&name) || !contract.offer.tools.contains(&name);
-        if contract.one_call && is_allowed && !self.telling.calls.is_empty() {
+        let is_known = contract.offer.tools.contains(&name);
+        let is_allowed = contract.allows(&name) || !is_known;
+        if contract.one_call && is_allowed && is_known && !self.telling.calls.is_empty() {
             self.telling.notes.push(Note {
-                raw: format!("{name}({})", args.to_json()),
+                raw: format!("{name}({json})"),
                 ..Note::new(
                     "extra_tool_call",
                     "The model made another call, and one at most was asked for; it was left out",
@@ -379,58 +450,61 @@ impl State<'_, '_> {
             self.told.push(call.span);
             return;
         }
-        if !is_allowed && problems.is_empty() {
+        if !is_allowed {
             let message = format!("{name} may not be called now");
             problems.push(Problem::new(ProblemCode::UnknownTool, message, call.span));
         }
-        if problems.is_empty() && call.status != Status::Truncated {
+        let is_cut = call.status == Status::Truncated;
+        if problems.is_empty() && !is_cut {
             if native.is_none() {
                 self.told.push(call.span);
             }
-            let id = call_id(native);
+            let ready = ReadyCall::new(native, name, json, args);
             if self.faults.is_empty() {
                 self.release();
-                self.telling.call(&id, &name, args);
+                self.telling.call(ready);
             } else {
-                self.later.push((id, name, args));
+                self.later.push(ready);
             }
             return;
         }
-        if call.status == Status::Truncated && self.is_limited && self.telling.takes(&name) {
-            return self.break_off(native, &name, &args);
+        if is_cut && self.is_limited && self.telling.takes(&name) {
+            return self.break_off(native, name, &json, args);
         }
-        let is_readable = call.status != Status::Truncated && contract.offer.tools.contains(&name);
         if native.is_some() {
             let raw = format!(
-                "{{\"name\": {}, \"arguments\": {}}}",
-                Value::from(name.as_str()),
-                args.to_json()
+                "{{\"name\": {}, \"arguments\": {json}}}",
+                Value::from(name.as_str())
             );
             self.raw.push_str(&raw);
         }
+        let is_sure = native.is_none_or(|native| native.is_sure);
+        let is_usable = is_sure && !is_cut && is_known && is_allowed && !is_copy(&problems);
         self.faults.push(Fault {
-            call: (is_readable && is_allowed && !is_copy(&problems)).then(|| (name.clone(), args)),
-            name: Some(name),
+            name: Some(name.clone()),
+            call: is_usable.then(|| ReadyCall::new(native, name, json, args)),
             problems,
             is_allowed,
         });
     }
 
     /// A call that the limit of tokens cut off goes out as far as it came.
-    fn break_off(&mut self, native: Option<&str>, name: &str, args: &Arguments) {
+    fn break_off(&mut self, native: Option<Native<'_>>, name: String, json: &str, args: Arguments) {
         self.release();
-        let fragments = std::mem::take(&mut self.fragments);
         let id = call_id(native);
-        self.telling.say(Said::Call { id: &id, name });
-        self.telling.say(Said::Arguments(&fragments));
-        self.telling.say(Said::CallCut(args));
-        self.telling.calls.push((name.to_owned(), args.clone()));
-        self.cut = Some(name.to_owned());
+        self.telling.say(Said::Call {
+            id: &id,
+            name: &name,
+        });
+        self.telling.say(Said::Arguments(json));
+        self.telling.say(Said::CallCut(&args));
+        self.cut = Some(name.clone());
+        self.telling.calls.push((name, args));
     }
 
     /// Whether this very call went out already, before this reply or from the
     /// other side of it: beside its words, or in them.
-    fn is_double(&self, native: Option<&str>, name: &str, args: &Arguments) -> bool {
+    fn is_double(&self, native: Option<Native<'_>>, name: &str, args: &Arguments) -> bool {
         let others = if native.is_some() {
             self.written
         } else {
@@ -442,7 +516,7 @@ impl State<'_, '_> {
         calls.iter().take(earlier).any(is_it)
     }
 
-    fn mark_copy(&self, native: Option<&str>, call: &mut ParsedCall) {
+    fn mark_copy(&self, native: Option<Native<'_>>, call: &mut ParsedCall) {
         if let (None, Some(copies)) = (native, &self.plan.copies) {
             let mut reply = Reply {
                 calls: vec![call.clone()],
@@ -494,8 +568,11 @@ fn is_copy(problems: &[Problem]) -> bool {
         .any(|problem| problem.code == ProblemCode::CopiedFromResult)
 }
 
-fn call_id(native: Option<&str>) -> String {
-    match native.filter(|id| !id.is_empty()) {
+fn call_id(native: Option<Native<'_>>) -> String {
+    match native
+        .and_then(|native| native.id)
+        .filter(|id| !id.is_empty())
+    {
         Some(id) => id.to_owned(),
         None => new_id("call_"),
     }

@@ -14,8 +14,6 @@ pub(super) struct Visible {
     held: Option<String>,
     /// The text at which it stopped.
     stopped_at: Option<String>,
-    /// Whether words went out, or wait to.
-    has_words: bool,
     has_calls: bool,
 }
 
@@ -34,10 +32,6 @@ impl Visible {
 
     pub(super) fn stopped_at(&self) -> Option<&str> {
         self.stopped_at.as_deref()
-    }
-
-    pub(super) fn has_words(&self) -> bool {
-        self.has_words
     }
 
     /// Takes in further words.
@@ -69,7 +63,13 @@ impl Visible {
         self.pass(&sure, tell);
     }
 
-    /// A call begins: what was said before it is wanted, blanks are not.
+    /// There is a call, or what should have been one: blanks around it do not
+    /// matter.
+    pub(super) fn aside(&mut self) {
+        self.has_calls = true;
+    }
+
+    /// A call goes out: what was said before it is wanted, blanks are not.
     pub(super) fn call(&mut self, tell: &mut dyn FnMut(&str)) {
         self.flush_tail(tell);
         self.blanks.clear();
@@ -103,7 +103,6 @@ impl Visible {
         if words.is_empty() {
             return self.blanks.push_str(text);
         }
-        self.has_words = true;
         if !self.blanks.is_empty() {
             let blanks = std::mem::take(&mut self.blanks);
             self.out(&blanks, tell);

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::choice::{FormatField, Texts, ToolChoice, check};
 use super::content::{self, Content};
-use super::{Call, EVENTS, JSON, Reply, Writer, now, put, quote, streamed, sum, whole};
+use super::{Call, EVENTS, JSON, Reply, Writer, now, number, put, quote, streamed, sum, whole};
 use crate::ask::{Ask, Contract};
 use crate::failure::Failure;
 use crate::fields::{self, Fields};
@@ -175,23 +175,6 @@ fn read(gateway: &Inner, body: &Bytes) -> Result<Read, Failure> {
             beyond_words: talk.beyond,
         },
     })
-}
-
-/// A number within bounds.
-fn number(
-    fields: &mut Fields<'_>,
-    name: &str,
-    least: f32,
-    most: f32,
-) -> Result<Option<f32>, Failure> {
-    let number: Option<f32> = fields.read(name)?;
-    match number {
-        Some(number) if !(least..=most).contains(&number) => Err(Failure::invalid(
-            name,
-            format!("`{name}` is {number}; it has to be from {least} to {most}"),
-        )),
-        number => Ok(number),
-    }
 }
 
 #[derive(Deserialize)]
@@ -491,8 +474,9 @@ impl Chunks {
     fn call(&mut self, id: &str, name: &str, out: &mut Vec<u8>) {
         let is_legacy = self.manner.is_legacy;
         self.calls += 1;
+        let is_first = !self.has_role;
         self.chunk(out, |chunk, out| {
-            if chunk.calls == 1 {
+            if is_first {
                 out.extend_from_slice(b"\"content\":null,");
             }
             if is_legacy {

@@ -6,6 +6,7 @@ mod choice;
 mod content;
 mod health;
 mod models;
+mod responses;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +23,7 @@ use tokio::time::timeout;
 use crate::ask::Ask;
 use crate::exchange::Exchange;
 use crate::failure::Failure;
+use crate::fields::Fields;
 use crate::flow::{Flow, Outbox};
 use crate::gateway::Inner;
 use crate::said::{End, Said, Whole};
@@ -144,6 +146,7 @@ enum Kind {
 
 places! {
     Chat: POST "/v1/chat/completions", OpenAi, Work;
+    Responses: POST "/v1/responses", OpenAi, Work;
     Models: GET "/v1/models", OpenAi, Look;
     Model: GET "/v1/models/{model}", OpenAi, Look;
     Health: GET "/healthz", OpenAi, Open;
@@ -165,6 +168,7 @@ impl Found {
     pub(crate) async fn answer(self, call: Call) -> Result<Reply, Failure> {
         match self {
             Self::Chat => chat::answer(call).await,
+            Self::Responses => responses::answer(call).await,
             Self::Models => Ok(models::list(&call).await),
             Self::Model => models::one(&call).await,
             Self::Health => Ok(health::alive()),
@@ -302,6 +306,23 @@ pub(crate) fn sum(used: impl IntoIterator<Item = Usage>) -> Usage {
         sum.reasoning_tokens += usage.reasoning_tokens;
     }
     sum
+}
+
+/// A number within bounds.
+pub(crate) fn number(
+    fields: &mut Fields<'_>,
+    name: &str,
+    least: f32,
+    most: f32,
+) -> Result<Option<f32>, Failure> {
+    let number: Option<f32> = fields.read(name)?;
+    match number {
+        Some(number) if !(least..=most).contains(&number) => Err(Failure::invalid(
+            name,
+            format!("`{name}` is {number}; it has to be from {least} to {most}"),
+        )),
+        number => Ok(number),
+    }
 }
 
 /// Writes a text as JSON.

@@ -12,7 +12,7 @@ use std::time::Duration;
 use futures_util::{FutureExt as _, StreamExt as _, stream};
 
 pub use file::ScriptError;
-pub use reply::{ScriptedCall, ScriptedError, ScriptedReply};
+pub use reply::{ScriptedCall, ScriptedError, ScriptedReply, ScriptedUsage};
 
 use crate::{Capabilities, Deltas, LlmError, LlmErrorKind, Provider, Request};
 

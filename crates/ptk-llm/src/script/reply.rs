@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{Delta, FinishReason, LlmError};
+use crate::{Delta, FinishReason, LlmError, Usage};
 
 /// What the model says to one request.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -26,6 +26,9 @@ pub struct ScriptedReply {
     /// How many characters it says at once.
     #[serde(default)]
     pub chunk: Option<NonZeroUsize>,
+    /// What it says that it took.
+    #[serde(default)]
+    pub usage: Option<ScriptedUsage>,
     /// What it fails with, behind what it says.
     #[serde(default)]
     pub error: Option<ScriptedError>,
@@ -43,6 +46,16 @@ pub struct ScriptedCall {
     /// An object; or a text, which is passed on as it is.
     #[serde(default)]
     pub arguments: Value,
+}
+
+/// What a scripted reply says that it took, in tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScriptedUsage {
+    /// Those that the model was shown.
+    pub input_tokens: u64,
+    /// Those that it wrote.
+    pub output_tokens: u64,
 }
 
 /// How a scripted reply fails.
@@ -91,6 +104,13 @@ impl ScriptedReply {
             deltas.extend(arguments.map(|json| Delta::Arguments { index, json }));
             deltas.push(Delta::CallEnd { index });
         }
+        deltas.extend(self.usage.map(|usage| {
+            Delta::Usage(Usage {
+                input_tokens: usage.input_tokens,
+                output_tokens: usage.output_tokens,
+                ..Usage::default()
+            })
+        }));
         let mut deltas: Vec<_> = deltas.into_iter().map(Ok).collect();
         deltas.push(match &self.error {
             Some(error) => {

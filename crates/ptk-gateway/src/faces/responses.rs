@@ -1,0 +1,764 @@
+//! `/v1/responses`. Nothing is kept between requests: a client sends the whole
+//! conversation each time.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use ptk::llm::{FinishReason, Message, Sampling, Usage};
+use ptk::protocol::{Arguments, ToolCall, ToolSpec};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use super::choice::{FormatField, ToolChoice, check};
+use super::content::{self, Content};
+use super::{Call, EVENTS, Reply, Writer, now, number, put, streamed, whole};
+use crate::ask::{Ask, Contract};
+use crate::failure::Failure;
+use crate::fields::{self, Fields};
+use crate::gateway::Inner;
+use crate::offer::Offer;
+use crate::said::{End, Note, Part, Said, new_id};
+
+/// The parameter of tools that take a text and no arguments.
+const INPUT: &str = "input";
+
+pub(super) async fn answer(call: Call) -> Result<Reply, Failure> {
+    let read = read(&call.gateway, &call.body)?;
+    call.ticket.asked(&read.ask.model, read.streams);
+    let mut events = Events::new(read.about, read.custom, read.notes);
+    if read.streams {
+        return streamed(call, EVENTS, vec![(read.ask, events)], |_, _| {}).await;
+    }
+    let answer = whole(&call, &[read.ask]).await?.pop().unwrap_or_default();
+    // The same items as in a stream, without it.
+    let mut unheard = Vec::new();
+    for part in &answer.parts {
+        match part {
+            Part::Text(text) => events.said(Said::Text(text), &mut unheard),
+            Part::Reasoning(text) => events.said(Said::Reasoning(text), &mut unheard),
+            Part::Call {
+                id,
+                name,
+                json,
+                args,
+            } => {
+                events.said(Said::Call { id, name }, &mut unheard);
+                events.said(Said::Arguments(json), &mut unheard);
+                events.said(Said::CallEnd(args), &mut unheard);
+            }
+        }
+        unheard.clear();
+    }
+    Ok(Reply::json(&events.whole(&answer.end)))
+}
+
+/// A request that was read.
+struct Read {
+    ask: Ask,
+    /// What the answer says of the request.
+    about: Map<String, Value>,
+    /// The names of the tools that take a text.
+    custom: Vec<String>,
+    notes: Vec<Note>,
+    streams: bool,
+}
+
+fn read(gateway: &Inner, body: &Bytes) -> Result<Read, Failure> {
+    let mut fields = Fields::of(body)?;
+    let model: String = fields.need("model")?;
+    if fields.raw("previous_response_id").is_some() || fields.raw("conversation").is_some() {
+        return Err(Failure::invalid(
+            "previous_response_id",
+            "Answers are not kept here; send the whole conversation in `input`",
+        ));
+    }
+    let raw_tools = fields.raw("tools");
+    let tools = Tools::read(gateway, raw_tools)?;
+    let mut contract = Contract {
+        offer: tools.offer,
+        one_call: fields.read("parallel_tool_calls")? == Some(false),
+        ..Contract::default()
+    };
+    let raw_choice: Option<Value> = fields.read("tool_choice")?;
+    if let Some(choice) = &raw_choice {
+        let choice: ToolChoice = serde_json::from_value(choice.clone()).map_err(|_| {
+            Failure::invalid("tool_choice", "The field `tool_choice` cannot be read")
+        })?;
+        choice.apply(&mut contract)?;
+    }
+    check(&contract)?;
+    #[derive(Deserialize)]
+    struct TextField {
+        format: Option<Value>,
+    }
+    let format = fields
+        .read::<TextField>("text")?
+        .and_then(|text| text.format);
+    if let Some(format) = &format {
+        let field: FormatField = serde_json::from_value(format.clone())
+            .map_err(|_| Failure::invalid("text.format", "The format cannot be read"))?;
+        contract.format = field.format("text.format")?;
+    }
+    let instructions: Option<String> = fields.read("instructions")?;
+    let mut talk = Talk {
+        system: instructions.clone(),
+        ..Talk::default()
+    };
+    match fields.raw("input") {
+        Some(input) => talk.read(input)?,
+        None => {
+            return Err(Failure {
+                code: "missing_required_parameter".into(),
+                ..Failure::invalid("input", "The field `input` is missing")
+            });
+        }
+    }
+    let sampling = Sampling {
+        temperature: number(&mut fields, "temperature", 0.0, 2.0)?,
+        top_p: number(&mut fields, "top_p", 0.0, 1.0)?,
+        ..Sampling::default()
+    };
+    let max_tokens: Option<u32> = fields.read("max_output_tokens")?;
+    let about = json!({
+        "model": model,
+        "instructions": instructions,
+        "max_output_tokens": max_tokens,
+        "parallel_tool_calls": !contract.one_call,
+        "previous_response_id": null,
+        "reasoning": {"effort": null, "summary": null},
+        "store": false,
+        "temperature": sampling.temperature,
+        "top_p": sampling.top_p,
+        "text": {"format": format.unwrap_or_else(|| json!({"type": "text"}))},
+        "tool_choice": raw_choice.unwrap_or_else(|| json!("auto")),
+        "tools": raw_tools.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_else(|| json!([])),
+        "truncation": "disabled",
+        "metadata": fields.read::<Value>("metadata")?.unwrap_or_else(|| json!({})),
+        "user": fields.read::<Value>("user")?,
+    });
+    Ok(Read {
+        streams: fields.read("stream")?.unwrap_or(false),
+        about: about.as_object().cloned().unwrap_or_default(),
+        custom: tools.custom,
+        notes: tools.notes,
+        ask: Ask {
+            model,
+            system: talk.system,
+            messages: talk.messages,
+            contract,
+            sampling,
+            max_tokens,
+            stop: Vec::new(),
+            body: None,
+            beyond_words: talk.beyond,
+        },
+    })
+}
+
+/// The tools of a request.
+#[derive(Default)]
+struct Tools {
+    offer: Arc<Offer>,
+    custom: Vec<String>,
+    notes: Vec<Note>,
+}
+
+#[derive(Deserialize)]
+struct ToolField {
+    #[serde(rename = "type", default)]
+    kind: String,
+    name: Option<String>,
+    #[serde(default)]
+    description: Option<String>,
+    #[serde(default)]
+    parameters: Option<Value>,
+    #[serde(default)]
+    strict: Option<bool>,
+    /// Of tools that take a text: how it has to be written.
+    #[serde(default)]
+    format: Option<Value>,
+}
+
+impl Tools {
+    fn read(gateway: &Inner, raw: Option<&RawValue>) -> Result<Self, Failure> {
+        let Some(raw) = raw else {
+            return Ok(Self::default());
+        };
+        let fields: Vec<ToolField> = fields::read("tools", raw)?;
+        let mut custom = Vec::new();
+        let mut notes = Vec::new();
+        let mut tools = Vec::new();
+        for (at, field) in fields.into_iter().enumerate() {
+            let missing = || Failure::invalid(format!("tools[{at}].name"), "A tool has no name");
+            match field.kind.as_str() {
+                "function" | "" => {
+                    let name = field.name.ok_or_else(missing)?;
+                    let parameters = field.parameters.filter(Value::is_object);
+                    let parameters = parameters
+                        .unwrap_or_else(|| json!({"type": "object", "properties": {}}));
+                    let description = field.description.unwrap_or_default();
+                    let spec = ToolSpec::new(name, description, parameters);
+                    tools.push((spec, field.strict == Some(true)));
+                }
+                "custom" => {
+                    let name = field.name.ok_or_else(missing)?;
+                    custom.push(name.clone());
+                    tools.push((free_form(name, field.description, field.format), false));
+                }
+                kind => notes.push(Note::new(
+                    "tool_left_out",
+                    format!("The tool `{kind}` is run by OpenAI's own servers, and is not offered to the model here"),
+                )),
+            }
+        }
+        let offer = gateway.offers.get(raw.get(), || Offer::new(tools))?;
+        Ok(Self {
+            offer,
+            custom,
+            notes,
+        })
+    }
+}
+
+/// A tool that takes a text.
+fn free_form(name: String, description: Option<String>, format: Option<Value>) -> ToolSpec {
+    let grammar = format
+        .as_ref()
+        .and_then(|format| format.get("definition")?.as_str());
+    let about = grammar.map_or_else(
+        || "The whole input, as a text".to_owned(),
+        |grammar| format!("The whole input, as a text by this grammar:\n{grammar}"),
+    );
+    let parameters = json!({
+        "type": "object",
+        "properties": {INPUT: {"type": "string", "description": about}},
+        "required": [INPUT],
+    });
+    ToolSpec::new(name, description.unwrap_or_default(), parameters)
+}
+
+/// An item of a conversation.
+#[derive(Deserialize)]
+struct Item {
+    #[serde(rename = "type", default)]
+    kind: String,
+    #[serde(default)]
+    role: String,
+    #[serde(default)]
+    content: Content,
+    #[serde(default)]
+    call_id: Option<String>,
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
+    arguments: Option<String>,
+    #[serde(default)]
+    input: Option<String>,
+    #[serde(default)]
+    output: Option<Content>,
+}
+
+/// A conversation.
+#[derive(Default)]
+struct Talk {
+    system: Option<String>,
+    messages: Vec<Message>,
+    beyond: Option<String>,
+}
+
+impl Talk {
+    fn read(&mut self, raw: &RawValue) -> Result<(), Failure> {
+        if raw.get().starts_with('"') {
+            let text: String = fields::read("input", raw)?;
+            self.messages.push(Message::User(text));
+            return Ok(());
+        }
+        let items: Vec<Item> = fields::read("input", raw)?;
+        if items.is_empty() && self.system.is_none() {
+            return Err(Failure::invalid("input", "There is nothing in `input`"));
+        }
+        for (at, item) in items.into_iter().enumerate() {
+            self.take(at, item)?;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, at: usize, item: Item) -> Result<(), Failure> {
+        let wrong =
+            |what: &str, message: String| Failure::invalid(format!("input[{at}]{what}"), message);
+        match item.kind.as_str() {
+            "message" | "" => {
+                self.beyond = self.beyond.take().or(item.content.beyond);
+                self.say(&item.role, item.content.text).map_err(|role| {
+                    wrong(
+                        ".role",
+                        format!(
+                            "`{role}` is no role; there are: system, developer, user, assistant"
+                        ),
+                    )
+                })?;
+            }
+            "function_call" | "custom_tool_call" => {
+                let (Some(id), Some(name)) = (item.call_id, item.name) else {
+                    return Err(wrong(
+                        "",
+                        "A call lacks its `call_id` or its `name`".to_owned(),
+                    ));
+                };
+                let call = match item.input.filter(|_| item.kind == "custom_tool_call") {
+                    Some(text) => {
+                        let args = Map::from_iter([(INPUT.to_owned(), Value::from(text))]);
+                        ToolCall::new(name, Arguments::from(args)).with_id(id)
+                    }
+                    None => content::call(&id, &name, &item.arguments.unwrap_or_default()),
+                };
+                match self.messages.last_mut() {
+                    Some(Message::Assistant { calls, .. }) => calls.push(call),
+                    _ => self.messages.push(Message::Assistant {
+                        text: String::new(),
+                        calls: vec![call],
+                        state: None,
+                    }),
+                }
+            }
+            "function_call_output" | "custom_tool_call_output" => {
+                let id = item.call_id.unwrap_or_default();
+                let Some(name) = self.called(&id) else {
+                    return Err(wrong(
+                        ".call_id",
+                        format!(
+                            "The result belongs to the call `{id}`, and there is no such call before it"
+                        ),
+                    ));
+                };
+                let output = item.output.unwrap_or_default();
+                self.beyond = self.beyond.take().or(output.beyond);
+                self.messages.push(Message::Result {
+                    id,
+                    name,
+                    text: output.text,
+                    is_error: false,
+                });
+            }
+            // What a model thought is not shown to it again.
+            "reasoning" => {}
+            kind => {
+                return Err(wrong(
+                    ".type",
+                    format!(
+                        "`{kind}` cannot be read here; there are: message, function_call, function_call_output, custom_tool_call, custom_tool_call_output, reasoning"
+                    ),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The role, if it is none.
+    fn say(&mut self, role: &str, text: String) -> Result<(), String> {
+        match role {
+            "system" | "developer" if self.messages.is_empty() => match &mut self.system {
+                Some(system) => {
+                    system.push_str("\n\n");
+                    system.push_str(&text);
+                }
+                None => self.system = Some(text),
+            },
+            "system" | "developer" => self.messages.push(Message::System(text)),
+            "user" => self.messages.push(Message::User(text)),
+            "assistant" => self.messages.push(Message::assistant(text)),
+            other => return Err(other.to_owned()),
+        }
+        Ok(())
+    }
+
+    /// The name of the tool that was called under an id.
+    fn called(&self, id: &str) -> Option<String> {
+        let calls = self
+            .messages
+            .iter()
+            .rev()
+            .filter_map(|message| match message {
+                Message::Assistant { calls, .. } => Some(calls),
+                _ => None,
+            });
+        let mut calls = calls.flatten();
+        let call = calls.find(|call| call.id.as_deref() == Some(id))?;
+        Some(call.name.clone())
+    }
+}
+
+/// Writes an answer as events, and keeps its items.
+struct Events {
+    id: String,
+    created: u64,
+    about: Map<String, Value>,
+    custom: Vec<String>,
+    notes: Vec<Note>,
+    number: u64,
+    has_begun: bool,
+    output: Vec<Value>,
+    open: Option<Open>,
+}
+
+/// An item that is being written.
+struct Open {
+    id: String,
+    kind: OpenKind,
+    text: String,
+}
+
+enum OpenKind {
+    Message,
+    Reasoning,
+    Call { call_id: String, name: String },
+    Custom { call_id: String, name: String },
+}
+
+impl Events {
+    fn new(about: Map<String, Value>, custom: Vec<String>, notes: Vec<Note>) -> Self {
+        Self {
+            id: new_id("resp_"),
+            created: now(),
+            about,
+            custom,
+            notes,
+            number: 0,
+            has_begun: false,
+            output: Vec::new(),
+            open: None,
+        }
+    }
+
+    /// The answer as it stands.
+    fn response(&self, status: &str, more: Value) -> Value {
+        let mut response = json!({
+            "id": self.id,
+            "object": "response",
+            "created_at": self.created,
+            "status": status,
+            "error": null,
+            "incomplete_details": null,
+            "output": self.output,
+            "usage": null,
+        });
+        if let (Value::Object(response), Value::Object(more)) = (&mut response, more) {
+            response.extend(self.about.clone());
+            response.extend(more);
+        }
+        response
+    }
+
+    /// The whole answer, with the status it has.
+    fn whole(&mut self, end: &End) -> Value {
+        self.close(&mut Vec::new());
+        self.ended(end).1
+    }
+
+    fn ended(&self, end: &End) -> (&'static str, Value) {
+        let reason = match end.finish {
+            FinishReason::Length => Some("max_output_tokens"),
+            FinishReason::ContentFilter => Some("content_filter"),
+            _ => None,
+        };
+        let (kind, status) = match reason {
+            Some(_) => ("response.incomplete", "incomplete"),
+            None => ("response.completed", "completed"),
+        };
+        let notes: Vec<&Note> = self.notes.iter().chain(&end.notes).collect();
+        let mut more = json!({
+            "incomplete_details": reason.map(|reason| json!({"reason": reason})),
+            "usage": usage_of(&end.usage),
+        });
+        if let (false, Value::Object(more)) = (notes.is_empty(), &mut more) {
+            more.insert("ptk".to_owned(), json!({"problems": notes}));
+        }
+        (kind, self.response(status, more))
+    }
+
+    fn event(&mut self, kind: &str, fields: Value, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"event: ");
+        out.extend_from_slice(kind.as_bytes());
+        out.extend_from_slice(b"\ndata: ");
+        let mut event = Map::with_capacity(6);
+        event.insert("type".to_owned(), kind.into());
+        event.insert("sequence_number".to_owned(), self.number.into());
+        if let Value::Object(fields) = fields {
+            event.extend(fields);
+        }
+        self.number += 1;
+        put(&event, out);
+        out.extend_from_slice(b"\n\n");
+    }
+
+    fn begin(&mut self, out: &mut Vec<u8>) {
+        if self.has_begun {
+            return;
+        }
+        self.has_begun = true;
+        let response = self.response("in_progress", json!({}));
+        self.event("response.created", json!({"response": response}), out);
+        let response = self.response("in_progress", json!({}));
+        self.event("response.in_progress", json!({"response": response}), out);
+    }
+
+    fn place(&self) -> usize {
+        self.output.len()
+    }
+
+    /// Begins an item of another kind than the one that is open.
+    fn open(&mut self, kind: OpenKind, out: &mut Vec<u8>) {
+        self.close(out);
+        self.begin(out);
+        let id = new_id(match kind {
+            OpenKind::Message => "msg_",
+            OpenKind::Reasoning => "rs_",
+            OpenKind::Call { .. } => "fc_",
+            OpenKind::Custom { .. } => "ctc_",
+        });
+        let open = Open {
+            id,
+            kind,
+            text: String::new(),
+        };
+        let mut item = open.item("in_progress");
+        // What is in it comes as a part of its own.
+        if let (OpenKind::Message | OpenKind::Reasoning, Value::Object(item)) =
+            (&open.kind, &mut item)
+        {
+            item.insert(open.list().to_owned(), json!([]));
+        }
+        let place = self.place();
+        self.event(
+            "response.output_item.added",
+            json!({"output_index": place, "item": item}),
+            out,
+        );
+        if let Some((kind, index)) = open.part_event("added") {
+            let fields =
+                json!({"item_id": open.id, "output_index": place, index: 0, "part": open.part()});
+            self.event(&kind, fields, out);
+        }
+        self.open = Some(open);
+    }
+
+    fn close(&mut self, out: &mut Vec<u8>) {
+        let Some(open) = self.open.take() else {
+            return;
+        };
+        let place = self.place();
+        let about = |index: Option<&str>| {
+            let mut fields = json!({"item_id": open.id, "output_index": place});
+            if let (Some(index), Value::Object(fields)) = (index, &mut fields) {
+                fields.insert(index.to_owned(), json!(0));
+            }
+            fields
+        };
+        let with = |mut fields: Value, name: &str, value: Value| {
+            if let Value::Object(fields) = &mut fields {
+                fields.insert(name.to_owned(), value);
+            }
+            fields
+        };
+        match &open.kind {
+            OpenKind::Message => {
+                let fields = with(
+                    about(Some("content_index")),
+                    "text",
+                    open.text.clone().into(),
+                );
+                self.event(
+                    "response.output_text.done",
+                    with(fields, "logprobs", json!([])),
+                    out,
+                );
+            }
+            OpenKind::Reasoning => {
+                let fields = with(
+                    about(Some("summary_index")),
+                    "text",
+                    open.text.clone().into(),
+                );
+                self.event("response.reasoning_summary_text.done", fields, out);
+            }
+            OpenKind::Call { name, .. } => {
+                let fields = with(about(None), "arguments", open.text.clone().into());
+                let fields = with(fields, "name", name.clone().into());
+                self.event("response.function_call_arguments.done", fields, out);
+            }
+            OpenKind::Custom { .. } => {
+                let text = Value::from(open.text.clone());
+                self.event(
+                    "response.custom_tool_call_input.delta",
+                    with(about(None), "delta", text.clone()),
+                    out,
+                );
+                self.event(
+                    "response.custom_tool_call_input.done",
+                    with(about(None), INPUT, text),
+                    out,
+                );
+            }
+        }
+        if let Some((kind, index)) = open.part_event("done") {
+            self.event(&kind, with(about(Some(index)), "part", open.part()), out);
+        }
+        let item = open.item("completed");
+        self.event(
+            "response.output_item.done",
+            json!({"output_index": place, "item": item}),
+            out,
+        );
+        self.output.push(item);
+    }
+
+    /// Further words of an item.
+    fn delta(&mut self, kind: &str, index: Option<&str>, text: &str, out: &mut Vec<u8>) {
+        let place = self.place();
+        let Some(open) = &mut self.open else {
+            return;
+        };
+        open.text.push_str(text);
+        let mut fields = json!({"item_id": open.id, "output_index": place, "delta": text});
+        if let (Some(index), Value::Object(fields)) = (index, &mut fields) {
+            fields.insert(index.to_owned(), json!(0));
+            if index == "content_index" {
+                fields.insert("logprobs".to_owned(), json!([]));
+            }
+        }
+        self.event(kind, fields, out);
+    }
+}
+
+impl Open {
+    fn item(&self, status: &str) -> Value {
+        match &self.kind {
+            OpenKind::Message => json!({
+                "id": self.id, "type": "message", "status": status, "role": "assistant",
+                "content": [self.part()],
+            }),
+            OpenKind::Reasoning => json!({
+                "id": self.id, "type": "reasoning", "summary": [self.part()],
+            }),
+            OpenKind::Call { call_id, name } => json!({
+                "id": self.id, "type": "function_call", "status": status,
+                "arguments": self.text, "call_id": call_id, "name": name,
+            }),
+            OpenKind::Custom { call_id, name } => json!({
+                "id": self.id, "type": "custom_tool_call", "status": status,
+                "call_id": call_id, "name": name, INPUT: self.text,
+            }),
+        }
+    }
+
+    /// What the parts of an item are listed under.
+    fn list(&self) -> &'static str {
+        match self.kind {
+            OpenKind::Reasoning => "summary",
+            _ => "content",
+        }
+    }
+
+    fn part(&self) -> Value {
+        match self.kind {
+            OpenKind::Reasoning => json!({"type": "summary_text", "text": self.text}),
+            _ => {
+                json!({"type": "output_text", "text": self.text, "annotations": [], "logprobs": []})
+            }
+        }
+    }
+
+    /// The event of a part, and what its place is called.
+    fn part_event(&self, what: &str) -> Option<(String, &'static str)> {
+        match self.kind {
+            OpenKind::Message => Some((format!("response.content_part.{what}"), "content_index")),
+            OpenKind::Reasoning => Some((
+                format!("response.reasoning_summary_part.{what}"),
+                "summary_index",
+            )),
+            OpenKind::Call { .. } | OpenKind::Custom { .. } => None,
+        }
+    }
+}
+
+impl Writer for Events {
+    fn said(&mut self, said: Said<'_>, out: &mut Vec<u8>) {
+        let open = self.open.as_ref().map(|open| &open.kind);
+        match said {
+            Said::Text(text) => {
+                if !matches!(open, Some(OpenKind::Message)) {
+                    self.open(OpenKind::Message, out);
+                }
+                self.delta(
+                    "response.output_text.delta",
+                    Some("content_index"),
+                    text,
+                    out,
+                );
+            }
+            Said::Reasoning(text) => {
+                if !matches!(open, Some(OpenKind::Reasoning)) {
+                    self.open(OpenKind::Reasoning, out);
+                }
+                self.delta(
+                    "response.reasoning_summary_text.delta",
+                    Some("summary_index"),
+                    text,
+                    out,
+                );
+            }
+            Said::Call { id, name } => {
+                let (call_id, name) = (id.to_owned(), name.to_owned());
+                let kind = if self.custom.contains(&name) {
+                    OpenKind::Custom { call_id, name }
+                } else {
+                    OpenKind::Call { call_id, name }
+                };
+                self.open(kind, out);
+            }
+            Said::Arguments(json) => {
+                if matches!(open, Some(OpenKind::Call { .. })) {
+                    self.delta("response.function_call_arguments.delta", None, json, out);
+                }
+            }
+            Said::CallEnd(args) | Said::CallCut(args) => {
+                if let Some(open) = &mut self.open
+                    && matches!(open.kind, OpenKind::Custom { .. })
+                {
+                    let input = args.get(INPUT).and_then(Value::as_str);
+                    open.text = input.map_or_else(|| args.to_json(), str::to_owned);
+                }
+                self.close(out);
+            }
+        }
+    }
+
+    fn end(&mut self, end: &End, out: &mut Vec<u8>) {
+        self.close(out);
+        self.begin(out);
+        let (kind, response) = self.ended(end);
+        self.event(kind, json!({"response": response}), out);
+    }
+
+    fn failed(&mut self, failure: &Failure, out: &mut Vec<u8>) {
+        self.close(out);
+        self.begin(out);
+        let error =
+            json!({"code": failure.code, "message": failure.message, "param": failure.param});
+        self.event("error", error, out);
+        let error = json!({"code": failure.code, "message": failure.message});
+        let response = self.response("failed", json!({"error": error}));
+        self.event("response.failed", json!({"response": response}), out);
+    }
+}
+
+fn usage_of(usage: &Usage) -> Value {
+    json!({
+        "input_tokens": usage.input_tokens,
+        "input_tokens_details": {"cached_tokens": usage.cached_tokens},
+        "output_tokens": usage.output_tokens,
+        "output_tokens_details": {"reasoning_tokens": usage.reasoning_tokens},
+        "total_tokens": usage.input_tokens + usage.output_tokens,
+    })
+}
