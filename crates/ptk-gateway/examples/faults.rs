@@ -51,13 +51,15 @@ fn rome() -> Vec<(&'static str, Value)> {
     vec![("get_weather", json!({"city": "Rome", "days": 3}))]
 }
 
-const RIGHT: &str =
-    "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Rome\", \"days\": 3}}\n</tool_call>";
+const RIGHT: &str = "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Rome\", \"days\": 3}}\n</tool_call>";
 
 fn fault(what: &'static str, replies: &[&str]) -> Fault {
     Fault {
         what,
-        replies: replies.iter().map(|text| ScriptedReply::from(*text)).collect(),
+        replies: replies
+            .iter()
+            .map(|text| ScriptedReply::from(*text))
+            .collect(),
         mode: Mode::Text,
         choice: Choice::Auto,
         right: rome(),
@@ -115,52 +117,107 @@ fn faults() -> Vec<Fault> {
     let other = "<tool_call>\n{\"name\": \"read_file\", \"arguments\": {\"path\": \"a.txt\"}}\n</tool_call>";
     let both = format!("{RIGHT}\n{other}");
     let read = ("read_file", json!({"path": "a.txt"}));
-    let open = "Let me see.\n<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Ro";
+    let open =
+        "Let me see.\n<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Ro";
     let garbage = "<tool_call>\n%%% weather of Rome, please %%%\n</tool_call>";
     vec![
         fault("nothing wrong", &[&format!("I'll look.\n{RIGHT}")]),
-        fault("two calls, text between them", &[&format!("First.\n{RIGHT}\nThen.\n{other}")])
-            .right([rome(), vec![read.clone()]].concat()),
+        fault(
+            "two calls, text between them",
+            &[&format!("First.\n{RIGHT}\nThen.\n{other}")],
+        )
+        .right([rome(), vec![read.clone()]].concat()),
         fault("a comma too many", &[&RIGHT.replace("3}", "3,}")]),
         fault("single quotes", &[&RIGHT.replace('"', "'")]),
-        fault("a comment in the JSON", &[&RIGHT.replace("3}", "3 /* days */}")]),
+        fault(
+            "a comment in the JSON",
+            &[&RIGHT.replace("3}", "3 /* days */}")],
+        ),
         fault("a number as a text", &[&RIGHT.replace("3}", "\"3\"}")]),
-        fault("arguments as a text of JSON", &[
-            "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": \"{\\\"city\\\": \\\"Rome\\\", \\\"days\\\": 3}\"}\n</tool_call>",
-        ]),
+        fault(
+            "arguments as a text of JSON",
+            &[
+                "<tool_call>\n{\"name\": \"get_weather\", \"arguments\": \"{\\\"city\\\": \\\"Rome\\\", \\\"days\\\": 3}\"}\n</tool_call>",
+            ],
+        ),
         fault("no closing mark", &[RIGHT.trim_end_matches("</tool_call>")]),
-        fault("in a code fence", &["```json\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Rome\", \"days\": 3}}\n```"]),
-        fault("bare JSON", &["{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Rome\", \"days\": 3}}"]),
-        fault("another dialect than was taught", &["<get_weather>\n<city>Rome</city>\n<days>3</days>\n</get_weather>"]),
-        fault("thoughts before the call", &[&format!("<think>Which city?</think>\n{RIGHT}")]),
+        fault(
+            "in a code fence",
+            &[
+                "```json\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Rome\", \"days\": 3}}\n```",
+            ],
+        ),
+        fault(
+            "bare JSON",
+            &["{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Rome\", \"days\": 3}}"],
+        ),
+        fault(
+            "another dialect than was taught",
+            &["<get_weather>\n<city>Rome</city>\n<days>3</days>\n</get_weather>"],
+        ),
+        fault(
+            "thoughts before the call",
+            &[&format!("<think>Which city?</think>\n{RIGHT}")],
+        ),
         fault("a name misspelt, mended when asked", &[&unknown, RIGHT]),
         fault("a name misspelt twice", &[&unknown, &unknown]).right(Vec::new()),
-        fault("text and a name misspelt twice", &[&format!("Let me see.\n{unknown}"), &unknown]).right(Vec::new()),
-        fault("a parameter missing, mended when asked", &[&incomplete, RIGHT]),
+        fault(
+            "text and a name misspelt twice",
+            &[&format!("Let me see.\n{unknown}"), &unknown],
+        )
+        .right(Vec::new()),
+        fault(
+            "a parameter missing, mended when asked",
+            &[&incomplete, RIGHT],
+        ),
         fault("a parameter missing twice", &[&incomplete, &incomplete])
             .right(vec![("get_weather", json!({"days": 3}))]),
         fault("unreadable, mended when asked", &[garbage, RIGHT]),
         fault("unreadable twice", &[garbage, garbage]).right(Vec::new()),
         fault("breaks off", &[open, RIGHT]),
-        fault("breaks off at the limit of tokens", &[open, RIGHT]).ends("length").right(Vec::new()),
-        fault("words where a call is required", &["It is warm.", RIGHT]).choice(Choice::Required),
-        fault("words twice where a call is required", &["It is warm.", "Warm!"])
-            .choice(Choice::Required)
+        fault("breaks off at the limit of tokens", &[open, RIGHT])
+            .ends("length")
             .right(Vec::new()),
+        fault("words where a call is required", &["It is warm.", RIGHT]).choice(Choice::Required),
+        fault(
+            "words twice where a call is required",
+            &["It is warm.", "Warm!"],
+        )
+        .choice(Choice::Required)
+        .right(Vec::new()),
         fault("another tool than the one that was named", &[other, RIGHT]).choice(Choice::Weather),
-        fault("another tool twice", &[other, other]).choice(Choice::Weather).right(Vec::new()),
-        fault("a call where none is wanted", &[RIGHT, "It is warm."]).choice(Choice::None).right(Vec::new()),
-        fault("a call twice where none is wanted", &[RIGHT, RIGHT]).choice(Choice::None).right(Vec::new()),
+        fault("another tool twice", &[other, other])
+            .choice(Choice::Weather)
+            .right(Vec::new()),
+        fault("a call where none is wanted", &[RIGHT, "It is warm."])
+            .choice(Choice::None)
+            .right(Vec::new()),
+        fault("a call twice where none is wanted", &[RIGHT, RIGHT])
+            .choice(Choice::None)
+            .right(Vec::new()),
         fault("two calls where one is wanted", &[&both]).choice(Choice::OneCall),
-        native("native, a comma too many", &[json!("{\"city\": \"Rome\", \"days\": 3,}")]),
-        native("native, a number as a text", &[json!({"city": "Rome", "days": "3"})]),
-        native("native, arguments that are none", &[json!("Rome"), json!({"city": "Rome", "days": 3})]),
+        native(
+            "native, a comma too many",
+            &[json!("{\"city\": \"Rome\", \"days\": 3,}")],
+        ),
+        native(
+            "native, a number as a text",
+            &[json!({"city": "Rome", "days": "3"})],
+        ),
+        native(
+            "native, arguments that are none",
+            &[json!("Rome"), json!({"city": "Rome", "days": 3})],
+        ),
         Fault {
             mode: Mode::Native,
             ..fault("native server, the call in the text", &[RIGHT])
         },
-        fault("the server refuses", &[""]).fails(429).right(Vec::new()),
-        fault("the server fails in the middle", &["Let me see. It is"]).fails(500).right(Vec::new()),
+        fault("the server refuses", &[""])
+            .fails(429)
+            .right(Vec::new()),
+        fault("the server fails in the middle", &["Let me see. It is"])
+            .fails(500)
+            .right(Vec::new()),
     ]
 }
 
@@ -171,7 +228,8 @@ fn tools(face: Face) -> Value {
     let weather = json!({"type": "object", "properties": {
         "city": {"type": "string"}, "days": {"type": "integer"},
     }, "required": ["city"]});
-    let file = json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]});
+    let file =
+        json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]});
     let tool = |name: &str, schema: Value| match face {
         Face::Chat | Face::Ollama => {
             json!({"type": "function", "function": {"name": name, "description": "", "parameters": schema}})
@@ -228,7 +286,10 @@ impl Face {
                 Choice::Weather => put("tool_choice", json!({"type": "tool", "name": CITY})),
                 Choice::None => put("tool_choice", json!({"type": "none"})),
                 Choice::OneCall => {
-                    put("tool_choice", json!({"type": "auto", "disable_parallel_tool_use": true}));
+                    put(
+                        "tool_choice",
+                        json!({"type": "auto", "disable_parallel_tool_use": true}),
+                    );
                 }
             }
             return body;
@@ -239,7 +300,10 @@ impl Face {
             Choice::Weather if self == Self::Responses => {
                 put("tool_choice", json!({"type": "function", "name": CITY}));
             }
-            Choice::Weather => put("tool_choice", json!({"type": "function", "function": {"name": CITY}})),
+            Choice::Weather => put(
+                "tool_choice",
+                json!({"type": "function", "function": {"name": CITY}}),
+            ),
             Choice::None => put("tool_choice", json!("none")),
             Choice::OneCall => put("parallel_tool_calls", json!(false)),
         }
@@ -261,7 +325,10 @@ struct Got {
 impl Got {
     fn note(&mut self, value: &Value) {
         let problems = value.pointer("/ptk/problems").and_then(Value::as_array);
-        let codes = problems.into_iter().flatten().filter_map(|it| it["code"].as_str());
+        let codes = problems
+            .into_iter()
+            .flatten()
+            .filter_map(|it| it["code"].as_str());
         self.notes.extend(codes.map(str::to_owned));
     }
 
@@ -270,7 +337,9 @@ impl Got {
         if status != 200 {
             let value: Value = serde_json::from_str(body)?;
             let code = value.pointer("/error/code").or(value.get("code"));
-            let code = code.or(value.pointer("/error/type")).and_then(Value::as_str);
+            let code = code
+                .or(value.pointer("/error/type"))
+                .and_then(Value::as_str);
             let words = value.pointer("/error/ptk/text").and_then(Value::as_str);
             got.text = words.unwrap_or_default().to_owned();
             got.error = Some(format!("{status} {}", code.unwrap_or_default()));
@@ -302,8 +371,15 @@ impl Got {
                 let choice = &value["choices"][0];
                 self.finish = text(&choice["finish_reason"]);
                 self.text = text(&choice["message"]["content"]);
-                for call in choice["message"]["tool_calls"].as_array().into_iter().flatten() {
-                    self.calls.push((text(&call["function"]["name"]), text(&call["function"]["arguments"])));
+                for call in choice["message"]["tool_calls"]
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                {
+                    self.calls.push((
+                        text(&call["function"]["name"]),
+                        text(&call["function"]["arguments"]),
+                    ));
                 }
             }
             Face::Responses => {
@@ -311,7 +387,9 @@ impl Got {
                 for item in value["output"].as_array().into_iter().flatten() {
                     match item["type"].as_str() {
                         Some("message") => self.text.push_str(&text(&item["content"][0]["text"])),
-                        Some("function_call") => self.calls.push((text(&item["name"]), text(&item["arguments"]))),
+                        Some("function_call") => self
+                            .calls
+                            .push((text(&item["name"]), text(&item["arguments"]))),
                         _ => {}
                     }
                 }
@@ -321,7 +399,9 @@ impl Got {
                 for block in value["content"].as_array().into_iter().flatten() {
                     match block["type"].as_str() {
                         Some("text") => self.text.push_str(&text(&block["text"])),
-                        Some("tool_use") => self.calls.push((text(&block["name"]), block["input"].to_string())),
+                        Some("tool_use") => self
+                            .calls
+                            .push((text(&block["name"]), block["input"].to_string())),
                         _ => {}
                     }
                 }
@@ -329,8 +409,15 @@ impl Got {
             Face::Ollama => {
                 self.finish = text(&value["done_reason"]);
                 self.text.push_str(&text(&value["message"]["content"]));
-                for call in value["message"]["tool_calls"].as_array().into_iter().flatten() {
-                    self.calls.push((text(&call["function"]["name"]), call["function"]["arguments"].to_string()));
+                for call in value["message"]["tool_calls"]
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                {
+                    self.calls.push((
+                        text(&call["function"]["name"]),
+                        call["function"]["arguments"].to_string(),
+                    ));
                 }
             }
         }
@@ -346,9 +433,14 @@ impl Got {
                 }
                 let choice = &event["choices"][0];
                 self.text.push_str(&text(&choice["delta"]["content"]));
-                for call in choice["delta"]["tool_calls"].as_array().into_iter().flatten() {
+                for call in choice["delta"]["tool_calls"]
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                {
                     if call["id"].is_string() {
-                        self.calls.push((text(&call["function"]["name"]), String::new()));
+                        self.calls
+                            .push((text(&call["function"]["name"]), String::new()));
                     }
                     if let Some((_, json)) = self.calls.last_mut() {
                         json.push_str(&text(&call["function"]["arguments"]));
@@ -361,7 +453,8 @@ impl Got {
             Face::Responses => match event["type"].as_str().unwrap_or_default() {
                 "response.output_text.delta" => self.text.push_str(&text(&event["delta"])),
                 "response.output_item.added" if event["item"]["type"] == "function_call" => {
-                    self.calls.push((text(&event["item"]["name"]), String::new()));
+                    self.calls
+                        .push((text(&event["item"]["name"]), String::new()));
                 }
                 "response.function_call_arguments.delta" => {
                     if let Some((_, json)) = self.calls.last_mut() {
@@ -382,12 +475,14 @@ impl Got {
                 "content_block_start" if event["content_block"]["type"] == "tool_use" => {
                     let index = event["index"].as_u64().unwrap_or_default();
                     open.insert(index, self.calls.len());
-                    self.calls.push((text(&event["content_block"]["name"]), String::new()));
+                    self.calls
+                        .push((text(&event["content_block"]["name"]), String::new()));
                 }
                 "content_block_delta" => {
                     self.text.push_str(&text(&event["delta"]["text"]));
                     let index = event["index"].as_u64().unwrap_or_default();
-                    if let Some((_, json)) = open.get(&index).and_then(|at| self.calls.get_mut(*at)) {
+                    if let Some((_, json)) = open.get(&index).and_then(|at| self.calls.get_mut(*at))
+                    {
                         json.push_str(&text(&event["delta"]["partial_json"]));
                     }
                 }
@@ -396,7 +491,9 @@ impl Got {
                     self.finish = text(&event["delta"]["stop_reason"]);
                 }
                 "error" => {
-                    let code = event.pointer("/error/code").or(event.pointer("/error/type"));
+                    let code = event
+                        .pointer("/error/code")
+                        .or(event.pointer("/error/type"));
                     self.error = Some(format!("event {}", code.map(text).unwrap_or_default()));
                 }
                 _ => {}
@@ -421,7 +518,12 @@ impl Got {
         let calls: Vec<(&str, Value)> = self
             .calls
             .iter()
-            .map(|(name, json)| (name.as_str(), serde_json::from_str(json).unwrap_or(Value::Null)))
+            .map(|(name, json)| {
+                (
+                    name.as_str(),
+                    serde_json::from_str(json).unwrap_or(Value::Null),
+                )
+            })
             .collect();
         let right: Vec<(&str, Value)> = fault.right.clone();
         let has_marks = self.text.contains("tool_call>") || self.text.contains("get_weather");
@@ -475,7 +577,12 @@ impl Got {
 }
 
 /// Asks a gateway in front of such a model.
-async fn ask(fault: &Fault, face: Face, stream: bool, size: Option<usize>) -> Result<Got, Anything> {
+async fn ask(
+    fault: &Fault,
+    face: Face,
+    stream: bool,
+    size: Option<usize>,
+) -> Result<Got, Anything> {
     let replies = fault.replies.iter().map(|reply| ScriptedReply {
         chunk: size.and_then(NonZeroUsize::new),
         ..reply.clone()
@@ -492,7 +599,11 @@ async fn ask(fault: &Fault, face: Face, stream: bool, size: Option<usize>) -> Re
     });
     let client = reqwest::Client::builder().no_proxy().build()?;
     let url = format!("http://{address}{}", face.path());
-    let response = client.post(url).json(&face.request(fault.choice, stream)).send().await?;
+    let response = client
+        .post(url)
+        .json(&face.request(fault.choice, stream))
+        .send()
+        .await?;
     let status = response.status().as_u16();
     let body = response.text().await?;
     drop(client);

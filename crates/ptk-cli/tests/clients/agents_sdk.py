@@ -27,7 +27,11 @@ set_tracing_disabled(True)
 class Replies(RunHooks):
     """Sees each reply. The SDK does not say why one ended."""
 
+    def __init__(self):
+        self.called = []
+
     async def on_llm_end(self, context, agent, response):
+        self.called += [item.name for item in response.output if item.type == "function_call"]
         texts = [
             part.text
             for item in response.output
@@ -47,13 +51,24 @@ async def run():
     # Otherwise only OpenAI's own server is asked for it.
     settings = ModelSettings(include_usage=True)
     agent = Agent(name="Forecaster", model=model, model_settings=settings, tools=tools)
-    if not streams:
-        return (await Runner.run(agent, QUESTION, hooks=Replies())).final_output
-    result = Runner.run_streamed(agent, QUESTION, hooks=Replies())
+    replies = Replies()
+    if streams:
+        result = Runner.run_streamed(agent, QUESTION, hooks=replies)
+        await count(result)
+    else:
+        result = await Runner.run(agent, QUESTION, hooks=replies)
+    report.in_order(replies.called)
+    return result.final_output
+
+
+async def count(result):
+    """Counts the pieces of each text."""
+    pieces = 0
     async for event in result.stream_events():
         if event.type == "raw_response_event":
-            report.pieces += event.data.type == "response.output_text.delta"
-    return result.final_output
+            pieces = 0 if event.data.type == "response.created" else pieces
+            pieces += event.data.type == "response.output_text.delta"
+            report.pieces = max(report.pieces, pieces)
 
 
 # A response that fails while it is streamed has an error of the SDK's own.

@@ -43,11 +43,11 @@ async def run():
 
 def ask():
     result = asyncio.run(run())
-    for message in result.all_messages():
-        if isinstance(message, ModelResponse):
-            usage = message.usage
-            tokens = (usage.input_tokens, usage.output_tokens)
-            report.reply(message.text, message.finish_reason, tokens)
+    replies = [each for each in result.all_messages() if isinstance(each, ModelResponse)]
+    for reply in replies:
+        tokens = (reply.usage.input_tokens, reply.usage.output_tokens)
+        report.reply(reply.text, reply.finish_reason, tokens)
+    report.in_order([call.tool_name for reply in replies for call in reply.tool_calls])
     return result.output
 
 

@@ -78,6 +78,11 @@ class Report:
 
         return [get_weather, get_time]
 
+    def in_order(self, names):
+        """Some libraries run calls at the same time: here is the order in which
+        the model made them."""
+        self.calls.sort(key=lambda call: names.index(call["name"]))
+
     def reply(self, text, finish, usage):
         """A reply of the model is whole."""
         self.replies.append({"text": text or "", "finish": finish, "usage": usage})
