@@ -17,7 +17,10 @@ use ptk::{Compaction, MAX_ITERATIONS, MAX_TOOL_CALLS, Ptk, RunOptions, SmallMode
 use ptk_protocol::schema::suggest;
 use serde_json::{Map, Value, json};
 
-use crate::args::{AgentArgs, ConfigArgs, ModeName, ModelArgs, PlaceArgs, ReplayArgs};
+use crate::approver::Nobody;
+use crate::args::{
+    AgentArgs, Approve, ConfigArgs, ModeName, ModelArgs, PlaceArgs, ReplayArgs, SandboxArgs,
+};
 use crate::config::{self, CompactionName, Config, Run, Tools};
 use crate::exit;
 use crate::permissions::{Gathered, gather};
@@ -332,15 +335,14 @@ impl Agent {
             tools
         } else {
             let (gathered, tools) = (ground.gathered, ground.tools);
-            manager(
-                &ground.config,
-                gathered,
-                tools,
-                args,
-                place,
-                workspace,
-                face,
-            )?
+            let terms = ToolTerms {
+                sandbox: &args.sandbox,
+                config: &args.config,
+                approve: args.approve,
+                review: args.review,
+                session: Some(place.id.as_str()),
+            };
+            manager(&ground.config, gathered, tools, terms, workspace, face)?
         };
         let settings = json!({
             "provider": chosen.provider.as_deref().map(provider::lasting),
@@ -424,12 +426,22 @@ impl Agent {
 }
 
 /// The tools, ready to work.
+/// What holds for tools.
+#[derive(Clone, Copy)]
+struct ToolTerms<'a> {
+    sandbox: &'a SandboxArgs,
+    config: &'a ConfigArgs,
+    approve: Option<Approve>,
+    review: bool,
+    /// The session that their changes are kept under.
+    session: Option<&'a str>,
+}
+
 fn manager(
     config: &Config,
     gathered: Gathered,
     tools: Tools,
-    args: &AgentArgs,
-    place: &Place,
+    terms: ToolTerms<'_>,
     workspace: Workspace,
     face: &Face<'_>,
 ) -> Result<ToolManager> {
@@ -439,20 +451,22 @@ fn manager(
     });
     let approver = (face.approver)(gathered.workspace.clone(), note);
     let is_trusted = gathered.is_trusted;
-    Ok(ToolManager::builder(workspace)
+    let mut builder = ToolManager::builder(workspace)
         .tools(tools.registry)
         .snippet_format(tools.snippet_format)
         .undo(config::undo(config, is_trusted)?)
-        .session(place.id.as_str())
-        .sandbox(config::sandbox(&args.sandbox, &args.config)?)
+        .sandbox(config::sandbox(terms.sandbox, terms.config)?)
         .approver(approver)
-        .review(args.review)
-        .permissions(gathered.permissions(args.approve.map(Mode::from), face.screen))
+        .review(terms.review)
+        .permissions(gathered.permissions(terms.approve.map(Mode::from), face.screen))
         .bus(Bus::with_capacity(Capacities {
             realtime: CAPACITY,
             ..Capacities::default()
-        }))
-        .build())
+        }));
+    if let Some(session) = terms.session {
+        builder = builder.session(session);
+    }
+    Ok(builder.build())
 }
 
 /// A model by what it is called, for a person.
@@ -506,6 +520,39 @@ pub(crate) fn named_models(config: &ConfigArgs) -> Result<Vec<(String, String)>>
     let ground = Ground::of(config)?;
     let (named, _) = config::models(&ground.config, ground.gathered.is_trusted)?;
     Ok(named.places().collect())
+}
+
+/// The tools that a server runs for others, and their names. Nobody is asked.
+pub(crate) fn hosted(
+    names: &str,
+    approve: Option<Approve>,
+    sandbox: &SandboxArgs,
+    config: &ConfigArgs,
+) -> Result<(ToolManager, Vec<String>)> {
+    let ground = Ground::of(config)?;
+    let names = names
+        .split(',')
+        .map(str::trim)
+        .filter(|name| !name.is_empty());
+    let names: Vec<String> = names.map(str::to_owned).collect();
+    let offered = ground.offered(Some(&names))?;
+    let workspace = Workspace::open(&ground.folder)?.with_temp()?;
+    let screen = Screen::default();
+    let face = Face {
+        screen: &screen,
+        approver: &|_, _| Arc::new(Nobody),
+        tools: None,
+    };
+    let terms = ToolTerms {
+        sandbox,
+        config,
+        approve,
+        review: false,
+        session: None,
+    };
+    let (gathered, tools) = (ground.gathered, ground.tools);
+    let manager = manager(&ground.config, gathered, tools, terms, workspace, &face)?;
+    Ok((manager, offered))
 }
 
 /// The models that have names, each with those that are asked where it fails.

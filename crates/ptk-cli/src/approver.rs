@@ -50,7 +50,7 @@ pub(crate) fn approver(
 }
 
 /// Cannot be asked, but can say what would help.
-struct Nobody;
+pub(crate) struct Nobody;
 
 impl Approver for Nobody {
     fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision> {

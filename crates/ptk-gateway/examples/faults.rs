@@ -465,8 +465,8 @@ impl Got {
                     self.note(&event["response"]);
                     self.finish = text(&event["response"]["status"]);
                 }
-                "response.failed" => {
-                    let code = text(&event["response"]["error"]["code"]);
+                "error" => {
+                    let code = text(&event["code"]);
                     self.error = Some(format!("event {code}"));
                 }
                 _ => {}

@@ -62,7 +62,7 @@ impl Failure {
             401 => "authentication_error",
             403 => "permission_error",
             429 => "rate_limit_error",
-            500.. => "api_error",
+            500.. => "server_error",
             _ => "invalid_request_error",
         }
     }

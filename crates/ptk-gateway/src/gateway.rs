@@ -17,6 +17,7 @@ use tokio::sync::Semaphore;
 use crate::access::{Access, Keys};
 use crate::capture::{Capture, Case};
 use crate::failure::Failure;
+use crate::hosted::HostedTools;
 use crate::log::Log;
 use crate::metrics::Metrics;
 use crate::offer::Offers;
@@ -85,6 +86,7 @@ pub(crate) struct Inner {
     pub(crate) limits: Limits,
     pub(crate) running: Arc<Semaphore>,
     pub(crate) log: Option<Log>,
+    pub(crate) hosted: Option<HostedTools>,
 }
 
 impl Inner {
@@ -150,6 +152,7 @@ pub struct GatewayBuilder {
     access: Access,
     limits: Limits,
     log: Option<Log>,
+    hosted: Option<HostedTools>,
 }
 
 impl GatewayBuilder {
@@ -263,6 +266,13 @@ impl GatewayBuilder {
         self
     }
 
+    /// Runs these tools for clients that have none.
+    #[must_use]
+    pub fn tools(mut self, tools: Option<HostedTools>) -> Self {
+        self.hosted = tools;
+        self
+    }
+
     /// The gateway.
     ///
     /// # Errors
@@ -303,6 +313,7 @@ impl GatewayBuilder {
                 )),
                 limits: self.limits,
                 log: self.log,
+                hosted: self.hosted,
             }),
         })
     }

@@ -31,6 +31,7 @@
 //! | `ask`, `fields`, `offer` | what is asked, whichever API it comes by, and tools that are read once |
 //! | `exchange` | one answer: asking, reading, keeping the contract, mending |
 //! | `said`, `failure` | what clients are told, piece by piece, or instead |
+//! | `hosted` | tools that are run here, for clients without: [`HostedTools`] |
 //! | `route` | models by name |
 //! | `capture`, `metrics`, `log` | what is kept, counted and told of requests |
 
@@ -43,6 +44,7 @@ mod failure;
 mod fields;
 mod flow;
 mod gateway;
+mod hosted;
 mod log;
 mod metrics;
 mod offer;
@@ -53,4 +55,5 @@ mod ticket;
 
 pub use access::Keys;
 pub use gateway::{BuildError, Gateway, GatewayBuilder, Limits};
+pub use hosted::HostedTools;
 pub use log::{Ended, Log};

@@ -41,6 +41,9 @@ pub struct Request {
     /// How many tokens the model is to be able to see and write, for servers
     /// that can be told so.
     pub context_window: Option<u32>,
+    /// Whether the reply is wanted at once, and not piece by piece. Servers that
+    /// can be told so are; it is the same reply in any case.
+    pub whole: bool,
     /// The same request in the words of chat completions, as somebody else
     /// wrote it. A provider that speaks these
     /// ([`Provider::speaks_chat_completions`](crate::Provider::speaks_chat_completions))

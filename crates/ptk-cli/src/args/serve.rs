@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum, ValueHint};
 
-use super::{ConfigArgs, DialectName, ModeName, ModelArgs, duration};
+use super::{Approve, ConfigArgs, DialectName, ModeName, ModelArgs, SandboxArgs, duration};
 use crate::engine;
 
 #[derive(Debug, Args)]
@@ -61,6 +61,19 @@ pub(crate) struct ServeArgs {
         value_parser = DialectName(engine::read_dialects)
     )]
     pub(crate) dialect: Option<String>,
+
+    /// Tools of PTK's own that are run here for clients that send none: names
+    /// with commas between them
+    #[arg(long, value_name = "NAMES", help_heading = "Tools")]
+    pub(crate) tools: Option<String>,
+
+    /// What to do before a call of these that changes something and that no
+    /// rule decides; nobody is there to be asked, so `ask` refuses it
+    #[arg(long, value_enum, requires = "tools", help_heading = "Tools")]
+    pub(crate) approve: Option<Approve>,
+
+    #[command(flatten)]
+    pub(crate) sandbox: SandboxArgs,
 
     /// A file with the keys of those who may ask, a line each: NAME KEY
     /// [concurrent=N] [per-minute=N]. It is read again when it changes

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, bail};
 use ptk::Model;
 use ptk::llm::FileMemory;
 use ptk::llm::http::{HttpProvider, Key, Kind};
-use ptk_gateway::{Gateway, GatewayBuilder, Keys, Limits, Log};
+use ptk_gateway::{Gateway, GatewayBuilder, HostedTools, Keys, Limits, Log};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -76,6 +76,10 @@ fn gateway(args: &ServeArgs) -> Result<Gateway> {
             time: args.timeout,
         })
         .log((args.access_log == AccessLog::Json).then(|| Log::new(tell)));
+    if let Some(names) = &args.tools {
+        let (manager, names) = agent::hosted(names, args.approve, &args.sandbox, &args.config)?;
+        builder = builder.tools(Some(HostedTools::new(manager, &names)));
+    }
     if let Some(folder) = ptk::tools::state_folder() {
         builder = builder.memory(Arc::new(FileMemory::new(folder.join(MEMORY))));
     }

@@ -25,6 +25,7 @@ use crate::route::Route;
 use crate::said::{End, Note, Said};
 
 /// One answer to one request.
+#[derive(Clone, Copy)]
 pub(crate) struct Exchange<'e> {
     pub(crate) gateway: &'e Inner,
     pub(crate) ask: &'e Ask,
@@ -114,7 +115,7 @@ impl Exchange<'_> {
         candidate.learn(name).await;
         let memory = &*self.gateway.memory;
         let mut approach = candidate.approach(name, self.gateway.mode, memory);
-        let mut plan = Plan::new(self.gateway, self.ask, candidate, &approach)?;
+        let mut plan = Plan::new(self.gateway, self.ask, candidate, &approach, !self.is_live)?;
         let provider = &**candidate.provider();
         let first = match self
             .listen(candidate, &plan, &plan.request, telling, false)
@@ -127,7 +128,7 @@ impl Exchange<'_> {
             {
                 candidate.turn_to_text(approach.model.as_deref(), memory, &error.to_string());
                 approach = candidate.approach(name, self.gateway.mode, memory);
-                plan = Plan::new(self.gateway, self.ask, candidate, &approach)?;
+                plan = Plan::new(self.gateway, self.ask, candidate, &approach, !self.is_live)?;
                 self.listen(candidate, &plan, &plan.request, telling, false)
                     .await?
             }
@@ -491,7 +492,7 @@ fn counted(request: &Request, pass: &Pass) -> Usage {
     }
 }
 
-fn add(usage: &mut Usage, more: Usage) {
+pub(crate) fn add(usage: &mut Usage, more: Usage) {
     usage.input_tokens += more.input_tokens;
     usage.cached_tokens += more.cached_tokens;
     usage.output_tokens += more.output_tokens;

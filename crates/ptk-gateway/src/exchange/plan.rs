@@ -36,6 +36,7 @@ impl Plan {
         ask: &Ask,
         candidate: &Candidate,
         approach: &Approach,
+        is_whole: bool,
     ) -> Result<Self, Failure> {
         let formatter = gateway.formatter(approach)?;
         let contract = &ask.contract;
@@ -76,6 +77,7 @@ impl Plan {
                 max_tokens: ask.max_tokens.or(candidate.max_tokens()),
                 context_window: approach.context_window,
                 verbatim,
+                whole: is_whole,
                 ..Request::default()
             },
             grammar: lesson.grammar.clone(),

@@ -103,11 +103,13 @@ impl Visible {
         if words.is_empty() {
             return self.blanks.push_str(text);
         }
-        if !self.blanks.is_empty() {
-            let blanks = std::mem::take(&mut self.blanks);
-            self.out(&blanks, tell);
+        if self.blanks.is_empty() {
+            self.out(words, tell);
+        } else {
+            let mut all = std::mem::take(&mut self.blanks);
+            all.push_str(words);
+            self.out(&all, tell);
         }
-        self.out(words, tell);
         self.blanks
             .push_str(text.get(words.len()..).unwrap_or_default());
     }

@@ -290,7 +290,10 @@ async fn one(
         route: &route,
         is_live,
     };
-    let end = exchange.run(tell).await?;
+    let end = match &call.gateway.hosted {
+        Some(tools) if tools.are_for(ask) => tools.run(&exchange, tell).await?,
+        _ => exchange.run(tell).await?,
+    };
     call.ticket.used(&end.usage);
     Ok(end)
 }

@@ -747,7 +747,12 @@ impl Writer for Events {
         let error =
             json!({"code": failure.code, "message": failure.message, "param": failure.param});
         self.event("error", error, out);
-        let error = json!({"code": failure.code, "message": failure.message});
+        // There are only so many codes for it.
+        let code = match failure.status.as_u16() {
+            429 => "rate_limit_exceeded",
+            _ => "server_error",
+        };
+        let error = json!({"code": code, "message": failure.message});
         let response = self.response("failed", json!({"error": error}));
         self.event("response.failed", json!({"response": response}), out);
     }

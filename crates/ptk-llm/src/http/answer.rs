@@ -55,7 +55,7 @@ impl Asked<'_> {
 
     /// The next piece, if it comes soon.
     async fn piece(self, pieces: &mut Pieces) -> Result<Option<bytes::Bytes>, LlmError> {
-        let next = timeout_at(self.provider.soon(self.until), pieces.next()).await;
+        let next = timeout_at(self.provider.soon(self.request, self.until), pieces.next()).await;
         let next = next.map_err(|_| self.error(LlmErrorKind::TimedOut))?;
         let failed = |error| self.provider.failed(self.request, &error);
         next.transpose().map_err(failed)

@@ -22,7 +22,8 @@ pub(super) struct OpenAi {
 impl Wire for OpenAi {
     fn request(&self, request: &Request, model: &str) -> (String, Value) {
         if let Some(verbatim) = &request.verbatim {
-            return (PATH.to_owned(), verbatim_body(verbatim.clone(), model));
+            let body = verbatim_body(verbatim.clone(), model, request.whole);
+            return (PATH.to_owned(), body);
         }
         let system = request.system.iter();
         let system = system.map(|text| json!({"role": "system", "content": text}));
@@ -35,8 +36,10 @@ impl Wire for OpenAi {
         };
         put("model", json!(model));
         put("messages", json!(messages));
-        put("stream", json!(true));
-        put("stream_options", json!({"include_usage": true}));
+        if !request.whole {
+            put("stream", json!(true));
+            put("stream_options", json!({"include_usage": true}));
+        }
         if !request.tools.is_empty() {
             put("tools", tools(&request.tools));
             put("tool_choice", choice(&request.tool_choice));
@@ -86,10 +89,14 @@ impl Wire for OpenAi {
 
 /// A request that somebody else wrote: only the model, and how the answer
 /// comes, is for whoever sends it.
-fn verbatim_body(mut body: Map<String, Value>, model: &str) -> Value {
+fn verbatim_body(mut body: Map<String, Value>, model: &str, whole: bool) -> Value {
     body.insert("model".to_owned(), json!(model));
-    body.insert("stream".to_owned(), json!(true));
-    body.insert("stream_options".to_owned(), json!({"include_usage": true}));
+    body.insert("stream".to_owned(), json!(!whole));
+    if whole {
+        body.remove("stream_options");
+    } else {
+        body.insert("stream_options".to_owned(), json!({"include_usage": true}));
+    }
     Value::Object(body)
 }
 

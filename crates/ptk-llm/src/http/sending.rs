@@ -214,7 +214,7 @@ impl HttpProvider {
             return Err(error.message("the key has characters that no key has, and was not sent"));
         };
         let late = || self.error(request, LlmErrorKind::TimedOut);
-        let first = self.soon(until);
+        let first = self.soon(request, until);
         let sent = timeout_at(first, builder.send()).await;
         let response = sent
             .map_err(|_| late())?
@@ -294,8 +294,12 @@ impl HttpProvider {
         self.base.path().trim_end_matches('/')
     }
 
-    /// Until when the next piece is waited for.
-    pub(super) fn soon(&self, until: Instant) -> Instant {
+    /// Until when the next piece is waited for. Where there is only one, it
+    /// comes when all is said.
+    pub(super) fn soon(&self, request: &Request, until: Instant) -> Instant {
+        if request.whole {
+            return until;
+        }
         until.min(Instant::now() + self.patience.idle)
     }
 }

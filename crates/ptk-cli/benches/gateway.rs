@@ -1,0 +1,442 @@
+//! What the gateway costs: CPU time for a request and for a piece of a stream,
+//! against a bare proxy of axum and reqwest that reads JSON both ways, in the
+//! same run; and many slow streams at once.
+//!
+//! ```sh
+//! cargo bench -p ptk-cli --bench gateway
+//! cargo bench -p ptk-cli --bench gateway -- slow 1000 60
+//! ```
+//!
+//! The model's server, the proxy and the gateway are processes of their own.
+
+#![allow(clippy::print_stdout, reason = "it is a report")]
+
+use std::convert::Infallible;
+use std::error::Error;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{get, post};
+use axum::serve::ListenerExt as _;
+use axum::{Json, Router};
+use futures_util::{StreamExt as _, stream};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+type Anything = Box<dyn Error + Send + Sync>;
+
+/// Requests of a round, and pieces of a stream.
+const REQUESTS: usize = 4_000;
+const STREAMS: usize = 60;
+const PIECES: usize = 400;
+const ROUNDS: usize = 5;
+/// Bars: how often the bare proxy's time may be taken.
+const REQUEST_BAR: f64 = 1.3;
+const PIECE_BAR: f64 = 1.2;
+const MEMORY_BAR: u64 = 12 * 1024;
+
+/// What the model answers: words and a call.
+const REPLY: &str = "I'll look that up.\n<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Rome\"}}\n</tool_call>";
+
+fn main() -> Result<(), Anything> {
+    let arguments: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|it| it != "--bench")
+        .collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let workers = if matches!(words.first(), Some(&"bare")) {
+        2
+    } else {
+        1
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(workers)
+        .enable_all()
+        .build()?;
+    match words.as_slice() {
+        ["model", pause] => runtime.block_on(model(Duration::from_millis(pause.parse()?))),
+        ["bare", upstream] => runtime.block_on(bare(upstream)),
+        ["slow", streams, seconds] => runtime.block_on(slow(streams.parse()?, seconds.parse()?)),
+        _ => runtime.block_on(compare()),
+    }
+}
+
+/// Serves on a free port, and says which.
+async fn serve(router: Router) -> Result<(), Anything> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    println!("listening on http://{}", listener.local_addr()?);
+    // The kernel would hold small pieces back.
+    let listener = listener.tap_io(|stream| {
+        let _ = stream.set_nodelay(true);
+    });
+    axum::serve(listener, router).await?;
+    Ok(())
+}
+
+/// A model's server, that says the same each time.
+async fn model(pause: Duration) -> Result<(), Anything> {
+    let answer = move |Json(body): Json<Value>| async move {
+        if body["stream"] == true {
+            let ticks = stream::iter(0..PIECES).then(move |at| async move {
+                if !pause.is_zero() {
+                    tokio::time::sleep(pause).await;
+                }
+                let chunk = json!({"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m",
+                    "choices": [{"index": 0, "delta": {"content": format!("word{at} ")}, "finish_reason": null}]});
+                Ok::<_, Infallible>(Bytes::from(format!("data: {chunk}\n\n")))
+            });
+            let last = json!({"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m",
+                "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}],
+                "usage": {"prompt_tokens": 10, "completion_tokens": PIECES, "total_tokens": 10}});
+            let last = Bytes::from(format!("data: {last}\n\ndata: [DONE]\n\n"));
+            let body = Body::from_stream(ticks.chain(stream::iter([Ok(last)])));
+            return ([("content-type", "text/event-stream")], body).into_response();
+        }
+        let message = json!({"role": "assistant", "content": REPLY});
+        Json(
+            json!({"id": "c", "object": "chat.completion", "created": 1, "model": "m",
+            "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 10, "completion_tokens": 20, "total_tokens": 30}}),
+        )
+        .into_response()
+    };
+    let models = || async { Json(json!({"object": "list", "data": [{"id": "m"}]})) };
+    let router = Router::new()
+        .route("/v1/chat/completions", post(answer))
+        .route("/v1/models", get(models));
+    serve(router).await
+}
+
+#[derive(Clone)]
+struct Bare {
+    client: reqwest::Client,
+    url: String,
+}
+
+/// A proxy that reads JSON both ways, and does nothing with it.
+async fn bare(upstream: &str) -> Result<(), Anything> {
+    let client = reqwest::Client::builder()
+        .no_proxy()
+        .tcp_nodelay(true)
+        .build()?;
+    let url = format!("{upstream}/v1/chat/completions");
+    let router = Router::new()
+        .route("/v1/chat/completions", post(pass))
+        .with_state(Bare { client, url });
+    serve(router).await
+}
+
+async fn pass(State(bare): State<Bare>, Json(body): Json<Value>) -> Response {
+    let Ok(response) = bare.client.post(&bare.url).json(&body).send().await else {
+        return "unreachable".into_response();
+    };
+    if body["stream"] != true {
+        let value: Value = response.json().await.unwrap_or_default();
+        return Json(value).into_response();
+    }
+    let pieces = response.bytes_stream().map(|piece| {
+        let piece = piece.unwrap_or_default();
+        let mut out = Vec::with_capacity(piece.len());
+        for line in piece.split(|byte| *byte == b'\n') {
+            match line.strip_prefix(b"data: ") {
+                Some(data) if data != b"[DONE]" => {
+                    let value: Value = serde_json::from_slice(data).unwrap_or_default();
+                    out.extend_from_slice(b"data: ");
+                    let _ = serde_json::to_writer(&mut out, &value);
+                    out.push(b'\n');
+                }
+                _ => {
+                    out.extend_from_slice(line);
+                    out.push(b'\n');
+                }
+            }
+        }
+        out.pop();
+        Ok::<_, Infallible>(Bytes::from(out))
+    });
+    (
+        [("content-type", "text/event-stream")],
+        Body::from_stream(pieces),
+    )
+        .into_response()
+}
+
+/// A process that listens.
+struct Server {
+    child: Child,
+    url: String,
+}
+
+impl Server {
+    fn own(arguments: &[&str]) -> Result<Self, Anything> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(arguments).stdout(Stdio::piped());
+        let mut child = command.spawn()?;
+        let out = child.stdout.take().ok_or("no stdout")?;
+        Self::of(child, BufReader::new(out))
+    }
+
+    fn gateway(upstream: &str, folder: &std::path::Path) -> Result<Self, Anything> {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ptk"));
+        command
+            .args([
+                "serve",
+                "--listen",
+                "127.0.0.1:0",
+                "--mode",
+                "text",
+                "--access-log",
+                "off",
+                "--upstream",
+            ])
+            .arg(format!("{upstream}/v1"))
+            .env("PTK_STATE", folder)
+            .env("XDG_CONFIG_HOME", folder)
+            .stderr(Stdio::piped());
+        let mut child = command.spawn()?;
+        let err = child.stderr.take().ok_or("no stderr")?;
+        Self::of(child, BufReader::new(err))
+    }
+
+    fn of(
+        child: Child,
+        mut told: impl std::io::BufRead + Send + 'static,
+    ) -> Result<Self, Anything> {
+        let mut line = String::new();
+        told.read_line(&mut line)?;
+        let url = line
+            .trim()
+            .rsplit(' ')
+            .next()
+            .unwrap_or_default()
+            .to_owned();
+        // Whatever else it says is read, so that it never waits.
+        std::thread::spawn(move || told.lines().for_each(drop));
+        Ok(Self { child, url })
+    }
+
+    /// CPU time so far.
+    fn cpu(&self) -> Result<Duration, Anything> {
+        let mut time = Duration::ZERO;
+        for task in std::fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
+            let stat = std::fs::read_to_string(task?.path().join("schedstat"))?;
+            let nanos = stat.split(' ').next().unwrap_or_default().parse()?;
+            time += Duration::from_nanos(nanos);
+        }
+        Ok(time)
+    }
+
+    /// Kilobytes of memory: now, and at most.
+    fn memory(&self) -> Result<(u64, u64), Anything> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let number = |name: &str| {
+            let line = status.lines().find(|line| line.starts_with(name));
+            let number = line.and_then(|line| line.split_whitespace().nth(1));
+            number.and_then(|number| number.parse().ok()).unwrap_or(0)
+        };
+        Ok((number("VmRSS:"), number("VmHWM:")))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn request(stream: bool) -> Value {
+    let tool = |name: &str| {
+        json!({"type": "function", "function": {"name": name, "description": "Looks something up",
+            "parameters": {"type": "object", "properties": {
+                "city": {"type": "string", "description": "The city"},
+                "days": {"type": "integer", "description": "How many days"},
+            }, "required": ["city"]}}})
+    };
+    json!({"model": "m", "stream": stream, "temperature": 0.2,
+        "messages": [
+            {"role": "system", "content": "You are a helpful assistant."},
+            {"role": "user", "content": "What is the weather in Rome?"},
+        ],
+        "tools": [tool("get_weather"), tool("get_news"), tool("get_time")]})
+}
+
+/// So many requests, eight at a time. How many bytes came back.
+async fn load(
+    client: &reqwest::Client,
+    url: &str,
+    body: &Value,
+    count: usize,
+) -> Result<usize, Anything> {
+    let url = format!("{url}/v1/chat/completions");
+    let body = Bytes::from(body.to_string());
+    let requests = (0..count).map(|_| {
+        let request = client
+            .post(&url)
+            .header("content-type", "application/json")
+            .body(body.clone());
+        async move {
+            let response = request.send().await?.error_for_status()?;
+            Ok::<_, reqwest::Error>(response.bytes().await?.len())
+        }
+    });
+    let mut answers = stream::iter(requests).buffer_unordered(8);
+    let mut bytes = 0;
+    while let Some(answer) = answers.next().await {
+        bytes += answer?;
+    }
+    Ok(bytes)
+}
+
+/// CPU time of a server for each of so many.
+async fn cost(
+    server: &Server,
+    client: &reqwest::Client,
+    stream: bool,
+) -> Result<Duration, Anything> {
+    let count = if stream { STREAMS } else { REQUESTS };
+    let before = server.cpu()?;
+    load(client, &server.url, &request(stream), count).await?;
+    let each = if stream { count * PIECES } else { count };
+    Ok((server.cpu()? - before) / u32::try_from(each)?)
+}
+
+/// The time until the first words.
+async fn first(server: &Server, client: &reqwest::Client) -> Result<Duration, Anything> {
+    let mut times = Vec::new();
+    for _ in 0..50 {
+        let start = Instant::now();
+        let request = client
+            .post(format!("{}/v1/chat/completions", server.url))
+            .json(&request(true));
+        let mut pieces = request.send().await?.bytes_stream();
+        pieces.next().await.ok_or("nothing came")??;
+        times.push(start.elapsed());
+        while pieces.next().await.is_some() {}
+    }
+    times.sort_unstable();
+    Ok(times.get(25).copied().unwrap_or_default())
+}
+
+async fn compare() -> Result<(), Anything> {
+    let folder = std::env::temp_dir().join(format!("ptk-bench-{}", std::process::id()));
+    std::fs::create_dir_all(&folder)?;
+    let model = Server::own(&["model", "0"])?;
+    let bare = Server::own(&["bare", &model.url])?;
+    let gateway = Server::gateway(&model.url, &folder)?;
+    let client = reqwest::Client::builder()
+        .no_proxy()
+        .tcp_nodelay(true)
+        .build()?;
+    for server in [&bare, &gateway] {
+        load(&client, &server.url, &request(false), 200).await?;
+    }
+    println!(
+        "{:<34} {:>10} {:>10} {:>7} {:>6}",
+        "", "bare proxy", "gateway", "ratio", "bar"
+    );
+    for (what, stream, bar) in [
+        ("a small completion, with tools", false, REQUEST_BAR),
+        ("a piece of a stream", true, PIECE_BAR),
+    ] {
+        let mut ratios = Vec::new();
+        for _ in 0..ROUNDS {
+            let theirs = cost(&bare, &client, stream).await?;
+            let ours = cost(&gateway, &client, stream).await?;
+            ratios.push((ours.as_secs_f64() / theirs.as_secs_f64(), theirs, ours));
+        }
+        ratios.sort_by(|one, other| one.0.total_cmp(&other.0));
+        if let Some((ratio, theirs, ours)) = ratios.get(ROUNDS / 2) {
+            let micros = |time: &Duration| format!("{:.1} µs", time.as_secs_f64() * 1e6);
+            println!(
+                "{what:<34} {:>10} {:>10} {ratio:>7.2} {bar:>6}",
+                micros(theirs),
+                micros(ours)
+            );
+        }
+    }
+    let (theirs, ours) = (
+        first(&bare, &client).await?,
+        first(&gateway, &client).await?,
+    );
+    println!(
+        "{:<34} {theirs:>10.1?} {ours:>10.1?}",
+        "until the first words, median"
+    );
+    let (now, most) = gateway.memory()?;
+    println!(
+        "memory of the gateway: {:.1} MiB now, {:.1} at most (bar {} MiB)",
+        mib(now),
+        mib(most),
+        MEMORY_BAR / 1024
+    );
+    std::fs::remove_dir_all(&folder)?;
+    Ok(())
+}
+
+#[allow(clippy::cast_precision_loss, reason = "no program has so much memory")]
+fn mib(kilobytes: u64) -> f64 {
+    kilobytes as f64 / 1024.0
+}
+
+/// Many streams at once from a model that takes its time.
+async fn slow(streams: usize, seconds: u64) -> Result<(), Anything> {
+    let folder = std::env::temp_dir().join(format!("ptk-bench-{}", std::process::id()));
+    std::fs::create_dir_all(&folder)?;
+    let pause = (seconds * 1000 / PIECES as u64).to_string();
+    let model = Server::own(&["model", &pause])?;
+    let gateway = Server::gateway(&model.url, &folder)?;
+    let client = reqwest::Client::builder()
+        .no_proxy()
+        .tcp_nodelay(true)
+        .build()?;
+    let start = Instant::now();
+    let url = format!("{}/v1/chat/completions", gateway.url);
+    let asked = (0..streams).map(|_| {
+        let request = client.post(&url).json(&request(true));
+        tokio::spawn(async move {
+            let response = request.send().await?.error_for_status()?;
+            let text = response.text().await?;
+            Ok::<_, reqwest::Error>(text.ends_with("data: [DONE]\n\n") && text.contains("word399"))
+        })
+    });
+    let asked: Vec<_> = asked.collect();
+    let watch = async {
+        loop {
+            tokio::time::sleep(Duration::from_secs((seconds / 6).max(1))).await;
+            if let Ok((now, most)) = gateway.memory() {
+                println!(
+                    "{:>4} s: {:.1} MiB, {:.1} at most",
+                    start.elapsed().as_secs(),
+                    mib(now),
+                    mib(most)
+                );
+            }
+        }
+    };
+    let all = async {
+        let mut whole = 0;
+        for answer in asked {
+            match answer.await {
+                Ok(Ok(true)) => whole += 1,
+                other => println!("not whole: {other:?}"),
+            }
+        }
+        whole
+    };
+    let whole = tokio::select! {
+        whole = all => whole,
+        () = watch => 0,
+    };
+    println!(
+        "{whole} of {streams} streams whole after {:.1} s; CPU {:.1?}",
+        start.elapsed().as_secs_f64(),
+        gateway.cpu()?
+    );
+    std::fs::remove_dir_all(&folder)?;
+    Ok(())
+}
