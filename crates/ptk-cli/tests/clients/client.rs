@@ -7,15 +7,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
+use tempfile::TempDir;
 
-use crate::gateway::{Gateway, furnish};
+use crate::gateway::furnish;
 
 /// A client, and its own words.
 pub(crate) struct Client {
     /// Its program, beside this file.
-    pub(crate) program: &'static str,
+    program: &'static str,
     /// The API that it speaks.
-    pub(crate) face: &'static str,
+    face: &'static str,
     /// How a reply with calls ends, and one without; where it says so.
     pub(crate) finishes: [Option<&'static str>; 2],
     /// What it raises for the statuses 429 and 500.
@@ -23,59 +24,100 @@ pub(crate) struct Client {
     /// What it raises for a failure in the middle of a stream, with the status
     /// that it takes it for.
     pub(crate) breaks: (&'static str, Option<i64>),
+    /// Whether it asks again by itself where that may help.
+    pub(crate) retries: bool,
+    /// What it sees of the models that there are, if it can ask for them.
+    pub(crate) models: Value,
 }
 
 /// Whether the client wants replies as they are written.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     Whole,
     Stream,
 }
 
+impl Mode {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Whole => "whole",
+            Self::Stream => "stream",
+        }
+    }
+}
+
 impl Client {
-    /// Lets it play a scene, and returns what it saw.
-    pub(crate) fn plays(&self, scene: &str, mode: Mode, gateway: &Gateway) -> Value {
-        let mode = match mode {
-            Mode::Whole => "whole",
-            Mode::Stream => "stream",
+    /// One with the words that most have for this API.
+    pub(crate) fn new(program: &'static str, face: &'static str) -> Self {
+        let finishes = match face {
+            "responses" => ["completed"; 2],
+            "messages" => ["tool_use", "end_turn"],
+            "ollama" => ["stop"; 2],
+            _ => ["tool_calls", "stop"],
         };
-        let mut command = self.command(gateway.folder());
-        furnish(&mut command, gateway.folder());
-        command.args([gateway.address(), self.face, scene, mode]);
-        let output = command.output().unwrap();
-        let [out, err] =
-            [&output.stdout, &output.stderr].map(|stream| String::from_utf8_lossy(stream));
-        assert!(output.status.success(), "{out}{err}");
-        let seen = out.lines().last().unwrap_or_default();
-        serde_json::from_str(seen).unwrap_or_else(|error| panic!("{error}: {out}{err}"))
+        Self {
+            program,
+            face,
+            finishes: finishes.map(Some),
+            raises: ["RateLimitError", "InternalServerError"],
+            breaks: ("APIError", None),
+            retries: true,
+            models: Value::Null,
+        }
     }
 
-    fn command(&self, folder: &Path) -> Command {
-        let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients");
+    /// Lets it play these scenes, each with its mode and address. What it saw of
+    /// each is a line.
+    pub(crate) fn play(&self, scenes: &[[&str; 3]]) -> String {
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         if self.program.ends_with(".mjs") {
-            return node(&programs, folder, self.program);
+            let play = |scene| ended(self.node(&folder).args(scene));
+            return scenes.iter().map(play).collect();
         }
+        ended(self.python(&folder).args(scenes.as_flattened()))
+    }
+
+    fn python(&self, folder: &TempDir) -> Command {
         let place = match self.program {
             "litellm_client.py" => "litellm",
             _ => "python",
         };
         let mut command = Command::new(installed(place).join("bin/python"));
+        furnish(&mut command, folder.path());
         // Nothing is to be written beside the programs.
-        command.arg("-B").arg(programs.join(self.program));
+        command.arg("-B").arg(here(self.program)).arg(self.face);
+        command
+    }
+
+    /// Node looks for packages where the program is: so it is put beside them.
+    fn node(&self, folder: &TempDir) -> Command {
+        let packages = installed("node").join("node_modules");
+        let there = |name: &str| folder.path().join(name);
+        for name in [self.program, "scene.mjs"] {
+            fs::copy(here(name), there(name)).unwrap();
+        }
+        if !there("node_modules").exists() {
+            symlink(&packages, there("node_modules")).unwrap();
+        }
+        let mut command = Command::new(packages.join(".bin/node"));
+        furnish(&mut command, folder.path());
+        command.arg(there(self.program)).arg(self.face);
         command
     }
 }
 
-/// Node looks for packages where the program is: so it is put beside them.
-fn node(programs: &Path, folder: &Path, program: &str) -> Command {
-    let packages = installed("node").join("node_modules");
-    for name in [program, "scene.mjs"] {
-        fs::copy(programs.join(name), folder.join(name)).unwrap();
-    }
-    symlink(&packages, folder.join("node_modules")).unwrap();
-    let mut command = Command::new(packages.join(".bin/node"));
-    command.arg(folder.join(program));
-    command
+/// What a command prints. It must not fail.
+fn ended(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    let [out, err] =
+        [output.stdout, output.stderr].map(|stream| String::from_utf8_lossy(&stream).into_owned());
+    assert!(output.status.success(), "{out}{err}");
+    out
+}
+
+fn here(program: &str) -> PathBuf {
+    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients");
+    programs.join(program)
 }
 
 fn installed(place: &str) -> PathBuf {

@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A gateway that runs, and a folder for all that it and its client write.
+/// A gateway that runs, and a folder for all that it writes.
 pub(crate) struct Gateway {
     folder: TempDir,
     process: Child,
@@ -73,13 +73,9 @@ impl Gateway {
         &self.address
     }
 
-    pub(crate) fn folder(&self) -> &Path {
-        self.folder.path()
-    }
-
     /// What a model that records was shown by its so many-th request.
     pub(crate) fn shown(&self, request: usize) -> String {
-        fs::read_to_string(self.folder().join(format!("shown{request}"))).unwrap()
+        fs::read_to_string(self.folder.path().join(format!("shown{request}"))).unwrap()
     }
 
     /// Ends it as a service is ended, which it takes well.

@@ -2,6 +2,9 @@
 //! model says what a script says and knows nothing of any API for tools.
 //! `scripts/test features` installs the clients, and `PTK_TEST_CLIENTS` says
 //! where they are.
+//!
+//! A test lets one client play every scene, because most of the time that it
+//! takes goes into importing the client. What was wrong is told by scene.
 
 #![cfg(unix)]
 #![allow(
@@ -16,226 +19,173 @@ mod client;
 mod gateway;
 mod scenes;
 
+use serde_json::{Value, json};
+
 use client::Client;
+use scenes::play;
 
-const TOOL_CALLS: [Option<&str>; 2] = [Some("tool_calls"), Some("stop")];
-const TOOL_USE: [Option<&str>; 2] = [Some("tool_use"), Some("end_turn")];
-const COMPLETED: [Option<&str>; 2] = [Some("completed"); 2];
-const OF_STATUS: [&str; 2] = ["RateLimitError", "InternalServerError"];
-
-/// The scenes that every client plays, and those that only some can.
-macro_rules! clients {
-    ($($name:ident: $client:expr, also [$($scene:ident),*];)+) => {$(
-        mod $name {
-            #[allow(unused_imports, reason = "some clients have no words of others")]
-            use super::*;
-            use crate::client::Mode;
-            use crate::scenes;
-
-            const CLIENT: Client = $client;
-
-            #[test]
-            fn one_call_whole() {
-                scenes::one(&CLIENT, Mode::Whole);
-            }
-
-            #[test]
-            fn one_call_streamed() {
-                scenes::one(&CLIENT, Mode::Stream);
-            }
-
-            #[test]
-            fn several_calls_whole() {
-                scenes::several(&CLIENT, Mode::Whole);
-            }
-
-            #[test]
-            fn several_calls_streamed() {
-                scenes::several(&CLIENT, Mode::Stream);
-            }
-
-            #[test]
-            fn text_whole() {
-                scenes::text(&CLIENT, Mode::Whole);
-            }
-
-            #[test]
-            fn text_streamed() {
-                scenes::text(&CLIENT, Mode::Stream);
-            }
-
-            #[test]
-            fn errors_whole() {
-                scenes::errors(&CLIENT, Mode::Whole);
-            }
-
-            #[test]
-            fn errors_streamed() {
-                scenes::errors(&CLIENT, Mode::Stream);
-            }
-
-            #[test]
-            fn a_failure_in_the_middle_of_a_stream() {
-                scenes::broken(&CLIENT);
-            }
-
-            #[test]
-            fn results_reach_the_model() {
-                scenes::recorded(&CLIENT);
-            }
-
-            $(
-                #[test]
-                fn $scene() {
-                    scenes::$scene(&CLIENT);
-                }
-            )*
-        }
-    )+};
+fn openai_models() -> Value {
+    json!({"models": ["script"], "model": "script"})
 }
 
-clients! {
-    openai_python_chat: Client {
-        program: "openai_sdk.py",
-        face: "chat",
-        finishes: TOOL_CALLS,
-        raises: OF_STATUS,
-        breaks: ("APIError", None),
-    }, also [retried, models_of_openai];
+fn anthropic_models() -> Value {
+    json!({"models": ["script"], "counted": true})
+}
 
-    openai_python_responses: Client {
-        program: "openai_sdk.py",
-        face: "responses",
-        finishes: COMPLETED,
-        raises: OF_STATUS,
-        breaks: ("APIError", None),
-    }, also [retried];
+#[test]
+fn openai_for_python_chat_completions() {
+    play(&Client {
+        models: openai_models(),
+        ..Client::new("openai_sdk.py", "chat")
+    });
+}
 
-    openai_node_chat: Client {
-        program: "openai_sdk.mjs",
-        face: "chat",
-        finishes: TOOL_CALLS,
-        raises: OF_STATUS,
-        breaks: ("APIError", None),
-    }, also [retried, models_of_openai];
+#[test]
+fn openai_for_python_responses() {
+    play(&Client::new("openai_sdk.py", "responses"));
+}
 
-    openai_node_responses: Client {
-        program: "openai_sdk.mjs",
-        face: "responses",
-        finishes: COMPLETED,
-        raises: OF_STATUS,
-        breaks: ("APIError", None),
-    }, also [retried];
+#[test]
+fn openai_for_node_chat_completions() {
+    play(&Client {
+        models: openai_models(),
+        ..Client::new("openai_sdk.mjs", "chat")
+    });
+}
 
-    anthropic_python: Client {
-        program: "anthropic_sdk.py",
-        face: "messages",
-        finishes: TOOL_USE,
-        raises: OF_STATUS,
+#[test]
+fn openai_for_node_responses() {
+    play(&Client::new("openai_sdk.mjs", "responses"));
+}
+
+#[test]
+fn anthropic_for_python() {
+    play(&Client {
         breaks: ("APIStatusError", Some(200)),
-    }, also [retried, models_of_anthropic];
+        models: anthropic_models(),
+        ..Client::new("anthropic_sdk.py", "messages")
+    });
+}
 
-    anthropic_node: Client {
-        program: "anthropic_sdk.mjs",
-        face: "messages",
-        finishes: TOOL_USE,
-        raises: OF_STATUS,
-        breaks: ("APIError", None),
-    }, also [retried, models_of_anthropic];
+#[test]
+fn anthropic_for_node() {
+    play(&Client {
+        models: anthropic_models(),
+        ..Client::new("anthropic_sdk.mjs", "messages")
+    });
+}
 
-    ollama: Client {
-        program: "ollama_client.py",
-        face: "ollama",
-        finishes: [Some("stop"); 2],
+#[test]
+fn ollama() {
+    play(&Client {
         raises: ["ResponseError"; 2],
         breaks: ("ResponseError", Some(-1)),
-    }, also [models_of_ollama];
+        retries: false,
+        models: json!({"models": ["script"], "can": ["completion", "tools"]}),
+        ..Client::new("ollama_client.py", "ollama")
+    });
+}
 
-    langchain_chat: Client {
-        program: "langchain_client.py",
-        face: "chat",
-        finishes: TOOL_CALLS,
+fn langchain(face: &'static str) -> Client {
+    Client {
         raises: ["OpenAIRateLimitError", "OpenAIAPIError"],
-        breaks: ("APIError", None),
-    }, also [retried];
+        ..Client::new("langchain_client.py", face)
+    }
+}
 
-    langchain_responses: Client {
-        program: "langchain_client.py",
-        face: "responses",
-        finishes: COMPLETED,
-        raises: ["OpenAIRateLimitError", "OpenAIAPIError"],
+#[test]
+fn langchain_chat_completions() {
+    play(&langchain("chat"));
+}
+
+#[test]
+fn langchain_responses() {
+    play(&Client {
         breaks: ("ValueError", None),
-    }, also [retried];
+        ..langchain("responses")
+    });
+}
 
-    pydantic_ai_chat: Client {
-        program: "pydantic_ai_client.py",
-        face: "chat",
-        finishes: [Some("tool_call"), Some("stop")],
+fn pydantic_ai(face: &'static str) -> Client {
+    Client {
+        finishes: ["tool_call", "stop"].map(Some),
         raises: ["ModelRateLimitError", "ModelServerError"],
         breaks: ("ModelServerError", Some(500)),
-    }, also [retried];
+        ..Client::new("pydantic_ai_client.py", face)
+    }
+}
 
-    pydantic_ai_responses: Client {
-        program: "pydantic_ai_client.py",
-        face: "responses",
+#[test]
+fn pydantic_ai_chat_completions() {
+    play(&pydantic_ai("chat"));
+}
+
+#[test]
+fn pydantic_ai_responses() {
+    play(&Client {
         finishes: [Some("stop"); 2],
-        raises: ["ModelRateLimitError", "ModelServerError"],
-        breaks: ("ModelServerError", Some(500)),
-    }, also [retried];
+        ..pydantic_ai("responses")
+    });
+}
 
-    pydantic_ai_messages: Client {
-        program: "pydantic_ai_client.py",
-        face: "messages",
-        finishes: [Some("tool_call"), Some("stop")],
-        raises: ["ModelRateLimitError", "ModelServerError"],
-        breaks: ("ModelServerError", Some(500)),
-    }, also [retried];
+#[test]
+fn pydantic_ai_messages() {
+    play(&pydantic_ai("messages"));
+}
 
-    agents_chat: Client {
-        program: "agents_sdk.py",
-        face: "chat",
+fn agents(face: &'static str) -> Client {
+    Client {
         finishes: [None; 2],
-        raises: OF_STATUS,
-        breaks: ("APIError", None),
-    }, also [retried];
+        ..Client::new("agents_sdk.py", face)
+    }
+}
 
-    agents_responses: Client {
-        program: "agents_sdk.py",
-        face: "responses",
-        finishes: [None; 2],
-        raises: OF_STATUS,
+#[test]
+fn agents_chat_completions() {
+    play(&agents("chat"));
+}
+
+#[test]
+fn agents_responses() {
+    play(&Client {
         breaks: ("ModelBehaviorError", None),
-    }, also [retried];
+        ..agents("responses")
+    });
+}
 
-    litellm_chat: Client {
-        program: "litellm_client.py",
-        face: "chat",
-        finishes: TOOL_CALLS,
-        raises: OF_STATUS,
+fn litellm(face: &'static str) -> Client {
+    Client {
+        finishes: ["tool_calls", "stop"].map(Some),
         breaks: ("MidStreamFallbackError", Some(500)),
-    }, also [];
+        retries: false,
+        ..Client::new("litellm_client.py", face)
+    }
+}
 
-    litellm_messages: Client {
-        program: "litellm_client.py",
-        face: "messages",
-        finishes: TOOL_CALLS,
-        raises: OF_STATUS,
-        breaks: ("MidStreamFallbackError", Some(500)),
-    }, also [];
+#[test]
+fn litellm_chat_completions() {
+    play(&litellm("chat"));
+}
 
-    litellm_ollama: Client {
-        program: "litellm_client.py",
-        face: "ollama",
-        finishes: TOOL_CALLS,
-        raises: OF_STATUS,
+#[test]
+fn litellm_messages() {
+    play(&litellm("messages"));
+}
+
+#[test]
+fn litellm_ollama() {
+    play(&Client {
         breaks: ("BadRequestError", Some(400)),
-    }, also [];
+        ..litellm("ollama")
+    });
+}
 
-    ai_sdk: Client {
-        program: "ai_sdk.mjs",
-        face: "chat",
-        finishes: [Some("tool-calls"), Some("stop")],
+#[test]
+fn ai_sdk() {
+    play(&Client {
+        finishes: ["tool-calls", "stop"].map(Some),
         raises: ["APICallError"; 2],
         breaks: ("StreamProviderError", None),
-    }, also [retried];
+        ..Client::new("ai_sdk.mjs", "chat")
+    });
 }

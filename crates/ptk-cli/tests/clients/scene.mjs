@@ -1,10 +1,10 @@
 // What every client in JavaScript does: the question, the tools and the report.
 //
-//     node CLIENT.mjs URL FACE SCENE MODE
+//     node CLIENT.mjs FACE SCENE MODE URL
 //
-// FACE is the API that the client speaks, SCENE what happens, MODE `whole` or
-// `stream`. The last line of the output is what the client saw, as one JSON
-// object.
+// FACE is the API that the client speaks, SCENE what happens at that address,
+// MODE `whole` or `stream`. A line of the output is what the client saw, as one
+// JSON object.
 
 export const MODEL = "scripted";
 export const QUESTION = "What is the weather in Hà Nội?";
@@ -37,7 +37,7 @@ export const TOOLS = [
   { name: "get_time", description: "The time in a city.", parameters: TIME },
 ];
 
-const [, , address, face, scene, mode] = process.argv;
+const [, , face, scene, mode, address] = process.argv;
 export { address, face, scene };
 export const streams = mode === "stream";
 export const retries = scene === "retry" ? 1 : 0;

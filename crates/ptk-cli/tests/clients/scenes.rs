@@ -6,11 +6,121 @@ use serde_json::{Value, json};
 use crate::client::{Client, Mode};
 use crate::gateway::Gateway;
 
+const CALLING: &str = "I'll look.";
 const ANSWER: &str = "It is 31 °C in Hà Nội.";
 /// What the model fails with. The clients look for it in what they raise.
 const REASON: &str = "the model is resting";
 /// What each reply takes.
 const TOKENS: [u64; 2] = [12, 7];
+
+struct Scene {
+    name: &'static str,
+    mode: Mode,
+    gateway: Gateway,
+    /// What the client must have seen, by some of the keys of its report.
+    expected: Value,
+    /// What the model must have been shown of what came back, if it records.
+    shown: &'static [&'static str],
+}
+
+/// Lets a client play every scene that it can, and says of each what was wrong.
+pub(crate) fn play(client: &Client) {
+    let scenes = scenes(client);
+    let named: Vec<_> = scenes
+        .iter()
+        .map(|scene| [scene.name, scene.mode.name(), scene.gateway.address()])
+        .collect();
+    let told = client.play(&named);
+    // Some libraries have something to say themselves.
+    let seen: Vec<Value> = told
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect();
+    assert_eq!(seen.len(), scenes.len(), "{told}");
+    let wrong: Vec<_> = scenes
+        .iter()
+        .zip(seen)
+        .filter_map(|(scene, seen)| scene.fault(seen))
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    for scene in scenes {
+        scene.gateway.end();
+    }
+}
+
+fn scenes(client: &Client) -> Vec<Scene> {
+    let mut scenes = vec![broken(client), recorded()];
+    for mode in [Mode::Whole, Mode::Stream] {
+        scenes.extend([
+            one(client, mode),
+            several(client, mode),
+            text(client, mode),
+            errors(client, mode),
+        ]);
+        if client.retries {
+            scenes.push(retry(client, mode));
+        }
+    }
+    if !client.models.is_null() {
+        scenes.push(models(client));
+    }
+    scenes
+}
+
+impl Scene {
+    fn scripted(name: &'static str, mode: Mode, replies: &[Value], expected: Value) -> Self {
+        Self {
+            name,
+            mode,
+            gateway: Gateway::scripted(replies),
+            expected,
+            shown: &[],
+        }
+    }
+
+    fn fault(&self, mut seen: Value) -> Option<String> {
+        let usage_fault = take_usage(&mut seen);
+        let keys = self.expected.as_object().unwrap();
+        let differs = keys.iter().any(|(key, value)| seen[key] != *value);
+        let hidden = self.hidden();
+        let is_wrong = differs || usage_fault.is_some() || hidden.is_some();
+        is_wrong.then(|| {
+            let Self { name, mode, .. } = self;
+            let expected = &self.expected;
+            format!(
+                "{name} {mode:?}: {usage_fault:?} {hidden:?}\nexpected {expected}\nseen     {seen}"
+            )
+        })
+    }
+
+    /// What the model was not shown, or too early.
+    fn hidden(&self) -> Option<String> {
+        if self.shown.is_empty() {
+            return None;
+        }
+        let [first, second] = [0, 1].map(|request| self.gateway.shown(request));
+        let is_wrong = |words: &&&str| first.contains(**words) || !second.contains(**words);
+        let words = self.shown.iter().find(is_wrong)?;
+        Some(format!("{words} in:\n{first}\n{second}"))
+    }
+}
+
+/// Takes the usage out of each reply; and one that is wrong.
+fn take_usage(seen: &mut Value) -> Option<Value> {
+    let [input, output] = TOKENS;
+    let right = [
+        json!([input, output]),
+        json!([input, output, input + output]),
+    ];
+    let replies = seen["replies"].as_array_mut().unwrap().iter_mut();
+    let usages: Vec<Value> = replies.map(|reply| reply["usage"].take()).collect();
+    usages.into_iter().find(|usage| !right.contains(usage))
+}
+
+/// A reply as a client reports it, without its usage.
+fn reply(text: &str, finish: Option<&str>) -> Value {
+    json!({"text": text, "finish": finish, "usage": null})
+}
 
 /// With all that goes wrong easily on its way through texts in texts.
 fn weather() -> Value {
@@ -30,7 +140,7 @@ fn written(calls: &[Value]) -> String {
     let calls = calls
         .iter()
         .map(|call| format!("\n<tool_call>\n{call}\n</tool_call>"));
-    format!("I'll look.{}", calls.collect::<String>())
+    format!("{CALLING}{}", calls.collect::<String>())
 }
 
 /// A reply that comes in small pieces.
@@ -44,140 +154,99 @@ fn failed(status: u16) -> Value {
     json!({"error": {"status": status, "message": REASON}})
 }
 
-/// What a client saw, without the usage, which must be right in each reply.
-fn without_usage(mut seen: Value) -> Value {
-    let [input, output] = TOKENS;
-    for reply in seen["replies"].as_array_mut().unwrap() {
-        let usage = reply.as_object_mut().unwrap().remove("usage").unwrap();
-        let counts = [
-            json!([input, output]),
-            json!([input, output, input + output]),
-        ];
-        assert!(counts.contains(&usage), "{usage}");
-    }
-    seen
-}
-
 /// The client makes these calls, and then answers.
-fn loops(client: &Client, mode: Mode, scene: &str, calls: &[Value], answer: &str) {
-    let gateway = Gateway::scripted(&[said(&written(calls)), said(answer)]);
-    let seen = client.plays(scene, mode, &gateway);
+fn calling(
+    client: &Client,
+    name: &'static str,
+    mode: Mode,
+    calls: &[Value],
+    answer: &str,
+) -> Scene {
     let [calling, stopping] = client.finishes;
     let expected = json!({
         "calls": calls,
-        "replies": [
-            {"text": "I'll look.", "finish": calling},
-            {"text": answer, "finish": stopping},
-        ],
+        "replies": [reply(CALLING, calling), reply(answer, stopping)],
         "errors": [],
         "streamed": mode == Mode::Stream,
         "answer": answer,
     });
-    assert_eq!(without_usage(seen), expected);
-    gateway.end();
+    let replies = [said(&written(calls)), said(answer)];
+    Scene::scripted(name, mode, &replies, expected)
 }
 
-pub(crate) fn one(client: &Client, mode: Mode) {
-    loops(client, mode, "one", &[weather()], ANSWER);
+fn one(client: &Client, mode: Mode) -> Scene {
+    calling(client, "one", mode, &[weather()], ANSWER)
 }
 
-pub(crate) fn several(client: &Client, mode: Mode) {
+fn several(client: &Client, mode: Mode) -> Scene {
     let answer = "It is 31 °C in Hà Nội, and noon in Köln.";
-    loops(client, mode, "several", &[weather(), time()], answer);
+    calling(client, "several", mode, &[weather(), time()], answer)
 }
 
 /// The client gets this text, by whatever it takes.
-fn answers(client: &Client, mode: Mode, scene: &str, replies: &[Value], answer: &str) {
-    let gateway = Gateway::scripted(replies);
-    let seen = client.plays(scene, mode, &gateway);
+fn answering(
+    client: &Client,
+    name: &'static str,
+    mode: Mode,
+    replies: &[Value],
+    answer: &str,
+) -> Scene {
     let [_, stopping] = client.finishes;
     let expected = json!({
         "calls": [],
-        "replies": [{"text": answer, "finish": stopping}],
+        "replies": [reply(answer, stopping)],
         "errors": [],
         "streamed": mode == Mode::Stream,
         "answer": answer,
     });
-    assert_eq!(without_usage(seen), expected);
-    gateway.end();
+    Scene::scripted(name, mode, replies, expected)
 }
 
-pub(crate) fn text(client: &Client, mode: Mode) {
+fn text(client: &Client, mode: Mode) -> Scene {
     let answer = "Hello, “world”.\nThere is no need to look: 1 < 2 & 3 > 2.";
-    answers(client, mode, "text", &[said(answer)], answer);
+    answering(client, "text", mode, &[said(answer)], answer)
 }
 
 /// The client's own retries know the failure for a passing one.
-pub(crate) fn retried(client: &Client) {
+fn retry(client: &Client, mode: Mode) -> Scene {
     let replies = [failed(429), said(ANSWER)];
-    answers(client, Mode::Whole, "retry", &replies, ANSWER);
-    answers(client, Mode::Stream, "retry", &replies, ANSWER);
+    answering(client, "retry", mode, &replies, ANSWER)
 }
 
-pub(crate) fn errors(client: &Client, mode: Mode) {
-    let gateway = Gateway::scripted(&[failed(429), failed(500)]);
-    let seen = client.plays("error", mode, &gateway);
+fn errors(client: &Client, mode: Mode) -> Scene {
     let [busy, failing] = client.raises;
-    let expected = json!([
+    let errors = json!([
         {"type": busy, "status": 429, "told": true},
         {"type": failing, "status": 500, "told": true},
     ]);
-    assert_eq!(seen["errors"], expected, "{seen}");
-    gateway.end();
+    let expected = json!({"errors": errors, "replies": []});
+    Scene::scripted("error", mode, &[failed(429), failed(500)], expected)
 }
 
 /// The client does not take the half of a reply for the whole.
-pub(crate) fn broken(client: &Client) {
+fn broken(client: &Client) -> Scene {
     let mut half = failed(500);
     half["text"] = json!("It is 31 °C in");
     half["chunk"] = json!(4);
-    let gateway = Gateway::scripted(&[half]);
-    let seen = client.plays("broken", Mode::Stream, &gateway);
     let (kind, status) = client.breaks;
-    let expected = json!([{"type": kind, "status": status, "told": true}]);
-    assert_eq!(seen["errors"], expected, "{seen}");
-    assert_eq!(seen["replies"], json!([]));
-    gateway.end();
+    let errors = json!([{"type": kind, "status": status, "told": true}]);
+    let expected = json!({"errors": errors, "replies": []});
+    Scene::scripted("broken", Mode::Stream, &[half], expected)
 }
 
-/// The model sees the question, the tools and what each call gave back.
-pub(crate) fn recorded(client: &Client) {
-    let calls = written(&[weather(), time()]);
-    let gateway = Gateway::recording(&[&calls, ANSWER]);
-    let seen = client.plays("several", Mode::Whole, &gateway);
-    assert_eq!(seen["answer"], ANSWER, "{seen}");
-    let [asked, told] = [gateway.shown(0), gateway.shown(1)];
-    for words in [
-        "What is the weather in Hà Nội?",
-        "get_weather",
-        "The weather in a city.",
-        "get_time",
-    ] {
-        assert!(asked.contains(words), "{words}: {asked}");
+/// What the calls give back reaches the model.
+fn recorded() -> Scene {
+    let calls = [weather(), time()];
+    Scene {
+        name: "several",
+        mode: Mode::Whole,
+        gateway: Gateway::recording(&[&written(&calls), ANSWER]),
+        expected: json!({"calls": calls, "answer": ANSWER}),
+        shown: &["31 °C in Hà Nội", "12:00 in Köln"],
     }
-    for words in ["31 °C in Hà Nội", "12:00 in Köln"] {
-        assert!(!asked.contains(words), "{words}: {asked}");
-        assert!(told.contains(words), "{words}: {told}");
-    }
-    gateway.end();
 }
 
-fn listed(client: &Client) -> Value {
-    let gateway = Gateway::scripted(&[said(ANSWER)]);
-    let seen = client.plays("models", Mode::Whole, &gateway);
-    assert_eq!(seen["models"], json!(["script"]), "{seen}");
-    gateway.end();
-    seen
-}
-
-pub(crate) fn models_of_openai(client: &Client) {
-    assert_eq!(listed(client)["model"], "script");
-}
-
-pub(crate) fn models_of_anthropic(client: &Client) {
-    assert_eq!(listed(client)["counted"], true);
-}
-
-pub(crate) fn models_of_ollama(client: &Client) {
-    assert_eq!(listed(client)["can"], json!(["completion", "tools"]));
+fn models(client: &Client) -> Scene {
+    let expected = client.models.clone();
+    Scene::scripted("models", Mode::Whole, &[said(ANSWER)], expected)
 }
