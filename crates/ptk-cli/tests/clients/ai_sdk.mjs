@@ -3,47 +3,42 @@
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { AISDKError, generateText, isStepCount, jsonSchema, streamText, tool } from "ai";
 
-import {
-  address, MODEL, pieces, play, QUESTION, reply, retries, run, streams, TOOLS,
-} from "./scene.mjs";
+import { MODEL, play, QUESTION, TOOLS } from "./scene.mjs";
 
-const provider = createOpenAICompatible({
-  name: "ptk", baseURL: `${address}/v1`, apiKey: "any", includeUsage: true,
-});
-const tools = Object.fromEntries(
-  TOOLS.map(({ name, description, parameters }) => [
-    name,
-    tool({
-      description,
-      inputSchema: jsonSchema(parameters),
-      execute: (input) => run(name, input),
-    }),
-  ]),
-);
-
-async function streamed(asked) {
+async function streamed(scene, asked) {
   let failure;
-  let count = 0;
+  let pieces = 0;
   const result = streamText({ ...asked, onError: ({ error }) => (failure = error) });
   for await (const part of result.fullStream) {
-    if (part.type === "text-delta") count += 1;
+    if (part.type === "text-delta") pieces += 1;
     if (part.type === "finish-step") {
-      pieces(count);
-      count = 0;
+      scene.came(pieces);
+      pieces = 0;
     }
   }
   if (failure) throw failure;
   return { steps: await result.steps, text: await result.text };
 }
 
-async function ask() {
+async function ask(scene) {
+  const provider = createOpenAICompatible({
+    name: "ptk", baseURL: `${scene.address}/v1`, apiKey: "any", includeUsage: true,
+  });
+  const tools = TOOLS.map(({ name, description, parameters }) => {
+    const execute = (input) => scene.run(name, input);
+    return [name, tool({ description, inputSchema: jsonSchema(parameters), execute })];
+  });
   const asked = {
-    model: provider(MODEL), prompt: QUESTION, tools, maxRetries: retries, stopWhen: isStepCount(5),
+    model: provider(MODEL),
+    prompt: QUESTION,
+    tools: Object.fromEntries(tools),
+    maxRetries: scene.retries,
+    stopWhen: isStepCount(5),
   };
-  const { steps, text } = streams ? await streamed(asked) : await generateText(asked);
+  const { steps, text } = scene.streams ? await streamed(scene, asked) : await generateText(asked);
   for (const step of steps) {
     const { inputTokens, outputTokens, totalTokens } = step.usage;
-    reply(step.text, step.finishReason, [inputTokens, outputTokens, totalTokens]);
+    scene.reply(step.text, step.finishReason, [inputTokens, outputTokens, totalTokens]);
   }
   return text;
 }

@@ -2,41 +2,39 @@
 
 from anthropic import Anthropic, APIError, beta_tool
 
-from scene import MODEL, QUESTION, Report, arguments
+from scene import MODEL, QUESTION, play
 
-address, face, scene, streams = arguments()
-report = Report()
-retries = 1 if scene == "retry" else 0
-client = Anthropic(base_url=address, api_key="any", max_retries=retries)
-tools = [beta_tool(function) for function in report.functions()]
+MESSAGES = [{"role": "user", "content": QUESTION}]
 
 
-def whole(message):
-    text = "".join(block.text for block in message.content if block.type == "text")
-    usage = message.usage
-    report.reply(text, message.stop_reason, (usage.input_tokens, usage.output_tokens))
-    return text
+def connected(scene):
+    return Anthropic(base_url=scene.address, api_key="any", max_retries=scene.retries)
 
 
-def ask():
-    messages = [{"role": "user", "content": QUESTION}]
-    runner = client.beta.messages.tool_runner(
-        model=MODEL, max_tokens=1000, messages=messages, tools=tools, stream=streams
+def ask(scene):
+    runner = connected(scene).beta.messages.tool_runner(
+        model=MODEL,
+        max_tokens=1000,
+        messages=MESSAGES,
+        tools=[beta_tool(function) for function in scene.functions()],
+        stream=scene.streams,
     )
     answer = None
     for reply in runner:
-        if streams:
-            pieces = [event for event in reply if event.type == "text"]
-            report.pieces = max(report.pieces, len(pieces))
+        if scene.streams:
+            scene.came(sum(event.type == "text" for event in reply))
             reply = reply.get_final_message()
-        answer = whole(reply)
+        answer = "".join(block.text for block in reply.content if block.type == "text")
+        tokens = (reply.usage.input_tokens, reply.usage.output_tokens)
+        scene.reply(answer, reply.stop_reason, tokens)
     return answer
 
 
-if scene == "models":
-    messages = [{"role": "user", "content": QUESTION}]
-    counted = client.messages.count_tokens(model=MODEL, messages=messages)
+def models(scene):
+    client = connected(scene)
+    counted = client.messages.count_tokens(model=MODEL, messages=MESSAGES)
     listed = [model.id for model in client.models.list()]
-    report.tell(models=listed, counted=counted.input_tokens > 0)
-else:
-    report.play(scene, ask, APIError, lambda error: getattr(error, "status_code", None))
+    return {"models": listed, "counted": counted.input_tokens > 0}
+
+
+play(ask, APIError, models=models)

@@ -7,16 +7,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
-use tempfile::TempDir;
 
 use crate::gateway::furnish;
 
 /// A client, and its own words.
 pub(crate) struct Client {
     /// Its program, beside this file.
-    program: &'static str,
+    pub(crate) program: &'static str,
     /// The API that it speaks.
-    face: &'static str,
+    pub(crate) face: &'static str,
     /// How a reply with calls ends, and one without; where it says so.
     pub(crate) finishes: [Option<&'static str>; 2],
     /// What it raises for the statuses 429 and 500.
@@ -70,38 +69,35 @@ impl Client {
     /// each is a line.
     pub(crate) fn play(&self, scenes: &[[&str; 3]]) -> String {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        if self.program.ends_with(".mjs") {
-            let play = |scene| ended(self.node(&folder).args(scene));
-            return scenes.iter().map(play).collect();
-        }
-        ended(self.python(&folder).args(scenes.as_flattened()))
+        let mut command = if self.program.ends_with(".mjs") {
+            self.node(folder.path())
+        } else {
+            self.python()
+        };
+        furnish(&mut command, folder.path());
+        ended(command.arg(self.face).args(scenes.as_flattened()))
     }
 
-    fn python(&self, folder: &TempDir) -> Command {
+    fn python(&self) -> Command {
         let place = match self.program {
             "litellm_client.py" => "litellm",
             _ => "python",
         };
         let mut command = Command::new(installed(place).join("bin/python"));
-        furnish(&mut command, folder.path());
         // Nothing is to be written beside the programs.
-        command.arg("-B").arg(here(self.program)).arg(self.face);
+        command.arg("-B").arg(here(self.program));
         command
     }
 
     /// Node looks for packages where the program is: so it is put beside them.
-    fn node(&self, folder: &TempDir) -> Command {
+    fn node(&self, folder: &Path) -> Command {
         let packages = installed("node").join("node_modules");
-        let there = |name: &str| folder.path().join(name);
         for name in [self.program, "scene.mjs"] {
-            fs::copy(here(name), there(name)).unwrap();
+            fs::copy(here(name), folder.join(name)).unwrap();
         }
-        if !there("node_modules").exists() {
-            symlink(&packages, there("node_modules")).unwrap();
-        }
+        symlink(&packages, folder.join("node_modules")).unwrap();
         let mut command = Command::new(packages.join(".bin/node"));
-        furnish(&mut command, folder.path());
-        command.arg(there(self.program)).arg(self.face);
+        command.arg(folder.join(self.program));
         command
     }
 }

@@ -5,39 +5,36 @@ from langchain_core.tools import tool
 from langchain_openai import ChatOpenAI
 from openai import APIError
 
-from scene import MODEL, QUESTION, Report, arguments
-
-address, face, scene, streams = arguments()
-report = Report()
-tools = {each.name: each for each in map(tool, report.functions())}
-model = ChatOpenAI(
-    model=MODEL,
-    base_url=f"{address}/v1",
-    api_key="any",
-    max_retries=1 if scene == "retry" else 0,
-    use_responses_api=face == "responses",
-    stream_usage=True,
-).bind_tools(list(tools.values()))
+from scene import MODEL, QUESTION, play
 
 
-def whole(messages):
+def whole(scene, model, messages):
     """One reply; pieces of it are added up by LangChain."""
-    if not streams:
+    if not scene.streams:
         return model.invoke(messages)
     parts = list(model.stream(messages))
-    report.pieces = max(report.pieces, sum(1 for part in parts if part.text))
+    scene.came(sum(1 for part in parts if part.text))
     first, *rest = parts
     return sum(rest, first)
 
 
-def ask():
+def ask(scene):
+    tools = {each.name: each for each in map(tool, scene.functions())}
+    model = ChatOpenAI(
+        model=MODEL,
+        base_url=f"{scene.address}/v1",
+        api_key="any",
+        max_retries=scene.retries,
+        use_responses_api=scene.face == "responses",
+        stream_usage=True,
+    ).bind_tools(list(tools.values()))
     messages = [HumanMessage(QUESTION)]
     while True:
-        reply = whole(messages)
+        reply = whole(scene, model, messages)
         told = reply.response_metadata
         usage = reply.usage_metadata
         tokens = usage and (usage["input_tokens"], usage["output_tokens"], usage["total_tokens"])
-        report.reply(reply.text, told.get("finish_reason") or told.get("status"), tokens)
+        scene.reply(reply.text, told.get("finish_reason") or told.get("status"), tokens)
         assert not reply.invalid_tool_calls, reply.invalid_tool_calls
         if not reply.tool_calls:
             return reply.text
@@ -47,5 +44,4 @@ def ask():
 
 
 # A response that fails while it is streamed is a plain `ValueError` to LangChain.
-failures = (APIError, ValueError)
-report.play(scene, ask, failures, lambda error: getattr(error, "status_code", None))
+play(ask, (APIError, ValueError))

@@ -9,16 +9,9 @@ os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 import litellm
 from openai import APIError
 
-from scene import MODEL, QUESTION, TOOLS, Report, arguments
+from scene import MODEL, QUESTION, TOOLS, play
 
-address, face, scene, streams = arguments()
-report = Report()
-where = {
-    "chat": {"model": f"openai/{MODEL}", "api_base": f"{address}/v1"},
-    "messages": {"model": f"anthropic/{MODEL}", "api_base": address},
-    "ollama": {"model": f"ollama_chat/{MODEL}", "api_base": address},
-}[face]
-tools = [
+FUNCTIONS = [
     {
         "type": "function",
         "function": {"name": name, "description": description, "parameters": parameters},
@@ -27,32 +20,36 @@ tools = [
 ]
 
 
-def whole(messages):
+def whole(scene, messages):
     """One reply; pieces of it are put together by LiteLLM."""
-    asked = {**where, "api_key": "any", "messages": messages, "tools": tools, "max_retries": 0}
-    if not streams:
+    where = {
+        "chat": {"model": f"openai/{MODEL}", "api_base": f"{scene.address}/v1"},
+        "messages": {"model": f"anthropic/{MODEL}", "api_base": scene.address},
+        "ollama": {"model": f"ollama_chat/{MODEL}", "api_base": scene.address},
+    }[scene.face]
+    asked = {**where, "api_key": "any", "messages": messages, "tools": FUNCTIONS, "max_retries": 0}
+    if not scene.streams:
         return litellm.completion(**asked)
     usage = {"include_usage": True}
     parts = list(litellm.completion(**asked, stream=True, stream_options=usage))
-    pieces = sum(1 for part in parts if part.choices and part.choices[0].delta.content)
-    report.pieces = max(report.pieces, pieces)
+    scene.came(sum(1 for part in parts if part.choices and part.choices[0].delta.content))
     return litellm.stream_chunk_builder(parts, messages=messages)
 
 
-def ask():
+def ask(scene):
     messages = [{"role": "user", "content": QUESTION}]
     while True:
-        reply = whole(messages)
+        reply = whole(scene, messages)
         choice = reply.choices[0]
         usage = reply.usage
         tokens = (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens)
-        report.reply(choice.message.content, choice.finish_reason, tokens)
+        scene.reply(choice.message.content, choice.finish_reason, tokens)
         if not choice.message.tool_calls:
             return choice.message.content
         messages.append(choice.message.model_dump())
         for call in choice.message.tool_calls:
-            result = report.run(call.function.name, json.loads(call.function.arguments))
+            result = scene.run(call.function.name, json.loads(call.function.arguments))
             messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
 
 
-report.play(scene, ask, APIError, lambda error: error.status_code)
+play(ask, APIError)

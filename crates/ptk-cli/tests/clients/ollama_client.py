@@ -2,12 +2,9 @@
 
 from ollama import Client, ResponseError
 
-from scene import MODEL, QUESTION, TOOLS, Report, arguments
+from scene import MODEL, QUESTION, TOOLS, play
 
-address, face, scene, streams = arguments()
-report = Report()
-client = Client(host=address)
-tools = [
+FUNCTIONS = [
     {
         "type": "function",
         "function": {"name": name, "description": description, "parameters": parameters},
@@ -16,37 +13,40 @@ tools = [
 ]
 
 
-def whole(messages):
+def whole(scene, messages):
     """One reply: its text, its calls, and its last part."""
-    if not streams:
-        reply = client.chat(MODEL, messages, tools=tools)
+    client = Client(host=scene.address)
+    if not scene.streams:
+        reply = client.chat(MODEL, messages, tools=FUNCTIONS)
         return reply.message.content or "", reply.message.tool_calls or [], reply
     text, calls, pieces = "", [], 0
-    for part in client.chat(MODEL, messages, tools=tools, stream=True):
+    for part in client.chat(MODEL, messages, tools=FUNCTIONS, stream=True):
         text += part.message.content or ""
         calls += part.message.tool_calls or []
         pieces += bool(part.message.content)
-    report.pieces = max(report.pieces, pieces)
+    scene.came(pieces)
     return text, calls, part
 
 
-def ask():
+def ask(scene):
     messages = [{"role": "user", "content": QUESTION}]
     while True:
-        text, calls, last = whole(messages)
+        text, calls, last = whole(scene, messages)
         assert last.done, "the last part does not say that it is the last"
-        report.reply(text, last.done_reason, (last.prompt_eval_count or 0, last.eval_count or 0))
+        scene.reply(text, last.done_reason, (last.prompt_eval_count, last.eval_count))
         if not calls:
             return text
         messages.append({"role": "assistant", "content": text, "tool_calls": calls})
         for call in calls:
             name = call.function.name
-            result = report.run(name, call.function.arguments)
+            result = scene.run(name, call.function.arguments)
             messages.append({"role": "tool", "tool_name": name, "content": result})
 
 
-if scene == "models":
+def models(scene):
+    client = Client(host=scene.address)
     listed = [model.model for model in client.list().models]
-    report.tell(models=listed, can=client.show(listed[0]).capabilities)
-else:
-    report.play(scene, ask, ResponseError, lambda error: error.status_code)
+    return {"models": listed, "can": client.show(listed[0]).capabilities}
+
+
+play(ask, ResponseError, models=models)

@@ -2,68 +2,70 @@
 
 import OpenAI, { APIError } from "openai";
 
-import {
-  address, face, MODEL, pieces, play, QUESTION, reply, retries, run, scene, streams, tell, TOOLS,
-} from "./scene.mjs";
+import { MODEL, play, QUESTION, TOOLS } from "./scene.mjs";
 
-const client = new OpenAI({ baseURL: `${address}/v1`, apiKey: "any", maxRetries: retries });
+function connected({ address, retries }) {
+  return new OpenAI({ baseURL: `${address}/v1`, apiKey: "any", maxRetries: retries });
+}
 
-async function chat() {
+async function chat(scene) {
   const tools = TOOLS.map((tool) => ({
     type: "function",
-    function: { ...tool, parse: JSON.parse, function: (parameters) => run(tool.name, parameters) },
+    function: { ...tool, parse: JSON.parse, function: (input) => scene.run(tool.name, input) },
   }));
   const asked = { model: MODEL, messages: [{ role: "user", content: QUESTION }], tools };
-  const runner = client.chat.completions.runTools(
-    streams ? { ...asked, stream: true, stream_options: { include_usage: true } } : asked,
+  const runner = connected(scene).chat.completions.runTools(
+    scene.streams ? { ...asked, stream: true, stream_options: { include_usage: true } } : asked,
   );
-  let count = 0;
-  if (streams) runner.on("content", () => (count += 1));
+  let pieces = 0;
+  if (scene.streams) runner.on("content", () => (pieces += 1));
   runner.on("chatCompletion", ({ choices: [choice], usage }) => {
-    pieces(count);
-    count = 0;
-    const tokens = usage ? [usage.prompt_tokens, usage.completion_tokens, usage.total_tokens] : [];
-    reply(choice.message.content, choice.finish_reason, tokens);
+    scene.came(pieces);
+    pieces = 0;
+    const tokens = usage && [usage.prompt_tokens, usage.completion_tokens, usage.total_tokens];
+    scene.reply(choice.message.content, choice.finish_reason, tokens);
   });
   return await runner.finalContent();
 }
 
-async function response(asked) {
-  if (!streams) return await client.responses.create(asked);
+async function response(scene, asked) {
+  const client = connected(scene);
+  if (!scene.streams) return await client.responses.create(asked);
   const stream = client.responses.stream(asked);
-  let count = 0;
+  let pieces = 0;
   for await (const event of stream) {
-    if (event.type === "response.output_text.delta") count += 1;
+    if (event.type === "response.output_text.delta") pieces += 1;
     // The SDK leaves it to us to look for failures.
     if (event.type === "response.failed") throw new APIError(undefined, event.response.error);
   }
-  pieces(count);
+  scene.came(pieces);
   return await stream.finalResponse();
 }
 
-async function responses() {
+async function responses(scene) {
   const tools = TOOLS.map((tool) => ({ type: "function", strict: true, ...tool }));
   const input = [{ role: "user", content: QUESTION }];
   for (;;) {
-    const { output, output_text, status, usage } = await response({
-      model: MODEL, input, tools, store: false,
-    });
-    const tokens = usage ? [usage.input_tokens, usage.output_tokens, usage.total_tokens] : [];
-    reply(output_text, status, tokens);
+    const asked = { model: MODEL, input, tools, store: false };
+    const { output, output_text, status, usage } = await response(scene, asked);
+    const tokens = usage && [usage.input_tokens, usage.output_tokens, usage.total_tokens];
+    scene.reply(output_text, status, tokens);
     input.push(...output);
     const calls = output.filter((item) => item.type === "function_call");
     if (calls.length === 0) return output_text;
     for (const { call_id, name, arguments: parameters } of calls) {
-      const result = run(name, JSON.parse(parameters));
+      const result = scene.run(name, JSON.parse(parameters));
       input.push({ type: "function_call_output", call_id, output: result });
     }
   }
 }
 
-if (scene === "models") {
+async function models(scene) {
+  const client = connected(scene);
   const listed = [];
   for await (const model of client.models.list()) listed.push(model.id);
-  tell({ models: listed, model: (await client.models.retrieve(listed[0])).id });
-} else {
-  await play({ chat, responses }[face], APIError, (error) => error.status);
+  return { models: listed, model: (await client.models.retrieve(listed[0])).id };
 }
+
+const ask = (scene) => ({ chat, responses })[scene.face](scene);
+await play(ask, APIError, (error) => error.status, models);

@@ -4,15 +4,15 @@ import json
 
 from openai import APIError, OpenAI
 
-from scene import MODEL, QUESTION, TOOLS, Report, arguments
-
-address, face, scene, streams = arguments()
-report = Report()
-retries = 1 if scene == "retry" else 0
-client = OpenAI(base_url=f"{address}/v1", api_key="any", max_retries=retries)
+from scene import MODEL, QUESTION, TOOLS, play
 
 
-def chat():
+def connected(scene):
+    return OpenAI(base_url=f"{scene.address}/v1", api_key="any", max_retries=scene.retries)
+
+
+def chat(scene):
+    client = connected(scene)
     tools = [
         {
             "type": "function",
@@ -28,38 +28,38 @@ def chat():
     messages = [{"role": "user", "content": QUESTION}]
     while True:
         asked = {"model": MODEL, "messages": messages, "tools": tools}
-        if streams:
+        if scene.streams:
             usage = {"include_usage": True}
             with client.chat.completions.stream(**asked, stream_options=usage) as stream:
-                pieces = [event for event in stream if event.type == "content.delta"]
-                report.pieces = max(report.pieces, len(pieces))
+                scene.came(sum(event.type == "content.delta" for event in stream))
                 completion = stream.get_final_completion()
         else:
             completion = client.chat.completions.create(**asked)
         choice = completion.choices[0]
         usage = completion.usage
         tokens = usage and (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens)
-        report.reply(choice.message.content, choice.finish_reason, tokens)
+        scene.reply(choice.message.content, choice.finish_reason, tokens)
         if not choice.message.tool_calls:
             return choice.message.content
         messages.append(choice.message)
         for call in choice.message.tool_calls:
-            result = report.run(call.function.name, json.loads(call.function.arguments))
+            result = scene.run(call.function.name, json.loads(call.function.arguments))
             messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
 
 
-def streamed(stream):
+def streamed(scene, stream):
     """The response of a stream; the SDK leaves it to us to look for failures."""
     pieces = 0
     for event in stream:
         pieces += event.type == "response.output_text.delta"
         if event.type == "response.failed":
             raise APIError(event.response.error.message, stream._response.request, body=None)
-    report.pieces = max(report.pieces, pieces)
+    scene.came(pieces)
     return stream.get_final_response()
 
 
-def responses():
+def responses(scene):
+    client = connected(scene)
     tools = [
         {
             "type": "function",
@@ -73,28 +73,33 @@ def responses():
     items = [{"role": "user", "content": QUESTION}]
     while True:
         asked = {"model": MODEL, "input": items, "tools": tools, "store": False}
-        if streams:
+        if scene.streams:
             with client.responses.stream(**asked) as stream:
-                response = streamed(stream)
+                response = streamed(scene, stream)
         else:
             response = client.responses.create(**asked)
         usage = response.usage
         tokens = usage and (usage.input_tokens, usage.output_tokens, usage.total_tokens)
-        report.reply(response.output_text, response.status, tokens)
+        scene.reply(response.output_text, response.status, tokens)
         items += response.output
         calls = [item for item in response.output if item.type == "function_call"]
         if not calls:
             return response.output_text
         for call in calls:
-            result = report.run(call.name, json.loads(call.arguments))
+            result = scene.run(call.name, json.loads(call.arguments))
             items.append(
                 {"type": "function_call_output", "call_id": call.call_id, "output": result}
             )
 
 
-if scene == "models":
+def models(scene):
+    client = connected(scene)
     listed = [model.id for model in client.models.list()]
-    report.tell(models=listed, model=client.models.retrieve(listed[0]).id)
-else:
-    ask = {"chat": chat, "responses": responses}[face]
-    report.play(scene, ask, APIError, lambda error: getattr(error, "status_code", None))
+    return {"models": listed, "model": client.models.retrieve(listed[0]).id}
+
+
+def ask(scene):
+    return {"chat": chat, "responses": responses}[scene.face](scene)
+
+
+play(ask, APIError, models=models)

@@ -1,7 +1,5 @@
 """Pydantic AI's agents, over each of the three APIs."""
 
-import asyncio
-
 from anthropic import AsyncAnthropic
 from openai import AsyncOpenAI
 from pydantic_ai import Agent, ModelAPIError
@@ -11,44 +9,36 @@ from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
 from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 
-from scene import MODEL, QUESTION, Report, arguments
-
-address, face, scene, streams = arguments()
-report = Report()
-retries = 1 if scene == "retry" else 0
+from scene import MODEL, QUESTION, play
 
 
-def model():
-    if face == "messages":
-        client = AsyncAnthropic(base_url=address, api_key="any", max_retries=retries)
+def model(scene):
+    settings = {"api_key": "any", "max_retries": scene.retries}
+    if scene.face == "messages":
+        client = AsyncAnthropic(base_url=scene.address, **settings)
         return AnthropicModel(MODEL, provider=AnthropicProvider(anthropic_client=client))
-    client = AsyncOpenAI(base_url=f"{address}/v1", api_key="any", max_retries=retries)
+    client = AsyncOpenAI(base_url=f"{scene.address}/v1", **settings)
     kinds = {"chat": OpenAIChatModel, "responses": OpenAIResponsesModel}
-    return kinds[face](MODEL, provider=OpenAIProvider(openai_client=client))
+    return kinds[scene.face](MODEL, provider=OpenAIProvider(openai_client=client))
 
 
-async def count(_, events):
-    """Counts the pieces of a text."""
-    pieces = 0
-    async for event in events:
-        is_text = isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta)
-        pieces += is_text
-    report.pieces = max(report.pieces, pieces)
+def ask(scene):
+    async def count(_, events):
+        """Counts the pieces of a text."""
+        pieces = 0
+        async for event in events:
+            is_delta = isinstance(event, PartDeltaEvent)
+            pieces += is_delta and isinstance(event.delta, TextPartDelta)
+        scene.came(pieces)
 
-
-async def run():
-    agent = Agent(model(), tools=report.functions())
-    return await agent.run(QUESTION, event_stream_handler=count if streams else None)
-
-
-def ask():
-    result = asyncio.run(run())
+    agent = Agent(model(scene), tools=scene.functions())
+    result = agent.run_sync(QUESTION, event_stream_handler=count if scene.streams else None)
     replies = [each for each in result.all_messages() if isinstance(each, ModelResponse)]
     for reply in replies:
         tokens = (reply.usage.input_tokens, reply.usage.output_tokens)
-        report.reply(reply.text, reply.finish_reason, tokens)
-    report.in_order([call.tool_name for reply in replies for call in reply.tool_calls])
+        scene.reply(reply.text, reply.finish_reason, tokens)
+    scene.in_order([call.tool_name for reply in replies for call in reply.tool_calls])
     return result.output
 
 
-report.play(scene, ask, ModelAPIError, lambda error: getattr(error, "status_code", None))
+play(ask, ModelAPIError)

@@ -8,7 +8,6 @@ as one JSON object.
 """
 
 import json
-import os
 import sys
 
 from typing_extensions import TypedDict
@@ -51,10 +50,16 @@ class Options(TypedDict):
     days: int
 
 
-class Report:
-    """What a client saw."""
+class Scene:
+    """What happens at an address, and what the client saw of it."""
 
-    def __init__(self):
+    def __init__(self, face, name, mode, address):
+        self.face = face
+        self.name = name
+        self.streams = mode == "stream"
+        self.address = address
+        # Scripted replies are not to be lost on retries that nobody looks at.
+        self.retries = 1 if name == "retry" else 0
         self.calls = []
         self.replies = []
         self.errors = []
@@ -89,19 +94,9 @@ class Report:
         """A reply of the model is whole."""
         self.replies.append({"text": text or "", "finish": finish, "usage": usage})
 
-    def play(self, scene, ask, failure, status):
-        """Asks, and tells what came of it: an answer, or as many failures as
-        there are in the scene."""
-        failures = {"error": 2, "broken": 1}.get(scene)
-        if failures is None:
-            self.tell(answer=ask())
-            return
-        for _ in range(failures):
-            try:
-                ask()
-            except failure as error:
-                self.failed(error, status(error))
-        self.tell()
+    def came(self, pieces):
+        """A text came in so many pieces."""
+        self.pieces = max(self.pieces, pieces)
 
     def failed(self, error, status):
         """The client raised this. Of its types, the first that is public counts."""
@@ -115,17 +110,31 @@ class Report:
         print(json.dumps({**seen, "streamed": self.pieces > 1, **more}, ensure_ascii=False))
 
 
-def arguments():
-    """The address, the face, the scene, and whether replies are streamed.
+def status_code(error):
+    """The status of an error, if it has one."""
+    return getattr(error, "status_code", None)
 
-    Returns in a process for each scene: that is as good as starting the program
-    anew, and does not take the time of importing the library.
-    """
+
+def play(ask, failure, status=status_code, models=None):
+    """Plays the scenes: `ask` returns an answer or raises a `failure`, `models`
+    returns what there is to say about the models."""
     face, *scenes = sys.argv[1:]
-    status = 0
-    for scene, mode, address in zip(scenes[::3], scenes[1::3], scenes[2::3]):
-        child = os.fork()
-        if child == 0:
-            return address, face, scene, mode == "stream"
-        status |= os.waitpid(child, 0)[1]
-    sys.exit(status != 0)
+    for name, mode, address in zip(scenes[::3], scenes[1::3], scenes[2::3]):
+        scene = Scene(face, name, mode, address)
+        failures = {"error": 2, "broken": 1}.get(name)
+        if name == "models":
+            scene.tell(**models(scene))
+        elif failures is None:
+            scene.tell(answer=ask(scene))
+        else:
+            fail(scene, ask, failures, failure, status)
+
+
+def fail(scene, ask, failures, failure, status):
+    """Asks as often as there are failures in the scene."""
+    for _ in range(failures):
+        try:
+            ask(scene)
+        except failure as error:
+            scene.failed(error, status(error))
+    scene.tell()

@@ -79,18 +79,38 @@ impl Scene {
     }
 
     fn fault(&self, mut seen: Value) -> Option<String> {
-        let usage_fault = take_usage(&mut seen);
+        let usage = self.wrong_usage(&mut seen);
         let keys = self.expected.as_object().unwrap();
         let differs = keys.iter().any(|(key, value)| seen[key] != *value);
         let hidden = self.hidden();
-        let is_wrong = differs || usage_fault.is_some() || hidden.is_some();
+        let is_wrong = differs || usage.is_some() || hidden.is_some();
         is_wrong.then(|| {
             let Self { name, mode, .. } = self;
             let expected = &self.expected;
-            format!(
-                "{name} {mode:?}: {usage_fault:?} {hidden:?}\nexpected {expected}\nseen     {seen}"
-            )
+            format!("{name} {mode:?}: {usage:?} {hidden:?}\nexpected {expected}\nseen     {seen}")
         })
+    }
+
+    /// Takes the usage out of each reply; and returns one that is wrong. Where
+    /// the model says none, it is estimated.
+    fn wrong_usage(&self, seen: &mut Value) -> Option<Value> {
+        let [input, output] = TOKENS;
+        let right = [
+            json!([input, output]),
+            json!([input, output, input + output]),
+        ];
+        let is_right = |usage: &Value| {
+            let counts = usage.as_array().map(Vec::as_slice).unwrap_or_default();
+            let is_there = counts.len() > 1 && counts.iter().all(|count| count.as_u64() > Some(0));
+            if self.shown.is_empty() {
+                right.contains(usage)
+            } else {
+                is_there
+            }
+        };
+        let replies = seen["replies"].as_array_mut().unwrap().iter_mut();
+        let usages: Vec<Value> = replies.map(|reply| reply["usage"].take()).collect();
+        usages.into_iter().find(|usage| !is_right(usage))
     }
 
     /// What the model was not shown, or too early.
@@ -103,18 +123,6 @@ impl Scene {
         let words = self.shown.iter().find(is_wrong)?;
         Some(format!("{words} in:\n{first}\n{second}"))
     }
-}
-
-/// Takes the usage out of each reply; and one that is wrong.
-fn take_usage(seen: &mut Value) -> Option<Value> {
-    let [input, output] = TOKENS;
-    let right = [
-        json!([input, output]),
-        json!([input, output, input + output]),
-    ];
-    let replies = seen["replies"].as_array_mut().unwrap().iter_mut();
-    let usages: Vec<Value> = replies.map(|reply| reply["usage"].take()).collect();
-    usages.into_iter().find(|usage| !right.contains(usage))
 }
 
 /// A reply as a client reports it, without its usage.
