@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use hyper::StatusCode;
+use ptk::llm::Memory;
 use ptk::protocol::schema::suggest;
-use ptk::{Candidate, Model};
+use ptk::{Approach, Candidate, Mode, Model};
 
 use crate::ask::Ask;
 use crate::failure::Failure;
@@ -13,10 +15,47 @@ use crate::failure::Failure;
 /// Names that are remembered of those that a server was asked for.
 const MAX_NAMES: usize = 256;
 
+/// How long it counts how a model is asked: what was found out about it may
+/// change, by other programs, too.
+const COUNTS: Duration = Duration::from_secs(5);
+
+/// A model of a route.
+#[derive(Debug)]
+pub(crate) struct Routed {
+    pub(crate) candidate: Candidate,
+    /// How it was asked last, and when that was found out.
+    approach: Mutex<Option<(Instant, Arc<Approach>)>>,
+}
+
+impl Routed {
+    /// How it is asked.
+    pub(crate) fn approach(
+        &self,
+        name: Option<&str>,
+        mode: Mode,
+        memory: &dyn Memory,
+    ) -> Arc<Approach> {
+        let mut known = self.approach.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((since, approach)) = &*known
+            && since.elapsed() < COUNTS
+        {
+            return Arc::clone(approach);
+        }
+        let approach = Arc::new(self.candidate.approach(name, mode, memory));
+        *known = Some((Instant::now(), Arc::clone(&approach)));
+        approach
+    }
+
+    /// Something was found out about it.
+    pub(crate) fn forget(&self) {
+        *self.approach.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
 /// The models that one name stands for, in the order in which they are asked.
 #[derive(Debug)]
 pub(crate) struct Route {
-    models: Vec<Arc<Candidate>>,
+    models: Vec<Routed>,
     /// Whether the server is asked for the model by the client's own name.
     passes_name: bool,
 }
@@ -26,19 +65,19 @@ impl Route {
         let models = models.into_iter();
         Self {
             models: models
-                .map(|model| Arc::new(Candidate::new(model)))
+                .map(|model| Routed {
+                    candidate: Candidate::new(model),
+                    approach: Mutex::default(),
+                })
                 .collect(),
             passes_name: false,
         }
     }
 
     /// Those that are well, then those that failed a while ago.
-    pub(crate) fn in_turn(&self) -> impl Iterator<Item = Arc<Candidate>> {
-        let (well, resting): (Vec<_>, Vec<_>) = self
-            .models
-            .iter()
-            .cloned()
-            .partition(|model| !model.is_resting());
+    pub(crate) fn in_turn(&self) -> impl Iterator<Item = &Routed> {
+        let is_well = |model: &&Routed| !model.candidate.is_resting();
+        let (well, resting): (Vec<_>, Vec<_>) = self.models.iter().partition(is_well);
         well.into_iter().chain(resting)
     }
 
@@ -142,9 +181,10 @@ impl Routes {
             Some(Other::One(route)) => {
                 let own = route.models.first();
                 let own = own.map(|it| {
-                    it.provider()
+                    it.candidate
+                        .provider()
                         .model()
-                        .unwrap_or_else(|| it.provider().name())
+                        .unwrap_or_else(|| it.candidate.provider().name())
                 });
                 names.extend(own.map(str::to_owned));
             }

@@ -8,8 +8,6 @@ mod reading;
 mod values;
 mod visible;
 
-use std::sync::Arc;
-
 use futures_util::StreamExt as _;
 use ptk::llm::{FinishReason, LlmError, LlmErrorKind, Request, Usage};
 use ptk::protocol::{Problem, explain};
@@ -21,7 +19,7 @@ use crate::ask::{Ask, Choice, Format};
 use crate::capture::Case;
 use crate::failure::Failure;
 use crate::gateway::Inner;
-use crate::route::Route;
+use crate::route::{Route, Routed};
 use crate::said::{End, Note, Said};
 
 /// One answer to one request.
@@ -84,10 +82,10 @@ impl Exchange<'_> {
         };
         let mut models = self.route.in_turn().peekable();
         loop {
-            let Some(candidate) = models.next() else {
+            let Some(routed) = models.next() else {
                 return Err(self.route.nobody());
             };
-            let stopped = match self.answer(&candidate, &mut telling).await {
+            let stopped = match self.answer(routed, &mut telling).await {
                 Ok(end) => return Ok(end),
                 Err(stopped) => stopped,
             };
@@ -96,7 +94,7 @@ impl Exchange<'_> {
             if let Stopped::Model(error) = &stopped {
                 self.gateway.metrics.failed(error.kind);
                 if error.is_retryable() && error.kind != LlmErrorKind::TooLong {
-                    candidate.rest();
+                    routed.candidate.rest();
                 }
             }
             if !may_ask_another || models.peek().is_none() {
@@ -106,15 +104,14 @@ impl Exchange<'_> {
     }
 
     /// Asks one model.
-    async fn answer(
-        &self,
-        candidate: &Arc<Candidate>,
-        telling: &mut Telling<'_>,
-    ) -> Result<End, Stopped> {
+    async fn answer(&self, routed: &Routed, telling: &mut Telling<'_>) -> Result<End, Stopped> {
+        let candidate = &routed.candidate;
         let name = self.route.name_for(self.ask);
-        candidate.learn(name).await;
+        if candidate.learn(name).await {
+            routed.forget();
+        }
         let memory = &*self.gateway.memory;
-        let mut approach = candidate.approach(name, self.gateway.mode, memory);
+        let mut approach = routed.approach(name, self.gateway.mode, memory);
         let mut plan = Plan::new(self.gateway, self.ask, candidate, &approach, !self.is_live)?;
         let provider = &**candidate.provider();
         let first = match self
@@ -127,7 +124,8 @@ impl Exchange<'_> {
                     && approach.may_change =>
             {
                 candidate.turn_to_text(approach.model.as_deref(), memory, &error.to_string());
-                approach = candidate.approach(name, self.gateway.mode, memory);
+                routed.forget();
+                approach = routed.approach(name, self.gateway.mode, memory);
                 plan = Plan::new(self.gateway, self.ask, candidate, &approach, !self.is_live)?;
                 self.listen(candidate, &plan, &plan.request, telling, false)
                     .await?

@@ -83,6 +83,15 @@ const XML: &[Kind] = &[
     Kind::Indented,
     Kind::CutOff,
 ];
+/// Values in tags, as they are: there is no JSON around them that could break.
+const TAGGED: &[Kind] = &[
+    Kind::MissingCloseMark,
+    Kind::ExtraCloseMark,
+    Kind::LowerCaseMark,
+    Kind::OuterFence,
+    Kind::Prose,
+    Kind::CutOff,
+];
 const BLOCK: &[Kind] = &[
     Kind::MissingCloseMark,
     Kind::ExtraCloseMark,
@@ -105,6 +114,7 @@ pub(crate) fn once(
         "yaml" => YAML,
         "xml" => XML,
         "block" => BLOCK,
+        "glm" | "qwen3-coder" => TAGGED,
         _ => JSON,
     };
     let kind = *random.pick(kinds)?;

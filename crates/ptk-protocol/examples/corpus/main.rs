@@ -1,4 +1,5 @@
 //! How much of a corpus is read as expected: `corpus FOLDER [json|bfcl|calls|cuts]…`.
+//! `corpus FOLDER written` prints gold calls as texts instead.
 //!
 //! The folder holds `json.jsonl`, `bfcl.jsonl` and `calls.jsonl`; what is not
 //! there is passed over with a word.
@@ -11,6 +12,7 @@ mod corrupt;
 mod cuts;
 mod json;
 mod random;
+mod written;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -29,6 +31,9 @@ fn main() -> Outcome<()> {
         .ok_or("usage: corpus FOLDER [json|bfcl|calls|cuts]…")?;
     let chosen: Vec<String> = arguments.collect();
     let folder = Path::new(&folder);
+    if chosen == ["written"] {
+        return written::run(&folder.join("bfcl.jsonl"));
+    }
     let steps: [Step; 4] = [
         ("json", "json.jsonl", json::run),
         ("bfcl", "bfcl.jsonl", bfcl::run),

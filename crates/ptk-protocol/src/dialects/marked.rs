@@ -259,8 +259,7 @@ fn calls_of_their_own() -> Vec<Marked> {
             "mistral",
             JsonMarks {
                 may_stay_open: true,
-                ..JsonMarks::exact(&["[TOOL_CALLS]"], &["[/TOOL_CALLS]"])
-                    .headed(Head::Read(mistral_head))
+                ..JsonMarks::exact(&MISTRAL, &["[/TOOL_CALLS]"]).headed(Head::Read(mistral_head))
             },
             |calls| {
                 each(calls, "", |call| {
@@ -459,6 +458,14 @@ fn joined(marks: JsonMarks) -> JsonMarks {
         ..marks
     }
 }
+
+/// The mark that it was trained on, and how it is misspelt.
+const MISTRAL: [&str; 4] = [
+    "[TOOL_CALLS]",
+    "[TOOL CALLS]",
+    "[TOOL-CALLS]",
+    "[TOOLCALLS]",
+];
 
 /// `f[ARGS]`, `f[CALL_ID]123456789[ARGS]`, or the arguments right behind `f`.
 fn mistral_head(text: &str) -> HeadAt {
