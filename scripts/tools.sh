@@ -10,10 +10,11 @@ servers=$cache/servers
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$cache/target}
 export PATH=$tools/bin:$PATH
 
-# What is no default feature: models behind web pages, and answers from models in
-# files. Whatever builds them takes the whole workspace with both, so that all of
-# it shares one build of llama.cpp, which takes minutes.
-FEATURES=ptk-cli/browser,ptk-cli/local
+# What is no default feature: models behind web pages, answers from models in
+# files, and the tests with clients of others. Whatever builds them takes the
+# whole workspace with all, so that all of it shares one build of llama.cpp, which
+# takes minutes.
+FEATURES=ptk-cli/browser,ptk-cli/local,ptk-cli/clients
 
 DENY_VERSION=0.20.2
 FUZZ_VERSION=0.13.2
