@@ -1,6 +1,7 @@
 //! Clients of others: where they are, how they are started, and what they call
 //! what all of them see.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -69,10 +70,10 @@ impl Client {
     /// each is a line.
     pub(crate) fn play(&self, scenes: &[[&str; 3]]) -> String {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        let mut command = if self.program.ends_with(".mjs") {
-            self.node(folder.path())
-        } else {
-            self.python()
+        let extension = Path::new(self.program).extension();
+        let mut command = match extension.and_then(OsStr::to_str) {
+            Some("mjs") => self.node(folder.path()),
+            _ => self.python(),
         };
         furnish(&mut command, folder.path());
         ended(command.arg(self.face).args(scenes.as_flattened()))
