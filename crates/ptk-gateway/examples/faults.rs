@@ -249,7 +249,7 @@ enum Face {
 }
 
 impl Face {
-    const ALL: [Self; 2] = [Self::Chat, Self::Responses];
+    const ALL: [Self; 4] = [Self::Chat, Self::Responses, Self::Messages, Self::Ollama];
 
     fn path(self) -> &'static str {
         match self {
@@ -508,7 +508,6 @@ impl Got {
                     self.calls = calls;
                 }
                 debug_assert!(self.text.starts_with(&before));
-                self.note(event);
             }
         }
     }

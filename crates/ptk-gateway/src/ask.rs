@@ -54,6 +54,9 @@ pub(crate) struct Contract {
     pub(crate) allowed: Option<Vec<String>>,
     /// Whether one call at most is to be made at a time.
     pub(crate) one_call: bool,
+    /// Whether calls go out only when they are whole: the API has no pieces of
+    /// them. So each can be checked, and mended, before it does.
+    pub(crate) whole_calls: bool,
     /// The form of an answer in words.
     pub(crate) format: Format,
 }

@@ -96,7 +96,11 @@ impl Failure {
 
     /// The error as Anthropic's API writes it.
     pub(crate) fn anthropic(&self) -> Value {
-        let mut error = json!({"type": self.anthropic_type(), "message": self.message});
+        let mut error = json!({
+            "type": self.anthropic_type(),
+            "message": self.message,
+            "code": self.code,
+        });
         self.add_words(&mut error);
         json!({"type": "error", "error": error})
     }

@@ -45,6 +45,11 @@ impl HostedTools {
         ask.contract.offer.tools.is_empty() && ask.contract.choice == Choice::Auto
     }
 
+    /// What the model is offered.
+    pub(crate) fn offer(&self) -> Arc<Offer> {
+        Arc::clone(&self.offer)
+    }
+
     /// Asks until the model answers in words, and runs what it calls.
     pub(crate) async fn run(
         &self,

@@ -127,34 +127,50 @@ fn prompt(formatter: &dyn Formatter, tools: &Toolset) -> Arc<str> {
 #[derive(Debug, Default)]
 pub(crate) struct Offers {
     hasher: RandomState,
-    known: Mutex<VecDeque<(u64, Arc<str>, Arc<Offer>)>>,
+    known: Mutex<VecDeque<Known>>,
+}
+
+/// An offer that was read.
+#[derive(Debug)]
+struct Known {
+    hash: u64,
+    /// The form in which tools stand in the text.
+    form: &'static str,
+    text: Arc<str>,
+    offer: Arc<Offer>,
 }
 
 impl Offers {
-    /// The offer that stands in this text.
+    /// The offer that stands in this text, in the form of a field of an API:
+    /// the same text may be other tools in another one, or none.
     pub(crate) fn get(
         &self,
+        form: &'static str,
         text: &str,
         read: impl FnOnce() -> Result<Offer, Failure>,
     ) -> Result<Arc<Offer>, Failure> {
         let hash = self.hasher.hash_one(text);
-        let is_it = |known: &(u64, Arc<str>, Arc<Offer>)| known.0 == hash && &*known.1 == text;
-        if let Some(known) = self.lock().iter().find(|known| is_it(known)) {
-            return Ok(Arc::clone(&known.2));
+        let is_it =
+            |known: &&Known| known.hash == hash && known.form == form && &*known.text == text;
+        if let Some(known) = self.lock().iter().find(is_it) {
+            return Ok(Arc::clone(&known.offer));
         }
         let offer = Arc::new(read()?);
         let mut known = self.lock();
-        known.push_back((hash, text.into(), Arc::clone(&offer)));
-        let size = |known: &VecDeque<(u64, Arc<str>, Arc<Offer>)>| {
-            known.iter().map(|(_, text, _)| text.len()).sum::<usize>()
-        };
+        known.push_back(Known {
+            hash,
+            form,
+            text: text.into(),
+            offer: Arc::clone(&offer),
+        });
+        let size = |known: &VecDeque<Known>| known.iter().map(|it| it.text.len()).sum::<usize>();
         while known.len() > MAX_OFFERS || size(&known) > MAX_BYTES {
             known.pop_front();
         }
         Ok(offer)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<(u64, Arc<str>, Arc<Offer>)>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<Known>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

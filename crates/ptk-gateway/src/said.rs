@@ -79,6 +79,8 @@ pub(crate) enum Part {
         /// The JSON, as far as it came.
         json: String,
         args: Arguments,
+        /// Whether it breaks off.
+        is_cut: bool,
     },
 }
 
@@ -95,10 +97,13 @@ impl Whole {
                 name: name.to_owned(),
                 json: String::new(),
                 args: Arguments::new(),
+                is_cut: false,
             }),
             (Said::Arguments(piece), Some(Part::Call { json, .. })) => json.push_str(piece),
-            (Said::CallEnd(all) | Said::CallCut(all), Some(Part::Call { args, .. })) => {
+            (Said::CallEnd(all), Some(Part::Call { args, .. })) => args.clone_from(all),
+            (Said::CallCut(all), Some(Part::Call { args, is_cut, .. })) => {
                 args.clone_from(all);
+                *is_cut = true;
             }
             _ => {}
         }

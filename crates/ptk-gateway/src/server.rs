@@ -226,14 +226,13 @@ async fn reply(
     }
     let time = inner.limits.time;
     let work = async {
-        let query = request.uri().query().unwrap_or_default().to_owned();
-        let path = request.uri().path().to_owned();
-        let body = read(request.into_body(), inner.limits.body).await?;
+        let (head, body) = request.into_parts();
+        let body = read(body, inner.limits.body).await?;
         let call = Call {
             gateway: Arc::clone(inner),
             ticket: ticket.clone(),
-            path,
-            query,
+            path: head.uri.path().to_owned(),
+            headers: head.headers,
             body,
         };
         found.answer(call).await

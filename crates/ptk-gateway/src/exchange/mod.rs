@@ -5,6 +5,7 @@ mod format;
 mod native;
 mod plan;
 mod reading;
+mod shown;
 mod values;
 mod visible;
 

@@ -24,7 +24,8 @@ pub(super) struct Plan {
     /// sees to it.
     pub(super) keeps_format: bool,
     /// Whether a call can only be judged once it is whole: results hold marks
-    /// that were broken, or something that may be copied.
+    /// that were broken, or something that may be copied, or the client gets
+    /// no pieces of it.
     pub(super) holds_calls: bool,
     /// What tools gave back, where a call may be a copy of it.
     pub(super) copies: Option<Copies>,
@@ -84,7 +85,7 @@ impl Plan {
             formatter,
             is_native,
             keeps_format,
-            holds_calls: false,
+            holds_calls: contract.whole_calls,
             copies: None,
         };
         if passes_format {

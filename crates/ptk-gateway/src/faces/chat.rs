@@ -21,8 +21,6 @@ use crate::said::{End, Note, Said, Whole, new_id};
 
 /// Answers to one request at most.
 const MAX_ANSWERS: u32 = 16;
-/// Texts to stop at.
-const MAX_STOPS: usize = 16;
 
 /// How the client wants its answer.
 #[derive(Debug, Clone)]
@@ -119,19 +117,8 @@ fn read(gateway: &Inner, body: &Bytes) -> Result<Read, Failure> {
             format!("`n` is {answers}; it has to be from 1 to {MAX_ANSWERS}"),
         ));
     }
-    let stop = fields
-        .read::<Texts>("stop")?
-        .map(Texts::all)
-        .unwrap_or_default();
-    if stop.len() > MAX_STOPS {
-        return Err(Failure::invalid(
-            "stop",
-            format!(
-                "There are {} texts to stop at; {MAX_STOPS} at most",
-                stop.len()
-            ),
-        ));
-    }
+    let stop = fields.read::<Texts>("stop")?;
+    let stop = stop.map_or(Ok(Vec::new()), |stop| stop.stops("stop"))?;
     let seed: Option<i64> = fields.read("seed")?;
     let sampling = Sampling {
         temperature: number(&mut fields, "temperature", 0.0, 2.0)?,
@@ -204,8 +191,8 @@ impl FunctionField {
     }
 }
 
-fn offer(gateway: &Inner, raw: &RawValue) -> Result<Arc<Offer>, Failure> {
-    gateway.offers.get(raw.get(), || {
+pub(super) fn offer(gateway: &Inner, raw: &RawValue) -> Result<Arc<Offer>, Failure> {
+    gateway.offers.get("chat", raw.get(), || {
         let tools: Vec<ToolField> = fields::read("tools", raw)?;
         let tools = tools
             .into_iter()
@@ -225,7 +212,7 @@ fn offer(gateway: &Inner, raw: &RawValue) -> Result<Arc<Offer>, Failure> {
 }
 
 fn functions_offer(gateway: &Inner, raw: &RawValue) -> Result<Arc<Offer>, Failure> {
-    gateway.offers.get(raw.get(), || {
+    gateway.offers.get("functions", raw.get(), || {
         let functions: Vec<FunctionField> = fields::read("functions", raw)?;
         Offer::new(functions.into_iter().map(FunctionField::tool).collect())
     })

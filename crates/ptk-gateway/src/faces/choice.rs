@@ -158,6 +158,9 @@ impl FormatField {
     }
 }
 
+/// Texts at which one answer may stop.
+const MAX_STOPS: usize = 16;
+
 /// A text, or several.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
@@ -167,10 +170,19 @@ pub(super) enum Texts {
 }
 
 impl Texts {
-    pub(super) fn all(self) -> Vec<String> {
-        match self {
+    /// Texts to stop at, as many as there may be.
+    pub(super) fn stops(self, param: &str) -> Result<Vec<String>, Failure> {
+        let stops = match self {
             Self::One(text) => vec![text],
             Self::Several(texts) => texts,
+        };
+        if stops.len() > MAX_STOPS {
+            let message = format!(
+                "There are {} texts to stop at; {MAX_STOPS} at most",
+                stops.len()
+            );
+            return Err(Failure::invalid(param, message));
         }
+        Ok(stops)
     }
 }

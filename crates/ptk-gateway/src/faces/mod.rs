@@ -5,8 +5,13 @@ mod chat;
 mod choice;
 mod content;
 mod health;
+mod messages;
 mod models;
+mod ollama;
+mod openapi;
+mod page;
 mod responses;
+mod talk;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +20,7 @@ use bytes::Bytes;
 use futures_util::FutureExt as _;
 use futures_util::future::try_join_all;
 use hyper::header::{HeaderName, HeaderValue};
-use hyper::{Method, StatusCode};
+use hyper::{HeaderMap, Method, StatusCode};
 use ptk::llm::Usage;
 use serde_json::Value;
 use tokio::time::timeout;
@@ -37,7 +42,7 @@ pub(crate) struct Call {
     pub(crate) gateway: Arc<Inner>,
     pub(crate) ticket: Ticket,
     pub(crate) path: String,
-    pub(crate) query: String,
+    pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
 }
 
@@ -145,13 +150,21 @@ enum Kind {
 }
 
 places! {
+    Page: GET "/", OpenAi, Open;
     Chat: POST "/v1/chat/completions", OpenAi, Work;
     Responses: POST "/v1/responses", OpenAi, Work;
+    Messages: POST "/v1/messages", Anthropic, Work;
+    CountTokens: POST "/v1/messages/count_tokens", Anthropic, Look;
+    OllamaChat: POST "/api/chat", Ollama, Work;
+    OllamaTags: GET "/api/tags", Ollama, Look;
+    OllamaShow: POST "/api/show", Ollama, Look;
+    OllamaVersion: GET "/api/version", Ollama, Open;
     Models: GET "/v1/models", OpenAi, Look;
     Model: GET "/v1/models/{model}", OpenAi, Look;
     Health: GET "/healthz", OpenAi, Open;
     Ready: GET "/readyz", OpenAi, Open;
     Metrics: GET "/metrics", OpenAi, Look;
+    OpenApi: GET "/openapi.json", OpenAi, Open;
 }
 
 impl Found {
@@ -167,13 +180,21 @@ impl Found {
 
     pub(crate) async fn answer(self, call: Call) -> Result<Reply, Failure> {
         match self {
+            Self::Page => Ok(page::page(&call).await),
             Self::Chat => chat::answer(call).await,
             Self::Responses => responses::answer(call).await,
+            Self::Messages => messages::answer(call).await,
+            Self::CountTokens => messages::count(call).await,
+            Self::OllamaChat => ollama::chat(call).await,
+            Self::OllamaTags => Ok(ollama::tags(&call).await),
+            Self::OllamaShow => ollama::show(&call),
+            Self::OllamaVersion => Ok(ollama::version()),
             Self::Models => Ok(models::list(&call).await),
             Self::Model => models::one(&call).await,
             Self::Health => Ok(health::alive()),
             Self::Ready => Ok(health::ready(&call).await),
             Self::Metrics => Ok(health::metrics(&call)),
+            Self::OpenApi => Ok(openapi::document()),
         }
     }
 }

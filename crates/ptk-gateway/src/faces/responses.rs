@@ -42,6 +42,7 @@ pub(super) async fn answer(call: Call) -> Result<Reply, Failure> {
                 name,
                 json,
                 args,
+                ..
             } => {
                 events.said(Said::Call { id, name }, &mut unheard);
                 events.said(Said::Arguments(json), &mut unheard);
@@ -212,7 +213,9 @@ impl Tools {
                 )),
             }
         }
-        let offer = gateway.offers.get(raw.get(), || Offer::new(tools))?;
+        let offer = gateway
+            .offers
+            .get("responses", raw.get(), || Offer::new(tools))?;
         Ok(Self {
             offer,
             custom,

@@ -1,0 +1,41 @@
+//! How much a model would be shown, without asking it.
+
+use ptk::llm::Message;
+
+use super::Exchange;
+use super::plan::Plan;
+use crate::failure::Failure;
+
+impl Exchange<'_> {
+    /// How many tokens the words have that the model would be shown first.
+    ///
+    /// # Errors
+    ///
+    /// If there is no model, or it cannot be shown this.
+    pub(crate) async fn tokens(&self) -> Result<u64, Failure> {
+        let first = self.route.in_turn().next();
+        let candidate = first.ok_or_else(|| self.route.nobody())?;
+        let name = self.route.name_for(self.ask);
+        candidate.learn(name).await;
+        let approach = candidate.approach(name, self.gateway.mode, &*self.gateway.memory);
+        let request = Plan::new(self.gateway, self.ask, &candidate, &approach, true)?.request;
+        let model = request.model.as_deref();
+        let own = candidate.provider().model();
+        let counter = ptk::tokens_of(model.or(own).or(Some(&self.ask.model)));
+        let count = |text: &str| counter.count(text);
+        let mut tokens = request.system.as_deref().map_or(0, count);
+        for tool in request.tools.iter() {
+            tokens += count(&tool.name) + count(&tool.description);
+            tokens += count(&tool.parameters.to_string());
+        }
+        for message in &request.messages {
+            tokens += count(message.text());
+            if let Message::Assistant { calls, .. } = message {
+                let calls = calls.iter();
+                let calls = calls.map(|call| count(&call.name) + count(&call.args.to_json()));
+                tokens += calls.sum::<u64>();
+            }
+        }
+        Ok(tokens)
+    }
+}

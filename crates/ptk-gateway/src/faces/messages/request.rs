@@ -1,0 +1,323 @@
+//! Requests of Anthropic's API.
+
+use std::sync::Arc;
+
+use ptk::llm::Sampling;
+use ptk::protocol::{Arguments, ToolCall, ToolSpec};
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::super::choice::{FormatField, Texts, check};
+use super::super::content::Content;
+use super::super::number;
+use super::super::talk::Talk;
+use crate::ask::{Ask, Choice, Contract, Format};
+use crate::failure::Failure;
+use crate::fields::{self, Fields};
+use crate::gateway::Inner;
+use crate::offer::Offer;
+
+/// What is asked, but for how long the answer may be.
+pub(super) fn ask(gateway: &Inner, fields: &mut Fields<'_>) -> Result<Ask, Failure> {
+    let model: String = fields.need("model")?;
+    let mut contract = Contract {
+        offer: match fields.raw("tools") {
+            Some(tools) => offer(gateway, tools)?,
+            None => Arc::default(),
+        },
+        format: format(fields)?,
+        ..Contract::default()
+    };
+    if let Some(choice) = fields.read::<ChoiceField>("tool_choice")? {
+        contract.one_call = choice.disable_parallel_tool_use == Some(true);
+        contract.choice = choice.choice()?;
+    }
+    check(&contract)?;
+    let mut talk = Talk::default();
+    if let Some(system) = fields.read::<Content>("system")? {
+        talk.beyond = system.beyond;
+        talk.system(system.text);
+    }
+    let messages: Vec<MessageField> = fields.need("messages")?;
+    if messages.is_empty() {
+        return Err(Failure::invalid(
+            "messages",
+            "There is no message; send at least one",
+        ));
+    }
+    for (at, message) in messages.into_iter().enumerate() {
+        message.tell(&format!("messages[{at}]"), &mut talk)?;
+    }
+    let stop = fields.read::<Texts>("stop_sequences")?;
+    Ok(Ask {
+        model,
+        system: talk.system.filter(|system| !system.is_empty()),
+        messages: talk.messages,
+        contract,
+        sampling: Sampling {
+            temperature: number(fields, "temperature", 0.0, 2.0)?,
+            top_p: number(fields, "top_p", 0.0, 1.0)?,
+            top_k: fields.read("top_k")?,
+            seed: None,
+        },
+        stop: stop.map_or(Ok(Vec::new()), |stop| stop.stops("stop_sequences"))?,
+        beyond_words: talk.beyond,
+        ..Ask::default()
+    })
+}
+
+/// The form of the answer, under its name of today or under that of before.
+fn format(fields: &mut Fields<'_>) -> Result<Format, Failure> {
+    #[derive(Deserialize)]
+    struct Output {
+        #[serde(default)]
+        format: Option<FormatField>,
+    }
+    let today = fields.read::<Output>("output_config")?;
+    let today = today.and_then(|output| output.format);
+    let before = fields.read::<FormatField>("output_format")?;
+    match (today, before) {
+        (Some(format), _) => format.format("output_config.format"),
+        (None, Some(format)) => format.format("output_format"),
+        (None, None) => Ok(Format::Text),
+    }
+}
+
+#[derive(Deserialize)]
+struct ToolField {
+    #[serde(rename = "type", default)]
+    kind: Option<String>,
+    name: String,
+    #[serde(default)]
+    description: Option<String>,
+    #[serde(default)]
+    input_schema: Option<Value>,
+    #[serde(default)]
+    strict: Option<bool>,
+}
+
+fn offer(gateway: &Inner, raw: &RawValue) -> Result<Arc<Offer>, Failure> {
+    gateway.offers.get("messages", raw.get(), || {
+        let tools: Vec<ToolField> = fields::read("tools", raw)?;
+        let tools = tools.into_iter().enumerate();
+        let tools = tools.map(|(at, tool)| tool.tool(&format!("tools[{at}]")));
+        Offer::new(tools.collect::<Result<_, _>>()?)
+    })
+}
+
+impl ToolField {
+    fn tool(self, at: &str) -> Result<(ToolSpec, bool), Failure> {
+        if let Some(kind) = self.kind.filter(|kind| kind != "custom") {
+            return Err(Failure::invalid(
+                at,
+                format!(
+                    "`{}` is a tool of the type `{kind}`, which Anthropic's servers run; here only tools that the client runs can be called, with a name, a description and an input_schema",
+                    self.name
+                ),
+            ));
+        }
+        let Some(schema) = self.input_schema.filter(Value::is_object) else {
+            return Err(Failure::invalid(
+                format!("{at}.input_schema"),
+                format!(
+                    "The tool `{}` lacks its input_schema, a JSON Schema of the type object",
+                    self.name
+                ),
+            ));
+        };
+        let spec = ToolSpec::new(self.name, self.description.unwrap_or_default(), schema);
+        Ok((spec, self.strict == Some(true)))
+    }
+}
+
+#[derive(Deserialize)]
+struct ChoiceField {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
+    disable_parallel_tool_use: Option<bool>,
+}
+
+impl ChoiceField {
+    fn choice(self) -> Result<Choice, Failure> {
+        const PARAM: &str = "tool_choice";
+        match self.kind.as_str() {
+            "auto" => Ok(Choice::Auto),
+            "any" => Ok(Choice::Required),
+            "none" => Ok(Choice::None),
+            "tool" => {
+                let missing = || Failure::invalid(PARAM, "The tool to be called is not named");
+                self.name.map(Choice::Tool).ok_or_else(missing)
+            }
+            other => Err(Failure::invalid(
+                PARAM,
+                format!("`{other}` is no choice; there are: auto, any, tool, none"),
+            )),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct MessageField {
+    role: String,
+    content: Box<RawValue>,
+}
+
+/// A part of a message.
+#[derive(Deserialize)]
+struct Block {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    text: Option<String>,
+    #[serde(default)]
+    id: Option<String>,
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
+    input: Option<Box<RawValue>>,
+    #[serde(default)]
+    tool_use_id: Option<String>,
+    #[serde(default)]
+    content: Option<Content>,
+    #[serde(default)]
+    is_error: Option<bool>,
+}
+
+/// Who speaks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    System,
+    User,
+    Assistant,
+}
+
+impl MessageField {
+    /// Adds the message to a conversation.
+    fn tell(self, at: &str, talk: &mut Talk) -> Result<(), Failure> {
+        let role = match self.role.as_str() {
+            "system" => Role::System,
+            "user" => Role::User,
+            "assistant" => Role::Assistant,
+            role => {
+                return Err(Failure::invalid(
+                    format!("{at}.role"),
+                    format!("`{role}` is no role; there are: user, assistant, system"),
+                ));
+            }
+        };
+        let place = format!("{at}.content");
+        let mut turn = Turn {
+            role,
+            text: String::new(),
+            calls: Vec::new(),
+            talk,
+        };
+        if self.content.get().starts_with('"') {
+            turn.text = fields::read(&place, &self.content)?;
+        } else {
+            let blocks: Vec<Block> = fields::read(&place, &self.content)?;
+            for (index, block) in blocks.into_iter().enumerate() {
+                turn.take(&format!("{place}[{index}]"), block)?;
+            }
+        }
+        turn.end();
+        Ok(())
+    }
+}
+
+/// A message while its parts are read.
+struct Turn<'t> {
+    role: Role,
+    text: String,
+    calls: Vec<ToolCall>,
+    talk: &'t mut Talk,
+}
+
+impl Turn<'_> {
+    fn take(&mut self, at: &str, block: Block) -> Result<(), Failure> {
+        match (block.kind.as_str(), self.role) {
+            ("text", _) => {
+                let text = needed(at, "text", block.text)?;
+                if !self.text.is_empty() && !text.is_empty() {
+                    self.text.push('\n');
+                }
+                self.text.push_str(&text);
+            }
+            // What a model thought is not shown to it again.
+            ("thinking" | "redacted_thinking", _) => {}
+            ("tool_use", Role::Assistant) => {
+                let id = needed(at, "id", block.id)?;
+                let name = needed(at, "name", block.name)?;
+                let input = needed(at, "input", block.input)?;
+                let args = Arguments::from_json(input.get()).map_err(|_| {
+                    Failure::invalid(
+                        format!("{at}.input"),
+                        "The input of a call has to be a JSON object",
+                    )
+                })?;
+                self.calls.push(ToolCall::new(name, args).with_id(id));
+            }
+            ("tool_result", Role::User) => {
+                let id = needed(at, "tool_use_id", block.tool_use_id)?;
+                self.flush();
+                let content = block.content.unwrap_or_default();
+                let beyond = self.talk.beyond.take();
+                self.talk.beyond = beyond.or(content.beyond);
+                let Some(made) = self.talk.by_id(&id) else {
+                    return Err(Failure::invalid(
+                        format!("{at}.tool_use_id"),
+                        format!(
+                            "The result belongs to the call `{id}`, and the reply before it made no such call"
+                        ),
+                    ));
+                };
+                let is_error = block.is_error == Some(true);
+                self.talk.result(made, content.text, is_error);
+            }
+            ("tool_use" | "tool_result", _) => {
+                return Err(Failure::invalid(
+                    at,
+                    "A `tool_use` stands in a message of the assistant, and a `tool_result` in one of the user",
+                ));
+            }
+            _ => {
+                let beyond = self.talk.beyond.take();
+                self.talk.beyond = beyond.or(Some(block.kind));
+            }
+        }
+        Ok(())
+    }
+
+    /// What was said so far is a message of its own.
+    fn flush(&mut self) {
+        let text = std::mem::take(&mut self.text);
+        match self.role {
+            _ if text.is_empty() => {}
+            Role::User => self.talk.user(text),
+            Role::System => self.talk.system(text),
+            Role::Assistant => self.talk.reply(text, Vec::new()),
+        }
+    }
+
+    fn end(&mut self) {
+        if self.role == Role::Assistant && !self.calls.is_empty() {
+            let text = std::mem::take(&mut self.text);
+            let calls = std::mem::take(&mut self.calls);
+            return self.talk.reply(text, calls);
+        }
+        self.flush();
+    }
+}
+
+/// A field of a part without which it is none.
+fn needed<T>(at: &str, name: &str, value: Option<T>) -> Result<T, Failure> {
+    let missing = || Failure {
+        code: "missing_required_parameter".into(),
+        ..Failure::invalid(format!("{at}.{name}"), format!("{at} lacks its `{name}`"))
+    };
+    value.ok_or_else(missing)
+}

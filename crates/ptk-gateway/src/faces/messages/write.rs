@@ -1,0 +1,275 @@
+//! Answers of Anthropic's API, whole and in pieces.
+
+use ptk::llm::{FinishReason, Usage};
+use ptk::protocol::Arguments;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::super::{Writer, put, quote};
+use crate::failure::Failure;
+use crate::said::{End, Part, Said, Whole, new_id};
+
+/// What is said of the answer itself.
+pub(super) struct Manner {
+    id: String,
+    model: String,
+}
+
+impl Manner {
+    pub(super) fn new(model: &str) -> Self {
+        Self {
+            id: new_id("msg_"),
+            model: model.to_owned(),
+        }
+    }
+}
+
+/// A part of an answer.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Block<'b> {
+    Thinking {
+        thinking: &'b str,
+        /// Nobody signs it here.
+        signature: &'static str,
+    },
+    Text {
+        text: &'b str,
+    },
+    ToolUse {
+        id: &'b str,
+        name: &'b str,
+        input: &'b Arguments,
+    },
+}
+
+impl<'b> From<&'b Part> for Block<'b> {
+    fn from(part: &'b Part) -> Self {
+        match part {
+            Part::Text(text) => Self::Text { text },
+            Part::Reasoning(thinking) => Self::Thinking {
+                thinking,
+                signature: "",
+            },
+            Part::Call { id, name, args, .. } => Self::ToolUse {
+                id,
+                name,
+                input: args,
+            },
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Message<'m> {
+    id: &'m str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    role: &'static str,
+    model: &'m str,
+    content: Vec<Block<'m>>,
+    stop_reason: Option<&'static str>,
+    stop_sequence: Option<&'m str>,
+    usage: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ptk: Option<Value>,
+}
+
+impl<'m> Message<'m> {
+    /// One in which nothing is said yet.
+    fn of(manner: &'m Manner) -> Self {
+        Self {
+            id: &manner.id,
+            kind: "message",
+            role: "assistant",
+            model: &manner.model,
+            content: Vec::new(),
+            stop_reason: None,
+            stop_sequence: None,
+            usage: usage_of(&Usage::default()),
+            ptk: None,
+        }
+    }
+}
+
+/// The whole answer.
+pub(super) fn message(manner: &Manner, answer: &Whole) -> Vec<u8> {
+    let (reason, sequence) = stop(&answer.end);
+    let message = Message {
+        content: answer.parts.iter().map(Block::from).collect(),
+        stop_reason: Some(reason),
+        stop_sequence: sequence,
+        usage: usage_of(&answer.end.usage),
+        ptk: notes(&answer.end),
+        ..Message::of(manner)
+    };
+    let mut body = Vec::new();
+    put(&message, &mut body);
+    body
+}
+
+/// Why an answer ended, in the words of this API, and at which text.
+fn stop(end: &End) -> (&'static str, Option<&str>) {
+    match (&end.finish, end.stopped_at.as_deref()) {
+        (FinishReason::ToolCalls, _) => ("tool_use", None),
+        (FinishReason::Length, _) => ("max_tokens", None),
+        (FinishReason::ContentFilter, _) => ("refusal", None),
+        (_, Some(sequence)) => ("stop_sequence", Some(sequence)),
+        (_, None) => ("end_turn", None),
+    }
+}
+
+fn usage_of(usage: &Usage) -> Value {
+    json!({
+        "input_tokens": usage.input_tokens.saturating_sub(usage.cached_tokens),
+        "cache_creation_input_tokens": 0,
+        "cache_read_input_tokens": usage.cached_tokens,
+        "output_tokens": usage.output_tokens,
+    })
+}
+
+fn notes(end: &End) -> Option<Value> {
+    (!end.notes.is_empty()).then(|| json!({"problems": end.notes}))
+}
+
+/// The kind of a part that is open.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Open {
+    Thinking,
+    Text,
+    Call,
+}
+
+/// Writes an answer as events.
+pub(super) struct Events {
+    manner: Manner,
+    has_begun: bool,
+    open: Option<Open>,
+    /// The index of the part that is open, or of the next one.
+    index: u32,
+}
+
+impl Events {
+    pub(super) fn new(manner: Manner) -> Self {
+        Self {
+            manner,
+            has_begun: false,
+            open: None,
+            index: 0,
+        }
+    }
+
+    fn begin(&mut self, out: &mut Vec<u8>) {
+        if self.has_begun {
+            return;
+        }
+        self.has_begun = true;
+        let message = Message::of(&self.manner);
+        out.extend_from_slice(
+            b"event: message_start\ndata: {\"type\":\"message_start\",\"message\":",
+        );
+        put(&message, out);
+        out.extend_from_slice(b"}\n\n");
+        event("ping", &json!({"type": "ping"}), out);
+    }
+
+    /// Begins a part.
+    fn start(&mut self, open: Open, block: &Block<'_>, out: &mut Vec<u8>) {
+        self.begin(out);
+        self.stop(out);
+        self.open = Some(open);
+        out.extend_from_slice(
+            b"event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":",
+        );
+        put(&self.index, out);
+        out.extend_from_slice(b",\"content_block\":");
+        put(block, out);
+        out.extend_from_slice(b"}\n\n");
+    }
+
+    /// Further text of the part that is open.
+    fn delta(&self, kind: &str, field: &str, text: &str, out: &mut Vec<u8>) {
+        out.extend_from_slice(
+            b"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":",
+        );
+        put(&self.index, out);
+        out.extend_from_slice(b",\"delta\":{\"type\":\"");
+        out.extend_from_slice(kind.as_bytes());
+        out.extend_from_slice(b"\",\"");
+        out.extend_from_slice(field.as_bytes());
+        out.extend_from_slice(b"\":");
+        quote(text, out);
+        out.extend_from_slice(b"}}\n\n");
+    }
+
+    /// Ends the part that is open.
+    fn stop(&mut self, out: &mut Vec<u8>) {
+        let Some(open) = self.open.take() else {
+            return;
+        };
+        if open == Open::Thinking {
+            self.delta("signature_delta", "signature", "", out);
+        }
+        let value = json!({"type": "content_block_stop", "index": self.index});
+        event("content_block_stop", &value, out);
+        self.index += 1;
+    }
+}
+
+fn event(name: &str, value: &Value, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"event: ");
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b"\ndata: ");
+    put(value, out);
+    out.extend_from_slice(b"\n\n");
+}
+
+impl Writer for Events {
+    fn said(&mut self, said: Said<'_>, out: &mut Vec<u8>) {
+        match said {
+            Said::Text(text) => {
+                if self.open != Some(Open::Text) {
+                    self.start(Open::Text, &Block::Text { text: "" }, out);
+                }
+                self.delta("text_delta", "text", text, out);
+            }
+            Said::Reasoning(text) => {
+                if self.open != Some(Open::Thinking) {
+                    let block = Block::Thinking {
+                        thinking: "",
+                        signature: "",
+                    };
+                    self.start(Open::Thinking, &block, out);
+                }
+                self.delta("thinking_delta", "thinking", text, out);
+            }
+            Said::Call { id, name } => {
+                let input = &Arguments::new();
+                self.start(Open::Call, &Block::ToolUse { id, name, input }, out);
+                self.delta("input_json_delta", "partial_json", "", out);
+            }
+            Said::Arguments(json) => self.delta("input_json_delta", "partial_json", json, out),
+            Said::CallEnd(_) | Said::CallCut(_) => self.stop(out),
+        }
+    }
+
+    fn end(&mut self, end: &End, out: &mut Vec<u8>) {
+        self.begin(out);
+        self.stop(out);
+        let (reason, sequence) = stop(end);
+        let mut value = json!({
+            "type": "message_delta",
+            "delta": {"stop_reason": reason, "stop_sequence": sequence},
+            "usage": usage_of(&end.usage),
+        });
+        if let (Some(notes), Value::Object(value)) = (notes(end), &mut value) {
+            value.insert("ptk".to_owned(), notes);
+        }
+        event("message_delta", &value, out);
+        event("message_stop", &json!({"type": "message_stop"}), out);
+    }
+
+    fn failed(&mut self, failure: &Failure, out: &mut Vec<u8>) {
+        event("error", &failure.anthropic(), out);
+    }
+}

@@ -1,0 +1,106 @@
+//! Ollama's API: `/api/chat`, and what its clients ask for before it.
+
+mod request;
+mod write;
+
+use std::time::Instant;
+
+use hyper::StatusCode;
+use serde_json::{Value, json};
+
+use self::request::read;
+use self::write::{Lines, loaded, message};
+use super::{Call, JSON, Reply, streamed, whole};
+use crate::failure::Failure;
+use crate::fields::Fields;
+use crate::gateway::Inner;
+
+const LINES: &str = "application/x-ndjson";
+/// What `/api/version` says: PTK is no version of Ollama.
+const VERSION: &str = "0.0.0-ptk";
+/// When models that nobody changes were changed.
+const LONG_AGO: &str = "1970-01-01T00:00:00Z";
+
+pub(super) async fn chat(call: Call) -> Result<Reply, Failure> {
+    let start = Instant::now();
+    let (ask, streams) = read(&call)?;
+    call.ticket.asked(&ask.model, streams);
+    if ask.messages.is_empty() && ask.system.is_none() {
+        call.gateway.routes.get(&ask.model)?;
+        let kind = if streams { LINES } else { JSON };
+        return Ok(Reply::whole(StatusCode::OK, kind, loaded(&ask.model)));
+    }
+    if streams {
+        let writer = Lines::new(&ask.model, start);
+        return streamed(call, LINES, vec![(ask, writer)], |_, _| {}).await;
+    }
+    let model = ask.model.clone();
+    let answers = whole(&call, &[ask]).await?;
+    let body = answers.first().map(|answer| message(&model, start, answer));
+    Ok(Reply::whole(StatusCode::OK, JSON, body.unwrap_or_default()))
+}
+
+/// `/api/tags`: the models there are.
+pub(super) async fn tags(call: &Call) -> Reply {
+    let names = call.gateway.routes.all().await;
+    let models: Vec<Value> = names
+        .iter()
+        .map(|name| {
+            json!({
+                "name": name,
+                "model": name,
+                "modified_at": LONG_AGO,
+                "size": 0,
+                "digest": "",
+                "details": details(),
+            })
+        })
+        .collect();
+    Reply::json(&json!({ "models": models }))
+}
+
+/// `/api/show`: what a model can do. All of them can call tools here.
+pub(super) fn show(call: &Call) -> Result<Reply, Failure> {
+    let mut fields = Fields::of(&call.body)?;
+    // Some clients still say `name`.
+    let older: Option<String> = fields.read("name")?;
+    let asked = match fields.read("model")?.or(older) {
+        Some(name) => name,
+        None => fields.need("model")?,
+    };
+    let name = known(&call.gateway, asked);
+    call.gateway.routes.get(&name)?;
+    Ok(Reply::json(&json!({
+        "modelfile": "",
+        "parameters": "",
+        "template": "",
+        "details": details(),
+        "model_info": {"general.architecture": "ptk", "general.basename": name},
+        "capabilities": ["completion", "tools"],
+        "modified_at": LONG_AGO,
+    })))
+}
+
+/// `/api/version`: not Ollama's, in its form.
+pub(super) fn version() -> Reply {
+    Reply::json(&json!({ "version": VERSION }))
+}
+
+fn details() -> Value {
+    json!({
+        "parent_model": "",
+        "format": "",
+        "family": "",
+        "families": [],
+        "parameter_size": "",
+        "quantization_level": "",
+    })
+}
+
+/// The model that is meant: clients put `:latest` behind names without a tag.
+fn known(gateway: &Inner, name: String) -> String {
+    match name.strip_suffix(":latest") {
+        Some(bare) if gateway.routes.names().any(|known| known == bare) => bare.to_owned(),
+        _ => name,
+    }
+}

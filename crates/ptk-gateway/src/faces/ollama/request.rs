@@ -1,0 +1,202 @@
+//! Requests of Ollama's API.
+
+use std::sync::Arc;
+
+use ptk::llm::Sampling;
+use ptk::protocol::ToolCall;
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::super::chat::offer;
+use super::super::choice::{Texts, check};
+use super::super::content;
+use super::super::talk::Talk;
+use super::super::{Call, number};
+use super::known;
+use crate::ask::{Ask, Contract, Format};
+use crate::failure::Failure;
+use crate::fields::{self, Fields};
+
+/// A request, and whether its answer is to come in pieces.
+pub(super) fn read(call: &Call) -> Result<(Ask, bool), Failure> {
+    let mut fields = Fields::of(&call.body)?;
+    let model = known(&call.gateway, fields.need("model")?);
+    let contract = Contract {
+        offer: match fields.raw("tools") {
+            Some(tools) => offer(&call.gateway, tools)?,
+            None => Arc::default(),
+        },
+        format: format(&mut fields)?,
+        whole_calls: true,
+        ..Contract::default()
+    };
+    check(&contract)?;
+    let messages: Vec<MessageField> = fields.read("messages")?.unwrap_or_default();
+    let mut talk = Talk::default();
+    for (at, message) in messages.into_iter().enumerate() {
+        message.tell(at, &mut talk)?;
+    }
+    let streams = fields.read("stream")?.unwrap_or(true);
+    let ask = Ask {
+        model,
+        system: talk.system,
+        messages: talk.messages,
+        contract,
+        beyond_words: talk.beyond,
+        ..Ask::default()
+    };
+    let ask = match fields.raw("options") {
+        Some(options) => with_options(ask, options)?,
+        None => ask,
+    };
+    Ok((ask, streams))
+}
+
+/// A word, or a schema.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum FormatField {
+    Word(String),
+    Schema(Value),
+}
+
+/// The form of the answer: the word `json`, or a schema.
+fn format(fields: &mut Fields<'_>) -> Result<Format, Failure> {
+    match fields.read::<FormatField>("format")? {
+        None => Ok(Format::Text),
+        Some(FormatField::Word(word)) if word.is_empty() => Ok(Format::Text),
+        Some(FormatField::Word(word)) if word == "json" => Ok(Format::Json),
+        Some(FormatField::Schema(schema)) if schema.is_object() => {
+            Ok(Format::Schema(Arc::new(schema)))
+        }
+        Some(_) => Err(Failure::invalid(
+            "format",
+            "The format is neither `json` nor a JSON Schema",
+        )),
+    }
+}
+
+fn with_options(ask: Ask, raw: &RawValue) -> Result<Ask, Failure> {
+    if !raw.get().starts_with('{') {
+        return Err(Failure::invalid(
+            "options",
+            "The options have to be a JSON object",
+        ));
+    }
+    let mut options = Fields::of(raw.get().as_bytes())?;
+    let seed: Option<i64> = options.read("seed")?;
+    // Below 1 it means as many as there is room for.
+    let most: Option<i64> = options.read("num_predict")?;
+    let most = most.filter(|most| *most > 0);
+    let stop = options.read::<Texts>("stop")?;
+    Ok(Ask {
+        sampling: Sampling {
+            temperature: number(&mut options, "temperature", 0.0, 2.0)?,
+            top_p: number(&mut options, "top_p", 0.0, 1.0)?,
+            top_k: options.read("top_k")?,
+            seed: seed.map(i64::unsigned_abs),
+        },
+        max_tokens: most.map(|most| u32::try_from(most).unwrap_or(u32::MAX)),
+        stop: stop.map_or(Ok(Vec::new()), |stop| stop.stops("options.stop"))?,
+        ..ask
+    })
+}
+
+#[derive(Deserialize)]
+struct MessageField {
+    role: String,
+    #[serde(default)]
+    content: Option<String>,
+    #[serde(default)]
+    images: Option<Vec<String>>,
+    #[serde(default)]
+    tool_calls: Option<Vec<CallField>>,
+    #[serde(default)]
+    tool_call_id: Option<String>,
+    #[serde(default)]
+    tool_name: Option<String>,
+    /// What `tool_name` was before.
+    #[serde(default)]
+    name: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct CallField {
+    #[serde(default)]
+    id: Option<String>,
+    function: FunctionField,
+}
+
+#[derive(Deserialize)]
+struct FunctionField {
+    name: String,
+    #[serde(default)]
+    arguments: Option<Box<RawValue>>,
+}
+
+impl CallField {
+    /// The call, under its own id or one of its place.
+    fn call(self, at: usize, index: usize) -> Result<ToolCall, Failure> {
+        let place = format!("messages[{at}].tool_calls[{index}].function.arguments");
+        let id = self.id.filter(|id| !id.is_empty());
+        let id = id.unwrap_or_else(|| format!("call_{at}_{index}"));
+        let arguments = match &self.function.arguments {
+            None => String::new(),
+            Some(raw) if raw.get().starts_with('"') => fields::read(&place, raw)?,
+            Some(raw) if raw.get().starts_with('{') => raw.get().to_owned(),
+            Some(raw) if raw.get() == "null" => String::new(),
+            Some(_) => {
+                return Err(Failure::invalid(
+                    place.as_str(),
+                    format!("{place} has to be a JSON object"),
+                ));
+            }
+        };
+        Ok(content::call(&id, &self.function.name, &arguments))
+    }
+}
+
+impl MessageField {
+    /// Adds the message to a conversation.
+    fn tell(self, at: usize, talk: &mut Talk) -> Result<(), Failure> {
+        let text = self.content.unwrap_or_default();
+        if self.images.is_some_and(|images| !images.is_empty()) {
+            talk.beyond.get_or_insert_with(|| "image".to_owned());
+        }
+        match self.role.as_str() {
+            "system" => talk.system(text),
+            "user" => talk.user(text),
+            "assistant" => {
+                let calls = self.tool_calls.unwrap_or_default().into_iter().enumerate();
+                let calls = calls.map(|(index, call)| call.call(at, index));
+                talk.reply(text, calls.collect::<Result<_, _>>()?);
+            }
+            "tool" => {
+                let tool = self.tool_name.or(self.name);
+                let tool = tool.as_deref().filter(|tool| !tool.is_empty());
+                let id = self.tool_call_id.as_deref().filter(|id| !id.is_empty());
+                let of = id.and_then(|id| talk.by_id(id));
+                let Some(of) = of.or_else(|| talk.next(tool)) else {
+                    let of = tool.or(id).unwrap_or("a tool");
+                    return Err(Failure::invalid(
+                        format!("messages[{at}]"),
+                        format!(
+                            "messages[{at}] is a result of {of}, and the reply before it made no such call, or it has its result already"
+                        ),
+                    ));
+                };
+                talk.result(of, text, false);
+            }
+            role => {
+                return Err(Failure::invalid(
+                    format!("messages[{at}].role"),
+                    format!(
+                        "messages[{at}]: `{role}` is no role; there are: system, user, assistant, tool"
+                    ),
+                ));
+            }
+        }
+        Ok(())
+    }
+}

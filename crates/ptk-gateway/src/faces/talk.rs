@@ -1,0 +1,87 @@
+//! A conversation while it is read, whichever API it comes by.
+
+use ptk::llm::Message;
+use ptk::protocol::ToolCall;
+
+/// A conversation.
+#[derive(Debug, Default)]
+pub(super) struct Talk {
+    /// What is said before everything else.
+    pub(super) system: Option<String>,
+    pub(super) messages: Vec<Message>,
+    /// The type of the first part that is no text.
+    pub(super) beyond: Option<String>,
+    /// The calls of the last reply.
+    calls: Vec<Made>,
+}
+
+/// A call that was made.
+#[derive(Debug, Clone)]
+pub(super) struct Made {
+    id: String,
+    name: String,
+    has_result: bool,
+}
+
+impl Talk {
+    /// Instructions. Those at the beginning are one.
+    pub(super) fn system(&mut self, text: String) {
+        if !self.messages.is_empty() {
+            return self.messages.push(Message::System(text));
+        }
+        match &mut self.system {
+            Some(system) => {
+                system.push_str("\n\n");
+                system.push_str(&text);
+            }
+            None => self.system = Some(text),
+        }
+    }
+
+    pub(super) fn user(&mut self, text: String) {
+        self.messages.push(Message::User(text));
+    }
+
+    /// What the model said. A reply in several messages is one.
+    pub(super) fn reply(&mut self, text: String, calls: Vec<ToolCall>) {
+        if !matches!(self.messages.last(), Some(Message::Assistant { .. })) {
+            self.calls.clear();
+        }
+        let made = calls.iter().map(|call| Made {
+            id: call.id.clone().unwrap_or_default(),
+            name: call.name.clone(),
+            has_result: false,
+        });
+        self.calls.extend(made);
+        self.messages.push(Message::Assistant {
+            text,
+            calls,
+            state: None,
+        });
+    }
+
+    /// The call of the last reply that has this id.
+    pub(super) fn by_id(&self, id: &str) -> Option<Made> {
+        self.calls.iter().find(|call| call.id == id).cloned()
+    }
+
+    /// The first call of the last reply that has no result yet, among those
+    /// of a tool if one is named.
+    pub(super) fn next(&self, tool: Option<&str>) -> Option<Made> {
+        let is_it = |call: &&Made| !call.has_result && tool.is_none_or(|tool| call.name == tool);
+        self.calls.iter().find(is_it).cloned()
+    }
+
+    /// What a call gave back.
+    pub(super) fn result(&mut self, of: Made, text: String, is_error: bool) {
+        if let Some(call) = self.calls.iter_mut().find(|call| call.id == of.id) {
+            call.has_result = true;
+        }
+        self.messages.push(Message::Result {
+            id: of.id,
+            name: of.name,
+            text,
+            is_error,
+        });
+    }
+}

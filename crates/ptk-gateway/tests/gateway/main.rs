@@ -1,0 +1,7 @@
+//! The gateway through HTTP: a real one on a port of its own, in front of a
+//! scripted model.
+
+mod messages;
+mod ollama;
+mod pages;
+mod scene;
