@@ -49,6 +49,13 @@ NODE_CLIENTS=(
     @ai-sdk/openai-compatible@3.0.90
     zod@4.6.7
 )
+# Agents that write code, for a long check: more than a gigabyte.
+AGENT_CLIENTS=(
+    node@24.21.0
+    opencode-ai@1.18.33
+    @openai/codex@0.166.0
+    @anthropic-ai/claude-code@2.1.325
+)
 
 say() { printf '\n== %s\n' "$*"; }
 
@@ -172,6 +179,12 @@ need_clients() {
     need_client python python_clients "${PYTHON_CLIENTS[@]}"
     need_client litellm python_clients "${LITELLM_CLIENT[@]}"
     need_client node node_clients "${NODE_CLIENTS[@]}"
+}
+
+# Agents that write code, in $servers/clients/agents. Sets PTK_TEST_CLIENTS.
+need_agents() {
+    export PTK_TEST_CLIENTS=$servers/clients
+    need_client agents node_clients "${AGENT_CLIENTS[@]}"
 }
 
 # need_client PLACE INSTALL PACKAGE…: just these packages, in a folder of their

@@ -104,7 +104,7 @@ impl Client {
 }
 
 /// What a command prints. It must not fail.
-fn ended(command: &mut Command) -> String {
+pub(crate) fn ended(command: &mut Command) -> String {
     let output = command.output().unwrap();
     let [out, err] =
         [output.stdout, output.stderr].map(|stream| String::from_utf8_lossy(&stream).into_owned());
@@ -117,8 +117,8 @@ fn here(program: &str) -> PathBuf {
     programs.join(program)
 }
 
-fn installed(place: &str) -> PathBuf {
+pub(crate) fn installed(place: &str) -> PathBuf {
     let clients = std::env::var_os("PTK_TEST_CLIENTS")
-        .expect("PTK_TEST_CLIENTS does not say where the clients are; run `scripts/test features`");
+        .expect("PTK_TEST_CLIENTS does not say where the clients are; run `scripts/test features`, for agents `scripts/long-checks clients`");
     Path::new(&clients).join(place)
 }

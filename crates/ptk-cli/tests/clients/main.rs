@@ -15,6 +15,7 @@
     reason = "the lints allow these inside tests, but not in the functions that tests share"
 )]
 
+mod agents;
 mod client;
 mod gateway;
 mod scenes;
@@ -133,7 +134,7 @@ fn pydantic_ai_messages() {
     play(&pydantic_ai("messages"));
 }
 
-fn agents(face: &'static str) -> Client {
+fn agents_sdk(face: &'static str) -> Client {
     Client {
         finishes: [None; 2],
         ..Client::new("agents_sdk.py", face)
@@ -141,15 +142,15 @@ fn agents(face: &'static str) -> Client {
 }
 
 #[test]
-fn agents_chat_completions() {
-    play(&agents("chat"));
+fn agents_sdk_chat_completions() {
+    play(&agents_sdk("chat"));
 }
 
 #[test]
-fn agents_responses() {
+fn agents_sdk_responses() {
     play(&Client {
         breaks: ("ModelBehaviorError", None),
-        ..agents("responses")
+        ..agents_sdk("responses")
     });
 }
 
