@@ -181,6 +181,14 @@ impl Server {
     }
 
     fn gateway(upstream: &str, folder: &std::path::Path) -> Result<Self, Anything> {
+        // Another one may be measured instead: a program that takes the address.
+        if let Some(other) = std::env::var_os("PTK_BENCH_GATEWAY") {
+            let mut command = Command::new(other);
+            command.arg(format!("{upstream}/v1")).stderr(Stdio::piped());
+            let mut child = command.spawn()?;
+            let err = child.stderr.take().ok_or("no stderr")?;
+            return Self::of(child, BufReader::new(err));
+        }
         let mut command = Command::new(env!("CARGO_BIN_EXE_ptk"));
         command
             .args([

@@ -465,8 +465,8 @@ impl Got {
                     self.note(&event["response"]);
                     self.finish = text(&event["response"]["status"]);
                 }
-                "error" => {
-                    let code = text(&event["code"]);
+                "response.failed" => {
+                    let code = text(&event["response"]["ptk"]["code"]);
                     self.error = Some(format!("event {code}"));
                 }
                 _ => {}

@@ -14,13 +14,14 @@ impl Exchange<'_> {
     /// If there is no model, or it cannot be shown this.
     pub(crate) async fn tokens(&self) -> Result<u64, Failure> {
         let first = self.route.in_turn().next();
-        let candidate = first.ok_or_else(|| self.route.nobody())?;
+        let routed = first.ok_or_else(|| self.route.nobody())?;
         let name = self.route.name_for(self.ask);
-        candidate.learn(name).await;
-        let approach = candidate.approach(name, self.gateway.mode, &*self.gateway.memory);
-        let request = Plan::new(self.gateway, self.ask, &candidate, &approach, true)?.request;
+        routed.candidate.learn(name).await;
+        let approach = routed.approach(name, self.gateway.mode, &*self.gateway.memory);
+        let request =
+            Plan::new(self.gateway, self.ask, &routed.candidate, &approach, true)?.request;
         let model = request.model.as_deref();
-        let own = candidate.provider().model();
+        let own = routed.candidate.provider().model();
         let counter = ptk::tokens_of(model.or(own).or(Some(&self.ask.model)));
         let count = |text: &str| counter.count(text);
         let mut tokens = request.system.as_deref().map_or(0, count);

@@ -547,6 +547,11 @@ impl Events {
     }
 
     fn close(&mut self, out: &mut Vec<u8>) {
+        self.close_as("completed", out);
+    }
+
+    /// Ends the item that is open.
+    fn close_as(&mut self, status: &str, out: &mut Vec<u8>) {
         let Some(open) = self.open.take() else {
             return;
         };
@@ -607,7 +612,7 @@ impl Events {
         if let Some((kind, index)) = open.part_event("done") {
             self.event(&kind, with(about(Some(index)), "part", open.part()), out);
         }
-        let item = open.item("completed");
+        let item = open.item(status);
         self.event(
             "response.output_item.done",
             json!({"output_index": place, "item": item}),
@@ -732,7 +737,8 @@ impl Writer for Events {
                     let input = args.get(INPUT).and_then(Value::as_str);
                     open.text = input.map_or_else(|| args.to_json(), str::to_owned);
                 }
-                self.close(out);
+                let is_cut = matches!(said, Said::CallCut(_));
+                self.close_as(if is_cut { "incomplete" } else { "completed" }, out);
             }
         }
     }
@@ -745,18 +751,16 @@ impl Writer for Events {
     }
 
     fn failed(&mut self, failure: &Failure, out: &mut Vec<u8>) {
-        self.close(out);
+        self.close_as("incomplete", out);
         self.begin(out);
-        let error =
-            json!({"code": failure.code, "message": failure.message, "param": failure.param});
-        self.event("error", error, out);
         // There are only so many codes for it.
         let code = match failure.status.as_u16() {
             429 => "rate_limit_exceeded",
             _ => "server_error",
         };
         let error = json!({"code": code, "message": failure.message});
-        let response = self.response("failed", json!({"error": error}));
+        let more = json!({"error": error, "ptk": {"code": failure.code}});
+        let response = self.response("failed", more);
         self.event("response.failed", json!({"response": response}), out);
     }
 }

@@ -316,13 +316,12 @@ async fn results_go_back_to_the_model() {
         r"31 °C\nsunny",
         "Be brief.",
     ];
-    let mut from = 0;
+    let mut rest = shown.as_str();
     for place in places {
-        let rest = &shown[from..];
-        let at = rest
-            .find(place)
+        let (_, behind) = rest
+            .split_once(place)
             .unwrap_or_else(|| panic!("{place} is not in {rest}"));
-        from += at + place.len();
+        rest = behind;
     }
     assert!(!shown.contains("Hidden thoughts"));
 }
@@ -549,103 +548,9 @@ async fn an_error_behind_the_first_byte_is_an_event() {
     );
 }
 
-#[tokio::test]
-async fn a_wrong_request_is_refused_and_nobody_is_asked() {
-    let message = |content: Value| json!({"messages": [{"role": "user", "content": content}]});
-    let reply = |content: Value| json!({"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": content}]});
-    let cases = [
-        (json!({"model": null}), "model"),
-        (json!({"model": 7}), "model"),
-        (json!({"max_tokens": null}), "max_tokens"),
-        (json!({"max_tokens": 0}), "max_tokens"),
-        (json!({"max_tokens": "many"}), "max_tokens"),
-        (json!({"max_tokens": -1}), "max_tokens"),
-        (json!({"messages": null}), "messages"),
-        (json!({"messages": []}), "message"),
-        (json!({"messages": "Hello"}), "messages"),
-        (json!({"messages": [{"content": "Hello"}]}), "role"),
-        (json!({"messages": [{"role": "user"}]}), "content"),
-        (
-            json!({"messages": [{"role": "robot", "content": "Hello"}]}),
-            "robot",
-        ),
-        (message(json!(7)), "messages[0].content"),
-        (
-            message(json!([{"type": "text"}])),
-            "messages[0].content[0] lacks its `text`",
-        ),
-        (message(json!([{"text": "Hello"}])), "type"),
-        (
-            message(json!([{"type": "tool_result", "content": "31"}])),
-            "tool_use_id",
-        ),
-        (
-            message(json!([{"type": "tool_result", "tool_use_id": "toolu_1", "content": "31"}])),
-            "toolu_1",
-        ),
-        (
-            message(json!([{"type": "tool_use", "id": "a", "name": "b", "input": {}}])),
-            "assistant",
-        ),
-        (message(json!([{"type": "image", "source": {}}])), "image"),
-        (
-            message(json!([{"type": "document", "source": {}}])),
-            "document",
-        ),
-        (
-            reply(json!([{"type": "tool_use", "id": "a", "name": "b"}])),
-            "input",
-        ),
-        (
-            reply(json!([{"type": "tool_use", "id": "a", "name": "b", "input": [1]}])),
-            "object",
-        ),
-        (
-            reply(json!([{"type": "tool_result", "tool_use_id": "a"}])),
-            "user",
-        ),
-        (json!({"tools": {}}), "tools"),
-        (json!({"tools": [{"name": "a"}]}), "input_schema"),
-        (
-            json!({"tools": [{"name": "a", "input_schema": "none"}]}),
-            "input_schema",
-        ),
-        (json!({"tools": [{"input_schema": {}}]}), "name"),
-        (
-            json!({"tools": [{"name": " ", "input_schema": {}}]}),
-            "name",
-        ),
-        (
-            json!({"tools": [{"name": "a", "input_schema": {}}, {"name": "a", "input_schema": {}}]}),
-            "two tools",
-        ),
-        (
-            json!({"tools": [{"type": "web_search_20250305", "name": "web_search"}]}),
-            "web_search_20250305",
-        ),
-        (json!({"tool_choice": "auto"}), "tool_choice"),
-        (json!({"tool_choice": {"type": "some"}}), "some"),
-        (json!({"tool_choice": {"type": "tool"}}), "not named"),
-        (
-            json!({"tool_choice": {"type": "tool", "name": "fly"}}),
-            "fly",
-        ),
-        (
-            json!({"tools": [], "tool_choice": {"type": "any"}}),
-            "there is none",
-        ),
-        (json!({"temperature": 3}), "temperature"),
-        (json!({"top_p": "high"}), "top_p"),
-        (json!({"top_k": -1}), "top_k"),
-        (json!({"stop_sequences": 7}), "stop_sequences"),
-        (json!({"stop_sequences": vec!["a"; 17]}), "16"),
-        (json!({"stream": "yes"}), "stream"),
-        (json!({"system": 7}), "system"),
-        (
-            json!({"output_config": {"format": {"type": "json_schema"}}}),
-            "schema",
-        ),
-    ];
+/// Each of these is refused, in words that name what is wrong, and nobody is
+/// asked.
+async fn refused(cases: Vec<(Value, &str)>) {
     let scene = Scene::new(["Hello."]).await;
     for (more, names) in cases {
         let answer = scene.post(PATH, &ask(more.clone())).await;
@@ -656,6 +561,92 @@ async fn a_wrong_request_is_refused_and_nobody_is_asked() {
         let message = error["error"]["message"].as_str().unwrap();
         assert!(message.contains(names), "{more}: {message}");
     }
+    assert_eq!(scene.times(), 0);
+}
+
+#[tokio::test]
+async fn wrong_fields_are_refused() {
+    let format = json!({"format": {"type": "json_schema"}});
+    refused(vec![
+        (json!({"model": null}), "model"),
+        (json!({"model": 7}), "model"),
+        (json!({"max_tokens": null}), "max_tokens"),
+        (json!({"max_tokens": 0}), "max_tokens"),
+        (json!({"max_tokens": "many"}), "max_tokens"),
+        (json!({"max_tokens": -1}), "max_tokens"),
+        (json!({"temperature": 3}), "temperature"),
+        (json!({"top_p": "high"}), "top_p"),
+        (json!({"top_k": -1}), "top_k"),
+        (json!({"stop_sequences": 7}), "stop_sequences"),
+        (json!({"stop_sequences": vec!["a"; 17]}), "16"),
+        (json!({"stream": "yes"}), "stream"),
+        (json!({"system": 7}), "system"),
+        (json!({"output_config": format}), "schema"),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn wrong_messages_are_refused() {
+    let user = |content: Value| json!({"messages": [{"role": "user", "content": content}]});
+    let reply = |content: Value| json!({"messages": [{"role": "assistant", "content": content}]});
+    let result = json!({"type": "tool_result", "tool_use_id": "toolu_1", "content": "31"});
+    let call = json!({"type": "tool_use", "id": "a", "name": "b", "input": {}});
+    let robot = json!([{"role": "robot", "content": "Hello"}]);
+    let unasked = json!({"type": "tool_result", "content": "31"});
+    let bare = json!({"type": "tool_use", "id": "a", "name": "b"});
+    let listed = json!({"type": "tool_use", "id": "a", "name": "b", "input": [1]});
+    refused(vec![
+        (json!({"messages": null}), "messages"),
+        (json!({"messages": []}), "message"),
+        (json!({"messages": "Hello"}), "messages"),
+        (json!({"messages": [{"content": "Hello"}]}), "role"),
+        (json!({"messages": [{"role": "user"}]}), "content"),
+        (json!({"messages": robot}), "robot"),
+        (user(json!(7)), "messages[0].content"),
+        (user(json!([{"type": "text"}])), "messages[0].content[0]"),
+        (user(json!([{"text": "Hello"}])), "type"),
+        (user(json!([unasked])), "tool_use_id"),
+        (user(json!([result])), "toolu_1"),
+        (user(json!([call])), "assistant"),
+        (user(json!([{"type": "image", "source": {}}])), "image"),
+        (user(json!([{"type": "document"}])), "document"),
+        (reply(json!([bare])), "input"),
+        (reply(json!([listed])), "object"),
+        (reply(json!([result])), "user"),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn wrong_tools_are_refused() {
+    let tool = |name: &str| json!({"name": name, "input_schema": {}});
+    let server = json!({"type": "web_search_20250305", "name": "web_search"});
+    let text = json!({"name": "a", "input_schema": "none"});
+    let chosen = json!({"type": "tool", "name": "fly"});
+    refused(vec![
+        (json!({"tools": {}}), "tools"),
+        (json!({"tools": [{"name": "a"}]}), "input_schema"),
+        (json!({"tools": [text]}), "input_schema"),
+        (json!({"tools": [{"input_schema": {}}]}), "name"),
+        (json!({"tools": [tool(" ")]}), "name"),
+        (json!({"tools": [tool("a"), tool("a")]}), "two tools"),
+        (json!({"tools": [server]}), "web_search_20250305"),
+        (json!({"tool_choice": "auto"}), "tool_choice"),
+        (json!({"tool_choice": {"type": "some"}}), "some"),
+        (json!({"tool_choice": {"type": "tool"}}), "not named"),
+        (json!({"tool_choice": chosen}), "fly"),
+        (
+            json!({"tools": [], "tool_choice": {"type": "any"}}),
+            "there is none",
+        ),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_no_request_is_refused() {
+    let scene = Scene::new(["Hello."]).await;
     for body in ["", "{", "[]", "7", "\"Hello\"", "{\"model\": \"tiny\""] {
         let answer = scene.post_text(PATH, body).await;
         assert_eq!(answer.status, 400, "{body}");
