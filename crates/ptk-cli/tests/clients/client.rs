@@ -72,35 +72,41 @@ impl Client {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let extension = Path::new(self.program).extension();
         let mut command = match extension.and_then(OsStr::to_str) {
-            Some("mjs") => self.node(folder.path()),
-            _ => self.python(),
+            Some("mjs") => {
+                fs::copy(here("scene.mjs"), folder.path().join("scene.mjs")).unwrap();
+                let program = folder.path().join(self.program);
+                fs::copy(here(self.program), &program).unwrap();
+                node(&program)
+            }
+            _ => python(&here(self.program)),
         };
         furnish(&mut command, folder.path());
         ended(command.arg(self.face).args(scenes.as_flattened()))
     }
+}
 
-    fn python(&self) -> Command {
-        let place = match self.program {
-            "litellm_client.py" => "litellm",
-            _ => "python",
-        };
-        let mut command = Command::new(installed(place).join("bin/python"));
-        // Nothing is to be written beside the programs.
-        command.arg("-B").arg(here(self.program));
-        command
-    }
+/// A program in Python, with the packages that it imports.
+pub(crate) fn python(program: &Path) -> Command {
+    let text = fs::read_to_string(program).unwrap();
+    let place = if text.contains("import litellm") {
+        "litellm"
+    } else {
+        "python"
+    };
+    let mut command = Command::new(installed(place).join("bin/python"));
+    // Nothing is to be written beside the program.
+    command.arg("-B").arg(program);
+    command
+}
 
-    /// Node looks for packages where the program is: so it is put beside them.
-    fn node(&self, folder: &Path) -> Command {
-        let packages = installed("node").join("node_modules");
-        for name in [self.program, "scene.mjs"] {
-            fs::copy(here(name), folder.join(name)).unwrap();
-        }
-        symlink(&packages, folder.join("node_modules")).unwrap();
-        let mut command = Command::new(packages.join(".bin/node"));
-        command.arg(folder.join(self.program));
-        command
-    }
+/// A program in JavaScript. Node looks for packages where it is: so they are put
+/// there.
+pub(crate) fn node(program: &Path) -> Command {
+    let packages = installed("node").join("node_modules");
+    symlink(&packages, program.with_file_name("node_modules")).unwrap();
+    let mut command = Command::new(packages.join(".bin/node"));
+    command.arg(program);
+    command
 }
 
 /// What a command prints. It must not fail.

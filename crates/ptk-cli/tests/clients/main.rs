@@ -17,6 +17,7 @@
 
 mod agents;
 mod client;
+mod documents;
 mod gateway;
 mod scenes;
 
