@@ -42,11 +42,16 @@ pub(super) async fn answer(call: Call) -> Result<Reply, Failure> {
                 name,
                 json,
                 args,
-                ..
+                is_cut,
             } => {
                 events.said(Said::Call { id, name }, &mut unheard);
                 events.said(Said::Arguments(json), &mut unheard);
-                events.said(Said::CallEnd(args), &mut unheard);
+                let end = if *is_cut {
+                    Said::CallCut(args)
+                } else {
+                    Said::CallEnd(args)
+                };
+                events.said(end, &mut unheard);
             }
         }
         unheard.clear();
