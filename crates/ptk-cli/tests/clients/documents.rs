@@ -14,7 +14,8 @@ const ANSWER: &str = "It is hot in Hà Nội.";
 /// The blocks of code in this language.
 fn programs(language: &str) -> Vec<String> {
     let document = fs::read_to_string(DOCUMENT).unwrap();
-    let blocks = document.split(&format!("\n```{language}\n")).skip(1);
+    let fence = format!("\n```{language}\n");
+    let blocks = document.split(&fence).skip(1);
     let programs = blocks.map(|block| block.split("\n```").next().unwrap().to_owned());
     programs.collect()
 }
