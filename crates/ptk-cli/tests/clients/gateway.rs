@@ -107,6 +107,8 @@ pub(crate) fn furnish(command: &mut Command, folder: &Path) {
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())
         .env("LC_ALL", "C.UTF-8")
         .env("HOME", folder)
+        // Otherwise LiteLLM tries to fetch a list of prices.
+        .env("LITELLM_LOCAL_MODEL_COST_MAP", "True")
         .current_dir(folder);
     for name in ["CONFIG", "STATE", "DATA", "CACHE"] {
         let place = folder.join(name.to_lowercase());

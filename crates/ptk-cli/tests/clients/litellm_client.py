@@ -1,10 +1,6 @@
 """LiteLLM, over OpenAI's, Anthropic's and Ollama's APIs."""
 
 import json
-import os
-
-# Otherwise it fetches a list of prices.
-os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 
 import litellm
 from openai import APIError
