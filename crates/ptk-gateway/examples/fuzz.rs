@@ -43,7 +43,7 @@ const REPLIES: [&str; 9] = [
 ];
 
 impl Provider for Babbler {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "babbler"
     }
 

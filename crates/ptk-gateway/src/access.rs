@@ -277,7 +277,7 @@ impl Access {
     pub(crate) fn check_place(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), Failure> {
         let forbidden = |message: String| Failure::new(StatusCode::FORBIDDEN, "forbidden", message);
         let host = headers.get(HOST).and_then(|host| host.to_str().ok());
-        let host = host.or_else(|| uri.authority().map(|authority| authority.as_str()));
+        let host = host.or_else(|| uri.authority().map(hyper::http::uri::Authority::as_str));
         let host = host.unwrap_or_default();
         if !self.any_host && !self.is_own(host) {
             return Err(forbidden(format!(

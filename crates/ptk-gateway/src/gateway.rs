@@ -182,7 +182,7 @@ impl GatewayBuilder {
     #[must_use]
     pub fn server(mut self, model: Model) -> Self {
         self.routes.set_other(Other::Server {
-            model,
+            model: Box::new(model),
             known: Mutex::default(),
         });
         self

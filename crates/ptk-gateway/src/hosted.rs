@@ -41,7 +41,7 @@ impl HostedTools {
     }
 
     /// Whether they are for this request: its client has none.
-    pub(crate) fn are_for(&self, ask: &Ask) -> bool {
+    pub(crate) fn are_for(ask: &Ask) -> bool {
         ask.contract.offer.tools.is_empty() && ask.contract.choice == Choice::Auto
     }
 
@@ -127,7 +127,6 @@ impl Turn {
     fn hear(&mut self, said: Said<'_>) -> bool {
         match said {
             Said::Text(text) => self.text.push_str(text),
-            Said::Reasoning(_) => {}
             Said::Call { id, name } => {
                 self.calls
                     .push(ToolCall::new(name, Arguments::new()).with_id(id));
@@ -141,7 +140,7 @@ impl Turn {
             Said::CallCut(_) => {
                 self.calls.pop();
             }
-            Said::Arguments(_) => {}
+            Said::Reasoning(_) | Said::Arguments(_) => {}
         }
         matches!(said, Said::Text(_) | Said::Reasoning(_))
     }

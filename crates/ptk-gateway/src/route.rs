@@ -86,7 +86,7 @@ impl Route {
         self.passes_name.then_some(ask.model.as_str())
     }
 
-    pub(crate) fn nobody(&self) -> Failure {
+    pub(crate) fn nobody() -> Failure {
         Failure::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "no_model",
@@ -109,7 +109,7 @@ pub(crate) enum Other {
     One(Arc<Route>),
     /// To a server that has models of such names.
     Server {
-        model: Model,
+        model: Box<Model>,
         known: Mutex<HashMap<String, Arc<Route>>>,
     },
 }
@@ -146,7 +146,7 @@ impl Routes {
                 let route = known.entry(name.to_owned()).or_insert_with(|| {
                     Arc::new(Route {
                         passes_name: true,
-                        ..Route::new(vec![model.clone()])
+                        ..Route::new(vec![(**model).clone()])
                     })
                 });
                 Ok(Arc::clone(route))
@@ -189,7 +189,7 @@ impl Routes {
                 names.extend(own.map(str::to_owned));
             }
             Some(Other::Server { model, .. }) => {
-                let candidate = Candidate::new(model.clone());
+                let candidate = Candidate::new((**model).clone());
                 names.extend(candidate.provider().models().await.unwrap_or_default());
             }
             None => {}
@@ -203,7 +203,7 @@ impl Routes {
     pub(crate) async fn is_ready(&self) -> bool {
         match &self.other {
             Some(Other::Server { model, .. }) => {
-                let candidate = Candidate::new(model.clone());
+                let candidate = Candidate::new((**model).clone());
                 candidate.provider().models().await.is_some()
             }
             _ => !self.is_empty(),

@@ -184,7 +184,7 @@ async fn reply(
         return Err(Failure::new(StatusCode::NOT_FOUND, "not_found", message));
     };
     if request.method() == Method::OPTIONS {
-        return Ok(preflight(&found));
+        return Ok(preflight(found));
     }
     if request.method() != found.method()
         && !(request.method() == Method::HEAD && found.method() == Method::GET)
@@ -265,7 +265,7 @@ async fn read(body: Incoming, most: usize) -> Result<Bytes, Failure> {
 }
 
 /// What pages are told that ask whether they may ask.
-fn preflight(found: &faces::Found) -> Reply {
+fn preflight(found: faces::Found) -> Reply {
     let mut reply = Reply::whole(StatusCode::NO_CONTENT, "", Bytes::new());
     let methods = format!("{}, OPTIONS", found.method());
     if let Ok(methods) = HeaderValue::from_str(&methods) {

@@ -84,7 +84,7 @@ impl Exchange<'_> {
         let mut models = self.route.in_turn().peekable();
         loop {
             let Some(routed) = models.next() else {
-                return Err(self.route.nobody());
+                return Err(Route::nobody());
             };
             let stopped = match self.answer(routed, &mut telling).await {
                 Ok(end) => return Ok(end),
@@ -140,7 +140,7 @@ impl Exchange<'_> {
                 end.usage = usage;
                 return Ok(end);
             }
-            Err(wrong) => wrong,
+            Err(wrong) => *wrong,
         };
         let Some(correction) = &wrong.correction else {
             return self.give_up(wrong, telling, usage).map_err(Stopped::from);
@@ -181,7 +181,7 @@ impl Exchange<'_> {
             Err(still) => {
                 let wrong = Wrong {
                     later: wrong.later.into_iter().chain(still.later).collect(),
-                    ..still
+                    ..*still
                 };
                 self.give_up(wrong, telling, usage).map_err(Stopped::from)
             }
@@ -216,26 +216,31 @@ impl Exchange<'_> {
     }
 
     /// What a reply comes to, or what is wrong with it.
-    fn settle(&self, plan: &Plan, pass: Pass, telling: &mut Telling<'_>) -> Result<End, Wrong> {
+    fn settle(
+        &self,
+        plan: &Plan,
+        pass: Pass,
+        telling: &mut Telling<'_>,
+    ) -> Result<End, Box<Wrong>> {
         let finish = pass.finish.clone().unwrap_or_default();
         let is_limited = finish == FinishReason::Length;
         let contract = &self.ask.contract;
         if !pass.faults.is_empty() {
-            return Err(self.faulty(plan, pass, is_limited));
+            return Err(Box::new(self.faulty(plan, pass, is_limited)));
         }
         if let Some(name) = &pass.cut
             && !is_limited
         {
             let message =
                 format!("The model's call of {name} breaks off before its arguments close");
-            return Err(Wrong::fatal(
+            return Err(Box::new(Wrong::fatal(
                 Failure::unkept("truncated_tool_call", message),
                 &pass,
-            ));
+            )));
         }
         let has_calls = !telling.calls.is_empty() || !pass.later.is_empty();
         if contract.needs_call() && !has_calls {
-            return Err(self.without_call(plan, pass, is_limited));
+            return Err(Box::new(self.without_call(plan, pass, is_limited)));
         }
         let mut held = pass.held.unwrap_or_default();
         if plan.keeps_format && !has_calls {
@@ -246,12 +251,12 @@ impl Exchange<'_> {
                         format!("{why} Answer again with one JSON object and nothing else.");
                     let message =
                         format!("The model does not answer in the form that was asked for. {why}");
-                    return Err(Wrong {
+                    return Err(Box::new(Wrong {
                         correction: (!is_limited).then_some(correction),
                         failure: Failure::unkept("response_format_not_followed", message)
                             .with_words(&held),
                         ..Wrong::of(pass.words)
-                    });
+                    }));
                 }
             };
         }
@@ -378,7 +383,12 @@ impl Exchange<'_> {
             for call in wrong.faults.into_iter().filter_map(|fault| fault.call) {
                 telling.call(call);
             }
-            return Ok(self.ended(telling, wrong.later, FinishReason::ToolCalls, usage));
+            return Ok(Self::ended(
+                telling,
+                wrong.later,
+                FinishReason::ToolCalls,
+                usage,
+            ));
         }
         let may_be_words = contract.choice == Choice::None
             || telling.has_text
@@ -399,11 +409,10 @@ impl Exchange<'_> {
             _ if !telling.calls.is_empty() || !wrong.later.is_empty() => FinishReason::ToolCalls,
             _ => FinishReason::Stop,
         };
-        Ok(self.ended(telling, wrong.later, finish, usage))
+        Ok(Self::ended(telling, wrong.later, finish, usage))
     }
 
     fn ended(
-        &self,
         telling: &mut Telling<'_>,
         later: Vec<ReadyCall>,
         finish: FinishReason,

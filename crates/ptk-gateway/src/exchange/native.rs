@@ -130,7 +130,8 @@ impl Coming {
 /// How deep in JSON a text is.
 #[derive(Debug, Default)]
 struct Depth {
-    depth: u32,
+    /// How many brackets are open.
+    open: u32,
     in_string: bool,
     is_escaped: bool,
     /// What it begins with.
@@ -147,8 +148,8 @@ impl Depth {
             match byte {
                 b'\\' if self.in_string => self.is_escaped = true,
                 b'"' => self.in_string = !self.in_string,
-                b'{' | b'[' if !self.in_string => self.depth += 1,
-                b'}' | b']' if !self.in_string => self.depth = self.depth.saturating_sub(1),
+                b'{' | b'[' if !self.in_string => self.open += 1,
+                b'}' | b']' if !self.in_string => self.open = self.open.saturating_sub(1),
                 _ => {}
             }
             if self.first.is_none() && !byte.is_ascii_whitespace() {
@@ -158,6 +159,6 @@ impl Depth {
     }
 
     fn is_closed(&self) -> bool {
-        self.first.is_some() && self.depth == 0 && !self.in_string
+        self.first.is_some() && self.open == 0 && !self.in_string
     }
 }

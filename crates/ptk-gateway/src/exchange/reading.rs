@@ -64,7 +64,7 @@ impl Telling<'_> {
         let contract = self.contract;
         contract.offer.tools.contains(name)
             && contract.allows(name)
-            && !(contract.one_call && !self.calls.is_empty())
+            && (!contract.one_call || self.calls.is_empty())
     }
 }
 
@@ -400,7 +400,7 @@ impl State<'_, '_> {
             args = Arguments::from_json(&open.json).unwrap_or(args);
         }
         if open.id.is_none() {
-            return self.judge(native, name, args, open.json, call);
+            return self.judge(native, name, &args, open.json, call);
         }
         if call.status == Status::Truncated {
             self.telling.say(Said::CallCut(&args));
@@ -421,13 +421,13 @@ impl State<'_, '_> {
         &mut self,
         native: Option<Native<'_>>,
         name: String,
-        args: Arguments,
+        args: &Arguments,
         mut json: String,
         mut call: ParsedCall,
     ) {
         self.mark_copy(native, &mut call);
         let restored = self.plan.restored(args.clone());
-        if restored != args {
+        if restored != *args {
             json = restored.to_json();
         }
         let args = restored;

@@ -5,6 +5,7 @@ use ptk::llm::Message;
 use super::Exchange;
 use super::plan::Plan;
 use crate::failure::Failure;
+use crate::route::Route;
 
 impl Exchange<'_> {
     /// How many tokens the words have that the model would be shown first.
@@ -14,7 +15,7 @@ impl Exchange<'_> {
     /// If there is no model, or it cannot be shown this.
     pub(crate) async fn tokens(&self) -> Result<u64, Failure> {
         let first = self.route.in_turn().next();
-        let routed = first.ok_or_else(|| self.route.nobody())?;
+        let routed = first.ok_or_else(Route::nobody)?;
         let name = self.route.name_for(self.ask);
         routed.candidate.learn(name).await;
         let approach = routed.approach(name, self.gateway.mode, &*self.gateway.memory);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ptk::llm::{FinishReason, Message, Sampling, Usage};
+use ptk::llm::{FinishReason, Sampling, Usage};
 use ptk::protocol::{ToolCall, ToolSpec};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::choice::{FormatField, Texts, ToolChoice, check};
 use super::content::{self, Content};
+use super::talk::Talk;
 use super::{Call, EVENTS, JSON, Reply, Writer, now, number, put, quote, streamed, sum, whole};
 use crate::ask::{Ask, Contract};
 use crate::failure::Failure;
@@ -83,6 +84,12 @@ struct Read {
     streams: bool,
 }
 
+#[derive(Default, Deserialize)]
+struct StreamOptions {
+    #[serde(default)]
+    include_usage: Option<bool>,
+}
+
 fn read(gateway: &Inner, body: &Bytes) -> Result<Read, Failure> {
     let mut fields = Fields::of(body)?;
     let model: String = fields.need("model")?;
@@ -133,11 +140,6 @@ fn read(gateway: &Inner, body: &Bytes) -> Result<Read, Failure> {
             "max_tokens",
             "`max_tokens` is 0; it has to be at least 1",
         ));
-    }
-    #[derive(Default, Deserialize)]
-    struct StreamOptions {
-        #[serde(default)]
-        include_usage: Option<bool>,
     }
     let options: StreamOptions = fields.read("stream_options")?.unwrap_or_default();
     Ok(Read {
@@ -247,14 +249,6 @@ struct CalledField {
     arguments: String,
 }
 
-/// A conversation.
-#[derive(Default)]
-struct Talk {
-    system: Option<String>,
-    messages: Vec<Message>,
-    beyond: Option<String>,
-}
-
 fn talk(messages: Vec<ChatMessage>) -> Result<Talk, Failure> {
     if messages.is_empty() {
         return Err(Failure::invalid(
@@ -263,21 +257,12 @@ fn talk(messages: Vec<ChatMessage>) -> Result<Talk, Failure> {
         ));
     }
     let mut talk = Talk::default();
-    // The calls of the last reply: id and name.
-    let mut calls: Vec<(String, String)> = Vec::new();
     for (at, message) in messages.into_iter().enumerate() {
         let text = message.content.text;
         talk.beyond = talk.beyond.or(message.content.beyond);
         match message.role.as_str() {
-            "system" | "developer" if talk.messages.is_empty() => match &mut talk.system {
-                Some(system) => {
-                    system.push_str("\n\n");
-                    system.push_str(&text);
-                }
-                None => talk.system = Some(text),
-            },
-            "system" | "developer" => talk.messages.push(Message::System(text)),
-            "user" => talk.messages.push(Message::User(text)),
+            "system" | "developer" => talk.system(text),
+            "user" => talk.user(text),
             "assistant" => {
                 let made = message.tool_calls.unwrap_or_default().into_iter();
                 let made = made.map(|call| (call.id, call.function));
@@ -286,18 +271,11 @@ fn talk(messages: Vec<ChatMessage>) -> Result<Talk, Failure> {
                     .chain(older)
                     .map(|(id, called)| content::call(&id, &called.name, &called.arguments))
                     .collect();
-                let named = |call: &ToolCall| Some((call.id.clone()?, call.name.clone()));
-                calls = made.iter().filter_map(named).collect();
-                talk.messages.push(Message::Assistant {
-                    text,
-                    calls: made,
-                    state: None,
-                });
+                talk.reply(text, made);
             }
             "tool" | "function" => {
                 let id = message.tool_call_id.or(message.name).unwrap_or_default();
-                let call = calls.iter().find(|(known, _)| *known == id);
-                let Some((id, name)) = call.cloned() else {
+                let Some(made) = talk.by_id(&id) else {
                     return Err(Failure::invalid(
                         format!("messages[{at}].tool_call_id"),
                         format!(
@@ -305,12 +283,7 @@ fn talk(messages: Vec<ChatMessage>) -> Result<Talk, Failure> {
                         ),
                     ));
                 };
-                talk.messages.push(Message::Result {
-                    id,
-                    name,
-                    text,
-                    is_error: false,
-                });
+                talk.result(made, text, false);
             }
             role => {
                 return Err(Failure::invalid(
@@ -345,61 +318,80 @@ fn usage_of(usage: &Usage) -> Value {
 
 /// The whole answer.
 fn completion(manner: &Manner, answers: &[Whole]) -> Vec<u8> {
-    let choices = (0_u32..).zip(answers).map(|(index, answer)| {
-        let calls: Vec<Value> = answer
-            .calls()
-            .map(|(id, name, arguments)| {
-                let function = json!({"name": name, "arguments": arguments});
-                json!({"id": id, "type": "function", "function": function})
-            })
-            .collect();
-        let text = answer.text();
-        let has_calls = !calls.is_empty();
-        let content = (!text.is_empty() || !has_calls).then_some(text);
-        let mut message = json!({"role": "assistant", "content": content, "refusal": null});
-        let reasoning = answer.reasoning();
-        if let Value::Object(message) = &mut message {
-            if !reasoning.is_empty() {
-                message.insert("reasoning_content".to_owned(), reasoning.into());
-            }
-            match calls.into_iter().next().filter(|_| manner.is_legacy) {
-                Some(mut call) => {
-                    message.insert("function_call".to_owned(), call["function"].take());
-                }
-                None if has_calls => {
-                    let calls = answer.calls().map(|(id, name, arguments)| {
-                        json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}})
-                    });
-                    message.insert("tool_calls".to_owned(), calls.collect());
-                }
-                None => {}
-            }
+    let mut out = Vec::with_capacity(1024);
+    out.extend_from_slice(b"{\"id\":");
+    quote(&manner.id, &mut out);
+    out.extend_from_slice(b",\"object\":\"chat.completion\",\"created\":");
+    put(&manner.created, &mut out);
+    out.extend_from_slice(b",\"model\":");
+    quote(&manner.model, &mut out);
+    out.extend_from_slice(b",\"choices\":[");
+    for (index, answer) in answers.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
         }
-        json!({
-            "index": index,
-            "message": message,
-            "logprobs": null,
-            "finish_reason": finish(&answer.end, manner.is_legacy),
-        })
-    });
-    let choices: Vec<Value> = choices.collect();
+        out.extend_from_slice(b"{\"index\":");
+        put(&index, &mut out);
+        out.extend_from_slice(b",\"message\":");
+        put_message(manner, answer, &mut out);
+        out.extend_from_slice(b",\"logprobs\":null,\"finish_reason\":");
+        quote(finish(&answer.end, manner.is_legacy), &mut out);
+        out.push(b'}');
+    }
+    out.extend_from_slice(b"],\"usage\":");
     let usage = sum(answers.iter().map(|answer| answer.end.usage));
-    let mut body = json!({
-        "id": manner.id,
-        "object": "chat.completion",
-        "created": manner.created,
-        "model": manner.model,
-        "choices": choices,
-        "usage": usage_of(&usage),
-    });
+    put(&usage_of(&usage), &mut out);
     let notes: Vec<&Note> = answers
         .iter()
         .flat_map(|answer| &answer.end.notes)
         .collect();
-    if let (false, Value::Object(body)) = (notes.is_empty(), &mut body) {
-        body.insert("ptk".to_owned(), json!({"problems": notes}));
+    if !notes.is_empty() {
+        out.extend_from_slice(b",\"ptk\":");
+        put(&json!({"problems": notes}), &mut out);
     }
-    body.to_string().into_bytes()
+    out.push(b'}');
+    out
+}
+
+fn put_message(manner: &Manner, answer: &Whole, out: &mut Vec<u8>) {
+    let (text, reasoning) = (answer.text(), answer.reasoning());
+    let has_calls = answer.calls().next().is_some();
+    out.extend_from_slice(b"{\"role\":\"assistant\",\"content\":");
+    if text.is_empty() && has_calls {
+        out.extend_from_slice(b"null");
+    } else {
+        quote(&text, out);
+    }
+    out.extend_from_slice(b",\"refusal\":null");
+    if !reasoning.is_empty() {
+        out.extend_from_slice(b",\"reasoning_content\":");
+        quote(&reasoning, out);
+    }
+    let put_function = |name: &str, arguments: &str, out: &mut Vec<u8>| {
+        out.extend_from_slice(b"{\"name\":");
+        quote(name, out);
+        out.extend_from_slice(b",\"arguments\":");
+        quote(arguments, out);
+        out.push(b'}');
+    };
+    for (at, (id, name, arguments)) in answer.calls().enumerate() {
+        if manner.is_legacy {
+            out.extend_from_slice(b",\"function_call\":");
+            put_function(name, arguments, out);
+            break;
+        }
+        let begins: &[u8] = if at == 0 { b",\"tool_calls\":[" } else { b"," };
+        out.extend_from_slice(begins);
+        out.extend_from_slice(b"{\"id\":");
+        quote(id, out);
+        out.extend_from_slice(b",\"type\":\"function\",\"function\":");
+        put_function(name, arguments, out);
+        out.push(b'}');
+    }
+    if has_calls && !manner.is_legacy {
+        out.push(b']');
+    }
+    out.push(b'}');
 }
 
 /// What every chunk begins with.

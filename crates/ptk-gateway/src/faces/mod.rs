@@ -31,6 +31,7 @@ use crate::failure::Failure;
 use crate::fields::Fields;
 use crate::flow::{Flow, Outbox};
 use crate::gateway::Inner;
+use crate::hosted::HostedTools;
 use crate::said::{End, Said, Whole};
 use crate::ticket::Ticket;
 
@@ -312,7 +313,7 @@ async fn one(
         is_live,
     };
     let end = match &call.gateway.hosted {
-        Some(tools) if tools.are_for(ask) => tools.run(&exchange, tell).await?,
+        Some(tools) if HostedTools::are_for(ask) => tools.run(&exchange, tell).await?,
         _ => exchange.run(tell).await?,
     };
     call.ticket.used(&end.usage);

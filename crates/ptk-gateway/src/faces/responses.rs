@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::choice::{FormatField, ToolChoice, check};
 use super::content::{self, Content};
+use super::talk::Talk;
 use super::{Call, EVENTS, Reply, Writer, now, number, put, streamed, whole};
 use crate::ask::{Ask, Contract};
 use crate::failure::Failure;
@@ -70,6 +71,11 @@ struct Read {
     streams: bool,
 }
 
+#[derive(Deserialize)]
+struct TextField {
+    format: Option<Value>,
+}
+
 fn read(gateway: &Inner, body: &Bytes) -> Result<Read, Failure> {
     let mut fields = Fields::of(body)?;
     let model: String = fields.need("model")?;
@@ -94,10 +100,6 @@ fn read(gateway: &Inner, body: &Bytes) -> Result<Read, Failure> {
         choice.apply(&mut contract)?;
     }
     check(&contract)?;
-    #[derive(Deserialize)]
-    struct TextField {
-        format: Option<Value>,
-    }
     let format = fields
         .read::<TextField>("text")?
         .and_then(|text| text.format);
@@ -107,12 +109,10 @@ fn read(gateway: &Inner, body: &Bytes) -> Result<Read, Failure> {
         contract.format = field.format("text.format")?;
     }
     let instructions: Option<String> = fields.read("instructions")?;
-    let mut talk = Talk {
-        system: instructions.clone(),
-        ..Talk::default()
-    };
+    let mut talk = Talk::default();
+    talk.system.clone_from(&instructions);
     match fields.raw("input") {
-        Some(input) => talk.read(input)?,
+        Some(input) => tell(&mut talk, input)?,
         None => {
             return Err(Failure {
                 code: "missing_required_parameter".into(),
@@ -210,7 +210,7 @@ impl Tools {
                 "custom" => {
                     let name = field.name.ok_or_else(missing)?;
                     custom.push(name.clone());
-                    tools.push((free_form(name, field.description, field.format), false));
+                    tools.push((free_form(name, field.description, field.format.as_ref()), false));
                 }
                 kind => notes.push(Note::new(
                     "tool_left_out",
@@ -230,10 +230,8 @@ impl Tools {
 }
 
 /// A tool that takes a text.
-fn free_form(name: String, description: Option<String>, format: Option<Value>) -> ToolSpec {
-    let grammar = format
-        .as_ref()
-        .and_then(|format| format.get("definition")?.as_str());
+fn free_form(name: String, description: Option<String>, format: Option<&Value>) -> ToolSpec {
+    let grammar = format.and_then(|format| format.get("definition")?.as_str());
     let about = grammar.map_or_else(
         || "The whole input, as a text".to_owned(),
         |grammar| format!("The whole input, as a text by this grammar:\n{grammar}"),
@@ -267,72 +265,65 @@ struct Item {
     output: Option<Content>,
 }
 
-/// A conversation.
-#[derive(Default)]
-struct Talk {
-    system: Option<String>,
-    messages: Vec<Message>,
-    beyond: Option<String>,
+/// Reads a conversation.
+fn tell(talk: &mut Talk, raw: &RawValue) -> Result<(), Failure> {
+    if raw.get().starts_with('"') {
+        talk.user(fields::read("input", raw)?);
+        return Ok(());
+    }
+    let items: Vec<Item> = fields::read("input", raw)?;
+    if items.is_empty() && talk.system.is_none() {
+        return Err(Failure::invalid("input", "There is nothing in `input`"));
+    }
+    for (at, item) in items.into_iter().enumerate() {
+        item.tell(at, talk)?;
+    }
+    Ok(())
 }
 
-impl Talk {
-    fn read(&mut self, raw: &RawValue) -> Result<(), Failure> {
-        if raw.get().starts_with('"') {
-            let text: String = fields::read("input", raw)?;
-            self.messages.push(Message::User(text));
-            return Ok(());
-        }
-        let items: Vec<Item> = fields::read("input", raw)?;
-        if items.is_empty() && self.system.is_none() {
-            return Err(Failure::invalid("input", "There is nothing in `input`"));
-        }
-        for (at, item) in items.into_iter().enumerate() {
-            self.take(at, item)?;
-        }
-        Ok(())
-    }
-
-    fn take(&mut self, at: usize, item: Item) -> Result<(), Failure> {
+impl Item {
+    /// Adds the item to a conversation.
+    fn tell(self, at: usize, talk: &mut Talk) -> Result<(), Failure> {
         let wrong =
             |what: &str, message: String| Failure::invalid(format!("input[{at}]{what}"), message);
-        match item.kind.as_str() {
+        match self.kind.as_str() {
             "message" | "" => {
-                self.beyond = self.beyond.take().or(item.content.beyond);
-                self.say(&item.role, item.content.text).map_err(|role| {
-                    wrong(
-                        ".role",
-                        format!(
-                            "`{role}` is no role; there are: system, developer, user, assistant"
-                        ),
-                    )
-                })?;
+                talk.beyond = talk.beyond.take().or(self.content.beyond);
+                let text = self.content.text;
+                match self.role.as_str() {
+                    "system" | "developer" => talk.system(text),
+                    "user" => talk.user(text),
+                    "assistant" => talk.reply(text, Vec::new()),
+                    role => {
+                        return Err(wrong(
+                            ".role",
+                            format!(
+                                "`{role}` is no role; there are: system, developer, user, assistant"
+                            ),
+                        ));
+                    }
+                }
             }
             "function_call" | "custom_tool_call" => {
-                let (Some(id), Some(name)) = (item.call_id, item.name) else {
+                let (Some(id), Some(name)) = (self.call_id, self.name) else {
                     return Err(wrong(
                         "",
                         "A call lacks its `call_id` or its `name`".to_owned(),
                     ));
                 };
-                let call = match item.input.filter(|_| item.kind == "custom_tool_call") {
-                    Some(text) => {
-                        let args = Map::from_iter([(INPUT.to_owned(), Value::from(text))]);
-                        ToolCall::new(name, Arguments::from(args)).with_id(id)
-                    }
-                    None => content::call(&id, &name, &item.arguments.unwrap_or_default()),
-                };
-                match self.messages.last_mut() {
-                    Some(Message::Assistant { calls, .. }) => calls.push(call),
-                    _ => self.messages.push(Message::Assistant {
-                        text: String::new(),
-                        calls: vec![call],
-                        state: None,
-                    }),
-                }
+                talk.call(
+                    match self.input.filter(|_| self.kind == "custom_tool_call") {
+                        Some(text) => {
+                            let args = Map::from_iter([(INPUT.to_owned(), Value::from(text))]);
+                            ToolCall::new(name, Arguments::from(args)).with_id(id)
+                        }
+                        None => content::call(&id, &name, &self.arguments.unwrap_or_default()),
+                    },
+                );
             }
             "function_call_output" | "custom_tool_call_output" => {
-                let id = item.call_id.unwrap_or_default();
-                let Some(name) = self.called(&id) else {
+                let id = self.call_id.unwrap_or_default();
+                let Some(name) = called(talk, &id) else {
                     return Err(wrong(
                         ".call_id",
                         format!(
@@ -340,9 +331,9 @@ impl Talk {
                         ),
                     ));
                 };
-                let output = item.output.unwrap_or_default();
-                self.beyond = self.beyond.take().or(output.beyond);
-                self.messages.push(Message::Result {
+                let output = self.output.unwrap_or_default();
+                talk.beyond = talk.beyond.take().or(output.beyond);
+                talk.messages.push(Message::Result {
                     id,
                     name,
                     text: output.text,
@@ -362,39 +353,18 @@ impl Talk {
         }
         Ok(())
     }
+}
 
-    /// The role, if it is none.
-    fn say(&mut self, role: &str, text: String) -> Result<(), String> {
-        match role {
-            "system" | "developer" if self.messages.is_empty() => match &mut self.system {
-                Some(system) => {
-                    system.push_str("\n\n");
-                    system.push_str(&text);
-                }
-                None => self.system = Some(text),
-            },
-            "system" | "developer" => self.messages.push(Message::System(text)),
-            "user" => self.messages.push(Message::User(text)),
-            "assistant" => self.messages.push(Message::assistant(text)),
-            other => return Err(other.to_owned()),
-        }
-        Ok(())
-    }
-
-    /// The name of the tool that was called under an id.
-    fn called(&self, id: &str) -> Option<String> {
-        let calls = self
-            .messages
-            .iter()
-            .rev()
-            .filter_map(|message| match message {
-                Message::Assistant { calls, .. } => Some(calls),
-                _ => None,
-            });
-        let mut calls = calls.flatten();
-        let call = calls.find(|call| call.id.as_deref() == Some(id))?;
-        Some(call.name.clone())
-    }
+/// The name of the tool that was called under an id, however long ago.
+fn called(talk: &Talk, id: &str) -> Option<String> {
+    let replies = talk.messages.iter().rev();
+    let calls = replies.filter_map(|message| match message {
+        Message::Assistant { calls, .. } => Some(calls),
+        _ => None,
+    });
+    let mut calls = calls.flatten();
+    let call = calls.find(|call| call.id.as_deref() == Some(id))?;
+    Some(call.name.clone())
 }
 
 /// Writes an answer as events, and keeps its items.

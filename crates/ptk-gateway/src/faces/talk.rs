@@ -23,6 +23,16 @@ pub(super) struct Made {
     has_result: bool,
 }
 
+impl Made {
+    fn of(call: &ToolCall) -> Self {
+        Self {
+            id: call.id.clone().unwrap_or_default(),
+            name: call.name.clone(),
+            has_result: false,
+        }
+    }
+}
+
 impl Talk {
     /// Instructions. Those at the beginning are one.
     pub(super) fn system(&mut self, text: String) {
@@ -47,17 +57,23 @@ impl Talk {
         if !matches!(self.messages.last(), Some(Message::Assistant { .. })) {
             self.calls.clear();
         }
-        let made = calls.iter().map(|call| Made {
-            id: call.id.clone().unwrap_or_default(),
-            name: call.name.clone(),
-            has_result: false,
-        });
-        self.calls.extend(made);
+        self.calls.extend(calls.iter().map(Made::of));
         self.messages.push(Message::Assistant {
             text,
             calls,
             state: None,
         });
+    }
+
+    /// A call that the last reply made, too.
+    pub(super) fn call(&mut self, call: ToolCall) {
+        match self.messages.last_mut() {
+            Some(Message::Assistant { calls, .. }) => {
+                self.calls.push(Made::of(&call));
+                calls.push(call);
+            }
+            _ => self.reply(String::new(), vec![call]),
+        }
     }
 
     /// The call of the last reply that has this id.

@@ -12,6 +12,7 @@ use crate::ask::Ask;
 use crate::exchange::Exchange;
 use crate::failure::Failure;
 use crate::fields::Fields;
+use crate::hosted::HostedTools;
 
 pub(super) async fn answer(call: Call) -> Result<Reply, Failure> {
     let (ask, streams) = read(&call)?;
@@ -53,7 +54,12 @@ fn read(call: &Call) -> Result<(Ask, bool), Failure> {
 pub(super) async fn count(call: Call) -> Result<Reply, Failure> {
     let mut ask = request::ask(&call.gateway, &mut Fields::of(&call.body)?)?;
     call.ticket.asked(&ask.model, false);
-    if let Some(hosted) = call.gateway.hosted.as_ref().filter(|it| it.are_for(&ask)) {
+    if let Some(hosted) = call
+        .gateway
+        .hosted
+        .as_ref()
+        .filter(|_| HostedTools::are_for(&ask))
+    {
         ask.contract.offer = hosted.offer();
     }
     let route = call.gateway.routes.get(&ask.model)?;
