@@ -64,6 +64,20 @@ fail() {
     exit 1
 }
 
+# What a build of everything takes, in kilobytes, and something more.
+ROOM=$((12 * 1024 * 1024))
+
+# Empties the cached build folder where the disk is about to be full: it keeps
+# what every version so far was built from.
+make_room() {
+    local free
+    [ "$CARGO_TARGET_DIR" = "$cache/target" ] && [ -d "$CARGO_TARGET_DIR" ] || return 0
+    free=$(df --output=avail --block-size=1K "$CARGO_TARGET_DIR" | tail -n 1)
+    [ "$free" -lt "$ROOM" ] || return 0
+    say "The disk has only $((free / 1024 / 1024)) GB left; the build folder $CARGO_TARGET_DIR is emptied"
+    rm -rf "$CARGO_TARGET_DIR"
+}
+
 # need_component NAME: ends with a plain word if a part of the toolchain is missing.
 need_component() {
     cargo "$1" --version >/dev/null 2>&1 && return

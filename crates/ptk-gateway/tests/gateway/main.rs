@@ -12,6 +12,7 @@
 mod chat;
 mod messages;
 mod ollama;
+mod operation;
 mod pages;
 mod responses;
 mod scene;
