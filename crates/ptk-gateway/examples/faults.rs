@@ -118,7 +118,7 @@ fn native(what: &'static str, arguments: &[Value]) -> Fault {
 }
 
 fn faults() -> Vec<Fault> {
-    let unknown = RIGHT.replace("get_weather", "get_wether");
+    let unknown = RIGHT.replace("get_weather", "get_weathers");
     let incomplete = RIGHT.replace("\"city\": \"Rome\", ", "");
     let other = "<tool_call>\n{\"name\": \"read_file\", \"arguments\": {\"path\": \"a.txt\"}}\n</tool_call>";
     let both = format!("{RIGHT}\n{other}");

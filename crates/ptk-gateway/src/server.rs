@@ -11,8 +11,9 @@ use bytes::Bytes;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::header::{
-    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, ALLOW,
-    CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, ORIGIN, RETRY_AFTER, VARY,
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_REQUEST_HEADERS, ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderName,
+    HeaderValue, ORIGIN, RETRY_AFTER, VARY,
 };
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -184,7 +185,7 @@ async fn reply(
         return Err(Failure::new(StatusCode::NOT_FOUND, "not_found", message));
     };
     if request.method() == Method::OPTIONS {
-        return Ok(preflight(found));
+        return Ok(preflight(found, request.headers()));
     }
     if request.method() != found.method()
         && !(request.method() == Method::HEAD && found.method() == Method::GET)
@@ -265,16 +266,19 @@ async fn read(body: Incoming, most: usize) -> Result<Bytes, Failure> {
 }
 
 /// What pages are told that ask whether they may ask.
-fn preflight(found: faces::Found) -> Reply {
+fn preflight(found: faces::Found, asked: &HeaderMap) -> Reply {
     let mut reply = Reply::whole(StatusCode::NO_CONTENT, "", Bytes::new());
     let methods = format!("{}, OPTIONS", found.method());
     if let Ok(methods) = HeaderValue::from_str(&methods) {
         reply.headers.push((ACCESS_CONTROL_ALLOW_METHODS, methods));
     }
-    let headers = HeaderValue::from_static(
-        "authorization, content-type, x-api-key, anthropic-version, anthropic-beta, openai-organization, openai-project",
-    );
-    reply.headers.push((ACCESS_CONTROL_ALLOW_HEADERS, headers));
+    // Who may ask is decided by the origin; whatever it sends then is read or
+    // left alone.
+    if let Some(headers) = asked.get(ACCESS_CONTROL_REQUEST_HEADERS) {
+        reply
+            .headers
+            .push((ACCESS_CONTROL_ALLOW_HEADERS, headers.clone()));
+    }
     reply
 }
 

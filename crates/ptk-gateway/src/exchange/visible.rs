@@ -169,7 +169,7 @@ mod tests {
     fn what_only_begins_like_it_is_seen() {
         assert_eq!(seen(&["STOP"], &["a ST", "UB S"]).0, "a STUB S");
         assert_eq!(seen(&["ab", "bc"], &["xa", "c", "b"]).0, "xacb");
-        assert_eq!(seen(&["é!"], &["caf\u{e9}", "?"]).0, "café?");
+        assert_eq!(seen(&["é!"], &["Ren\u{e9}", "?"]).0, "René?");
     }
 
     #[test]

@@ -126,6 +126,10 @@ fn read(gateway: &Inner, body: &Bytes) -> Result<Read, Failure> {
         ..Sampling::default()
     };
     let max_tokens: Option<u32> = fields.read("max_output_tokens")?;
+    if max_tokens == Some(0) {
+        let message = "`max_output_tokens` is 0; it has to be at least 1";
+        return Err(Failure::invalid("max_output_tokens", message));
+    }
     let about = json!({
         "model": model,
         "instructions": instructions,

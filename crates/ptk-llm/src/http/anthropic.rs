@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::{Reading, Trouble, Wire, number, text, turns};
+use super::{Reading, Trouble, Wire, json_bytes, number, text, turns};
 use crate::{Delta, FinishReason, Message, Request, ResponseFormat, ToolChoice, Usage};
 
 /// The version of the API that this is written for.
@@ -17,7 +17,7 @@ const MAX_TOKENS: u32 = 8192;
 pub(super) struct Anthropic;
 
 impl Wire for Anthropic {
-    fn request(&self, request: &Request, model: &str) -> (String, Value) {
+    fn request(&self, request: &Request, model: &str) -> (String, Vec<u8>) {
         let mut body = Map::new();
         let mut put = |name: &str, value: Value| {
             if !value.is_null() {
@@ -53,7 +53,7 @@ impl Wire for Anthropic {
             let format = json!({"type": "json_schema", "schema": schema});
             put("output_config", json!({"format": format}));
         }
-        ("/messages".to_owned(), Value::Object(body))
+        ("/messages".to_owned(), json_bytes(&Value::Object(body)))
     }
 
     fn key_header(&self) -> (&'static str, &'static str) {

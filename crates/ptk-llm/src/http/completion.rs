@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Grammar, Reading, Trouble, Wire, finish, number, text};
+use super::{Grammar, Reading, Trouble, Wire, finish, json_bytes, number, text};
 use crate::request::prompt;
 use crate::{Delta, FinishReason, Form, Request, ResponseFormat, Usage};
 
@@ -26,7 +26,7 @@ pub(super) enum Dialect {
 }
 
 impl Wire for Completion {
-    fn request(&self, request: &Request, model: &str) -> (String, Value) {
+    fn request(&self, request: &Request, model: &str) -> (String, Vec<u8>) {
         let mut body = Map::new();
         let mut put = |name: &str, value: Value| {
             if !value.is_null() {
@@ -62,7 +62,7 @@ impl Wire for Completion {
             (format, Grammar::Vllm) => put("structured_outputs", super::openai::vllm(format)),
             _ => {}
         }
-        (path.to_owned(), Value::Object(body))
+        (path.to_owned(), json_bytes(&Value::Object(body)))
     }
 
     fn form(&self) -> Form {

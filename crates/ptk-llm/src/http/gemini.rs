@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Reading, Trouble, Wire, error_in, number, text, turns};
+use super::{Reading, Trouble, Wire, error_in, json_bytes, number, text, turns};
 use crate::{Delta, FinishReason, Message, Request, ResponseFormat, ToolChoice, Usage};
 
 /// Google's Gemini API.
@@ -13,7 +13,7 @@ pub(super) struct Gemini;
 const UNSAID: [&str; 2] = ["", "FINISH_REASON_UNSPECIFIED"];
 
 impl Wire for Gemini {
-    fn request(&self, request: &Request, model: &str) -> (String, Value) {
+    fn request(&self, request: &Request, model: &str) -> (String, Vec<u8>) {
         let mut body = Map::new();
         let contents: Vec<Value> = contents(&request.messages);
         body.insert("contents".to_owned(), json!(contents));
@@ -62,7 +62,7 @@ impl Wire for Gemini {
         }
         let model = model.strip_prefix("models/").unwrap_or(model);
         let path = format!("/models/{model}:streamGenerateContent?alt=sse");
-        (path, Value::Object(body))
+        (path, json_bytes(&Value::Object(body)))
     }
 
     fn key_header(&self) -> (&'static str, &'static str) {

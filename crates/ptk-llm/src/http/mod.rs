@@ -56,8 +56,8 @@ impl Default for Patience {
 
 /// What a kind of server wants to read, and how it answers.
 pub(crate) trait Wire: Debug + Send + Sync {
-    /// The path behind the base address, and the body.
-    fn request(&self, request: &Request, model: &str) -> (String, Value);
+    /// The path behind the base address, and the body, which is JSON.
+    fn request(&self, request: &Request, model: &str) -> (String, Vec<u8>);
 
     /// The header that holds the key, and what stands before it there.
     fn key_header(&self) -> (&'static str, &'static str) {
@@ -237,6 +237,19 @@ pub(crate) fn turns(
         }
     }
     turns.into_iter().filter(|(_, parts)| !parts.is_empty())
+}
+
+/// Writes a value as JSON.
+pub(crate) fn put<T: serde::Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) {
+    // A vector takes whatever is written, and these values can be.
+    let _ = serde_json::to_writer(out, value);
+}
+
+/// A value as JSON.
+pub(crate) fn json_bytes(value: &Value) -> Vec<u8> {
+    let mut out = Vec::new();
+    put(value, &mut out);
+    out
 }
 
 /// A text in an answer.

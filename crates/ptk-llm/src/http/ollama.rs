@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Framing, Reading, Trouble, Wire, arguments, number, openai, text};
+use super::{Framing, Reading, Trouble, Wire, arguments, json_bytes, number, openai, text};
 use crate::{Delta, FinishReason, Message, Request, ResponseFormat, ToolChoice, Usage};
 
 /// Where it listens.
@@ -13,7 +13,7 @@ const PORT: &str = "11434";
 pub(super) struct Ollama;
 
 impl Wire for Ollama {
-    fn request(&self, request: &Request, model: &str) -> (String, Value) {
+    fn request(&self, request: &Request, model: &str) -> (String, Vec<u8>) {
         let system = request.system.iter();
         let system = system.map(|text| json!({"role": "system", "content": text}));
         let messages: Vec<Value> = system.chain(request.messages.iter().map(message)).collect();
@@ -54,7 +54,7 @@ impl Wire for Ollama {
         if !options.is_empty() {
             body.insert("options".to_owned(), Value::Object(options));
         }
-        ("/api/chat".to_owned(), Value::Object(body))
+        ("/api/chat".to_owned(), json_bytes(&Value::Object(body)))
     }
 
     fn framing(&self) -> Framing {

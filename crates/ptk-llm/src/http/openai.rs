@@ -1,10 +1,10 @@
 //! Chat completions, as OpenAI has them and most servers understand them.
 
-use ptk_protocol::Toolset;
+use ptk_protocol::{ToolCall, Toolset};
 use serde_json::{Map, Value, json};
 
 use super::schema::is_strict;
-use super::{Grammar, Reading, Trouble, Wire, arguments, finish, number, text};
+use super::{Grammar, Reading, Trouble, Wire, arguments, finish, json_bytes, number, put, text};
 use crate::{Delta, FinishReason, Message, Request, ResponseFormat, ToolChoice, Usage};
 
 /// Where they are asked for.
@@ -20,70 +20,119 @@ pub(super) struct OpenAi {
 }
 
 impl Wire for OpenAi {
-    fn request(&self, request: &Request, model: &str) -> (String, Value) {
+    fn request(&self, request: &Request, model: &str) -> (String, Vec<u8>) {
         if let Some(verbatim) = &request.verbatim {
             let body = verbatim_body(verbatim.clone(), model, request.whole);
-            return (PATH.to_owned(), body);
+            return (PATH.to_owned(), json_bytes(&body));
         }
-        let system = request.system.iter();
-        let system = system.map(|text| json!({"role": "system", "content": text}));
-        let messages: Vec<Value> = system.chain(request.messages.iter().map(message)).collect();
         let mut body = Map::new();
-        let mut put = |name: &str, value: Value| {
+        let mut say = |name: &str, value: Value| {
             if !value.is_null() {
                 body.insert(name.to_owned(), value);
             }
         };
-        put("model", json!(model));
-        put("messages", json!(messages));
         if !request.whole {
-            put("stream", json!(true));
-            put("stream_options", json!({"include_usage": true}));
+            say("stream", json!(true));
+            say("stream_options", json!({"include_usage": true}));
         }
         if !request.tools.is_empty() {
-            put("tools", tools(&request.tools));
-            put("tool_choice", choice(&request.tool_choice));
+            say("tools", tools(&request.tools));
+            say("tool_choice", choice(&request.tool_choice));
         }
         let sampling = request.sampling;
-        put("temperature", json!(sampling.temperature));
-        put("top_p", json!(sampling.top_p));
-        put("seed", json!(sampling.seed));
+        say("temperature", json!(sampling.temperature));
+        say("top_p", json!(sampling.top_p));
+        say("seed", json!(sampling.seed));
         let limit = if self.is_itself {
             "max_completion_tokens"
         } else {
             "max_tokens"
         };
-        put(limit, json!(request.max_tokens));
+        say(limit, json!(request.max_tokens));
         if !request.stop.is_empty() {
-            put("stop", json!(request.stop));
+            say("stop", json!(request.stop));
         }
         if !self.is_itself {
-            put("top_k", json!(sampling.top_k));
+            say("top_k", json!(sampling.top_k));
         }
         match &request.format {
-            format if self.grammar == Grammar::Vllm => put("structured_outputs", vllm(format)),
-            ResponseFormat::Json => put("response_format", json!({"type": "json_object"})),
+            format if self.grammar == Grammar::Vllm => say("structured_outputs", vllm(format)),
+            ResponseFormat::Json => say("response_format", json!({"type": "json_object"})),
             // The one form that all servers of its kind take.
             ResponseFormat::Schema(schema) if self.grammar == Grammar::LlamaCpp => {
                 let format = json!({"type": "json_object", "schema": schema});
-                put("response_format", format);
+                say("response_format", format);
             }
             ResponseFormat::Schema(schema) => {
                 let schema =
                     json!({"name": "answer", "schema": schema, "strict": is_strict(schema)});
                 let format = json!({"type": "json_schema", "json_schema": schema});
-                put("response_format", format);
+                say("response_format", format);
             }
             ResponseFormat::Grammar(grammar) if self.grammar == Grammar::LlamaCpp => {
-                put("grammar", json!(grammar));
+                say("grammar", json!(grammar));
             }
             ResponseFormat::Text | ResponseFormat::Grammar(_) => {}
         }
-        (PATH.to_owned(), Value::Object(body))
+        (PATH.to_owned(), written(request, model, &body))
     }
 
     fn reading(&self) -> Box<dyn Reading> {
         Box::<ChatReading>::default()
+    }
+}
+
+/// The body: the model, the conversation, and what else there is to say. Long
+/// conversations are written once, and not copied before.
+fn written(request: &Request, model: &str, more: &Map<String, Value>) -> Vec<u8> {
+    let texts = request.messages.iter().map(|it| it.text().len());
+    let length: usize = texts.chain(request.system.as_deref().map(str::len)).sum();
+    let mut out = Vec::with_capacity(length + length / 8 + 512);
+    out.extend_from_slice(b"{\"model\":");
+    put(&model, &mut out);
+    out.extend_from_slice(b",\"messages\":[");
+    if let Some(system) = &request.system {
+        put_said("system", system, &mut out);
+    }
+    for (at, message) in request.messages.iter().enumerate() {
+        if at > 0 || request.system.is_some() {
+            out.push(b',');
+        }
+        put_message(message, &mut out);
+    }
+    out.push(b']');
+    for (name, value) in more {
+        out.push(b',');
+        put(name, &mut out);
+        out.push(b':');
+        put(value, &mut out);
+    }
+    out.push(b'}');
+    out
+}
+
+fn put_said(role: &str, text: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"role\":");
+    put(role, out);
+    out.extend_from_slice(b",\"content\":");
+    put(text, out);
+    out.push(b'}');
+}
+
+fn put_message(message: &Message, out: &mut Vec<u8>) {
+    match message {
+        Message::System(text) => put_said("system", text, out),
+        Message::User(text) => put_said("user", text, out),
+        Message::Assistant { text, calls, .. } if calls.is_empty() => {
+            put_said("assistant", text, out);
+        }
+        Message::Assistant { text, calls, .. } => put(&with_calls(text, calls), out),
+        Message::Result { id, text, .. } => {
+            put(
+                &json!({"role": "tool", "tool_call_id": id, "content": text}),
+                out,
+            );
+        }
     }
 }
 
@@ -122,28 +171,16 @@ pub(super) fn vllm(format: &ResponseFormat) -> Value {
     }
 }
 
-fn message(message: &Message) -> Value {
-    match message {
-        Message::System(text) => json!({"role": "system", "content": text}),
-        Message::User(text) => json!({"role": "user", "content": text}),
-        Message::Assistant { text, calls, .. } if calls.is_empty() => {
-            json!({"role": "assistant", "content": text})
-        }
-        Message::Assistant { text, calls, .. } => {
-            let calls = calls.iter().map(|call| {
-                json!({"id": call.id, "type": "function", "function": {
-                    "name": call.name,
-                    "arguments": call.args.to_json(),
-                }})
-            });
-            let calls: Vec<Value> = calls.collect();
-            let text = (!text.is_empty()).then_some(text);
-            json!({"role": "assistant", "content": text, "tool_calls": calls})
-        }
-        Message::Result { id, text, .. } => {
-            json!({"role": "tool", "tool_call_id": id, "content": text})
-        }
-    }
+fn with_calls(text: &str, calls: &[ToolCall]) -> Value {
+    let calls = calls.iter().map(|call| {
+        json!({"id": call.id, "type": "function", "function": {
+            "name": call.name,
+            "arguments": call.args.to_json(),
+        }})
+    });
+    let calls: Vec<Value> = calls.collect();
+    let text = (!text.is_empty()).then_some(text);
+    json!({"role": "assistant", "content": text, "tool_calls": calls})
 }
 
 fn choice(choice: &ToolChoice) -> Value {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::schema::is_strict;
-use super::{Reading, Trouble, Wire, arguments, named_status, number, text};
+use super::{Reading, Trouble, Wire, arguments, json_bytes, named_status, number, text};
 use crate::{Delta, FinishReason, Message, Request, ResponseFormat, ToolChoice, Usage};
 
 /// The name under which its items are kept, so that no other server is sent
@@ -19,7 +19,7 @@ const THOUGHTLESS: [&str; 3] = ["gpt-3", "gpt-4", "chatgpt-"];
 pub(super) struct Responses;
 
 impl Wire for Responses {
-    fn request(&self, request: &Request, model: &str) -> (String, Value) {
+    fn request(&self, request: &Request, model: &str) -> (String, Vec<u8>) {
         let mut body = Map::new();
         let mut put = |name: &str, value: Value| {
             if !value.is_null() {
@@ -64,7 +64,7 @@ impl Wire for Responses {
                 put("text", json!({"format": format}));
             }
         }
-        ("/responses".to_owned(), Value::Object(body))
+        ("/responses".to_owned(), json_bytes(&Value::Object(body)))
     }
 
     fn reading(&self) -> Box<dyn Reading> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt as _, StreamExt as _, stream};
-use reqwest::header::HeaderValue;
+use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use reqwest::{Client, RequestBuilder, Response, Url};
 use serde_json::Value;
 use tokio::time::{Instant, timeout_at};
@@ -23,6 +23,9 @@ use crate::{Capabilities, Deltas, Form, KnownModel, LlmError, LlmErrorKind, Prov
 /// How the names of machines end that only this machine, or its neighbours, can
 /// know.
 const NEAR: [&str; 5] = [".localhost", ".local", ".lan", ".internal", ".home.arpa"];
+
+/// What is sent.
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// A model behind HTTP.
 ///
@@ -208,7 +211,8 @@ impl HttpProvider {
             return Err(error.message("no model was named"));
         };
         let (path, body) = self.wire.request(request, model);
-        let builder = self.client.post(self.address(&path)).json(&body);
+        let builder = self.client.post(self.address(&path));
+        let builder = builder.header(CONTENT_TYPE, JSON).body(body);
         let Some(builder) = self.prepared(builder) else {
             let error = self.error(request, LlmErrorKind::Unauthorized);
             return Err(error.message("the key has characters that no key has, and was not sent"));
