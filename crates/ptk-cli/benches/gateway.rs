@@ -10,10 +10,14 @@
 //! The model's server, the proxy and the gateway are processes of their own.
 
 #![allow(clippy::print_stdout, reason = "it is a report")]
+#![allow(
+    clippy::indexing_slicing,
+    reason = "JSON gives null for what is not there"
+)]
 
 use std::convert::Infallible;
 use std::error::Error;
-use std::io::{BufRead as _, BufReader};
+use std::io::BufReader;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -310,7 +314,7 @@ async fn cost(
     let before = server.cpu()?;
     load(client, &server.url, &request(stream), count).await?;
     let each = if stream { count * PIECES } else { count };
-    Ok((server.cpu()? - before) / u32::try_from(each)?)
+    Ok(server.cpu()?.saturating_sub(before) / u32::try_from(each)?)
 }
 
 /// The time until the first words.

@@ -370,7 +370,8 @@ async fn tools_are_run_for_clients_that_have_none() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("a.txt"), "forty-two\n").unwrap();
     let workspace = Workspace::open(folder.path()).unwrap().with_temp().unwrap();
-    let manager = ToolManager::builder(workspace).tools(tools::all(Default::default()).unwrap()).build();
+    let registry = tools::all(serde_json::from_value(json!({})).unwrap()).unwrap();
+    let manager = ToolManager::builder(workspace).tools(registry).build();
     let hosted = HostedTools::new(manager, &["read_file".to_owned()]);
     let read = call("read_file", &json!({"path": "a.txt"}));
     let said = format!("Let me look.\n{read}");
