@@ -23,7 +23,7 @@ pub(crate) struct ServeArgs {
     pub(crate) listen: SocketAddr,
 
     /// A server that speaks as OpenAI's does, by its base address: whatever
-    /// model is asked for is asked of it. Its key is taken from PTK_API_KEY
+    /// model is asked for is asked of it. Its key is taken from `PTK_API_KEY`
     #[arg(
         long,
         value_name = "URL",
@@ -91,7 +91,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "NAME", help_heading = "Access")]
     pub(crate) host: Vec<String>,
 
-    /// Pages that may ask, by their origin, such as https://chat.example; may
+    /// Pages that may ask, by their origin, such as `https://chat.example`; may
     /// be given several times
     #[arg(long, value_name = "ORIGIN", help_heading = "Access")]
     pub(crate) cors: Vec<String>,
