@@ -100,6 +100,7 @@ impl Failure {
             "type": self.anthropic_type(),
             "message": self.message,
             "code": self.code,
+            "details": {"error_code": self.code},
         });
         self.add_words(&mut error);
         json!({"type": "error", "error": error})

@@ -738,3 +738,14 @@ async fn arguments_go_out_while_they_come_in() {
         .filter(|event| event["delta"]["type"] == "input_json_delta");
     assert!(fragments.count() > 5);
 }
+
+#[tokio::test]
+async fn a_thread_is_refused_so_that_the_sdks_send_everything() {
+    let scene = Scene::new(["x"]).await;
+    let answer = scene
+        .post(PATH, &ask(json!({"thread": {"type": "create"}})))
+        .await;
+    assert_eq!((answer.status, scene.times()), (400, 0));
+    let error = &answer.json()["error"];
+    assert_eq!(error["details"]["error_code"], "thread_unsupported_request");
+}

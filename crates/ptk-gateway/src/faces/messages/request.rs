@@ -21,6 +21,16 @@ use crate::offer::Offer;
 /// What is asked, but for how long the answer may be.
 pub(super) fn ask(gateway: &Inner, fields: &mut Fields<'_>) -> Result<Ask, Failure> {
     let model: String = fields.need("model")?;
+    if fields.raw("thread").is_some() {
+        // The code that makes Anthropic's SDKs go on without one.
+        return Err(Failure {
+            code: "thread_unsupported_request".into(),
+            ..Failure::invalid(
+                "thread",
+                "Threads are not kept here; send the whole conversation in `messages`",
+            )
+        });
+    }
     let mut contract = Contract {
         offer: match fields.raw("tools") {
             Some(tools) => offer(gateway, tools)?,
