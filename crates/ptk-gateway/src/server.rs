@@ -33,6 +33,8 @@ use crate::ticket::Ticket;
 
 /// How long the head of a request may take.
 const HEAD: Duration = Duration::from_secs(30);
+/// How long the rest of it may take.
+const BODY: Duration = Duration::from_secs(120);
 /// How long is waited before the next connection where none can be had.
 const BREATH: Duration = Duration::from_millis(50);
 /// The id of a request, in its answer.
@@ -238,20 +240,23 @@ async fn reply(
         };
         found.answer(call).await
     };
-    timeout(time, work).await.unwrap_or_else(|_| {
-        let message = format!("The answer took longer than {} s", time.as_secs());
-        Err(Failure::new(
-            StatusCode::GATEWAY_TIMEOUT,
-            "timeout",
-            message,
-        ))
-    })
+    timeout(time, work)
+        .await
+        .unwrap_or_else(|_| Err(faces::late(time)))
 }
 
 /// The whole body of a request.
 async fn read(body: Incoming, most: usize) -> Result<Bytes, Failure> {
     let limited = Limited::new(body, most);
-    match limited.collect().await {
+    let Ok(collected) = timeout(BODY, limited.collect()).await else {
+        let message = format!("The request did not come within {} s", BODY.as_secs());
+        return Err(Failure::new(
+            StatusCode::REQUEST_TIMEOUT,
+            "request_timeout",
+            message,
+        ));
+    };
+    match collected {
         Ok(collected) => Ok(collected.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => Err(Failure::new(
             StatusCode::PAYLOAD_TOO_LARGE,

@@ -178,6 +178,10 @@ impl Exchange<'_> {
                 ));
                 Ok(end)
             }
+            // What can be read is better than what cannot.
+            Err(still) if wrong.is_readable() && !still.is_readable() && !still.is_fatal => {
+                self.give_up(wrong, telling, usage).map_err(Stopped::from)
+            }
             Err(still) => {
                 let wrong = Wrong {
                     later: wrong.later.into_iter().chain(still.later).collect(),
@@ -357,6 +361,7 @@ impl Exchange<'_> {
     ) -> Result<End, Failure> {
         self.gateway.metrics.gave_up();
         let contract = &self.ask.contract;
+        let is_readable = wrong.is_readable();
         let failure = wrong.failure;
         if wrong.is_fatal {
             return Err(failure);
@@ -370,9 +375,8 @@ impl Exchange<'_> {
         });
         // A wrong argument is the client's to refuse, as long as it can be
         // read: that is what it would get of any other server.
-        let readable = wrong.faults.iter().all(|fault| fault.call.is_some());
-        let is_strict = is_strict && readable;
-        if readable && !wrong.faults.is_empty() && !is_strict {
+        let is_strict = is_strict && is_readable;
+        if is_readable && !is_strict {
             telling.notes.extend(
                 wrong
                     .faults
@@ -474,6 +478,11 @@ impl Wrong {
             finish: FinishReason::Stop,
             is_fatal: false,
         }
+    }
+
+    /// Whether only arguments are wrong, and can be read.
+    fn is_readable(&self) -> bool {
+        !self.faults.is_empty() && self.faults.iter().all(|fault| fault.call.is_some())
     }
 
     /// Something that no further request mends.

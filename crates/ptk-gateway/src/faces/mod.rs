@@ -248,8 +248,8 @@ pub(crate) async fn streamed<W: Writer + 'static>(
             let (out, call) = (&out, &call);
             async move {
                 let mut tell = |said: Said<'_>| out.write(|bytes| writer.said(said, bytes));
-                let answer = one(call, &ask, true, &mut tell).await;
-                match answer {
+                let answer = timeout(limit, one(call, &ask, true, &mut tell)).await;
+                match answer.unwrap_or_else(|_| Err(late(limit))) {
                     Ok(end) => {
                         out.write(|bytes| writer.end(&end, bytes));
                         Ok(end.usage)
@@ -258,31 +258,26 @@ pub(crate) async fn streamed<W: Writer + 'static>(
                 }
             }
         });
-        let mut answers = Box::pin(try_join_all(answers));
-        match timeout(limit, &mut answers).await {
-            Ok(Ok(used)) => {
+        match try_join_all(answers).await {
+            Ok(used) => {
                 let usage = sum(used);
                 out.write(|bytes| close(&usage, bytes));
                 Ok(())
             }
-            Ok(Err((failure, mut writer))) if out.has_begun() => {
+            Err((failure, mut writer)) if out.has_begun() => {
                 call.ticket.error(&failure.code);
                 out.write(|bytes| writer.failed(&failure, bytes));
                 Ok(())
             }
-            Ok(Err((failure, _))) => Err(failure),
-            // Whoever asked is told by the end of the connection's silence.
-            Err(_) => {
-                call.ticket.error("timeout");
-                Err(late(limit))
-            }
+            Err((failure, _)) => Err(failure),
         }
     };
     let flow = Flow::begin(outbox, work.boxed()).await?;
     Ok(Reply::flow(kind, flow))
 }
 
-fn late(limit: Duration) -> Failure {
+/// An answer took too long.
+pub(crate) fn late(limit: Duration) -> Failure {
     let message = format!("The answer took longer than {} s", limit.as_secs());
     Failure::new(StatusCode::GATEWAY_TIMEOUT, "timeout", message)
 }

@@ -237,7 +237,7 @@ impl<'a> Answer<'a> {
                 continue;
             }
             self.has_begun = true;
-            if data != DONE {
+            if data != DONE && !self.reading.words(data, deltas) {
                 let event: Value =
                     serde_json::from_str(data).map_err(|error| cut(error.to_string()))?;
                 let read = match error_in(&event) {

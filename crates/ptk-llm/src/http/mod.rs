@@ -94,6 +94,12 @@ pub(crate) enum Framing {
 
 /// Reads an answer, event by event or as a whole.
 pub(crate) trait Reading: Send {
+    /// Takes in an event that holds a few words and nothing else, as most do.
+    /// `false` if it has to be read as a whole; then nothing was taken.
+    fn words(&mut self, _json: &str, _deltas: &mut Vec<Delta>) -> bool {
+        false
+    }
+
     /// Takes in the next event of a stream.
     fn event(&mut self, event: &Value, deltas: &mut Vec<Delta>) -> Result<(), Trouble>;
 

@@ -1,6 +1,10 @@
 //! Chat completions, as OpenAI has them and most servers understand them.
 
+use std::borrow::Cow;
+
 use ptk_protocol::{ToolCall, Toolset};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 
 use super::schema::is_strict;
@@ -338,7 +342,64 @@ impl Part {
     }
 }
 
+/// A chunk with words and nothing else.
+#[derive(Deserialize)]
+struct Words<'e> {
+    #[serde(borrow)]
+    choices: [WordsChoice<'e>; 1],
+    usage: Option<IgnoredAny>,
+    error: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct WordsChoice<'e> {
+    #[serde(borrow)]
+    delta: WordsDelta<'e>,
+    finish_reason: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct WordsDelta<'e> {
+    #[serde(borrow)]
+    content: Cow<'e, str>,
+    refusal: Option<IgnoredAny>,
+    reasoning: Option<IgnoredAny>,
+    reasoning_content: Option<IgnoredAny>,
+    tool_calls: Option<IgnoredAny>,
+    function_call: Option<IgnoredAny>,
+}
+
+impl<'e> Words<'e> {
+    /// The words, if there is nothing else.
+    fn alone(self) -> Option<Cow<'e, str>> {
+        let [choice] = self.choices;
+        let delta = choice.delta;
+        let others = [
+            self.usage,
+            self.error,
+            choice.finish_reason,
+            delta.refusal,
+            delta.reasoning,
+            delta.reasoning_content,
+            delta.tool_calls,
+            delta.function_call,
+        ];
+        others.iter().all(Option::is_none).then_some(delta.content)
+    }
+}
+
 impl Reading for ChatReading {
+    fn words(&mut self, json: &str, deltas: &mut Vec<Delta>) -> bool {
+        let words: Result<Words<'_>, _> = serde_json::from_str(json);
+        let Some(words) = words.ok().and_then(Words::alone) else {
+            return false;
+        };
+        if !words.is_empty() {
+            deltas.push(Delta::Text(words.into_owned()));
+        }
+        true
+    }
+
     fn event(&mut self, event: &Value, deltas: &mut Vec<Delta>) -> Result<(), Trouble> {
         self.take(event, Part::Delta, deltas)
     }
