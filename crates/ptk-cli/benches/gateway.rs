@@ -5,6 +5,7 @@
 //! ```sh
 //! cargo bench -p ptk-cli --bench gateway
 //! cargo bench -p ptk-cli --bench gateway -- slow 1000 60
+//! cargo bench -p ptk-cli --bench gateway -- restart
 //! ```
 //!
 //! The model's server, the proxy and the gateway are processes of their own.
@@ -15,6 +16,7 @@
     reason = "JSON gives null for what is not there"
 )]
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::error::Error;
 use std::io::BufReader;
@@ -62,16 +64,21 @@ fn main() -> Result<(), Anything> {
         .enable_all()
         .build()?;
     match words.as_slice() {
-        ["model", pause] => runtime.block_on(model(Duration::from_millis(pause.parse()?))),
+        ["model", pause] => runtime.block_on(model(Duration::from_millis(pause.parse()?), 0)),
+        ["model", pause, port] => {
+            let pause = Duration::from_millis(pause.parse()?);
+            runtime.block_on(model(pause, port.parse()?))
+        }
+        ["restart"] => runtime.block_on(restart()),
         ["bare", upstream] => runtime.block_on(bare(upstream)),
         ["slow", streams, seconds] => runtime.block_on(slow(streams.parse()?, seconds.parse()?)),
         _ => runtime.block_on(compare()),
     }
 }
 
-/// Serves on a free port, and says which.
-async fn serve(router: Router) -> Result<(), Anything> {
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
+/// Serves on a port, a free one if it is 0, and says which.
+async fn serve(router: Router, port: u16) -> Result<(), Anything> {
+    let listener = TcpListener::bind(("127.0.0.1", port)).await?;
     println!("listening on http://{}", listener.local_addr()?);
     // The kernel would hold small pieces back.
     let listener = listener.tap_io(|stream| {
@@ -82,7 +89,7 @@ async fn serve(router: Router) -> Result<(), Anything> {
 }
 
 /// A model's server, that says the same each time.
-async fn model(pause: Duration) -> Result<(), Anything> {
+async fn model(pause: Duration, port: u16) -> Result<(), Anything> {
     let answer = move |Json(body): Json<Value>| async move {
         if body["stream"] == true {
             let ticks = stream::iter(0..PIECES).then(move |at| async move {
@@ -112,7 +119,7 @@ async fn model(pause: Duration) -> Result<(), Anything> {
     let router = Router::new()
         .route("/v1/chat/completions", post(answer))
         .route("/v1/models", get(models));
-    serve(router).await
+    serve(router, port).await
 }
 
 #[derive(Clone)]
@@ -131,7 +138,7 @@ async fn bare(upstream: &str) -> Result<(), Anything> {
     let router = Router::new()
         .route("/v1/chat/completions", post(pass))
         .with_state(Bare { client, url });
-    serve(router).await
+    serve(router, 0).await
 }
 
 async fn pass(State(bare): State<Bare>, Json(body): Json<Value>) -> Response {
@@ -449,6 +456,63 @@ async fn slow(streams: usize, seconds: u64) -> Result<(), Anything> {
         start.elapsed().as_secs_f64(),
         gateway.cpu()?
     );
+    std::fs::remove_dir_all(&folder)?;
+    Ok(())
+}
+
+/// A model's server that is killed and started again while it is asked.
+async fn restart() -> Result<(), Anything> {
+    let folder = std::env::temp_dir().join(format!("ptk-bench-{}", std::process::id()));
+    std::fs::create_dir_all(&folder)?;
+    let mut model = Server::own(&["model", "0"])?;
+    let port = model.url.rsplit(':').next().unwrap_or_default().to_owned();
+    let gateway = Server::gateway(&model.url, &folder)?;
+    let client = reqwest::Client::builder().no_proxy().build()?;
+    let start = Instant::now();
+    let askers = (0..8).map(|_| {
+        let (client, url) = (client.clone(), gateway.url.clone());
+        tokio::spawn(async move {
+            let mut statuses: BTreeMap<(u64, u16), usize> = BTreeMap::new();
+            while start.elapsed() < Duration::from_secs(12) {
+                let request = client
+                    .post(format!("{url}/v1/chat/completions"))
+                    .json(&request(false));
+                let status = match request.send().await {
+                    Ok(response) => {
+                        let status = response.status().as_u16();
+                        // Whatever it is, it is an answer of the API.
+                        let is_json = response.json::<Value>().await.is_ok();
+                        if is_json { status } else { 0 }
+                    }
+                    Err(_) => 0,
+                };
+                let phase = start.elapsed().as_secs() / 4;
+                *statuses.entry((phase, status)).or_default() += 1;
+            }
+            statuses
+        })
+    });
+    let askers: Vec<_> = askers.collect();
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    model.child.kill()?;
+    model.child.wait()?;
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    model = Server::own(&["model", "0", &port])?;
+    let mut all: BTreeMap<(u64, u16), usize> = BTreeMap::new();
+    for asker in askers {
+        for (key, count) in asker.await? {
+            *all.entry(key).or_default() += count;
+        }
+    }
+    println!("killed after 4 s, started again after 7 s; status 0 is no answer at all");
+    for ((phase, status), count) in all {
+        println!(
+            "{:>2} to {:>2} s: {count:>6} with {status}",
+            phase * 4,
+            phase * 4 + 4
+        );
+    }
+    drop(model);
     std::fs::remove_dir_all(&folder)?;
     Ok(())
 }

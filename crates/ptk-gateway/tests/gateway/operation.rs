@@ -246,13 +246,16 @@ async fn what_is_told_of_requests_has_nothing_of_what_was_said() {
     );
 }
 
-/// Says one word, and then nothing until it is told to go on. Tells when
+/// Says something, and then nothing until it is told to go on. Tells when
 /// nobody listens to it any more.
 #[derive(Debug)]
 struct Slow {
+    said: [&'static str; 2],
     go_on: Arc<Notify>,
     left: Arc<Notify>,
 }
+
+const WORDS: [&str; 2] = ["One ", "word"];
 
 struct Leaving(Arc<Notify>);
 
@@ -269,15 +272,16 @@ impl Provider for Slow {
 
     fn stream<'a>(&'a self, _: &'a Request) -> Deltas<'a> {
         let leaving = Leaving(Arc::clone(&self.left));
+        let [first, behind] = self.said;
         let rest = async move {
             let _leaving = leaving;
             self.go_on.notified().await;
             futures_util::stream::iter([
-                Ok(Delta::Text("word".to_owned())),
+                Ok(Delta::Text(behind.to_owned())),
                 Ok(Delta::Finish(FinishReason::Stop)),
             ])
         };
-        let first = futures_util::stream::iter([Ok(Delta::Text("One ".to_owned()))]);
+        let first = futures_util::stream::iter([Ok(Delta::Text(first.to_owned()))]);
         first
             .chain(futures_util::stream::once(rest).flatten())
             .boxed()
@@ -285,7 +289,9 @@ impl Provider for Slow {
 }
 
 /// A gateway with a model that waits, and what ends it.
-async fn slow() -> (
+async fn slow(
+    said: [&'static str; 2],
+) -> (
     String,
     Arc<Notify>,
     Arc<Notify>,
@@ -294,6 +300,7 @@ async fn slow() -> (
 ) {
     let (go_on, left) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let model = Slow {
+        said,
         go_on: Arc::clone(&go_on),
         left: Arc::clone(&left),
     };
@@ -309,7 +316,7 @@ async fn slow() -> (
 
 #[tokio::test]
 async fn a_client_that_goes_away_ends_the_request_to_the_model() {
-    let (base, _go_on, left, _end, _serving) = slow().await;
+    let (base, _go_on, left, _end, _serving) = slow(WORDS).await;
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
     let mut body = hello();
     body["stream"] = json!(true);
@@ -328,7 +335,7 @@ async fn a_client_that_goes_away_ends_the_request_to_the_model() {
 
 #[tokio::test]
 async fn a_stream_that_is_under_way_is_finished_before_it_ends() {
-    let (base, go_on, _left, end, serving) = slow().await;
+    let (base, go_on, _left, end, serving) = slow(WORDS).await;
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
     let mut body = hello();
     body["stream"] = json!(true);
@@ -411,7 +418,8 @@ async fn tools_are_run_for_clients_that_have_none() {
 #[tokio::test]
 async fn an_answer_that_takes_too_long_is_given_up() {
     let (go_on, left) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-    let model = Slow { go_on, left };
+    let said = WORDS;
+    let model = Slow { said, go_on, left };
     let limits = Limits {
         time: Duration::from_millis(1),
         ..Limits::default()
@@ -420,4 +428,44 @@ async fn an_answer_that_takes_too_long_is_given_up() {
     let mut body = hello();
     body["model"] = json!("other");
     assert_eq!(scene.post(PATH, &body).await.status, 504);
+}
+
+#[tokio::test]
+async fn arguments_go_out_while_the_model_writes_them() {
+    let said = [
+        "I look.\n<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Hà N",
+        "ội\", \"days\": \"3\"}}\n</tool_call>",
+    ];
+    let tool =
+        json!({"type": "function", "function": {"name": "get_weather", "parameters": weather()}});
+    let mut body = hello();
+    body["stream"] = json!(true);
+    body["tools"] = json!([tool]);
+    let (base, go_on, _left, _end, _serving) = slow(said).await;
+    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let response = client
+        .post(format!("{base}{PATH}"))
+        .json(&body)
+        .send()
+        .await
+        .unwrap();
+    let mut pieces = response.bytes_stream();
+    let mut text = String::new();
+    // The model waits: whatever comes now came before it went on.
+    while !text.contains("Hà N") {
+        let piece = pieces.next().await.expect("the arguments").unwrap();
+        text.push_str(std::str::from_utf8(&piece).unwrap());
+    }
+    assert!(
+        text.contains("\"name\":\"get_weather\"") && !text.contains("days"),
+        "{text}"
+    );
+    go_on.notify_one();
+    while let Some(piece) = pieces.next().await {
+        text.push_str(std::str::from_utf8(&piece.unwrap()).unwrap());
+    }
+    assert!(
+        text.contains("\"arguments\":\"3}\"") && text.ends_with("[DONE]\n\n"),
+        "{text}"
+    );
 }
