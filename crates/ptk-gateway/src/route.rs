@@ -157,7 +157,10 @@ impl Routes {
 
     fn unknown(&self, name: &str) -> Failure {
         let near = suggest::nearest(name, self.names());
-        let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+        let near = near.map_or_else(
+            || ".".to_owned(),
+            |near| format!("; did you mean `{near}`?"),
+        );
         let known: Vec<&str> = self.names().collect();
         let message = format!(
             "There is no model `{name}`{near} There are: {}",

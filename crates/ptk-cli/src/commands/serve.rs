@@ -30,9 +30,12 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit> {
         .build()?;
     runtime.block_on(async {
         let mut interrupts = Interrupts::new();
-        let listener = TcpListener::bind(args.listen)
-            .await
-            .with_context(|| format!("nothing can listen on {}", args.listen))?;
+        let listener = TcpListener::bind(args.listen).await.with_context(|| {
+            format!(
+                "nothing can listen on {}; choose another port with --listen, such as 127.0.0.1:0",
+                args.listen
+            )
+        })?;
         let address = listener.local_addr()?;
         let mut stderr = io::stderr();
         // Whoever started it waits for this line.

@@ -267,12 +267,7 @@ impl Exchange<'_> {
         telling.text(&held);
         Ok(End {
             finish: match finish {
-                FinishReason::Length | FinishReason::ContentFilter
-                    if pass.cut.is_some() || !has_calls =>
-                {
-                    finish
-                }
-                _ if has_calls => FinishReason::ToolCalls,
+                _ if has_calls && pass.cut.is_none() => FinishReason::ToolCalls,
                 FinishReason::Length | FinishReason::ContentFilter => finish,
                 _ => FinishReason::Stop,
             },

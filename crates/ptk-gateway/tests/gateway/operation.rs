@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
+use futures_util::stream::BoxStream;
 use ptk::Model;
 use ptk::llm::{Delta, Deltas, FinishReason, Provider, Request, Script};
 use ptk::sandbox::Workspace;
@@ -314,38 +315,27 @@ async fn slow(
     (base, go_on, left, end, serving)
 }
 
+/// What comes of a request, piece by piece. Its connection goes with it.
+async fn stream(base: &str, mut body: Value) -> BoxStream<'static, reqwest::Result<bytes::Bytes>> {
+    body["stream"] = json!(true);
+    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let request = client.post(format!("{base}{PATH}")).json(&body);
+    request.send().await.unwrap().bytes_stream().boxed()
+}
+
 #[tokio::test]
 async fn a_client_that_goes_away_ends_the_request_to_the_model() {
     let (base, _go_on, left, _end, _serving) = slow(WORDS).await;
-    let client = reqwest::Client::builder().no_proxy().build().unwrap();
-    let mut body = hello();
-    body["stream"] = json!(true);
-    let response = client
-        .post(format!("{base}{PATH}"))
-        .json(&body)
-        .send()
-        .await
-        .unwrap();
-    let mut pieces = response.bytes_stream();
+    let mut pieces = stream(&base, hello()).await;
     pieces.next().await.unwrap().unwrap();
     drop(pieces);
-    drop(client);
     left.notified().await;
 }
 
 #[tokio::test]
 async fn a_stream_that_is_under_way_is_finished_before_it_ends() {
     let (base, go_on, _left, end, serving) = slow(WORDS).await;
-    let client = reqwest::Client::builder().no_proxy().build().unwrap();
-    let mut body = hello();
-    body["stream"] = json!(true);
-    let response = client
-        .post(format!("{base}{PATH}"))
-        .json(&body)
-        .send()
-        .await
-        .unwrap();
-    let mut pieces = response.bytes_stream();
+    let mut pieces = stream(&base, hello()).await;
     let mut text = String::from_utf8(pieces.next().await.unwrap().unwrap().to_vec()).unwrap();
     drop(end);
     // Nobody new is let in, once it has heard of its end.
@@ -368,7 +358,7 @@ async fn a_stream_that_is_under_way_is_finished_before_it_ends() {
         text.contains("One") && text.contains("word") && text.ends_with("data: [DONE]\n\n"),
         "{text}"
     );
-    drop(client);
+    drop(pieces);
     serving.await.unwrap();
 }
 
@@ -439,17 +429,9 @@ async fn arguments_go_out_while_the_model_writes_them() {
     let tool =
         json!({"type": "function", "function": {"name": "get_weather", "parameters": weather()}});
     let mut body = hello();
-    body["stream"] = json!(true);
     body["tools"] = json!([tool]);
     let (base, go_on, _left, _end, _serving) = slow(said).await;
-    let client = reqwest::Client::builder().no_proxy().build().unwrap();
-    let response = client
-        .post(format!("{base}{PATH}"))
-        .json(&body)
-        .send()
-        .await
-        .unwrap();
-    let mut pieces = response.bytes_stream();
+    let mut pieces = stream(&base, body).await;
     let mut text = String::new();
     // The model waits: whatever comes now came before it went on.
     while !text.contains("Hà N") {
