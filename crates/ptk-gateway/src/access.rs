@@ -353,3 +353,38 @@ fn given(headers: &HeaderMap) -> Option<&str> {
     let given = bearer.or_else(|| headers.get(API_KEY)?.to_str().ok());
     given.filter(|key| !key.is_empty() && key.len() <= MAX_KEY)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As if it had not been looked for a while.
+    fn later(keys: &Keys) {
+        let mut loaded = keys.loaded.lock().unwrap();
+        loaded.looked = loaded.looked.checked_sub(LOOK).unwrap();
+    }
+
+    #[test]
+    fn keys_are_changed_without_a_restart_and_a_broken_file_changes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("keys");
+        std::fs::write(&file, "ann first per-minute=1\n").unwrap();
+        let keys = Keys::open(&file).unwrap();
+        keys.find("first").unwrap().take().unwrap();
+
+        std::fs::write(&file, "ann first per-minute=1\nbob second\n").unwrap();
+        later(&keys);
+        assert_eq!(keys.find("second").unwrap().name, "bob");
+        let spent = keys.find("first").unwrap().take();
+        assert!(spent.is_err(), "what a key has used up stays used up");
+
+        std::fs::write(&file, "bob second per-minute=none\n").unwrap();
+        later(&keys);
+        assert!(keys.find("first").is_some() && keys.find("second").is_some());
+
+        std::fs::write(&file, "bob second\n").unwrap();
+        later(&keys);
+        assert!(keys.find("first").is_none(), "it was taken away");
+        assert!(keys.find("second").is_some());
+    }
+}
