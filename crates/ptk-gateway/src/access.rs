@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::Limits;
 use crate::failure::Failure;
 
 /// How often at most it is looked whether the file of keys has changed.
@@ -23,8 +24,10 @@ const MAX_KEY: usize = 4096;
 /// served. A line each: a name, the key, and what it is limited to:
 ///
 /// ```text
-/// alice sk-4f1c0a concurrent=4 per-minute=60
+/// alice sk-4f1c0a concurrent=4 per-minute=60 body=2 seconds=120
 /// ```
+///
+/// `body` is in megabytes; it and `seconds` hold for one request.
 #[derive(Debug)]
 pub struct Keys {
     path: Option<PathBuf>,
@@ -46,6 +49,10 @@ pub(crate) struct Key {
     concurrent: Option<(usize, Arc<Semaphore>)>,
     bucket: Option<Mutex<Bucket>>,
     per_minute: Option<u32>,
+    /// Megabytes of a request.
+    body: Option<u32>,
+    /// Seconds that an answer may take.
+    seconds: Option<u32>,
 }
 
 /// Requests that may be made now.
@@ -149,7 +156,7 @@ fn load(path: &Path) -> io::Result<(Vec<Key>, Changed)> {
         }
         let key = Key::read(line).map_err(|why| {
             let message =
-                format!("line {number}: {why}; write: NAME KEY [concurrent=N] [per-minute=N]");
+                format!("line {number}: {why}; write: NAME KEY [concurrent=N] [per-minute=N] [body=MEGABYTES] [seconds=N]");
             io::Error::new(io::ErrorKind::InvalidData, message)
         })?;
         keys.push(key);
@@ -165,6 +172,8 @@ impl Key {
             concurrent: None,
             bucket: None,
             per_minute: None,
+            body: None,
+            seconds: None,
         }
     }
 
@@ -196,6 +205,8 @@ impl Key {
                         since: Instant::now(),
                     }));
                 }
+                "body" => read.body = Some(number),
+                "seconds" => read.seconds = Some(number),
                 _ => return Err(format!("`{what}` is unknown")),
             }
         }
@@ -208,6 +219,19 @@ impl Key {
             && self.name == other.name
             && most(self) == most(other)
             && self.per_minute == other.per_minute
+            && self.body == other.body
+            && self.seconds == other.seconds
+    }
+
+    /// What one of its requests may take, where that is less than what any may.
+    fn limits(&self, of_all: Limits) -> Limits {
+        let body = self.body.map(|megabytes| megabytes as usize * 1024 * 1024);
+        let time = self.seconds.map(|it| Duration::from_secs(it.into()));
+        Limits {
+            body: body.map_or(of_all.body, |own| own.min(of_all.body)),
+            time: time.map_or(of_all.time, |own| own.min(of_all.time)),
+            ..of_all
+        }
     }
 
     /// Takes one request out of what it may make.
@@ -265,10 +289,23 @@ pub(crate) struct Access {
 }
 
 /// Somebody who may ask.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Admitted {
     pub(crate) key: Option<String>,
     pub(crate) permit: Option<OwnedSemaphorePermit>,
+    /// What the request may take.
+    pub(crate) limits: Limits,
+}
+
+impl Admitted {
+    /// Somebody without a key, where none is needed.
+    pub(crate) const fn anybody(limits: Limits) -> Self {
+        Self {
+            key: None,
+            permit: None,
+            limits,
+        }
+    }
 }
 
 impl Access {
@@ -321,9 +358,9 @@ impl Access {
     }
 
     /// Lets somebody in who has a key, where one is needed.
-    pub(crate) fn admit(&self, headers: &HeaderMap) -> Result<Admitted, Failure> {
+    pub(crate) fn admit(&self, headers: &HeaderMap, of_all: Limits) -> Result<Admitted, Failure> {
         let Some(keys) = &self.keys else {
-            return Ok(Admitted::default());
+            return Ok(Admitted::anybody(of_all));
         };
         let refused =
             |message: &str| Failure::new(StatusCode::UNAUTHORIZED, "invalid_api_key", message);
@@ -338,6 +375,7 @@ impl Access {
         Ok(Admitted {
             permit: key.take()?,
             key: Some(key.name.clone()),
+            limits: key.limits(of_all),
         })
     }
 }

@@ -1,10 +1,14 @@
-//! What is said of a request when it has ended. Nothing of what was asked or
-//! answered is in it.
+//! What is said of a request when it has ended. What was asked and answered is
+//! in it only where that is wanted.
 
 use std::fmt;
 use std::sync::Arc;
 
+use ptk::events::Redaction;
 use serde::Serialize;
+
+/// Bytes of what was asked, or answered, that are written down.
+const MAX_CONTENT: usize = 1024 * 1024;
 
 /// A request that has ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -34,20 +38,81 @@ pub struct Ended {
     /// What went wrong, for programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// What was asked, without secrets, if it is wanted ([`Log::contents`]).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<String>,
+    /// What was answered, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
 }
 
 /// Who is told of requests that have ended.
 #[derive(Clone)]
-pub struct Log(Arc<dyn Fn(&Ended) + Send + Sync>);
+pub struct Log {
+    tell: Arc<dyn Fn(&Ended) + Send + Sync>,
+    contents: Option<Arc<Redaction>>,
+}
 
 impl Log {
     /// This one.
     pub fn new(tell: impl Fn(&Ended) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(tell))
+        Self {
+            tell: Arc::new(tell),
+            contents: None,
+        }
     }
 
-    pub(crate) fn tell(&self, ended: &Ended) {
-        (self.0)(ended);
+    /// The same with what was asked and answered, up to a megabyte each, as
+    /// far as it is no secret.
+    #[must_use]
+    pub fn contents(mut self, is_wanted: bool) -> Self {
+        self.contents = is_wanted.then(|| Arc::new(Redaction::secrets()));
+        self
+    }
+
+    pub(crate) fn tell(&self, ended: &mut Ended, contents: Option<Contents>) {
+        if let (Some(redaction), Some(contents)) = (&self.contents, contents) {
+            ended.request = Some(redaction.apply(&contents.request.text()).into());
+            ended.answer = Some(redaction.apply(&contents.answer.text()).into());
+        }
+        (self.tell)(ended);
+    }
+
+    /// Where what is asked and answered is kept until then, if it is wanted.
+    pub(crate) fn keeps(&self) -> Option<Contents> {
+        self.contents.as_ref().map(|_| Contents::default())
+    }
+}
+
+/// What was asked and answered.
+#[derive(Debug, Default)]
+pub(crate) struct Contents {
+    pub(crate) request: Content,
+    pub(crate) answer: Content,
+}
+
+/// The beginning of something long.
+#[derive(Debug, Default)]
+pub(crate) struct Content {
+    bytes: Vec<u8>,
+    /// How much more there was.
+    more: usize,
+}
+
+impl Content {
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
+        let room = MAX_CONTENT - self.bytes.len();
+        let (kept, more) = bytes.split_at(room.min(bytes.len()));
+        self.bytes.extend_from_slice(kept);
+        self.more += more.len();
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::from_utf8_lossy(&self.bytes).into_owned();
+        if self.more > 0 {
+            text.push_str(&format!("… ({} bytes more)", self.more));
+        }
+        text
     }
 }
 

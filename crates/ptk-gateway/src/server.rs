@@ -22,7 +22,7 @@ use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 
-use crate::Gateway;
+use crate::access::Admitted;
 use crate::faces::{self, Call, Reply, Style};
 use crate::failure::Failure;
 use crate::flow::Flow;
@@ -30,6 +30,7 @@ use crate::gateway::Inner;
 use crate::log::Ended;
 use crate::said::new_id;
 use crate::ticket::Ticket;
+use crate::{Gateway, Limits};
 
 /// How long the head of a request may take.
 const HEAD: Duration = Duration::from_secs(30);
@@ -114,6 +115,11 @@ impl Body for Payload {
             Coming::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
             Coming::Flow(flow) => Pin::new(flow).poll_frame(context),
         };
+        if let Poll::Ready(Some(Ok(frame))) = &polled
+            && let Some(bytes) = frame.data_ref()
+        {
+            payload.ticket.answers(bytes);
+        }
         if matches!(polled, Poll::Ready(None)) || payload.is_end_stream() {
             payload.ticket.whole();
         }
@@ -204,12 +210,14 @@ async fn reply(
         }
         return Ok(reply);
     }
-    if !found.is_open() {
-        let admitted = inner.access.admit(request.headers())?;
-        ticket.key(admitted.key);
-        if let Some(permit) = admitted.permit {
-            ticket.hold(permit);
-        }
+    let admitted = if found.is_open() {
+        Admitted::anybody(inner.limits)
+    } else {
+        inner.access.admit(request.headers(), inner.limits)?
+    };
+    ticket.key(admitted.key);
+    if let Some(permit) = admitted.permit {
+        ticket.hold(permit);
     }
     if found.is_work() {
         let permit = Arc::clone(&inner.running)
@@ -227,11 +235,15 @@ async fn reply(
             })?;
         ticket.hold(permit);
     }
-    let time = inner.limits.time;
+    let Limits {
+        time, body: most, ..
+    } = admitted.limits;
     let work = async {
         let (head, body) = request.into_parts();
-        let body = read(body, inner.limits.body).await?;
+        let body = read(body, most).await?;
+        ticket.asks(&body);
         let call = Call {
+            time,
             gateway: Arc::clone(inner),
             ticket: ticket.clone(),
             path: head.uri.path().to_owned(),

@@ -8,7 +8,7 @@ use ptk::llm::Usage;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::gateway::Inner;
-use crate::log::Ended;
+use crate::log::{Contents, Ended, Log};
 
 /// What a client is told of a request that it gave up.
 const GONE: u16 = 499;
@@ -27,6 +27,8 @@ struct Held {
 struct About {
     ended: Ended,
     is_whole: bool,
+    /// What was asked and answered, if it is to be told.
+    contents: Option<Contents>,
     /// Let go at the end.
     permits: Vec<OwnedSemaphorePermit>,
 }
@@ -34,6 +36,7 @@ struct About {
 impl Ticket {
     pub(crate) fn new(gateway: Arc<Inner>, path: &'static str, ended: Ended) -> Self {
         gateway.metrics.begun();
+        let contents = gateway.log.as_ref().and_then(Log::keeps);
         Self(Arc::new(Held {
             gateway,
             path,
@@ -41,6 +44,7 @@ impl Ticket {
             about: Mutex::new(About {
                 ended,
                 is_whole: false,
+                contents,
                 permits: Vec::new(),
             }),
         }))
@@ -62,6 +66,24 @@ impl Ticket {
         self.about(|about| {
             model.clone_into(&mut about.ended.model);
             about.ended.stream = stream;
+        });
+    }
+
+    /// What is asked.
+    pub(crate) fn asks(&self, body: &[u8]) {
+        self.about(|about| {
+            if let Some(contents) = &mut about.contents {
+                contents.request.add(body);
+            }
+        });
+    }
+
+    /// What is answered.
+    pub(crate) fn answers(&self, piece: &[u8]) {
+        self.about(|about| {
+            if let Some(contents) = &mut about.contents {
+                contents.answer.add(piece);
+            }
         });
     }
 
@@ -102,7 +124,7 @@ impl Drop for Held {
         self.gateway.metrics.ended(self.path, ended.status, took);
         if let Some(log) = &self.gateway.log {
             ended.ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-            log.tell(ended);
+            log.tell(ended, about.contents.take());
         }
     }
 }

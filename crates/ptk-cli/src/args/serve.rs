@@ -76,7 +76,8 @@ pub(crate) struct ServeArgs {
     pub(crate) sandbox: SandboxArgs,
 
     /// A file with the keys of those who may ask, a line each: NAME KEY
-    /// [concurrent=N] [per-minute=N]. It is read again when it changes
+    /// [concurrent=N] [per-minute=N] [body=MEGABYTES] [seconds=N]. It is read
+    /// again when it changes
     #[arg(
         long,
         value_name = "FILE",
@@ -126,6 +127,9 @@ pub(crate) struct ServeArgs {
 pub(crate) enum AccessLog {
     /// A line of JSON, without what was asked and answered
     Json,
+    /// The same with what was asked and answered, up to a megabyte each,
+    /// without secrets
+    Contents,
     /// Nothing
     Off,
 }

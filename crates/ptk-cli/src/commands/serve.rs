@@ -78,7 +78,7 @@ fn gateway(args: &ServeArgs) -> Result<Gateway> {
             concurrent: args.max_concurrent as usize,
             time: args.timeout,
         })
-        .log((args.access_log == AccessLog::Json).then(|| Log::new(tell)));
+        .log(log(args.access_log));
     if let Some(names) = &args.tools {
         let (manager, names) = agent::hosted(names, args.approve, &args.sandbox, &args.config)?;
         builder = builder.tools(Some(HostedTools::new(manager, &names)));
@@ -87,6 +87,15 @@ fn gateway(args: &ServeArgs) -> Result<Gateway> {
         builder = builder.memory(Arc::new(FileMemory::new(folder.join(MEMORY))));
     }
     Ok(models(builder, args)?.build()?)
+}
+
+/// What is written of requests, if anything is.
+fn log(what: AccessLog) -> Option<Log> {
+    match what {
+        AccessLog::Off => None,
+        AccessLog::Json => Some(Log::new(tell)),
+        AccessLog::Contents => Some(Log::new(tell).contents(true)),
+    }
 }
 
 /// A line for each request that has ended.

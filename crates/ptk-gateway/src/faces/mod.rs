@@ -42,6 +42,8 @@ const EVENTS: &str = "text/event-stream";
 pub(crate) struct Call {
     pub(crate) gateway: Arc<Inner>,
     pub(crate) ticket: Ticket,
+    /// How long the answer may take.
+    pub(crate) time: Duration,
     pub(crate) path: String,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
@@ -243,7 +245,7 @@ pub(crate) async fn streamed<W: Writer + 'static>(
     let outbox = Outbox::default();
     let out = outbox.clone();
     let work = async move {
-        let limit = call.gateway.limits.time;
+        let limit = call.time;
         let answers = asks.into_iter().map(|(ask, mut writer)| {
             let (out, call) = (&out, &call);
             async move {

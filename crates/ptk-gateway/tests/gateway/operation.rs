@@ -24,8 +24,12 @@ fn hello() -> Value {
 
 /// Asks with these headers. The status, and the answer.
 async fn ask(scene: &Scene, headers: &[(&str, &str)]) -> (u16, String) {
+    send(scene, headers, &hello()).await
+}
+
+async fn send(scene: &Scene, headers: &[(&str, &str)], body: &Value) -> (u16, String) {
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
-    let mut request = client.post(format!("{}{PATH}", scene.base)).json(&hello());
+    let mut request = client.post(format!("{}{PATH}", scene.base)).json(body);
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
@@ -85,6 +89,56 @@ async fn keys_are_limited_each_by_its_own_line() {
     for _ in 0..3 {
         assert_eq!(ask(&scene, &[("x-api-key", "b-key")]).await.0, 200);
     }
+}
+
+#[tokio::test]
+async fn a_key_may_have_less_of_everything() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("keys");
+    std::fs::write(&file, "ann a-key body=1 seconds=1\nbob b-key body=900\n").unwrap();
+    let keys = Keys::open(&file).unwrap();
+    let slow = Slow {
+        said: WORDS,
+        go_on: Arc::default(),
+        left: Arc::default(),
+    };
+    let scene = Scene::with(script(9), |it| {
+        it.model("slow", [Model::new(slow)]).keys(Some(keys))
+    })
+    .await;
+    let long = "x".repeat(2 * 1024 * 1024);
+    let long = json!({"model": "tiny", "messages": [{"role": "user", "content": long}]});
+    let (status, text) = send(&scene, &[("x-api-key", "a-key")], &long).await;
+    assert_eq!(status, 413, "{text}");
+    assert_eq!(send(&scene, &[("x-api-key", "b-key")], &long).await.0, 200);
+    let endless = json!({"model": "slow", "messages": [{"role": "user", "content": "Hi"}]});
+    let (status, text) = send(&scene, &[("x-api-key", "a-key")], &endless).await;
+    assert_eq!(status, 504, "{text}");
+    assert!(text.contains("longer than 1 s"), "{text}");
+}
+
+#[tokio::test]
+async fn what_was_said_is_told_only_where_it_is_wanted_and_without_secrets() {
+    let told: Arc<Mutex<Vec<Ended>>> = Arc::default();
+    let telling = Arc::clone(&told);
+    let log = Log::new(move |ended| telling.lock().unwrap().push(ended.clone())).contents(true);
+    let scene = Scene::with(script(2), |it| it.log(Some(log))).await;
+    let secret = format!("ghp_{}", "a1B2".repeat(9));
+    let said = format!("My token is {secret}, and my cat is Tom.");
+    let body = json!({"model": "tiny", "messages": [{"role": "user", "content": said}]});
+    let answer = scene.post(PATH, &body).await;
+    let filler = "x".repeat(2 * 1024 * 1024);
+    let body = json!({"model": "tiny", "messages": [{"role": "user", "content": filler}]});
+    scene.post(PATH, &body).await;
+    let told = told.lock().unwrap().clone();
+    let asked = told[0].request.as_deref().unwrap();
+    assert!(
+        asked.contains("my cat is Tom") && !asked.contains(&secret),
+        "{asked}"
+    );
+    assert_eq!(told[0].answer.as_deref(), Some(answer.text.as_str()));
+    let asked = told[1].request.as_deref().unwrap();
+    assert!(asked.len() < 1024 * 1024 + 100 && asked.ends_with("bytes more)"));
 }
 
 #[test]
