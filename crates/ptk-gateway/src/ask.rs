@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ptk::llm::{Message, Sampling};
+use ptk::llm::{Api, Message, Sampling, Verbatim};
 use serde_json::{Map, Value};
 
 use crate::failure::Failure;
 use crate::offer::Offer;
+use crate::said::Note;
 
 /// A request, read and checked.
 #[derive(Debug, Clone, Default)]
@@ -22,25 +23,49 @@ pub(crate) struct Ask {
     pub(crate) max_tokens: Option<u32>,
     /// Texts at which what is said ends.
     pub(crate) stop: Vec<String>,
-    /// The request as it was written for chat completions, where it was.
-    pub(crate) body: Option<Bytes>,
-    /// The type of a part of the conversation that is no text, if there is one.
-    pub(crate) beyond_words: Option<String>,
+    /// The request as it was written, for a server that speaks the same API.
+    pub(crate) written: Option<Written>,
+    /// A part of the conversation that is no text, if there is one.
+    pub(crate) beyond_words: Option<BeyondWords>,
+    /// What the answer says of tools that only a server of the same API has.
+    pub(crate) left_out: Vec<Note>,
+}
+
+/// A part of a conversation that cannot be told in words.
+#[derive(Debug, Clone)]
+pub(crate) struct BeyondWords {
+    /// Where it stands.
+    pub(crate) at: String,
+    pub(crate) kind: String,
+}
+
+/// A request as it was written.
+#[derive(Debug, Clone)]
+pub(crate) struct Written {
+    pub(crate) api: Api,
+    pub(crate) body: Bytes,
+    /// Headers that mean something to that API alone.
+    pub(crate) headers: Vec<(&'static str, String)>,
 }
 
 impl Ask {
-    /// The request as it was written for chat completions, for one answer.
-    pub(crate) fn verbatim(&self) -> Result<Option<Map<String, Value>>, Failure> {
-        let Some(body) = &self.body else {
+    /// The request as it was written for an API, for one answer.
+    pub(crate) fn verbatim(&self, api: Api) -> Result<Option<Verbatim>, Failure> {
+        let Some(written) = self.written.as_ref().filter(|it| it.api == api) else {
             return Ok(None);
         };
-        let read = serde_json::from_slice::<Map<String, Value>>(body);
-        let mut fields = read.map_err(|error| Failure::invalid("", error.to_string()))?;
-        fields.remove("n");
-        if let Some(seed) = self.sampling.seed {
-            fields.insert("seed".to_owned(), seed.into());
+        let read = serde_json::from_slice::<Map<String, Value>>(&written.body);
+        let mut body = read.map_err(|error| Failure::invalid("", error.to_string()))?;
+        if api == Api::ChatCompletions {
+            body.remove("n");
+            if let Some(seed) = self.sampling.seed {
+                body.insert("seed".to_owned(), seed.into());
+            }
         }
-        Ok(Some(fields))
+        Ok(Some(Verbatim {
+            body,
+            headers: written.headers.clone(),
+        }))
     }
 }
 

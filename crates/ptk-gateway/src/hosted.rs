@@ -58,7 +58,7 @@ impl HostedTools {
     ) -> Result<End, Failure> {
         let mut ask = exchange.ask.clone();
         ask.contract.offer = Arc::clone(&self.offer);
-        ask.body = None;
+        ask.written = None;
         // Whoever stops listening stops the tools.
         let stop = CancellationToken::new();
         let _guard = stop.clone().drop_guard();
@@ -95,6 +95,7 @@ impl HostedTools {
                     stopped_at: end.stopped_at,
                     usage,
                     notes,
+                    ..End::default()
                 });
             }
             let requests = turn.calls.iter().cloned();
@@ -140,7 +141,7 @@ impl Turn {
             Said::CallCut(_) => {
                 self.calls.pop();
             }
-            Said::Reasoning(_) | Said::Arguments(_) => {}
+            Said::Reasoning(_) | Said::Arguments(_) | Said::Own(_) => {}
         }
         matches!(said, Said::Text(_) | Said::Reasoning(_))
     }

@@ -22,6 +22,9 @@ pub(crate) struct Offer {
     pub(crate) tools: Toolset,
     /// The names of those whose schema has to be kept.
     strict: Vec<String>,
+    /// Why they can only be offered by a server that speaks the client's API,
+    /// if one of them is that API's own.
+    pub(crate) beyond_words: Option<Failure>,
     lessons: Mutex<Vec<Arc<Lesson>>>,
     /// What reads native calls.
     native: OnceLock<Option<Grammar>>,

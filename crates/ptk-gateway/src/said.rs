@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
-use ptk::llm::{FinishReason, Usage};
+use ptk::llm::{FinishReason, Own, Usage};
 use ptk::protocol::{Arguments, Problem};
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 /// The next piece of an answer.
 #[derive(Debug, Clone, Copy)]
@@ -22,6 +23,8 @@ pub(crate) enum Said<'s> {
     CallEnd(&'s Arguments),
     /// The call that was begun breaks off: nothing else comes of it.
     CallCut(&'s Arguments),
+    /// What the model's server says in an API that the client speaks, too.
+    Own(&'s Own),
 }
 
 /// How an answer ended.
@@ -33,6 +36,16 @@ pub(crate) struct End {
     pub(crate) usage: Usage,
     /// What was not as it should be, for programs.
     pub(crate) notes: Vec<Note>,
+    /// What the model's server says of it in an API that the client speaks,
+    /// too.
+    pub(crate) own: OwnEnd,
+}
+
+/// How an answer ended, in the words of the model's server.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct OwnEnd {
+    pub(crate) usage: Option<Value>,
+    pub(crate) reason: Map<String, Value>,
 }
 
 /// Something about an answer that was not as it should be.
@@ -82,6 +95,7 @@ pub(crate) enum Part {
         /// Whether it breaks off.
         is_cut: bool,
     },
+    Own(Own),
 }
 
 impl Whole {
@@ -105,6 +119,7 @@ impl Whole {
                 args.clone_from(all);
                 *is_cut = true;
             }
+            (Said::Own(own), _) => self.parts.push(Part::Own(own.clone())),
             _ => {}
         }
     }

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::str::FromStr;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// The next piece of a reply.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,8 +39,45 @@ pub enum Delta {
     State(Value),
     /// What the request took so far. The last one counts.
     Usage(Usage),
+    /// What only the server's own API has a place for. It comes where the
+    /// request was written for that API
+    /// ([`Request::verbatim`](crate::Request::verbatim)), and nowhere else.
+    Own(Own),
     /// The reply is whole, and ended for this reason.
     Finish(FinishReason),
+}
+
+/// What only one API has a place for, as its server wrote it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Own {
+    /// Further fields of a chat completion, or of a chunk of it: of the answer
+    /// itself, of its choice, and of what is said.
+    Fields {
+        /// Beside `choices`, such as `system_fingerprint`.
+        answer: Map<String, Value>,
+        /// Beside the message, such as `logprobs`.
+        choice: Map<String, Value>,
+        /// Beside the message's text, such as `annotations`.
+        message: Map<String, Value>,
+    },
+    /// A part that is neither text nor thoughts nor a call: what tools of the
+    /// server did, or thoughts that only it can read.
+    Part(Value),
+    /// The next part of this type has this id.
+    Id {
+        /// The type of the part.
+        kind: String,
+        /// The server's id for it.
+        id: String,
+    },
+    /// The thoughts so far are signed so.
+    Signature(String),
+    /// A part of the text ends, which these sources are named for.
+    Sources(Vec<Value>),
+    /// What the request took, in the server's own words.
+    Usage(Value),
+    /// Why the reply ended, in the server's own words.
+    Reason(Map<String, Value>),
 }
 
 /// Why a reply ended.

@@ -58,7 +58,7 @@ mod script;
 
 pub use command::CommandProvider;
 pub use completion::{Assembly, Completion, MAX_REPLY, NativeCall, complete};
-pub use delta::{Delta, FinishReason, Usage};
+pub use delta::{Delta, FinishReason, Own, Usage};
 pub use error::{LlmError, LlmErrorKind};
 pub use known::{KNOWN_MODELS, KnownModel};
 pub use memory::{FileMemory, Forgetful, Manner, Memory, memory_key};
@@ -66,5 +66,5 @@ pub use message::Message;
 pub use prices::Prices;
 pub use provider::{Capabilities, Constraint, Deltas, Form, Provider};
 pub use providers::{DEFAULT_PROVIDER, NotRegistered, Providers};
-pub use request::{Request, ResponseFormat, Sampling, ToolChoice};
+pub use request::{Api, Request, ResponseFormat, Sampling, ToolChoice, Verbatim};
 pub use script::{Script, ScriptError, ScriptedCall, ScriptedError, ScriptedReply, ScriptedUsage};

@@ -7,7 +7,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 
-use crate::{Delta, LlmError, Request};
+use crate::{Api, Delta, LlmError, Request};
 
 /// A reply that is coming in. Dropping it ends the request.
 pub type Deltas<'a> = BoxStream<'a, Result<Delta, LlmError>>;
@@ -61,10 +61,10 @@ pub trait Provider: Send + Sync + Debug {
         Capabilities::default()
     }
 
-    /// Whether it sends a request that somebody else wrote for chat
-    /// completions as it is ([`Request::verbatim`]).
-    fn speaks_chat_completions(&self) -> bool {
-        false
+    /// The API for which it takes requests as somebody else wrote them
+    /// ([`Request::verbatim`]).
+    fn speaks(&self) -> Option<Api> {
+        None
     }
 
     /// What the server itself says that the model can do, if it says anything.
@@ -100,8 +100,8 @@ impl<T: Provider + ?Sized> Provider for Arc<T> {
         (**self).capabilities(model)
     }
 
-    fn speaks_chat_completions(&self) -> bool {
-        (**self).speaks_chat_completions()
+    fn speaks(&self) -> Option<Api> {
+        (**self).speaks()
     }
 
     fn learn<'a>(&'a self, model: Option<&'a str>) -> BoxFuture<'a, Option<Capabilities>> {

@@ -44,11 +44,31 @@ pub struct Request {
     /// Whether the reply is wanted at once, and not piece by piece. Servers that
     /// can be told so are; it is the same reply in any case.
     pub whole: bool,
-    /// The same request in the words of chat completions, as somebody else
-    /// wrote it. A provider that speaks these
-    /// ([`Provider::speaks_chat_completions`](crate::Provider::speaks_chat_completions))
-    /// sends it as it is, for its own model; others go by the fields above.
-    pub verbatim: Option<Map<String, Value>>,
+    /// The same request as somebody else wrote it, in the words of the API
+    /// that the provider [speaks](crate::Provider::speaks). It is sent as it
+    /// is, for the provider's own model; the fields above say nothing then but
+    /// whether the reply is wanted at once.
+    pub verbatim: Option<Verbatim>,
+}
+
+/// A request as somebody else wrote it.
+#[derive(Debug, Clone, Default)]
+pub struct Verbatim {
+    /// The body.
+    pub body: Map<String, Value>,
+    /// Headers that go with it, and mean something to that API alone.
+    pub headers: Vec<(&'static str, String)>,
+}
+
+/// An API that others write requests for, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Api {
+    /// OpenAI's chat completions, which most servers understand.
+    ChatCompletions,
+    /// OpenAI's responses.
+    Responses,
+    /// Anthropic's messages.
+    Messages,
 }
 
 /// How the next word is chosen. What is not said is up to the model's server.

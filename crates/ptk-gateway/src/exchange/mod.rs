@@ -79,6 +79,7 @@ impl Exchange<'_> {
             calls: Vec::new(),
             has_text: false,
             has_begun: false,
+            own: Vec::new(),
             notes: Vec::new(),
         };
         let mut models = self.route.in_turn().peekable();
@@ -172,6 +173,8 @@ impl Exchange<'_> {
                     end.finish = FinishReason::ToolCalls;
                 }
                 end.usage = usage;
+                // It says what the second request took, and no more.
+                end.own.usage = None;
                 end.notes.push(Note::new(
                     "mended",
                     "The model was asked once more to get a right call",
@@ -265,6 +268,10 @@ impl Exchange<'_> {
             };
         }
         telling.text(&held);
+        telling.own_waiting();
+        if plan.request.verbatim.is_none() {
+            telling.notes.extend(self.ask.left_out.iter().cloned());
+        }
         Ok(End {
             finish: match finish {
                 _ if has_calls && pass.cut.is_none() => FinishReason::ToolCalls,
@@ -274,6 +281,7 @@ impl Exchange<'_> {
             stopped_at: pass.stopped_at,
             usage: Usage::default(),
             notes: std::mem::take(&mut telling.notes),
+            own: pass.own,
         })
     }
 
@@ -425,6 +433,7 @@ impl Exchange<'_> {
             stopped_at: None,
             usage,
             notes: std::mem::take(&mut telling.notes),
+            ..End::default()
         }
     }
 

@@ -8,7 +8,7 @@ use ptk::protocol::{Arguments, Copies, ErrorType, Formatter, Grammar, ToolResult
 use ptk::{Approach, Candidate, merged, one_prompt};
 use serde_json::{Map, Value};
 
-use crate::ask::{Ask, Choice, Format};
+use crate::ask::{Ask, BeyondWords, Choice, Format};
 use crate::failure::Failure;
 use crate::gateway::Inner;
 
@@ -55,21 +55,13 @@ impl Plan {
         let lesson = lesson.map_err(|error| Failure::invalid("model", error.to_string()))?;
         let passes_format = is_native || approach.can.constraint != Constraint::None;
         let keeps_format = contract.format != Format::Text && !passes_format;
-        let speaks = candidate.provider().speaks_chat_completions();
         let has_tools = !contract.offer.tools.is_empty();
         let is_passed =
-            speaks && !keeps_format && (is_native || !has_tools) && approach.can.form == Form::Chat;
-        let verbatim = if is_passed { ask.verbatim()? } else { None };
-        if verbatim.is_none()
-            && let Some(kind) = &ask.beyond_words
-        {
-            return Err(Failure::invalid(
-                "messages",
-                format!(
-                    "{} is shown words only here, and the conversation has a part of the type `{kind}`; leave it out, or ask a model that takes tools by its API",
-                    ask.model
-                ),
-            ));
+            !keeps_format && (is_native || !has_tools) && approach.can.form == Form::Chat;
+        let api = candidate.provider().speaks().filter(|_| is_passed);
+        let verbatim = api.map_or(Ok(None), |api| ask.verbatim(api))?;
+        if verbatim.is_none() {
+            in_words(ask)?;
         }
         let mut plan = Self {
             request: Request {
@@ -179,11 +171,18 @@ impl Plan {
     pub(super) fn again(&self, said: &str, wrong: &str) -> Request {
         let mut request = self.request.clone();
         if let Some(verbatim) = &mut request.verbatim {
-            let Some(Value::Array(messages)) = verbatim.get_mut("messages") else {
-                return request;
-            };
-            messages.push(message("assistant", said));
-            messages.push(message("user", wrong));
+            let body = &mut verbatim.body;
+            // Responses may have a text there.
+            if let Some(Value::String(text)) = body.get_mut("input") {
+                let first = message("user", text);
+                body.insert("input".to_owned(), Value::Array(vec![first]));
+            }
+            let lists = ["messages", "input"];
+            let list = lists.into_iter().find(|name| body.contains_key(*name));
+            if let Some(Value::Array(messages)) = list.and_then(|name| body.get_mut(name)) {
+                messages.push(message("assistant", said));
+                messages.push(message("user", wrong));
+            }
             return request;
         }
         if let [Message::User(prompt)] = request.messages.as_mut_slice()
@@ -206,6 +205,24 @@ impl Plan {
             return args;
         }
         self.formatter.restore(args)
+    }
+}
+
+/// Whether a request can be told in words, or by the API of another kind of
+/// server.
+fn in_words(ask: &Ask) -> Result<(), Failure> {
+    if let Some(BeyondWords { at, kind }) = &ask.beyond_words {
+        return Err(Failure::invalid(
+            at.clone(),
+            format!(
+                "{} is shown words only here, and this is a part of the type `{kind}`; leave it out, or ask a model whose server takes this API's requests as they are",
+                ask.model
+            ),
+        ));
+    }
+    match &ask.contract.offer.beyond_words {
+        Some(failure) => Err(failure.clone()),
+        None => Ok(()),
     }
 }
 

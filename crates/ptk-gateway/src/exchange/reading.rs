@@ -1,7 +1,7 @@
 //! A reply while it comes in: what of it goes out at once, what has to wait,
 //! and what is wrong with it.
 
-use ptk::llm::{Delta, FinishReason, MAX_REPLY, Usage};
+use ptk::llm::{Delta, FinishReason, MAX_REPLY, Own, Usage};
 use ptk::protocol::{
     Arguments, Event, ParsedCall, Parser, Piece, Problem, ProblemCode, Reply, Span, SpanKind,
     Status,
@@ -13,7 +13,7 @@ use super::plan::Plan;
 use super::values::Values;
 use super::visible::Visible;
 use crate::ask::Contract;
-use crate::said::{Note, Said, new_id};
+use crate::said::{Note, OwnEnd, Said, new_id};
 
 /// What a client was told so far, over all that was asked for its answer.
 pub(super) struct Telling<'t> {
@@ -26,13 +26,32 @@ pub(super) struct Telling<'t> {
     pub(super) has_text: bool,
     /// Whether anything went out.
     pub(super) has_begun: bool,
+    /// What goes out with the next thing that is said: by itself it is not
+    /// worth that no other model can be asked.
+    pub(super) own: Vec<Own>,
     pub(super) notes: Vec<Note>,
 }
 
 impl Telling<'_> {
     fn say(&mut self, said: Said<'_>) {
         self.has_begun = true;
+        self.own_waiting();
         (self.tell)(said);
+    }
+
+    /// What the model's server says in the client's own API.
+    fn own(&mut self, own: Own) {
+        self.own.push(own);
+        if self.has_begun {
+            self.own_waiting();
+        }
+    }
+
+    /// Tells what waits for something to be said.
+    pub(super) fn own_waiting(&mut self) {
+        for own in self.own.drain(..) {
+            (self.tell)(Said::Own(&own));
+        }
     }
 
     pub(super) fn text(&mut self, text: &str) {
@@ -103,6 +122,7 @@ pub(super) struct Reading<'r, 't> {
     size: usize,
     finish: Option<FinishReason>,
     usage: Option<Usage>,
+    own: OwnEnd,
     state: State<'r, 't>,
 }
 
@@ -112,6 +132,7 @@ pub(super) struct Pass {
     pub(super) words: String,
     pub(super) finish: Option<FinishReason>,
     pub(super) usage: Option<Usage>,
+    pub(super) own: OwnEnd,
     /// What cannot go out as it is.
     pub(super) faults: Vec<Fault>,
     /// Calls behind a fault, which wait for it to be mended.
@@ -171,6 +192,7 @@ impl<'r, 't> Reading<'r, 't> {
         stops: &[String],
         is_second: bool,
     ) -> Self {
+        telling.own.clear();
         let is_held = telling.contract.needs_call() || plan.keeps_format;
         let is_mute = is_second && telling.has_text;
         Self {
@@ -179,6 +201,7 @@ impl<'r, 't> Reading<'r, 't> {
             size: 0,
             finish: None,
             usage: None,
+            own: OwnEnd::default(),
             state: State {
                 before: telling.calls.len(),
                 written: 0,
@@ -226,6 +249,12 @@ impl<'r, 't> Reading<'r, 't> {
             }
             Delta::State(_) => {}
             Delta::Usage(usage) => self.usage = Some(usage),
+            Delta::Own(Own::Usage(usage)) => self.own.usage = Some(usage),
+            Delta::Own(Own::Reason(reason)) => self.own.reason = reason,
+            Delta::Own(own) => {
+                self.size += weight(&own);
+                state.telling.own(own);
+            }
             Delta::Finish(reason) => self.finish = Some(reason),
         }
     }
@@ -280,6 +309,7 @@ impl<'r, 't> Reading<'r, 't> {
             words: state.raw,
             finish: self.finish,
             usage: self.usage,
+            own: self.own,
             stopped_at: state.visible.stopped_at().map(str::to_owned),
             faults: state.faults,
             later: state.later,
@@ -575,5 +605,35 @@ fn call_id(native: Option<Native<'_>>) -> String {
     {
         Some(id) => id.to_owned(),
         None => new_id("call_"),
+    }
+}
+
+/// How long something of a server's own is, about.
+fn weight(own: &Own) -> usize {
+    fn all<'v>(values: impl IntoIterator<Item = &'v Value>) -> usize {
+        values.into_iter().map(one).sum()
+    }
+    fn one(value: &Value) -> usize {
+        8 + match value {
+            Value::String(text) => text.len(),
+            Value::Array(list) => all(list),
+            Value::Object(fields) => all(fields.values()),
+            _ => 0,
+        }
+    }
+    match own {
+        Own::Fields {
+            answer,
+            choice,
+            message,
+        } => [answer, choice, message]
+            .into_iter()
+            .map(|fields| all(fields.values()))
+            .sum(),
+        Own::Part(value) | Own::Usage(value) => one(value),
+        Own::Sources(list) => all(list),
+        Own::Reason(fields) => all(fields.values()),
+        Own::Id { kind, id } => kind.len() + id.len(),
+        Own::Signature(signature) => signature.len(),
     }
 }

@@ -3,22 +3,22 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ptk::llm::{FinishReason, Sampling, Usage};
+use ptk::llm::{Api, FinishReason, Own, Sampling, Usage};
 use ptk::protocol::{ToolCall, ToolSpec};
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::choice::{FormatField, Texts, ToolChoice, check};
 use super::content::{self, Content};
 use super::talk::Talk;
 use super::{Call, EVENTS, JSON, Reply, Writer, now, number, put, quote, streamed, sum, whole};
-use crate::ask::{Ask, Contract};
+use crate::ask::{Ask, Contract, Written};
 use crate::failure::Failure;
 use crate::fields::{self, Fields};
 use crate::gateway::Inner;
 use crate::offer::Offer;
-use crate::said::{End, Note, Said, Whole, new_id};
+use crate::said::{End, Note, Part, Said, Whole, new_id};
 
 /// Answers to one request at most.
 const MAX_ANSWERS: u32 = 16;
@@ -160,8 +160,13 @@ fn read(gateway: &Inner, body: &Bytes) -> Result<Read, Failure> {
             sampling,
             max_tokens,
             stop,
-            body: Some(body.clone()),
+            written: Some(Written {
+                api: Api::ChatCompletions,
+                body: body.clone(),
+                headers: Vec::new(),
+            }),
             beyond_words: talk.beyond,
+            left_out: Vec::new(),
         },
     })
 }
@@ -259,7 +264,7 @@ fn talk(messages: Vec<ChatMessage>) -> Result<Talk, Failure> {
     let mut talk = Talk::default();
     for (at, message) in messages.into_iter().enumerate() {
         let text = message.content.text;
-        talk.beyond = talk.beyond.or(message.content.beyond);
+        talk.beyond(format!("messages[{at}].content"), message.content.beyond);
         match message.role.as_str() {
             "system" | "developer" => talk.system(text),
             "user" => talk.user(text),
@@ -326,19 +331,25 @@ fn completion(manner: &Manner, answers: &[Whole]) -> Vec<u8> {
     out.extend_from_slice(b",\"model\":");
     quote(&manner.model, &mut out);
     out.extend_from_slice(b",\"choices\":[");
+    let mut answer_fields = Map::new();
     for (index, answer) in answers.iter().enumerate() {
         if index > 0 {
             out.push(b',');
         }
+        let own = OwnFields::of(answer);
         out.extend_from_slice(b"{\"index\":");
         put(&index, &mut out);
         out.extend_from_slice(b",\"message\":");
-        put_message(manner, answer, &mut out);
-        out.extend_from_slice(b",\"logprobs\":null,\"finish_reason\":");
+        put_message(manner, answer, &own, &mut out);
+        own.put_choice(&mut out);
+        out.extend_from_slice(b",\"finish_reason\":");
         quote(finish(&answer.end, manner.is_legacy), &mut out);
         out.push(b'}');
+        answer_fields.extend(own.answer);
     }
-    out.extend_from_slice(b"],\"usage\":");
+    out.push(b']');
+    put_fields(&answer_fields, &mut out);
+    out.extend_from_slice(b",\"usage\":");
     let usage = sum(answers.iter().map(|answer| answer.end.usage));
     put(&usage_of(&usage), &mut out);
     let notes: Vec<&Note> = answers
@@ -353,16 +364,70 @@ fn completion(manner: &Manner, answers: &[Whole]) -> Vec<u8> {
     out
 }
 
-fn put_message(manner: &Manner, answer: &Whole, out: &mut Vec<u8>) {
+/// Fields of the model's server, where they belong.
+#[derive(Debug, Default)]
+struct OwnFields {
+    answer: Map<String, Value>,
+    choice: Map<String, Value>,
+    message: Map<String, Value>,
+}
+
+impl OwnFields {
+    fn of(answer: &Whole) -> Self {
+        let mut all = Self::default();
+        for part in &answer.parts {
+            if let Part::Own(own) = part {
+                all.add(own);
+            }
+        }
+        all
+    }
+
+    fn add(&mut self, own: &Own) {
+        if let Own::Fields {
+            answer,
+            choice,
+            message,
+        } = own
+        {
+            self.answer.extend(answer.clone());
+            self.choice.extend(choice.clone());
+            self.message.extend(message.clone());
+        }
+    }
+
+    /// Those of a choice, which always has a place for likelihoods.
+    fn put_choice(&self, out: &mut Vec<u8>) {
+        if !self.choice.contains_key("logprobs") {
+            out.extend_from_slice(b",\"logprobs\":null");
+        }
+        put_fields(&self.choice, out);
+    }
+}
+
+fn put_fields(fields: &Map<String, Value>, out: &mut Vec<u8>) {
+    for (name, value) in fields {
+        out.push(b',');
+        quote(name, out);
+        out.push(b':');
+        put(value, out);
+    }
+}
+
+fn put_message(manner: &Manner, answer: &Whole, own: &OwnFields, out: &mut Vec<u8>) {
     let (text, reasoning) = (answer.text(), answer.reasoning());
     let has_calls = answer.calls().next().is_some();
     out.extend_from_slice(b"{\"role\":\"assistant\",\"content\":");
-    if text.is_empty() && has_calls {
+    let is_refused = own.message.contains_key("refusal");
+    if text.is_empty() && (has_calls || is_refused) {
         out.extend_from_slice(b"null");
     } else {
         quote(&text, out);
     }
-    out.extend_from_slice(b",\"refusal\":null");
+    if !is_refused {
+        out.extend_from_slice(b",\"refusal\":null");
+    }
+    put_fields(&own.message, out);
     if !reasoning.is_empty() {
         out.extend_from_slice(b",\"reasoning_content\":");
         quote(&reasoning, out);
@@ -413,6 +478,8 @@ struct Chunks {
     has_role: bool,
     /// Calls that have begun.
     calls: u32,
+    /// What goes out with the next chunk.
+    own: Option<OwnFields>,
 }
 
 impl Chunks {
@@ -428,6 +495,7 @@ impl Chunks {
             index,
             has_role: false,
             calls: 0,
+            own: None,
         }
     }
 
@@ -439,8 +507,29 @@ impl Chunks {
             out.extend_from_slice(b"\"role\":\"assistant\",");
         }
         delta(self, out);
-        out.extend_from_slice(b"},\"logprobs\":null,\"finish_reason\":null}]");
+        let Some(own) = self.own.take() else {
+            out.extend_from_slice(b"},\"logprobs\":null,\"finish_reason\":null}]");
+            return self.close(out);
+        };
+        put_fields(&own.message, out);
+        out.push(b'}');
+        own.put_choice(out);
+        out.extend_from_slice(b",\"finish_reason\":null}]");
+        put_fields(&own.answer, out);
         self.close(out);
+    }
+
+    /// Fields of the model's server: they go out with what they came with.
+    fn own(&mut self, own: &Own, out: &mut Vec<u8>) {
+        if self.own.is_some() {
+            self.nothing(out);
+        }
+        self.own.get_or_insert_default().add(own);
+    }
+
+    /// A chunk in which nothing is said.
+    fn nothing(&mut self, out: &mut Vec<u8>) {
+        self.chunk(out, |_, out| out.extend_from_slice(b"\"content\":\"\""));
     }
 
     fn close(&self, out: &mut Vec<u8>) {
@@ -506,12 +595,13 @@ impl Writer for Chunks {
             Said::Call { id, name } => self.call(id, name, out),
             Said::Arguments(json) => self.arguments(json, out),
             Said::CallEnd(_) | Said::CallCut(_) => {}
+            Said::Own(own) => self.own(own, out),
         }
     }
 
     fn end(&mut self, end: &End, out: &mut Vec<u8>) {
-        if !self.has_role {
-            self.chunk(out, |_, out| out.extend_from_slice(b"\"content\":\"\""));
+        if !self.has_role || self.own.is_some() {
+            self.nothing(out);
         }
         put_head(&self.manner, out);
         out.extend_from_slice(b"{\"index\":");

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ptk::llm::{FinishReason, Message, Sampling, Usage};
+use ptk::llm::{Api, FinishReason, Message, Own, Sampling, Usage};
 use ptk::protocol::{Arguments, ToolCall, ToolSpec};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -14,7 +14,7 @@ use super::choice::{FormatField, ToolChoice, check};
 use super::content::{self, Content};
 use super::talk::Talk;
 use super::{Call, EVENTS, Reply, Writer, now, number, put, streamed, whole};
-use crate::ask::{Ask, Contract};
+use crate::ask::{Ask, Contract, Written};
 use crate::failure::Failure;
 use crate::fields::{self, Fields};
 use crate::gateway::Inner;
@@ -27,7 +27,7 @@ const INPUT: &str = "input";
 pub(super) async fn answer(call: Call) -> Result<Reply, Failure> {
     let read = read(&call.gateway, &call.body)?;
     call.ticket.asked(&read.ask.model, read.streams);
-    let mut events = Events::new(read.about, read.custom, read.notes);
+    let mut events = Events::new(read.about, read.custom);
     if read.streams {
         return streamed(call, EVENTS, vec![(read.ask, events)], |_, _| {}).await;
     }
@@ -38,6 +38,7 @@ pub(super) async fn answer(call: Call) -> Result<Reply, Failure> {
         match part {
             Part::Text(text) => events.said(Said::Text(text), &mut unheard),
             Part::Reasoning(text) => events.said(Said::Reasoning(text), &mut unheard),
+            Part::Own(own) => events.said(Said::Own(own), &mut unheard),
             Part::Call {
                 id,
                 name,
@@ -67,7 +68,6 @@ struct Read {
     about: Map<String, Value>,
     /// The names of the tools that take a text.
     custom: Vec<String>,
-    notes: Vec<Note>,
     streams: bool,
 }
 
@@ -151,7 +151,6 @@ fn read(gateway: &Inner, body: &Bytes) -> Result<Read, Failure> {
         streams: fields.read("stream")?.unwrap_or(false),
         about: about.as_object().cloned().unwrap_or_default(),
         custom: tools.custom,
-        notes: tools.notes,
         ask: Ask {
             model,
             system: talk.system,
@@ -160,8 +159,13 @@ fn read(gateway: &Inner, body: &Bytes) -> Result<Read, Failure> {
             sampling,
             max_tokens,
             stop: Vec::new(),
-            body: None,
+            written: Some(Written {
+                api: Api::Responses,
+                body: body.clone(),
+                headers: Vec::new(),
+            }),
             beyond_words: talk.beyond,
+            left_out: tools.notes,
         },
     })
 }
@@ -292,7 +296,7 @@ impl Item {
             |what: &str, message: String| Failure::invalid(format!("input[{at}]{what}"), message);
         match self.kind.as_str() {
             "message" | "" => {
-                talk.beyond = talk.beyond.take().or(self.content.beyond);
+                talk.beyond(format!("input[{at}].content"), self.content.beyond);
                 let text = self.content.text;
                 match self.role.as_str() {
                     "system" | "developer" => talk.system(text),
@@ -336,7 +340,7 @@ impl Item {
                     ));
                 };
                 let output = self.output.unwrap_or_default();
-                talk.beyond = talk.beyond.take().or(output.beyond);
+                talk.beyond(format!("input[{at}].output"), output.beyond);
                 talk.messages.push(Message::Result {
                     id,
                     name,
@@ -346,14 +350,7 @@ impl Item {
             }
             // What a model thought is not shown to it again.
             "reasoning" => {}
-            kind => {
-                return Err(wrong(
-                    ".type",
-                    format!(
-                        "`{kind}` cannot be read here; there are: message, function_call, function_call_output, custom_tool_call, custom_tool_call_output, reasoning"
-                    ),
-                ));
-            }
+            kind => talk.beyond(format!("input[{at}].type"), Some(kind.to_owned())),
         }
         Ok(())
     }
@@ -377,11 +374,12 @@ struct Events {
     created: u64,
     about: Map<String, Value>,
     custom: Vec<String>,
-    notes: Vec<Note>,
     number: u64,
     has_begun: bool,
     output: Vec<Value>,
     open: Option<Open>,
+    /// The type of the next item of the model's server, and its id for it.
+    next: Option<(String, String)>,
 }
 
 /// An item that is being written.
@@ -389,6 +387,8 @@ struct Open {
     id: String,
     kind: OpenKind,
     text: String,
+    /// What is named as a source of it.
+    sources: Vec<Value>,
 }
 
 enum OpenKind {
@@ -399,17 +399,17 @@ enum OpenKind {
 }
 
 impl Events {
-    fn new(about: Map<String, Value>, custom: Vec<String>, notes: Vec<Note>) -> Self {
+    fn new(about: Map<String, Value>, custom: Vec<String>) -> Self {
         Self {
             id: new_id("resp_"),
             created: now(),
             about,
             custom,
-            notes,
             number: 0,
             has_begun: false,
             output: Vec::new(),
             open: None,
+            next: None,
         }
     }
 
@@ -448,13 +448,12 @@ impl Events {
             Some(_) => ("response.incomplete", "incomplete"),
             None => ("response.completed", "completed"),
         };
-        let notes: Vec<&Note> = self.notes.iter().chain(&end.notes).collect();
         let mut more = json!({
             "incomplete_details": reason.map(|reason| json!({"reason": reason})),
             "usage": usage_of(&end.usage),
         });
-        if let (false, Value::Object(more)) = (notes.is_empty(), &mut more) {
-            more.insert("ptk".to_owned(), json!({"problems": notes}));
+        if let (false, Value::Object(more)) = (end.notes.is_empty(), &mut more) {
+            more.insert("ptk".to_owned(), json!({"problems": end.notes}));
         }
         (kind, self.response(status, more))
     }
@@ -493,16 +492,18 @@ impl Events {
     fn open(&mut self, kind: OpenKind, out: &mut Vec<u8>) {
         self.close(out);
         self.begin(out);
-        let id = new_id(match kind {
-            OpenKind::Message => "msg_",
-            OpenKind::Reasoning => "rs_",
-            OpenKind::Call { .. } => "fc_",
-            OpenKind::Custom { .. } => "ctc_",
-        });
+        let (name, begins) = match kind {
+            OpenKind::Message => ("message", "msg_"),
+            OpenKind::Reasoning => ("reasoning", "rs_"),
+            OpenKind::Call { .. } => ("function_call", "fc_"),
+            OpenKind::Custom { .. } => ("custom_tool_call", "ctc_"),
+        };
+        let own = self.next.take_if(|(kind, _)| kind == name);
         let open = Open {
-            id,
+            id: own.map_or_else(|| new_id(begins), |(_, id)| id),
             kind,
             text: String::new(),
+            sources: Vec::new(),
         };
         let mut item = open.item("in_progress");
         // What is in it comes as a part of its own.
@@ -531,9 +532,14 @@ impl Events {
 
     /// Ends the item that is open.
     fn close_as(&mut self, status: &str, out: &mut Vec<u8>) {
-        let Some(open) = self.open.take() else {
-            return;
-        };
+        if let Some(open) = self.open.take() {
+            self.end_parts(&open, out);
+            self.done(open.item(status), out);
+        }
+    }
+
+    /// Ends what is in an item.
+    fn end_parts(&mut self, open: &Open, out: &mut Vec<u8>) {
         let place = self.place();
         let about = |index: Option<&str>| {
             let mut fields = json!({"item_id": open.id, "output_index": place});
@@ -591,13 +597,47 @@ impl Events {
         if let Some((kind, index)) = open.part_event("done") {
             self.event(&kind, with(about(Some(index)), "part", open.part()), out);
         }
-        let item = open.item(status);
-        self.event(
-            "response.output_item.done",
-            json!({"output_index": place, "item": item}),
-            out,
-        );
+    }
+
+    /// An item is whole.
+    fn done(&mut self, item: Value, out: &mut Vec<u8>) {
+        let fields = json!({"output_index": self.place(), "item": item});
+        self.event("response.output_item.done", fields, out);
         self.output.push(item);
+    }
+
+    /// What the model's server says beyond words, thoughts and calls.
+    fn own(&mut self, own: &Own, out: &mut Vec<u8>) {
+        match own {
+            Own::Id { kind, id } => self.next = Some((kind.clone(), id.clone())),
+            Own::Sources(sources) => {
+                let place = self.place();
+                let Some(open) = self.open.as_mut().filter(|it| it.is_message()) else {
+                    return;
+                };
+                open.sources.clone_from(sources);
+                let item = open.id.clone();
+                for (at, source) in sources.iter().enumerate() {
+                    let fields = json!({"item_id": item, "output_index": place, "content_index": 0, "annotation_index": at, "annotation": source});
+                    self.event("response.output_text.annotation.added", fields, out);
+                }
+                self.close(out);
+            }
+            Own::Part(item) => {
+                let id = item.get("id").and_then(Value::as_str);
+                // What was told of it so far stands in it, and more.
+                if let Some(open) = self.open.take_if(|open| id == Some(open.id.as_str())) {
+                    self.end_parts(&open, out);
+                } else {
+                    self.close(out);
+                    self.begin(out);
+                    let fields = json!({"output_index": self.place(), "item": item});
+                    self.event("response.output_item.added", fields, out);
+                }
+                self.done(item.clone(), out);
+            }
+            _ => {}
+        }
     }
 
     /// Further words of an item.
@@ -619,6 +659,10 @@ impl Events {
 }
 
 impl Open {
+    fn is_message(&self) -> bool {
+        matches!(self.kind, OpenKind::Message)
+    }
+
     fn item(&self, status: &str) -> Value {
         match &self.kind {
             OpenKind::Message => json!({
@@ -651,7 +695,7 @@ impl Open {
         match self.kind {
             OpenKind::Reasoning => json!({"type": "summary_text", "text": self.text}),
             _ => {
-                json!({"type": "output_text", "text": self.text, "annotations": [], "logprobs": []})
+                json!({"type": "output_text", "text": self.text, "annotations": self.sources, "logprobs": []})
             }
         }
     }
@@ -719,6 +763,7 @@ impl Writer for Events {
                 let is_cut = matches!(said, Said::CallCut(_));
                 self.close_as(if is_cut { "incomplete" } else { "completed" }, out);
             }
+            Said::Own(own) => self.own(own, out),
         }
     }
 

@@ -3,14 +3,16 @@
 use ptk::llm::Message;
 use ptk::protocol::ToolCall;
 
+use crate::ask::BeyondWords;
+
 /// A conversation.
 #[derive(Debug, Default)]
 pub(super) struct Talk {
     /// What is said before everything else.
     pub(super) system: Option<String>,
     pub(super) messages: Vec<Message>,
-    /// The type of the first part that is no text.
-    pub(super) beyond: Option<String>,
+    /// The first part that is no text.
+    pub(super) beyond: Option<BeyondWords>,
     /// The calls of the last reply.
     calls: Vec<Made>,
 }
@@ -34,6 +36,14 @@ impl Made {
 }
 
 impl Talk {
+    /// There may be a part of this type, which is no text.
+    pub(super) fn beyond(&mut self, at: impl Into<String>, kind: Option<String>) {
+        if let (None, Some(kind)) = (&self.beyond, kind) {
+            let at = at.into();
+            self.beyond = Some(BeyondWords { at, kind });
+        }
+    }
+
     /// Instructions. Those at the beginning are one.
     pub(super) fn system(&mut self, text: String) {
         if !self.messages.is_empty() {

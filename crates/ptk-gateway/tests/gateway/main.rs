@@ -10,6 +10,7 @@
 )]
 
 mod chat;
+mod forwarded;
 mod messages;
 mod ollama;
 mod operation;

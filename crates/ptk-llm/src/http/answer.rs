@@ -93,7 +93,7 @@ impl<'a> Answer<'a> {
             Said::Other
         };
         Self {
-            reading: provider.wire().reading(),
+            reading: provider.wire().reading(request),
             asked: Asked {
                 provider,
                 request,

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::{Reading, Trouble, Wire, json_bytes, number, text, turns};
-use crate::{Delta, FinishReason, Message, Request, ResponseFormat, ToolChoice, Usage};
+use super::{Reading, Trouble, Wire, forwarded, json_bytes, number, others, text, turns};
+use crate::{Delta, FinishReason, Message, Own, Request, ResponseFormat, ToolChoice, Usage};
 
 /// The version of the API that this is written for.
 const VERSION: &str = "2023-06-01";
+/// Where they are asked for.
+const PATH: &str = "/messages";
 /// The most tokens of a reply: the API wants to be told.
 const MAX_TOKENS: u32 = 8192;
 
@@ -18,6 +20,9 @@ pub(super) struct Anthropic;
 
 impl Wire for Anthropic {
     fn request(&self, request: &Request, model: &str) -> (String, Vec<u8>) {
+        if let Some(body) = forwarded(request, model) {
+            return (PATH.to_owned(), json_bytes(&Value::Object(body)));
+        }
         let mut body = Map::new();
         let mut put = |name: &str, value: Value| {
             if !value.is_null() {
@@ -53,7 +58,7 @@ impl Wire for Anthropic {
             let format = json!({"type": "json_schema", "schema": schema});
             put("output_config", json!({"format": format}));
         }
-        ("/messages".to_owned(), json_bytes(&Value::Object(body)))
+        (PATH.to_owned(), json_bytes(&Value::Object(body)))
     }
 
     fn key_header(&self) -> (&'static str, &'static str) {
@@ -64,8 +69,11 @@ impl Wire for Anthropic {
         &[("anthropic-version", VERSION)]
     }
 
-    fn reading(&self) -> Box<dyn Reading> {
-        Box::<MessageReading>::default()
+    fn reading(&self, request: &Request) -> Box<dyn Reading> {
+        Box::new(MessageReading {
+            is_forwarded: request.verbatim.is_some(),
+            ..MessageReading::default()
+        })
     }
 }
 
@@ -137,6 +145,23 @@ struct MessageReading {
     finish: Option<FinishReason>,
     /// Whether it was said that the message is over.
     is_over: bool,
+    /// Whether somebody else wrote the request, and is told all of the answer.
+    is_forwarded: bool,
+    /// Parts of the server's own that are open, by their numbers.
+    own: BTreeMap<u64, OwnPart>,
+    /// What was told of usage so far, in the server's words.
+    counted: Map<String, Value>,
+}
+
+/// A part of the server's own that is open.
+#[derive(Debug)]
+enum OwnPart {
+    /// Text, and the sources that are named for it.
+    Text(Vec<Value>),
+    /// Thoughts, and how they are signed.
+    Thoughts(String),
+    /// Something else, and what comes of its input.
+    Other(Value, String),
 }
 
 /// A call that is open.
@@ -153,6 +178,9 @@ impl MessageReading {
     fn begin(&mut self, number: u64, block: &Value, deltas: &mut Vec<Delta>) {
         // Its number may be that of one which was never ended.
         self.close(number, deltas);
+        if self.is_forwarded {
+            self.begin_own(number, block);
+        }
         match text(block, "type") {
             Some("tool_use") => {
                 let index = self.calls;
@@ -184,8 +212,58 @@ impl MessageReading {
         }
     }
 
+    fn begin_own(&mut self, number: u64, block: &Value) {
+        let part = match text(block, "type") {
+            Some("tool_use") => return,
+            Some("text") => {
+                let sources = block.get("citations").and_then(Value::as_array);
+                OwnPart::Text(sources.cloned().unwrap_or_default())
+            }
+            Some("thinking") => {
+                OwnPart::Thoughts(text(block, "signature").unwrap_or_default().to_owned())
+            }
+            _ => OwnPart::Other(block.clone(), String::new()),
+        };
+        self.own.insert(number, part);
+    }
+
+    /// Further pieces of a part of the server's own.
+    fn own_piece(&mut self, number: u64, piece: &Value) {
+        match (self.own.get_mut(&number), text(piece, "type")) {
+            (Some(OwnPart::Text(sources)), Some("citations_delta")) => {
+                sources.extend(piece.get("citation").cloned());
+            }
+            (Some(OwnPart::Thoughts(signature)), Some("signature_delta")) => {
+                signature.push_str(text(piece, "signature").unwrap_or_default());
+            }
+            (Some(OwnPart::Other(_, input)), Some("input_json_delta")) => {
+                input.push_str(text(piece, "partial_json").unwrap_or_default());
+            }
+            _ => {}
+        }
+    }
+
+    fn close_own(&mut self, number: u64, deltas: &mut Vec<Delta>) {
+        let Some(part) = self.own.remove(&number) else {
+            return;
+        };
+        deltas.push(Delta::Own(match part {
+            OwnPart::Text(sources) => Own::Sources(sources),
+            OwnPart::Thoughts(signature) => Own::Signature(signature),
+            OwnPart::Other(mut block, input) => {
+                if let (Ok(input), Some(fields)) =
+                    (serde_json::from_str(&input), block.as_object_mut())
+                {
+                    let _: Option<Value> = fields.insert("input".to_owned(), input);
+                }
+                Own::Part(block)
+            }
+        }));
+    }
+
     /// A block ends.
     fn close(&mut self, number: u64, deltas: &mut Vec<Delta>) {
+        self.close_own(number, deltas);
         let Some(Open { index, given }) = self.open.remove(&number) else {
             return;
         };
@@ -203,6 +281,26 @@ impl MessageReading {
         }
         self.usage.output_tokens = number(usage, "/output_tokens").max(self.usage.output_tokens);
         deltas.push(Delta::Usage(self.usage));
+        if self.is_forwarded {
+            self.counted.extend(others(usage, &[]));
+            let counted = Value::Object(self.counted.clone());
+            deltas.push(Delta::Own(Own::Usage(counted)));
+        }
+    }
+
+    /// Why the message ended, as it is told there.
+    fn ended(&mut self, told: &Value, deltas: &mut Vec<Delta>) {
+        let reason = text(told, "stop_reason").filter(|reason| !reason.is_empty());
+        let Some(reason) = reason else {
+            return;
+        };
+        self.finish = Some(finish(reason));
+        if self.is_forwarded {
+            let fields = told.as_object().into_iter().flatten();
+            let fields = fields.filter(|(name, _)| name.starts_with("stop_"));
+            let fields = fields.map(|(name, value)| (name.clone(), value.clone()));
+            deltas.push(Delta::Own(Own::Reason(fields.collect())));
+        }
     }
 }
 
@@ -243,12 +341,11 @@ impl Reading for MessageReading {
                     Some("input_json_delta") => self.arguments(at, part, deltas),
                     _ => {}
                 }
+                self.own_piece(at, part);
             }
             "content_block_stop" => self.close(at, deltas),
             "message_delta" => {
-                let reason = event.pointer("/delta/stop_reason").and_then(Value::as_str);
-                let reason = reason.filter(|reason| !reason.is_empty());
-                self.finish = reason.map(finish).or(self.finish.take());
+                self.ended(event.get("delta").unwrap_or(&Value::Null), deltas);
                 if let Some(usage) = event.get("usage") {
                     self.count(usage, deltas);
                 }
@@ -268,7 +365,7 @@ impl Reading for MessageReading {
         if let Some(usage) = answer.get("usage") {
             self.count(usage, deltas);
         }
-        self.finish = text(answer, "stop_reason").map(finish);
+        self.ended(answer, deltas);
         self.is_over = true;
         self.end(deltas);
         Ok(())

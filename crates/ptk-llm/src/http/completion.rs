@@ -69,7 +69,7 @@ impl Wire for Completion {
         Form::Prompt
     }
 
-    fn reading(&self) -> Box<dyn Reading> {
+    fn reading(&self, _request: &Request) -> Box<dyn Reading> {
         Box::<TextReading>::default()
     }
 }

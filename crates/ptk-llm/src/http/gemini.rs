@@ -69,7 +69,7 @@ impl Wire for Gemini {
         ("x-goog-api-key", "")
     }
 
-    fn reading(&self) -> Box<dyn Reading> {
+    fn reading(&self, _request: &Request) -> Box<dyn Reading> {
         Box::<ContentReading>::default()
     }
 }

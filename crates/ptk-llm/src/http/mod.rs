@@ -23,7 +23,7 @@ use std::fmt::Debug;
 use std::time::Duration;
 
 use reqwest::Url;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{Delta, FinishReason, Form, Message, Request};
 
@@ -79,8 +79,8 @@ pub(crate) trait Wire: Debug + Send + Sync {
         Framing::Events
     }
 
-    /// Reads an answer.
-    fn reading(&self) -> Box<dyn Reading>;
+    /// Reads the answer to a request.
+    fn reading(&self, request: &Request) -> Box<dyn Reading>;
 }
 
 /// What an answer that streams is cut into.
@@ -243,6 +243,25 @@ pub(crate) fn turns(
         }
     }
     turns.into_iter().filter(|(_, parts)| !parts.is_empty())
+}
+
+/// A request that somebody else wrote: only the model, and how the answer
+/// comes, is for whoever sends it.
+pub(crate) fn forwarded(request: &Request, model: &str) -> Option<Map<String, Value>> {
+    let mut body = request.verbatim.as_ref()?.body.clone();
+    body.insert("model".to_owned(), model.into());
+    body.insert("stream".to_owned(), (!request.whole).into());
+    Some(body)
+}
+
+/// The fields of an object but those that are known, and those that say
+/// nothing.
+pub(crate) fn others(value: &Value, known: &[&str]) -> Map<String, Value> {
+    let fields = value.as_object().into_iter().flatten();
+    let others = fields.filter(|(name, value)| !known.contains(&name.as_str()) && !value.is_null());
+    others
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
 }
 
 /// Writes a value as JSON.

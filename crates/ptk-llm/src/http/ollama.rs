@@ -61,7 +61,7 @@ impl Wire for Ollama {
         Framing::Lines
     }
 
-    fn reading(&self) -> Box<dyn Reading> {
+    fn reading(&self, _request: &Request) -> Box<dyn Reading> {
         Box::<LineReading>::default()
     }
 }

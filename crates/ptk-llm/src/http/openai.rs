@@ -8,8 +8,11 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 
 use super::schema::is_strict;
-use super::{Grammar, Reading, Trouble, Wire, arguments, finish, json_bytes, number, put, text};
-use crate::{Delta, FinishReason, Message, Request, ResponseFormat, ToolChoice, Usage};
+use super::{
+    Grammar, Reading, Trouble, Wire, arguments, finish, forwarded, json_bytes, number, others, put,
+    text,
+};
+use crate::{Delta, FinishReason, Message, Own, Request, ResponseFormat, ToolChoice, Usage};
 
 /// Where they are asked for.
 const PATH: &str = "/chat/completions";
@@ -25,9 +28,12 @@ pub(super) struct OpenAi {
 
 impl Wire for OpenAi {
     fn request(&self, request: &Request, model: &str) -> (String, Vec<u8>) {
-        if let Some(verbatim) = &request.verbatim {
-            let body = verbatim_body(verbatim.clone(), model, request.whole);
-            return (PATH.to_owned(), json_bytes(&body));
+        if let Some(mut body) = forwarded(request, model) {
+            body.remove("stream_options");
+            if !request.whole {
+                body.insert("stream_options".to_owned(), json!({"include_usage": true}));
+            }
+            return (PATH.to_owned(), json_bytes(&Value::Object(body)));
         }
         let mut body = Map::new();
         let mut say = |name: &str, value: Value| {
@@ -81,8 +87,11 @@ impl Wire for OpenAi {
         (PATH.to_owned(), written(request, model, &body))
     }
 
-    fn reading(&self) -> Box<dyn Reading> {
-        Box::<ChatReading>::default()
+    fn reading(&self, request: &Request) -> Box<dyn Reading> {
+        Box::new(ChatReading {
+            is_forwarded: request.verbatim.is_some(),
+            ..ChatReading::default()
+        })
     }
 }
 
@@ -140,19 +149,6 @@ fn put_message(message: &Message, out: &mut Vec<u8>) {
     }
 }
 
-/// A request that somebody else wrote: only the model, and how the answer
-/// comes, is for whoever sends it.
-fn verbatim_body(mut body: Map<String, Value>, model: &str, whole: bool) -> Value {
-    body.insert("model".to_owned(), json!(model));
-    body.insert("stream".to_owned(), json!(!whole));
-    if whole {
-        body.remove("stream_options");
-    } else {
-        body.insert("stream_options".to_owned(), json!({"include_usage": true}));
-    }
-    Value::Object(body)
-}
-
 /// The tools, as chat completions have them.
 pub(super) fn tools(tools: &Toolset) -> Value {
     let tools = tools.iter().map(|tool| {
@@ -202,7 +198,24 @@ struct ChatReading {
     /// Calls that have begun, in this order.
     begun: Vec<Begun>,
     finish: Option<FinishReason>,
+    /// Whether somebody else wrote the request, and is told all of the answer.
+    is_forwarded: bool,
 }
+
+/// What is told of an answer, of its choice and of the message in it; all else
+/// is the server's own.
+const ANSWER: [&str; 7] = [
+    "id", "object", "created", "model", "choices", "usage", "error",
+];
+const CHOICE: [&str; 4] = ["index", "delta", "message", "finish_reason"];
+const MESSAGE: [&str; 6] = [
+    "role",
+    "content",
+    "reasoning",
+    "reasoning_content",
+    "tool_calls",
+    "function_call",
+];
 
 /// A call that has begun.
 #[derive(Debug, Default)]
@@ -244,7 +257,9 @@ impl ChatReading {
         let words = |name| text(part, name).filter(|words: &&str| !words.is_empty());
         let thoughts = words("reasoning_content").or_else(|| words("reasoning"));
         deltas.extend(thoughts.map(|it| Delta::Reasoning(it.to_owned())));
-        let said = words("content").or_else(|| words("refusal"));
+        // Whoever wrote the request knows that it is no answer.
+        let refusal = words("refusal").filter(|_| !self.is_forwarded);
+        let said = words("content").or(refusal);
         deltas.extend(said.map(|it| Delta::Text(it.to_owned())));
         // Some have a list there, with thoughts among what is said.
         let pieces = part.get("content").and_then(Value::as_array);
@@ -303,7 +318,25 @@ impl ChatReading {
     }
 
     fn take(&mut self, answer: &Value, form: Part, deltas: &mut Vec<Delta>) -> Result<(), Trouble> {
-        if let Some(choice) = answer.pointer("/choices/0") {
+        let choice = answer.pointer("/choices/0");
+        if self.is_forwarded {
+            let choice = choice.unwrap_or(&Value::Null);
+            let message = choice.get(form.name()).unwrap_or(&Value::Null);
+            let own = [
+                others(answer, &ANSWER),
+                others(choice, &CHOICE),
+                others(message, &MESSAGE),
+            ];
+            if own.iter().any(|fields| !fields.is_empty()) {
+                let [answer, choice, message] = own;
+                deltas.push(Delta::Own(Own::Fields {
+                    answer,
+                    choice,
+                    message,
+                }));
+            }
+        }
+        if let Some(choice) = choice {
             if let Some(part) = choice.get(form.name()) {
                 self.part(part, form, deltas);
             }
@@ -390,6 +423,9 @@ impl<'e> Words<'e> {
 
 impl Reading for ChatReading {
     fn words(&mut self, json: &str, deltas: &mut Vec<Delta>) -> bool {
+        if self.is_forwarded {
+            return false;
+        }
         let words: Result<Words<'_>, _> = serde_json::from_str(json);
         let Some(words) = words.ok().and_then(Words::alone) else {
             return false;

@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::schema::is_strict;
-use super::{Reading, Trouble, Wire, arguments, json_bytes, named_status, number, text};
-use crate::{Delta, FinishReason, Message, Request, ResponseFormat, ToolChoice, Usage};
+use super::{Reading, Trouble, Wire, arguments, forwarded, json_bytes, named_status, number, text};
+use crate::{Delta, FinishReason, Message, Own, Request, ResponseFormat, ToolChoice, Usage};
 
+/// Where they are asked for.
+const PATH: &str = "/responses";
 /// The name under which its items are kept, so that no other server is sent
 /// them.
 const ITEMS: &str = "openai_responses";
@@ -20,6 +22,9 @@ pub(super) struct Responses;
 
 impl Wire for Responses {
     fn request(&self, request: &Request, model: &str) -> (String, Vec<u8>) {
+        if let Some(body) = forwarded(request, model) {
+            return (PATH.to_owned(), json_bytes(&Value::Object(body)));
+        }
         let mut body = Map::new();
         let mut put = |name: &str, value: Value| {
             if !value.is_null() {
@@ -64,11 +69,14 @@ impl Wire for Responses {
                 put("text", json!({"format": format}));
             }
         }
-        ("/responses".to_owned(), json_bytes(&Value::Object(body)))
+        (PATH.to_owned(), json_bytes(&Value::Object(body)))
     }
 
-    fn reading(&self) -> Box<dyn Reading> {
-        Box::<ItemReading>::default()
+    fn reading(&self, request: &Request) -> Box<dyn Reading> {
+        Box::new(ItemReading {
+            is_forwarded: request.verbatim.is_some(),
+            ..ItemReading::default()
+        })
     }
 }
 
@@ -136,11 +144,15 @@ struct ItemReading {
     ids: Vec<String>,
     calls: usize,
     finish: Option<FinishReason>,
+    /// Whether somebody else wrote the request, and is told all of the answer.
+    is_forwarded: bool,
 }
 
 /// What came of an item.
 #[derive(Debug, Default)]
 struct Item {
+    /// Whether it was told that it begins.
+    has_begun: bool,
     /// Which call it is, if it is one.
     call: Option<usize>,
     /// Whether something of it has been told.
@@ -196,7 +208,17 @@ impl ItemReading {
 
     /// An item begins.
     fn begin(&mut self, at: usize, item: &Value, deltas: &mut Vec<Delta>) {
-        if text(item, "type") != Some("function_call") || self.item(at).call.is_some() {
+        let kind = text(item, "type").unwrap_or_default();
+        if std::mem::replace(&mut self.item(at).has_begun, true) {
+            return;
+        }
+        if let Some(id) = text(item, "id").filter(|_| self.is_forwarded) {
+            deltas.push(Delta::Own(Own::Id {
+                kind: kind.to_owned(),
+                id: id.to_owned(),
+            }));
+        }
+        if !matches!(kind, "function_call" | "custom_tool_call") {
             return;
         }
         let index = self.calls;
@@ -226,20 +248,37 @@ impl ItemReading {
                 deltas.extend(self.item(at).call.map(|index| Delta::CallEnd { index }));
                 json!({"type": "function_call"})
             }
+            "custom_tool_call" => {
+                let input = json!({"input": text(item, "input").unwrap_or_default()});
+                self.arguments(at, Some(&input), deltas);
+                deltas.extend(self.item(at).call.map(|index| Delta::CallEnd { index }));
+                json!({"type": "function_call"})
+            }
             "message" => {
                 deltas.extend(parts("content").filter_map(|part| {
                     let words = words(part, "text").or_else(|| words(part, "refusal"));
                     words.map(Delta::Text)
                 }));
+                if self.is_forwarded {
+                    deltas.push(Delta::Own(Own::Sources(sources(item))));
+                }
                 json!({"type": "message"})
             }
             "reasoning" => {
                 let thoughts = parts("summary").chain(parts("content"));
                 let thoughts = thoughts.filter_map(|part| words(part, "text"));
                 deltas.extend(thoughts.map(Delta::Reasoning));
+                if self.is_forwarded {
+                    deltas.push(Delta::Own(Own::Part(item.clone())));
+                }
                 item.clone()
             }
-            // Tools of the server's own, which nobody asked for.
+            // What tools of the server did. Where nobody asked for them, nobody
+            // is told.
+            _ if self.is_forwarded => {
+                deltas.push(Delta::Own(Own::Part(item.clone())));
+                return;
+            }
             _ => return,
         };
         self.item(at).kept = Some(kept);
@@ -279,6 +318,14 @@ impl ItemReading {
         };
         Ok(())
     }
+}
+
+/// The sources that are named for what is said in an item.
+fn sources(item: &Value) -> Vec<Value> {
+    let parts = item.get("content").and_then(Value::as_array);
+    let parts = parts.into_iter().flatten();
+    let lists = parts.filter_map(|part| part.get("annotations")?.as_array());
+    lists.flatten().cloned().collect()
 }
 
 /// Why there is no response.

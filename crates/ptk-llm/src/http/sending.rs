@@ -18,7 +18,9 @@ use super::services::{Grammar, Kind, Service};
 use super::{
     Key, Patience, Trouble, Wire, anthropic, gemini, learn, ollama, openai, responses, shown,
 };
-use crate::{Capabilities, Deltas, Form, KnownModel, LlmError, LlmErrorKind, Provider, Request};
+use crate::{
+    Api, Capabilities, Deltas, Form, KnownModel, LlmError, LlmErrorKind, Provider, Request,
+};
 
 /// How the names of machines end that only this machine, or its neighbours, can
 /// know.
@@ -212,7 +214,10 @@ impl HttpProvider {
         };
         let (path, body) = self.wire.request(request, model);
         let builder = self.client.post(self.address(&path));
-        let builder = builder.header(CONTENT_TYPE, JSON).body(body);
+        let mut builder = builder.header(CONTENT_TYPE, JSON).body(body);
+        for (name, value) in request.verbatim.iter().flat_map(|it| &it.headers) {
+            builder = builder.header(*name, value);
+        }
         let Some(builder) = self.prepared(builder) else {
             let error = self.error(request, LlmErrorKind::Unauthorized);
             return Err(error.message("the key has characters that no key has, and was not sent"));
@@ -418,8 +423,13 @@ impl Provider for HttpProvider {
         }
     }
 
-    fn speaks_chat_completions(&self) -> bool {
-        matches!(self.kind, Kind::OpenAi | Kind::OpenAiItself)
+    fn speaks(&self) -> Option<Api> {
+        match self.kind {
+            Kind::OpenAi | Kind::OpenAiItself => Some(Api::ChatCompletions),
+            Kind::OpenAiResponses => Some(Api::Responses),
+            Kind::Anthropic => Some(Api::Messages),
+            _ => None,
+        }
     }
 
     fn learn<'a>(&'a self, model: Option<&'a str>) -> BoxFuture<'a, Option<Capabilities>> {

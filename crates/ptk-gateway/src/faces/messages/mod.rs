@@ -4,15 +4,19 @@ mod request;
 mod write;
 
 use hyper::StatusCode;
+use ptk::llm::Api;
 use serde_json::json;
 
 use self::write::{Events, Manner, message};
 use super::{Call, EVENTS, JSON, Reply, streamed, whole};
-use crate::ask::Ask;
+use crate::ask::{Ask, Written};
 use crate::exchange::Exchange;
 use crate::failure::Failure;
 use crate::fields::Fields;
 use crate::hosted::HostedTools;
+
+/// The header that asks for what is new.
+const BETA: &str = "anthropic-beta";
 
 pub(super) async fn answer(call: Call) -> Result<Reply, Failure> {
     let (ask, streams) = read(&call)?;
@@ -38,8 +42,17 @@ fn read(call: &Call) -> Result<(Ask, bool), Failure> {
             "`max_tokens` is 0; it has to be at least 1",
         ));
     }
+    let asked_for = call.headers.get(BETA).and_then(|it| it.to_str().ok());
     let ask = Ask {
         max_tokens: Some(max_tokens),
+        written: Some(Written {
+            api: Api::Messages,
+            body: call.body.clone(),
+            headers: asked_for
+                .map(|it| (BETA, it.to_owned()))
+                .into_iter()
+                .collect(),
+        }),
         ..request::ask(&call.gateway, &mut fields)?
     };
     Ok((ask, streams))

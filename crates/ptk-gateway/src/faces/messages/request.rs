@@ -5,8 +5,8 @@ use std::sync::Arc;
 use ptk::llm::Sampling;
 use ptk::protocol::{Arguments, ToolCall, ToolSpec};
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use super::super::choice::{FormatField, Texts, check};
 use super::super::content::Content;
@@ -46,7 +46,7 @@ pub(super) fn ask(gateway: &Inner, fields: &mut Fields<'_>) -> Result<Ask, Failu
     check(&contract)?;
     let mut talk = Talk::default();
     if let Some(system) = fields.read::<Content>("system")? {
-        talk.beyond = system.beyond;
+        talk.beyond("system", system.beyond);
         talk.system(system.text);
     }
     let messages: Vec<MessageField> = fields.need("messages")?;
@@ -110,22 +110,36 @@ struct ToolField {
 fn offer(gateway: &Inner, raw: &RawValue) -> Result<Arc<Offer>, Failure> {
     gateway.offers.get("messages", raw.get(), || {
         let tools: Vec<ToolField> = fields::read("tools", raw)?;
+        let mut own = tools.iter().enumerate();
+        let own = own.find_map(|(at, tool)| tool.beyond_words(&format!("tools[{at}]")));
         let tools = tools.into_iter().enumerate();
         let tools = tools.map(|(at, tool)| tool.tool(&format!("tools[{at}]")));
-        Offer::new(tools.collect::<Result<_, _>>()?)
+        let mut offer = Offer::new(tools.collect::<Result<_, _>>()?)?;
+        offer.beyond_words = own;
+        Ok(offer)
     })
 }
 
 impl ToolField {
+    /// The type of a tool that is Anthropic's own.
+    fn own_kind(&self) -> Option<&str> {
+        self.kind.as_deref().filter(|kind| *kind != "custom")
+    }
+
+    /// Why it cannot be offered in words, if it is Anthropic's own.
+    fn beyond_words(&self, at: &str) -> Option<Failure> {
+        let kind = self.own_kind()?;
+        let message = format!(
+            "`{}` is a tool of the type `{kind}`, which only Anthropic's models know; other models are offered tools with a name, a description and an input_schema",
+            self.name
+        );
+        Some(Failure::invalid(at, message))
+    }
+
     fn tool(self, at: &str) -> Result<(ToolSpec, bool), Failure> {
-        if let Some(kind) = self.kind.filter(|kind| kind != "custom") {
-            return Err(Failure::invalid(
-                at,
-                format!(
-                    "`{}` is a tool of the type `{kind}`, which Anthropic's servers run; here only tools that the client runs can be called, with a name, a description and an input_schema",
-                    self.name
-                ),
-            ));
+        if self.own_kind().is_some() {
+            let anything = json!({"type": "object"});
+            return Ok((ToolSpec::new(self.name, "", anything), false));
         }
         let Some(schema) = self.input_schema.filter(Value::is_object) else {
             return Err(Failure::invalid(
@@ -275,8 +289,7 @@ impl Turn<'_> {
                 let id = needed(at, "tool_use_id", block.tool_use_id)?;
                 self.flush();
                 let content = block.content.unwrap_or_default();
-                let beyond = self.talk.beyond.take();
-                self.talk.beyond = beyond.or(content.beyond);
+                self.talk.beyond(at, content.beyond);
                 let Some(made) = self.talk.by_id(&id) else {
                     return Err(Failure::invalid(
                         format!("{at}.tool_use_id"),
@@ -294,10 +307,7 @@ impl Turn<'_> {
                     "A `tool_use` stands in a message of the assistant, and a `tool_result` in one of the user",
                 ));
             }
-            _ => {
-                let beyond = self.talk.beyond.take();
-                self.talk.beyond = beyond.or(Some(block.kind));
-            }
+            _ => self.talk.beyond(at, Some(block.kind)),
         }
         Ok(())
     }

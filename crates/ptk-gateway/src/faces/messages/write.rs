@@ -1,9 +1,9 @@
 //! Answers of Anthropic's API, whole and in pieces.
 
-use ptk::llm::{FinishReason, Usage};
+use ptk::llm::{FinishReason, Own, Usage};
 use ptk::protocol::Arguments;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::super::{Writer, put, quote};
 use crate::failure::Failure;
@@ -30,34 +30,60 @@ impl Manner {
 enum Block<'b> {
     Thinking {
         thinking: &'b str,
-        /// Nobody signs it here.
-        signature: &'static str,
+        /// Empty where nobody signs it.
+        signature: &'b str,
     },
     Text {
         text: &'b str,
+        #[serde(skip_serializing_if = "<[Value]>::is_empty")]
+        citations: &'b [Value],
     },
     ToolUse {
         id: &'b str,
         name: &'b str,
         input: &'b Arguments,
     },
+    /// One of the model's server.
+    #[serde(untagged)]
+    Own(&'b Value),
 }
 
-impl<'b> From<&'b Part> for Block<'b> {
-    fn from(part: &'b Part) -> Self {
-        match part {
-            Part::Text(text) => Self::Text { text },
-            Part::Reasoning(thinking) => Self::Thinking {
+/// The parts of an answer, as this API has them.
+fn blocks(parts: &[Part]) -> Vec<Block<'_>> {
+    let mut blocks = Vec::with_capacity(parts.len());
+    for part in parts {
+        match (part, blocks.last_mut()) {
+            (Part::Text(text), _) => blocks.push(Block::Text {
+                text,
+                citations: &[],
+            }),
+            (Part::Reasoning(thinking), _) => blocks.push(Block::Thinking {
                 thinking,
                 signature: "",
-            },
-            Part::Call { id, name, args, .. } => Self::ToolUse {
+            }),
+            (Part::Call { id, name, args, .. }, _) => blocks.push(Block::ToolUse {
                 id,
                 name,
                 input: args,
-            },
+            }),
+            (Part::Own(Own::Part(value)), _) => blocks.push(Block::Own(value)),
+            (Part::Own(Own::Sources(sources)), Some(Block::Text { citations, .. })) => {
+                *citations = sources;
+            }
+            (Part::Own(Own::Signature(own)), Some(Block::Thinking { signature, .. })) => {
+                *signature = own;
+            }
+            // Thoughts that are not shown are signed all the same.
+            (Part::Own(Own::Signature(own)), _) if !own.is_empty() => {
+                blocks.push(Block::Thinking {
+                    thinking: "",
+                    signature: own,
+                });
+            }
+            (Part::Own(_), _) => {}
         }
     }
+    blocks
 }
 
 #[derive(Serialize)]
@@ -68,8 +94,8 @@ struct Message<'m> {
     role: &'static str,
     model: &'m str,
     content: Vec<Block<'m>>,
-    stop_reason: Option<&'static str>,
-    stop_sequence: Option<&'m str>,
+    #[serde(flatten)]
+    stop: Map<String, Value>,
     usage: Value,
     #[serde(skip_serializing_if = "Option::is_none")]
     ptk: Option<Value>,
@@ -84,8 +110,7 @@ impl<'m> Message<'m> {
             role: "assistant",
             model: &manner.model,
             content: Vec::new(),
-            stop_reason: None,
-            stop_sequence: None,
+            stop: stopped(None, None),
             usage: usage_of(&Usage::default()),
             ptk: None,
         }
@@ -94,12 +119,10 @@ impl<'m> Message<'m> {
 
 /// The whole answer.
 pub(super) fn message(manner: &Manner, answer: &Whole) -> Vec<u8> {
-    let (reason, sequence) = stop(&answer.end);
     let message = Message {
-        content: answer.parts.iter().map(Block::from).collect(),
-        stop_reason: Some(reason),
-        stop_sequence: sequence,
-        usage: usage_of(&answer.end.usage),
+        content: blocks(&answer.parts),
+        stop: stop(&answer.end),
+        usage: used(&answer.end),
         ptk: notes(&answer.end),
         ..Message::of(manner)
     };
@@ -109,14 +132,29 @@ pub(super) fn message(manner: &Manner, answer: &Whole) -> Vec<u8> {
 }
 
 /// Why an answer ended, in the words of this API, and at which text.
-fn stop(end: &End) -> (&'static str, Option<&str>) {
+fn stop(end: &End) -> Map<String, Value> {
+    let own = end.own.reason.get("stop_reason").and_then(Value::as_str);
     match (&end.finish, end.stopped_at.as_deref()) {
-        (FinishReason::ToolCalls, _) => ("tool_use", None),
-        (FinishReason::Length, _) => ("max_tokens", None),
-        (FinishReason::ContentFilter, _) => ("refusal", None),
-        (_, Some(sequence)) => ("stop_sequence", Some(sequence)),
-        (_, None) => ("end_turn", None),
+        (FinishReason::ToolCalls, _) => stopped(Some("tool_use"), None),
+        (_, Some(sequence)) => stopped(Some("stop_sequence"), Some(sequence)),
+        // The server's own word says more, unless its call came to nothing.
+        _ if own.is_some_and(|own| own != "tool_use") => end.own.reason.clone(),
+        (FinishReason::Length, _) => stopped(Some("max_tokens"), None),
+        (FinishReason::ContentFilter, _) => stopped(Some("refusal"), None),
+        (_, None) => stopped(Some("end_turn"), None),
     }
+}
+
+fn stopped(reason: Option<&str>, sequence: Option<&str>) -> Map<String, Value> {
+    Map::from_iter([
+        ("stop_reason".to_owned(), reason.into()),
+        ("stop_sequence".to_owned(), sequence.into()),
+    ])
+}
+
+fn used(end: &End) -> Value {
+    let own = end.own.usage.clone();
+    own.unwrap_or_else(|| usage_of(&end.usage))
 }
 
 fn usage_of(usage: &Usage) -> Value {
@@ -136,8 +174,12 @@ fn notes(end: &End) -> Option<Value> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Open {
     Thinking,
+    /// Thoughts that are signed: nothing else comes of them.
+    Signed,
     Text,
     Call,
+    /// A part of the model's server.
+    Own,
 }
 
 /// Writes an answer as events.
@@ -202,6 +244,56 @@ impl Events {
         out.extend_from_slice(b"}}\n\n");
     }
 
+    /// Goes on with text.
+    fn text(&mut self, out: &mut Vec<u8>) {
+        if self.open != Some(Open::Text) {
+            let block = Block::Text {
+                text: "",
+                citations: &[],
+            };
+            self.start(Open::Text, &block, out);
+        }
+    }
+
+    /// Goes on with thoughts.
+    fn thinking(&mut self, out: &mut Vec<u8>) {
+        if self.open != Some(Open::Thinking) {
+            let block = Block::Thinking {
+                thinking: "",
+                signature: "",
+            };
+            self.start(Open::Thinking, &block, out);
+        }
+    }
+
+    /// What the model's server says beyond words, thoughts and calls.
+    fn own(&mut self, own: &Own, out: &mut Vec<u8>) {
+        match own {
+            Own::Part(value) => {
+                self.start(Open::Own, &Block::Own(value), out);
+                self.stop(out);
+            }
+            Own::Signature(signature) if !signature.is_empty() => {
+                self.thinking(out);
+                self.delta("signature_delta", "signature", signature, out);
+                self.open = Some(Open::Signed);
+            }
+            Own::Sources(sources) => {
+                for source in sources {
+                    self.text(out);
+                    let delta = json!({"type": "citations_delta", "citation": source});
+                    let value =
+                        json!({"type": "content_block_delta", "index": self.index, "delta": delta});
+                    event("content_block_delta", &value, out);
+                }
+                if self.open == Some(Open::Text) {
+                    self.stop(out);
+                }
+            }
+            _ => {}
+        }
+    }
+
     /// Ends the part that is open.
     fn stop(&mut self, out: &mut Vec<u8>) {
         let Some(open) = self.open.take() else {
@@ -228,19 +320,11 @@ impl Writer for Events {
     fn said(&mut self, said: Said<'_>, out: &mut Vec<u8>) {
         match said {
             Said::Text(text) => {
-                if self.open != Some(Open::Text) {
-                    self.start(Open::Text, &Block::Text { text: "" }, out);
-                }
+                self.text(out);
                 self.delta("text_delta", "text", text, out);
             }
             Said::Reasoning(text) => {
-                if self.open != Some(Open::Thinking) {
-                    let block = Block::Thinking {
-                        thinking: "",
-                        signature: "",
-                    };
-                    self.start(Open::Thinking, &block, out);
-                }
+                self.thinking(out);
                 self.delta("thinking_delta", "thinking", text, out);
             }
             Said::Call { id, name } => {
@@ -250,17 +334,17 @@ impl Writer for Events {
             }
             Said::Arguments(json) => self.delta("input_json_delta", "partial_json", json, out),
             Said::CallEnd(_) | Said::CallCut(_) => self.stop(out),
+            Said::Own(own) => self.own(own, out),
         }
     }
 
     fn end(&mut self, end: &End, out: &mut Vec<u8>) {
         self.begin(out);
         self.stop(out);
-        let (reason, sequence) = stop(end);
         let mut value = json!({
             "type": "message_delta",
-            "delta": {"stop_reason": reason, "stop_sequence": sequence},
-            "usage": usage_of(&end.usage),
+            "delta": stop(end),
+            "usage": used(end),
         });
         if let (Some(notes), Value::Object(value)) = (notes(end), &mut value) {
             value.insert("ptk".to_owned(), notes);

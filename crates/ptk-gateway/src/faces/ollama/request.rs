@@ -162,7 +162,7 @@ impl MessageField {
     fn tell(self, at: usize, talk: &mut Talk) -> Result<(), Failure> {
         let text = self.content.unwrap_or_default();
         if self.images.is_some_and(|images| !images.is_empty()) {
-            talk.beyond.get_or_insert_with(|| "image".to_owned());
+            talk.beyond(format!("messages[{at}].images"), Some("image".to_owned()));
         }
         match self.role.as_str() {
             "system" => talk.system(text),

@@ -160,7 +160,7 @@ pub(super) fn message(model: &str, start: Instant, answer: &Whole) -> Vec<u8> {
             Part::Call { id, name, args, .. } => {
                 calls.push(Call::new(id, calls.len(), name, args));
             }
-            Part::Text(_) | Part::Reasoning(_) => {}
+            Part::Text(_) | Part::Reasoning(_) | Part::Own(_) => {}
         }
     }
     let said = Message {
@@ -245,6 +245,7 @@ impl Writer for Lines {
                 let (_, name, json) = std::mem::take(&mut self.open);
                 self.cut.push(broken_off(&name, &json));
             }
+            Said::Own(_) => {}
         }
     }
 
