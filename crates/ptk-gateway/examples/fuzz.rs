@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt as _, stream};
-use ptk::llm::{Delta, Deltas, FinishReason, Provider, Request};
+use ptk::llm::{Api, Delta, Deltas, FinishReason, Own, Provider, Request};
 use ptk::{Mode, Model};
 use ptk_gateway::Gateway;
 use serde_json::{Map, Value, json};
@@ -47,7 +47,17 @@ impl Provider for Babbler {
         "babbler"
     }
 
-    fn stream<'a>(&'a self, _: &'a Request) -> Deltas<'a> {
+    fn speaks(&self) -> Option<Api> {
+        fastrand::choice([
+            None,
+            Some(Api::ChatCompletions),
+            Some(Api::Responses),
+            Some(Api::Messages),
+        ])
+        .flatten()
+    }
+
+    fn stream<'a>(&'a self, request: &'a Request) -> Deltas<'a> {
         let text = fastrand::choice(REPLIES).unwrap_or_default();
         let letters: Vec<char> = text.chars().collect();
         let size = fastrand::usize(1..20);
@@ -71,6 +81,12 @@ impl Provider for Babbler {
                 json: json.to_owned(),
             });
         }
+        if request.verbatim.is_some() {
+            for _ in 0..fastrand::usize(..4) {
+                let at = fastrand::usize(..=deltas.len());
+                deltas.insert(at, Delta::Own(own()));
+            }
+        }
         let reason = fastrand::choice(["stop", "length", "tool_calls", "content_filter", "eh"]);
         deltas.push(Delta::Finish(FinishReason::from(
             reason.unwrap_or_default(),
@@ -79,6 +95,30 @@ impl Provider for Babbler {
             deltas.truncate(fastrand::usize(..=deltas.len()));
         }
         stream::iter(deltas.into_iter().map(Ok)).boxed()
+    }
+}
+
+/// Something of a server's own.
+fn own() -> Own {
+    let fields = || Map::from_iter([("own".to_owned(), anything(2))]);
+    match fastrand::u8(..7) {
+        0 => Own::Fields {
+            answer: fields(),
+            choice: fields(),
+            message: fields(),
+        },
+        1 => Own::Part(json!({"type": "search", "id": "s", "found": anything(2)})),
+        2 => Own::Id {
+            kind: "message".to_owned(),
+            id: "m".to_owned(),
+        },
+        3 => Own::Signature("signed".to_owned()),
+        4 => Own::Sources(vec![anything(2)]),
+        5 => Own::Usage(json!({"input_tokens": 1, "output_tokens": 2})),
+        _ => Own::Reason(Map::from_iter([(
+            "stop_reason".to_owned(),
+            json!("pause_turn"),
+        )])),
     }
 }
 
