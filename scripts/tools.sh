@@ -171,6 +171,18 @@ pip_into() {
     "$place/bin/pip" --quiet --disable-pip-version-check "$@"
 }
 
+# has PLACE PACKAGE VERSION: whether this is installed there.
+has() {
+    [ "$("$servers/$1/bin/pip" show "$2" 2>/dev/null | sed -n 's/^Version: //p')" = "$3" ]
+}
+
+# LiteLLM with its proxy, in $servers/litellm.
+need_litellm() {
+    has litellm litellm "$LITELLM_VERSION" && return
+    say "Installing LiteLLM $LITELLM_VERSION (once)"
+    pip_into litellm install "litellm[proxy]==$LITELLM_VERSION"
+}
+
 # llama-cpp-python with its server, in $servers/llama.
 need_llama() {
     [ -e "$servers/llama/portable-$LLAMA_VERSION" ] && return

@@ -1,6 +1,7 @@
 //! What the gateway costs: CPU time for a request and for a piece of a stream,
-//! against a bare proxy of axum and reqwest that reads JSON both ways, in the
-//! same run; and many slow streams at once.
+//! against a bare proxy of axum and reqwest that reads JSON both ways and, if
+//! `PTK_BENCH_LITELLM` names the program, against `LiteLLM`'s proxy, in the same
+//! run; and many slow streams at once.
 //!
 //! ```sh
 //! cargo bench -p ptk-cli --bench gateway
@@ -8,7 +9,7 @@
 //! cargo bench -p ptk-cli --bench gateway -- restart
 //! ```
 //!
-//! The model's server, the proxy and the gateway are processes of their own.
+//! The model's server, the proxies and the gateway are processes of their own.
 
 #![allow(clippy::print_stdout, reason = "it is a report")]
 #![allow(
@@ -19,7 +20,9 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::error::Error;
+use std::ffi::OsStr;
 use std::io::BufReader;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -40,6 +43,10 @@ const REQUESTS: usize = 4_000;
 const STREAMS: usize = 60;
 const PIECES: usize = 400;
 const ROUNDS: usize = 5;
+/// For `LiteLLM`'s proxy, which would take minutes.
+const FEWER: usize = 20;
+/// How long it may take to start.
+const START: Duration = Duration::from_secs(180);
 /// Bars: how often the bare proxy's time may be taken.
 const REQUEST_BAR: f64 = 1.3;
 const PIECE_BAR: f64 = 1.2;
@@ -191,7 +198,7 @@ impl Server {
         Self::of(child, BufReader::new(out))
     }
 
-    fn gateway(upstream: &str, folder: &std::path::Path) -> Result<Self, Anything> {
+    fn gateway(upstream: &str, folder: &Path) -> Result<Self, Anything> {
         // Another one may be measured instead: a program that takes the address.
         if let Some(other) = std::env::var_os("PTK_BENCH_GATEWAY") {
             let mut command = Command::new(other);
@@ -219,6 +226,51 @@ impl Server {
         let mut child = command.spawn()?;
         let err = child.stderr.take().ok_or("no stderr")?;
         Self::of(child, BufReader::new(err))
+    }
+
+    /// `LiteLLM`'s proxy, as its own documents set it up.
+    async fn litellm(
+        program: &OsStr,
+        upstream: &str,
+        folder: &Path,
+        client: &reqwest::Client,
+    ) -> Result<Self, Anything> {
+        let port = std::net::TcpListener::bind("127.0.0.1:0")?
+            .local_addr()?
+            .port();
+        let config = folder.join("litellm.yaml");
+        std::fs::write(
+            &config,
+            format!(
+                "model_list:\n  - model_name: m\n    litellm_params: {{model: openai/m, api_base: \"{upstream}/v1\", api_key: none}}\n"
+            ),
+        )?;
+        let mut command = Command::new(program);
+        command
+            .arg("--config")
+            .arg(config)
+            .args(["--host", "127.0.0.1", "--port", &port.to_string()])
+            .env("LITELLM_LOCAL_MODEL_COST_MAP", "true")
+            .env(
+                "LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY",
+                "true",
+            )
+            .current_dir(folder)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let server = Self {
+            child: command.spawn()?,
+            url: format!("http://127.0.0.1:{port}"),
+        };
+        let start = Instant::now();
+        let models = format!("{}/v1/models", server.url);
+        while client.get(&models).send().await.is_err() {
+            if start.elapsed() > START {
+                return Err("LiteLLM's proxy does not answer".into());
+            }
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+        Ok(server)
     }
 
     fn of(
@@ -311,13 +363,14 @@ async fn load(
     Ok(bytes)
 }
 
-/// CPU time of a server for each of so many.
+/// CPU time of a server for each of a round, or of a part of one.
 async fn cost(
     server: &Server,
     client: &reqwest::Client,
     stream: bool,
+    part: usize,
 ) -> Result<Duration, Anything> {
-    let count = if stream { STREAMS } else { REQUESTS };
+    let count = if stream { STREAMS } else { REQUESTS } / part;
     let before = server.cpu()?;
     load(client, &server.url, &request(stream), count).await?;
     let each = if stream { count * PIECES } else { count };
@@ -354,9 +407,17 @@ async fn compare() -> Result<(), Anything> {
     for server in [&bare, &gateway] {
         load(&client, &server.url, &request(false), 200).await?;
     }
+    let litellm = match std::env::var_os("PTK_BENCH_LITELLM") {
+        Some(program) => {
+            let server = Server::litellm(&program, &model.url, &folder, &client).await?;
+            load(&client, &server.url, &request(false), FEWER).await?;
+            Some(server)
+        }
+        None => None,
+    };
     println!(
-        "{:<34} {:>10} {:>10} {:>7} {:>6}",
-        "", "bare proxy", "gateway", "ratio", "bar"
+        "{:<34} {:>10} {:>10} {:>7} {:>6} {:>10}",
+        "", "bare proxy", "gateway", "ratio", "bar", "LiteLLM"
     );
     for (what, stream, bar) in [
         ("a small completion, with tools", false, REQUEST_BAR),
@@ -364,17 +425,22 @@ async fn compare() -> Result<(), Anything> {
     ] {
         let mut ratios = Vec::new();
         for _ in 0..ROUNDS {
-            let theirs = cost(&bare, &client, stream).await?;
-            let ours = cost(&gateway, &client, stream).await?;
+            let theirs = cost(&bare, &client, stream, 1).await?;
+            let ours = cost(&gateway, &client, stream, 1).await?;
             ratios.push((ours.as_secs_f64() / theirs.as_secs_f64(), theirs, ours));
         }
+        let litellm = match &litellm {
+            Some(server) => Some(cost(server, &client, stream, FEWER).await?),
+            None => None,
+        };
         ratios.sort_by(|one, other| one.0.total_cmp(&other.0));
         if let Some((ratio, theirs, ours)) = ratios.get(ROUNDS / 2) {
             let micros = |time: &Duration| format!("{:.1} µs", time.as_secs_f64() * 1e6);
             println!(
-                "{what:<34} {:>10} {:>10} {ratio:>7.2} {bar:>6}",
+                "{what:<34} {:>10} {:>10} {ratio:>7.2} {bar:>6} {:>10}",
                 micros(theirs),
-                micros(ours)
+                micros(ours),
+                litellm.as_ref().map(micros).unwrap_or_default()
             );
         }
     }
@@ -393,6 +459,14 @@ async fn compare() -> Result<(), Anything> {
         mib(most),
         MEMORY_BAR / 1024
     );
+    if let Some(server) = &litellm {
+        let (now, _) = server.memory()?;
+        let first = first(server, &client).await?;
+        println!(
+            "LiteLLM's proxy: {:.1} MiB, {first:.1?} until the first words",
+            mib(now)
+        );
+    }
     std::fs::remove_dir_all(&folder)?;
     Ok(())
 }
