@@ -12,7 +12,7 @@ mod visible;
 use futures_util::StreamExt as _;
 use ptk::llm::{FinishReason, LlmError, LlmErrorKind, Request, Usage};
 use ptk::protocol::{Problem, explain};
-use ptk::{Candidate, Estimate, TokenCounter as _};
+use ptk::{Approach, Candidate, Estimate, TokenCounter as _};
 
 use self::plan::Plan;
 use self::reading::{Fault, Pass, Reading, ReadyCall, Telling};
@@ -114,7 +114,7 @@ impl Exchange<'_> {
         }
         let memory = &*self.gateway.memory;
         let mut approach = routed.approach(name, self.gateway.mode, memory);
-        let mut plan = Plan::new(self.gateway, self.ask, candidate, &approach, !self.is_live)?;
+        let mut plan = self.plan(candidate, &approach, telling)?;
         let provider = &**candidate.provider();
         let first = match self
             .listen(candidate, &plan, &plan.request, telling, false)
@@ -128,7 +128,7 @@ impl Exchange<'_> {
                 candidate.turn_to_text(approach.model.as_deref(), memory, &error.to_string());
                 routed.forget();
                 approach = routed.approach(name, self.gateway.mode, memory);
-                plan = Plan::new(self.gateway, self.ask, candidate, &approach, !self.is_live)?;
+                plan = self.plan(candidate, &approach, telling)?;
                 self.listen(candidate, &plan, &plan.request, telling, false)
                     .await?
             }
@@ -193,6 +193,21 @@ impl Exchange<'_> {
                 self.give_up(wrong, telling, usage).map_err(Stopped::from)
             }
         }
+    }
+
+    /// How a model is asked, and what the client is told of that.
+    fn plan(
+        &self,
+        candidate: &Candidate,
+        approach: &Approach,
+        telling: &mut Telling<'_>,
+    ) -> Result<Plan, Failure> {
+        let plan = Plan::new(self.gateway, self.ask, candidate, approach, !self.is_live)?;
+        telling.notes = match plan.request.verbatim {
+            Some(_) => Vec::new(),
+            None => self.ask.left_out.clone(),
+        };
+        Ok(plan)
     }
 
     /// Sends a request and reads the reply.
@@ -269,9 +284,6 @@ impl Exchange<'_> {
         }
         telling.text(&held);
         telling.own_waiting();
-        if plan.request.verbatim.is_none() {
-            telling.notes.extend(self.ask.left_out.iter().cloned());
-        }
         Ok(End {
             finish: match finish {
                 _ if has_calls && pass.cut.is_none() => FinishReason::ToolCalls,

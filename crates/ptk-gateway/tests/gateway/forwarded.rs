@@ -299,6 +299,8 @@ async fn a_message_comes_with_all_its_parts() {
     sent["model"] = json!("big-1");
     let beta = Some("thoughts-2026-01-01".to_owned());
     assert_eq!(before.asked().await, (sent, beta));
+    let (status, count) = before.post("/v1/messages/count_tokens", &message()).await;
+    assert_eq!(status, 200, "{count}");
     assert_eq!(whole["content"], content);
     assert_eq!(whole["usage"], usage);
     assert_eq!(whole["stop_reason"], "pause_turn");

@@ -42,20 +42,22 @@ fn read(call: &Call) -> Result<(Ask, bool), Failure> {
             "`max_tokens` is 0; it has to be at least 1",
         ));
     }
-    let asked_for = call.headers.get(BETA).and_then(|it| it.to_str().ok());
     let ask = Ask {
         max_tokens: Some(max_tokens),
-        written: Some(Written {
-            api: Api::Messages,
-            body: call.body.clone(),
-            headers: asked_for
-                .map(|it| (BETA, it.to_owned()))
-                .into_iter()
-                .collect(),
-        }),
+        written: Some(written(call)),
         ..request::ask(&call.gateway, &mut fields)?
     };
     Ok((ask, streams))
+}
+
+/// The request as it was written.
+fn written(call: &Call) -> Written {
+    let beta = call.headers.get(BETA).and_then(|it| it.to_str().ok());
+    Written {
+        api: Api::Messages,
+        body: call.body.clone(),
+        headers: beta.map(|it| (BETA, it.to_owned())).into_iter().collect(),
+    }
 }
 
 /// `/v1/messages/count_tokens`: how many tokens the model would be shown.
@@ -66,6 +68,7 @@ fn read(call: &Call) -> Result<(Ask, bool), Failure> {
 /// It is exact where the model's tokenizer is known, an estimate elsewhere.
 pub(super) async fn count(call: Call) -> Result<Reply, Failure> {
     let mut ask = request::ask(&call.gateway, &mut Fields::of(&call.body)?)?;
+    ask.written = Some(written(&call));
     call.ticket.asked(&ask.model, false);
     if let Some(hosted) = call
         .gateway
