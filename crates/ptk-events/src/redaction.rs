@@ -31,7 +31,9 @@ const FORMS: [(&str, usize); 19] = [
     ("eyJ", 40),
 ];
 /// Words in names of variables and settings whose values are secret.
-const NAMES: [&str; 7] = [
+const NAMES: [&str; 9] = [
+    "authorization",
+    "authorization_token",
     "api_key",
     "apikey",
     "password",
@@ -46,6 +48,8 @@ const ENDINGS: [&str; 5] = ["_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_CREDENTI
 const SHORTEST_VALUE: usize = 8;
 const BLOCK_BEGIN: &str = "-----BEGIN ";
 const BLOCK_END: &str = "PRIVATE KEY-----";
+/// How long the first line of one may be, behind its beginning.
+const MAX_HEAD: usize = 64;
 
 /// Takes secrets out of texts. It is shown every string that is written or
 /// sent, and gives back what may be.
@@ -126,50 +130,48 @@ fn hidden<'t>(text: &'t str, values: &[String]) -> Cow<'t, str> {
             shown = shown.replace(value, REDACTED).into();
         }
     }
-    while let Some((start, end)) = private_key(&shown) {
-        let (before, behind) = (shown.get(..start), shown.get(end..));
-        let text = [
-            before.unwrap_or_default(),
-            REDACTED,
-            behind.unwrap_or_default(),
-        ];
-        shown = text.concat().into();
+    for find in [private_keys, secret_words] {
+        let secrets = find(&shown);
+        if !secrets.is_empty() {
+            shown = without(&shown, &secrets).into();
+        }
     }
-    let secrets = secret_words(&shown);
-    if secrets.is_empty() {
-        return shown;
-    }
-    let mut written = String::with_capacity(shown.len());
-    let mut done = 0;
-    for (start, end) in secrets {
-        written.push_str(shown.get(done..start).unwrap_or_default());
-        written.push_str(REDACTED);
-        done = end;
-    }
-    written.push_str(shown.get(done..).unwrap_or_default());
-    written.into()
+    shown
 }
 
-/// Where a private key begins and ends. One that is cut off ends with the
-/// text.
-fn private_key(text: &str) -> Option<(usize, usize)> {
+fn without(text: &str, secrets: &[(usize, usize)]) -> String {
+    let mut written = String::with_capacity(text.len());
+    let mut done = 0;
+    for (start, end) in secrets {
+        written.push_str(text.get(done..*start).unwrap_or_default());
+        written.push_str(REDACTED);
+        done = *end;
+    }
+    written.push_str(text.get(done..).unwrap_or_default());
+    written
+}
+
+/// Where private keys begin and end. One that is cut off ends with the text.
+fn private_keys(text: &str) -> Vec<(usize, usize)> {
+    let mut keys = Vec::new();
     let mut from = 0;
-    loop {
-        let start = from + text.get(from..)?.find(BLOCK_BEGIN)?;
+    while let Some(at) = text.get(from..).and_then(|rest| rest.find(BLOCK_BEGIN)) {
+        let start = from + at;
         let head = start + BLOCK_BEGIN.len();
-        let rest = text.get(head..)?;
+        let rest = text.get(head..).unwrap_or_default();
         let line = rest.lines().next().unwrap_or_default();
-        if !line.contains(BLOCK_END) {
+        let bound = line.char_indices().nth(MAX_HEAD);
+        let line = bound.map_or(line, |(at, _)| line.get(..at).unwrap_or_default());
+        let Some(mark) = line.find(BLOCK_END) else {
             from = head;
             continue;
-        }
-        let body = head + rest.find(BLOCK_END)? + BLOCK_END.len();
-        let end = text.get(body..)?.find(BLOCK_END);
-        return Some((
-            start,
-            end.map_or(text.len(), |at| body + at + BLOCK_END.len()),
-        ));
+        };
+        let body = head + mark + BLOCK_END.len();
+        let end = text.get(body..).and_then(|body| body.find(BLOCK_END));
+        from = end.map_or(text.len(), |at| body + at + BLOCK_END.len());
+        keys.push((start, from));
     }
+    keys
 }
 
 /// Where words stand that are secret by their form, or by what stands before
@@ -230,6 +232,14 @@ mod tests {
             ),
             (format!("a\n{pem}\nb"), "a\n[redacted]\nb"),
             (pem.get(..40).unwrap_or_default().to_owned(), "[redacted]"),
+            (
+                format!("-----BEGIN it\n{pem} and {pem}"),
+                "-----BEGIN it\n[redacted] and [redacted]",
+            ),
+            (
+                "\"authorization_token\": \"abcd1234\"".to_owned(),
+                "\"authorization_token\": \"[redacted]\"",
+            ),
         ] {
             assert_eq!(hidden(&text, &[]), shown, "{text}");
         }

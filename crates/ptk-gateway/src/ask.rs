@@ -49,18 +49,42 @@ pub(crate) struct Written {
 }
 
 impl Ask {
-    /// The request as it was written for an API, for one answer.
-    pub(crate) fn verbatim(&self, api: Api) -> Result<Option<Verbatim>, Failure> {
+    /// The request as it was written for an API, for one answer. What it does
+    /// not say is as the model is set up.
+    pub(crate) fn verbatim(
+        &self,
+        api: Api,
+        sampling: Sampling,
+        max_tokens: Option<u32>,
+    ) -> Result<Option<Verbatim>, Failure> {
         let Some(written) = self.written.as_ref().filter(|it| it.api == api) else {
             return Ok(None);
         };
         let read = serde_json::from_slice::<Map<String, Value>>(&written.body);
         let mut body = read.map_err(|error| Failure::invalid("", error.to_string()))?;
-        if api == Api::ChatCompletions {
-            body.remove("n");
-            if let Some(seed) = self.sampling.seed {
-                body.insert("seed".to_owned(), seed.into());
+        let mut fill = |name: &str, value: Option<Value>| {
+            if let Some(value) = value
+                && body.get(name).is_none_or(Value::is_null)
+            {
+                body.insert(name.to_owned(), value);
             }
+        };
+        fill("temperature", sampling.temperature.map(Value::from));
+        fill("top_p", sampling.top_p.map(Value::from));
+        match api {
+            Api::ChatCompletions => {
+                body.remove("n");
+                if let Some(seed) = self.sampling.seed {
+                    body.insert("seed".to_owned(), seed.into());
+                }
+            }
+            Api::Responses => {
+                fill("max_output_tokens", max_tokens.map(Value::from));
+                // Nobody could ask for what is kept there, or is still to come.
+                fill("store", Some(false.into()));
+                body.remove("background");
+            }
+            Api::Messages => {}
         }
         Ok(Some(Verbatim {
             body,

@@ -89,6 +89,8 @@ impl HostedTools {
             let end = asked.run(&mut hear).await?;
             crate::exchange::add(&mut usage, end.usage);
             notes.extend(end.notes);
+            // That is said once.
+            ask.left_out.clear();
             if turn.calls.is_empty() || end.finish != FinishReason::ToolCalls {
                 return Ok(End {
                     finish: end.finish,

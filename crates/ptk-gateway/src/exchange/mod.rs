@@ -37,6 +37,8 @@ pub(crate) struct Exchange<'e> {
 enum Stopped {
     /// It, or its server.
     Model(LlmError),
+    /// It cannot be asked this.
+    Unfit(Failure),
     /// What it said.
     Answer(Failure),
 }
@@ -57,7 +59,7 @@ impl From<Stopped> for Failure {
     fn from(stopped: Stopped) -> Self {
         match stopped {
             Stopped::Model(error) => error.into(),
-            Stopped::Answer(failure) => failure,
+            Stopped::Unfit(failure) | Stopped::Answer(failure) => failure,
         }
     }
 }
@@ -82,27 +84,32 @@ impl Exchange<'_> {
             own: Vec::new(),
             notes: Vec::new(),
         };
-        let mut models = self.route.in_turn().peekable();
-        loop {
-            let Some(routed) = models.next() else {
-                return Err(Route::nobody());
-            };
+        let mut last = None;
+        for routed in self.route.in_turn() {
             let stopped = match self.answer(routed, &mut telling).await {
                 Ok(end) => return Ok(end),
                 Err(stopped) => stopped,
             };
-            let may_ask_another = !telling.has_begun
-                && matches!(&stopped, Stopped::Model(error) if error.kind != LlmErrorKind::Filtered);
-            if let Stopped::Model(error) = &stopped {
-                self.gateway.metrics.failed(error.kind);
-                if error.is_retryable() && error.kind != LlmErrorKind::TooLong {
-                    routed.candidate.rest();
+            let may_ask_another = match &stopped {
+                Stopped::Model(error) => {
+                    self.gateway.metrics.failed(error.kind);
+                    if error.is_retryable() && error.kind != LlmErrorKind::TooLong {
+                        routed.candidate.rest();
+                    }
+                    !telling.has_begun && error.kind != LlmErrorKind::Filtered
                 }
-            }
-            if !may_ask_another || models.peek().is_none() {
+                Stopped::Unfit(_) => true,
+                Stopped::Answer(_) => false,
+            };
+            if !may_ask_another {
                 return Err(stopped.into());
             }
+            // That one cannot be asked says less than why another one failed.
+            if last.is_none() || !matches!(stopped, Stopped::Unfit(_)) {
+                last = Some(stopped);
+            }
         }
+        Err(last.map_or_else(Route::nobody, Failure::from))
     }
 
     /// Asks one model.
@@ -201,8 +208,9 @@ impl Exchange<'_> {
         candidate: &Candidate,
         approach: &Approach,
         telling: &mut Telling<'_>,
-    ) -> Result<Plan, Failure> {
-        let plan = Plan::new(self.gateway, self.ask, candidate, approach, !self.is_live)?;
+    ) -> Result<Plan, Stopped> {
+        let plan = Plan::new(self.gateway, self.ask, candidate, approach, !self.is_live);
+        let plan = plan.map_err(Stopped::Unfit)?;
         telling.notes = match plan.request.verbatim {
             Some(_) => Vec::new(),
             None => self.ask.left_out.clone(),
@@ -261,7 +269,7 @@ impl Exchange<'_> {
             )));
         }
         let has_calls = !telling.calls.is_empty() || !pass.later.is_empty();
-        if contract.needs_call() && !has_calls {
+        if contract.needs_call() && !has_calls && !pass.ran_own {
             return Err(Box::new(self.without_call(plan, pass, is_limited)));
         }
         let mut held = pass.held.unwrap_or_default();

@@ -59,15 +59,17 @@ impl Plan {
         let is_passed =
             !keeps_format && (is_native || !has_tools) && approach.can.form == Form::Chat;
         let api = candidate.provider().speaks().filter(|_| is_passed);
-        let verbatim = api.map_or(Ok(None), |api| ask.verbatim(api))?;
+        let sampling = sampling(ask.sampling, candidate.sampling());
+        let max_tokens = ask.max_tokens.or(candidate.max_tokens());
+        let verbatim = api.map_or(Ok(None), |api| ask.verbatim(api, sampling, max_tokens))?;
         if verbatim.is_none() {
             in_words(ask)?;
         }
         let mut plan = Self {
             request: Request {
                 model: approach.model.clone(),
-                sampling: sampling(ask.sampling, candidate.sampling()),
-                max_tokens: ask.max_tokens.or(candidate.max_tokens()),
+                sampling,
+                max_tokens,
                 context_window: approach.context_window,
                 verbatim,
                 whole: is_whole,

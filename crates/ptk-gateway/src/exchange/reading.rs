@@ -1,6 +1,8 @@
 //! A reply while it comes in: what of it goes out at once, what has to wait,
 //! and what is wrong with it.
 
+use std::collections::VecDeque;
+
 use ptk::llm::{Delta, FinishReason, MAX_REPLY, Own, Usage};
 use ptk::protocol::{
     Arguments, Event, ParsedCall, Parser, Piece, Problem, ProblemCode, Reply, Span, SpanKind,
@@ -133,6 +135,8 @@ pub(super) struct Pass {
     pub(super) finish: Option<FinishReason>,
     pub(super) usage: Option<Usage>,
     pub(super) own: OwnEnd,
+    /// Whether the server ran a tool of its own.
+    pub(super) ran_own: bool,
     /// What cannot go out as it is.
     pub(super) faults: Vec<Fault>,
     /// Calls behind a fault, which wait for it to be mended.
@@ -176,6 +180,12 @@ struct State<'r, 't> {
     later: Vec<ReadyCall>,
     cut: Option<String>,
     is_repaired: bool,
+    /// How far its words are told, or known to be no text.
+    passed: usize,
+    /// What the server said of its own behind so many of them.
+    waiting: VecDeque<(usize, Own)>,
+    /// How many tools of its own the server ran.
+    ran_own: usize,
     /// How many calls went out before this reply.
     before: usize,
     /// How many calls there are in its words, and how many beside them.
@@ -203,6 +213,9 @@ impl<'r, 't> Reading<'r, 't> {
             usage: None,
             own: OwnEnd::default(),
             state: State {
+                passed: 0,
+                waiting: VecDeque::new(),
+                ran_own: 0,
                 before: telling.calls.len(),
                 written: 0,
                 native: 0,
@@ -253,7 +266,7 @@ impl<'r, 't> Reading<'r, 't> {
             Delta::Own(Own::Reason(reason)) => self.own.reason = reason,
             Delta::Own(own) => {
                 self.size += weight(&own);
-                state.telling.own(own);
+                state.own(own);
             }
             Delta::Finish(reason) => self.finish = Some(reason),
         }
@@ -303,8 +316,10 @@ impl<'r, 't> Reading<'r, 't> {
         self.parser.finish_to(&mut |event| state.event(None, event));
         self.tell_native(true);
         let mut state = self.state;
+        state.owns_until(usize::MAX);
         let held = state.end_text();
         Pass {
+            ran_own: state.ran_own > 0,
             unused: state.unused(),
             words: state.raw,
             finish: self.finish,
@@ -326,7 +341,7 @@ impl State<'_, '_> {
         match event {
             // A native call has no words of its own.
             Event::Text { .. } | Event::Reasoning { .. } | Event::Piece(_) if native.is_some() => {}
-            Event::Text { text, .. } => self.text(&text),
+            Event::Text { text, span } => self.text_at(&text, span),
             Event::Reasoning { text, .. } => self.telling.say(Said::Reasoning(&text)),
             Event::Piece(piece) => self.pieces.push(piece),
             Event::CallStart { name, .. } => self.begin(native, &name),
@@ -346,6 +361,55 @@ impl State<'_, '_> {
                 self.telling.notes.push(Note::from(&problem));
             }
         }
+    }
+
+    /// What the server says of its own. Where it stands between parts of the
+    /// text, it waits for what was said before it.
+    fn own(&mut self, own: Own) {
+        if let Own::Fields { .. } = own {
+            return self.telling.own(own);
+        }
+        if let Own::Part(part) = &own {
+            let kind = part.get("type").and_then(Value::as_str);
+            let is_tool = |kind: &str| kind.ends_with("_call") || kind.ends_with("tool_use");
+            self.ran_own += usize::from(kind.is_some_and(is_tool));
+        }
+        self.waiting.push_back((self.raw.len(), own));
+        self.owns_until(self.passed);
+    }
+
+    /// Tells what waits for no more of the words than these.
+    fn owns_until(&mut self, passed: usize) {
+        self.passed = self.passed.max(passed);
+        while self.waiting.front().is_some_and(|(at, _)| *at <= passed) {
+            let Some((_, own)) = self.waiting.pop_front() else {
+                return;
+            };
+            let telling = &mut *self.telling;
+            if !self.is_mute {
+                self.visible.settle(&mut |text| telling.text(text));
+            }
+            telling.own(own);
+        }
+    }
+
+    /// Text that stands there in the reply.
+    fn text_at(&mut self, text: &str, span: Span) {
+        let mut rest = text;
+        let mut at = span.start;
+        self.owns_until(at);
+        while let Some((border, _)) = self.waiting.front().filter(|(it, _)| *it < span.end) {
+            let border = *border;
+            // Text is as it stands in the reply, but for rare repairs.
+            if let Some((before, behind)) = rest.split_at_checked(border - at) {
+                self.text(before);
+                rest = behind;
+                at = border;
+            }
+            self.owns_until(border);
+        }
+        self.text(rest);
+        self.owns_until(span.end);
     }
 
     fn text(&mut self, text: &str) {

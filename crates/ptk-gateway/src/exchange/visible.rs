@@ -63,6 +63,16 @@ impl Visible {
         self.pass(&sure, tell);
     }
 
+    /// A part of the text ends: whatever follows, this much is said.
+    pub(super) fn settle(&mut self, tell: &mut dyn FnMut(&str)) {
+        if self.stopped_at.is_some() {
+            return;
+        }
+        self.flush_tail(tell);
+        let blanks = std::mem::take(&mut self.blanks);
+        self.out(&blanks, tell);
+    }
+
     /// There is a call, or what should have been one: blanks around it do not
     /// matter.
     pub(super) fn aside(&mut self) {

@@ -4,7 +4,8 @@ use std::fmt;
 
 use ptk::protocol::json;
 use ptk::protocol::{Arguments, ToolCall};
-use serde::de::{SeqAccess, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
@@ -39,6 +40,15 @@ impl<'de> Deserialize<'de> for Content {
                 Ok(Content {
                     text: text.to_owned(),
                     beyond: None,
+                })
+            }
+
+            /// What only some server knows.
+            fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<Content, A::Error> {
+                let part = Part::deserialize(MapAccessDeserializer::new(fields))?;
+                Ok(Content {
+                    text: String::new(),
+                    beyond: Some(part.kind),
                 })
             }
 

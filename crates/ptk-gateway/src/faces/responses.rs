@@ -1,6 +1,7 @@
 //! `/v1/responses`. Nothing is kept between requests: a client sends the whole
 //! conversation each time.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -192,6 +193,9 @@ struct ToolField {
     /// Of tools that take a text: how it has to be written.
     #[serde(default)]
     format: Option<Value>,
+    /// Of a namespace: those in it.
+    #[serde(default)]
+    tools: Vec<ToolField>,
 }
 
 impl Tools {
@@ -203,7 +207,13 @@ impl Tools {
         let mut custom = Vec::new();
         let mut notes = Vec::new();
         let mut tools = Vec::new();
-        for (at, field) in fields.into_iter().enumerate() {
+        let all = fields.into_iter().flat_map(|mut field| {
+            let inner = std::mem::take(&mut field.tools);
+            let is_group = field.kind == "namespace";
+            let own = (!is_group).then_some(field);
+            own.into_iter().chain(inner)
+        });
+        for (at, field) in all.enumerate() {
             let missing = || Failure::invalid(format!("tools[{at}].name"), "A tool has no name");
             match field.kind.as_str() {
                 "function" | "" => {
@@ -266,9 +276,9 @@ struct Item {
     #[serde(default)]
     name: Option<String>,
     #[serde(default)]
-    arguments: Option<String>,
+    arguments: Value,
     #[serde(default)]
-    input: Option<String>,
+    input: Value,
     #[serde(default)]
     output: Option<Content>,
 }
@@ -319,15 +329,13 @@ impl Item {
                         "A call lacks its `call_id` or its `name`".to_owned(),
                     ));
                 };
-                talk.call(
-                    match self.input.filter(|_| self.kind == "custom_tool_call") {
-                        Some(text) => {
-                            let args = Map::from_iter([(INPUT.to_owned(), Value::from(text))]);
-                            ToolCall::new(name, Arguments::from(args)).with_id(id)
-                        }
-                        None => content::call(&id, &name, &self.arguments.unwrap_or_default()),
-                    },
-                );
+                talk.call(match self.input {
+                    text @ Value::String(_) if self.kind == "custom_tool_call" => {
+                        let args = Map::from_iter([(INPUT.to_owned(), text)]);
+                        ToolCall::new(name, Arguments::from(args)).with_id(id)
+                    }
+                    _ => content::call(&id, &name, &written(&self.arguments)),
+                });
             }
             "function_call_output" | "custom_tool_call_output" => {
                 let id = self.call_id.unwrap_or_default();
@@ -353,6 +361,15 @@ impl Item {
             kind => talk.beyond(format!("input[{at}].type"), Some(kind.to_owned())),
         }
         Ok(())
+    }
+}
+
+/// Arguments as they were written: in a text, or as they are.
+fn written(arguments: &Value) -> Cow<'_, str> {
+    match arguments {
+        Value::String(text) => text.into(),
+        Value::Null => "".into(),
+        other => other.to_string().into(),
     }
 }
 
@@ -387,8 +404,6 @@ struct Open {
     id: String,
     kind: OpenKind,
     text: String,
-    /// What is named as a source of it.
-    sources: Vec<Value>,
 }
 
 enum OpenKind {
@@ -503,7 +518,6 @@ impl Events {
             id: own.map_or_else(|| new_id(begins), |(_, id)| id),
             kind,
             text: String::new(),
-            sources: Vec::new(),
         };
         let mut item = open.item("in_progress");
         // What is in it comes as a part of its own.
@@ -610,34 +624,60 @@ impl Events {
     fn own(&mut self, own: &Own, out: &mut Vec<u8>) {
         match own {
             Own::Id { kind, id } => self.next = Some((kind.clone(), id.clone())),
-            Own::Sources(sources) => {
-                let place = self.place();
-                let Some(open) = self.open.as_mut().filter(|it| it.is_message()) else {
-                    return;
-                };
-                open.sources.clone_from(sources);
-                let item = open.id.clone();
-                for (at, source) in sources.iter().enumerate() {
-                    let fields = json!({"item_id": item, "output_index": place, "content_index": 0, "annotation_index": at, "annotation": source});
-                    self.event("response.output_text.annotation.added", fields, out);
-                }
-                self.close(out);
-            }
+            Own::Fields { answer, .. } => self.about.extend(answer.clone()),
+            Own::Part(item) if kind_of(item) == "message" => self.own_message(item, out),
             Own::Part(item) => {
-                let id = item.get("id").and_then(Value::as_str);
+                let is_it = |open: &mut Open| {
+                    matches!(open.kind, OpenKind::Reasoning) && kind_of(item) == "reasoning"
+                };
                 // What was told of it so far stands in it, and more.
-                if let Some(open) = self.open.take_if(|open| id == Some(open.id.as_str())) {
-                    self.end_parts(&open, out);
-                } else {
-                    self.close(out);
-                    self.begin(out);
-                    let fields = json!({"output_index": self.place(), "item": item});
-                    self.event("response.output_item.added", fields, out);
+                match self.open.take_if(is_it) {
+                    Some(open) => self.end_parts(&open, out),
+                    None => self.add(item, out),
                 }
                 self.done(item.clone(), out);
             }
             _ => {}
         }
+    }
+
+    /// An item of the model's server begins.
+    fn add(&mut self, item: &Value, out: &mut Vec<u8>) {
+        self.close(out);
+        self.begin(out);
+        let fields = json!({"output_index": self.place(), "item": item});
+        self.event("response.output_item.added", fields, out);
+    }
+
+    /// What the model's server said, as it was. If calls were read in it, it
+    /// stays as it was told.
+    fn own_message(&mut self, item: &Value, out: &mut Vec<u8>) {
+        let said = said_in(item);
+        let Some(open) = self.open.take_if(|open| open.is_message()) else {
+            if said.is_empty() {
+                self.add(item, out);
+                self.done(item.clone(), out);
+            }
+            return;
+        };
+        if open.text != said {
+            self.open = Some(open);
+            return self.close(out);
+        }
+        let parts = item.get("content").and_then(Value::as_array);
+        for (index, part) in parts.into_iter().flatten().enumerate() {
+            let sources = part.get("annotations").and_then(Value::as_array);
+            for (at, source) in sources.into_iter().flatten().enumerate() {
+                let fields = json!({"item_id": open.id, "output_index": self.place(), "content_index": index, "annotation_index": at, "annotation": source});
+                self.event("response.output_text.annotation.added", fields, out);
+            }
+        }
+        self.end_parts(&open, out);
+        let mut item = item.clone();
+        if let Value::Object(item) = &mut item {
+            item.insert("id".to_owned(), open.id.into());
+        }
+        self.done(item, out);
     }
 
     /// Further words of an item.
@@ -656,6 +696,20 @@ impl Events {
         }
         self.event(kind, fields, out);
     }
+}
+
+fn kind_of(item: &Value) -> &str {
+    item.get("type").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// All that is said in an item.
+fn said_in(item: &Value) -> String {
+    let parts = item.get("content").and_then(Value::as_array);
+    let texts = parts.into_iter().flatten().filter_map(|part| {
+        let text = part.get("text").or_else(|| part.get("refusal"));
+        text.and_then(Value::as_str)
+    });
+    texts.collect()
 }
 
 impl Open {
@@ -695,7 +749,7 @@ impl Open {
         match self.kind {
             OpenKind::Reasoning => json!({"type": "summary_text", "text": self.text}),
             _ => {
-                json!({"type": "output_text", "text": self.text, "annotations": self.sources, "logprobs": []})
+                json!({"type": "output_text", "text": self.text, "annotations": [], "logprobs": []})
             }
         }
     }

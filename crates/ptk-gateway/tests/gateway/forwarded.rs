@@ -38,8 +38,12 @@ impl Before {
             .mount(&server)
             .await;
         let provider = HttpProvider::at(kind, &format!("{}/v1", server.uri())).unwrap();
+        Self::gateway(server, [Model::new(provider.with_model("big-1"))]).await
+    }
+
+    async fn gateway(server: MockServer, models: impl IntoIterator<Item = Model>) -> Self {
         let gateway = Gateway::builder()
-            .model("big", [Model::new(provider.with_model("big-1"))])
+            .model("big", models)
             .mode(Mode::Native)
             .build()
             .unwrap();
@@ -305,14 +309,29 @@ async fn a_message_comes_with_all_its_parts() {
     assert_eq!(whole["usage"], usage);
     assert_eq!(whole["stop_reason"], "pause_turn");
     assert_eq!(whole["stop_sequence"], Value::Null);
+    assert_eq!(Value::from(blocks(&events)), content);
+    let last = events
+        .iter()
+        .find(|it| it["type"] == "message_delta")
+        .unwrap();
+    assert_eq!(last["delta"]["stop_reason"], "pause_turn");
+    assert_eq!(last["usage"], usage);
+}
+
+/// The parts that events come to.
+fn blocks(events: &[Value]) -> Vec<Value> {
     let mut blocks: Vec<Value> = Vec::new();
-    for event in &events {
+    let mut is_open = false;
+    for event in events {
         match event["type"].as_str().unwrap() {
             "content_block_start" => {
+                assert!(!is_open);
+                is_open = true;
                 assert_eq!(event["index"], blocks.len());
                 blocks.push(event["content_block"].clone());
             }
             "content_block_delta" => {
+                assert!(is_open);
                 let block = blocks.last_mut().unwrap();
                 let delta = &event["delta"];
                 if delta["type"] == "citations_delta" {
@@ -326,14 +345,130 @@ async fn a_message_comes_with_all_its_parts() {
                     }
                 }
             }
-            "message_delta" => {
-                assert_eq!(event["delta"]["stop_reason"], "pause_turn");
-                assert_eq!(event["usage"], usage);
-            }
+            "content_block_stop" => is_open = false,
             _ => {}
         }
     }
-    assert_eq!(Value::from(blocks), content);
+    blocks
+}
+
+/// A message with these parts, and its events, in which texts come in pieces of
+/// three letters.
+fn written(content: &Value, reason: &str) -> (Value, Vec<Value>) {
+    let usage = json!({"input_tokens": 1, "output_tokens": 2});
+    let whole = json!({"id": "msg", "type": "message", "role": "assistant", "model": "big-1", "content": content,
+        "stop_reason": reason, "stop_sequence": null, "usage": usage, "container": {"id": "c1"}});
+    let mut events = vec![json!({"type": "message_start", "message": {"usage": usage}})];
+    for (index, block) in content.as_array().unwrap().iter().enumerate() {
+        let mut start = block.clone();
+        let mut deltas = Vec::new();
+        for (field, kind) in [("text", "text_delta"), ("content", "compaction_delta")] {
+            let Some(text) = block[field].as_str() else {
+                continue;
+            };
+            start[field] = json!("");
+            let letters: Vec<char> = text.chars().collect();
+            deltas.extend(letters.chunks(3).map(|piece| {
+                let piece: String = piece.iter().collect();
+                json!({"type": kind, field: piece})
+            }));
+        }
+        if let Some(sources) = block["citations"].as_array() {
+            start.as_object_mut().unwrap().remove("citations");
+            let sources = sources.iter();
+            deltas.extend(sources.map(|it| json!({"type": "citations_delta", "citation": it})));
+        }
+        events.push(json!({"type": "content_block_start", "index": index, "content_block": start}));
+        events.extend(
+            deltas.into_iter().map(
+                |delta| json!({"type": "content_block_delta", "index": index, "delta": delta}),
+            ),
+        );
+        events.push(json!({"type": "content_block_stop", "index": index}));
+    }
+    let delta = json!({"stop_reason": reason, "stop_sequence": null, "container": {"id": "c1"}});
+    events.push(json!({"type": "message_delta", "delta": delta, "usage": usage}));
+    events.push(json!({"type": "message_stop"}));
+    (whole, events)
+}
+
+#[tokio::test]
+async fn parts_of_a_message_stay_apart_and_whole() {
+    let source = json!({"type": "char_location", "cited_text": "X"});
+    let search = json!({"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "x"}});
+    for content in [
+        json!([{"type": "text", "text": "Here it is:\n\n```json\n{\"a\": 1}\n```"}]),
+        json!([{"type": "text", "text": "Hello.\n"}]),
+        json!([{"type": "text", "text": "Is 1 < 2? <"}, {"type": "text", "text": "tool_call> is a mark."}]),
+        json!([{"type": "text", "text": "Let me search.\n\n"}, search, {"type": "text", "text": "Found."}]),
+        json!([
+            {"type": "text", "text": "X is Y", "citations": [source]},
+            {"type": "text", "text": "\n\n"},
+            {"type": "text", "text": "Z", "citations": [source]},
+        ]),
+        json!([{"type": "compaction", "content": "All that was said before."}, {"type": "text", "text": "On we go."}]),
+    ] {
+        let (whole, events) = written(&content, "end_turn");
+        let before = Before::new(Kind::Anthropic, MESSAGES, whole, &events).await;
+        let (answer, events) = before.both(MESSAGES, &message()).await;
+        assert_eq!(answer["content"], content);
+        assert_eq!(answer["container"], json!({"id": "c1"}));
+        assert_eq!(Value::from(blocks(&events)), content);
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_the_server_ran_is_a_call_too() {
+    let content = json!([
+        {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "x"}},
+        {"type": "text", "text": "Norway."},
+    ]);
+    let (whole, events) = written(&content, "end_turn");
+    let before = Before::new(Kind::Anthropic, MESSAGES, whole, &events).await;
+    let mut request = message();
+    request["tool_choice"] = json!({"type": "any"});
+    // What it said before comes back in the next turn.
+    let ran = json!({"type": "code_execution_tool_result", "tool_use_id": "s0", "content": {"type": "code_execution_result", "stdout": "1"}});
+    request["messages"] = json!([
+        {"role": "user", "content": "Who won?"},
+        {"role": "assistant", "content": [ran]},
+        {"role": "user", "content": "And now?"},
+    ]);
+    let (answer, events) = before.both(MESSAGES, &request).await;
+    assert_eq!(answer["content"], content);
+    assert_eq!(Value::from(blocks(&events)), content);
+    let requests = before.server.received_requests().await.unwrap();
+    let asked = requests.iter().filter(|it| it.method == "POST");
+    assert_eq!(asked.count(), 2, "nothing was asked twice");
+}
+
+#[tokio::test]
+async fn one_that_cannot_be_asked_does_not_hide_why_another_failed() {
+    let server = MockServer::start().await;
+    let busy = json!({"type": "error", "error": {"type": "overloaded_error", "message": "busy"}});
+    Mock::given(path(MESSAGES))
+        .respond_with(ResponseTemplate::new(529).set_body_json(busy))
+        .mount(&server)
+        .await;
+    let at = format!("{}/v1", server.uri());
+    let big = HttpProvider::at(Kind::Anthropic, &at).unwrap();
+    let spare = HttpProvider::at(Kind::OpenAi, &at).unwrap();
+    let models = [
+        Model::new(big.with_model("big-1")),
+        Model::new(spare.with_model("spare-1")),
+    ];
+    let before = Before::gateway(server, models).await;
+    for _ in 0..2 {
+        let (status, answer) = before.post(MESSAGES, &message()).await;
+        assert_eq!(status, 529, "{answer}");
+    }
+    let requests = before.server.received_requests().await.unwrap();
+    let asked = requests.iter().filter(|it| it.url.path() == MESSAGES);
+    assert_eq!(
+        asked.count(),
+        2,
+        "the one that rests is asked where the other cannot be"
+    );
 }
 
 #[tokio::test]
@@ -380,7 +515,7 @@ async fn a_response_comes_with_all_its_items() {
     let output = json!([thought, search, said, patch, weather]);
     let usage = json!({"input_tokens": 10, "input_tokens_details": {"cached_tokens": 4}, "output_tokens": 5,
         "output_tokens_details": {"reasoning_tokens": 2}, "total_tokens": 15});
-    let whole = json!({"id": "resp", "object": "response", "status": "completed", "output": output, "usage": usage});
+    let whole = json!({"id": "resp", "object": "response", "status": "completed", "output": output, "usage": usage, "service_tier": "flex"});
     let item = |what: &str, at: u32, item: &Value| json!({"type": format!("response.output_item.{what}"), "output_index": at, "item": item});
     let mut bare = said.clone();
     bare["content"] = json!([]);
@@ -411,8 +546,14 @@ async fn a_response_comes_with_all_its_items() {
     let (answer, events) = before.both(RESPONSES, &request).await;
     let mut sent = request.clone();
     sent["model"] = json!("big-1");
-    assert_eq!(before.asked().await.0, sent);
+    sent["store"] = json!(false);
+    assert_eq!(
+        before.asked().await.0,
+        sent,
+        "nobody could ask for what is kept"
+    );
     assert_eq!(answer["output"], output);
+    assert_eq!(answer["service_tier"], "flex");
     assert_eq!(answer["usage"], usage);
     assert_eq!(answer["ptk"], Value::Null, "nothing was left out");
     let last = events.last().unwrap();

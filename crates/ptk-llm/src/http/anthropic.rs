@@ -11,6 +11,8 @@ use crate::{Delta, FinishReason, Message, Own, Request, ResponseFormat, ToolChoi
 const VERSION: &str = "2023-06-01";
 /// Where they are asked for.
 const PATH: &str = "/messages";
+/// What is told of a message; all else is the server's own.
+const ANSWER: [&str; 6] = ["id", "type", "role", "model", "content", "usage"];
 /// The most tokens of a reply: the API wants to be told.
 const MAX_TOKENS: u32 = 8192;
 
@@ -239,6 +241,7 @@ impl MessageReading {
             (Some(OwnPart::Other(_, input)), Some("input_json_delta")) => {
                 input.push_str(text(piece, "partial_json").unwrap_or_default());
             }
+            (Some(OwnPart::Other(block, _)), _) => grow(block, piece),
             _ => {}
         }
     }
@@ -281,14 +284,14 @@ impl MessageReading {
         }
         self.usage.output_tokens = number(usage, "/output_tokens").max(self.usage.output_tokens);
         deltas.push(Delta::Usage(self.usage));
-        if self.is_forwarded {
+        if self.is_forwarded && usage.is_object() {
             self.counted.extend(others(usage, &[]));
             let counted = Value::Object(self.counted.clone());
             deltas.push(Delta::Own(Own::Usage(counted)));
         }
     }
 
-    /// Why the message ended, as it is told there.
+    /// Why the message ended, as it is told there, and what else is.
     fn ended(&mut self, told: &Value, deltas: &mut Vec<Delta>) {
         let reason = text(told, "stop_reason").filter(|reason| !reason.is_empty());
         let Some(reason) = reason else {
@@ -296,10 +299,23 @@ impl MessageReading {
         };
         self.finish = Some(finish(reason));
         if self.is_forwarded {
-            let fields = told.as_object().into_iter().flatten();
-            let fields = fields.filter(|(name, _)| name.starts_with("stop_"));
-            let fields = fields.map(|(name, value)| (name.clone(), value.clone()));
-            deltas.push(Delta::Own(Own::Reason(fields.collect())));
+            deltas.push(Delta::Own(Own::Reason(others(told, &ANSWER))));
+        }
+    }
+}
+
+/// Adds a piece to a part of the server's own: texts are put together, all else
+/// is as it was told last.
+fn grow(part: &mut Value, piece: &Value) {
+    let Some(fields) = part.as_object_mut() else {
+        return;
+    };
+    for (name, value) in others(piece, &["type"]) {
+        match (fields.get_mut(&name), value) {
+            (Some(Value::String(all)), Value::String(more)) => all.push_str(&more),
+            (_, value) => {
+                fields.insert(name, value);
+            }
         }
     }
 }
@@ -345,7 +361,11 @@ impl Reading for MessageReading {
             }
             "content_block_stop" => self.close(at, deltas),
             "message_delta" => {
-                self.ended(event.get("delta").unwrap_or(&Value::Null), deltas);
+                let mut told = event.get("delta").cloned().unwrap_or_default();
+                if let Value::Object(told) = &mut told {
+                    told.extend(others(event, &["type", "delta", "usage"]));
+                }
+                self.ended(&told, deltas);
                 if let Some(usage) = event.get("usage") {
                     self.count(usage, deltas);
                 }

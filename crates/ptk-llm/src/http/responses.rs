@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::schema::is_strict;
-use super::{Reading, Trouble, Wire, arguments, forwarded, json_bytes, named_status, number, text};
+use super::{
+    Reading, Trouble, Wire, arguments, forwarded, json_bytes, named_status, number, others, text,
+};
 use crate::{Delta, FinishReason, Message, Own, Request, ResponseFormat, ToolChoice, Usage};
 
 /// Where they are asked for.
@@ -15,6 +17,19 @@ const PATH: &str = "/responses";
 const ITEMS: &str = "openai_responses";
 /// Models that do not think, and refuse to be asked for their thoughts.
 const THOUGHTLESS: [&str; 3] = ["gpt-3", "gpt-4", "chatgpt-"];
+
+/// What is told of a response; all else is the server's own.
+const ANSWER: [&str; 9] = [
+    "id",
+    "object",
+    "created_at",
+    "status",
+    "error",
+    "incomplete_details",
+    "output",
+    "usage",
+    "model",
+];
 
 /// OpenAI's responses.
 #[derive(Debug)]
@@ -260,7 +275,7 @@ impl ItemReading {
                     words.map(Delta::Text)
                 }));
                 if self.is_forwarded {
-                    deltas.push(Delta::Own(Own::Sources(sources(item))));
+                    deltas.push(Delta::Own(Own::Part(item.clone())));
                 }
                 json!({"type": "message"})
             }
@@ -305,6 +320,13 @@ impl ItemReading {
                 reasoning_tokens: number(usage, "/output_tokens_details/reasoning_tokens"),
             }));
         }
+        if self.is_forwarded {
+            deltas.push(Delta::Own(Own::Fields {
+                answer: others(response, &ANSWER),
+                choice: Map::new(),
+                message: Map::new(),
+            }));
+        }
         let reason = response.pointer("/incomplete_details/reason");
         self.finish = match text(response, "status").unwrap_or(status) {
             "completed" if self.calls > 0 => Some(FinishReason::ToolCalls),
@@ -318,14 +340,6 @@ impl ItemReading {
         };
         Ok(())
     }
-}
-
-/// The sources that are named for what is said in an item.
-fn sources(item: &Value) -> Vec<Value> {
-    let parts = item.get("content").and_then(Value::as_array);
-    let parts = parts.into_iter().flatten();
-    let lists = parts.filter_map(|part| part.get("annotations")?.as_array());
-    lists.flatten().cloned().collect()
 }
 
 /// Why there is no response.

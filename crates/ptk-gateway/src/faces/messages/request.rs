@@ -98,6 +98,7 @@ fn format(fields: &mut Fields<'_>) -> Result<Format, Failure> {
 struct ToolField {
     #[serde(rename = "type", default)]
     kind: Option<String>,
+    #[serde(default)]
     name: String,
     #[serde(default)]
     description: Option<String>,
@@ -113,6 +114,8 @@ fn offer(gateway: &Inner, raw: &RawValue) -> Result<Arc<Offer>, Failure> {
         let mut own = tools.iter().enumerate();
         let own = own.find_map(|(at, tool)| tool.beyond_words(&format!("tools[{at}]")));
         let tools = tools.into_iter().enumerate();
+        // A set of tools of the server's own has no name.
+        let tools = tools.filter(|(_, tool)| tool.own_kind().is_none() || !tool.name.is_empty());
         let tools = tools.map(|(at, tool)| tool.tool(&format!("tools[{at}]")));
         let mut offer = Offer::new(tools.collect::<Result<_, _>>()?)?;
         offer.beyond_words = own;
@@ -140,6 +143,9 @@ impl ToolField {
         if self.own_kind().is_some() {
             let anything = json!({"type": "object"});
             return Ok((ToolSpec::new(self.name, "", anything), false));
+        }
+        if self.name.is_empty() {
+            return Err(Failure::invalid(format!("{at}.name"), "A tool has no name"));
         }
         let Some(schema) = self.input_schema.filter(Value::is_object) else {
             return Err(Failure::invalid(

@@ -9,6 +9,9 @@ use super::super::{Writer, put, quote};
 use crate::failure::Failure;
 use crate::said::{End, Part, Said, Whole, new_id};
 
+/// What the server left out of the conversation.
+const CONTEXT: &str = "context_management";
+
 /// What is said of the answer itself.
 pub(super) struct Manner {
     id: String,
@@ -67,7 +70,9 @@ fn blocks(parts: &[Part]) -> Vec<Block<'_>> {
                 input: args,
             }),
             (Part::Own(Own::Part(value)), _) => blocks.push(Block::Own(value)),
-            (Part::Own(Own::Sources(sources)), Some(Block::Text { citations, .. })) => {
+            (Part::Own(Own::Sources(sources)), Some(Block::Text { citations, .. }))
+                if citations.is_empty() =>
+            {
                 *citations = sources;
             }
             (Part::Own(Own::Signature(own)), Some(Block::Thinking { signature, .. })) => {
@@ -138,7 +143,11 @@ fn stop(end: &End) -> Map<String, Value> {
         (FinishReason::ToolCalls, _) => stopped(Some("tool_use"), None),
         (_, Some(sequence)) => stopped(Some("stop_sequence"), Some(sequence)),
         // The server's own word says more, unless its call came to nothing.
-        _ if own.is_some_and(|own| own != "tool_use") => end.own.reason.clone(),
+        _ if own.is_some_and(|own| own != "tool_use") => {
+            let mut stop = stopped(None, None);
+            stop.extend(end.own.reason.clone());
+            stop
+        }
         (FinishReason::Length, _) => stopped(Some("max_tokens"), None),
         (FinishReason::ContentFilter, _) => stopped(Some("refusal"), None),
         (_, None) => stopped(Some("end_turn"), None),
@@ -278,6 +287,7 @@ impl Events {
                 self.delta("signature_delta", "signature", signature, out);
                 self.open = Some(Open::Signed);
             }
+            Own::Signature(_) if self.open == Some(Open::Thinking) => self.stop(out),
             Own::Sources(sources) => {
                 for source in sources {
                     self.text(out);
@@ -341,11 +351,17 @@ impl Writer for Events {
     fn end(&mut self, end: &End, out: &mut Vec<u8>) {
         self.begin(out);
         self.stop(out);
+        let mut reason = stop(end);
+        // In a stream it stands beside the reason.
+        let context = reason.remove(CONTEXT);
         let mut value = json!({
             "type": "message_delta",
-            "delta": stop(end),
+            "delta": reason,
             "usage": used(end),
         });
+        if let (Some(context), Value::Object(value)) = (context, &mut value) {
+            value.insert(CONTEXT.to_owned(), context);
+        }
         if let (Some(notes), Value::Object(value)) = (notes(end), &mut value) {
             value.insert("ptk".to_owned(), notes);
         }
