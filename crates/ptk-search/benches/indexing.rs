@@ -181,7 +181,10 @@ fn meaning(index: &Index, model: &Path) -> Result<(), Box<dyn Error>> {
     }
     show("vectors for all chunks", fastest);
     let peak = MEMORY.peak_usage_as_mb() - before;
-    println!("{:<32} {peak:>7.1} MB, the model included", "memory at most");
+    println!(
+        "{:<32} {peak:>7.1} MB, the model included",
+        "memory at most"
+    );
     let size = megabytes(fs::metadata(&vectors)?.len());
     println!("{:<32} {size:>7.1} MB", "vectors on disk");
     let before = MEMORY.current_usage_as_mb();

@@ -23,7 +23,7 @@ use lines::Source;
 
 /// Changes whenever the chunks of some file do: an index with other chunks is
 /// built anew.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// What separates a scope from the one within it.
 const WITHIN: &str = " > ";
 

@@ -73,7 +73,11 @@ pub(super) fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len().min(4 * MAX_NAME));
     let mut left = MAX_NAME;
     for word in text.split_whitespace() {
-        let word = if line.is_empty() { [word, ""] } else { [" ", word] };
+        let word = if line.is_empty() {
+            [word, ""]
+        } else {
+            [" ", word]
+        };
         for c in word.into_iter().flat_map(str::chars) {
             if left == 0 {
                 line.push('…');

@@ -14,7 +14,7 @@ use super::{Item, Kind};
 /// The items of a source, each after the one that it lies in. `None` if it has
 /// to be parsed.
 pub(super) fn outline(source: &Source<'_>) -> Option<Vec<Item>> {
-    let mut items = Items {
+    let mut outline = Outline {
         scan: Scan {
             text: source.text,
             at: 0,
@@ -25,8 +25,8 @@ pub(super) fn outline(source: &Source<'_>) -> Option<Vec<Item>> {
         frames: Vec::new(),
         frame: Frame::default(),
     };
-    items.run()?;
-    Some(items.items)
+    outline.run()?;
+    Some(outline.items)
 }
 
 /// What is being looked into.
@@ -39,7 +39,7 @@ struct Frame {
     leading: Leading,
 }
 
-struct Items<'a> {
+struct Outline<'a> {
     scan: Scan<'a>,
     source: &'a Source<'a>,
     items: Vec<Item>,
@@ -48,7 +48,7 @@ struct Items<'a> {
     frame: Frame,
 }
 
-impl<'a> Items<'a> {
+impl<'a> Outline<'a> {
     fn run(&mut self) -> Option<()> {
         loop {
             self.scan.skip_blanks();
@@ -347,14 +347,16 @@ fn plain_type(whole: &str) -> Option<&str> {
         return Some(inner.trim_start());
     }
     let is_path = whole.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == ':');
-    if !is_path || !whole.ends_with('>') || whole.starts_with("dyn ") || whole.contains("->") {
+    if !is_path || !whole.ends_with('>') || whole.starts_with("dyn ") {
         return Some(whole);
     }
     // Where the last of what it is generic over begins.
+    let bytes = whole.as_bytes();
     let mut depth = 0_usize;
-    for (at, byte) in whole.bytes().enumerate().rev() {
+    for (at, byte) in bytes.iter().enumerate().rev() {
+        let is_arrow = || at.checked_sub(1).and_then(|at| bytes.get(at)) == Some(&b'-');
         match byte {
-            b'>' => depth += 1,
+            b'>' if !is_arrow() => depth += 1,
             b'<' => depth = depth.checked_sub(1)?,
             _ => {}
         }
@@ -401,7 +403,10 @@ const MARKS: [u8; 256] = {
             b'<' | b'>' | b';' | b'=' => SIGN,
             _ => 0,
         };
-        #[allow(clippy::indexing_slicing, reason = "a constant: wrong, it does not compile")]
+        #[allow(
+            clippy::indexing_slicing,
+            reason = "a constant: wrong, it does not compile"
+        )]
         {
             marks[byte] = mark;
         }
@@ -641,9 +646,16 @@ impl<'a> Scan<'a> {
     /// marks it has.
     fn raw(&self) -> Option<usize> {
         let before = self.text.as_bytes().get(..self.at.checked_sub(1)?)?;
-        let marks = before.iter().rev().take_while(|byte| **byte == b'#').count();
+        let marks = before
+            .iter()
+            .rev()
+            .take_while(|byte| **byte == b'#')
+            .count();
         let before = before.get(..before.len() - marks)?.strip_suffix(b"r")?;
-        let before = before.strip_suffix(b"b").or(before.strip_suffix(b"c")).unwrap_or(before);
+        let before = before
+            .strip_suffix(b"b")
+            .or(before.strip_suffix(b"c"))
+            .unwrap_or(before);
         let is_part = before.last().is_some_and(|byte| is_word(*byte));
         (!is_part).then_some(marks)
     }
