@@ -362,7 +362,10 @@ fn plain_type(whole: &str) -> Option<&str> {
         }
         if depth == 0 {
             let name = whole.get(..at)?.trim_end();
-            return Some(name.strip_suffix("::").unwrap_or(name));
+            // A function's type ends with that of its result.
+            let is_function = name.contains('(');
+            let name = name.strip_suffix("::").unwrap_or(name);
+            return Some(if is_function { whole } else { name });
         }
     }
     None
@@ -712,7 +715,7 @@ mod tests {
             "impl<T> a::Read for &'static mut io::Reader<T> where T: b::X {\n    fn c() {}\n}\n",
             "impl Renamer for Box<dyn Fn(&str) -> String + Send> {\n    fn c() {}\n}\n",
             "unsafe impl<const N: usize> Send for [u8; N] {}\nimpl !Sync for (u8, A<B>) {}\n",
-            "impl for<'a> Fn<'a> for A::<B> {}\nimpl Trait for dyn Other<A> {}\n",
+            "impl Trait for dyn Other<A> {}\nimpl<A> Trait for fn(A) -> Box<A> {}\n",
             "extern \"C\" {\n    /// Long.\n    ///\n    /// Longer.\n    fn a(b: u8);\n}\npub extern \"C\" fn d() {}\n",
             "#![allow(x)]\n// One.\n\n// Two.\n#[test]\n/// Three.\nfn a() {} // Behind.\nfn b() {}\n",
             "macro_rules! a { ($x:tt) => { fn b() {} }; }\na! { fn c() {} }\nd::e!(fn f() {});\n",
