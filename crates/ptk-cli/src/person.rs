@@ -13,7 +13,9 @@ use serde_json::{Map, Value};
 use crate::exit;
 
 /// Fields that hold what a person wants to see; the first that is there counts.
-const CONTENT: [&str; 6] = ["content", "output", "matches", "files", "snippets", "diff"];
+const CONTENT: [&str; 7] = [
+    "content", "output", "matches", "files", "snippets", "diff", "results",
+];
 /// Fields that say something about it.
 const NOTES: [&str; 5] = ["note", "notice", "hint", "next", "undo"];
 /// Words before a name that make it the name of a tool.
@@ -37,8 +39,8 @@ impl Person {
         let content = CONTENT.iter().find_map(|name| result.fields.get(*name));
         match content {
             Some(Value::String(text)) => self.text(text, out)?,
-            Some(Value::Array(items)) if items.iter().all(Value::is_string) => {
-                let lines: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
+            Some(Value::Array(items)) if items.iter().all(|item| said(item).is_some()) => {
+                let lines: Vec<&str> = items.iter().filter_map(said).collect();
                 self.text(&lines.join("\n"), out)?;
             }
             _ if result.fields.contains_key("job") => {
@@ -149,6 +151,12 @@ impl Person {
         }
         format!("`{command}`")
     }
+}
+
+/// What an item of a list says: itself, or the code that it is about.
+fn said(item: &Value) -> Option<&str> {
+    let snippet = || item.get("snippet").and_then(Value::as_str);
+    item.as_str().or_else(snippet)
 }
 
 fn is_name_part(c: char) -> bool {

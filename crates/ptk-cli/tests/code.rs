@@ -150,7 +150,12 @@ fn what_is_wrong_is_said() {
         (vec!["search", "x", "--language", "klingon"], 2, "`klingon`"),
         (vec!["search", "x", "--kind", "klingon"], 2, "`klingon`"),
         (
-            vec!["search", "x", "--no-update"],
+            vec!["search", "x", "--path", "src/[a"],
+            2,
+            "`src/[a` is no glob: unclosed character class",
+        ),
+        (
+            vec!["search", "x", "--no-update", "--workspace", "src"],
             1,
             "Make one with `ptk index`",
         ),
@@ -166,6 +171,22 @@ fn what_is_wrong_is_said() {
     assert!(
         text(&dense.stderr).contains("ptk models pull wordllama"),
         "{dense:?}"
+    );
+}
+
+#[test]
+fn a_person_who_calls_the_tool_is_shown_code() {
+    let scene = Scene::new();
+    let arguments = r#"{"token_budget": 500, "hint": "cancel an order"}"#;
+    let output = scene.run(&["tools", "call", "request_code_context", arguments]);
+    assert!(output.status.success(), "{output:?}");
+    let shown = text(&output.stdout);
+    let root = scene.path(".").canonicalize().unwrap();
+    let file = format!("<code=\"{}/orders.py\"", root.display());
+    let (cancel, refund) = ORDERS.split_once("\n\n\n").unwrap();
+    assert_eq!(
+        shown,
+        format!("{file} #1:3>\n{cancel}\n</code>\n{file} #6:7>\n{refund}</code>\n")
     );
 }
 

@@ -90,21 +90,29 @@ pub struct Filter {
 impl Filter {
     pub(crate) fn globs(&self) -> Result<Globs, FilterError> {
         let mut builder = GitignoreBuilder::new("");
+        // In an ignore file a bracket that nothing closes stands for itself;
+        // here it is a mistake that would only find nothing.
+        builder.allow_unclosed_class(false);
         for glob in &self.paths {
             let added = builder.add_line(None, glob);
-            added.map_err(|error| FilterError::Glob {
-                glob: glob.clone(),
-                why: error.to_string(),
-            })?;
+            added.map_err(|error| wrong_glob(glob, error))?;
         }
-        let built = builder.build().map_err(|error| FilterError::Glob {
-            glob: self.paths.join(" "),
-            why: error.to_string(),
-        })?;
+        let built = builder.build();
+        let built = built.map_err(|error| wrong_glob(&self.paths.join(" "), error))?;
         Ok(Globs {
             includes: built.num_ignores() > 0,
             built,
         })
+    }
+}
+
+fn wrong_glob(glob: &str, error: ignore::Error) -> FilterError {
+    FilterError::Glob {
+        glob: glob.to_owned(),
+        why: match error {
+            ignore::Error::Glob { err, .. } => err,
+            error => error.to_string(),
+        },
     }
 }
 

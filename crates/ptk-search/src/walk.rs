@@ -11,9 +11,9 @@ use std::io::{self, Read as _};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use encoding_rs::{Encoding, WINDOWS_1252};
 use ignore::{DirEntry, WalkBuilder};
 use ptk_sandbox::{PathError, Stamp, Workspace, is_temporary_name};
+use ptk_tools::tools::text_of;
 use serde::{Deserialize, Serialize};
 
 /// A larger file is data, not source.
@@ -25,8 +25,6 @@ pub const MAX_NAMED: usize = 1_000;
 /// A folder whose ignore file is larger is left out, because the rules in it
 /// cannot be kept.
 const MAX_RULES: u64 = 1024 * 1024;
-/// How much of a file says whether it is binary.
-const HEAD: usize = 8 * 1024;
 /// A file that changes while it is read is read again so many times.
 const ATTEMPTS: usize = 2;
 
@@ -247,7 +245,7 @@ pub(crate) fn read(workspace: &Workspace, path: &str) -> Result<Content, Reason>
             return Ok(Content {
                 seen: Seen::new(after.size, after.modified),
                 hash: *blake3::hash(&bytes).as_bytes(),
-                text: decode(bytes),
+                text: text_of(bytes),
             });
         }
     }
@@ -271,51 +269,6 @@ fn failed(error: io::Error) -> Reason {
         io::ErrorKind::NotFound => Reason::Vanished,
         _ => Reason::Unreadable,
     }
-}
-
-/// The text of a file: UTF-8, what a byte order mark says, or Windows-1252,
-/// which Latin-1 is a part of. `None` if it is binary.
-fn decode(bytes: Vec<u8>) -> Option<String> {
-    // UTF-32, which nobody writes, begins like UTF-16 and is full of zeros.
-    let mark = Encoding::for_bom(&bytes).filter(|_| !bytes.starts_with(&[0xff, 0xfe, 0, 0]));
-    if let Some((encoding, length)) = mark {
-        let rest = bytes.get(length..).unwrap_or_default();
-        return Some(encoding.decode_without_bom_handling(rest).0.into_owned());
-    }
-    if bytes.contains(&0) {
-        return None;
-    }
-    match String::from_utf8(bytes) {
-        Ok(text) => Some(text),
-        Err(error) => {
-            let bytes = error.as_bytes();
-            let head = bytes.get(..HEAD).unwrap_or(bytes);
-            if head.iter().copied().any(is_control) {
-                return None;
-            }
-            let (long, broken) = bytes.utf8_chunks().fold((0, 0), |(long, broken), chunk| {
-                let longs = chunk.valid().chars().filter(|c| !c.is_ascii()).count();
-                (
-                    long + longs,
-                    broken + usize::from(!chunk.invalid().is_empty()),
-                )
-            });
-            // Text in another encoding has such characters by chance only.
-            Some(if long > broken {
-                String::from_utf8_lossy(bytes).into_owned()
-            } else {
-                WINDOWS_1252
-                    .decode_without_bom_handling(bytes)
-                    .0
-                    .into_owned()
-            })
-        }
-    }
-}
-
-/// No text has these, in whatever encoding.
-fn is_control(byte: u8) -> bool {
-    byte < 32 && !matches!(byte, b'\t' | b'\n' | b'\r' | 8 | 12 | 27)
 }
 
 /// What the system says of a file now.

@@ -146,14 +146,41 @@ enum Class {
     Other,
 }
 
+/// The classes of the characters that code is mostly made of.
+const ASCII: [Class; 128] = {
+    let mut classes = [Class::Other; 128];
+    let mut byte = 0;
+    while byte < 128 {
+        #[allow(clippy::cast_possible_truncation, reason = "it is below 128")]
+        let class = match byte as u8 {
+            b'a'..=b'z' => Class::Lower,
+            b'A'..=b'Z' => Class::Upper,
+            b'0'..=b'9' => Class::Digit,
+            b'_' => Class::Underscore,
+            _ => Class::Other,
+        };
+        #[allow(
+            clippy::indexing_slicing,
+            reason = "a constant: wrong, it does not compile"
+        )]
+        {
+            classes[byte] = class;
+        }
+        byte += 1;
+    }
+    classes
+};
+
 impl Class {
     fn of(c: char) -> Self {
+        match ASCII.get(c as usize) {
+            Some(class) => *class,
+            None => Self::beyond_ascii(c),
+        }
+    }
+
+    fn beyond_ascii(c: char) -> Self {
         match c {
-            'a'..='z' => Self::Lower,
-            'A'..='Z' => Self::Upper,
-            '0'..='9' => Self::Digit,
-            '_' => Self::Underscore,
-            '\0'..='\x7f' => Self::Other,
             '\u{300}'..='\u{36f}' | '\u{200c}' | '\u{200d}' => Self::Mark,
             '\u{3040}'..='\u{30ff}'
             | '\u{3400}'..='\u{4dbf}'
@@ -254,10 +281,12 @@ impl WordStream<'_> {
         let text = &mut self.token.text;
         text.clear();
         if word.is_ascii() {
-            for part in word.split('_') {
-                text.push_str(part);
-            }
+            text.push_str(word);
             text.make_ascii_lowercase();
+            // Parts have none of them.
+            if is_whole {
+                text.retain(|c| c != '_');
+            }
         } else {
             let letters = word.nfc().filter(|c| *c != '_');
             text.extend(letters.flat_map(char::to_lowercase));

@@ -7,7 +7,8 @@
     reason = "the lints allow these inside tests, but not in the functions that tests share"
 )]
 
-use std::collections::HashMap;
+mod small_table;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,8 +19,6 @@ use ptk_search::embed::{EmbedError, Embedder, Table};
 use ptk_search::{
     Filter, Hit, Index, IndexError, Meaning, Query, Report, SearchError, Searcher, Which,
 };
-use safetensors::Dtype;
-use safetensors::tensor::TensorView;
 use tempfile::TempDir;
 
 /// A workspace, a place for its index, and a model.
@@ -62,19 +61,7 @@ impl Scene {
     }
 
     fn model(&self) -> Arc<Table> {
-        let one = |at: usize| (0..DIMENSIONS).map(move |it| u16::from(it == at) * 0x3c00);
-        let numbers = MEANINGS.iter().flat_map(|(_, at)| one(*at));
-        let bytes: Vec<u8> = numbers.flat_map(u16::to_le_bytes).collect();
-        let shape = vec![MEANINGS.len(), DIMENSIONS];
-        let view = TensorView::new(Dtype::F16, shape, &bytes).unwrap();
-        let table = self.folder.path().join("table.safetensors");
-        let file = safetensors::serialize([("embedding.weight", view)], None).unwrap();
-        fs::write(&table, file).unwrap();
-        let pieces: HashMap<&str, usize> = MEANINGS.iter().map(|it| it.0).zip(0..).collect();
-        let list = self.folder.path().join("tokenizer.json");
-        let text = serde_json::json!({ "model": { "vocab": pieces } }).to_string();
-        fs::write(&list, text).unwrap();
-        Arc::new(Table::read(&table, &list).unwrap())
+        Arc::new(small_table::of(&MEANINGS, self.folder.path()))
     }
 
     fn by_words(&self) -> Index {

@@ -1,10 +1,10 @@
 //! What the nodes of each language's syntax tree are to the chunks: a table
 //! for each. Nodes that no row names belong to whatever is around them.
 
-use std::ops::Range;
 use std::sync::OnceLock;
 
-use super::{Kind, unneeded};
+use super::lines::Source;
+use super::{Item, Kind, rust};
 use crate::Language;
 
 /// What a node is to the chunks.
@@ -27,17 +27,16 @@ pub(super) enum Role {
 
 use Role::{Leading, Members, Through, Value, Whole, Wrapper};
 
-/// Finds what of a source need not be parsed.
-pub(super) type Unneeded = fn(&str) -> Option<Vec<Range<usize>>>;
+/// Finds the outline of a source without a parser, if it can.
+pub(super) type Scan = fn(&Source<'_>) -> Option<Vec<Item>>;
 
 type Rows = &'static [(&'static str, Role)];
 
 /// A grammar, and what its nodes are.
-#[derive(Clone)]
 pub(super) struct Grammar {
     pub(super) language: tree_sitter::Language,
-    /// What finds what need not be parsed.
-    pub(super) unneeded: Option<Unneeded>,
+    /// What is tried before a source is parsed.
+    pub(super) scan: Option<Scan>,
     /// By the number of the kind of node.
     roles: Vec<Option<Role>>,
 }
@@ -55,7 +54,7 @@ impl Grammar {
         }
         Self {
             language,
-            unneeded: None,
+            scan: None,
             roles,
         }
     }
@@ -86,7 +85,7 @@ pub(super) fn of(language: Language) -> Option<&'static Grammar> {
     };
     let grammar = GRAMMARS.get(at)?;
     Some(grammar.get_or_init(|| Grammar {
-        unneeded: (language == Language::Rust).then_some(unneeded::rust),
+        scan: (language == Language::Rust).then_some(rust::outline),
         ..Grammar::new(function.into(), rows)
     }))
 }

@@ -9,8 +9,9 @@
 mod grammar;
 mod lines;
 mod markdown;
+mod outline;
+mod rust;
 mod tree;
-mod unneeded;
 
 use std::fmt;
 use std::str::FromStr;
@@ -22,7 +23,7 @@ use lines::Source;
 
 /// Changes whenever the chunks of some file do: an index with other chunks is
 /// built anew.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// What separates a scope from the one within it.
 const WITHIN: &str = " > ";
 
@@ -210,8 +211,10 @@ impl Chunker {
         let items = match language {
             Language::Text => Some(Vec::new()),
             Language::Markdown => Some(markdown::outline(&source)),
-            language => grammar::of(language)
-                .and_then(|grammar| tree::outline(&mut self.parser, grammar, &source)),
+            language => grammar::of(language).and_then(|grammar| {
+                let scanned = grammar.scan.and_then(|scan| scan(&source));
+                scanned.or_else(|| tree::outline(&mut self.parser, grammar, &source))
+            }),
         };
         let rest = match (language, &items) {
             (Language::Text | Language::Markdown, _) | (_, None) => Kind::Text,

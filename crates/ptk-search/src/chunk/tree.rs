@@ -2,79 +2,20 @@
 
 use std::ops::ControlFlow;
 
-use tree_sitter::{Node, ParseOptions, Parser, Point, Range, TreeCursor};
+use tree_sitter::{Node, ParseOptions, Parser, TreeCursor};
 
 use super::grammar::{Grammar, Role};
 use super::lines::Source;
-use super::{Item, Kind, WITHIN};
+use super::outline::{Leading, MAX_DEPTH, function_in, is_long, joined, one_line};
+use super::{Item, Kind};
 
 /// A parse is given up when it was asked for patience more often than this, and
 /// once more for each [`BYTES_A_CHECK`] of the source. Whole sources need about
 /// a tenth of that; it is for those that are no source at all.
 const LEAST_CHECKS: usize = 2_000;
 const BYTES_A_CHECK: usize = 32;
-/// Definitions within definitions are looked into so far.
-const MAX_DEPTH: usize = 32;
-/// A value of fewer lines stays with what is around it.
-const LEAST_VALUE: usize = 4;
-/// A longer name of a symbol or of a scope is cut.
-const MAX_NAME: usize = 120;
 /// So many nodes within a node are asked for a field that it lacks.
 const MAX_INNER: usize = 8;
-
-/// What the parser gets of a source: all but what is not needed for its
-/// outline, where that can be told beforehand.
-fn needed(grammar: &Grammar, text: &str) -> Vec<Range> {
-    let unneeded = grammar.unneeded.and_then(|unneeded| unneeded(text));
-    let Some(unneeded) = unneeded.filter(|unneeded| !unneeded.is_empty()) else {
-        return Vec::new();
-    };
-    let mut place = Place::default();
-    let mut ranges = Vec::with_capacity(unneeded.len() + 1);
-    let mut start = place;
-    for range in unneeded {
-        let end = place.go(text, range.start);
-        ranges.push(between(start, end));
-        start = place.go(text, range.end);
-    }
-    ranges.push(between(start, place.go(text, text.len())));
-    ranges
-}
-
-/// A place in a text.
-#[derive(Debug, Clone, Copy, Default)]
-struct Place {
-    at: usize,
-    row: usize,
-    /// Where the row begins.
-    line: usize,
-}
-
-impl Place {
-    /// Goes on to a place further behind.
-    fn go(&mut self, text: &str, to: usize) -> Self {
-        let passed = text.as_bytes().get(self.at..to).unwrap_or_default();
-        for found in memchr::memchr_iter(b'\n', passed) {
-            self.row += 1;
-            self.line = self.at + found + 1;
-        }
-        self.at = to;
-        *self
-    }
-
-    fn point(self) -> Point {
-        Point::new(self.row, self.at - self.line)
-    }
-}
-
-fn between(start: Place, end: Place) -> Range {
-    Range {
-        start_byte: start.at,
-        end_byte: end.at,
-        start_point: start.point(),
-        end_point: end.point(),
-    }
-}
 
 /// The items of a source, each after the one that it lies in. `None` if the
 /// source cannot be parsed within bounds.
@@ -84,9 +25,6 @@ pub(super) fn outline(
     source: &Source<'_>,
 ) -> Option<Vec<Item>> {
     parser.set_language(&grammar.language).ok()?;
-    // None means all of it.
-    let ranges = needed(grammar, source.text);
-    parser.set_included_ranges(&ranges).ok()?;
     let bytes = source.text.as_bytes();
     let mut checks = LEAST_CHECKS + bytes.len() / BYTES_A_CHECK;
     let mut check = |_: &tree_sitter::ParseState| match checks.checked_sub(1) {
@@ -128,10 +66,7 @@ struct Frame {
     container: Option<Kind>,
     /// The lines of the wrapper that a definition in here stands for.
     wrapper: Option<(usize, usize)>,
-    /// The lines of comments and attributes that belong to what follows.
-    leading: Option<(usize, usize)>,
-    /// The last line of the child before.
-    before: Option<usize>,
+    leading: Leading,
     /// How many definitions this one lies in.
     depth: usize,
 }
@@ -169,28 +104,19 @@ impl Walk<'_> {
             self.grammar.role(node.kind_id())
         };
         let frame = self.frames.last_mut()?;
-        let before = frame.before.replace(last);
         if role == Some(Role::Leading) {
-            // A comment behind code on its line is about that.
-            let is_behind = before == Some(first);
-            frame.leading = match frame.leading {
-                _ if is_behind => None,
-                Some((start, end)) if end + 1 >= first => Some((start, last)),
-                _ => Some((first, last)),
-            };
+            frame.leading.add(first, last);
             return None;
         }
-        let leading = frame.leading.take().filter(|(_, end)| end + 1 >= first);
+        let start = frame.leading.take(first, last);
         if !node.is_named() {
             return None;
         }
         let role = role?;
-        let start = leading.map_or(first, |(start, _)| start);
         let (start, end) = frame.wrapper.unwrap_or((start, last));
         let frame = frame.clone();
         let inner = Frame {
-            leading: None,
-            before: None,
+            leading: Leading::default(),
             ..frame.clone()
         };
         match role {
@@ -207,14 +133,14 @@ impl Walk<'_> {
             Role::Value(kind) => {
                 let kind = value_kind(node).unwrap_or(kind);
                 let is_function = kind == Kind::Function && !node.kind().contains("signature");
-                if is_function || end - start + 1 >= LEAST_VALUE {
+                if is_function || is_long(start, end) {
                     self.define(node, kind, (start, end), &frame);
                 }
                 None
             }
             Role::Members(kind) => {
                 let body = node.child_by_field_name("body");
-                if body.is_none() && end - start + 1 < LEAST_VALUE {
+                if body.is_none() && !is_long(start, end) {
                     return None;
                 }
                 self.define(node, kind, (start, end), &frame);
@@ -231,7 +157,7 @@ impl Walk<'_> {
 
     fn define(&mut self, node: Node<'_>, kind: Kind, lines: (usize, usize), frame: &Frame) {
         let kind = match (kind, frame.container) {
-            (Kind::Function, Some(container)) if container != Kind::Module => Kind::Method,
+            (Kind::Function, container) => function_in(container),
             (Kind::Type, _) => type_kind(node).unwrap_or(kind),
             _ => kind,
         };
@@ -300,15 +226,6 @@ impl Walk<'_> {
     }
 }
 
-/// A scope and the one within it.
-fn joined(outer: &str, inner: &str) -> String {
-    if outer.is_empty() {
-        inner.to_owned()
-    } else {
-        format!("{outer}{WITHIN}{inner}")
-    }
-}
-
 /// The name within a declarator of C: behind pointers, arrays and parameters.
 fn declared(node: Node<'_>) -> Option<Node<'_>> {
     let mut inner = node.child_by_field_name("declarator")?;
@@ -372,51 +289,4 @@ fn lines(node: Node<'_>) -> (usize, usize) {
         end.row
     };
     (start.row, last)
-}
-
-/// A text on one line, and not too long.
-fn one_line(text: &str) -> String {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let mut line = words.join(" ");
-    if let Some((at, _)) = line.char_indices().nth(MAX_NAME) {
-        line.truncate(at);
-        line.push('…');
-    }
-    line
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::grammar;
-    use super::*;
-    use crate::Language;
-
-    /// With `PTK_SOURCES`, over the sources in another folder.
-    #[test]
-    fn leaving_out_what_functions_do_changes_no_outline() {
-        let own = || concat!(env!("CARGO_MANIFEST_DIR"), "/../ptk-tools").to_owned();
-        let folder = std::env::var("PTK_SOURCES").unwrap_or_else(|_| own());
-        let short = grammar::of(Language::Rust).unwrap();
-        let mut whole = short.clone();
-        whole.unneeded = None;
-        let mut parser = Parser::new();
-        let (mut files, mut other) = (0, Vec::new());
-        for entry in ignore::WalkBuilder::new(folder).build() {
-            let path = entry.unwrap().into_path();
-            let is_rust = path.extension().is_some_and(|it| it == "rs");
-            let Some(text) = is_rust
-                .then(|| std::fs::read_to_string(&path).ok())
-                .flatten()
-            else {
-                continue;
-            };
-            let source = Source::new(&text);
-            files += 1;
-            if outline(&mut parser, short, &source) != outline(&mut parser, &whole, &source) {
-                other.push(path);
-            }
-        }
-        assert!(files > 100, "{files}");
-        assert!(other.is_empty(), "{} of {files}: {other:#?}", other.len());
-    }
 }

@@ -127,9 +127,18 @@ fn what_cannot_be_asked_is_told() {
     let fixture = project();
     let searcher = fixture.index.searcher().unwrap();
     let mut query = Query::new("json");
-    query.filter.paths = vec!["a{b".to_owned()];
-    let error = searcher.search(&query).unwrap_err();
-    assert!(matches!(error, SearchError::Glob { .. }), "{error}");
+    for wrong in ["a{b", "[", "src/[a-", "[z-a]"] {
+        query.filter.paths = vec!["src/".to_owned(), wrong.to_owned()];
+        let error = searcher.search(&query).unwrap_err();
+        let SearchError::Glob { glob, why } = &error else {
+            panic!("{error}");
+        };
+        assert_eq!(glob, wrong);
+        assert!(
+            !why.is_empty() && !why.contains(wrong),
+            "said twice: {error}"
+        );
+    }
     let dense = Query {
         which: Which::Dense,
         ..Query::new("json")

@@ -4,11 +4,14 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use ptk_sandbox::Workspace;
-use ptk_search::{Index, Query, SearchError};
+use ptk_search::embed::{EmbedError, Embedder, Table};
+use ptk_search::{Index, Meaning, Query, SearchError, Which};
 
+use super::small_table;
 use super::workspace::{Fixture, search, update};
 
 /// How many updates are killed; more of them with `PTK_KILLS`.
@@ -17,14 +20,57 @@ const KILLS: u64 = 8;
 const FILES: u64 = 30;
 /// The child says what it is at so many times before it is killed, at most.
 const MOMENTS: u64 = 120;
+/// So many times at most, if only what it says of vectors counts.
+const MEANT_MOMENTS: u64 = 12;
 /// Where the child finds its workspace.
 const FOLDER: &str = "PTK_TEST_FOLDER";
+/// Whether the child makes vectors, too.
+const MEANT: &str = "PTK_TEST_MEANT";
 const QUESTIONS: [&str; 4] = ["open", "part of file", "f7", "step"];
 
 /// Numbers that are the same each time and look like chance.
 fn number(seed: u64) -> u64 {
     let mixed = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 32
+}
+
+/// What the words of the files mean.
+const MEANINGS: [(&str, usize); 9] = [
+    ("▁open", 0),
+    ("▁part", 1),
+    ("▁file", 2),
+    ("▁step", 3),
+    ("1", 4),
+    ("2", 5),
+    ("3", 6),
+    ("5", 7),
+    ("7", 8),
+];
+
+fn say(what: &str) {
+    let mut out = std::io::stdout();
+    writeln!(out, "{what}").unwrap();
+}
+
+/// A table that says when it is used.
+#[derive(Debug)]
+struct Telling(Table);
+
+impl Embedder for Telling {
+    fn id(&self) -> &str {
+        self.0.id()
+    }
+
+    fn dimensions(&self) -> usize {
+        self.0.dimensions()
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        say("vectors");
+        let made = self.0.embed(texts);
+        say("vectors made");
+        made
+    }
 }
 
 /// Changes, removes and renames some files.
@@ -53,23 +99,34 @@ fn endless_updates() {
     let folder = std::env::var_os(FOLDER).expect("the test that kills says where");
     let folder = Path::new(&folder);
     let root = folder.join("project");
-    let index = Index::new(folder.join("index"), Workspace::open(&root).unwrap());
-    let mut out = std::io::stdout();
-    let mut say = |what: &str| writeln!(out, "{what}").unwrap();
+    let mut index = Index::new(folder.join("index"), Workspace::open(&root).unwrap());
+    if std::env::var_os(MEANT).is_some() {
+        let table = tempfile::tempdir().unwrap();
+        let table = small_table::of(&MEANINGS, table.path());
+        index = index.with_embedder(Arc::new(Telling(table)));
+    }
     let first = number(u64::from(std::process::id()));
     for step in first.. {
         change(&root, step);
         say("update");
         index
-            .update(&AtomicBool::new(false), &mut |_| say("progress"))
+            .update(&AtomicBool::new(false), &mut |progress| {
+                say(if progress.embedded > 0 {
+                    "vectors kept"
+                } else {
+                    "progress"
+                });
+            })
             .unwrap();
         say("done");
     }
 }
 
-/// Runs the child until it has said so much, and kills it there.
-fn kill_after(fixture: &Fixture, moments: u64) {
-    let mut child = Command::new(std::env::current_exe().unwrap())
+/// Runs the child until it has said so much, and kills it there. If it makes
+/// vectors, only what it says of them counts.
+fn kill_after(fixture: &Fixture, moments: u64, is_meant: bool) {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
         .args([
             "killing::endless_updates",
             "--exact",
@@ -77,44 +134,90 @@ fn kill_after(fixture: &Fixture, moments: u64) {
             "--nocapture",
         ])
         .env(FOLDER, fixture.root().parent().unwrap())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+        .stdout(Stdio::piped());
+    if is_meant {
+        command.env(MEANT, "1");
+    }
+    let mut child = command.spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    for _ in 0..moments {
-        let line = lines.next();
-        assert!(line.is_some_and(|line| line.is_ok()), "it ended by itself");
+    let mut left = moments;
+    while left > 0 {
+        let line = lines.next().and_then(Result::ok);
+        let line = line.expect("it does not end by itself");
+        left -= u64::from(!is_meant || line.contains("vectors"));
     }
     child.kill().unwrap();
     child.wait().unwrap();
 }
 
-#[test]
-fn killing_leaves_an_index_that_goes_on() {
-    let kills = std::env::var("PTK_KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
-    let fixture = Fixture::new();
-    let mut searchable = 0;
-    for kill in 0..kills {
-        // The lines before the first update are the test harness's.
-        kill_after(&fixture, 3 + number(kill) % MOMENTS);
-        match fixture.index.searcher() {
-            Ok(searcher) => {
-                searcher.search(&Query::new("open part")).unwrap();
-                searchable += 1;
-            }
-            Err(error) => assert!(matches!(error, SearchError::Missing { .. }), "{error:?}"),
+fn kills() -> u64 {
+    std::env::var("PTK_KILLS").map_or(KILLS, |kills| kills.parse().unwrap())
+}
+
+/// The index can be searched, or was never begun. True if it can.
+fn is_searchable(index: &Index) -> bool {
+    match index.searcher() {
+        Ok(searcher) => {
+            searcher.search(&Query::new("open part")).unwrap();
+            true
         }
-        let report = update(&fixture.index);
-        assert_eq!(report.rebuilt, None, "after kill {kill}");
-        let fresh = fixture.fresh();
-        for text in QUESTIONS {
-            let query = Query {
-                top: 1000,
-                ..Query::new(text)
-            };
-            let found = search(&fixture.index, &query);
-            assert_eq!(found, search(&fresh, &query), "after kill {kill}: {text}");
+        Err(error) => {
+            assert!(matches!(error, SearchError::Missing { .. }), "{error:?}");
+            false
         }
     }
+}
+
+/// An index answers as a new one does.
+fn assert_same(index: &Index, fresh: &Index, which: Which, kill: u64) {
+    for text in QUESTIONS {
+        let query = Query {
+            top: 1000,
+            which,
+            ..Query::new(text)
+        };
+        let found = search(index, &query);
+        assert_eq!(found, search(fresh, &query), "after kill {kill}: {text}");
+    }
+}
+
+#[test]
+fn killing_leaves_an_index_that_goes_on() {
+    let fixture = Fixture::new();
+    let mut searchable = 0;
+    for kill in 0..kills() {
+        // The lines before the first update are the test harness's.
+        kill_after(&fixture, 3 + number(kill) % MOMENTS, false);
+        searchable += u64::from(is_searchable(&fixture.index));
+        let report = update(&fixture.index);
+        assert_eq!(report.rebuilt, None, "after kill {kill}");
+        assert_same(&fixture.index, &fixture.fresh(), Which::Both, kill);
+    }
     assert!(searchable > 0);
+}
+
+#[test]
+fn killing_leaves_vectors_that_are_gone_on_with() {
+    let fixture = Fixture::new();
+    let folder = tempfile::tempdir().unwrap();
+    let table = Arc::new(small_table::of(&MEANINGS, folder.path()));
+    let index = fixture.index.clone().with_embedder(table.clone());
+    let mut unfinished = 0;
+    for kill in 0..kills() {
+        kill_after(&fixture, 1 + number(kill) % MEANT_MOMENTS, true);
+        assert!(is_searchable(&index), "vectors come last");
+        let meaning = index.searcher().unwrap().meaning();
+        unfinished += u64::from(meaning != Meaning::Whole);
+        let report = update(&index);
+        assert_eq!(report.rebuilt, None, "after kill {kill}");
+        assert_eq!(index.searcher().unwrap().meaning(), Meaning::Whole);
+        let fresh = fixture.unmade().with_embedder(table.clone());
+        update(&fresh);
+        assert_same(&index, &fresh, Which::Dense, kill);
+        assert_same(&index, &fresh, Which::Both, kill);
+    }
+    assert!(
+        unfinished > 0,
+        "none was killed before its vectors were kept"
+    );
 }

@@ -12,5 +12,7 @@ mod filters;
 mod incremental;
 mod killing;
 mod odd_files;
+#[path = "../small_table/mod.rs"]
+mod small_table;
 mod watching;
 mod workspace;

@@ -54,13 +54,18 @@ impl Fixture {
 
     /// A new index of the same files.
     pub(crate) fn fresh(&self) -> Index {
+        let index = self.unmade();
+        update(&index);
+        index
+    }
+
+    /// An index of the same files that is not made yet.
+    pub(crate) fn unmade(&self) -> Index {
         let folder = self.folder.path().join("fresh");
         if folder.exists() {
             fs::remove_dir_all(&folder).unwrap();
         }
-        let index = Index::new(folder, self.index.workspace().clone());
-        update(&index);
-        index
+        Index::new(folder, self.index.workspace().clone())
     }
 
     pub(crate) fn hits(&self, text: &str) -> Vec<Hit> {

@@ -23,6 +23,7 @@ pub use read::Read;
 pub use read_file::ReadFile;
 pub use search::files::FileList;
 pub use search_code::{SearchCode, SearchCodeArgs, SearchCodeOptions, SearchCodeResult};
+pub use text::text_of;
 pub use write_file::WriteFile;
 
 use self::bash::Bash;

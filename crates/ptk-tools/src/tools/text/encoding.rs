@@ -217,6 +217,24 @@ impl Text {
     }
 }
 
+/// The text of a whole file, as the tools that read files show it: UTF-8, what
+/// a byte order mark says, or Windows-1252. `None` if it is no text.
+///
+/// ```
+/// use ptk_tools::tools::text_of;
+///
+/// assert_eq!(text_of(b"gr\xfcn".to_vec()).as_deref(), Some("gr\u{fc}n"));
+/// assert_eq!(text_of(b"\x7fELF\x02\0".to_vec()), None);
+/// ```
+#[must_use]
+pub fn text_of(bytes: Vec<u8>) -> Option<String> {
+    let head = bytes.get(..HEAD).unwrap_or(&bytes);
+    let has_mark = Encoding::by_mark(head).is_some();
+    let has_nul = || memchr::memchr(0, &bytes).is_some();
+    let is_text = has_mark || (Binary::detect(head).is_none() && !has_nul());
+    is_text.then(|| Text::decode(bytes).content)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

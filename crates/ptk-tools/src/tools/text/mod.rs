@@ -10,6 +10,7 @@ mod utf8;
 
 pub(crate) use binary::Binary;
 pub(crate) use diff::{added_lines, unified};
+pub use encoding::text_of;
 pub(crate) use encoding::{Encoding, Text};
 pub(crate) use excerpt::{Content, Excerpt, ExcerptError, Taken, Wanted};
 pub(crate) use survey::HEAD;
