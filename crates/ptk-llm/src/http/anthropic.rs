@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::{Reading, Trouble, Wire, forwarded, json_bytes, number, others, text, turns};
-use crate::{Delta, FinishReason, Message, Own, Request, ResponseFormat, ToolChoice, Usage};
+use crate::{
+    Delta, FinishReason, MAX_REPLY, Message, Own, Request, ResponseFormat, ToolChoice, Usage,
+};
 
 /// The version of the API that this is written for.
 const VERSION: &str = "2023-06-01";
@@ -13,6 +15,8 @@ const VERSION: &str = "2023-06-01";
 const PATH: &str = "/messages";
 /// What is told of a message; all else is the server's own.
 const ANSWER: [&str; 6] = ["id", "type", "role", "model", "content", "usage"];
+/// What a piece takes beside its text, about.
+const PIECE: usize = 64;
 /// The most tokens of a reply: the API wants to be told.
 const MAX_TOKENS: u32 = 8192;
 
@@ -151,6 +155,8 @@ struct MessageReading {
     is_forwarded: bool,
     /// Parts of the server's own that are open, by their numbers.
     own: BTreeMap<u64, OwnPart>,
+    /// How long what came of them is.
+    own_size: usize,
     /// What was told of usage so far, in the server's words.
     counted: Map<String, Value>,
 }
@@ -229,8 +235,21 @@ impl MessageReading {
         self.own.insert(number, part);
     }
 
-    /// Further pieces of a part of the server's own.
-    fn own_piece(&mut self, number: u64, piece: &Value) {
+    /// Further pieces of a part of the server's own, which is bounded as a
+    /// reply is.
+    fn own_piece(&mut self, number: u64, piece: &Value) -> Result<(), Trouble> {
+        if !self.is_forwarded {
+            return Ok(());
+        }
+        let fields = piece.as_object().into_iter().flatten();
+        let texts = fields.filter_map(|(_, value)| value.as_str());
+        self.own_size += texts.map(str::len).sum::<usize>() + PIECE;
+        if self.own_size > MAX_REPLY {
+            return Err(Trouble::Error {
+                status: None,
+                message: "it goes on without an end".to_owned(),
+            });
+        }
         match (self.own.get_mut(&number), text(piece, "type")) {
             (Some(OwnPart::Text(sources)), Some("citations_delta")) => {
                 sources.extend(piece.get("citation").cloned());
@@ -244,6 +263,7 @@ impl MessageReading {
             (Some(OwnPart::Other(block, _)), _) => grow(block, piece),
             _ => {}
         }
+        Ok(())
     }
 
     fn close_own(&mut self, number: u64, deltas: &mut Vec<Delta>) {
@@ -357,7 +377,7 @@ impl Reading for MessageReading {
                     Some("input_json_delta") => self.arguments(at, part, deltas),
                     _ => {}
                 }
-                self.own_piece(at, part);
+                self.own_piece(at, part)?;
             }
             "content_block_stop" => self.close(at, deltas),
             "message_delta" => {
