@@ -1,0 +1,346 @@
+//! Requests of responses.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use ptk::llm::{Api, Message, Sampling};
+use ptk::protocol::{Arguments, ToolCall, ToolSpec};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use super::super::choice::{FormatField, ToolChoice, check};
+use super::super::content::{self, Content};
+use super::super::number;
+use super::super::talk::Talk;
+use super::INPUT;
+use crate::ask::{Ask, Contract, Written};
+use crate::failure::Failure;
+use crate::fields::{self, Fields};
+use crate::gateway::Inner;
+use crate::offer::Offer;
+use crate::said::Note;
+
+/// A request that was read.
+pub(super) struct Read {
+    pub(super) ask: Ask,
+    /// What the answer says of the request.
+    pub(super) about: Map<String, Value>,
+    /// The names of the tools that take a text.
+    pub(super) custom: Vec<String>,
+    pub(super) streams: bool,
+}
+
+#[derive(Deserialize)]
+struct TextField {
+    format: Option<Value>,
+}
+
+pub(super) fn read(gateway: &Inner, body: &Bytes) -> Result<Read, Failure> {
+    let mut fields = Fields::of(body)?;
+    let model: String = fields.need("model")?;
+    if fields.raw("previous_response_id").is_some() || fields.raw("conversation").is_some() {
+        return Err(Failure::invalid(
+            "previous_response_id",
+            "Answers are not kept here; send the whole conversation in `input`",
+        ));
+    }
+    let raw_tools = fields.raw("tools");
+    let tools = Tools::read(gateway, raw_tools)?;
+    let mut contract = Contract {
+        offer: tools.offer,
+        one_call: fields.read("parallel_tool_calls")? == Some(false),
+        ..Contract::default()
+    };
+    let raw_choice: Option<Value> = fields.read("tool_choice")?;
+    if let Some(choice) = &raw_choice {
+        let choice: ToolChoice = serde_json::from_value(choice.clone()).map_err(|_| {
+            Failure::invalid("tool_choice", "The field `tool_choice` cannot be read")
+        })?;
+        choice.apply(&mut contract)?;
+    }
+    check(&contract)?;
+    let format = fields
+        .read::<TextField>("text")?
+        .and_then(|text| text.format);
+    if let Some(format) = &format {
+        let field: FormatField = serde_json::from_value(format.clone())
+            .map_err(|_| Failure::invalid("text.format", "The format cannot be read"))?;
+        contract.format = field.format("text.format")?;
+    }
+    let instructions: Option<String> = fields.read("instructions")?;
+    let mut talk = Talk::default();
+    talk.system.clone_from(&instructions);
+    match fields.raw("input") {
+        Some(input) => tell(&mut talk, input)?,
+        None => {
+            return Err(Failure {
+                code: "missing_required_parameter".into(),
+                ..Failure::invalid("input", "The field `input` is missing")
+            });
+        }
+    }
+    let sampling = Sampling {
+        temperature: number(&mut fields, "temperature", 0.0, 2.0)?,
+        top_p: number(&mut fields, "top_p", 0.0, 1.0)?,
+        ..Sampling::default()
+    };
+    let max_tokens: Option<u32> = fields.read("max_output_tokens")?;
+    if max_tokens == Some(0) {
+        let message = "`max_output_tokens` is 0; it has to be at least 1";
+        return Err(Failure::invalid("max_output_tokens", message));
+    }
+    let about = json!({
+        "model": model,
+        "instructions": instructions,
+        "max_output_tokens": max_tokens,
+        "parallel_tool_calls": !contract.one_call,
+        "previous_response_id": null,
+        "reasoning": {"effort": null, "summary": null},
+        "store": false,
+        "temperature": sampling.temperature,
+        "top_p": sampling.top_p,
+        "text": {"format": format.unwrap_or_else(|| json!({"type": "text"}))},
+        "tool_choice": raw_choice.unwrap_or_else(|| json!("auto")),
+        "tools": raw_tools.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_else(|| json!([])),
+        "truncation": "disabled",
+        "metadata": fields.read::<Value>("metadata")?.unwrap_or_else(|| json!({})),
+        "user": fields.read::<Value>("user")?,
+    });
+    Ok(Read {
+        streams: fields.read("stream")?.unwrap_or(false),
+        about: about.as_object().cloned().unwrap_or_default(),
+        custom: tools.custom,
+        ask: Ask {
+            model,
+            system: talk.system,
+            messages: talk.messages,
+            contract,
+            sampling,
+            max_tokens,
+            stop: Vec::new(),
+            written: Some(Written {
+                api: Api::Responses,
+                body: body.clone(),
+                headers: Vec::new(),
+            }),
+            beyond_words: talk.beyond,
+            left_out: tools.notes,
+        },
+    })
+}
+
+/// The tools of a request.
+#[derive(Default)]
+struct Tools {
+    offer: Arc<Offer>,
+    custom: Vec<String>,
+    notes: Vec<Note>,
+}
+
+#[derive(Deserialize)]
+struct ToolField {
+    #[serde(rename = "type", default)]
+    kind: String,
+    name: Option<String>,
+    #[serde(default)]
+    description: Option<String>,
+    #[serde(default)]
+    parameters: Option<Value>,
+    #[serde(default)]
+    strict: Option<bool>,
+    /// Of tools that take a text: how it has to be written.
+    #[serde(default)]
+    format: Option<Value>,
+    /// Of a namespace: those in it.
+    #[serde(default)]
+    tools: Vec<ToolField>,
+}
+
+impl Tools {
+    fn read(gateway: &Inner, raw: Option<&RawValue>) -> Result<Self, Failure> {
+        let Some(raw) = raw else {
+            return Ok(Self::default());
+        };
+        let fields: Vec<ToolField> = fields::read("tools", raw)?;
+        let mut custom = Vec::new();
+        let mut notes = Vec::new();
+        let mut tools = Vec::new();
+        let all = fields.into_iter().flat_map(|mut field| {
+            let inner = std::mem::take(&mut field.tools);
+            let is_group = field.kind == "namespace";
+            let own = (!is_group).then_some(field);
+            own.into_iter().chain(inner)
+        });
+        for (at, field) in all.enumerate() {
+            let missing = || Failure::invalid(format!("tools[{at}].name"), "A tool has no name");
+            match field.kind.as_str() {
+                "function" | "" => {
+                    let name = field.name.ok_or_else(missing)?;
+                    let parameters = field.parameters.filter(Value::is_object);
+                    let parameters = parameters
+                        .unwrap_or_else(|| json!({"type": "object", "properties": {}}));
+                    let description = field.description.unwrap_or_default();
+                    let spec = ToolSpec::new(name, description, parameters);
+                    tools.push((spec, field.strict == Some(true)));
+                }
+                "custom" => {
+                    let name = field.name.ok_or_else(missing)?;
+                    custom.push(name.clone());
+                    tools.push((free_form(name, field.description, field.format.as_ref()), false));
+                }
+                kind => notes.push(Note::new(
+                    "tool_left_out",
+                    format!("The tool `{kind}` is run by OpenAI's own servers, and is not offered to the model here"),
+                )),
+            }
+        }
+        let offer = gateway
+            .offers
+            .get("responses", raw.get(), || Offer::new(tools))?;
+        Ok(Self {
+            offer,
+            custom,
+            notes,
+        })
+    }
+}
+
+/// A tool that takes a text.
+fn free_form(name: String, description: Option<String>, format: Option<&Value>) -> ToolSpec {
+    let grammar = format.and_then(|format| format.get("definition")?.as_str());
+    let about = grammar.map_or_else(
+        || "The whole input, as a text".to_owned(),
+        |grammar| format!("The whole input, as a text by this grammar:\n{grammar}"),
+    );
+    let parameters = json!({
+        "type": "object",
+        "properties": {INPUT: {"type": "string", "description": about}},
+        "required": [INPUT],
+    });
+    ToolSpec::new(name, description.unwrap_or_default(), parameters)
+}
+
+/// An item of a conversation.
+#[derive(Deserialize)]
+struct Item {
+    #[serde(rename = "type", default)]
+    kind: String,
+    #[serde(default)]
+    role: String,
+    #[serde(default)]
+    content: Content,
+    #[serde(default)]
+    call_id: Option<String>,
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
+    arguments: Value,
+    #[serde(default)]
+    input: Value,
+    #[serde(default)]
+    output: Option<Content>,
+}
+
+/// Reads a conversation.
+fn tell(talk: &mut Talk, raw: &RawValue) -> Result<(), Failure> {
+    if raw.get().starts_with('"') {
+        talk.user(fields::read("input", raw)?);
+        return Ok(());
+    }
+    let items: Vec<Item> = fields::read("input", raw)?;
+    if items.is_empty() && talk.system.is_none() {
+        return Err(Failure::invalid("input", "There is nothing in `input`"));
+    }
+    for (at, item) in items.into_iter().enumerate() {
+        item.tell(at, talk)?;
+    }
+    Ok(())
+}
+
+impl Item {
+    /// Adds the item to a conversation.
+    fn tell(self, at: usize, talk: &mut Talk) -> Result<(), Failure> {
+        let wrong =
+            |what: &str, message: String| Failure::invalid(format!("input[{at}]{what}"), message);
+        match self.kind.as_str() {
+            "message" | "" => {
+                talk.beyond(format!("input[{at}].content"), self.content.beyond);
+                let text = self.content.text;
+                match self.role.as_str() {
+                    "system" | "developer" => talk.system(text),
+                    "user" => talk.user(text),
+                    "assistant" => talk.reply(text, Vec::new()),
+                    role => {
+                        return Err(wrong(
+                            ".role",
+                            format!(
+                                "`{role}` is no role; there are: system, developer, user, assistant"
+                            ),
+                        ));
+                    }
+                }
+            }
+            "function_call" | "custom_tool_call" => {
+                let (Some(id), Some(name)) = (self.call_id, self.name) else {
+                    return Err(wrong(
+                        "",
+                        "A call lacks its `call_id` or its `name`".to_owned(),
+                    ));
+                };
+                talk.call(match self.input {
+                    text @ Value::String(_) if self.kind == "custom_tool_call" => {
+                        let args = Map::from_iter([(INPUT.to_owned(), text)]);
+                        ToolCall::new(name, Arguments::from(args)).with_id(id)
+                    }
+                    _ => content::call(&id, &name, &written(&self.arguments)),
+                });
+            }
+            "function_call_output" | "custom_tool_call_output" => {
+                let id = self.call_id.unwrap_or_default();
+                let Some(name) = called(talk, &id) else {
+                    return Err(wrong(
+                        ".call_id",
+                        format!(
+                            "The result belongs to the call `{id}`, and there is no such call before it"
+                        ),
+                    ));
+                };
+                let output = self.output.unwrap_or_default();
+                talk.beyond(format!("input[{at}].output"), output.beyond);
+                talk.messages.push(Message::Result {
+                    id,
+                    name,
+                    text: output.text,
+                    is_error: false,
+                });
+            }
+            // What a model thought is not shown to it again.
+            "reasoning" => {}
+            kind => talk.beyond(format!("input[{at}].type"), Some(kind.to_owned())),
+        }
+        Ok(())
+    }
+}
+
+/// Arguments as they were written: in a text, or as they are.
+fn written(arguments: &Value) -> Cow<'_, str> {
+    match arguments {
+        Value::String(text) => text.into(),
+        Value::Null => "".into(),
+        other => other.to_string().into(),
+    }
+}
+
+/// The name of the tool that was called under an id, however long ago.
+fn called(talk: &Talk, id: &str) -> Option<String> {
+    let replies = talk.messages.iter().rev();
+    let calls = replies.filter_map(|message| match message {
+        Message::Assistant { calls, .. } => Some(calls),
+        _ => None,
+    });
+    let mut calls = calls.flatten();
+    let call = calls.find(|call| call.id.as_deref() == Some(id))?;
+    Some(call.name.clone())
+}
