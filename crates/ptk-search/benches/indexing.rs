@@ -16,6 +16,7 @@
 use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -23,22 +24,21 @@ use std::time::{Duration, Instant};
 
 use cpu_time::{ProcessTime, ThreadTime};
 use ignore::WalkBuilder;
-use peak_alloc::PeakAlloc;
 use ptk_sandbox::Workspace;
 use ptk_search::chunk::{Chunk, Chunker, Kind};
 use ptk_search::embed::Table;
+use ptk_search::words::Words;
 use ptk_search::{Index, Language, Query, Report};
 use tantivy::indexer::IndexWriterOptions;
-use tantivy::schema::{FAST, STORED, STRING, Schema, TEXT};
+use tantivy::schema::{
+    FAST, IndexRecordOption, STORED, STRING, Schema, TEXT, TextFieldIndexing, TextOptions,
+};
 use tantivy::{IndexWriter, TantivyDocument};
 
-#[global_allocator]
-static MEMORY: PeakAlloc = PeakAlloc;
-
 const SIZES: [usize; 3] = [10_000, 100_000, 1_000_000];
-/// How often each index is made; the fastest counts.
-const ROUNDS: usize = 5;
-/// What making an index may take, against tantivy alone.
+/// How often each index is made.
+const ROUNDS: usize = 9;
+/// What making an index may take, against tantivy that is given the chunks.
 const AGAINST_TANTIVY: f64 = 1.5;
 /// What one changed file may take.
 const ONE_FILE: Duration = Duration::from_secs(1);
@@ -49,8 +49,17 @@ const MEANT: Duration = Duration::from_millis(60);
 const ARENA: usize = 48 * 1024 * 1024;
 /// How many questions are asked.
 const QUESTIONS: usize = 500;
+/// The first word of a process that is started to see how much memory a part
+/// of the work takes; the part, the sources and the index follow.
+const ALONE: &str = "--alone";
 
 fn main() -> Result<(), Box<dyn Error>> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if let [first, part, root, place] = words.as_slice()
+        && first == ALONE
+    {
+        return work_alone(part, Path::new(root), Path::new(place));
+    }
     let most = std::env::var("PTK_BENCH_LINES").map_or(Ok(usize::MAX), |lines| lines.parse())?;
     for lines in SIZES.into_iter().filter(|lines| *lines <= most) {
         let folder = tempfile::tempdir()?;
@@ -126,90 +135,160 @@ fn measure(folder: &Path, root: &Path) -> Result<(), Box<dyn Error>> {
         fallen.count()
     );
     let raw = folder.join("raw");
-    let (mut by_chunks, mut by_files, mut ours) = (SLOWEST, SLOWEST, SLOWEST);
-    let mut peak = 0.0_f32;
+    let mut rounds = Vec::new();
     // In turns, so that what else the machine does is everybody's burden.
     for _ in 0..ROUNDS {
-        best(&mut by_chunks, || tantivy_of_chunks(&raw, &chunks))?;
-        best(&mut by_files, || tantivy_of_files(&raw, root))?;
+        let by_chunks = time(|| tantivy_of_chunks(&raw, &chunks, None))?;
+        let by_words = time(|| tantivy_of_chunks(&raw, &chunks, Some(Words::default())))?;
+        let by_files = time(|| tantivy_of_files(&raw, root))?;
         if place.exists() {
             fs::remove_dir_all(&place)?;
         }
-        let before = MEMORY.current_usage_as_mb();
-        MEMORY.reset_peak_usage();
-        best(&mut ours, || update(&index).map(drop))?;
-        peak = peak.max(MEMORY.peak_usage_as_mb() - before);
+        let ours = time(|| update(&index).map(drop))?;
+        rounds.push([by_chunks, by_words, by_files, ours]);
     }
     drop(chunks);
-    show("tantivy, given the chunks", by_chunks);
-    show("tantivy, a file a document", by_files);
-    show("the index", ours);
-    println!("{:<32} {peak:>7.1} MB", "memory at most");
+    for (rival, name) in NAMES.iter().enumerate() {
+        show(name, best(&rounds, rival));
+    }
+    let memory = alone("words", root, &folder.join("again"))?;
+    println!("{:<32} {memory:>7.1} MB", "memory at most");
     println!(
         "{:<32} {:>7.1} MB",
         "size on disk",
         megabytes(size(&place)?)
     );
-    against("against tantivy, given chunks", ours, by_chunks);
-    against("against tantivy, a file each", ours, by_files);
+    println!("the index against");
+    for (rival, name) in NAMES.iter().enumerate().take(OURS) {
+        against(name, &rounds, rival);
+    }
     let (_, nothing) = timed(|| update(&index))?;
     show("an update without changes", nothing);
     one_file(&index, root)?;
     questions(&index, QUESTION)?;
     match std::env::var_os("PTK_BENCH_MODEL") {
-        Some(model) => meaning(&index, Path::new(&model)),
+        Some(model) => meaning(&index, root, Path::new(&model)),
         None => Ok(()),
     }
 }
 
+fn model(folder: &Path) -> Result<Table, Box<dyn Error>> {
+    let weights = folder.join("l2_supercat_256.safetensors");
+    let tokenizer = folder.join("l2_supercat_tokenizer_config.json");
+    Ok(Table::read(&weights, &tokenizer)?)
+}
+
+/// How much memory a part of the work takes, in megabytes: that of a process
+/// which does nothing else.
+fn alone(part: &str, root: &Path, place: &Path) -> Result<f64, Box<dyn Error>> {
+    let mut program = Command::new(std::env::current_exe()?);
+    let output = program.arg(ALONE).arg(part).args([root, place]).output()?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into());
+    }
+    Ok(String::from_utf8(output.stdout)?.trim().parse()?)
+}
+
+/// Does a part of the work, and says how much memory that took.
+fn work_alone(part: &str, root: &Path, place: &Path) -> Result<(), Box<dyn Error>> {
+    let mut index = Index::new(place, Workspace::open(root)?);
+    if part != "words" {
+        let folder = std::env::var_os("PTK_BENCH_MODEL").ok_or("there is no model")?;
+        index = index.with_embedder(Arc::new(model(Path::new(&folder))?));
+    }
+    let held = resident("VmRSS:")?;
+    let memory = if part == "search" {
+        let _searcher = index.searcher()?;
+        resident("VmRSS:")? - held
+    } else {
+        update(&index)?;
+        resident("VmHWM:")?
+    };
+    println!("{memory}");
+    Ok(())
+}
+
+/// What the system says of the memory of this process, in megabytes.
+fn resident(what: &str) -> Result<f64, Box<dyn Error>> {
+    let status = fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix(what));
+    let number = line.and_then(|line| line.trim().strip_suffix(" kB"));
+    let kibibytes: f64 = number.ok_or("the system does not say it")?.parse()?;
+    Ok(kibibytes * 1024.0 / 1e6)
+}
+
 /// The index by meaning, made from that by words.
-fn meaning(index: &Index, model: &Path) -> Result<(), Box<dyn Error>> {
-    let weights = model.join("l2_supercat_256.safetensors");
-    let tokenizer = model.join("l2_supercat_tokenizer_config.json");
-    let before = MEMORY.current_usage_as_mb();
-    MEMORY.reset_peak_usage();
-    let (table, opening) = timed(|| Ok(Table::read(&weights, &tokenizer)?))?;
+fn meaning(index: &Index, root: &Path, folder: &Path) -> Result<(), Box<dyn Error>> {
+    let (table, opening) = timed(|| model(folder))?;
     show("the model, opened", opening);
     let index = index.clone().with_embedder(Arc::new(table));
     let vectors = index.folder().join("vectors");
-    let mut fastest = SLOWEST;
+    let mut rounds = Vec::new();
     for _ in 0..ROUNDS {
         if vectors.exists() {
             fs::remove_file(&vectors)?;
         }
-        best(&mut fastest, || match update(&index)?.embedded {
+        rounds.push(time(|| match update(&index)?.embedded {
             0 => Err("nothing was embedded".into()),
             _ => Ok(()),
-        })?;
+        })?);
     }
-    show("vectors for all chunks", fastest);
-    let peak = MEMORY.peak_usage_as_mb() - before;
+    let fastest = rounds.into_iter().min().unwrap_or_default();
+    show("vectors for all chunks, fastest", fastest);
+    fs::remove_file(&vectors)?;
+    let memory = alone("meaning", root, index.folder())?;
     println!(
-        "{:<32} {peak:>7.1} MB, the model included",
+        "{:<32} {memory:>7.1} MB, the model included",
         "memory at most"
     );
     let size = megabytes(fs::metadata(&vectors)?.len());
     println!("{:<32} {size:>7.1} MB", "vectors on disk");
-    let before = MEMORY.current_usage_as_mb();
     let (searcher, opening) = timed(|| Ok(index.searcher()?))?;
     show("the index, opened", opening);
-    let held = MEMORY.current_usage_as_mb() - before;
-    println!("{:<32} {held:>7.1} MB", "held for searching");
     drop(searcher);
+    let held = alone("search", root, index.folder())?;
+    println!("{:<32} {held:>7.1} MB", "held for searching");
     questions(&index, MEANT)
 }
 
-fn against(name: &str, ours: Times, other: Times) {
-    let wall = ours.0.as_secs_f64() / other.0.as_secs_f64();
-    let cpu = ours.1.as_secs_f64() / other.1.as_secs_f64();
-    let verdict = verdict(wall <= AGAINST_TANTIVY);
+/// What is measured in a round, one after another.
+const NAMES: [&str; 4] = [
+    "tantivy, given the chunks",
+    "– and the same words",
+    "tantivy, a file a document",
+    "the index",
+];
+/// Where in a round the index is.
+const OURS: usize = 3;
+
+type Round = [Times; NAMES.len()];
+
+/// How many times longer than a rival the index took. What else the machine does
+/// changes from round to round, so it is compared within each; the median
+/// counts.
+#[allow(clippy::indexing_slicing, reason = "a round has all of them")]
+fn against(name: &str, rounds: &[Round], rival: usize) {
+    let ratio = |of: fn(Times) -> Duration| {
+        let ratio = |round: &Round| of(round[OURS]).as_secs_f64() / of(round[rival]).as_secs_f64();
+        let mut ratios: Vec<f64> = rounds.iter().map(ratio).collect();
+        ratios.sort_by(f64::total_cmp);
+        ratios[ratios.len() / 2]
+    };
+    let (wall, cpu) = (ratio(|it| it.0), ratio(|it| it.1));
+    // The others show where the difference comes from.
+    let verdict = verdict(rival > 0 || wall <= AGAINST_TANTIVY);
     println!("{name:<32} {wall:>10.2} wall {cpu:>10.2} CPU {verdict}");
+}
+
+#[allow(clippy::indexing_slicing, reason = "a round has all of them")]
+fn best(rounds: &[Round], which: usize) -> Times {
+    let least = |of: fn(Times) -> Duration| rounds.iter().map(|round| of(round[which])).min();
+    let (wall, cpu) = (least(|it| it.0), least(|it| it.1));
+    (wall.unwrap_or_default(), cpu.unwrap_or_default())
 }
 
 /// By the clock, and of the processor.
 type Times = (Duration, Duration);
-
-const SLOWEST: Times = (Duration::MAX, Duration::MAX);
 
 fn timed<T>(run: impl FnOnce() -> Result<T, Box<dyn Error>>) -> Result<(T, Times), Box<dyn Error>> {
     let (wall, cpu) = (Instant::now(), ProcessTime::now());
@@ -217,14 +296,8 @@ fn timed<T>(run: impl FnOnce() -> Result<T, Box<dyn Error>>) -> Result<(T, Times
     Ok((value, (wall.elapsed(), cpu.elapsed())))
 }
 
-/// Makes the best of the times so far and of another run.
-fn best(
-    so_far: &mut Times,
-    run: impl FnOnce() -> Result<(), Box<dyn Error>>,
-) -> Result<(), Box<dyn Error>> {
-    let ((), times) = timed(run)?;
-    *so_far = (so_far.0.min(times.0), so_far.1.min(times.1));
-    Ok(())
+fn time(run: impl FnOnce() -> Result<(), Box<dyn Error>>) -> Result<Times, Box<dyn Error>> {
+    Ok(timed(run)?.1)
 }
 
 fn show(name: &str, (wall, cpu): Times) {
@@ -292,19 +365,34 @@ fn tantivy_of_files(folder: &Path, root: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The same chunks, by tantivy with what it comes with, handed to it ready.
-fn tantivy_of_chunks(folder: &Path, chunks: &[(PathBuf, Chunk)]) -> Result<(), Box<dyn Error>> {
+/// The same chunks, handed to tantivy ready: with the words that it comes with,
+/// and where they stand, or with the index' words, and how often they occur.
+fn tantivy_of_chunks(
+    folder: &Path,
+    chunks: &[(PathBuf, Chunk)],
+    words: Option<Words>,
+) -> Result<(), Box<dyn Error>> {
+    let own = TextFieldIndexing::default()
+        .set_tokenizer("words")
+        .set_index_option(IndexRecordOption::WithFreqs);
+    let text = match words {
+        Some(_) => TextOptions::default().set_indexing_options(own),
+        None => TEXT,
+    };
     let mut schema = Schema::builder();
     let path = schema.add_text_field("path", STRING | STORED);
-    let path_words = schema.add_text_field("path_words", TEXT);
-    let symbol = schema.add_text_field("symbol", TEXT | STORED);
-    let scope = schema.add_text_field("scope", TEXT | STORED);
-    let body = schema.add_text_field("body", TEXT | STORED);
+    let path_words = schema.add_text_field("path_words", text.clone());
+    let symbol = schema.add_text_field("symbol", text.clone() | STORED);
+    let scope = schema.add_text_field("scope", text.clone() | STORED);
+    let body = schema.add_text_field("body", text | STORED);
     let kind = schema.add_text_field("kind", STRING | STORED);
     let first = schema.add_u64_field("first", STORED);
     let last = schema.add_u64_field("last", STORED);
     let key = schema.add_u64_field("key", FAST);
     let mut writer = tantivy_writer(folder, schema.build())?;
+    if let Some(words) = words {
+        writer.index().tokenizers().register("words", words);
+    }
     for (file, chunk) in chunks {
         let mut document = TantivyDocument::new();
         document.add_text(path, file.to_string_lossy());

@@ -8,9 +8,13 @@
 //! name of a function does not count twice because it is in its body, too.
 
 use std::collections::BTreeSet;
+use std::iter;
+use std::ops::Range;
+use std::sync::Arc;
 
+use rapidhash::v3::{RapidSecrets, RapidStreamHasherV3};
 use tantivy::fieldnorm::FieldNormReader;
-use tantivy::postings::Postings as _;
+use tantivy::postings::{Postings as _, SegmentPostings};
 use tantivy::schema::{
     FAST, Field, IndexRecordOption, STORED, STRING, Schema, TantivyDocument, TextFieldIndexing,
     TextOptions, Value as _,
@@ -18,6 +22,7 @@ use tantivy::schema::{
 use tantivy::{DocAddress, DocId, DocSet as _, Searcher, SegmentReader, TERMINATED, Term};
 
 use crate::chunk::{Chunk, Kind, Lines};
+use crate::document::{ChunkDocument, Datum};
 use crate::search::{Allowed, FilterError};
 use crate::words::Words;
 use crate::{Filter, Language};
@@ -34,7 +39,13 @@ const SCOPE: (f32, f32) = (1.0, 0.5);
 const PATH: (f32, f32) = (1.0, 0.5);
 /// A question of more different words is cut.
 const MAX_QUERY_WORDS: usize = 256;
-/// How many fields are searched.
+/// The name of a column.
+const SYMBOL_KEY: &str = "symbol_key";
+/// What stands there for a chunk without a symbol.
+const NAMELESS: u64 = 0;
+/// How many fields a chunk has.
+const FIELDS: usize = 12;
+/// How many of them are searched.
 const SEARCHED: usize = 4;
 /// How many different lengths of fields are told apart.
 const LENGTHS: usize = 256;
@@ -47,8 +58,8 @@ pub(crate) struct Fields {
     pub(crate) path: Field,
     path_words: Field,
     symbol: Field,
-    /// In lower case, for filters.
-    symbol_exact: Field,
+    /// The symbol in lower case, by its hash, for filters.
+    symbol_key: Field,
     scope: Field,
     body: Field,
     language: Field,
@@ -87,7 +98,7 @@ impl Fields {
             path: schema.add_text_field("path", STRING | STORED),
             path_words: schema.add_text_field("path_words", words(false)),
             symbol: schema.add_text_field("symbol", words(true)),
-            symbol_exact: schema.add_text_field("symbol_exact", STRING),
+            symbol_key: schema.add_u64_field(SYMBOL_KEY, FAST),
             scope: schema.add_text_field("scope", words(true)),
             body: schema.add_text_field("body", words(true)),
             language: schema.add_text_field("language", STRING | STORED),
@@ -105,33 +116,39 @@ impl Fields {
         index.tokenizers().register(WORDS, Words::default());
     }
 
-    /// The document of a chunk.
+    /// The document of a chunk of a file with this text.
     pub(crate) fn document(
         &self,
-        path: &str,
+        path: &Arc<str>,
+        text: &Arc<str>,
         language: Language,
-        chunk: &Chunk,
-    ) -> TantivyDocument {
-        let mut document = TantivyDocument::with_capacity(chunk.text.len() + 2 * path.len() + 128);
-        document.add_text(self.path, path);
-        document.add_text(self.path_words, path);
-        if let Some(symbol) = &chunk.symbol {
-            document.add_text(self.symbol, symbol);
-            document.add_text(self.symbol_exact, symbol.to_lowercase());
+        chunk: Chunk<Range<usize>>,
+    ) -> ChunkDocument {
+        let body = text.get(chunk.text.clone()).unwrap_or_default();
+        let key = key(path, &chunk, body);
+        let line = chunk.lines.first as u64;
+        let mut document = ChunkDocument::with_capacity(FIELDS);
+        document.add(self.path, Datum::Shared(Arc::clone(path)));
+        document.add(self.path_words, Datum::Shared(Arc::clone(path)));
+        let symbol_key = chunk.symbol.as_deref().map(symbol_key);
+        document.add(
+            self.symbol_key,
+            Datum::Number(symbol_key.unwrap_or(NAMELESS)),
+        );
+        if let Some(symbol) = chunk.symbol {
+            document.add(self.symbol, Datum::Text(symbol));
         }
         if !chunk.scope.is_empty() {
-            document.add_text(self.scope, &chunk.scope);
+            document.add(self.scope, Datum::Text(chunk.scope));
         }
-        document.add_text(self.body, &chunk.text);
-        document.add_text(self.language, language.name());
-        document.add_text(self.kind, chunk.kind.name());
-        document.add_u64(self.first, chunk.lines.first as u64);
-        document.add_u64(self.last, chunk.lines.last as u64);
-        document.add_u64(self.key, embedding_key(path, chunk));
-        let mut place = blake3::Hasher::new();
-        place.update(path.as_bytes());
-        place.update(&(chunk.lines.first as u64).to_le_bytes());
-        document.add_u64(self.place, first_bytes(&place.finalize()));
+        document.add(self.body, Datum::Part(Arc::clone(text), chunk.text));
+        document.add(self.language, Datum::Name(language.name()));
+        document.add(self.kind, Datum::Name(chunk.kind.name()));
+        document.add(self.first, Datum::Number(line));
+        document.add(self.last, Datum::Number(chunk.lines.last as u64));
+        document.add(self.key, Datum::Number(key));
+        let place = hash([path.as_bytes(), &line.to_le_bytes()]);
+        document.add(self.place, Datum::Number(place));
         document
     }
 
@@ -184,7 +201,7 @@ pub fn embedding_text(chunk: &Chunk, path: &str) -> String {
     header(chunk, path).chain(["\n", &chunk.text]).collect()
 }
 
-fn header<'a>(chunk: &'a Chunk, path: &'a str) -> impl Iterator<Item = &'a str> {
+fn header<'a, T>(chunk: &'a Chunk<T>, path: &'a str) -> impl Iterator<Item = &'a str> {
     let named = |name: &'a str| {
         if name.is_empty() {
             ["", ""]
@@ -199,19 +216,26 @@ fn header<'a>(chunk: &'a Chunk, path: &'a str) -> impl Iterator<Item = &'a str> 
         .chain(named(symbol))
 }
 
-/// The key of what [`embedding_text`] gives: the first bytes of its hash.
+/// The key of what [`embedding_text`] gives: its hash.
 #[must_use]
 pub fn embedding_key(path: &str, chunk: &Chunk) -> u64 {
-    let mut hasher = blake3::Hasher::new();
-    for part in header(chunk, path).chain(["\n", &chunk.text]) {
-        hasher.update(part.as_bytes());
-    }
-    first_bytes(&hasher.finalize())
+    key(path, chunk, &chunk.text)
 }
 
-fn first_bytes(hash: &blake3::Hash) -> u64 {
-    let bytes = hash.as_bytes().first_chunk().copied().unwrap_or_default();
-    u64::from_le_bytes(bytes)
+fn key<T>(path: &str, chunk: &Chunk<T>, text: &str) -> u64 {
+    let parts = header(chunk, path).chain(["\n", text]);
+    hash(parts.map(str::as_bytes))
+}
+
+/// A number for bytes in parts, the same on every machine: these numbers are
+/// in the index. Who wants to can make two texts that have the same.
+fn hash<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> u64 {
+    const SECRETS: RapidSecrets = RapidSecrets::seed(0);
+    let mut hasher = RapidStreamHasherV3::new(&SECRETS);
+    for part in parts {
+        hasher.write(part);
+    }
+    hasher.finish()
 }
 
 /// How many chunks there are, and how long their fields are on average.
@@ -397,7 +421,7 @@ pub(crate) fn allowed(
                 let term = Term::from_field_text(field, name);
                 let postings = index.read_postings(&term, IndexRecordOption::Basic)?;
                 if let Some(postings) = postings {
-                    by.add(segment, postings);
+                    by.add(segment, docs(postings));
                 }
             }
         }
@@ -412,8 +436,18 @@ pub(crate) fn allowed(
         narrow(exact(fields.kind, names.collect())?);
     }
     if !filter.symbols.is_empty() {
-        let names = filter.symbols.iter().map(|it| it.to_lowercase());
-        narrow(exact(fields.symbol_exact, names.collect())?);
+        let wanted: Vec<u64> = filter.symbols.iter().map(|it| symbol_key(it)).collect();
+        let mut by = Allowed::nothing(searcher);
+        for (segment, reader) in searcher.segment_readers().iter().enumerate() {
+            let keys = reader.fast_fields().u64(SYMBOL_KEY)?;
+            let keys = keys.first_or_default_col(NAMELESS);
+            let docs = 0..reader.max_doc();
+            by.add(
+                segment,
+                docs.filter(|doc| wanted.contains(&keys.get_val(*doc))),
+            );
+        }
+        narrow(by);
     }
     if !filter.paths.is_empty() {
         let globs = filter.globs()?;
@@ -429,13 +463,24 @@ pub(crate) fn allowed(
                     let postings = index
                         .read_postings_from_terminfo(info, IndexRecordOption::Basic)
                         .map_err(tantivy::TantivyError::from)?;
-                    by.add(segment, postings);
+                    by.add(segment, docs(postings));
                 }
             }
         }
         narrow(by);
     }
     Ok(allowed)
+}
+
+fn docs(mut postings: SegmentPostings) -> impl Iterator<Item = DocId> {
+    let first = Some(postings.doc());
+    let all = iter::successors(first, move |_| Some(postings.advance()));
+    all.take_while(|doc| *doc != TERMINATED)
+}
+
+/// What a symbol is found by, however it is written.
+fn symbol_key(symbol: &str) -> u64 {
+    hash([symbol.to_lowercase().as_bytes()])
 }
 
 /// A chunk without its content.

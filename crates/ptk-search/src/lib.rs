@@ -52,6 +52,7 @@
 pub mod chunk;
 pub mod context;
 pub mod dense;
+mod document;
 pub mod embed;
 pub mod fuse;
 pub mod index;

@@ -11,8 +11,7 @@ use std::time::SystemTime;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ptk_sandbox::Workspace;
 use serde::{Deserialize, Serialize};
-use tantivy::postings::SegmentPostings;
-use tantivy::{DocAddress, DocSet as _, IndexReader, ReloadPolicy, TERMINATED, TantivyDocument};
+use tantivy::{DocAddress, DocId, IndexReader, ReloadPolicy, TantivyDocument};
 
 use crate::chunk::{Kind, Lines, excerpt};
 use crate::dense::{Neighbours, Vectors, VectorsError};
@@ -156,16 +155,14 @@ impl Allowed {
         }
     }
 
-    pub(crate) fn add(&mut self, segment: usize, mut postings: SegmentPostings) {
-        let Some(docs) = self.segments.get_mut(segment) else {
+    pub(crate) fn add(&mut self, segment: usize, docs: impl Iterator<Item = DocId>) {
+        let Some(all) = self.segments.get_mut(segment) else {
             return;
         };
-        let mut doc = postings.doc();
-        while doc != TERMINATED {
-            if let Some(is_allowed) = docs.get_mut(doc as usize) {
+        for doc in docs {
+            if let Some(is_allowed) = all.get_mut(doc as usize) {
                 *is_allowed = true;
             }
-            doc = postings.advance();
         }
     }
 

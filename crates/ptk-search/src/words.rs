@@ -1,16 +1,17 @@
 //! Words of code: identifiers whole and in parts, prose in any script.
 //!
 //! An identifier of several parts gives a word for the whole of it, without
-//! regard to how it is written, and one for each part: `parse_json`,
-//! `parseJson` and `ParseJSON` all are `parsejson`, `parse`, `json`. Han
-//! characters and kana are words each, because nothing separates them.
+//! regard to how it is written, and one for each part of more than a letter or
+//! digit: `parse_json`, `parseJson` and `ParseJSON` all are `parsejson`,
+//! `parse`, `json`. A digit by itself is no word. Han characters and kana are
+//! words each, because nothing separates them.
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 use unicode_normalization::UnicodeNormalization as _;
 
 /// Changes whenever the words of some text do: an index with other words is
 /// built anew.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// A longer word is data, not a name.
 const MAX_WORD: usize = 100;
 
@@ -41,8 +42,7 @@ enum HasWholes {
 /// assert_eq!(
 ///     words,
 ///     [
-///         "fn", "parsejson", "parse", "json", "http2", "http", "2", "httpserver", "http",
-///         "server"
+///         "fn", "parsejson", "parse", "json", "http2", "http", "httpserver", "http", "server"
 ///     ]
 /// );
 /// ```
@@ -112,6 +112,7 @@ impl Tokenizer for Words {
             parts: &mut self.parts,
             next: 0,
             whole: None,
+            letters: Letters::Keep,
         }
     }
 }
@@ -130,6 +131,30 @@ pub struct WordStream<'a> {
     next: usize,
     /// The identifier at hand, where it is yet to be told as a whole.
     whole: Option<(usize, usize)>,
+    letters: Letters,
+}
+
+/// What has to be done to the letters of an identifier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Letters {
+    /// Nothing: they are in lower case.
+    Keep,
+    /// There are capitals, and no letters beyond ASCII.
+    Lower,
+    /// There are others.
+    Normalise,
+}
+
+impl Letters {
+    fn of(word: &str) -> Self {
+        if !word.is_ascii() {
+            Self::Normalise
+        } else if word.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            Self::Lower
+        } else {
+            Self::Keep
+        }
+    }
 }
 
 /// What a character is to the splitting.
@@ -172,11 +197,21 @@ const ASCII: [Class; 128] = {
 };
 
 impl Class {
-    fn of(c: char) -> Self {
-        match ASCII.get(c as usize) {
-            Some(class) => *class,
-            None => Self::beyond_ascii(c),
+    /// What is at a place in a text, and how many bytes that takes. `None` at
+    /// the end.
+    #[inline]
+    fn at(text: &str, at: usize) -> Option<(Self, usize)> {
+        let byte = *text.as_bytes().get(at)?;
+        match ASCII.get(usize::from(byte)) {
+            Some(class) => Some((*class, 1)),
+            None => Self::beyond_ascii_at(text, at),
         }
+    }
+
+    #[cold]
+    fn beyond_ascii_at(text: &str, at: usize) -> Option<(Self, usize)> {
+        let c = text.get(at..)?.chars().next()?;
+        Some((Self::beyond_ascii(c), c.len_utf8()))
     }
 
     fn beyond_ascii(c: char) -> Self {
@@ -195,46 +230,89 @@ impl Class {
     }
 }
 
+/// What comes next in a text.
+enum Found {
+    /// The end.
+    Nothing,
+    /// A word in lower case, as most are.
+    Word(usize, usize),
+    /// An identifier, whose parts are in the stream.
+    Parts,
+}
+
+/// How many bytes from here on are of such classes.
+#[inline]
+fn run(text: &str, from: usize, is_such: impl Fn(Class) -> bool) -> usize {
+    let rest = text.as_bytes().get(from..).unwrap_or_default();
+    let is_such = |byte: &u8| ASCII.get(usize::from(*byte)).is_some_and(|it| is_such(*it));
+    let end = rest.iter().position(|byte| !is_such(byte));
+    end.unwrap_or(rest.len())
+}
+
 impl WordStream<'_> {
-    /// Finds the next identifier, and its parts. False at the end of the text.
-    fn scan(&mut self) -> bool {
+    /// Finds the next identifier.
+    fn scan(&mut self) -> Found {
         self.parts.clear();
         self.next = 0;
         self.whole = None;
-        let rest = self.text.get(self.at..).unwrap_or_default();
-        let mut chars = rest.char_indices().map(|(at, c)| (self.at + at, c));
-        let mut start = None;
-        for (at, c) in chars.by_ref() {
-            match Class::of(c) {
+        let text = self.text;
+        self.at += run(text, self.at, |class| {
+            matches!(class, Class::Other | Class::Underscore)
+        });
+        let begin = self.at;
+        self.at += run(text, begin, |class| class == Class::Lower);
+        let next = Class::at(text, self.at).map(|(class, _)| class);
+        if self.at > begin && next.is_none_or(|it| matches!(it, Class::Other | Class::Ideograph)) {
+            self.letters = Letters::Keep;
+            return Found::Word(begin, self.at);
+        }
+        self.at = begin;
+        if self.scan_parts() {
+            Found::Parts
+        } else {
+            Found::Nothing
+        }
+    }
+
+    /// Finds the parts of the next identifier, whatever its letters are. False
+    /// at the end of the text.
+    fn scan_parts(&mut self) -> bool {
+        let text = self.text;
+        let (begin, mut before) = loop {
+            let Some((class, length)) = Class::at(text, self.at) else {
+                return false;
+            };
+            let at = self.at;
+            self.at += length;
+            match class {
                 Class::Other | Class::Mark | Class::Underscore => {}
                 Class::Ideograph => {
-                    self.at = at + c.len_utf8();
                     self.parts.push((at, self.at));
+                    self.letters = Letters::Normalise;
                     return true;
                 }
-                class => {
-                    start = Some((at, class));
-                    break;
-                }
+                class => break (at, class),
             }
-        }
-        let Some((begin, mut before)) = start else {
-            self.at = self.text.len();
-            return false;
         };
         let mut part = Some(begin);
         // Where the letter before this one begins, if it is a capital after
         // another: in `HTTPServer` the `S` belongs to what follows.
         let mut capital = None;
-        let mut end = self.text.len();
-        for (at, c) in chars {
-            let class = Class::of(c);
+        let mut end = self.at;
+        loop {
+            if before == Class::Lower {
+                end += run(text, end, |class| class == Class::Lower);
+            }
+            let Some((class, length)) = Class::at(text, end) else {
+                break;
+            };
+            let at = end;
             match (before, class) {
-                (_, Class::Other | Class::Ideograph) => {
-                    end = at;
-                    break;
+                (_, Class::Other | Class::Ideograph) => break,
+                (_, Class::Mark) => {
+                    end += length;
+                    continue;
                 }
-                (_, Class::Mark) => continue,
                 (_, Class::Underscore) => {
                     if let Some(from) = part.take() {
                         self.parts.push((from, at));
@@ -259,11 +337,13 @@ impl WordStream<'_> {
             }
             capital = (before == Class::Upper && class == Class::Upper).then_some(at);
             before = class;
+            end += length;
         }
         if let Some(from) = part {
             self.parts.push((from, end));
         }
         self.at = end;
+        self.letters = Letters::of(text.get(begin..end).unwrap_or_default());
         if self.parts.len() > 1 && self.has_wholes == HasWholes::Yes {
             self.whole = Some((begin, end));
         }
@@ -275,23 +355,31 @@ impl WordStream<'_> {
         let Some(word) = self.text.get(from..to) else {
             return false;
         };
-        if word.len() > MAX_WORD {
+        // Digits by themselves are everywhere, and a letter of an identifier
+        // that is told as a whole says nothing more.
+        let is_sign = word.len() == 1 && self.has_wholes == HasWholes::Yes;
+        let says_nothing =
+            is_sign && (self.parts.len() > 1 || word.bytes().all(|it| it.is_ascii_digit()));
+        if word.len() > MAX_WORD || says_nothing {
             return false;
         }
         let text = &mut self.token.text;
         text.clear();
-        if word.is_ascii() {
-            text.push_str(word);
-            text.make_ascii_lowercase();
-            // Parts have none of them.
-            if is_whole {
-                text.retain(|c| c != '_');
-            }
-        } else {
+        if self.letters == Letters::Normalise {
             let letters = word.nfc().filter(|c| *c != '_');
             text.extend(letters.flat_map(char::to_lowercase));
+        } else if is_whole {
+            // Between them is nothing but underscores.
+            let parts = self.parts.iter();
+            text.extend(parts.filter_map(|(from, to)| self.text.get(*from..*to)));
+        } else {
+            text.push_str(word);
         }
-        if !is_whole && self.stemming == Stemming::Plurals {
+        if self.letters == Letters::Lower {
+            text.make_ascii_lowercase();
+        }
+        let is_plural = text.len() >= 4 && text.as_bytes().last() == Some(&b's');
+        if is_plural && !is_whole && self.stemming == Stemming::Plurals {
             singular(text);
         }
         self.token.offset_from = from;
@@ -301,14 +389,12 @@ impl WordStream<'_> {
     }
 }
 
-/// Makes an English plural a singular, by the rules of Harman's "S" stemmer.
+/// Makes an English plural, which ends with `s`, a singular, by the rules of
+/// Harman's "S" stemmer.
 fn singular(word: &mut String) {
     let has = |ending: &str, but: [&str; 2]| {
         word.ends_with(ending) && !but.iter().any(|but| word.ends_with(but))
     };
-    if word.len() < 4 || !word.ends_with('s') {
-        return;
-    }
     if has("ies", ["eies", "aies"]) {
         word.truncate(word.len() - 3);
         word.push('y');
@@ -339,8 +425,10 @@ impl TokenStream for WordStream<'_> {
                 }
                 continue;
             }
-            if !self.scan() {
-                return false;
+            match self.scan() {
+                Found::Nothing => return false,
+                Found::Word(from, to) if self.tell(from, to, false) => return true,
+                Found::Word(..) | Found::Parts => {}
             }
         }
     }

@@ -1,5 +1,7 @@
 //! From an outline to chunks: each line to its owner, long runs in two.
 
+use std::ops::Range;
+
 use super::{Chunk, Item, Kind, Lines};
 
 /// A chunk has about so many lines, or fewer.
@@ -39,11 +41,17 @@ impl<'a> Source<'a> {
     /// From the beginning of one line to the end of another, without the line
     /// break there.
     pub(super) fn slice(&self, first: usize, last: usize) -> &'a str {
+        self.text.get(self.place(first, last)).unwrap_or_default()
+    }
+
+    /// Where that is.
+    fn place(&self, first: usize, last: usize) -> Range<usize> {
         let from = self.starts.get(first).copied().unwrap_or_default();
         let to = self.starts.get(last + 1).copied().unwrap_or(from);
         let lines = self.text.get(from..to).unwrap_or_default();
         let lines = lines.strip_suffix('\n').unwrap_or(lines);
-        lines.strip_suffix('\r').unwrap_or(lines)
+        let lines = lines.strip_suffix('\r').unwrap_or(lines);
+        from..from + lines.len()
     }
 
     fn line(&self, number: usize) -> &'a str {
@@ -51,7 +59,12 @@ impl<'a> Source<'a> {
     }
 
     fn is_blank(&self, number: usize) -> bool {
-        self.line(number).trim().is_empty()
+        let line = self.line(number);
+        // Most lines are settled by their first letter.
+        match line.bytes().find(|byte| !byte.is_ascii_whitespace()) {
+            Some(byte) if byte.is_ascii_graphic() => false,
+            _ => line.trim().is_empty(),
+        }
     }
 
     /// The line of a byte.
@@ -77,7 +90,7 @@ struct Run {
 
 /// The chunks of a text with this outline, in which an item within another
 /// comes later. Lines that no item owns are of the kind `rest`.
-pub(super) fn chunks(source: &Source<'_>, items: &[Item], rest: Kind) -> Vec<Chunk> {
+pub(super) fn chunks(source: &Source<'_>, items: &[Item], rest: Kind) -> Vec<Chunk<Range<usize>>> {
     let mut chunks = Vec::new();
     for run in runs(source, &paint(source, items)) {
         let item = run.owner.checked_sub(1).and_then(|at| items.get(at));
@@ -90,7 +103,7 @@ pub(super) fn chunks(source: &Source<'_>, items: &[Item], rest: Kind) -> Vec<Chu
                 symbol: item.and_then(|item| item.symbol.clone()),
                 kind: item.map_or(rest, |item| item.kind),
                 scope: item.map(|item| item.scope.clone()).unwrap_or_default(),
-                text: source.slice(first, last).to_owned(),
+                text: source.place(first, last),
             });
         });
     }

@@ -14,6 +14,7 @@ mod rust;
 mod tree;
 
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -150,9 +151,9 @@ impl FromStr for Kind {
     }
 }
 
-/// A piece of a file.
+/// A piece of a file, with its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chunk {
+pub struct Chunk<T = String> {
     /// Where it stands.
     pub lines: Lines,
     /// What is defined there.
@@ -163,7 +164,20 @@ pub struct Chunk {
     /// at the top of a file.
     pub scope: String,
     /// The lines themselves, without the last line break.
-    pub text: String,
+    pub text: T,
+}
+
+impl<T> Chunk<T> {
+    /// The same with another kind of text.
+    fn map<U>(self, change: impl FnOnce(T) -> U) -> Chunk<U> {
+        Chunk {
+            lines: self.lines,
+            symbol: self.symbol,
+            kind: self.kind,
+            scope: self.scope,
+            text: change(self.text),
+        }
+    }
 }
 
 /// Something that owns lines, until something within it does.
@@ -207,6 +221,13 @@ impl Chunker {
     /// exactly one of them. What cannot be parsed is cut like plain text.
     #[must_use]
     pub fn chunks(&mut self, text: &str, language: Language) -> Vec<Chunk> {
+        let own = |range: Range<usize>| text.get(range).unwrap_or_default().to_owned();
+        let places = self.places(text, language).into_iter();
+        places.map(|chunk| chunk.map(own)).collect()
+    }
+
+    /// The same, with the places of the texts instead of the texts.
+    pub(crate) fn places(&mut self, text: &str, language: Language) -> Vec<Chunk<Range<usize>>> {
         let source = Source::new(text);
         let items = match language {
             Language::Text => Some(Vec::new()),

@@ -11,7 +11,7 @@ use crate::walk::{Reason, Seen};
 use crate::{chunk, words};
 
 /// Changes with the form of the manifest and with the fields of the index.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 const PREFIX: &str = "files-";
 
 /// What an index was made by. Another one is built anew.

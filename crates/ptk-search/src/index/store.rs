@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use tantivy::indexer::{IndexWriterOptions, LogMergePolicy};
-use tantivy::{IndexReader, IndexWriter, ReloadPolicy, TantivyDocument, Term};
+use tantivy::{IndexReader, IndexWriter, ReloadPolicy, Term};
 
 use super::manifest::{Manifest, ManifestError};
 use super::{Index, IndexError, Rebuilt};
+use crate::document::ChunkDocument;
 use crate::lexical::Fields;
 
 /// What tantivy writes last, and reads first.
@@ -19,7 +20,7 @@ const MEMORY: usize = 48 * 1024 * 1024;
 /// More of them wait for the disk.
 const MAX_THREADS: usize = 8;
 /// A change of fewer bytes is not worth several threads.
-const SMALL: u64 = 4 * 1024 * 1024;
+const SMALL: u64 = 1024 * 1024;
 /// A segment with a greater share of deleted chunks is written anew.
 const MAX_DELETED: f32 = 0.3;
 
@@ -45,7 +46,7 @@ pub(crate) fn generation(index: &tantivy::Index) -> tantivy::Result<Option<u64>>
 pub(super) struct Store<'a> {
     index: &'a Index,
     words: tantivy::Index,
-    writer: Option<IndexWriter>,
+    writer: Option<IndexWriter<ChunkDocument>>,
     pub(super) fields: Fields,
     generation: u64,
     /// What is in the index with the next commit.
@@ -90,7 +91,8 @@ impl<'a> Store<'a> {
             .num_worker_threads(threads)
             .memory_budget_per_thread(MEMORY)
             .build();
-        let writer: IndexWriter = self.try_words(|words| words.writer_with_options(options))?;
+        let writer: IndexWriter<ChunkDocument> =
+            self.try_words(|words| words.writer_with_options(options))?;
         let mut policy = LogMergePolicy::default();
         policy.set_del_docs_ratio_before_merge(MAX_DELETED);
         writer.set_merge_policy(Box::new(policy));
@@ -115,7 +117,7 @@ impl<'a> Store<'a> {
     }
 
     /// Puts chunks into the index.
-    pub(super) fn add(&mut self, documents: Vec<TantivyDocument>) -> Result<(), IndexError> {
+    pub(super) fn add(&mut self, documents: Vec<ChunkDocument>) -> Result<(), IndexError> {
         self.expect(0)?;
         if let Some(writer) = &self.writer {
             for document in documents {

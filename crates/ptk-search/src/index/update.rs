@@ -5,11 +5,9 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, SyncSender};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::SystemTime;
-
-use tantivy::TantivyDocument;
 
 use super::lock::Lock;
 use super::manifest::Entry;
@@ -17,6 +15,7 @@ use super::store::Store;
 use super::{Index, IndexError, Progress, Report, meaning};
 use crate::Language;
 use crate::chunk::Chunker;
+use crate::document::ChunkDocument;
 use crate::lexical::Fields;
 use crate::walk::{self, Content, Reason, Seen};
 
@@ -46,7 +45,7 @@ enum Outcome {
     /// The content is what the index has.
     Same(Entry),
     /// The content is another.
-    New(Entry, Vec<TantivyDocument>),
+    New(Entry, Vec<ChunkDocument>),
     /// There is none to be had.
     Skipped(Reason),
 }
@@ -315,10 +314,10 @@ fn look(index: &Index, fields: &Fields, chunker: &mut Chunker, job: Job) -> Done
     }
     let text = text.unwrap_or_default();
     let language = Language::of(&path, &text);
-    let chunks = chunker.chunks(&text, language);
-    let documents: Vec<TantivyDocument> = chunks
-        .iter()
-        .map(|chunk| fields.document(&path, language, chunk))
+    let chunks = chunker.places(&text, language).into_iter();
+    let (place, text) = (Arc::from(path.as_str()), Arc::from(text));
+    let documents: Vec<ChunkDocument> = chunks
+        .map(|chunk| fields.document(&place, &text, language, chunk))
         .collect();
     entry.chunks = documents.len();
     Done {
