@@ -131,15 +131,18 @@ fn code_is_found_and_shown() {
         filtered.iter().all(|hit| hit["language"] == "rust"),
         "{filtered:?}"
     );
-    let nothing = scene.run(&["search", "zebra"]);
-    assert!(
-        nothing.status.success() && nothing.stdout.is_empty(),
-        "{nothing:?}"
-    );
-    assert!(
-        text(&nothing.stderr).contains("Nothing was found."),
-        "{nothing:?}"
-    );
+    for (query, told) in [
+        ("zebra", "Nothing was found."),
+        ("8", "Nothing was found: there is no word in it."),
+        ("=>", "Nothing was found: there is no word in it."),
+    ] {
+        let nothing = scene.run(&["search", query]);
+        assert!(
+            nothing.status.success() && nothing.stdout.is_empty(),
+            "{nothing:?}"
+        );
+        assert!(text(&nothing.stderr).contains(told), "{nothing:?}");
+    }
 }
 
 #[test]

@@ -24,6 +24,9 @@ const FOUND: Style = AnsiColor::Green.on_default().bold();
 const FAINT: Style = Style::new().dimmed();
 /// Lines of a result that are shown.
 const MAX_LINES: usize = 8;
+/// Why nothing is found by a text that has none.
+const NO_WORDS: &str = ": there is no word in it. Signs and single digits are not searched for; \
+    grep finds them.";
 /// What stands for itself in the address of a file.
 const IN_ADDRESS: &AsciiSet = &CONTROLS
     .add(b' ')
@@ -79,7 +82,12 @@ pub(crate) fn run(args: &SearchArgs, out: &mut impl Write) -> Result<Exit> {
     }
     out.flush()?;
     if hits.is_empty() {
-        writeln!(anstream::stderr(), "Nothing was found.")?;
+        let why = if shown.words.is_empty() && query.which != Which::Dense {
+            NO_WORDS
+        } else {
+            "."
+        };
+        writeln!(anstream::stderr(), "Nothing was found{why}")?;
     }
     let meaning = searcher.meaning();
     if query.which != Which::Lexical && meaning != Meaning::Whole {
