@@ -2,6 +2,7 @@
 //! of all marks that is walked from there.
 
 use std::fmt;
+use std::num::NonZeroU32;
 
 use aho_corasick::{Span, packed};
 
@@ -70,13 +71,21 @@ pub(super) struct Walk {
 #[derive(Debug)]
 pub(super) struct Tree {
     nodes: Vec<Node>,
-    roots: Vec<Option<usize>>,
+    roots: Box<[Option<Place>; 256]>,
 }
 
-#[derive(Debug, Default)]
+/// Where a node stands among all.
+type Place = NonZeroU32;
+
+/// There are hundreds of them for each way of reading, so they are small.
+#[derive(Debug, Clone, Copy)]
 struct Node {
-    next: Vec<(u8, usize)>,
-    mark: Option<usize>,
+    byte: u8,
+    /// The number of the mark that ends here, and one more.
+    mark: Option<NonZeroU32>,
+    /// The first of those behind it, and the next behind the same one.
+    first: Option<Place>,
+    next: Option<Place>,
 }
 
 impl Tree {
@@ -84,10 +93,10 @@ impl Tree {
     pub(super) fn new<S: AsRef<str>>(marks: &[S]) -> Self {
         let mut tree = Self {
             nodes: Vec::new(),
-            roots: vec![None; 256],
+            roots: Box::new([None; 256]),
         };
-        for (number, mark) in marks.iter().enumerate() {
-            tree.insert(mark.as_ref().as_bytes(), number);
+        for (number, mark) in (1..).zip(marks) {
+            tree.insert(mark.as_ref().as_bytes(), NonZeroU32::new(number));
         }
         for (upper, lower) in (b'A'..=b'Z').zip(b'a'..=b'z') {
             let root = tree.root(lower);
@@ -95,45 +104,68 @@ impl Tree {
                 *place = root;
             }
         }
+        tree.nodes.shrink_to_fit();
         tree
     }
 
-    fn root(&self, byte: u8) -> Option<usize> {
+    fn root(&self, byte: u8) -> Option<Place> {
         self.roots.get(usize::from(byte)).copied().flatten()
     }
 
-    fn insert(&mut self, mark: &[u8], number: usize) {
+    fn node(&self, place: Place) -> Option<&Node> {
+        self.nodes.get(place.get() as usize - 1)
+    }
+
+    fn insert(&mut self, mark: &[u8], number: Option<NonZeroU32>) {
         let mut mark = mark.iter().map(u8::to_ascii_lowercase);
         let Some(first) = mark.next() else {
             return;
         };
-        let mut at = self.root(first).unwrap_or_else(|| self.add());
+        let Some(mut at) = self.root(first).or_else(|| self.add(first, None)) else {
+            return;
+        };
         if let Some(root) = self.roots.get_mut(usize::from(first)) {
             *root = Some(at);
         }
         for byte in mark {
-            at = self.child(at, byte).unwrap_or_else(|| {
-                let child = self.add();
-                if let Some(node) = self.nodes.get_mut(at) {
-                    node.next.push((byte, child));
-                }
-                child
-            });
+            let child = self.child(at, byte).or_else(|| self.add(byte, Some(at)));
+            let Some(child) = child else {
+                return;
+            };
+            at = child;
         }
-        if let Some(node) = self.nodes.get_mut(at) {
-            node.mark = Some(number);
+        if let Some(node) = self.nodes.get_mut(at.get() as usize - 1) {
+            node.mark = number;
         }
     }
 
-    fn add(&mut self) -> usize {
-        self.nodes.push(Node::default());
-        self.nodes.len() - 1
+    /// Adds a node behind another.
+    fn add(&mut self, byte: u8, behind: Option<Place>) -> Option<Place> {
+        let place = Place::new(u32::try_from(self.nodes.len()).ok()? + 1)?;
+        let mut next = None;
+        if let Some(behind) = behind {
+            let node = self.nodes.get_mut(behind.get() as usize - 1)?;
+            next = node.first.replace(place);
+        }
+        self.nodes.push(Node {
+            byte,
+            mark: None,
+            first: None,
+            next,
+        });
+        Some(place)
     }
 
-    fn child(&self, at: usize, byte: u8) -> Option<usize> {
-        let next = &self.nodes.get(at)?.next;
-        let found = next.iter().find(|(label, _)| *label == byte);
-        found.map(|(_, child)| *child)
+    fn child(&self, at: Place, byte: u8) -> Option<Place> {
+        let mut place = self.node(at)?.first;
+        while let Some(here) = place {
+            let node = self.node(here)?;
+            if node.byte == byte {
+                break;
+            }
+            place = node.next;
+        }
+        place
     }
 
     /// Follows the text as far as the tree goes.
@@ -148,14 +180,14 @@ impl Tree {
         };
         let mut length = 1;
         loop {
-            let Some(node) = self.nodes.get(at) else {
+            let Some(node) = self.node(at) else {
                 return walk;
             };
             if let Some(mark) = node.mark {
-                walk.longest = Some((mark, length));
+                walk.longest = Some((mark.get() as usize - 1, length));
             }
             let Some((index, byte)) = bytes.next() else {
-                walk.open = !node.next.is_empty();
+                walk.open = node.first.is_some();
                 return walk;
             };
             match self.child(at, byte.to_ascii_lowercase()) {

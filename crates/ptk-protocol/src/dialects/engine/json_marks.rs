@@ -1,7 +1,7 @@
 //! The marks of families that write JSON, and what stands between a mark and
 //! the JSON behind it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use aho_corasick::AhoCorasick;
 
@@ -20,8 +20,8 @@ use crate::parse::{MarkAt, Reader, floor, mark_at};
 pub(crate) struct JsonMarks {
     pub(crate) open: Vec<String>,
     pub(crate) close: Vec<String>,
-    /// Finds closing marks (by their index) and opening marks (behind those).
-    pub(crate) finder: Option<AhoCorasick>,
+    /// See [`Self::finder`].
+    pub(crate) finder: OnceLock<Option<AhoCorasick>>,
     pub(crate) longest: usize,
     /// What stands between the opening mark and the arguments.
     pub(crate) head: Head,
@@ -145,18 +145,12 @@ pub(crate) fn leading_name(text: &str) -> Option<(&str, &str)> {
 
 impl JsonMarks {
     pub(crate) fn new(open: Vec<String>, close: Vec<String>) -> Self {
-        let all: Vec<&String> = close.iter().chain(&open).collect();
-        let longest = all.iter().map(|mark| mark.len()).max().unwrap_or(0);
-        let finder = AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .match_kind(aho_corasick::MatchKind::LeftmostLongest)
-            .build(&all)
-            .ok();
+        let all = close.iter().chain(&open);
         Self {
             right: open.len(),
+            finder: OnceLock::new(),
+            longest: all.map(String::len).max().unwrap_or(0),
             open,
-            finder,
-            longest,
             head: Head::None,
             fenced: false,
             by_key: false,
@@ -173,9 +167,23 @@ impl JsonMarks {
         Self::new(owned(open), owned(close))
     }
 
+    /// Finds closing marks (by their index) and opening marks (behind those).
+    /// It is large, and only for what is broken: most families never need it.
+    pub(super) fn finder(&self) -> Option<&AhoCorasick> {
+        let build = || {
+            let all: Vec<&String> = self.close.iter().chain(&self.open).collect();
+            let built = AhoCorasick::builder()
+                .ascii_case_insensitive(true)
+                .match_kind(aho_corasick::MatchKind::LeftmostLongest)
+                .build(&all);
+            built.ok()
+        };
+        self.finder.get_or_init(build).as_ref()
+    }
+
     /// Whether one of the opening marks stands in the text.
     pub(super) fn opens_in(&self, text: &str) -> bool {
-        let Some(finder) = &self.finder else {
+        let Some(finder) = self.finder() else {
             return false;
         };
         let mut marks = finder.find_iter(text);

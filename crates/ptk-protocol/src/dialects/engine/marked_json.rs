@@ -257,11 +257,7 @@ impl MarkedJson {
         }
         let rest = input.from(at);
         let window = rest.get(..floor(rest, BOTCHED_CALL_LIMIT)).unwrap_or("");
-        let found = self
-            .marks
-            .finder
-            .as_ref()
-            .and_then(|finder| finder.find(window));
+        let found = self.marks.finder().and_then(|finder| finder.find(window));
         let Some(found) = found else {
             let decided = input.end || rest.len() >= BOTCHED_CALL_LIMIT;
             return Some(if decided {

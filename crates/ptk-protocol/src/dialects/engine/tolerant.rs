@@ -134,10 +134,10 @@ impl MarkedJson {
     fn next_stop(&self, input: &Input<'_>, search: &Tolerant) -> Option<Stop> {
         let text = input.text;
         let from = search.search.min(text.len());
-        let found =
-            self.marks.finder.as_ref().and_then(|finder| {
-                finder.find(aho_corasick::Input::new(text).span(from..text.len()))
-            });
+        let found = self
+            .marks
+            .finder()
+            .and_then(|finder| finder.find(aho_corasick::Input::new(text).span(from..text.len())));
         // What ends the construct is looked for no further than the next mark.
         let before = found.map_or(text, |found| text.get(..found.start()).unwrap_or(text));
         let hard = input
@@ -332,8 +332,10 @@ impl MarkedJson {
             .fixes
             .iter()
             .any(|fix| fix.code == ProblemCode::UnescapedQuote);
-        let finder = self.marks.finder.as_ref();
-        guessed && finder.is_some_and(|finder| finder.is_match(text))
+        guessed && {
+            let finder = self.marks.finder();
+            finder.is_some_and(|finder| finder.is_match(text))
+        }
     }
 
     /// Hands over the pending call. Calls that came out of one stretch of
