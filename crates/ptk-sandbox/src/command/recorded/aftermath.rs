@@ -28,10 +28,12 @@ const EXACT_SYSTEMS: [i64; 4] = [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994];
 pub(super) struct Looking {
     /// The disks whose times tell every change.
     exact: Vec<u64>,
+    /// Whether there may be a link now where there was none.
+    has_links: bool,
 }
 
 impl Looking {
-    pub(super) fn new(roots: &[Vec<u8>]) -> Self {
+    pub(super) fn new(roots: &[Vec<u8>], has_links: bool) -> Self {
         let mut exact = Vec::new();
         if is_at_least(uname().release().to_bytes(), EXACT) {
             for root in roots {
@@ -46,7 +48,7 @@ impl Looking {
                 }
             }
         }
-        Self { exact }
+        Self { exact, has_links }
     }
 
     /// What is at a path that leads through no link.
@@ -54,7 +56,13 @@ impl Looking {
         // Whoever changes it after that was looked at gives it this time or a
         // later one.
         let now = now();
-        let stat = stat(path)?;
+        // Links of others, who may have put some there, are found by whoever
+        // compares this with what is there: then it is something else.
+        let stat = if self.has_links {
+            stat(path)?
+        } else {
+            found(lstat(path))?
+        };
         let node = stat.as_ref().map(node);
         let mut hash = None;
         if let (Some(stat), Some(node)) = (&stat, &node)
@@ -81,8 +89,13 @@ pub(super) fn look(path: &[u8]) -> io::Result<Option<Node>> {
 }
 
 fn stat(path: &[u8]) -> io::Result<Option<Stat>> {
-    match resolve::open(path, PLACE) {
-        Ok(place) => Ok(Some(fstat(place)?)),
+    found(resolve::open(path, PLACE).and_then(fstat))
+}
+
+/// Where one cannot go, there is nothing.
+fn found(stat: Result<Stat, Errno>) -> io::Result<Option<Stat>> {
+    match stat {
+        Ok(stat) => Ok(Some(stat)),
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => Ok(None),
         Err(error) => Err(error.into()),
     }

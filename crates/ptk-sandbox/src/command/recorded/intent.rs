@@ -187,8 +187,9 @@ impl Asking<'_> {
             libc::SYS_unlinkat => Intent::Remove(self.at(0)),
             libc::SYS_mkdirat => Intent::Create(self.at(0), FileType::Directory),
             libc::SYS_mknodat => Intent::Create(self.at(0), FileType::RegularFile),
-            libc::SYS_symlinkat => Intent::Create(self.at(1), FileType::RegularFile),
-            libc::SYS_linkat => Intent::Create(self.at(2), FileType::RegularFile),
+            libc::SYS_symlinkat => Intent::Create(self.at(1), FileType::Symlink),
+            // Of whatever the other name is of: a link, perhaps.
+            libc::SYS_linkat => Intent::Create(self.at(2), FileType::Symlink),
             libc::SYS_fchmod => Intent::Handle(self.number(0)),
             libc::SYS_fchmodat => Intent::Change(self.at(0), Last::Follow),
             FCHMODAT2 => {
@@ -219,9 +220,7 @@ impl Asking<'_> {
             libc::SYS_unlink | libc::SYS_rmdir => Intent::Remove(self.here(0)),
             libc::SYS_mkdir => Intent::Create(self.here(0), FileType::Directory),
             libc::SYS_mknod => Intent::Create(self.here(0), FileType::RegularFile),
-            libc::SYS_symlink | libc::SYS_link => {
-                Intent::Create(self.here(1), FileType::RegularFile)
-            }
+            libc::SYS_symlink | libc::SYS_link => Intent::Create(self.here(1), FileType::Symlink),
             libc::SYS_chmod => Intent::Change(self.here(0), Last::Follow),
             _ => return None,
         })

@@ -32,6 +32,8 @@ pub(super) struct Keep {
     /// Of these nobody will know what they were.
     unkept: Vec<(Vec<u8>, Before)>,
     names: Names,
+    /// Whether a link may have come to be on the way to a path.
+    has_links: bool,
     /// Whether there was no room for something.
     is_full: bool,
     largest: u64,
@@ -57,6 +59,8 @@ impl Keep {
         Ok(Self {
             cover: Cover::new(recording),
             writer,
+            // Of what others have done before, only the paths are known.
+            has_links: !known.is_empty(),
             known,
             is_told: told.iter().cloned().collect(),
             told,
@@ -68,6 +72,17 @@ impl Keep {
         })
     }
 
+    /// Looks at the roots as at what is about to change: whatever is done for
+    /// the first time takes longer, and now nobody waits for it.
+    pub(super) fn warm_up(&mut self) {
+        for root in self.cover.roots() {
+            let mut is_wanted = |path: &[u8]| self.wants(path);
+            // Nothing is about to change.
+            let _ = Paths::new(0, &mut is_wanted).at(root.clone());
+            self.cover.inside(&root);
+        }
+    }
+
     /// Says what has become of everything that is written down.
     pub(super) fn finish(&mut self) -> io::Result<()> {
         let roots = self.cover.roots();
@@ -77,7 +92,7 @@ impl Keep {
                 return Err(io::ErrorKind::NotFound.into());
             }
         }
-        let looking = Looking::new(&roots);
+        let looking = Looking::new(&roots, self.has_links);
         let mut paths = Vec::with_capacity(self.known.len());
         for path in &self.known {
             paths.push(looking.at(path)?);
@@ -135,6 +150,7 @@ impl Keep {
 
     /// Something is about to come where nothing is.
     pub(super) fn comes(&mut self, spot: &Spot, kind: FileType) -> Result<(), Errno> {
+        self.has_links |= kind == FileType::Symlink;
         self.record(spot, kind)
     }
 
@@ -145,6 +161,8 @@ impl Keep {
         (from, one): (&Spot, &Stat),
         (to, two): (&Spot, Option<&Stat>),
     ) -> Result<(), Errno> {
+        // A folder may have some in it.
+        self.has_links |= kind(one) != FileType::RegularFile;
         if kind(one) != FileType::Directory {
             self.goes(from)?;
             return self.record(to, kind(one));
@@ -164,6 +182,7 @@ impl Keep {
 
     /// What is at two paths is about to change places.
     pub(super) fn exchanged(&mut self, from: &Spot, to: &Spot) -> Result<(), Errno> {
+        self.has_links = true;
         let names = [self.whole(from)?, self.whole(to)?];
         let [one, two] = &names;
         self.come_below(&to.path, one)?;

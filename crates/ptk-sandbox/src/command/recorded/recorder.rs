@@ -4,10 +4,11 @@ use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use ptk_seccomp::{Call, Listener};
+use ptk_seccomp::Listener;
 use rustix::fs::{CWD, Mode};
 use rustix::io::Errno;
 
@@ -17,10 +18,10 @@ use super::{Recording, filter, intent};
 /// Room for folders in folders, as deep as a path can lead.
 const STACK: usize = 16 * 1024 * 1024;
 
-/// Answers the calls of a program.
+/// Answers the calls of a program, in a thread of its own.
 pub(in crate::command) struct Recorder {
     keep: Arc<Mutex<Keep>>,
-    path: Vec<u8>,
+    thread: Sender<Listener>,
 }
 
 /// What is recorded of a program.
@@ -47,41 +48,52 @@ impl Recorder {
             return Err("/proc shows the processes of others".to_owned());
         }
         let keep = Keep::new(recording, pack).map_err(|error| error.to_string())?;
-        Ok(Self {
-            keep: Arc::new(Mutex::new(keep)),
-            path: Vec::new(),
-        })
-    }
-
-    /// Answers in a thread of its own, until nobody is left to ask.
-    pub(in crate::command) fn start(mut self, listener: OwnedFd) -> io::Result<Recorded> {
-        let recorded = Recorded(Arc::clone(&self.keep));
-        let listener = Listener::from(listener);
-        // Without it, answers only take longer.
-        let _ = listener.prefer_one_processor();
-        let answer_all = move || {
-            loop {
-                let call = match listener.receive() {
-                    Ok(call) => call,
-                    Err(error) => match Errno::from_io_error(&error) {
-                        Some(Errno::INTR | Errno::NOENT) if !listener.is_alone() => continue,
-                        _ => return,
-                    },
-                };
-                self.answer(&listener, &call);
-            }
-        };
+        let keep = Arc::new(Mutex::new(keep));
+        let (thread, listener) = mpsc::channel();
+        let shared = Arc::clone(&keep);
+        // While the program is being started there is time for that.
         thread::Builder::new()
             .name("recorder".to_owned())
             .stack_size(STACK)
-            .spawn(answer_all)?;
-        Ok(recorded)
+            .spawn(move || {
+                lock(&shared).warm_up();
+                if let Ok(listener) = listener.recv() {
+                    answer_all(&listener, &shared);
+                }
+            })
+            .map_err(|error| error.to_string())?;
+        Ok(Self { keep, thread })
     }
 
-    fn answer(&mut self, listener: &Listener, call: &Call) {
-        let answered = match intent::consider(call, &mut self.path, &mut lock(&self.keep)) {
-            Ok(()) => listener.go_on(call),
-            Err(error) => listener.fail(call, error.raw_os_error()),
+    /// Answers from now on, until nobody is left to ask.
+    pub(in crate::command) fn start(self, listener: OwnedFd) -> io::Result<Recorded> {
+        let listener = Listener::from(listener);
+        // Without it, answers only take longer.
+        let _ = listener.prefer_one_processor();
+        let sent = self.thread.send(listener);
+        sent.map_err(|_| io::Error::other("the recorder broke down"))?;
+        Ok(Recorded(self.keep))
+    }
+}
+
+fn answer_all(listener: &Listener, keep: &Mutex<Keep>) {
+    let mut text = Vec::new();
+    loop {
+        let call = match listener.receive() {
+            Ok(call) => call,
+            // This process is about to end. To tidy up would take time from the
+            // program, which is about to end, too, and is waited for.
+            Err(_) if listener.is_alone() => loop {
+                thread::park();
+            },
+            Err(error) => match Errno::from_io_error(&error) {
+                Some(Errno::INTR | Errno::NOENT) => continue,
+                _ => return,
+            },
+        };
+        let answered = match intent::consider(&call, &mut text, &mut lock(keep)) {
+            Ok(()) => listener.go_on(&call),
+            Err(error) => listener.fail(&call, error.raw_os_error()),
         };
         // Whoever was killed meanwhile needs no answer.
         drop(answered);

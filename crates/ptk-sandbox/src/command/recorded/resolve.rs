@@ -13,9 +13,11 @@ use rustix::io::Errno;
 
 use super::cover::{READING, split};
 
-/// Bytes of a path with its end, and of what is read of a memory at once: more
-/// could lie behind the end of what there is.
-const PAGE: usize = 4096;
+/// Bytes of a path with its end.
+const LONGEST: usize = 4096;
+/// So many bytes of a memory are read at once, and none behind the next multiple
+/// of it: there may be no more.
+const PIECE: usize = 256;
 /// Links that the system follows one after another.
 const MAX_LINKS: usize = 40;
 /// A place, whatever is there.
@@ -44,10 +46,9 @@ pub(super) struct Spot {
 pub(super) fn text(thread: u32, address: u64, text: &mut Vec<u8>) -> Result<(), Errno> {
     text.clear();
     let mut address = usize::try_from(address).map_err(|_| Errno::FAULT)?;
-    while text.len() < PAGE {
+    while text.len() < LONGEST {
         let known = text.len();
-        // Not past the end of a page, unless there is more of the text.
-        text.resize(known + PAGE - address % PAGE, 0);
+        text.resize(known + PIECE - address % PIECE, 0);
         let new = text.get_mut(known..).unwrap_or_default();
         let read = read(thread, address, new)?;
         text.truncate(known + read);
@@ -198,7 +199,7 @@ pub(super) fn behind(thread: u32, handle: i32) -> Result<Option<Vec<u8>>, Errno>
     } else {
         format!("/proc/{thread}/fd/{handle}")
     };
-    match rustix::fs::readlink(link, Vec::with_capacity(PAGE)) {
+    match rustix::fs::readlink(link, Vec::with_capacity(PIECE)) {
         Ok(path) => Ok(Some(path.into_bytes()).filter(|path| path.starts_with(b"/"))),
         // There is no such handle.
         Err(Errno::NOENT) => Ok(None),
