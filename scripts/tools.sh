@@ -103,8 +103,12 @@ need_deny() { install_crate cargo-deny "$DENY_VERSION"; }
 
 need_fuzz() { install_crate cargo-fuzz "$FUZZ_VERSION"; }
 
-need_gungraun() {
+need_valgrind() {
     command -v valgrind >/dev/null || fail "valgrind is missing; install it with the system's package manager"
+}
+
+need_gungraun() {
+    need_valgrind
     install_crate gungraun-runner "$GUNGRAUN_VERSION"
 }
 

@@ -419,6 +419,7 @@ async fn compare() -> Result<(), Anything> {
         "{:<34} {:>10} {:>10} {:>7} {:>6} {:>10}",
         "", "bare proxy", "gateway", "ratio", "bar", "LiteLLM"
     );
+    let mut held = Vec::new();
     for (what, stream, bar) in [
         ("a small completion, with tools", false, REQUEST_BAR),
         ("a piece of a stream", true, PIECE_BAR),
@@ -433,6 +434,7 @@ async fn compare() -> Result<(), Anything> {
             Some(server) => Some(cost(server, &client, stream, FEWER).await?),
             None => None,
         };
+        held.push(gateway.memory()?.0);
         ratios.sort_by(|one, other| one.0.total_cmp(&other.0));
         if let Some((ratio, theirs, ours)) = ratios.get(ROUNDS / 2) {
             let micros = |time: &Duration| format!("{:.1} µs", time.as_secs_f64() * 1e6);
@@ -452,12 +454,15 @@ async fn compare() -> Result<(), Anything> {
         "{:<34} {theirs:>10.1?} {ours:>10.1?}",
         "until the first words, median"
     );
-    let (now, most) = gateway.memory()?;
+    let held: Vec<String> = held
+        .into_iter()
+        .map(|it| format!("{:.1}", mib(it)))
+        .collect();
     println!(
-        "memory of the gateway: {:.1} MiB now, {:.1} at most (bar {} MiB)",
-        mib(now),
-        mib(most),
-        MEMORY_BAR / 1024
+        "memory of the gateway: {} MiB behind the completions and the streams (bar {} behind completions), {:.1} at most",
+        held.join(" and "),
+        MEMORY_BAR / 1024,
+        mib(gateway.memory()?.1),
     );
     if let Some(server) = &litellm {
         let (now, _) = server.memory()?;
