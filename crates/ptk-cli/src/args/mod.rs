@@ -9,7 +9,9 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Arg, Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
+use clap::{
+    Arg, Args, CommandFactory, FromArgMatches as _, Parser, Subcommand, ValueEnum, ValueHint,
+};
 use ptk_protocol::dialects::Registry;
 use ptk_protocol::schema::suggest;
 use ptk_tools::permission::Mode;
@@ -48,8 +50,11 @@ pub(crate) fn read(words: impl Iterator<Item = OsString>) -> Result<Cli, clap::E
     let mut cli = Cli::command();
     if let Some(first) = words.get(1) {
         let first = first.to_string_lossy().into_owned();
-        cli.build();
-        let names = || cli.get_subcommands().map(clap::Command::get_name);
+        let names = || {
+            cli.get_subcommands()
+                .map(clap::Command::get_name)
+                .chain(["help"])
+        };
         let is_own = names().any(|name| name == first)
             || ["-h", "--help", "-V", "--version"].contains(&first.as_str());
         if !is_own {
@@ -76,7 +81,9 @@ pub(crate) fn read(words: impl Iterator<Item = OsString>) -> Result<Cli, clap::E
     {
         words = with_prompt_behind(run, words);
     }
-    Cli::try_parse_from(words)
+    // The same commands are not made a second time.
+    let mut matches = cli.try_get_matches_from_mut(words)?;
+    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut cli))
 }
 
 /// The words of `ptk run` with a prompt that begins with a dash, such as
@@ -91,6 +98,8 @@ fn with_prompt_behind(run: &clap::Command, words: Vec<OsString>) -> Vec<OsString
     if words.iter().any(|word| word == "--") || !words.iter().any(is_prompt) {
         return words;
     }
+    let mut run = run.clone();
+    run.build();
     let takes_value = |word: &OsString| {
         let text = word.to_string_lossy();
         run.get_arguments().any(|argument| {
