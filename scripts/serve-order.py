@@ -22,6 +22,8 @@ import sys
 import tempfile
 import threading
 
+import saying
+
 # The system maps so many bytes of code around each that is asked for.
 WINDOW = 64 * 1024
 # How often all requests are made, and by how many clients at once.
@@ -42,16 +44,8 @@ SCHEMA = {
 }
 
 
-class Model(http.server.BaseHTTPRequestHandler):
+class Model(saying.Saying):
     """A model that does as it is told: the last words name what it says."""
-
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *_):
-        pass
-
-    def do_GET(self):
-        self.answer("application/json", b'{"object": "list", "data": [{"id": "m"}]}')
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
@@ -77,13 +71,6 @@ class Model(http.server.BaseHTTPRequestHandler):
             event = f"data: {event}\n\n".encode()
             self.wfile.write(b"%x\r\n%s\r\n" % (len(event), event))
         self.wfile.write(b"0\r\n\r\n")
-
-    def answer(self, kind, body):
-        self.send_response(200)
-        self.send_header("content-type", kind)
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
 
 
 def tools(form):

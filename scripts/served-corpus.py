@@ -19,22 +19,16 @@ import tempfile
 import threading
 
 import openai
+import saying
 
 AT_ONCE = 8
 LEAST = 0.99
 
 
-class Model(http.server.BaseHTTPRequestHandler):
+class Model(saying.Saying):
     """Says the text of the case that the first message names."""
 
-    protocol_version = "HTTP/1.1"
     cases = []
-
-    def log_message(self, *_):
-        pass
-
-    def do_GET(self):
-        self.answer("application/json", b'{"object": "list", "data": [{"id": "m"}]}')
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
@@ -50,13 +44,6 @@ class Model(http.server.BaseHTTPRequestHandler):
         chunks.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
         events = [f"data: {json.dumps(chunk)}\n\n" for chunk in chunks]
         self.answer("text/event-stream", "".join([*events, "data: [DONE]\n\n"]).encode())
-
-    def answer(self, kind, body):
-        self.send_response(200)
-        self.send_header("content-type", kind)
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
 
 
 def same(one, other):
