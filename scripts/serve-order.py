@@ -143,6 +143,8 @@ def run(program, requests, folder):
     upstream = f"http://127.0.0.1:{model.server_port}/v1"
     options = ["--listen", "127.0.0.1:0", "--mode", "text", "--access-log", "off", "--upstream", upstream]
     own = {**os.environ, "PTK_STATE": str(folder), "XDG_CONFIG_HOME": str(folder)}
+    # Who looks for mistakes runs more than others do.
+    own.pop("RUST_BACKTRACE", None)
     served = subprocess.Popen([*valgrind, program, "serve", *options], stderr=subprocess.PIPE, text=True, env=own)
     address = served.stderr.readline().split()[-1]
     threading.Thread(target=served.stderr.read, daemon=True).start()

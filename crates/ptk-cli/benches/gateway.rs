@@ -222,6 +222,8 @@ impl Server {
             .arg(format!("{upstream}/v1"))
             .env("PTK_STATE", folder)
             .env("XDG_CONFIG_HOME", folder)
+            // To find its way back takes memory.
+            .env_remove("RUST_BACKTRACE")
             .stderr(Stdio::piped());
         let mut child = command.spawn()?;
         let err = child.stderr.take().ok_or("no stderr")?;
