@@ -6,6 +6,9 @@
 //! becomes a [`Listener`], which receives each [`Call`] that the filter does
 //! not let pass at once. The caller stands still until it is answered.
 //!
+//! [`close_from`] and [`close_on_exec_from`] keep descriptors that a process has
+//! inherited from reaching the programs that it starts.
+//!
 //! This is the one crate of the workspace with `unsafe` code, because no crate
 //! offers these few calls: it does nothing else, and decides nothing.
 
@@ -163,6 +166,36 @@ impl Listener {
         // SAFETY: the kernel reads a structure of this very type.
         done(unsafe { libc::ioctl(handle, request, &raw mut answer) })
     }
+}
+
+/// Closes all descriptors from `first` on.
+///
+/// Only for a process that has just started and owns none of them: a value that
+/// owns one would later close a descriptor that means something else.
+///
+/// # Errors
+///
+/// If the kernel does not know the call (before Linux 5.9).
+pub fn close_from(first: libc::c_uint) -> io::Result<()> {
+    close_range(first, 0)
+}
+
+/// Has all descriptors from `first` on closed in the programs that this process
+/// starts. In this process they stay open.
+///
+/// # Errors
+///
+/// If the kernel does not know the call (before Linux 5.11).
+pub fn close_on_exec_from(first: libc::c_uint) -> io::Result<()> {
+    close_range(first, libc::CLOSE_RANGE_CLOEXEC)
+}
+
+fn close_range(first: libc::c_uint, flags: libc::c_uint) -> io::Result<()> {
+    let last = libc::c_uint::MAX;
+    // SAFETY: the arguments are numbers. That nobody uses a closed descriptor
+    // is up to the caller of `close_from`.
+    let result = unsafe { libc::syscall(libc::SYS_close_range, first, last, flags) };
+    done(libc::c_int::try_from(result).unwrap_or(-1))
 }
 
 fn done(result: libc::c_int) -> io::Result<()> {

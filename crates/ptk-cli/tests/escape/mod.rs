@@ -2,19 +2,25 @@
 
 mod attempts;
 
+mod places;
+mod terminal;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read as _;
 use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
-use std::os::unix::net::{SocketAddr, UnixListener};
+use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+use places::Places;
+use terminal::Terminal;
 
 /// What must not be told.
 const SECRET: &str = "hush-7f3a91";
@@ -45,6 +51,17 @@ for kind in "uid", "gid":
 os.write(go[1], b"x")
 os.waitpid(child, 0)
 "#;
+
+/// Opens what a program that starts another may have open.
+const INHERITED: &str = r#"exec 7<"$0/file" 8>>"$0/file" 9<"$0"; exec "$@""#;
+
+/// Variables that name folders of the workspace, in which commands write.
+const VARIABLES: [(&str, &str); 4] = [
+    ("VIRTUAL_ENV", "venv"),
+    ("CARGO_TARGET_DIR", "target"),
+    ("GOCACHE", "gocache"),
+    ("CARGO_HOME", "cargo"),
+];
 
 /// Low limits, so that they are soon reached.
 const CONFIGURATION: &str = r#"
@@ -83,8 +100,10 @@ pub(crate) struct Scene {
     victim: Child,
     tcp: TcpListener,
     udp: UdpSocket,
-    unix: UnixListener,
-    hidden: UnixListener,
+    services: Vec<UnixListener>,
+    packets: UnixDatagram,
+    terminal: Terminal,
+    elsewhere: Places,
 }
 
 impl Drop for Scene {
@@ -111,13 +130,17 @@ impl Scene {
         }
         fs::write(root.join("config/ptk/ptk.toml"), CONFIGURATION).unwrap();
         let secret = format!("{SECRET}\n");
-        fs::write(home.join(".ssh/id_rsa"), &secret).unwrap();
-        fs::write(home.join(".netrc"), &secret).unwrap();
+        for name in attempts::credentials::FILES {
+            let file = home.join(name);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, attempts::credentials::content(name, SECRET)).unwrap();
+        }
         fs::write(outside.join("file"), &secret).unwrap();
         fs::write(workspace.join("inside"), "inside\n").unwrap();
         fs::hard_link(outside.join("file"), root.join("other name")).unwrap();
         symlink(outside.join("file"), workspace.join("link")).unwrap();
         symlink(&outside, workspace.join("folder link")).unwrap();
+        symlink(&outside, root.join("older link")).unwrap();
         // The executable may lie where others cannot read.
         let ptk = root.join("ptk");
         // Copied by another process, for one that has it open for writing keeps
@@ -127,16 +150,25 @@ impl Scene {
             .arg(&ptk)
             .status();
         assert!(copied.unwrap().success());
-        let unix = UnixListener::bind(outside.join("socket")).unwrap();
+        let terminal = Terminal::new(user, SECRET);
+        let elsewhere = Places::new(&outside, &secret);
         let name = SocketAddr::from_abstract_name(name(&root)).unwrap();
+        let sockets = [outside.join("socket"), workspace.join("service.socket")];
+        let sockets = sockets.into_iter().chain(elsewhere.sockets());
+        let mut services: Vec<_> = sockets
+            .map(|path| UnixListener::bind(path).unwrap())
+            .collect();
+        services.push(UnixListener::bind_addr(&name).unwrap());
         let scene = Self {
             who,
             user,
-            victim: sleeper(user),
+            victim: sleeper(user, &terminal),
             tcp: TcpListener::bind("127.0.0.1:0").unwrap(),
             udp: UdpSocket::bind("127.0.0.1:0").unwrap(),
-            unix,
-            hidden: UnixListener::bind_addr(&name).unwrap(),
+            services,
+            packets: UnixDatagram::bind(outside.join("packets")).unwrap(),
+            terminal,
+            elsewhere,
             folder,
             workspace,
             outside,
@@ -145,8 +177,10 @@ impl Scene {
         };
         scene.tcp.set_nonblocking(true).unwrap();
         scene.udp.set_nonblocking(true).unwrap();
-        scene.unix.set_nonblocking(true).unwrap();
-        scene.hidden.set_nonblocking(true).unwrap();
+        scene.packets.set_nonblocking(true).unwrap();
+        for service in &scene.services {
+            service.set_nonblocking(true).unwrap();
+        }
         scene.give_away();
         scene
     }
@@ -155,6 +189,7 @@ impl Scene {
     /// sandbox is in the way.
     fn give_away(&self) {
         let mut all = vec![self.folder.path().to_owned()];
+        all.extend(self.elsewhere.folders());
         while let Some(path) = all.pop() {
             if path.is_symlink() {
                 continue;
@@ -172,9 +207,12 @@ impl Scene {
     }
 
     /// What an attempt may name.
-    fn places(&self) -> [(&'static str, String); 10] {
+    fn places(&self) -> Vec<(&'static str, String)> {
         let show = |path: &Path| path.display().to_string();
-        [
+        let elsewhere = self.elsewhere.named();
+        let elsewhere = elsewhere.map(|(name, path)| (name, show(path)));
+        let own = [
+            ("TERMINAL", show(&self.terminal.path)),
             ("OUTSIDE", show(&self.outside)),
             ("HOME_FOLDER", show(&self.home)),
             ("WORKSPACE", show(&self.workspace)),
@@ -191,7 +229,8 @@ impl Scene {
             ),
             ("HIDDEN", name(self.folder.path())),
             ("PTK", show(&self.ptk)),
-        ]
+        ];
+        own.into_iter().chain(elsewhere).collect()
     }
 
     fn filled(&self, text: &str) -> String {
@@ -206,17 +245,14 @@ impl Scene {
     }
 
     fn run_with(&self, config: &str, tool: &str, args: &Value) -> Value {
-        let mut command = match self.who {
-            Who::Same | Who::Nobody => Command::new(&self.ptk),
-            Who::Bare => Command::new("python3"),
-        };
+        let mut command = self.with_variables();
         if self.who == Who::Bare {
-            command.args(["-c", WITHOUT_NAMESPACES]).arg(&self.ptk);
+            command.args(["python3", "-c", WITHOUT_NAMESPACES]);
         }
         command
+            .arg(&self.ptk)
             .args(["tools", "call", tool, &args.to_string()])
             .args(["--approve", "auto", "--json"])
-            .current_dir(&self.workspace)
             .env("HOME", &self.home)
             .env("PTK_STATE", self.folder.path().join("state"))
             .env("XDG_CONFIG_HOME", self.folder.path().join(config))
@@ -231,10 +267,29 @@ impl Scene {
         serde_json::from_str(last).unwrap_or_else(|_| panic!("{tool} {args}: {output:?}"))
     }
 
+    /// Runs the program that is its next argument, with all that it may have
+    /// inherited.
+    fn with_variables(&self) -> Command {
+        let mut command = Command::new("bash");
+        command
+            .args(["-c", INHERITED])
+            .arg(&self.outside)
+            .current_dir(&self.workspace)
+            .env("GOPATH", self.folder.path().join("older link"));
+        for (name, folder) in VARIABLES {
+            command.env(name, self.workspace.join(folder));
+        }
+        let path = std::env::var("PATH").unwrap();
+        let own = self.workspace.join("bin");
+        command.env("PATH", format!("{path}:{}", own.display()));
+        command
+    }
+
     /// Everything outside, byte for byte.
     fn seen(&self) -> Seen {
         let mut seen = BTreeMap::new();
         let mut all = vec![self.outside.clone(), self.home.clone()];
+        all.extend(self.elsewhere.folders());
         all.push(self.folder.path().join("other name"));
         while let Some(path) = all.pop() {
             let Ok(meta) = fs::symlink_metadata(&path) else {
@@ -255,49 +310,52 @@ impl Scene {
 
     pub(crate) fn try_all(mut self) {
         let before = self.seen();
-        let mut count = 0;
+        let (mut count, mut escapes) = (0, Vec::new());
         let result = self.run_with("none", "bash", &json!({"command": "echo got out"}));
         let is_refused = result["error_type"] == "permission_error";
         assert_eq!(is_refused, self.who == Who::Bare, "{result}");
-        for (name, script) in attempts::SCRIPTS {
-            if self.who == Who::Bare && attempts::ON_ATTRIBUTES.contains(name) {
+        for (name, script) in attempts::scripts() {
+            if self.who == Who::Bare && attempts::ON_ATTRIBUTES.contains(&&*name) {
                 continue;
             }
-            fs::write(self.workspace.join("attempt"), self.filled(script)).unwrap();
+            fs::write(self.workspace.join("attempt"), self.filled(&script)).unwrap();
             let result = self.run("bash", &json!({"command": "bash ./attempt", "timeout": 20}));
             let expected = match self.who {
                 Who::Same | Who::Nobody => "full",
                 Who::Bare => WITHOUT,
             };
             assert_eq!(result["sandbox"], expected, "{name}: {result}");
-            self.check(name, &result, &before);
+            escapes.extend(self.check(&name, &result, &before));
             count += 1;
         }
         for (name, tool, args) in attempts::CALLS {
             let args = serde_json::from_str(&self.filled(args)).unwrap();
             let result = self.run(tool, &args);
-            self.check(name, &result, &before);
+            escapes.extend(self.check(name, &result, &before));
             count += 1;
         }
-        assert!(count >= 80, "{count} attempts");
+        assert!(escapes.is_empty(), "{}", escapes.join("\n"));
+        assert!(count >= 200, "{count} attempts");
     }
 
-    fn check(&mut self, name: &str, result: &Value, before: &Seen) {
-        let escape = self.escape(&texts(result), before);
-        assert_eq!(escape, None, "{name}: {result}");
+    fn check(&mut self, name: &str, result: &Value, before: &Seen) -> Option<String> {
+        let how = self.escape(&texts(result), before)?;
+        Some(format!("{name}: {how}: {result}"))
     }
 
     /// What got out, if anything did.
     fn escape(&mut self, told: &str, before: &Seen) -> Option<&'static str> {
         let is_dead = self.victim.try_wait().unwrap().is_some();
+        let is_served = self.services.iter().any(|it| it.accept().is_ok())
+            || self.packets.recv(&mut [0; 9]).is_ok();
         [
             (self.seen() != *before, "it changed something"),
             (told.contains(SECRET), "it told a secret"),
             (told.contains("got out"), "it said so"),
             (self.tcp.accept().is_ok(), "it connected by TCP"),
             (self.udp.recv(&mut [0; 9]).is_ok(), "it sent by UDP"),
-            (self.unix.accept().is_ok(), "it connected to a socket"),
-            (self.hidden.accept().is_ok(), "it connected to a name"),
+            (is_served, "it connected to a service"),
+            (self.terminal.is_painted(), "it wrote to a terminal"),
             (is_dead, "it killed a process"),
             (!self.workspace.is_dir(), "it moved the workspace"),
             (told.contains('\u{1b}'), "it wrote to the terminal"),
@@ -315,12 +373,9 @@ impl Scene {
     fn run_free(&self, script: &str) -> (String, bool) {
         let attempt = self.workspace.join("attempt");
         fs::write(&attempt, self.filled(script)).unwrap();
-        let mut command = Command::new("timeout");
+        let mut command = self.with_variables();
         command
-            .args(["20", "bash", "./attempt"])
-            .current_dir(&self.workspace)
-            .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap())
+            .args(["timeout", "20", "bash", "./attempt"])
             .env("HOME", &self.home)
             .env("PTK_STATE", self.folder.path().join("state"))
             .env("OPENAI_API_KEY", SECRET)
@@ -346,15 +401,15 @@ pub(crate) fn try_free() {
         attempts::HARMFUL,
     ]
     .concat();
-    for (name, script) in attempts::SCRIPTS {
-        if left_out.contains(name) {
+    for (name, script) in attempts::scripts() {
+        if left_out.contains(&&*name) || name.starts_with("call ") {
             continue;
         }
         let mut scene = Scene::new(Who::Nobody);
         let before = scene.seen();
-        let (told, is_whole) = scene.run_free(script);
+        let (told, is_whole) = scene.run_free(&script);
         let mut escape = scene.escape(&told, &before);
-        if attempts::LATER.contains(name) {
+        if attempts::LATER.contains(&&*name) {
             while escape.is_none() {
                 std::thread::yield_now();
                 escape = scene.escape(&told, &before);
@@ -391,10 +446,18 @@ fn name(root: &Path) -> String {
     format!("ptk-{folder}")
 }
 
-/// A process to be killed or looked into, with a secret of its own.
-fn sleeper(user: Option<u32>) -> Child {
+/// A process to be killed or looked into, with a secret of its own, and a
+/// terminal.
+fn sleeper(user: Option<u32>, terminal: &Terminal) -> Child {
     let mut command = Command::new("sleep");
-    command.arg("100000").env("SECRET", SECRET);
+    let terminal = fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(&terminal.path);
+    command
+        .arg("100000")
+        .env("SECRET", SECRET)
+        .stdin(terminal.unwrap());
     if let Some(user) = user {
         command.uid(user).gid(user);
     }

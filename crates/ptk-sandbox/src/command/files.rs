@@ -9,8 +9,9 @@ use landlock::{
 };
 use rustix::fs::{FileType, Mode, OFlags};
 
-use super::isolation;
+use super::grants::NAME_RESOLUTION;
 use super::policy::{Policy, Protection, Protections};
+use super::view;
 use super::words::Isolated;
 
 /// The version whose rules are asked for; an older kernel does what it can.
@@ -23,28 +24,16 @@ const WRITING: ABI = ABI::V3;
 /// The first version that keeps signals inside.
 const SIGNALS: ABI = ABI::V6;
 /// What programs do with devices, and no harm comes of it.
-const DEVICES: [&str; 8] = [
+const DEVICES: [&str; 6] = [
     "/dev/null",
     "/dev/zero",
     "/dev/full",
     "/dev/random",
     "/dev/urandom",
-    "/dev/ptmx",
-    "/dev/pts",
     "/dev/fd",
 ];
-/// What only the system itself may read, although it lies among what all may.
-const SECRET: [&str; 9] = [
-    "/etc/shadow",
-    "/etc/shadow-",
-    "/etc/gshadow",
-    "/etc/gshadow-",
-    "/etc/sudoers",
-    "/etc/sudoers.d",
-    "/etc/ssh",
-    "/etc/ssl/private",
-    "/etc/security/opasswd",
-];
+/// Terminals, where they are those of the program alone.
+const TERMINALS: [&str; 2] = ["/dev/ptmx", "/dev/pts"];
 
 /// Restricts this process and all that it becomes and starts.
 pub(super) fn restrict(policy: &Policy, isolated: Isolated, protections: &mut Protections) {
@@ -91,16 +80,25 @@ fn rules(newest: ABI, policy: &Policy, isolated: Isolated) -> Result<RulesetCrea
     let all = AccessFs::from_all(newest);
     let reading = AccessFs::from_read(newest);
     let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::ReadDir | AccessFs::IoctlDev;
-    for path in policy.read.iter().flat_map(|path| without_secrets(path)) {
+    let resolution = NAME_RESOLUTION.iter().map(Path::new);
+    let resolution = resolution.filter(|_| policy.network);
+    let read = policy.read.iter().map(PathBuf::as_path).chain(resolution);
+    let read = read.chain([Path::new("/proc")]);
+    for path in read.flat_map(|path| without(&policy.hidden, path)) {
         rules = allow(rules, &path, reading)?;
     }
     for path in policy.write.iter().chain(&policy.temporary) {
         rules = allow(rules, path, all)?;
     }
     if isolated.folders {
-        for path in isolation::WRITABLE {
+        for path in view::WRITABLE {
             rules = allow(rules, Path::new(path), all)?;
         }
+        for path in TERMINALS {
+            rules = allow(rules, Path::new(path), device & all)?;
+        }
+        // Whatever is there may be read, so its names may be listed.
+        rules = allow(rules, Path::new("/"), AccessFs::ReadDir.into())?;
         if let Some(home) = &policy.home {
             rules = allow(rules, home, reading)?;
         }
@@ -111,21 +109,17 @@ fn rules(newest: ABI, policy: &Policy, isolated: Isolated) -> Result<RulesetCrea
     Ok(rules)
 }
 
-/// The path itself, or what there is in it but for what is secret.
-fn without_secrets(path: &Path) -> Vec<PathBuf> {
-    let is_secret = |path: &Path| SECRET.iter().any(|secret| path == Path::new(secret));
-    if is_secret(path) {
+/// The path itself, or what there is in it but for what is hidden.
+fn without(hidden: &[PathBuf], path: &Path) -> Vec<PathBuf> {
+    if hidden.iter().any(|it| path == it) {
         return Vec::new();
     }
-    if !SECRET
-        .iter()
-        .any(|secret| Path::new(secret).starts_with(path))
-    {
+    if !hidden.iter().any(|it| it.starts_with(path)) {
         return vec![path.to_owned()];
     }
     let entries = fs::read_dir(path).into_iter().flatten().flatten();
     entries
-        .flat_map(|entry| without_secrets(&entry.path()))
+        .flat_map(|entry| without(hidden, &entry.path()))
         .collect()
 }
 
@@ -181,7 +175,11 @@ mod tests {
         let policy = Policy {
             write: vec![inside.clone()],
             read: vec![outside.clone()],
+            hidden: Vec::new(),
             guarded: Vec::new(),
+            links: Vec::new(),
+            provided: Vec::new(),
+            ignored: Vec::new(),
             temporary: None,
             home: None,
             network: true,
@@ -196,7 +194,9 @@ mod tests {
             };
             if has_folders {
                 unshare(CloneFlags::CLONE_NEWNS).ok()?;
-                isolation::own_folders(&policy).unwrap();
+                // That of this thread alone, from now on.
+                std::env::set_current_dir(&inside).unwrap();
+                view::enter(&policy, &[]).unwrap();
             }
             let mut protections = Protections::default();
             restrict_by(newest, &policy, isolated, &mut protections);

@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::OsStr;
 use std::process;
 
-use super::{KEEPER, inner, keeper};
+use super::{KEEPER, descriptors, inner, keeper};
 
 /// The name that makes the executable the last stage before the program.
 pub(super) const INNER: &str = "ptk-inner";
@@ -16,7 +16,10 @@ pub(super) fn run_if_asked() {
     let code = match name.as_deref().and_then(OsStr::to_str) {
         Some(KEEPER) => keeper::run(words),
         Some(INNER) => inner::run(words),
-        _ => return,
+        _ => {
+            descriptors::keep_inherited_from_children();
+            return;
+        }
     };
     #[expect(
         clippy::exit,

@@ -18,13 +18,17 @@ use rustix::stdio::dup2_stdin;
 use super::calls::{self, Sockets};
 use super::policy::{Policy, Protection, Protections};
 use super::words::{Isolated, Isolation, News, Setup};
-use super::{files, recorded, rights};
+use super::{descriptors, files, recorded, rights};
 
 /// The descriptor of what the program reads from. Where that belongs, there is
 /// the socket on which the keeper is told what became of the program.
 pub(super) const INPUT: i32 = 3;
 
 pub(super) fn run(mut words: impl Iterator<Item = OsString>) -> i32 {
+    let inherited = u32::try_from(INPUT).map_or(u32::MAX, |input| input + 1);
+    if descriptors::close_from(inherited).is_err() {
+        return 1;
+    }
     let Ok(mut news) = take_over() else {
         return 1;
     };
@@ -146,7 +150,7 @@ fn protect(policy: &Policy, isolated: Isolated) -> io::Result<Protections> {
     } else {
         Sockets::None
     };
-    let calls = calls::refuse(sockets);
+    let calls = calls::restrict(sockets);
     if !policy.network {
         let network = if is_alone { Ok(()) } else { calls.clone() };
         protections.note(Protection::Network, network);

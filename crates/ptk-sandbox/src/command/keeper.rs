@@ -18,8 +18,8 @@ use command_fds::{CommandFdExt as _, FdMapping};
 use rustix::io::{Errno, IoSliceMut};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 use rustix::process::{
-    Pid, Signal, WaitOptions, WaitStatus, getpid, set_child_subreaper,
-    set_parent_process_death_signal, wait,
+    DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus, getpid, set_child_subreaper,
+    set_dumpable_behavior, set_parent_process_death_signal, wait,
 };
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 
@@ -27,7 +27,9 @@ use super::isolation::{self, Refusal};
 use super::policy::Protections;
 use super::recorded::{Recorded, Recorder};
 use super::words::{END, Exit, Isolated, Isolation, Left, MAX_FILES, News, Report, Setup};
-use super::{GRACE, KEEPER, KILLED, PAUSE, helper, inner, layers, loopback, tree};
+use super::{
+    GRACE, KEEPER, KILLED, PAUSE, descriptors, helper, inner, layers, loopback, tree, view,
+};
 
 /// How long the program has to stand still before it is said.
 const STILL: Duration = Duration::from_secs(1);
@@ -71,6 +73,10 @@ struct Started {
 }
 
 pub(super) fn run(mut words: impl Iterator<Item = OsString>) -> i32 {
+    // All that it is meant to have are its three streams.
+    if descriptors::close_from(descriptors::FIRST).is_err() {
+        return 1;
+    }
     let Ok(control) = io::stdin().as_fd().try_clone_to_owned() else {
         return 1;
     };
@@ -93,9 +99,11 @@ fn enter(
     words: impl Iterator<Item = OsString>,
 ) -> io::Result<()> {
     if let (Some(policy), Isolation::Wanted) = (&setup.policy, &setup.isolation) {
+        let listening = view::listening();
         match isolation::leave(policy) {
             Ok(isolated) => {
                 setup.isolation = Isolation::Done(isolated);
+                setup.listening = listening;
                 return stand_outside(&setup, words);
             }
             Err(Refusal::Refused(error)) => {
@@ -161,12 +169,8 @@ fn furnish(setup: &mut Setup) -> Isolated {
         // Without it a program cannot talk to itself, and that is all.
         let _ = loopback::up();
     }
-    match isolation::own_folders(policy) {
-        Ok(()) => {
-            isolated.folders = true;
-            // The limit of a user does not hold for root.
-            let _ = isolation::limit_processes(policy.limits.processes);
-        }
+    match view::enter(policy, &setup.listening) {
+        Ok(()) => isolated.folders = true,
         Err(error) => setup.no_folders = Some(error.to_string()),
     }
     *isolated
@@ -199,6 +203,8 @@ fn start(
         Some(input) => input,
         None => File::open("/dev/null")?.into(),
     };
+    // What it has open is not to be found in /proc by the program.
+    set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     let (news, reporting) = UnixStream::pair()?;
     let mut command = Command::new("/proc/self/exe");
     command

@@ -231,6 +231,7 @@ impl Command {
             policy: self.policy.clone(),
             is_strict: self.is_strict,
             isolation,
+            listening: Vec::new(),
             no_folders: None,
         };
         command.arg0(KEEPER).arg(setup.word()?).arg(&self.program);

@@ -2,18 +2,15 @@
 //! folder over them, and all changes go there.
 
 use std::io;
-use std::os::fd::OwnedFd;
-use std::path::Path;
 
 use nix::mount::{MsFlags, mount};
-use rustix::fs::Mode;
 
-use super::isolation::{PLACE, by_handle, mounts, part_from_others};
+use super::mounts::{self, by_handle, handle};
 use super::policy::Layer;
 
 /// Lays layers over their folders.
 pub(super) fn lay(layers: &[Layer]) -> io::Result<()> {
-    part_from_others()?;
+    mounts::make_private()?;
     let folder = std::env::current_dir()?;
     layers.iter().try_for_each(lay_one)?;
     // The same name, but what is there now.
@@ -22,7 +19,7 @@ pub(super) fn lay(layers: &[Layer]) -> io::Result<()> {
 
 fn lay_one(layer: &Layer) -> io::Result<()> {
     let none = None::<&str>;
-    let below = mounts()?
+    let below = mounts::list()?
         .into_iter()
         .find(|mounted| mounted.path != layer.lower && mounted.path.starts_with(&layer.lower));
     if let Some(mounted) = below {
@@ -57,8 +54,4 @@ fn lay_one(layer: &Layer) -> io::Result<()> {
         mount(Some(&source), path, none, MsFlags::MS_BIND, none)?;
     }
     Ok(())
-}
-
-fn handle(path: &Path) -> io::Result<OwnedFd> {
-    Ok(rustix::fs::open(path, PLACE, Mode::empty())?)
 }

@@ -26,7 +26,10 @@
 //! | `tree` | the processes below one |
 //! | `inner` | the last steps before the program |
 //! | `policy` | what a program may do, and which protections it got |
-//! | `isolation`, `loopback` | its own view of processes, folders and network, by namespaces |
+//! | `grants` | what every program may use |
+//! | `descriptors` | what a program inherits: nothing |
+//! | `isolation`, `loopback` | its own processes and network, by namespaces |
+//! | `view`, `devices`, `mounts` | its own file system: an empty root, and in it what the policy allows |
 //! | `layers` | folders that it changes only in appearance, by overlayfs |
 //! | `recorded` | what it is about to change, written down first, by seccomp |
 //! | `files`, `calls`, `rights` | what it may open, call and use: Landlock, seccomp, capabilities and limits |
@@ -36,7 +39,12 @@ mod bare;
 #[cfg(target_os = "linux")]
 mod calls;
 #[cfg(target_os = "linux")]
+mod descriptors;
+#[cfg(target_os = "linux")]
+mod devices;
+#[cfg(target_os = "linux")]
 mod files;
+mod grants;
 #[cfg(target_os = "linux")]
 mod helper;
 #[cfg(target_os = "linux")]
@@ -50,12 +58,16 @@ mod launch;
 mod layers;
 #[cfg(target_os = "linux")]
 mod loopback;
+#[cfg(target_os = "linux")]
+mod mounts;
 mod policy;
 mod recorded;
 #[cfg(target_os = "linux")]
 mod rights;
 #[cfg(target_os = "linux")]
 mod tree;
+#[cfg(target_os = "linux")]
+mod view;
 mod words;
 
 use std::ffi::OsString;
@@ -64,7 +76,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 pub use launch::{Control, Kept, StartError};
-pub use policy::{Layer, Limits, Missing, Policy, Protection, Protections};
+pub use policy::{Ignored, Layer, Limits, Missing, Policy, Protection, Protections, Provided};
 pub use recorded::{After, Aftermath, Before, Record, Recording, Records};
 pub use words::{Exit, Left, Report};
 

@@ -1,6 +1,5 @@
 //! What a program may do, and which protections it really got.
 
-use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -8,93 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use super::recorded::Recording;
 use crate::workspace::{Access, Workspace};
-
-/// Folders of the system that hold programs and what these need.
-const SYSTEM: [&str; 19] = [
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/libx32",
-    "/etc",
-    "/opt",
-    "/nix",
-    "/gnu",
-    "/snap",
-    "/sys",
-    "/proc",
-    "/var/lib/dpkg",
-    "/var/lib/apt",
-    "/run/systemd/resolve",
-    "/run/resolvconf",
-    "/run/NetworkManager",
-];
-/// What programmers' tools need of a home, and no file in which they keep a
-/// secret.
-const TOOLS: [&str; 38] = [
-    ".cargo/bin",
-    ".cargo/config.toml",
-    ".cargo/env",
-    ".cargo/git",
-    ".cargo/registry",
-    ".rustup",
-    ".gitconfig",
-    ".config/git",
-    ".npm/_cacache",
-    ".nvm",
-    ".volta",
-    ".bun/bin",
-    ".bun/install",
-    ".deno",
-    ".yarn",
-    ".cache/node",
-    ".cache/pip",
-    ".cache/uv",
-    ".cache/go-build",
-    ".local/bin",
-    ".local/lib",
-    ".local/share/mise",
-    ".local/share/pnpm",
-    ".local/share/uv",
-    ".local/share/virtualenvs",
-    ".pyenv",
-    ".rbenv",
-    ".gem/ruby",
-    ".sdkman",
-    ".m2/repository",
-    ".gradle/caches",
-    ".gradle/wrapper",
-    ".dotnet",
-    ".nuget/packages",
-    ".ghcup",
-    ".opam",
-    ".juliaup",
-    "go/pkg",
-];
-
-/// Variables by which users say where their tools keep what is to be read.
-const READ: [&str; 14] = [
-    "RUSTUP_HOME",
-    "GOPATH",
-    "GOROOT",
-    "GOMODCACHE",
-    "JAVA_HOME",
-    "MAVEN_HOME",
-    "ANDROID_HOME",
-    "DOTNET_ROOT",
-    "NVM_DIR",
-    "VIRTUAL_ENV",
-    "CONDA_PREFIX",
-    "PYENV_ROOT",
-    "RBENV_ROOT",
-    "GEM_HOME",
-];
-/// The same for what is to be written.
-const WRITTEN: [&str; 2] = ["CARGO_TARGET_DIR", "GOCACHE"];
-/// What is read of the folder that `CARGO_HOME` names: there are secrets too.
-const OF_CARGO: [&str; 4] = ["bin", "config.toml", "git", "registry"];
 
 /// What a program may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -125,9 +37,18 @@ pub struct Policy {
     pub write: Vec<PathBuf>,
     /// What may be read besides.
     pub read: Vec<PathBuf>,
+    /// What may not be read although it lies in what may be.
+    pub hidden: Vec<PathBuf>,
     /// What may not be written although it lies in what may be. It takes
     /// namespaces.
     pub guarded: Vec<PathBuf>,
+    /// Links of the system, such as `/bin`, and where they lead.
+    pub links: Vec<(PathBuf, PathBuf)>,
+    /// Files of the home that the program finds with another content than they
+    /// have, because theirs may hold secrets. It takes namespaces.
+    pub provided: Vec<Provided>,
+    /// Folders that variables name, and that are ignored all the same.
+    pub ignored: Vec<Ignored>,
     /// A folder for temporary files that nobody else uses. Where the system
     /// allows it, the program finds it as `/tmp`.
     pub temporary: Option<PathBuf>,
@@ -143,6 +64,38 @@ pub struct Policy {
     /// What is recorded of its changes. Where that cannot be, the program is
     /// not started.
     pub recorded: Option<Recording>,
+}
+
+/// A file that a program finds instead of the real one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Provided {
+    /// Where it finds it.
+    pub path: PathBuf,
+    /// What is in it.
+    pub content: String,
+}
+
+/// A folder that a variable names, and that a program may not use because of
+/// that.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ignored {
+    /// The variable.
+    pub variable: String,
+    /// The folder.
+    pub path: PathBuf,
+    /// Why it is ignored.
+    pub why: String,
+}
+
+impl fmt::Display for Ignored {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            variable,
+            path,
+            why,
+        } = self;
+        write!(formatter, "{variable}: {} ({why})", path.display())
+    }
 }
 
 /// A folder that a program changes only in appearance: what it writes there
@@ -178,7 +131,11 @@ impl Policy {
         let mut policy = Self {
             write: roots(Access::ReadWrite),
             read: roots(Access::ReadOnly),
+            hidden: Vec::new(),
             guarded: Vec::new(),
+            links: Vec::new(),
+            provided: Vec::new(),
+            ignored: Vec::new(),
             temporary: temporary.map(Path::to_owned),
             home: home(),
             network: false,
@@ -186,47 +143,8 @@ impl Policy {
             layers: Vec::new(),
             recorded: None,
         };
-        for folder in SYSTEM {
-            policy.allow_reading(folder);
-        }
-        if let Some(home) = policy.home.clone() {
-            for name in TOOLS {
-                policy.allow_reading(home.join(name));
-            }
-        }
-        policy.allow_named(|name| std::env::var_os(name));
+        policy.grant_defaults(|name| std::env::var_os(name));
         policy
-    }
-
-    /// Allows what variables name.
-    fn allow_named(&mut self, variable: impl Fn(&str) -> Option<OsString>) {
-        for path in READ.into_iter().filter_map(&variable) {
-            self.allow_reading(path);
-        }
-        for path in WRITTEN.into_iter().filter_map(&variable) {
-            self.allow_writing(path);
-        }
-        if let Some(cargo) = variable("CARGO_HOME") {
-            for name in OF_CARGO {
-                self.allow_reading(Path::new(&cargo).join(name));
-            }
-        }
-        for folder in std::env::split_paths(&variable("PATH").unwrap_or_default()) {
-            // Relative ones would mean another folder for each program.
-            if folder.is_absolute() {
-                self.allow_reading(folder);
-            }
-        }
-    }
-
-    /// Allows to read what is there; what is not does not matter.
-    pub fn allow_reading(&mut self, path: impl AsRef<Path>) {
-        self.read.extend(path.as_ref().canonicalize());
-    }
-
-    /// Allows to write what is there; what is not does not matter.
-    pub fn allow_writing(&mut self, path: impl AsRef<Path>) {
-        self.write.extend(path.as_ref().canonicalize());
     }
 
     /// Keeps something as it is where it lies in what may be written; what is
@@ -248,7 +166,7 @@ impl Policy {
         }
     }
 
-    fn is_written(&self, path: &Path) -> bool {
+    pub(super) fn is_written(&self, path: &Path) -> bool {
         self.write.iter().any(|root| path.starts_with(root))
     }
 }

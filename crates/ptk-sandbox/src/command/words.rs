@@ -4,6 +4,7 @@
 
 use std::ffi::OsStr;
 use std::io;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -100,6 +101,8 @@ pub(super) struct Setup {
     /// Whether it is not to run if a protection is missing.
     pub(super) is_strict: bool,
     pub(super) isolation: Isolation,
+    /// Sockets of services of this machine.
+    pub(super) listening: Vec<PathBuf>,
     /// Why it has no view of the folders of its own, if it has none.
     pub(super) no_folders: Option<String>,
 }

@@ -213,7 +213,8 @@ impl Program {
 }
 
 /// A program can be read by itself and by its interpreter, wherever it is and
-/// whatever links lead to it.
+/// whatever links lead to it. Those that lie where commands write are not
+/// followed, for a command could have made them.
 fn allow_program(policy: &mut Policy, program: &Path) {
     let mut next = program.is_absolute().then(|| program.to_owned());
     for _ in 0..MAX_LINKS {
@@ -221,6 +222,13 @@ fn allow_program(policy: &mut Policy, program: &Path) {
         else {
             return;
         };
+        let is_writable = |folder: &Path| policy.write.iter().any(|root| folder.starts_with(root));
+        if folder
+            .canonicalize()
+            .is_ok_and(|folder| is_writable(&folder))
+        {
+            return;
+        }
         // What Python calls an environment is of one piece.
         let home = folder.parent();
         let environment = home.filter(|home| home.join("pyvenv.cfg").exists());

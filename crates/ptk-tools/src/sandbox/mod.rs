@@ -1,5 +1,7 @@
 //! What commands may do, as users say it.
 
+mod provided;
+
 use std::path::{Path, PathBuf};
 
 use ptk_sandbox::Workspace;
@@ -97,11 +99,15 @@ impl Sandbox {
             processes: self.processes,
             file_size: self.file_mib.saturating_mul(MIB),
         };
+        // First what is written: no link in it decides what is read.
+        for path in &self.write {
+            policy.allow_writing(expanded(path));
+        }
         for path in &self.read {
             policy.allow_reading(expanded(path));
         }
-        for path in &self.write {
-            policy.allow_writing(expanded(path));
+        if let Some(home) = &policy.home {
+            policy.provided = provided::files(home);
         }
         Some(policy)
     }

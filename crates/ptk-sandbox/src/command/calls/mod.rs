@@ -1,4 +1,7 @@
-//! Calls of the system that no tool needs, refused by seccomp.
+//! Which calls of the system a program may make, by seccomp: those that are
+//! known to be needed, and of these not the ones that lead out.
+
+mod allowed;
 
 use std::collections::BTreeMap;
 
@@ -9,9 +12,9 @@ use seccompiler::{
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// Refused whatever they are called with: looking into other processes, mounts
-/// and namespaces, what the kernel offers to those who change it, and ways
-/// around this very filter.
+/// Refused with `EPERM`, so that programs that ask for them say why they fail:
+/// looking into other processes, mounts and namespaces, what the kernel offers
+/// to those who change it, and ways around this very filter.
 const REFUSED: [i64; 50] = [
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
@@ -92,25 +95,35 @@ pub(super) enum Sockets {
     None,
 }
 
-pub(super) fn refuse(sockets: Sockets) -> Result<(), String> {
+/// Restricts this process and all that it becomes and starts.
+pub(super) fn restrict(sockets: Sockets) -> Result<(), String> {
     let why = |error: &dyn std::fmt::Display| format!("seccomp failed: {error}");
-    let refused = program(rules(sockets).map_err(|error| why(&error))?, libc::EPERM);
-    // The arguments of this one cannot be looked at. Told that it does not
-    // exist, programs use the older one.
-    let hidden = Rules::from([(libc::SYS_clone3, Vec::new())]);
-    let hidden = program(hidden, libc::ENOSYS);
-    for filter in [refused, hidden] {
+    let allowed: Rules = allowed::all().map(|call| (call, Vec::new())).collect();
+    let refused = rules(sockets).map_err(|error| why(&error))?;
+    // Where both refuse, the one that is installed last says how.
+    for filter in [
+        program(allowed, errno(libc::ENOSYS), SeccompAction::Allow),
+        program(refused, SeccompAction::Allow, errno(libc::EPERM)),
+    ] {
         let filter = filter.map_err(|error| why(&error))?;
         apply_filter(&filter).map_err(|error| why(&error))?;
     }
     Ok(())
 }
 
-fn program(rules: Rules, error: i32) -> Result<BpfProgram, BackendError> {
+fn errno(number: i32) -> SeccompAction {
+    SeccompAction::Errno(number.unsigned_abs())
+}
+
+/// What becomes of the calls that the rules name, and of all others. A program
+/// of another machine's kind is killed at its first call.
+fn program(
+    rules: Rules,
+    others: SeccompAction,
+    named: SeccompAction,
+) -> Result<BpfProgram, BackendError> {
     let architecture = TargetArch::try_from(std::env::consts::ARCH)?;
-    let number = u32::try_from(error).unwrap_or(1);
-    let (allow, refuse) = (SeccompAction::Allow, SeccompAction::Errno(number));
-    SeccompFilter::new(rules, allow, refuse, architecture)?.try_into()
+    SeccompFilter::new(rules, others, named, architecture)?.try_into()
 }
 
 fn rules(sockets: Sockets) -> Result<Rules, BackendError> {

@@ -1,7 +1,39 @@
 //! The attempts. `@NAME@` stands for a place of the scene.
 
+mod calls;
+pub(super) mod credentials;
+mod descriptors;
+mod services;
+mod terminals;
+mod variables;
+
+/// All that commands try, by name.
+pub(super) fn scripts() -> Vec<(String, String)> {
+    let written = [
+        SCRIPTS,
+        descriptors::SCRIPTS,
+        terminals::SCRIPTS,
+        variables::SCRIPTS,
+        services::SCRIPTS,
+        calls::SCRIPTS,
+    ];
+    let written = written.into_iter().flatten();
+    let mut all: Vec<_> = written
+        .map(|(name, script)| ((*name).to_owned(), (*script).to_owned()))
+        .collect();
+    let files = credentials::FILES.iter();
+    all.extend(files.map(|file| (format!("read ~/{file}"), format!("cat ~/{file}"))));
+    let numbers = calls::NUMBERS.iter();
+    all.extend(numbers.map(|(name, number)| (format!("call {name}"), calls::script(*number))));
+    all
+}
+
 /// Those that need a view of the file system of its own.
-pub(super) const ON_ATTRIBUTES: &[&str] = &["change the mode", "change the times"];
+pub(super) const ON_ATTRIBUTES: &[&str] = &[
+    "change the mode",
+    "change the times",
+    "change the rights of a terminal",
+];
 
 /// Those that an ordinary user cannot succeed with, whatever holds him.
 pub(super) const OF_ROOT: &[&str] = &[
@@ -46,7 +78,7 @@ pub(super) const HARMFUL: &[&str] = &[
 pub(super) const LATER: &[&str] = &["kill a process", "a process that stays"];
 
 /// What a command tries.
-pub(super) const SCRIPTS: &[(&str, &str)] = &[
+const SCRIPTS: &[(&str, &str)] = &[
     // Paths and links.
     ("write by an absolute path", "echo x > @OUTSIDE@/new"),
     ("write by ..", "echo x > ../outside/new"),
