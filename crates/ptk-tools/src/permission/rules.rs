@@ -210,7 +210,7 @@ impl Rules {
         call: &Call<'_>,
     ) -> Option<Vec<Entry>> {
         let is_set = script.assigned().iter().all(is_neutral_variable);
-        if !script.is_whole() || script.is_evaluated() || !is_set {
+        if !script.is_certain() || !script.is_whole() || script.is_evaluated() || !is_set {
             return None;
         }
         let mut entries = Vec::new();

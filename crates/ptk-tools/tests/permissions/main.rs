@@ -7,6 +7,7 @@
 )]
 
 mod answers;
+mod certain;
 mod commands;
 mod denials;
 mod hostile;
