@@ -299,8 +299,16 @@ impl Permissions {
             )),
             _ if asking.is_doubted => self.denied_before(asking),
             (Verdict::Allowed(entries), _) => Some(Permit::Allowed(Some(told(&entries)))),
-            (Verdict::Open, None) if !changes || self.mode == Mode::Auto => {
-                Some(Permit::Allowed(None))
+            (Verdict::Open, None) if !changes => Some(Permit::Allowed(None)),
+            (Verdict::Open, None) if self.mode == Mode::Auto => {
+                let unnamed = self.lock().unnamed_for_later(call);
+                Some(unnamed.map_or(Permit::Allowed(None), |(path, known)| {
+                    let path = path.display().to_string();
+                    denied(&format!(
+                        "{}; without a question, only a rule that names {path} allows that",
+                        known.warning(&path)
+                    ))
+                }))
             }
             _ => self.denied_before(asking),
         }

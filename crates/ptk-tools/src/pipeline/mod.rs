@@ -19,7 +19,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::context::{Touched, panic_message};
 use crate::middleware::{End, Next, Passing};
-use crate::permission::{Asking, Bare, Permit, Refusal, Watched};
+use crate::permission::{Asking, Bare, Permit, Refusal, Watched, later_warnings};
 use crate::process::StartError;
 use crate::repeats::{Repeat, stamps};
 use crate::signature::Signature;
@@ -181,6 +181,8 @@ impl Call<'_> {
         };
         let plan = match self.plan(tool, &args).await {
             Ok(mut plan) => {
+                let later = later_warnings(&plan, self.context.workspace());
+                plan.warnings.extend(later);
                 plan.warnings.extend(self.doubt.map(str::to_owned));
                 plan
             }

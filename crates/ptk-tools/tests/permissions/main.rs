@@ -11,6 +11,7 @@ mod certain;
 mod commands;
 mod denials;
 mod hostile;
+mod later;
 mod properties;
 mod rules;
 mod scene;
