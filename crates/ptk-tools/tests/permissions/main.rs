@@ -16,4 +16,5 @@ mod properties;
 mod rules;
 mod scene;
 mod unprotected;
+mod unread;
 mod user_file;
