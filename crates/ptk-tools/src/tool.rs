@@ -86,6 +86,19 @@ pub trait Tool: Send + Sync {
         true
     }
 
+    /// The files that the call names, found without reading any of them: in
+    /// [`Plan::reads`] those whose content it shows or needs, in
+    /// [`Plan::writes`] those that it changes. Rules about them are decided on
+    /// before [`plan`](Self::plan) looks inside. Only a tool whose plan reads
+    /// files has to say this.
+    ///
+    /// # Errors
+    ///
+    /// If a path leads out of the workspace or cannot be one.
+    fn targets(&self, _context: &CallContext, _args: &Arguments) -> Result<Plan, ToolError> {
+        Ok(Plan::default())
+    }
+
     /// What the call is about to touch. The arguments are checked already. May
     /// block, such as to read a file: it runs where it holds up nobody.
     ///

@@ -53,6 +53,16 @@ pub trait TypedTool: Send + Sync + 'static {
         None
     }
 
+    /// The files that the call names, found without reading any of them. See
+    /// [`Tool::targets`].
+    ///
+    /// # Errors
+    ///
+    /// If a path leads out of the workspace or cannot be one.
+    fn targets(&self, _context: &CallContext, _args: &Self::Args) -> Result<Plan, ToolError> {
+        Ok(Plan::default())
+    }
+
     /// What the call is about to touch. May block.
     ///
     /// # Errors
@@ -121,6 +131,11 @@ impl<T: TypedTool> Tool for Typed<T> {
     fn timeout(&self, args: &Arguments) -> Option<Duration> {
         let args = typed::<T::Args>(&self.spec, args).ok()?;
         self.tool.timeout(&args)
+    }
+
+    fn targets(&self, context: &CallContext, args: &Arguments) -> Result<Plan, ToolError> {
+        let args = typed::<T::Args>(&self.spec, args)?;
+        self.tool.targets(context, &args)
     }
 
     fn plan(&self, context: &CallContext, args: &Arguments) -> Result<Plan, ToolError> {

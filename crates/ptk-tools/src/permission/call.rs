@@ -4,6 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use ptk_sandbox::{Place, Workspace};
 
+use super::runs_later::{self, RunsLater};
 use crate::Plan;
 use crate::shell::{CommandLine, RedirectMode, Simple, Word};
 use crate::tools::bash::danger::Surroundings;
@@ -14,6 +15,8 @@ const NOWHERE: [&str; 3] = ["/dev/null", "/dev/stdout", "/dev/stderr"];
 const WRITERS: [&str; 9] = [
     "tee", "truncate", "touch", "rm", "rmdir", "unlink", "shred", "mkdir", "srm",
 ];
+/// Those of them that leave nothing behind which could run.
+const REMOVERS: [&str; 6] = ["rm", "rmdir", "unlink", "shred", "srm", "mkdir"];
 /// Programs that write what their last argument names.
 const COPIERS: [&str; 6] = ["cp", "mv", "install", "ln", "rsync", "scp"];
 /// Programs behind which a path may lead somewhere else than before.
@@ -34,6 +37,21 @@ pub(super) struct Call<'a> {
     pub(super) tool: &'a str,
     pub(super) plan: &'a Plan,
     pub(super) workspace: &'a Workspace,
+}
+
+/// What somebody should know of the files that a call writes.
+pub(crate) fn later_warnings(plan: &Plan, workspace: &Workspace) -> Vec<String> {
+    let call = Call {
+        tool: "",
+        plan,
+        workspace,
+    };
+    let files = call.written_for_later().into_iter();
+    let mut warnings: Vec<String> = files
+        .map(|(path, known)| known.warning(&path.display().to_string()))
+        .collect();
+    warnings.dedup();
+    warnings
 }
 
 /// A file that a command is about.
@@ -57,6 +75,39 @@ impl Call<'_> {
     fn as_written(&self, path: PathBuf) -> PathBuf {
         let relative = path.strip_prefix(self.workspace.root()).map(Path::to_owned);
         relative.unwrap_or(path)
+    }
+
+    /// The files that the call is known to write and that take effect later,
+    /// outside the sandbox.
+    pub(super) fn written_for_later(&self) -> Vec<(PathBuf, &'static RunsLater)> {
+        let places = self.plan.writes.iter().filter_map(|place| {
+            let is_inside = place.root() == self.workspace.root();
+            is_inside.then(|| {
+                let path = self.path_of(place);
+                path.unwrap_or_else(|| place.relative().to_owned())
+            })
+        });
+        let script = self.plan.script.iter();
+        let commands = script.flat_map(|it| it.commands().iter().chain(it.suspected()));
+        let targets = commands.flat_map(|command| {
+            let name = command.name().unwrap_or_default();
+            if REMOVERS.contains(&name) {
+                self.redirected_to(command)
+            } else {
+                self.written(command)
+            }
+        });
+        let named = targets.filter_map(|target| match target {
+            Target::Path(path) => Some(path),
+            Target::Outside(_) | Target::Unknown => None,
+        });
+        let paths = places.chain(named).filter(|path| path.is_relative());
+        let root = self.workspace.root();
+        let later = paths.filter_map(|path| {
+            let known = runs_later::in_workspace(root, &path)?;
+            Some((path, known))
+        });
+        later.collect()
     }
 
     /// Whether it begins in the workspace.

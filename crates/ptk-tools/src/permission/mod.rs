@@ -10,6 +10,7 @@ mod permissions;
 mod proposal;
 mod rule;
 mod rules;
+mod runs_later;
 mod stopping;
 mod user_file;
 
@@ -21,10 +22,12 @@ use ptk_events::CallEvents;
 use ptk_protocol::Arguments;
 use ptk_sandbox::command::Protections;
 
+pub(crate) use call::later_warnings;
 pub(crate) use permissions::{Asking, Bare, Guarded, Permit, Refusal};
 pub use permissions::{DEFAULT_PATIENCE, Keeper, Mode, Permissions};
 pub use rule::{Rule, RuleError};
 pub use rules::{Action, Declaration, Entry};
+pub use runs_later::{Later, RUN_LATER, RunsLater, runs_later};
 pub use user_file::{FileError, UserFile};
 
 use crate::undo::Change;

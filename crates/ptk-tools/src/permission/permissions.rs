@@ -105,6 +105,16 @@ pub(crate) struct Asking<'a> {
     pub(crate) is_doubted: bool,
 }
 
+impl<'a> Asking<'a> {
+    fn call(&self) -> Call<'a> {
+        Call {
+            tool: self.tool,
+            plan: self.plan,
+            workspace: self.workspace,
+        }
+    }
+}
+
 /// What a call runs cannot have all protections, and a person is there.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bare<'a> {
@@ -233,11 +243,7 @@ impl Permissions {
 
     /// Decides. Waits where somebody has to be asked.
     pub(crate) async fn decide(&self, asking: Asking<'_>, approver: &dyn Approver) -> Permit {
-        let call = Call {
-            tool: asking.tool,
-            plan: asking.plan,
-            workspace: asking.workspace,
-        };
+        let call = asking.call();
         if let Some(permit) = self.guard(&call) {
             return permit;
         }
@@ -257,13 +263,66 @@ impl Permissions {
         self.ask(asking, &call, approver).await
     }
 
+    /// Decides whether the files that a call names may be looked into, before
+    /// its plan does. Whether it may go on from there is decided later.
+    pub(crate) async fn admit(&self, asking: Asking<'_>, approver: &dyn Approver) -> Permit {
+        let call = asking.call();
+        if let Some(permit) = self.admitted(&asking, &call) {
+            return permit;
+        }
+        let Ok(_turn) = self.asking.acquire().await else {
+            return denied("nobody can be asked any more");
+        };
+        if let Some(permit) = self.denied_before(&asking) {
+            return permit;
+        }
+        let named: Vec<String> = call.plan.reads.iter().map(ToString::to_string).collect();
+        let plan = Plan {
+            reads: call.plan.reads.clone(),
+            summary: format!("Read {}, before it changes anything", named.join(", ")),
+            ..Plan::default()
+        };
+        let asking = Asking {
+            plan: &plan,
+            effects: Effects::READ,
+            ..asking
+        };
+        self.ask(asking, &asking.call(), approver).await
+    }
+
+    /// The same where it needs no question; `None` if somebody has to be asked.
+    pub(crate) fn admitted_without_question(&self, asking: &Asking<'_>) -> Option<Permit> {
+        self.admitted(asking, &asking.call())
+    }
+
+    fn admitted(&self, asking: &Asking<'_>, call: &Call<'_>) -> Option<Permit> {
+        if let Some(permit) = self.guard(call) {
+            return Some(permit);
+        }
+        if let Verdict::Denied(entry) = self.lock().judge(call) {
+            return Some(denied(&format!("the rule {entry} forbids it")));
+        }
+        if self.mode == Mode::Deny && asking.effects.needs_approval() {
+            return Some(denied("calls that change something are refused here"));
+        }
+        let reads = Plan {
+            reads: call.plan.reads.clone(),
+            ..Plan::default()
+        };
+        let reading = Call {
+            plan: &reads,
+            ..*call
+        };
+        let is_open = match self.lock().judge(&reading) {
+            Verdict::Asked(_) | Verdict::Doubted(_) => reads.reads.is_empty(),
+            Verdict::Denied(_) | Verdict::Allowed(_) | Verdict::Open => true,
+        };
+        is_open.then_some(Permit::Allowed(None))
+    }
+
     /// What is decided without a question; `None` if somebody has to be asked.
     pub(crate) fn foreseen(&self, asking: &Asking<'_>) -> Option<Permit> {
-        let call = Call {
-            tool: asking.tool,
-            plan: asking.plan,
-            workspace: asking.workspace,
-        };
+        let call = asking.call();
         self.guard(&call).or_else(|| self.decided(asking, &call))
     }
 
@@ -299,8 +358,16 @@ impl Permissions {
             )),
             _ if asking.is_doubted => self.denied_before(asking),
             (Verdict::Allowed(entries), _) => Some(Permit::Allowed(Some(told(&entries)))),
-            (Verdict::Open, None) if !changes || self.mode == Mode::Auto => {
-                Some(Permit::Allowed(None))
+            (Verdict::Open, None) if !changes => Some(Permit::Allowed(None)),
+            (Verdict::Open, None) if self.mode == Mode::Auto => {
+                let unnamed = self.lock().unnamed_for_later(call);
+                Some(unnamed.map_or(Permit::Allowed(None), |(path, known)| {
+                    let path = path.display().to_string();
+                    denied(&format!(
+                        "{}; without a question, only a rule that names {path} allows that",
+                        known.warning(&path)
+                    ))
+                }))
             }
             _ => self.denied_before(asking),
         }

@@ -135,6 +135,17 @@ impl Rule {
         }
     }
 
+    /// Whether it names this very path, and not a pattern that it fits.
+    pub(super) fn names(&self, path: &Path) -> bool {
+        match &self.pattern {
+            Pattern::Path(glob) => {
+                let text = path.to_str().map(escape);
+                text.is_some_and(|text| glob.glob().glob() == text)
+            }
+            _ => false,
+        }
+    }
+
     /// Whether it is about a path, or about what is in that folder.
     pub(super) fn fits_in(&self, path: &Path) -> bool {
         self.fits_path(path) || self.fits_path(&path.join("_"))

@@ -1,5 +1,7 @@
 //! What the rules say about a call. Deny beats ask, and ask beats allow.
 
+use std::path::{Path, PathBuf};
+
 use ptk_sandbox::Place;
 use serde::{Deserialize, Serialize};
 
@@ -7,6 +9,7 @@ use super::call::{Call, Target};
 use super::neutral::{has_neutral_variables, is_neutral, is_neutral_variable};
 use super::permissions::Mode;
 use super::rule::{Fit, Rule, RuleError};
+use super::runs_later::RunsLater;
 use super::stopping::{READERS, WRITERS, stops};
 use crate::shell::{CommandLine, Role, Simple};
 
@@ -177,8 +180,30 @@ impl Rules {
         self.allowed(call).map_or(Verdict::Open, Verdict::Allowed)
     }
 
+    /// The first file that the call writes, that takes effect later outside
+    /// the sandbox, and that no rule allows by its name.
+    pub(super) fn unnamed_for_later(
+        &self,
+        call: &Call<'_>,
+    ) -> Option<(PathBuf, &'static RunsLater)> {
+        let is_named = |path: &Path| {
+            self.of(Action::Allow).any(|it| {
+                let is_own = match call.plan.script {
+                    Some(_) => WRITERS.contains(&it.rule.tool()),
+                    None => it.rule.tool() == call.tool,
+                };
+                is_own && it.rule.names(path)
+            })
+        };
+        let mut files = call.written_for_later().into_iter();
+        files.find(|(path, _)| !is_named(path))
+    }
+
     /// The rules that allow the call together.
     pub(super) fn allowed(&self, call: &Call<'_>) -> Option<Vec<Entry>> {
+        if self.unnamed_for_later(call).is_some() {
+            return None;
+        }
         if let Some(script) = &call.plan.script {
             return self.allowed_script(script, call);
         }
@@ -210,7 +235,7 @@ impl Rules {
         call: &Call<'_>,
     ) -> Option<Vec<Entry>> {
         let is_set = script.assigned().iter().all(is_neutral_variable);
-        if !script.is_whole() || script.is_evaluated() || !is_set {
+        if !script.is_certain() || !script.is_whole() || script.is_evaluated() || !is_set {
             return None;
         }
         let mut entries = Vec::new();

@@ -2,7 +2,7 @@
 
 use super::call::{Call, Target};
 use super::rule::{Fit, Rule};
-use crate::shell::{CommandLine, Role};
+use crate::shell::{CommandLine, Role, Simple};
 
 /// Tools that write files. A rule about the paths of one holds for all.
 pub(super) const WRITERS: [&str; 2] = ["write_file", "edit"];
@@ -52,7 +52,11 @@ fn stops_script(rule: &Rule, script: &CommandLine) -> Fit {
         || script.is_guessed()
         || commands.clone().any(|it| is_hidden(it.role))
         || assigned.any(|it| runs(&it.name));
-    if is_unseen { fit.max(Fit::Maybe) } else { fit }
+    let mut suspected = script.suspected().iter();
+    if is_unseen || fit == Fit::No && suspected.any(|command| rule.stops(command) > Fit::No) {
+        return fit.max(Fit::Maybe);
+    }
+    fit
 }
 
 /// Whether a rule about paths stops a command line.
@@ -62,18 +66,28 @@ fn stops_files(rule: &Rule, script: &CommandLine, call: &Call<'_>) -> Fit {
     if !writes && !reads {
         return Fit::No;
     }
-    let targets = script.commands().iter().flat_map(|command| {
+    let targets_of = |command: &Simple| {
         if writes {
             call.written(command)
         } else {
             call.read(command)
         }
-    });
+    };
+    let targets = script.commands().iter().flat_map(targets_of);
     let fits = targets.map(|target| match target {
         Target::Path(path) | Target::Outside(path) => Fit::from(rule.fits_in(&path)),
         Target::Unknown => Fit::Maybe,
     });
-    fits.max().unwrap_or(Fit::No)
+    let fit = fits.max().unwrap_or(Fit::No);
+    let suspected = script.suspected().iter().flat_map(targets_of);
+    let mut suspected = suspected.filter_map(|target| match target {
+        Target::Path(path) | Target::Outside(path) => Some(path),
+        Target::Unknown => None,
+    });
+    if fit == Fit::No && suspected.any(|path| rule.fits_in(&path)) {
+        return Fit::Maybe;
+    }
+    fit
 }
 
 /// Whether a rule stops a call on files.

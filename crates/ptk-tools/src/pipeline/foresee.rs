@@ -58,6 +58,31 @@ pub(crate) async fn foresee(manager: &ToolManager, call: ToolCall) -> Foreseen {
         Ok(args) => args,
         Err(result) => return Foreseen::Unfit(*result),
     };
+    let targets = match tool.targets(&context, &args) {
+        Ok(targets) => targets,
+        Err(error) => {
+            return Foreseen::Fails(on_its_way.failure(tool.as_ref(), &args, error));
+        }
+    };
+    let naming = Asking {
+        tool: &tool.spec().name,
+        args: &args,
+        effects: tool.effects(),
+        plan: &targets,
+        workspace: context.workspace(),
+        bare: None,
+        is_doubted: false,
+    };
+    if !targets.reads.is_empty() || !targets.writes.is_empty() {
+        match manager.inner.permissions.admitted_without_question(&naming) {
+            None => return Foreseen::Asks,
+            Some(Permit::Allowed(_)) => {}
+            Some(Permit::Refused(refusal)) => {
+                let result = on_its_way.turned_away(tool.as_ref(), &args, refusal);
+                return Foreseen::Refused(result);
+            }
+        }
+    }
     let plan = match on_its_way.plan(tool, &args).await {
         Ok(plan) => plan,
         Err(error) => {

@@ -19,7 +19,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::context::{Touched, panic_message};
 use crate::middleware::{End, Next, Passing};
-use crate::permission::{Asking, Bare, Permit, Refusal, Watched};
+use crate::permission::{Asking, Bare, Permit, Refusal, Watched, later_warnings};
 use crate::process::StartError;
 use crate::repeats::{Repeat, stamps};
 use crate::signature::Signature;
@@ -179,8 +179,13 @@ impl Call<'_> {
             Ok(args) => args,
             Err(result) => return *result,
         };
+        if let Err(result) = self.admit(tool, &args).await {
+            return *result;
+        }
         let plan = match self.plan(tool, &args).await {
             Ok(mut plan) => {
+                let later = later_warnings(&plan, self.context.workspace());
+                plan.warnings.extend(later);
                 plan.warnings.extend(self.doubt.map(str::to_owned));
                 plan
             }
@@ -256,6 +261,55 @@ impl Call<'_> {
         self.context.blocking(plan).await
     }
 
+    /// Decides about the files that a call names before any of them is read:
+    /// what the plan says of them, and why it fails, may quote them.
+    async fn admit(&self, tool: &Arc<dyn Tool>, args: &Arguments) -> Result<(), Box<ToolResult>> {
+        let since = Instant::now();
+        let name = &tool.spec().name;
+        let targets = tool.targets(self.context, args).map_err(|error| {
+            let result = self.failure(tool.as_ref(), args, error);
+            Box::new(self.refused(Step::Validate, since, result))
+        })?;
+        if targets.reads.is_empty() && targets.writes.is_empty() {
+            return Ok(());
+        }
+        let asking = Asking {
+            tool: name,
+            args,
+            effects: tool.effects(),
+            plan: &targets,
+            workspace: self.context.workspace(),
+            bare: None,
+            is_doubted: self.doubt.is_some(),
+        };
+        let approver = self.watched();
+        let permit = tokio::select! {
+            biased;
+            permit = self.manager.inner.permissions.admit(asking, &approver) => permit,
+            () = self.context.cancellation().cancelled() => {
+                let result = self.refused(Step::Permission, since, not_begun(name));
+                return Err(Box::new(result));
+            }
+        };
+        match permit {
+            Permit::Allowed(_) => Ok(()),
+            Permit::Refused(refusal) => {
+                let result = self.turned_away(tool.as_ref(), args, refusal);
+                Err(Box::new(self.refused(Step::Permission, since, result)))
+            }
+        }
+    }
+
+    /// Whoever is asked about this call.
+    fn watched(&self) -> Watched<'_> {
+        Watched {
+            approver: &*self.manager.inner.approver,
+            witness: self.witness,
+            events: self.context.events(),
+            is_asked: AtomicBool::new(false),
+        }
+    }
+
     /// Decides about calls that change something, and about those that a rule
     /// is about.
     async fn permit(
@@ -277,12 +331,7 @@ impl Call<'_> {
             is_doubted: self.doubt.is_some(),
         };
         let inner = &self.manager.inner;
-        let approver = Watched {
-            approver: &*inner.approver,
-            witness: self.witness,
-            events: self.context.events(),
-            is_asked: AtomicBool::new(false),
-        };
+        let approver = self.watched();
         let permit = tokio::select! {
             // What needs no question is not cancelled by one.
             biased;

@@ -24,9 +24,13 @@
 //!
 //! Reading never fails. What cannot be read is taken word by word, and the line
 //! says that it is not whole. It is never a reason to trust a command.
+//! [`CommandLine::is_certain`] says whether the line is so plain that every
+//! shell is sure to run just these commands.
 
 mod ansi_c;
 mod assigned;
+mod blunt;
+mod plain;
 mod substitution;
 mod tolerant;
 mod variables;
@@ -63,11 +67,14 @@ const MAX_COMMANDS: usize = 1000;
 pub struct CommandLine {
     commands: Vec<Simple>,
     is_whole: bool,
+    is_certain: bool,
     is_evaluated: bool,
     is_fork_bomb: bool,
     has_functions: bool,
     is_guessed: bool,
     assigned: Vec<Assigned>,
+    /// What else may be a command, where the reading is not certain.
+    suspected: Vec<Simple>,
 }
 
 /// A program with its arguments, somewhere in a command line.
@@ -84,6 +91,10 @@ pub struct Simple {
     pub(crate) fed_by: Vec<String>,
     /// Whether there is something to say about it before it runs.
     pub(crate) is_dangerous: bool,
+    /// The here-documents and here-strings that it reads.
+    pub(crate) documents: Vec<String>,
+    /// How many texts within texts could still follow where it was found.
+    pub(crate) depth: u8,
 }
 
 /// Where a command runs.
@@ -170,7 +181,12 @@ impl CommandLine {
     pub fn read(text: &str) -> Self {
         let mut walk = walk::Walk::new(text);
         walk.text(text, MAX_DEPTH);
-        walk.end()
+        let mut line = walk.end();
+        if !line.is_certain {
+            line.suspected = blunt::commands(text);
+            line.is_whole &= !blunt::has_traps(text);
+        }
+        line
     }
 
     /// Every simple command, about in the order in which they stand. Behind a
@@ -184,6 +200,20 @@ impl CommandLine {
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.is_whole
+    }
+
+    /// Whether every shell is sure to run these commands and no others: the
+    /// text, and every text within it that is run, has only constructs that
+    /// all shells read alike. No rule lets any other line run.
+    #[must_use]
+    pub fn is_certain(&self) -> bool {
+        self.is_certain
+    }
+
+    /// What else may be a command, where the reading is not certain. For what
+    /// is refused and denied only.
+    pub(crate) fn suspected(&self) -> &[Simple] {
+        &self.suspected
     }
 
     /// Whether the shell works out in it what variables hold: numbers, indexes,

@@ -71,6 +71,13 @@ impl TypedTool for WriteFile {
         with_path(args)
     }
 
+    fn targets(&self, context: &CallContext, args: &WriteFileArgs) -> Result<Plan, ToolError> {
+        Ok(Plan {
+            writes: vec![writable(context, &args.path)?],
+            ..Plan::default()
+        })
+    }
+
     fn plan(&self, context: &CallContext, args: &WriteFileArgs) -> Result<Plan, ToolError> {
         let place = writable(context, &args.path)?;
         let old = Old::of(&place)?;
@@ -78,8 +85,11 @@ impl TypedTool for WriteFile {
         if let Some(old) = &old {
             old.may_become(&args.content, context, &place)?;
         }
+        let real = place.real();
+        let is_withheld = context.is_withheld(place.relative())
+            || real.is_ok_and(|real| context.is_withheld(real.relative()));
         Ok(Plan {
-            summary: summary(old.as_ref(), &args.content),
+            summary: summary(old.as_ref(), &args.content, is_withheld),
             writes: vec![place],
             ..Plan::default()
         })
@@ -236,16 +246,20 @@ impl Old {
     }
 }
 
-/// What a person is shown before agreeing.
-fn summary(old: Option<&Old>, content: &str) -> String {
+/// What a person is shown before agreeing: nothing of a file that is withheld.
+fn summary(old: Option<&Old>, content: &str, is_withheld: bool) -> String {
     let lines = counted(content.lines().count(), "line");
     let Some(old) = old else {
         return format!("new file, {lines}\n{}", added_lines(content, MAX_DIFF));
     };
-    if old.fingerprint == Fingerprint::of(content.as_bytes()) {
+    if !is_withheld && old.fingerprint == Fingerprint::of(content.as_bytes()) {
         return "no change: the file holds exactly this already".to_owned();
     }
     match &old.bytes {
+        _ if is_withheld => {
+            let size = old.fingerprint.size();
+            format!("replaces {size} bytes, which a rule forbids to show, with {lines}")
+        }
         OldBytes::Text(text) => unified(&text.content, content, CONTEXT, MAX_DIFF),
         OldBytes::Binary => format!("replaces a binary file with {lines}"),
         OldBytes::Large(size) => format!("replaces {size} bytes with {lines}"),

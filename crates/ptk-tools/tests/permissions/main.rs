@@ -7,11 +7,14 @@
 )]
 
 mod answers;
+mod certain;
 mod commands;
 mod denials;
 mod hostile;
+mod later;
 mod properties;
 mod rules;
 mod scene;
 mod unprotected;
+mod unread;
 mod user_file;

@@ -17,7 +17,8 @@ use super::variables::{Given, Names, Variables};
 use super::word::{self, Piece, Values, Word};
 use super::wrapper::{Inside, inside};
 use super::{
-    CommandLine, Folder, MAX_COMMANDS, Redirect, RedirectMode, Role, Simple, program, tolerant,
+    CommandLine, Folder, MAX_COMMANDS, Redirect, RedirectMode, Role, Simple, plain, program,
+    tolerant,
 };
 
 /// Variables that say where a command runs and what its words are.
@@ -99,6 +100,7 @@ impl Walk {
         Self {
             line: CommandLine {
                 is_whole: true,
+                is_certain: true,
                 ..CommandLine::default()
             },
             folder: Folder::Start,
@@ -153,8 +155,10 @@ impl Walk {
     pub(super) fn text(&mut self, text: &str, depth: u8) {
         if depth == 0 || self.line.commands.len() >= MAX_COMMANDS {
             self.line.is_whole = false;
+            self.line.is_certain = false;
             return;
         }
+        let start = self.line.commands.len();
         let before = std::mem::replace(&mut self.depth, depth);
         let seen = std::mem::take(&mut self.seen);
         match program(text) {
@@ -168,11 +172,21 @@ impl Walk {
         self.line.is_whole &= self.seen >= substitution::signs(text);
         self.seen = seen;
         self.depth = before;
+        self.line.is_certain = self.line.is_certain && self.agrees(text, start, depth);
+    }
+
+    /// Whether the plain reading of a text finds the commands that were found
+    /// from `start` on, those of texts within it aside.
+    fn agrees(&self, text: &str, start: usize, depth: u8) -> bool {
+        let found = self.line.commands.iter().skip(start);
+        let found: Vec<&Simple> = found.filter(|it| it.depth == depth).collect();
+        plain::read(text).is_some_and(|plain| plain::agree(&plain, &found))
     }
 
     /// A text that the grammar does not read.
     fn rough(&mut self, text: &str) {
         self.line.is_whole = false;
+        self.line.is_certain = false;
         self.line.is_fork_bomb |= tolerant::is_fork_bomb(text);
         for rough in tolerant::commands(text) {
             let mut gathered = Gathered::default();
@@ -644,8 +658,11 @@ impl Walk {
         } = gathered;
         if self.line.commands.len() >= MAX_COMMANDS {
             self.line.is_whole = false;
+            self.line.is_certain = false;
             return;
         }
+        simple.depth = self.depth;
+        simple.documents = documents.iter().map(|it| it.text.clone()).collect();
         simple.folder = self.folder.clone();
         simple.fed_by.extend(self.fed_by.iter().cloned());
         let inside = if simple.words.is_empty() {
@@ -714,6 +731,7 @@ impl Walk {
     fn inner(&mut self, words: Vec<Word>, fed_by: &[String], documents: &[Document]) {
         let Some(depth) = self.depth.checked_sub(1).filter(|depth| *depth > 0) else {
             self.line.is_whole = false;
+            self.line.is_certain = false;
             return;
         };
         let before = std::mem::replace(&mut self.depth, depth);

@@ -141,11 +141,22 @@ impl TypedTool for Edit {
         with_edits(with_path(args))
     }
 
+    fn targets(&self, context: &CallContext, args: &EditArgs) -> Result<Plan, ToolError> {
+        // Whoever edits a file is shown what is in it.
+        let place = writable(context, &args.path)?;
+        Ok(Plan {
+            reads: vec![place.clone()],
+            writes: vec![place],
+            ..Plan::default()
+        })
+    }
+
     fn plan(&self, context: &CallContext, args: &EditArgs) -> Result<Plan, ToolError> {
         let prepared = Prepared::new(context, args)?;
         context.note_planned(prepared.place.clone(), Some(prepared.old));
         Ok(Plan {
             summary: prepared.diff,
+            reads: vec![prepared.place.clone()],
             writes: vec![prepared.place],
             ..Plan::default()
         })

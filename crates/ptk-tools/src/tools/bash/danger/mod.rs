@@ -70,6 +70,7 @@ impl Danger {
             look.danger.commands.push(is_dangerous);
             look.elsewhere(command);
         }
+        look.suspected(line);
         if !line.is_whole() {
             look.warn("a part of the command could not be read; look at it closely".to_owned());
         }
@@ -112,6 +113,24 @@ impl Look<'_> {
                 ..command.clone()
             });
             self.danger.refusal = self.danger.refusal.take().or(look.danger.refusal);
+        }
+    }
+
+    /// What a line that cannot be read with certainty may run: enough to
+    /// refuse it, but not worth a warning.
+    fn suspected(&mut self, line: &CommandLine) {
+        for command in line.suspected() {
+            let mut look = Look {
+                around: self.around,
+                danger: Danger::default(),
+                is_repeated: false,
+            };
+            look.command(command);
+            let why = look
+                .danger
+                .refusal
+                .map(|why| format!("it cannot be read with certainty, and {why}"));
+            self.danger.refusal = self.danger.refusal.take().or(why);
         }
     }
 
