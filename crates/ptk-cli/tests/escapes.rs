@@ -36,6 +36,49 @@ fn nothing_gets_out_where_there_are_no_namespaces() {
     only_by_root(Who::Bare);
 }
 
+/// A program that tries at random changes nothing either.
+#[test]
+fn a_program_with_a_free_hand_changes_nothing() {
+    Scene::new(Who::Same).fuzz(30, 400);
+}
+
+#[test]
+fn a_program_with_a_free_hand_changes_nothing_as_an_ordinary_user() {
+    if escape::is_root() {
+        Scene::new(Who::Nobody).fuzz(30, 400);
+    }
+}
+
+#[test]
+#[ignore = "takes a minute for each user; scripts/long-checks escapes runs it"]
+fn a_program_with_a_free_hand_changes_nothing_in_a_minute() {
+    assert!(escape::is_root(), "only root can become somebody else");
+    for who in [Who::Same, Who::Nobody, Who::Bare] {
+        Scene::new(who).fuzz(60, u64::MAX >> 1);
+    }
+}
+
+/// It is limited just where `ptk doctor` says so.
+#[test]
+fn shared_memory_is_limited_where_there_are_control_groups() {
+    let output = assert_cmd::Command::new(assert_cmd::cargo::cargo_bin!("ptk"))
+        .args(["doctor", "--json"])
+        .output()
+        .unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let notes = &report["notes"];
+    assert_eq!(
+        notes["counts_shared_memory"] == true,
+        notes["why"].is_null()
+    );
+    let is_filled = Scene::new(Who::Same).fill_shared_memory();
+    assert_eq!(
+        is_filled,
+        notes["counts_shared_memory"] == false,
+        "{report}"
+    );
+}
+
 /// What cannot get out anywhere proves nothing.
 #[test]
 #[ignore = "runs the attempts without a sandbox; scripts/long-checks escapes does"]

@@ -1,7 +1,7 @@
 //! What a call knows while it runs.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -37,6 +37,7 @@ struct Inner {
     planned: Mutex<Vec<(Place, Option<Fingerprint>)>>,
     kept: Mutex<Option<Kept>>,
     may_go_unprotected: AtomicBool,
+    may_write_later: OnceLock<Vec<PathBuf>>,
 }
 
 /// A file that the call has read or written.
@@ -85,6 +86,7 @@ impl CallContext {
                 planned: Mutex::default(),
                 kept: Mutex::default(),
                 may_go_unprotected: AtomicBool::new(false),
+                may_write_later: OnceLock::new(),
             }),
         }
     }
@@ -176,6 +178,18 @@ impl CallContext {
     /// Somebody agreed to programs without protections that are missing here.
     pub(crate) fn allow_unprotected(&self) {
         self.inner.may_go_unprotected.store(true, Ordering::Release);
+    }
+
+    /// The call was allowed to write these files, which take effect later.
+    pub(crate) fn allow_later(&self, files: Vec<PathBuf>) {
+        // A call is decided about once.
+        let _ = self.inner.may_write_later.set(files);
+    }
+
+    /// The files that take effect later and that the call may write.
+    pub(crate) fn allowed_later(&self) -> &[PathBuf] {
+        let files = self.inner.may_write_later.get();
+        files.map(Vec::as_slice).unwrap_or_default()
     }
 
     /// Whether programs are not run without a protection that they are to have.

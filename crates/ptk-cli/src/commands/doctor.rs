@@ -11,7 +11,8 @@ use std::process::{Child, Stdio};
 use anyhow::{Context, Result};
 use ptk_sandbox::Workspace;
 use ptk_sandbox::command::{
-    Before, Command, Helper, Policy, Protection, Protections, Recording, Records, StartError,
+    Before, Command, Helper, Ignored, Policy, Protection, Protections, Recording, Records,
+    StartError, counts_shared_memory,
 };
 use serde::Serialize;
 use tempfile::TempDir;
@@ -64,7 +65,53 @@ struct Recorded {
 #[derive(Debug, Serialize)]
 struct Report<'a> {
     sandbox: &'a [Finding],
+    notes: &'a Notes,
     undo: &'a Recorded,
+}
+
+/// What is worth knowing about the sandbox beside its protections.
+#[derive(Debug, Serialize)]
+struct Notes {
+    /// Whether memory that processes share counts against their limit.
+    counts_shared_memory: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
+    /// Folders that variables name, and that commands may not use.
+    ignored: Vec<Ignored>,
+}
+
+impl Notes {
+    fn new() -> Result<Self> {
+        let workspace = Workspace::open(std::env::current_dir()?)?;
+        let counted = counts_shared_memory();
+        Ok(Self {
+            counts_shared_memory: counted.is_ok(),
+            why: counted.err(),
+            ignored: Policy::new(&workspace).ignored,
+        })
+    }
+
+    fn print(&self, out: &mut impl Write) -> Result<()> {
+        if let Some(why) = &self.why {
+            writeln!(
+                out,
+                "\nMemory is limited for each process, and memory that processes share is not\n\
+                 counted: {why}."
+            )?;
+        }
+        if !self.ignored.is_empty() {
+            writeln!(
+                out,
+                "\nCommands cannot use these folders, because a command could have decided where\n\
+                 they lead. To allow one, name it in [sandbox] read or write in\n\
+                 ~/.config/ptk/ptk.toml:"
+            )?;
+        }
+        for ignored in &self.ignored {
+            writeln!(out, "  {ignored}")?;
+        }
+        Ok(())
+    }
 }
 
 pub(crate) fn run(args: &DoctorArgs, out: &mut impl Write) -> Result<Exit> {
@@ -73,14 +120,17 @@ pub(crate) fn run(args: &DoctorArgs, out: &mut impl Write) -> Result<Exit> {
         .build()?;
     let findings = runtime.block_on(examine())?;
     let undo = runtime.block_on(try_to_record())?;
+    let notes = Notes::new()?;
     if args.json {
         let report = Report {
             sandbox: &findings,
+            notes: &notes,
             undo: &undo,
         };
         writeln!(out, "{}", serde_json::to_string(&report)?)?;
     } else {
         print(&findings, out)?;
+        notes.print(out)?;
         print_undo(&undo, out)?;
     }
     let is_well = findings
@@ -259,6 +309,8 @@ async fn try_to_record() -> Result<Recorded> {
     policy.recorded = Some(Recording {
         roots: vec![root.clone()],
         left_out: Vec::new(),
+        refused: Vec::new(),
+        allowed: Vec::new(),
         pack: pack.clone(),
         largest: 1024,
         most: 1024 * 1024,

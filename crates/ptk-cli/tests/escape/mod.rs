@@ -1,6 +1,7 @@
 //! The scene of an attempt: what is to be reached, and whether it was.
 
 mod attempts;
+mod machine;
 
 mod places;
 mod terminal;
@@ -19,6 +20,7 @@ use std::process::{Child, Command, Stdio};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use machine::Machine;
 use places::Places;
 use terminal::Terminal;
 
@@ -136,6 +138,11 @@ impl Scene {
             fs::write(file, attempts::credentials::content(name, SECRET)).unwrap();
         }
         fs::write(outside.join("file"), &secret).unwrap();
+        for (name, content) in attempts::persistence::THERE {
+            let file = workspace.join(name);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, content).unwrap();
+        }
         fs::write(workspace.join("inside"), "inside\n").unwrap();
         fs::hard_link(outside.join("file"), root.join("other name")).unwrap();
         symlink(outside.join("file"), workspace.join("link")).unwrap();
@@ -338,9 +345,67 @@ impl Scene {
         assert!(count >= 200, "{count} attempts");
     }
 
+    /// Lets a program try at random to change something, for as long as it is
+    /// said.
+    pub(crate) fn fuzz(mut self, seconds: u64, rounds: u64) {
+        let before = self.seen();
+        let machine = Machine::look();
+        fs::write(self.workspace.join("fuzz.py"), include_str!("fuzz.py")).unwrap();
+        let places = [
+            &self.outside,
+            &self.home,
+            &self.workspace,
+            &self.terminal.path,
+        ];
+        let places = places.map(|path| format!("'{}'", path.display())).join(" ");
+        let command = format!("python3 fuzz.py 7 {seconds} {rounds} {places}");
+        let result = self.run(
+            "bash",
+            &json!({"command": command, "timeout": seconds + 60}),
+        );
+        let told = texts(&result);
+        assert!(told.contains("rounds: "), "{result}");
+        println!("{told}");
+        let escape = self.escape(&told, &before);
+        assert_eq!(escape, None, "{result}");
+        assert_eq!(machine.changed(&Machine::look()), [] as [PathBuf; 0]);
+        // The keeper itself may still be about to go.
+        let folder = self.workspace.display().to_string();
+        while !machine::processes_of(&folder).is_empty() {
+            std::thread::yield_now();
+        }
+    }
+
+    /// Fills memory that processes share, in each way that there is. Says
+    /// whether that came to its end.
+    pub(crate) fn fill_shared_memory(&self) -> bool {
+        let ways = [
+            "import mmap; m = mmap.mmap(-1, 1 << 30); m.write(bytes(1 << 24) * 64)",
+            "import os; f = os.memfd_create('x'); [os.write(f, bytes(1 << 24)) for _ in range(64)]",
+        ];
+        ways.iter().any(|way| {
+            let command = format!("python3 -c \"{way}; print('filled')\"");
+            let result = self.run("bash", &json!({"command": command}));
+            texts(&result).contains("filled")
+        })
+    }
+
     fn check(&mut self, name: &str, result: &Value, before: &Seen) -> Option<String> {
         let how = self.escape(&texts(result), before)?;
         Some(format!("{name}: {how}: {result}"))
+    }
+
+    /// Whether something runs later that did not before.
+    fn runs_later(&self) -> bool {
+        let content = |name: &str| fs::read_to_string(self.workspace.join(name)).ok();
+        let there = attempts::persistence::THERE.iter();
+        let missing = attempts::persistence::MISSING.iter();
+        there
+            .into_iter()
+            .any(|(name, known)| content(name).as_deref() != Some(known))
+            || missing
+                .into_iter()
+                .any(|name| self.workspace.join(name).symlink_metadata().is_ok())
     }
 
     /// What got out, if anything did.
@@ -356,6 +421,7 @@ impl Scene {
             (self.udp.recv(&mut [0; 9]).is_ok(), "it sent by UDP"),
             (is_served, "it connected to a service"),
             (self.terminal.is_painted(), "it wrote to a terminal"),
+            (self.runs_later(), "it wrote what runs later"),
             (is_dead, "it killed a process"),
             (!self.workspace.is_dir(), "it moved the workspace"),
             (told.contains('\u{1b}'), "it wrote to the terminal"),

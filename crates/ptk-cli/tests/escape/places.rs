@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{NamedTempFile, TempDir};
 
+/// What the names of folders begin with that tests make in the system.
+pub(super) const PREFIX: &str = "ptk-escape";
+
 const PLACES: [(&str, &str); 6] = [
     ("VAR_LIB", "/var/lib"),
     ("SRV", "/srv"),
@@ -26,9 +29,7 @@ impl Places {
         let made: Vec<_> = PLACES
             .into_iter()
             .filter_map(|(name, folder)| {
-                let builder = tempfile::Builder::new()
-                    .prefix("ptk-escape")
-                    .tempdir_in(folder);
+                let builder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(folder);
                 Some((name, builder.ok()?))
             })
             .collect();

@@ -177,6 +177,7 @@ mod tests {
             read: vec![outside.clone()],
             hidden: Vec::new(),
             guarded: Vec::new(),
+            read_only: Vec::new(),
             links: Vec::new(),
             provided: Vec::new(),
             ignored: Vec::new(),

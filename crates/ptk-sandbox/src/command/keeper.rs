@@ -23,6 +23,7 @@ use rustix::process::{
 };
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 
+use super::cgroup::Group;
 use super::isolation::{self, Refusal};
 use super::policy::Protections;
 use super::recorded::{Recorded, Recorder};
@@ -134,12 +135,19 @@ fn enter(
 /// Starts the keeper as the first process in its namespace. With that process
 /// ends everything in it.
 fn stand_outside(setup: &Setup, words: impl Iterator<Item = OsString>) -> io::Result<()> {
+    let limits = setup.policy.as_ref().map(|policy| policy.limits);
+    let group = limits.and_then(|limits| Group::new(limits).ok());
     let mut keeper = Command::new("/proc/self/exe")
         .arg0(KEEPER)
         .arg(setup.word()?)
         .args(words)
         .spawn()?;
     fall_silent()?;
+    let pid = i32::try_from(keeper.id()).ok().and_then(Pid::from_raw);
+    // It takes the system some time, in which the program can start.
+    if let (Some(group), Some(pid)) = (&group, pid) {
+        group.take_in(pid);
+    }
     keeper.wait()?;
     Ok(())
 }
@@ -377,8 +385,14 @@ impl Keeper {
             Event::Asked(ask) => return Some(ask),
             Event::Childless => {
                 self.is_childless = true;
-                // Without it, whoever needs it looks again.
-                let _ = self.record.take().map(Recorded::finish);
+                if let Some(record) = self.record.take() {
+                    // Without it, the caller looks again.
+                    let _ = record.finish();
+                    let refused = record.refused();
+                    if !refused.is_empty() {
+                        tell(&mut self.control, &Report::Refused(refused));
+                    }
+                }
             }
             Event::Changed(pid, status) if Some(pid) == self.leader => self.changed(status),
             Event::Changed(..) => {}

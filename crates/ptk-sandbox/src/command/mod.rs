@@ -32,12 +32,15 @@
 //! | `view`, `devices`, `mounts` | its own file system: an empty root, and in it what the policy allows |
 //! | `layers` | folders that it changes only in appearance, by overlayfs |
 //! | `recorded` | what it is about to change, written down first, by seccomp |
+//! | `cgroup` | the memory of all its processes together |
 //! | `files`, `calls`, `rights` | what it may open, call and use: Landlock, seccomp, capabilities and limits |
 //! | `bare` | a keeper without a helper |
 
 mod bare;
 #[cfg(target_os = "linux")]
 mod calls;
+#[cfg(target_os = "linux")]
+mod cgroup;
 #[cfg(target_os = "linux")]
 mod descriptors;
 #[cfg(target_os = "linux")]
@@ -106,6 +109,20 @@ pub fn enter() {
     #[cfg(target_os = "linux")]
     helper::run_if_asked();
     ENTERED.store(true, Ordering::Release);
+}
+
+/// Whether the memory of all processes of a program is limited together, what
+/// they share included. In words, why it is not: then only the own memory of
+/// each process is.
+///
+/// # Errors
+///
+/// If the system has no control groups that this user can make.
+pub fn counts_shared_memory() -> Result<(), String> {
+    #[cfg(target_os = "linux")]
+    return cgroup::Group::new(Limits::default()).map(drop);
+    #[cfg(not(target_os = "linux"))]
+    Err("only Linux has control groups".to_owned())
 }
 
 /// The executable that starts programs.

@@ -42,12 +42,16 @@ pub struct Policy {
     /// What may not be written although it lies in what may be. It takes
     /// namespaces.
     pub guarded: Vec<PathBuf>,
+    /// The same where it is only a precaution: without namespaces it can be
+    /// written.
+    pub read_only: Vec<PathBuf>,
     /// Links of the system, such as `/bin`, and where they lead.
     pub links: Vec<(PathBuf, PathBuf)>,
     /// Files of the home that the program finds with another content than they
     /// have, because theirs may hold secrets. It takes namespaces.
     pub provided: Vec<Provided>,
     /// Folders that variables name, and that are ignored all the same.
+    #[serde(skip)]
     pub ignored: Vec<Ignored>,
     /// A folder for temporary files that nobody else uses. Where the system
     /// allows it, the program finds it as `/tmp`.
@@ -133,6 +137,7 @@ impl Policy {
             read: roots(Access::ReadOnly),
             hidden: Vec::new(),
             guarded: Vec::new(),
+            read_only: Vec::new(),
             links: Vec::new(),
             provided: Vec::new(),
             ignored: Vec::new(),
@@ -163,6 +168,15 @@ impl Policy {
             // What cannot be made is missed when it is to be guarded.
             let _ = std::fs::create_dir_all(&folder);
             self.guarded.push(folder);
+        }
+    }
+
+    /// Keeps something as it is, as far as the system knows how to, if it is
+    /// there and no link.
+    pub fn keep_read_only(&mut self, path: &Path) {
+        let is_plain = path.symlink_metadata().is_ok_and(|it| !it.is_symlink());
+        if is_plain && self.is_written(path) {
+            self.read_only.push(path.to_owned());
         }
     }
 

@@ -123,6 +123,10 @@ pub(super) fn enter(policy: &Policy, listening: &[PathBuf]) -> io::Result<()> {
     for path in &policy.guarded {
         view.guard(path, &policy.write)?;
     }
+    for path in &policy.read_only {
+        // It may have gone meanwhile, and is only a precaution.
+        let _ = view.guard(path, &policy.write);
+    }
     fs::remove_file(view.at(EMPTY_FILE))?;
     fs::remove_dir(view.at(EMPTY_FOLDER))?;
     // The limit of a user does not hold for root.
@@ -250,9 +254,9 @@ impl View<'_> {
         let own = WRITABLE.iter().map(Path::new);
         let writable: Vec<&Path> = writable.chain(through).chain(own).collect();
         // A folder above what is guarded is writable where its own root is.
+        let guarded: Vec<_> = policy.guarded.iter().chain(&policy.read_only).collect();
         let is_above_guarded = |path: &Path| {
-            let guarded = &policy.guarded;
-            guarded.iter().any(|it| it.starts_with(path) && it != path)
+            guarded.iter().any(|it| it.starts_with(path) && *it != path)
                 && writable.iter().any(|root| path.starts_with(root))
         };
         for mounted in mounts::list_below(self.root)? {
@@ -260,7 +264,7 @@ impl View<'_> {
                 continue;
             };
             let path = Path::new("/").join(path);
-            let is_guarded = policy.guarded.contains(&path);
+            let is_guarded = guarded.contains(&&path);
             let is_writable = writable.contains(&&*path) || is_above_guarded(&path);
             mounted.remount(is_writable && !is_guarded)?;
         }

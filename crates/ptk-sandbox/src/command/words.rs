@@ -60,6 +60,9 @@ pub enum Report {
     /// It has been standing still for a while, mostly because it wanted to use
     /// a terminal.
     Stopped,
+    /// It wanted to write these files, and must not. Relative to the folder that
+    /// they lie in.
+    Refused(Vec<String>),
     /// Nothing of it is left, but for those that could not be ended. This is
     /// the last report.
     Gone(Left),
@@ -161,6 +164,7 @@ mod tests {
             Report::Exited(Exit::Code(0)),
             Report::Exited(Exit::Signal(9)),
             Report::Stopped,
+            Report::Refused(vec![".envrc".to_owned()]),
             Report::Gone(Left {
                 found: 2,
                 survived: 1,

@@ -54,6 +54,18 @@ pub(crate) fn later_warnings(plan: &Plan, workspace: &Workspace) -> Vec<String> 
     warnings
 }
 
+/// The files that a call is known to write and that take effect later. Whoever
+/// allows the call allows that.
+pub(crate) fn later_files(plan: &Plan, workspace: &Workspace) -> Vec<PathBuf> {
+    let call = Call {
+        tool: "",
+        plan,
+        workspace,
+    };
+    let files = call.written_for_later().into_iter();
+    files.map(|(path, _)| workspace.root().join(path)).collect()
+}
+
 /// A file that a command is about.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Target {

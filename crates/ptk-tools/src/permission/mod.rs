@@ -22,11 +22,12 @@ use ptk_events::CallEvents;
 use ptk_protocol::Arguments;
 use ptk_sandbox::command::Protections;
 
-pub(crate) use call::later_warnings;
+pub(crate) use call::{later_files, later_warnings};
 pub(crate) use permissions::{Asking, Bare, Guarded, Permit, Refusal};
 pub use permissions::{DEFAULT_PATIENCE, Keeper, Mode, Permissions};
 pub use rule::{Rule, RuleError};
 pub use rules::{Action, Declaration, Entry};
+pub(crate) use runs_later::refused_to_commands;
 pub use runs_later::{Later, RUN_LATER, RunsLater, runs_later};
 pub use user_file::{FileError, UserFile};
 

@@ -101,6 +101,32 @@ pub const RUN_LATER: [RunsLater; 51] = [
     instruct(".github/instructions", "GitHub Copilot"),
 ];
 
+/// Folders that programs write all the time, and what in them takes effect
+/// later.
+const PARTS: [(&str, &[&str]); 3] = [
+    (
+        ".git",
+        &[
+            ".git/config",
+            ".git/config.worktree",
+            ".git/hooks",
+            ".git/info/attributes",
+        ],
+    ),
+    (".hg", &[".hg/hgrc"]),
+    (".jj", &[".jj/repo/config.toml"]),
+];
+
+/// What commands must not write, relative to the workspace: what of
+/// [`RUN_LATER`] stands in its root.
+pub(crate) fn refused_to_commands() -> impl Iterator<Item = &'static str> {
+    RUN_LATER.iter().flat_map(|known| {
+        let parts = PARTS.iter().find(|(folder, _)| *folder == known.path);
+        let parts = parts.map(|(_, parts)| parts.to_vec());
+        parts.unwrap_or_else(|| vec![known.path])
+    })
+}
+
 /// What a git folder has, whatever its own name is.
 const OF_GIT: [&str; 7] = [
     "HEAD",

@@ -19,7 +19,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::context::{Touched, panic_message};
 use crate::middleware::{End, Next, Passing};
-use crate::permission::{Asking, Bare, Permit, Refusal, Watched, later_warnings};
+use crate::permission::{Asking, Bare, Permit, Refusal, Watched, later_files, later_warnings};
 use crate::process::StartError;
 use crate::repeats::{Repeat, stamps};
 use crate::signature::Signature;
@@ -346,6 +346,8 @@ impl Call<'_> {
                 if bare.is_some() {
                     self.context.allow_unprotected();
                 }
+                let later = later_files(plan, self.context.workspace());
+                self.context.allow_later(later);
                 let is_asked = approver.is_asked.into_inner();
                 if because.is_some() || is_asked || tool.effects().needs_approval() {
                     let because = because.as_deref();

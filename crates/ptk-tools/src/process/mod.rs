@@ -204,6 +204,8 @@ pub struct Ended {
     pub left_behind: usize,
     /// How many of its processes could not be ended, such as another user's.
     pub survived: usize,
+    /// Files that it was kept from writing, because they take effect later.
+    pub refused: Vec<String>,
     /// What protected the rest of the system from it.
     pub protections: Protections,
     /// How long it ran.

@@ -89,12 +89,13 @@ impl Running {
                 timeout: self.timeout.saturating_sub(self.started.elapsed()),
                 cancel,
                 flow: watched,
+                refused: Vec::new(),
             };
             let end = supervisor.run().await;
             enough.cancel();
             end
         };
-        let ((), (), (), (exit, reason, left)) = tokio::join!(
+        let ((), (), (), (exit, reason, left, refused)) = tokio::join!(
             feed,
             out.run(stdout, &flow, &enough),
             err.run(stderr, &flow, &enough),
@@ -115,6 +116,7 @@ impl Running {
             stderr,
             left_behind: left.found,
             survived: left.survived,
+            refused,
             protections: std::mem::take(&mut self.kept.protections),
             duration,
         }
@@ -183,10 +185,11 @@ struct Supervisor<'a> {
     timeout: Duration,
     cancel: &'a CancellationToken,
     flow: watch::Receiver<usize>,
+    refused: Vec<String>,
 }
 
 impl Supervisor<'_> {
-    async fn run(mut self) -> (Exit, Reason, Left) {
+    async fn run(mut self) -> (Exit, Reason, Left, Vec<String>) {
         let (cancel, time) = (self.cancel, sleep(self.timeout));
         let reason = tokio::select! {
             reason = self.ends() => reason,
@@ -203,7 +206,7 @@ impl Supervisor<'_> {
         self.last_words().await;
         // Not even killing helped: it hangs in the kernel.
         let exit = self.exit.unwrap_or(Exit::Signal(9));
-        (exit, reason, left)
+        (exit, reason, left, self.refused)
     }
 
     /// Until there is no use in waiting any more.
@@ -216,6 +219,7 @@ impl Supervisor<'_> {
                 }
                 Some(Report::Stopped) => return Reason::Stopped,
                 Some(Report::Gone(_)) | None => return Reason::Lost,
+                Some(Report::Refused(files)) => self.refused = files,
                 Some(_) => {}
             }
         }
@@ -229,6 +233,7 @@ impl Supervisor<'_> {
                 match report {
                     Report::Exited(exit) => self.exit = Some(exit),
                     Report::Gone(last) => left = last,
+                    Report::Refused(files) => self.refused = files,
                     _ => {}
                 }
             }

@@ -10,6 +10,7 @@ use ptk_sandbox::command::{self, Command, Kept, Policy, Protections};
 use rustix::io::Errno;
 
 use super::{Capture, Input, Program, Running, Streams, environment};
+use crate::permission::refused_to_commands;
 use crate::undo::Terms;
 use crate::{CallContext, ToolError};
 
@@ -149,6 +150,7 @@ impl Program {
                 allow_program(policy, Path::new(candidate));
                 policy.layers.clone_from(&terms.layers);
                 policy.recorded.clone_from(&terms.recorded);
+                protect_later(policy, context);
             }
             let command = self.command(candidate, policy, context.is_strict());
             match command.start(services.helper.as_ref()).await {
@@ -212,6 +214,23 @@ impl Program {
     }
 }
 
+/// Keeps commands from writing what takes effect later, outside the sandbox,
+/// but for what this call was allowed to write.
+fn protect_later(policy: &mut Policy, context: &CallContext) {
+    let (root, allowed) = (context.workspace().root(), context.allowed_later());
+    for name in refused_to_commands().filter(|name| !name.contains('*')) {
+        let path = root.join(name);
+        let is_open = |it: &PathBuf| it.starts_with(&path) || path.starts_with(it);
+        if !allowed.iter().any(is_open) {
+            policy.keep_read_only(&path);
+        }
+    }
+    if let Some(recording) = &mut policy.recorded {
+        recording.refused = refused_to_commands().map(str::to_owned).collect();
+        recording.allowed = allowed.to_vec();
+    }
+}
+
 /// A program can be read by itself and by its interpreter, wherever it is and
 /// whatever links lead to it. Those that lie where commands write are not
 /// followed, for a command could have made them.
@@ -234,5 +253,38 @@ fn allow_program(policy: &mut Policy, program: &Path) {
         let environment = home.filter(|home| home.join("pyvenv.cfg").exists());
         policy.allow_reading(environment.unwrap_or(folder));
         next = path.read_link().ok().map(|target| folder.join(target));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use ptk_sandbox::Workspace;
+
+    use super::*;
+
+    #[test]
+    fn a_program_that_a_command_could_have_planted_grants_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for name in ["workspace/venv/bin", "home/.ssh", "tools/bin"] {
+            fs::create_dir_all(root.join(name)).unwrap();
+        }
+        let workspace = Workspace::open(root.join("workspace")).unwrap();
+        let mut policy = Policy::new(&workspace);
+        let granted = policy.read.len();
+        fs::write(root.join("workspace/venv/pyvenv.cfg"), "").unwrap();
+        fs::write(root.join("tools/bin/check"), "").unwrap();
+        let planted = root.join("workspace/venv/bin/python");
+        symlink(root.join("home/.ssh/id_rsa"), &planted).unwrap();
+        allow_program(&mut policy, &planted);
+        assert_eq!(policy.read.len(), granted, "{:?}", policy.read);
+        // The same outside is how programs are installed.
+        let installed = root.join("tools/python");
+        symlink("bin/check", &installed).unwrap();
+        allow_program(&mut policy, &installed);
+        assert!(policy.read.contains(&root.join("tools/bin")));
     }
 }

@@ -63,6 +63,8 @@ impl Recorded {
                 .map(Path::to_owned)
                 .into_iter()
                 .collect(),
+            refused: Vec::new(),
+            allowed: Vec::new(),
             pack: store.contents.packs.of(&self.entry),
             largest: store.options.largest_file(),
             most: store.options.most_bytes(),

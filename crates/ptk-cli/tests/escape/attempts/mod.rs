@@ -3,6 +3,7 @@
 mod calls;
 pub(super) mod credentials;
 mod descriptors;
+pub(super) mod persistence;
 mod services;
 mod terminals;
 mod variables;
@@ -16,6 +17,7 @@ pub(super) fn scripts() -> Vec<(String, String)> {
         variables::SCRIPTS,
         services::SCRIPTS,
         calls::SCRIPTS,
+        persistence::SCRIPTS,
     ];
     let written = written.into_iter().flatten();
     let mut all: Vec<_> = written

@@ -15,6 +15,7 @@ use super::aftermath::{self, Looking, kind_of};
 use super::cover::{Cover, Covered, READING, RULES, split};
 use super::names::Names;
 use super::pack::{Aftermath, Before, Record, Writer};
+use super::refused::Refused;
 use super::resolve::{self, Paths, Spot, kind};
 use crate::restore::Attributes;
 
@@ -24,6 +25,7 @@ pub(super) const LOOKING: OFlags = READING.union(OFlags::DIRECTORY);
 /// What is written down, and what is known of it.
 pub(super) struct Keep {
     cover: Cover,
+    refused: Refused,
     writer: Writer,
     known: HashSet<Box<[u8]>>,
     /// Folders that are not covered and were told, in that order.
@@ -58,6 +60,7 @@ impl Keep {
         })?;
         Ok(Self {
             cover: Cover::new(recording),
+            refused: Refused::new(recording),
             writer,
             // Of what others have done before, only the paths are known.
             has_links: !known.is_empty(),
@@ -108,6 +111,11 @@ impl Keep {
             paths,
         };
         self.writer.finish(&aftermath)
+    }
+
+    /// Files that were not written because they must not be.
+    pub(super) fn refused(&self) -> Vec<String> {
+        self.refused.met()
     }
 
     /// Whether what is at a path is written down already.
@@ -167,6 +175,9 @@ impl Keep {
             self.goes(from)?;
             return self.record(to, kind(one));
         }
+        if self.refused.holds(&from.path) {
+            return Err(Errno::ACCESS);
+        }
         let replaces = two.is_none_or(|two| kind(two) == FileType::Directory);
         if !replaces || (two.is_some() && !is_empty(to)?) {
             // It fails.
@@ -182,6 +193,9 @@ impl Keep {
 
     /// What is at two paths is about to change places.
     pub(super) fn exchanged(&mut self, from: &Spot, to: &Spot) -> Result<(), Errno> {
+        if self.refused.holds(&from.path) || self.refused.holds(&to.path) {
+            return Err(Errno::ACCESS);
+        }
         self.has_links = true;
         let names = [self.whole(from)?, self.whole(to)?];
         let [one, two] = &names;
@@ -238,6 +252,9 @@ impl Keep {
     fn come_below(&mut self, path: &[u8], names: &[(Vec<u8>, FileType)]) -> Result<(), Errno> {
         for (name, kind) in names {
             let path = [path, name].concat();
+            if self.refused.refuses(&path) {
+                return Err(Errno::ACCESS);
+            }
             if self.is_new(&path, *kind)? {
                 self.write(&path, &Before::Missing)?;
             }
@@ -247,6 +264,9 @@ impl Keep {
 
     /// Writes down what is at a spot, if it is covered and was not yet.
     fn record(&mut self, spot: &Spot, becomes: FileType) -> Result<(), Errno> {
+        if self.refused.refuses(&spot.path) {
+            return Err(Errno::ACCESS);
+        }
         let stat = spot.stat.as_ref();
         match (&spot.file, stat) {
             (Some(file), Some(stat)) if self.is_new(&spot.path, becomes)? => {

@@ -17,6 +17,7 @@
 //! | `intent` | what a call is about to change |
 //! | `resolve` | where a path leads that another process has given |
 //! | `cover` | which paths are recorded |
+//! | `refused` | files that must not be written |
 //! | `keep` | writing down what is there |
 //! | `names` | files that have several names |
 //! | `aftermath` | what is left when the program has ended |
@@ -38,6 +39,8 @@ mod pack;
 #[cfg(target_os = "linux")]
 mod recorder;
 #[cfg(target_os = "linux")]
+mod refused;
+#[cfg(target_os = "linux")]
 mod resolve;
 
 use std::path::PathBuf;
@@ -56,6 +59,11 @@ pub struct Recording {
     pub roots: Vec<PathBuf>,
     /// What in them is not.
     pub left_out: Vec<PathBuf>,
+    /// Files and folders that must not be written, relative to their root, such
+    /// as `.git/hooks`. A `*` is the beginning of a name.
+    pub refused: Vec<String>,
+    /// What of these may be written all the same.
+    pub allowed: Vec<PathBuf>,
     /// The file to which records are added. Programs must not be able to write
     /// it.
     pub pack: PathBuf,

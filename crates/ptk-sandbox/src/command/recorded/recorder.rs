@@ -30,8 +30,13 @@ pub(in crate::command) struct Recorded(Arc<Mutex<Keep>>);
 impl Recorded {
     /// Nothing of the program runs any more: says what it has left. Whoever
     /// does not find that said looks for himself.
-    pub(in crate::command) fn finish(self) -> io::Result<()> {
+    pub(in crate::command) fn finish(&self) -> io::Result<()> {
         lock(&self.0).finish()
+    }
+
+    /// Files that were not written because they must not be.
+    pub(in crate::command) fn refused(&self) -> Vec<String> {
+        lock(&self.0).refused()
     }
 }
 

@@ -37,7 +37,8 @@ pub(super) fn of(
 ) -> Result<Fields, ToolError> {
     let seconds = limit.as_secs_f64();
     let mut fields = fields(ended);
-    let notes: Vec<String> = note.into_iter().chain(leftovers(ended)).collect();
+    let notes = note.into_iter().chain(leftovers(ended));
+    let notes: Vec<String> = notes.chain(refused(ended)).collect();
     if !notes.is_empty() {
         fields.insert("note".to_owned(), notes.join(" ").into());
     }
@@ -108,6 +109,17 @@ pub(crate) fn left_out(ended: &Ended) -> Fields {
         fields.insert("notice".to_owned(), notices.join("\n").into());
     }
     fields
+}
+
+/// A word on files that it was kept from writing.
+fn refused(ended: &Ended) -> Option<String> {
+    let files = ended.refused.join(", ");
+    (!files.is_empty()).then(|| {
+        format!(
+            "It was not allowed to write {files}: that takes effect later, outside the sandbox. \
+             Use write_file or edit, so that the user can decide."
+        )
+    })
 }
 
 /// A word on what it left running.
