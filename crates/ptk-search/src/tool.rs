@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use ptk_protocol::{Arguments, ToolResult};
 use ptk_sandbox::Workspace;
-use ptk_tools::{CallContext, Effects, ToolError, TypedTool};
+use ptk_tools::{CallContext, Effects, Plan, ToolError, TypedTool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -136,6 +136,9 @@ pub struct RequestCodeContextResult {
     results: Vec<Passage>,
     /// What they were found by.
     by: &'static str,
+    /// How many were left out because rules forbid to read their files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_allowed: Option<usize>,
 }
 
 impl TypedTool for RequestCodeContext {
@@ -168,6 +171,15 @@ impl TypedTool for RequestCodeContext {
         self.live.get().is_none().then_some(INDEXING)
     }
 
+    fn plan(
+        &self,
+        _context: &CallContext,
+        _args: &RequestCodeContextArgs,
+    ) -> Result<Plan, ToolError> {
+        // It leaves out itself what may not be read.
+        Ok(Plan::default())
+    }
+
     async fn run(
         &self,
         context: &CallContext,
@@ -196,12 +208,15 @@ impl TypedTool for RequestCodeContext {
                 }
             };
             let mut hits = live.search(&query, &flag, &mut progress)?;
+            let found = hits.len();
             hits.retain(|hit| !call.is_withheld(Path::new(&hit.path)));
+            let not_allowed = Some(found - hits.len()).filter(|count| *count > 0);
             let meaning = live.searcher(&flag, &mut progress)?.meaning();
             let root = call.workspace().root();
             Ok::<_, LiveError>(RequestCodeContextResult {
                 ok: true,
                 top_k: query.top,
+                not_allowed,
                 results: within(hits, root, budget, &*count),
                 query: query.text,
                 by: match meaning {

@@ -206,7 +206,9 @@ async fn what_rules_withhold_is_not_shown() {
     let files = [("secret/mail.py", MAIL), ("mail.py", MAIL)];
     let scene = Scene::with(&files, permissions);
     let args = json!({"token_budget": 1000, "hint": "send_mail"});
-    assert_eq!(ids(&scene.ask(args, None).await), ["mail.py#1:2"]);
+    let result = scene.ask(args, None).await;
+    assert_eq!(ids(&result), ["mail.py#1:2"]);
+    assert_eq!(result.fields["not_allowed"], 1);
 }
 
 #[tokio::test]

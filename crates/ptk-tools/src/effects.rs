@@ -85,6 +85,12 @@ impl Effects {
         self.0 & !Self::READ.0 == 0
     }
 
+    /// Those that are about files.
+    #[must_use]
+    pub const fn on_files(self) -> Self {
+        Self(self.0 & (Self::READ.0 | Self::WRITE.0))
+    }
+
     /// Whether somebody has to agree before it runs.
     #[must_use]
     pub const fn needs_approval(self) -> bool {

@@ -29,6 +29,10 @@ pub struct Plan {
     pub reads: Vec<Place>,
     /// Files that are written, new or not.
     pub writes: Vec<Place>,
+    /// What the call may do to files that `reads` and `writes` do not name:
+    /// [`Effects::READ`], [`Effects::WRITE`], both or nothing. Where a rule
+    /// forbids some paths, such a call is asked about.
+    pub unknown: Effects,
     /// The command that runs, and the folder in which it does. A tool that
     /// names one changes files only by running it with
     /// [`Program::run`](crate::process::Program::run). Only a tool that says so
@@ -46,6 +50,17 @@ pub struct Plan {
     pub warnings: Vec<String>,
     /// What a person is shown before agreeing, such as a diff.
     pub summary: String,
+}
+
+impl Plan {
+    /// The plan of a call of which nothing is known but its effects.
+    #[must_use]
+    pub fn unknown(effects: Effects) -> Self {
+        Self {
+            unknown: effects.on_files(),
+            ..Self::default()
+        }
+    }
 }
 
 /// The fields of a result.
@@ -100,13 +115,14 @@ pub trait Tool: Send + Sync {
     }
 
     /// What the call is about to touch. The arguments are checked already. May
-    /// block, such as to read a file: it runs where it holds up nobody.
+    /// block, such as to read a file: it runs where it holds up nobody. A tool
+    /// that does not say may touch any file that its effects allow.
     ///
     /// # Errors
     ///
     /// If the call cannot run at all: then nobody is asked for permission.
     fn plan(&self, _context: &CallContext, _args: &Arguments) -> Result<Plan, ToolError> {
-        Ok(Plan::default())
+        Ok(Plan::unknown(self.effects()))
     }
 
     /// Does it. Cancelled by dropping, or by the context's token where the

@@ -63,13 +63,14 @@ pub trait TypedTool: Send + Sync + 'static {
         Ok(Plan::default())
     }
 
-    /// What the call is about to touch. May block.
+    /// What the call is about to touch. May block. A tool that does not say may
+    /// touch any file that its effects allow.
     ///
     /// # Errors
     ///
     /// If the call cannot run at all.
     fn plan(&self, _context: &CallContext, _args: &Self::Args) -> Result<Plan, ToolError> {
-        Ok(Plan::default())
+        Ok(Plan::unknown(Self::EFFECTS))
     }
 
     /// Does it.

@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use ptk_protocol::{Arguments, ToolSpec};
-use serde_json::json;
+use ptk_sandbox::Place;
+use serde_json::{Value, json};
 
 use super::template::Template;
 use crate::process::{Exit, Program, Reason};
 use crate::tools::bash::left_out;
-use crate::{CallContext, Class, Effects, Fields, Plan, Tool, ToolError};
+use crate::{CallContext, Class, Effect, Effects, Fields, Plan, Tool, ToolError};
 
 /// Runs a program. No shell is in between, so that no argument can become a
 /// command. The arguments also stand as JSON on its standard input.
@@ -17,6 +18,10 @@ pub(super) struct CommandTool {
     pub(super) spec: ToolSpec,
     pub(super) command: Vec<Template>,
     pub(super) effects: Effects,
+    /// The parameters that are paths of files which it reads, if it says so.
+    pub(super) reads: Option<Vec<String>>,
+    /// The parameters that are paths of files which it writes, if it says so.
+    pub(super) writes: Option<Vec<String>>,
     pub(super) timeout: Duration,
     /// How it is declared, in short.
     pub(super) declared: String,
@@ -29,6 +34,26 @@ impl CommandTool {
             .filter_map(|word| word.fill(args, str::to_owned))
             .collect()
     }
+}
+
+/// The files that some arguments name, and whether these are all: not where
+/// nothing is said of them, or where one is not in the workspace.
+fn files(context: &CallContext, args: &Arguments, names: Option<&[String]>) -> (Vec<Place>, bool) {
+    let mut places = Vec::new();
+    let mut are_all = names.is_some();
+    for name in names.unwrap_or_default() {
+        let values = match args.get(name) {
+            None | Some(Value::Null) => &[],
+            Some(Value::Array(values)) => values.as_slice(),
+            Some(value) => std::slice::from_ref(value),
+        };
+        for value in values {
+            let place = value.as_str().and_then(|path| context.resolve(path).ok());
+            are_all &= place.is_some();
+            places.extend(place);
+        }
+    }
+    (places, are_all)
 }
 
 impl Tool for CommandTool {
@@ -50,7 +75,20 @@ impl Tool for CommandTool {
 
     fn plan(&self, context: &CallContext, args: &Arguments) -> Result<Plan, ToolError> {
         let command = self.words(args).join(" ");
+        let (reads, are_all_read) = files(context, args, self.reads.as_deref());
+        let (writes, are_all_written) = files(context, args, self.writes.as_deref());
+        let may_write = self.writes.is_some() || self.effects.has(Effect::Write);
+        let mut unknown = Effects::NONE;
+        if !are_all_read {
+            unknown = unknown | Effects::READ;
+        }
+        if !are_all_written && may_write {
+            unknown = unknown | Effects::WRITE;
+        }
         Ok(Plan {
+            reads,
+            writes,
+            unknown,
             summary: format!("Run {command}"),
             command: Some((command, context.workspace().root().to_owned())),
             declared: Some(self.declared.clone()),

@@ -68,6 +68,12 @@ pub struct Declaration {
     /// What it may do besides running a program or talking to the network. A
     /// command may do everything if nothing is said.
     pub effects: Option<Vec<Effect>>,
+    /// The parameters that are paths of files which the command reads. Without
+    /// it, it may read any file.
+    pub reads: Option<Vec<String>>,
+    /// The parameters that are paths of files which the command writes. Without
+    /// it, and unless `effects` leaves out `write`, it may write any file.
+    pub writes: Option<Vec<String>>,
     /// How long it may take, in seconds.
     pub timeout: Option<u64>,
 }
@@ -101,6 +107,28 @@ pub enum DeclarationError {
         "the tool `{tool}` has `{key}` beside `command`; `{key}` belongs to a tool with `url`. Take it out"
     )]
     Stray {
+        /// The tool.
+        tool: String,
+        /// The key.
+        key: &'static str,
+    },
+    /// A path that is no parameter.
+    #[error("the tool `{tool}` names `{name}` in `{key}`, but has no such parameter{known}")]
+    Path {
+        /// The tool.
+        tool: String,
+        /// `reads` or `writes`.
+        key: &'static str,
+        /// The name.
+        name: String,
+        /// The names that there are, as a part of the sentence.
+        known: String,
+    },
+    /// A key of commands beside an endpoint.
+    #[error(
+        "the tool `{tool}` has `{key}` beside `url`; an endpoint is given no files. Take it out"
+    )]
+    NoFiles {
         /// The tool.
         tool: String,
         /// The key.
@@ -155,7 +183,10 @@ impl Declaration {
             return Err(DeclarationError::Schema { tool, fault });
         }
         let stray = self.of_endpoints();
+        let of_commands = self.of_commands();
         let spec = ToolSpec::new(&self.name, &self.description, self.parameters);
+        let reads = paths(&spec, "reads", self.reads)?;
+        let writes = paths(&spec, "writes", self.writes)?;
         let effects = self.effects.map(Effects::from_iter);
         let templates = |texts: &[String]| -> Result<Vec<Template>, DeclarationError> {
             texts.iter().map(|text| template(&spec, text)).collect()
@@ -171,12 +202,18 @@ impl Declaration {
                 Ok(Box::new(CommandTool {
                     command: fixed_program(&spec, templates(command)?)?,
                     effects: effects.unwrap_or(Effects::ALL) | Effects::EXECUTE,
+                    reads,
+                    writes,
                     timeout,
                     declared,
                     spec,
                 }))
             }
             ([], Some(url)) => {
+                if let Some(key) = of_commands {
+                    let tool = self.name;
+                    return Err(DeclarationError::NoFiles { tool, key });
+                }
                 let url = template(&spec, &url)?;
                 let effects = effects.unwrap_or_default() | Effects::NETWORK;
                 let method = self.method.unwrap_or_default();
@@ -202,10 +239,46 @@ impl Declaration {
         }
     }
 
+    /// The first key that only a command has.
+    fn of_commands(&self) -> Option<&'static str> {
+        let writes = self.writes.as_ref().map(|_| "writes");
+        self.reads.as_ref().map(|_| "reads").or(writes)
+    }
+
     /// The first key that only an endpoint has.
     fn of_endpoints(&self) -> Option<&'static str> {
         let headers = (!self.headers.is_empty()).then_some("headers");
         self.method.map(|_| "method").or(headers)
+    }
+}
+
+/// The parameters that are paths, if they are said and there are such.
+fn paths(
+    spec: &ToolSpec,
+    key: &'static str,
+    names: Option<Vec<String>>,
+) -> Result<Option<Vec<String>>, DeclarationError> {
+    let parameters = || spec.properties().into_iter().flat_map(|all| all.keys());
+    let is_stranger = |name: &&String| parameters().all(|known| known != *name);
+    let stranger = names.iter().flatten().find(is_stranger).cloned();
+    match stranger {
+        None => Ok(names),
+        Some(name) => Err(DeclarationError::Path {
+            tool: spec.name.clone(),
+            key,
+            name,
+            known: known_parameters(spec),
+        }),
+    }
+}
+
+/// The parameters that there are, as a part of a sentence.
+fn known_parameters(spec: &ToolSpec) -> String {
+    let names = spec.properties().into_iter().flat_map(|all| all.keys());
+    let names: Vec<&str> = names.map(String::as_str).collect();
+    match names.as_slice() {
+        [] => String::new(),
+        names => format!("; it has {}", names.join(", ")),
     }
 }
 
@@ -232,15 +305,10 @@ fn template(spec: &ToolSpec, text: &str) -> Result<Template, DeclarationError> {
         .names()
         .find(|name| names().all(|known| known != name));
     if let Some(placeholder) = stranger {
-        let known: Vec<&str> = names().map(String::as_str).collect();
-        let known = match known.as_slice() {
-            [] => String::new(),
-            known => format!("; it has {}", known.join(", ")),
-        };
         return Err(DeclarationError::Placeholder {
             tool: spec.name.clone(),
             placeholder: placeholder.to_owned(),
-            known,
+            known: known_parameters(spec),
         });
     }
     Ok(template)

@@ -6,6 +6,7 @@
 mod call;
 mod hidden;
 mod neutral;
+mod open;
 mod permissions;
 mod proposal;
 mod rule;

@@ -4,6 +4,7 @@
 
 use super::call::Call;
 use super::neutral::{has_neutral_variables, is_neutral};
+use super::open;
 use super::rule::Rule;
 use super::rules::{Rules, is_plain_wrapper};
 use crate::shell::{CommandLine, Role, Simple, Word};
@@ -13,46 +14,6 @@ const MAX_RULES: usize = 4;
 /// How long a rule may be, in bytes.
 const MAX_LENGTH: usize = 160;
 
-/// Subcommands whose options do nothing but what the subcommand says, but for
-/// those that are dangerous. Of these a person expects that other arguments
-/// are allowed, too; of all others only the very same command is proposed.
-const OPEN: [(&str, &[&str]); 7] = [
-    (
-        "cargo",
-        &[
-            "bench", "build", "check", "clippy", "doc", "fmt", "metadata", "nextest", "test",
-            "tree",
-        ],
-    ),
-    ("docker", &["images", "inspect", "logs", "ps"]),
-    (
-        "git",
-        &[
-            "add",
-            "blame",
-            "branch",
-            "checkout",
-            "commit",
-            "describe",
-            "diff",
-            "log",
-            "ls-files",
-            "mv",
-            "rev-parse",
-            "shortlog",
-            "show",
-            "stash",
-            "status",
-            "switch",
-        ],
-    ),
-    ("go", &["fmt", "list", "test", "vet"]),
-    ("npm", &["ls", "outdated", "test"]),
-    ("pip", &["list", "show"]),
-    ("pnpm", &["test"]),
-];
-/// Programs that run a project's scripts, each by a name of its own.
-const RUNNERS: [&str; 4] = ["bun", "npm", "pnpm", "yarn"];
 /// Programs for which no rule is proposed.
 const NEVER: [&str; 25] = [
     "cd",
@@ -110,7 +71,7 @@ pub(super) fn of(call: &Call<'_>, rules: &Rules) -> Vec<Rule> {
 
 fn of_paths(call: &Call<'_>) -> Option<Vec<Rule>> {
     let writes = &call.plan.writes;
-    if writes.is_empty() {
+    if writes.is_empty() || call.plan.declared.is_some() {
         let rule = match &call.plan.declared {
             Some(declared) => Rule::of_declared(call.tool, declared),
             None => Rule::of_tool(call.tool).ok(),
@@ -157,21 +118,9 @@ fn of_command(command: &Simple) -> Option<Rule> {
     if INTERPRETERS.contains(&name) && (args.is_empty() || args.iter().any(is_code)) {
         return None;
     }
-    let is_open = |sub: &str| {
-        let mut open = OPEN.iter().filter(|(known, _)| known == program);
-        open.any(|(_, subcommands)| subcommands.contains(&sub))
-    };
-    let rule = match args {
-        ["run", script, ..] if RUNNERS.contains(program) && is_subcommand(script) => {
-            Rule::of_words(&[program, "run", script], true)
-        }
-        [sub, ..] if is_open(sub) => Rule::of_words(&[program, sub], true),
+    let rule = match open::offered(command) {
+        Some(words) if *program == name => Rule::of_words(&words, true),
         _ => Rule::of_words(&words, false),
     };
     rule.filter(|rule| rule.to_string().len() <= MAX_LENGTH)
-}
-
-fn is_subcommand(word: &str) -> bool {
-    let is_part = |c: char| c.is_alphanumeric() || "-_:.".contains(c);
-    !word.starts_with('-') && !word.is_empty() && word.chars().all(is_part)
 }

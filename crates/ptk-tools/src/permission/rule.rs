@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use globset::{GlobBuilder, GlobMatcher, escape};
 
-use super::hidden;
+use super::{hidden, open};
 use crate::shell::{self, Piece, Simple, Word};
 use crate::tools::bash::danger::plain_args;
 
@@ -121,6 +121,11 @@ impl Rule {
         matches!(self.pattern, Pattern::All)
     }
 
+    /// Whether it is about paths.
+    pub(super) fn is_about_paths(&self) -> bool {
+        matches!(self.pattern, Pattern::Path(_))
+    }
+
     /// Whether it spells out what it is about, to the last word.
     pub(super) fn is_spelled_out(&self) -> bool {
         matches!(&self.pattern, Pattern::Command { is_open: false, .. })
@@ -159,6 +164,19 @@ impl Rule {
             Pattern::Path(_) | Pattern::Declared(_) => false,
             Pattern::Command { .. } => self.fits_words(command.words()) == Fit::Yes,
         }
+    }
+
+    /// Whether its `*` covers the options of a command that it is about.
+    pub(super) fn covers_options(&self, command: &Simple) -> bool {
+        let Pattern::Command {
+            words,
+            is_open: true,
+        } = &self.pattern
+        else {
+            return true;
+        };
+        let words: Vec<&str> = words.iter().map(|word| word.glob().glob()).collect();
+        open::covers(&words, command)
     }
 
     /// Whether it is about a command, to stop it: wherever the program lies,

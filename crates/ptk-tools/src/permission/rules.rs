@@ -264,6 +264,7 @@ impl Rules {
             it.rule.tool() == call.tool
                 && (!command.is_dangerous || it.rule.is_spelled_out())
                 && it.rule.allows(command)
+                && it.rule.covers_options(command)
         })
     }
 

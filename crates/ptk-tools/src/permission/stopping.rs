@@ -1,13 +1,24 @@
 //! Whether a rule stops a call. What may fit it is enough to ask.
 
+use ptk_sandbox::Place;
+
 use super::call::{Call, Target};
 use super::rule::{Fit, Rule};
+use crate::Effect;
 use crate::shell::{CommandLine, Role, Simple};
 
-/// Tools that write files. A rule about the paths of one holds for all.
+/// Tools whose rules are about writing: on the paths of any call that writes.
 pub(super) const WRITERS: [&str; 2] = ["write_file", "edit"];
-/// Tools that show what is in files.
-pub(super) const READERS: [&str; 4] = ["read_file", "read", "grep", "search_code"];
+/// Tools whose rules are about reading: on the paths of any call that reads.
+pub(super) const READERS: [&str; 7] = [
+    "read_file",
+    "read",
+    "grep",
+    "search_code",
+    "list_files",
+    "glob",
+    "request_code_context",
+];
 
 /// Variables whose values programs run, and starts of their names.
 const CODE: [&str; 18] = [
@@ -90,24 +101,37 @@ fn stops_files(rule: &Rule, script: &CommandLine, call: &Call<'_>) -> Fit {
     fit
 }
 
-/// Whether a rule stops a call on files.
+/// Whether a rule stops a call on files. It is about what the call reads or
+/// writes, whichever tool that is.
 fn stops_places(rule: &Rule, call: &Call<'_>) -> Fit {
-    if rule.fits_declared(call.plan.declared.as_deref()) {
+    let plan = call.plan;
+    if rule.fits_declared(plan.declared.as_deref()) {
         return Fit::from(rule.tool() == call.tool);
     }
-    let is_of = |tools: &[&str], tool: &str| tools.contains(&tool);
-    let is_sister = is_of(&WRITERS, rule.tool()) && is_of(&WRITERS, call.tool)
-        // Whoever edits a file is shown what is in it.
-        || is_of(&READERS, rule.tool()) && (is_of(&READERS, call.tool) || call.tool == "edit");
-    if rule.tool() != call.tool && !is_sister {
+    if !rule.is_about_paths() {
         return Fit::No;
     }
-    let places = call.plan.writes.iter().chain(&call.plan.reads);
-    let fits = places.map(|place| match call.path_of(place) {
-        Some(path) if rule.fits_path(&path) => Fit::Yes,
-        _ if rule.fits_path(place.relative()) => Fit::Yes,
-        Some(_) => Fit::No,
-        None => Fit::Maybe,
-    });
-    fits.max().unwrap_or(Fit::No)
+    let is_own = rule.tool() == call.tool;
+    let (reads, writes) = (
+        READERS.contains(&rule.tool()),
+        WRITERS.contains(&rule.tool()),
+    );
+    let of = |is_meant: bool, effect: Effect, places: &[Place]| {
+        if !is_own && !is_meant {
+            return Fit::No;
+        }
+        let fits = places.iter().map(|place| match call.path_of(place) {
+            Some(path) if rule.fits_path(&path) => Fit::Yes,
+            _ if rule.fits_path(place.relative()) => Fit::Yes,
+            Some(_) => Fit::No,
+            None => Fit::Maybe,
+        });
+        let unknown = if plan.unknown.has(effect) {
+            Fit::Maybe
+        } else {
+            Fit::No
+        };
+        fits.max().unwrap_or(Fit::No).max(unknown)
+    };
+    of(reads, Effect::Read, &plan.reads).max(of(writes, Effect::Write, &plan.writes))
 }

@@ -254,7 +254,7 @@ impl Call<'_> {
     /// What the call is about to touch. To know that, a tool may read files.
     async fn plan(&self, tool: &Arc<dyn Tool>, args: &Arguments) -> Result<Plan, ToolError> {
         if !tool.has_plan() {
-            return Ok(Plan::default());
+            return Ok(Plan::unknown(tool.effects()));
         }
         let (tool, context, args) = (Arc::clone(tool), self.context.clone(), args.clone());
         let plan = move || tool.plan(&context, &args);

@@ -76,11 +76,10 @@ fn without_quotes(text: &str) -> String {
         match c {
             '\'' | '"' | '\\' => {}
             '$' if after.starts_with(['\'', '"']) => {}
-            '`' | '(' | ')' | ';' => plain.push('\n'),
             '&' if plain.ends_with(['>', '<']) => {}
-            '&' => plain.push('\n'),
-            '|' if after.starts_with('|') || plain.ends_with('\n') => plain.push('\n'),
-            c if c.is_control() && c != '\t' || is_odd_blank(c) => plain.push('\n'),
+            c if is_end(c) || c == '|' && (after.starts_with('|') || plain.ends_with('\n')) => {
+                plain.push('\n');
+            }
             c => plain.push(c),
         }
         rest = after;
@@ -109,6 +108,11 @@ fn with_decoded(text: &str) -> String {
         }
     }
     plain
+}
+
+/// Whether a command ends there, whatever quotes it.
+fn is_end(c: char) -> bool {
+    "`();&".contains(c) || c.is_control() && c != '\t' || is_odd_blank(c)
 }
 
 /// A blank that only some shells take for one.

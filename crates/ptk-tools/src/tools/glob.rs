@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::search::files::{FileList, Find, Order};
 use super::search::page::{defaults_of, next_call, preview_list};
-use crate::{CallContext, Effects, ToolError, TypedTool};
+use crate::{CallContext, Effects, Plan, ToolError, TypedTool};
 
 /// Finds files by a glob.
 #[derive(Debug, Clone, Copy, Default)]
@@ -46,6 +46,11 @@ impl TypedTool for Glob {
         the most recently modified first. Files that .gitignore or .ignore leave out are not found, \
         nor are hidden ones unless the pattern names them, such as \".github/**\".";
     const EFFECTS: Effects = Effects::READ;
+
+    fn plan(&self, _context: &CallContext, _args: &GlobArgs) -> Result<Plan, ToolError> {
+        // It leaves out itself what may not be read.
+        Ok(Plan::default())
+    }
 
     async fn run(&self, context: &CallContext, args: GlobArgs) -> Result<FileList, ToolError> {
         let find = Find {

@@ -24,7 +24,7 @@ use super::search::rules::Rules;
 use super::search::start::{self, start};
 use super::search::stop::{Stop, confined};
 use super::search::tally::Skipped;
-use crate::{CallContext, Effects, ToolError, TypedTool};
+use crate::{CallContext, Effects, Plan, ToolError, TypedTool};
 
 /// How many lines a snippet has around a match.
 const AROUND: usize = 3;
@@ -133,6 +133,11 @@ impl TypedTool for SearchCode {
         that seem to define the name come first. For all matching lines, use grep.";
     const EFFECTS: Effects = Effects::READ;
     const GIVES_SNIPPETS: bool = true;
+
+    fn plan(&self, _context: &CallContext, _args: &SearchCodeArgs) -> Result<Plan, ToolError> {
+        // It leaves out itself what may not be read.
+        Ok(Plan::default())
+    }
 
     async fn run(
         &self,

@@ -77,7 +77,7 @@ async fn always_is_written_down() {
     assert!(scene.bash("npm run lint && git status").await.success);
     assert_eq!(
         notebook.kept(),
-        ["bash(npm run lint *)", "bash(git status *)"]
+        ["bash(npm run lint)", "bash(git status *)"]
     );
     assert_eq!(scene.verdict("git status -s").await, "runs");
 }

@@ -234,7 +234,7 @@ async fn only_what_has_no_such_options_is_offered_open() {
     for (line, rule) in [
         ("git status -s", "bash(git status *)"),
         ("cargo test -q", "bash(cargo test *)"),
-        ("npm run lint", "bash(npm run lint *)"),
+        ("npm run lint", "bash(npm run lint)"),
         ("go vet ./...", "bash(go vet *)"),
         ("git grep x", "bash(git grep x)"),
         ("git fetch", "bash(git fetch)"),

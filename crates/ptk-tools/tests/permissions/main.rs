@@ -12,6 +12,8 @@ mod commands;
 mod denials;
 mod hostile;
 mod later;
+mod offers;
+mod paths;
 mod properties;
 mod rules;
 mod scene;

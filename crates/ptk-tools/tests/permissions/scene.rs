@@ -35,6 +35,13 @@ pub(crate) struct Person {
     answers: Arc<Mutex<VecDeque<Decision>>>,
 }
 
+impl Person {
+    /// The questions since the last time.
+    pub(crate) fn take(&self) -> Vec<Question> {
+        std::mem::take(&mut *self.questions.lock().unwrap())
+    }
+}
+
 impl Approver for Person {
     fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision> {
         let question = Question {
@@ -158,7 +165,7 @@ impl Scene {
 
     /// The questions since the last time.
     pub(crate) fn questions(&self) -> Vec<Question> {
-        std::mem::take(&mut *self.person.questions.lock().unwrap())
+        self.person.take()
     }
 
     pub(crate) async fn call(&self, tool: &str, args: &Value) -> ToolResult {

@@ -22,7 +22,7 @@ mod run;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ptk_tools::shell::{CommandLine, RedirectMode};
+use ptk_tools::shell::{CommandLine, RedirectMode, Simple};
 
 use crate::generate::Generator;
 use crate::run::{Executed, Scene, Shell};
@@ -49,7 +49,7 @@ fn unseen(line: &CommandLine, executed: &Executed) -> Option<String> {
         })
     });
     let is_written = |name: &str| {
-        let redirects = line.commands().iter().flat_map(|it| it.redirects());
+        let redirects = line.commands().iter().flat_map(Simple::redirects);
         let mut written = redirects.filter(|it| it.mode() != RedirectMode::Read);
         written.any(|it| it.target().literal().is_none_or(|target| target == name))
     };

@@ -253,7 +253,10 @@ impl<'a> Parser<'a> {
                 let Some(Token::Word(target)) = self.next() else {
                     return None;
                 };
-                command.redirects.push((*mode, target_of(target)?));
+                if !is_plain_target(target) {
+                    return None;
+                }
+                command.redirects.push((*mode, target.literal()));
             }
             _ => return Some(false),
         }
@@ -273,12 +276,13 @@ impl<'a> Parser<'a> {
             };
             is_any = true;
             self.next();
-            if !command.words.is_empty() {
-                command.words.push(word.literal());
-            } else if let Some(name) = assigned(word)? {
-                command.assignments.push(name);
+            if command.words.is_empty() {
+                match leading(word)? {
+                    Leading::Variable(name) => command.assignments.push(name),
+                    Leading::Program(name) => command.words.push(Some(name)),
+                }
             } else {
-                command.words.push(Some(program(word)?));
+                command.words.push(word.literal());
             }
         }
         // What a function's name would be followed by.
@@ -289,22 +293,31 @@ impl<'a> Parser<'a> {
     }
 }
 
-fn target_of(word: &PlainWord) -> Option<Option<String>> {
+/// Whether a redirection to this word goes to a file in every shell.
+fn is_plain_target(word: &PlainWord) -> bool {
     let is_connection = CONNECTIONS.iter().any(|it| word.text.starts_with(it));
     let is_sign = matches!(word.unquoted(), Some("!" | "{" | "}" | "{}" | "[" | "]"));
-    (!is_connection && !is_sign).then(|| word.literal())
+    !is_connection && !is_sign
 }
 
-/// The variable, if a word before the program sets one. `None` where shells
-/// may differ on that.
-fn assigned(word: &PlainWord) -> Option<Option<String>> {
+/// A word before the arguments.
+enum Leading {
+    /// It sets this variable.
+    Variable(String),
+    /// It is the program.
+    Program(String),
+}
+
+/// What a word before the arguments is. `None` where shells may differ on that.
+fn leading(word: &PlainWord) -> Option<Leading> {
     let bare = word.text.get(..word.bare)?;
     let Some((name, _)) = bare.split_once('=') else {
-        return (!word.text.contains('=')).then_some(None);
+        let is_program = !word.text.contains('=');
+        return program(word).filter(|_| is_program).map(Leading::Program);
     };
     let (_, value) = word.text.split_once('=')?;
     let is_harmless = !word.has_variables && value.chars().all(substitution::is_harmless);
-    (is_name(name) && is_harmless).then(|| Some(name.to_owned()))
+    (is_name(name) && is_harmless).then(|| Leading::Variable(name.to_owned()))
 }
 
 /// The program, if it is one by that name in every shell.

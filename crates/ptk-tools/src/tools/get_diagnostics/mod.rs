@@ -30,7 +30,7 @@ mod project;
 mod report;
 mod server;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt as _, try_join_all};
@@ -182,8 +182,9 @@ impl TypedTool for GetDiagnostics {
         if outcomes.iter().all(is_vain) {
             return Err(report::failure(outcomes));
         }
+        let own = context.clone();
         context
-            .blocking(move || Ok(reported(&scope, outcomes, &args)))
+            .blocking(move || Ok(reported(&own, &scope, outcomes, &args)))
             .await
     }
 
@@ -193,7 +194,12 @@ impl TypedTool for GetDiagnostics {
 }
 
 /// Everything that was found, as it was asked for.
-fn reported(scope: &Scope, outcomes: Vec<Outcome>, args: &DiagnosticsArgs) -> Report {
+fn reported(
+    context: &CallContext,
+    scope: &Scope,
+    outcomes: Vec<Outcome>,
+    args: &DiagnosticsArgs,
+) -> Report {
     let mut places = Places::new(&scope.workspace);
     let mut all = Vec::new();
     let mut checkers = Vec::new();
@@ -203,6 +209,10 @@ fn reported(scope: &Scope, outcomes: Vec<Outcome>, args: &DiagnosticsArgs) -> Re
         all.extend(found.map(|found| places.diagnostic(found, source, folder)));
         checkers.push(outcome.checked);
     }
+    // What checkers say of a file quotes it.
+    let before = all.len();
+    all.retain(|one| !context.is_withheld(Path::new(&one.file)));
+    let not_allowed = Some(before - all.len()).filter(|count| *count > 0);
     // Checkers that look at a file twice, as part of two targets, say so twice.
     all.sort();
     all.dedup();
@@ -220,5 +230,7 @@ fn reported(scope: &Scope, outcomes: Vec<Outcome>, args: &DiagnosticsArgs) -> Re
         elsewhere = errors.count();
         all = within;
     }
-    Report::new(all, elsewhere, checkers, args)
+    let mut report = Report::new(all, elsewhere, checkers, args);
+    report.not_allowed = not_allowed;
+    report
 }

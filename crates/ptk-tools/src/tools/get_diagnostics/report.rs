@@ -26,6 +26,9 @@ pub struct Report {
     checkers: Vec<Checked>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<String>,
+    /// How many are about files that rules forbid to see.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) not_allowed: Option<usize>,
 }
 
 impl Report {
@@ -69,6 +72,7 @@ impl Report {
             total,
             checkers,
             next,
+            not_allowed: None,
         }
     }
 }

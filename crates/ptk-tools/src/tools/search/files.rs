@@ -15,6 +15,7 @@ use super::stop::{Stop, confined};
 use super::tally::{Skipped, Tally};
 use super::visit::{Found, Sight, Visitor};
 use super::walk::Walk;
+use super::withheld::Withheld;
 use crate::{CallContext, ToolError};
 
 /// How many bytes of names, or of lines, a page has at most.
@@ -42,7 +43,7 @@ pub(crate) enum Order {
 }
 
 /// Where a walk begins, with the rules from above, and what it looks for.
-type Prepared = (Place, Rules, Option<Pattern>);
+type Prepared = (Place, Rules, Option<Pattern>, Withheld);
 
 impl Find {
     /// Finds. `next` tells the call that gives the page from an offset on.
@@ -76,13 +77,14 @@ impl Find {
         };
         Ok(place.map(|place| {
             let rules = Rules::above(&place);
-            (place, rules, pattern)
+            let withheld = Withheld::new(context, &place);
+            (place, rules, pattern, withheld)
         }))
     }
 
     fn search(
         &self,
-        (place, rules, pattern): Prepared,
+        (place, rules, pattern, withheld): Prepared,
         stop: &Stop,
         next: impl Fn(usize) -> String,
     ) -> FileList {
@@ -96,6 +98,7 @@ impl Find {
         let (visitors, tally) = walk.run(|| Collect {
             glob: pattern.map(|pattern| &pattern.glob),
             order: self.order,
+            withheld: &withheld,
             found: Vec::new(),
         });
         let found: Vec<_> = visitors.into_iter().flat_map(|one| one.found).collect();
@@ -129,6 +132,7 @@ type Named = (Reverse<Option<SystemTime>>, Box<[u8]>);
 struct Collect<'a> {
     glob: Option<&'a Glob>,
     order: Order,
+    withheld: &'a Withheld,
     found: Vec<Named>,
 }
 
@@ -139,7 +143,11 @@ impl Visitor for Collect<'_> {
         self.glob.is_none_or(|glob| glob.matches(relative))
     }
 
-    fn visit(&mut self, found: &Found<'_>, _tally: &mut Tally) {
+    fn visit(&mut self, found: &Found<'_>, tally: &mut Tally) {
+        if self.withheld.holds(found.shown()) {
+            tally.withheld += 1;
+            return;
+        }
         let modified = match self.order {
             Order::Path => None,
             Order::Newest => found.modified().ok(),

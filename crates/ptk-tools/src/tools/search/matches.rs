@@ -5,7 +5,6 @@
 
 use std::fs::File;
 use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bstr::ByteSlice as _;
@@ -23,7 +22,7 @@ use super::stop::Stop;
 use super::tally::{Tally, shown};
 use super::visit::{Found, Sight, Visitor};
 use super::walk::Walk;
-use crate::permission::Rule;
+use super::withheld::Withheld;
 use crate::tools::text::Text;
 use crate::{CallContext, Ranges};
 
@@ -88,7 +87,7 @@ impl<'a> Search<'a> {
         };
         let walk = Walk::new(self.place, sight, rules, self.stop);
         let streamed = AtomicUsize::new(0);
-        let withheld = Withheld::new(self);
+        let withheld = Withheld::new(self.context, self.place);
         let (mut files, tally) = if self.kind == Kind::File {
             let mut looking = Looking::new(self, &streamed, &withheld);
             let mut tally = Tally::default();
@@ -180,49 +179,10 @@ fn whole(file: File) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// What rules forbid to see, by the path where it really is.
-struct Withheld<'a> {
-    rules: &'a [Rule],
-    /// Where the search begins, and where that really is.
-    from: PathBuf,
-    to: Option<PathBuf>,
-    root: &'a Path,
-}
-
-impl<'a> Withheld<'a> {
-    fn new(search: &'a Search<'a>) -> Self {
-        Self {
-            rules: &search.context.services().withheld,
-            from: search.place.absolute(),
-            to: search.place.real().ok().map(|place| place.absolute()),
-            root: search.context.workspace().root(),
-        }
-    }
-
-    /// Whether a file is not to be seen, by its path as it is shown.
-    fn holds(&self, shown: &[u8]) -> bool {
-        if self.rules.is_empty() {
-            return false;
-        }
-        let Some(to) = &self.to else {
-            return true;
-        };
-        let path = self.root.join(shown.to_path_lossy());
-        let path = path.strip_prefix(&self.from).map(|rest| to.join(rest));
-        let Ok(path) = path else {
-            return true;
-        };
-        // Joining nothing leaves a `/` behind the name of a file.
-        let path: PathBuf = path.components().collect();
-        let path = path.strip_prefix(self.root).unwrap_or(&path);
-        self.rules.iter().any(|rule| rule.fits_path(path))
-    }
-}
-
 /// Searches files, one for each thread.
 struct Looking<'a> {
     search: &'a Search<'a>,
-    withheld: &'a Withheld<'a>,
+    withheld: &'a Withheld,
     matcher: RegexMatcher,
     /// Counts lines, for what is shown while it runs.
     numbering: Searcher,
@@ -233,7 +193,7 @@ struct Looking<'a> {
 }
 
 impl<'a> Looking<'a> {
-    fn new(search: &'a Search<'a>, streamed: &'a AtomicUsize, withheld: &'a Withheld<'a>) -> Self {
+    fn new(search: &'a Search<'a>, streamed: &'a AtomicUsize, withheld: &'a Withheld) -> Self {
         Self {
             search,
             withheld,

@@ -23,3 +23,4 @@ pub(crate) mod stop;
 pub(crate) mod tally;
 mod visit;
 pub(crate) mod walk;
+mod withheld;

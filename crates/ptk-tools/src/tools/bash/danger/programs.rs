@@ -231,7 +231,10 @@ const USES: [Use; 84] = [
 ];
 
 /// Options of what runs a project's scripts that say by which program.
-const SCRIPTS: [&str; 6] = [
+const SCRIPTS: [&str; 9] = [
+    "-C",
+    "--dir",
+    "--cwd",
     "--script-shell",
     "--node-options",
     "--prefix",
