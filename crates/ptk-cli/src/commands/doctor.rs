@@ -9,12 +9,11 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 
 use anyhow::{Context, Result};
-use ptk_sandbox::Workspace;
 use ptk_sandbox::command::{
     Before, Command, Helper, Policy, Protection, Protections, Recording, Records, StartError,
 };
+use ptk_sandbox::{Scratch, Workspace};
 use serde::Serialize;
-use tempfile::TempDir;
 
 use crate::args::DoctorArgs;
 use crate::exit::Exit;
@@ -138,7 +137,7 @@ fn print_undo(undo: &Recorded, out: &mut impl Write) -> Result<()> {
 
 /// A place to try things in, and what must not be reached from there.
 struct Scene {
-    folder: TempDir,
+    folder: Scratch,
     workspace: Workspace,
     listener: TcpListener,
     victim: Child,
@@ -154,7 +153,7 @@ impl Drop for Scene {
 
 impl Scene {
     fn new() -> Result<Self> {
-        let folder = tempfile::tempdir().context("a folder to try things in")?;
+        let folder = Scratch::new().context("a folder to try things in")?;
         let [inside, outside] = ["inside", "outside"].map(|name| folder.path().join(name));
         fs::create_dir(&inside)?;
         fs::write(&outside, "as it was\n")?;
