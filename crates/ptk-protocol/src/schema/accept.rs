@@ -62,16 +62,9 @@ impl Budget {
     /// Pays for work that takes as long as so many visits; `false` if that is
     /// more than what is left.
     pub(crate) fn spend(&self, visits: u64) -> bool {
-        match self.visits.get().checked_sub(visits) {
-            Some(left) => {
-                self.visits.set(left);
-                true
-            }
-            None => {
-                self.visits.set(0);
-                false
-            }
-        }
+        let left = self.visits.get().checked_sub(visits);
+        self.visits.set(left.unwrap_or(0));
+        left.is_some()
     }
 }
 

@@ -142,6 +142,16 @@ pub fn check_with(options: CheckOptions, tools: &Toolset, name: &str, args: Argu
     }
 }
 
+/// Brings the arguments of a call to the types of the tool's schema, without
+/// checking them.
+#[must_use]
+pub fn coerced(tools: &Toolset, name: &str, args: Arguments) -> (Arguments, Vec<Coercion>) {
+    match tools.get(name) {
+        Some(spec) => coerce_arguments(spec, args),
+        None => (args, Vec::new()),
+    }
+}
+
 fn coerce_arguments(spec: &ToolSpec, args: Arguments) -> (Arguments, Vec<Coercion>) {
     let mut log = Vec::new();
     let coerced = coerce(spec.schema(), args.to_node(), &mut log);

@@ -21,7 +21,7 @@ use serde_json::Value;
 
 pub(crate) use accept::{Budget, accepts};
 pub(crate) use check::faults;
-pub use check::{Check, CheckOptions, check, check_with};
+pub use check::{Check, CheckOptions, check, check_with, coerced};
 pub use coerce::Coercion;
 pub(crate) use compile::Compiled;
 pub use complexity::{Complexity, ComplexityError};
