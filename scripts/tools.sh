@@ -199,7 +199,7 @@ need_llama() {
     is_installed llama "$pins/llama.txt" "$pins/llama-source.txt" && return
     need_cmake
     local version
-    version=$(pinned llama-source llama-cpp-python)
+    version=$(pinned llama-source llama_cpp_python)
     say "Installing llama-cpp-python $version (once; compiles for ten minutes)"
     # Not for this processor alone: a virtual one may have instructions that it
     # does not carry out. So it is built for the same processors as ours.
