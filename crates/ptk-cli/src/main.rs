@@ -40,10 +40,11 @@ fn main() -> ExitCode {
     ptk_sandbox::command::enter();
     #[cfg(feature = "otel")]
     let _sending = telemetry::start();
-    match args::read(std::env::args_os()) {
-        Ok(cli) => commands::run(&cli)
-            .unwrap_or_else(|error| exit::report(&error))
-            .into(),
-        Err(answer) => exit::print(&answer).into(),
-    }
+    let ended = match args::read(std::env::args_os()) {
+        Ok(cli) => commands::run(&cli).unwrap_or_else(|error| exit::report(&error)),
+        Err(answer) => exit::print(&answer),
+    };
+    // A thread that is still at work may hold one.
+    ptk_sandbox::remove_temporary_folders();
+    ended.into()
 }

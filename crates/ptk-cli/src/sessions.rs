@@ -25,7 +25,7 @@ const MAX_NAMED: usize = 5;
 pub(crate) fn open() -> Result<SqliteStore> {
     let path = path()?;
     if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).map_err(|error| {
+        ptk_sandbox::private_folder(folder).map_err(|error| {
             anyhow!(
                 "{} cannot be made: {error}; name another folder with PTK_STATE",
                 folder.display()

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderName, ORIGIN};
+use hyper::http::uri::Authority;
 use hyper::{StatusCode, Uri};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
@@ -32,6 +33,7 @@ const MAX_KEY: usize = 4096;
 pub struct Keys {
     path: Option<PathBuf>,
     loaded: Mutex<Loaded>,
+    exposure: Option<String>,
 }
 
 #[derive(Debug)]
@@ -74,15 +76,26 @@ impl Keys {
     ///
     /// # Errors
     ///
-    /// If it cannot be read, or a line is none.
+    /// If it cannot be read, if others than its owner may write it, or a line
+    /// is none.
     pub fn open(path: impl Into<PathBuf>) -> io::Result<Self> {
         let path = path.into();
+        let exposure = exposure(&path)?;
         let (keys, changed) = load(&path)?;
         if keys.is_empty() {
             let message = "there is no key in it; write a name and a key in a line";
             return Err(io::Error::new(io::ErrorKind::InvalidData, message));
         }
-        Ok(Self::of(Some(path), keys, changed))
+        Ok(Self {
+            exposure,
+            ..Self::of(Some(path), keys, changed)
+        })
+    }
+
+    /// Why others than its owner can read the file, if they can.
+    #[must_use]
+    pub fn exposure(&self) -> Option<&str> {
+        self.exposure.as_deref()
     }
 
     fn of(path: Option<PathBuf>, keys: Vec<Key>, changed: Option<(SystemTime, u64)>) -> Self {
@@ -94,6 +107,7 @@ impl Keys {
         Self {
             path,
             loaded: Mutex::new(loaded),
+            exposure: None,
         }
     }
 
@@ -118,7 +132,7 @@ impl Keys {
         {
             loaded.looked = Instant::now();
             if changed(path) != loaded.changed {
-                match load(path) {
+                match exposure(path).and_then(|_| load(path)) {
                     Ok((keys, changed)) => {
                         // One that stays keeps what it has used up.
                         let keys = keys.into_iter().map(|key| {
@@ -136,6 +150,33 @@ impl Keys {
         }
         Arc::clone(&loaded.keys)
     }
+}
+
+/// Refuses a file that others may write, who could let themselves in, and says
+/// whether others may read it. Secrets that are mounted into containers are
+/// often readable by all, so that alone is not refused.
+#[cfg(unix)]
+fn exposure(path: &Path) -> io::Result<Option<String>> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = std::fs::metadata(path)?.permissions().mode() & 0o777;
+    if mode & 0o022 != 0 {
+        let message = format!(
+            "others than its owner can write it (mode {mode:03o}); run: chmod 600 {}",
+            path.display()
+        );
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
+    }
+    Ok((mode & 0o044 != 0).then(|| {
+        format!(
+            "others than its owner can read the keys in {} (mode {mode:03o}); run: chmod 600 {0}",
+            path.display()
+        )
+    }))
+}
+
+#[cfg(not(unix))]
+fn exposure(_path: &Path) -> io::Result<Option<String>> {
+    Ok(None)
 }
 
 fn changed(path: &Path) -> Option<(SystemTime, u64)> {
@@ -313,9 +354,7 @@ impl Access {
     /// is none of this server.
     pub(crate) fn check_place(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), Failure> {
         let forbidden = |message: String| Failure::new(StatusCode::FORBIDDEN, "forbidden", message);
-        let host = headers.get(HOST).and_then(|host| host.to_str().ok());
-        let host = host.or_else(|| uri.authority().map(hyper::http::uri::Authority::as_str));
-        let host = host.unwrap_or_default();
+        let host = host(headers, uri)?;
         if !self.any_host && !self.is_own(host) {
             return Err(forbidden(format!(
                 "`{host}` is no name of this server; name it with --host if it is"
@@ -377,6 +416,31 @@ impl Access {
             key: Some(key.name.clone()),
             limits: key.limits(of_all),
         })
+    }
+}
+
+/// The name under which a request comes. A proxy and this server could each
+/// take another one of two.
+fn host<'h>(headers: &'h HeaderMap, uri: &'h Uri) -> Result<&'h str, Failure> {
+    let wrong = |message: &str| Failure {
+        param: None,
+        ..Failure::new(StatusCode::BAD_REQUEST, "invalid_host", message)
+    };
+    let mut given = headers.get_all(HOST).iter();
+    let (header, another) = (given.next(), given.next());
+    if another.is_some() {
+        return Err(wrong("The request has more than one Host; send one"));
+    }
+    let header = header
+        .map(|host| host.to_str().map_err(|_| wrong("The Host is not text")))
+        .transpose()?;
+    let target = uri.authority().map(Authority::as_str);
+    match (header, target) {
+        (Some(header), Some(target)) if !header.eq_ignore_ascii_case(target) => Err(wrong(
+            "The Host differs from the one in the address of the request; send the same",
+        )),
+        (Some(host), _) | (None, Some(host)) => Ok(host),
+        (None, None) => Err(wrong("The request has no Host; send one")),
     }
 }
 

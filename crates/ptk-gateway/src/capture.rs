@@ -33,7 +33,7 @@ pub(crate) struct Capture {
 
 impl Capture {
     pub(crate) fn open(folder: PathBuf) -> io::Result<Self> {
-        std::fs::create_dir_all(&folder)?;
+        private_folder(&folder)?;
         let file = append(&folder)?;
         Ok(Self {
             folder,
@@ -70,8 +70,19 @@ impl Capture {
 }
 
 fn append(folder: &std::path::Path) -> io::Result<File> {
-    OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(folder.join(NAME))
+    let mut options = OpenOptions::new();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(folder.join(NAME))
+}
+
+/// Makes a folder that is for its owner alone. One that is there stays as it
+/// is: its owner has decided.
+fn private_folder(folder: &std::path::Path) -> io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
 }

@@ -15,6 +15,7 @@ use ptk::{Approach, Mode, Model};
 use tokio::sync::Semaphore;
 
 use crate::access::{Access, Keys};
+use crate::bodies::Bodies;
 use crate::capture::{Capture, Case};
 use crate::failure::Failure;
 use crate::hosted::HostedTools;
@@ -22,6 +23,7 @@ use crate::log::Log;
 use crate::metrics::Metrics;
 use crate::offer::Offers;
 use crate::route::{Other, Route, Routes};
+use crate::workers::Workers;
 
 /// What one request, and all of them together, may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +34,20 @@ pub struct Limits {
     pub concurrent: usize,
     /// How long one may take.
     pub time: Duration,
+    /// Connections that are open at the same time. One more is answered with
+    /// 503.
+    pub connections: usize,
+    /// How long the head of a request may take, and how long a connection may
+    /// be idle.
+    pub head_time: Duration,
+    /// How long the body of a request may take.
+    pub body_time: Duration,
+    /// Bytes of all requests that are read or answered at the same time. A
+    /// request that would need more is answered with 503.
+    pub body_memory: usize,
+    /// How long one request may compute: for its tools to be read and taught,
+    /// and for a reply to be read and checked by their schemas.
+    pub compute: Duration,
 }
 
 impl Default for Limits {
@@ -40,6 +56,11 @@ impl Default for Limits {
             body: 32 * 1024 * 1024,
             concurrent: 4096,
             time: Duration::from_secs(3600),
+            connections: 8192,
+            head_time: Duration::from_secs(30),
+            body_time: Duration::from_secs(120),
+            body_memory: 256 * 1024 * 1024,
+            compute: Duration::from_secs(10),
         }
     }
 }
@@ -84,6 +105,8 @@ pub(crate) struct Inner {
     pub(crate) metrics: Metrics,
     pub(crate) access: Access,
     pub(crate) limits: Limits,
+    pub(crate) bodies: Bodies,
+    pub(crate) workers: Arc<Workers>,
     pub(crate) running: Arc<Semaphore>,
     pub(crate) log: Option<Log>,
     pub(crate) hosted: Option<HostedTools>,
@@ -308,6 +331,8 @@ impl GatewayBuilder {
                 capture,
                 metrics: Metrics::default(),
                 access: self.access,
+                bodies: Bodies::new(&self.limits),
+                workers: Arc::new(Workers::new(self.limits.compute)),
                 running: Arc::new(Semaphore::new(
                     self.limits.concurrent.min(Semaphore::MAX_PERMITS),
                 )),

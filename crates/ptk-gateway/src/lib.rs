@@ -26,6 +26,7 @@
 //! |---|---|
 //! | `gateway` | what is served: [`Gateway`], [`Limits`] |
 //! | `server`, `ticket`, `flow` | connections, the way of a request, answers that are written while they come in |
+//! | `connections`, `bodies`, `workers` | how many connections, bytes and threads all requests together may take |
 //! | `access` | who may ask, and how much: [`Keys`] |
 //! | `faces` | the APIs, a file each: requests into `ask`, what is `said` into answers |
 //! | `ask`, `fields`, `offer` | what is asked, whichever API it comes by, and tools that are read once |
@@ -37,7 +38,9 @@
 
 mod access;
 mod ask;
+mod bodies;
 mod capture;
+mod connections;
 mod exchange;
 mod faces;
 mod failure;
@@ -52,6 +55,7 @@ mod route;
 mod said;
 mod server;
 mod ticket;
+mod workers;
 
 pub use access::Keys;
 pub use gateway::{BuildError, Gateway, GatewayBuilder, Limits};

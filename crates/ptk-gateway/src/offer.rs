@@ -4,15 +4,28 @@ use std::collections::VecDeque;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use aho_corasick::AhoCorasick;
 use ptk::protocol::dialects::Registry;
+use ptk::protocol::schema::Complexity;
 use ptk::protocol::{Formatter, Grammar, GrammarError, ToolSpec, Toolset};
+use serde_json::Value;
 
 use crate::failure::Failure;
+use crate::workers::Workers;
 
 /// Offers that are remembered: a program sends the same with every request.
 const MAX_OFFERS: usize = 64;
-/// Bytes of tools that are remembered.
-const MAX_BYTES: usize = 16 * 1024 * 1024;
+/// Bytes of tools that are remembered, compiled schemas included.
+const MAX_BYTES: usize = 64 * 1024 * 1024;
+/// About how many bytes a compiled schema takes.
+const SCHEMA: usize = 512;
+/// Tools in one request. Clients offer hundreds at most.
+const MAX_TOOLS: usize = 4096;
+/// Schemas in all tools of one request.
+const MAX_SCHEMAS: usize = 200_000;
+/// A tool with more schemas is compiled before it is called, and what calls it
+/// is read apart from other requests.
+const MAX_SIMPLE: usize = 500;
 /// Ways of teaching the same tools that are remembered.
 const MAX_LESSONS: usize = 8;
 
@@ -25,7 +38,13 @@ pub(crate) struct Offer {
     /// Why they can only be offered by a server that speaks the client's API,
     /// if one of them is that API's own.
     pub(crate) beyond_words: Option<Failure>,
+    /// How many schemas there are in all of them.
+    schemas: usize,
+    /// The names of those whose arguments may take long to check.
+    complex: Vec<String>,
     lessons: Mutex<Vec<Arc<Lesson>>>,
+    /// What finds their names in a text.
+    names: OnceLock<Option<AhoCorasick>>,
     /// What reads native calls.
     native: OnceLock<Option<Grammar>>,
 }
@@ -44,13 +63,42 @@ pub(crate) struct Lesson {
 
 impl Offer {
     /// Of these tools, each with whether its schema has to be kept.
+    ///
+    /// # Errors
+    ///
+    /// If two have the same name, or they are too complex.
     pub(crate) fn new(tools: Vec<(ToolSpec, bool)>) -> Result<Self, Failure> {
+        if tools.len() > MAX_TOOLS {
+            return Err(too_complex(
+                "tools",
+                format!("There are {} tools; {MAX_TOOLS} at most", tools.len()),
+            ));
+        }
+        let mut schemas = 0;
+        let mut complex = Vec::new();
+        for (tool, _) in &tools {
+            let subject = format!("The schema of the tool `{}`", tool.name);
+            let measured = measure("tools", &subject, &tool.parameters)?;
+            schemas += measured.schemas;
+            if schemas > MAX_SCHEMAS {
+                let message = format!(
+                    "The tools up to `{}` consist of more than {MAX_SCHEMAS} schemas; send fewer",
+                    tool.name
+                );
+                return Err(too_complex("tools", message));
+            }
+            if measured.has_references || measured.schemas > MAX_SIMPLE {
+                complex.push(tool.name.clone());
+            }
+        }
         let strict = tools.iter().filter(|(_, strict)| *strict);
         let strict = strict.map(|(tool, _)| tool.name.clone()).collect();
         let tools = Toolset::new(tools.into_iter().map(|(tool, _)| tool));
         Ok(Self {
             tools: tools.map_err(|error| Failure::invalid("tools", error.to_string()))?,
             strict,
+            schemas,
+            complex,
             ..Self::default()
         })
     }
@@ -59,8 +107,69 @@ impl Offer {
         self.strict.iter().any(|strict| strict == name)
     }
 
-    /// What a model is taught that is to call these in a dialect.
-    pub(crate) fn lesson(
+    /// Whether calls of these may take long to check.
+    pub(crate) fn is_complex(&self) -> bool {
+        !self.complex.is_empty()
+    }
+
+    /// Whether one of their names stands in a text.
+    pub(crate) fn is_named_in(&self, text: &str) -> bool {
+        let names = self
+            .names
+            .get_or_init(|| AhoCorasick::new(self.tools.names()).ok());
+        names.as_ref().is_some_and(|names| names.is_match(text))
+    }
+
+    /// What a model is taught that is to call these in a dialect. What was
+    /// taught before is remembered; the rest is made apart from other requests.
+    pub(crate) async fn lesson(
+        self: &Arc<Self>,
+        workers: &Workers,
+        formatter: &Arc<dyn Formatter>,
+        dialects: &Registry,
+        only: Option<&str>,
+        names: Option<Vec<String>>,
+    ) -> Result<Arc<Lesson>, Failure> {
+        if let Some(known) = self.known_lesson(&**formatter, only, names.as_deref()) {
+            return Ok(known);
+        }
+        let wrong = |error: GrammarError| Failure::invalid("model", error.to_string());
+        if self.tools.is_empty() {
+            let made = self.make_lesson(&**formatter, dialects, only, names);
+            return made.map_err(wrong);
+        }
+        let offer = Arc::clone(self);
+        let formatter = Arc::clone(formatter);
+        let dialects = dialects.clone();
+        let only = only.map(str::to_owned);
+        let make = move || {
+            for name in &offer.complex {
+                offer.tools.compile(name);
+            }
+            offer
+                .make_lesson(&*formatter, &dialects, only.as_deref(), names)
+                .map_err(wrong)
+        };
+        workers.run(make).await
+    }
+
+    fn known_lesson(
+        &self,
+        formatter: &dyn Formatter,
+        only: Option<&str>,
+        names: Option<&[String]>,
+    ) -> Option<Arc<Lesson>> {
+        let dialect = formatter.taught().map_or("", |dialect| dialect.name());
+        let lessons = self.lessons.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = lessons.iter().find(|lesson| {
+            lesson.dialect == dialect
+                && lesson.only.as_deref() == only
+                && lesson.names.as_deref() == names
+        });
+        known.map(Arc::clone)
+    }
+
+    fn make_lesson(
         &self,
         formatter: &dyn Formatter,
         dialects: &Registry,
@@ -68,13 +177,6 @@ impl Offer {
         names: Option<Vec<String>>,
     ) -> Result<Arc<Lesson>, GrammarError> {
         let dialect = formatter.taught().map_or("", |dialect| dialect.name());
-        let mut lessons = self.lessons.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = lessons.iter().find(|lesson| {
-            lesson.dialect == dialect && lesson.only.as_deref() == only && lesson.names == names
-        });
-        if let Some(known) = known {
-            return Ok(Arc::clone(known));
-        }
         let mut grammar = Grammar::builder().registry(if self.tools.is_empty() {
             // Nothing can be called, so nothing is a call.
             Registry::empty()
@@ -95,6 +197,7 @@ impl Offer {
             names,
             grammar: grammar.build()?,
         });
+        let mut lessons = self.lessons.lock().unwrap_or_else(PoisonError::into_inner);
         if lessons.len() >= MAX_LESSONS {
             lessons.remove(0);
         }
@@ -116,6 +219,23 @@ impl Offer {
             grammar.dialect(dialect).alone().build().ok()
         };
         self.native.get_or_init(make).as_ref()
+    }
+}
+
+/// What a schema costs. `subject` says whose it is.
+///
+/// # Errors
+///
+/// If that is too much.
+pub(crate) fn measure(param: &str, subject: &str, schema: &Value) -> Result<Complexity, Failure> {
+    Complexity::of(schema)
+        .map_err(|error| too_complex(param, format!("{subject} is too complex: {error}")))
+}
+
+fn too_complex(param: &str, message: String) -> Failure {
+    Failure {
+        code: "schema_too_complex".into(),
+        ..Failure::invalid(param, message)
     }
 }
 
@@ -166,8 +286,9 @@ impl Offers {
             text: text.into(),
             offer: Arc::clone(&offer),
         });
-        let size = |known: &VecDeque<Known>| known.iter().map(|it| it.text.len()).sum::<usize>();
-        while known.len() > MAX_OFFERS || size(&known) > MAX_BYTES {
+        let size = |known: &Known| known.text.len() + known.offer.schemas * SCHEMA;
+        let all = |known: &VecDeque<Known>| known.iter().map(size).sum::<usize>();
+        while known.len() > MAX_OFFERS || all(&known) > MAX_BYTES {
             known.pop_front();
         }
         Ok(offer)

@@ -8,12 +8,11 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_REQUEST_HEADERS, ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderName,
-    HeaderValue, ORIGIN, RETRY_AFTER, VARY,
+    ACCESS_CONTROL_REQUEST_HEADERS, ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderMap,
+    HeaderName, HeaderValue, ORIGIN, RETRY_AFTER, VARY,
 };
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -23,6 +22,7 @@ use tokio::net::TcpListener;
 use tokio::time::timeout;
 
 use crate::access::Admitted;
+use crate::connections::Connections;
 use crate::faces::{self, Call, Reply, Style};
 use crate::failure::Failure;
 use crate::flow::Flow;
@@ -32,10 +32,8 @@ use crate::said::new_id;
 use crate::ticket::Ticket;
 use crate::{Gateway, Limits};
 
-/// How long the head of a request may take.
-const HEAD: Duration = Duration::from_secs(30);
-/// How long the rest of it may take.
-const BODY: Duration = Duration::from_secs(120);
+/// Bytes that are buffered of one connection. The head of a request has to fit.
+const MAX_BUFFER: usize = 64 * 1024;
 /// How long is waited before the next connection where none can be had.
 const BREATH: Duration = Duration::from_millis(50);
 /// The id of a request, in its answer.
@@ -47,7 +45,11 @@ impl Gateway {
     pub async fn serve(&self, listener: TcpListener, end: impl Future<Output = ()>) {
         let graceful = GracefulShutdown::new();
         let mut builder = hyper::server::conn::http1::Builder::new();
-        builder.timer(TokioTimer::new()).header_read_timeout(HEAD);
+        builder
+            .timer(TokioTimer::new())
+            .header_read_timeout(self.inner.limits.head_time)
+            .max_buf_size(MAX_BUFFER);
+        let connections = Connections::new(self.inner.limits.connections);
         tokio::pin!(end);
         loop {
             let accepted = tokio::select! {
@@ -64,6 +66,9 @@ impl Gateway {
                     continue;
                 }
             };
+            let Some((stream, place)) = connections.admit(stream) else {
+                continue;
+            };
             // Without it a small piece waits for the one before to be seen.
             let _ = stream.set_nodelay(true);
             let inner = Arc::clone(&self.inner);
@@ -71,6 +76,7 @@ impl Gateway {
             let connection = builder.serve_connection(TokioIo::new(stream), service);
             let connection = graceful.watch(connection);
             tokio::spawn(async move {
+                let _place = place;
                 if let Err(error) = connection.await {
                     tracing::debug!(%error, "a connection broke off");
                 }
@@ -164,12 +170,18 @@ async fn answer(
             .to_str()
             .is_ok_and(|origin| inner.access.allows_origin(origin))
     });
-    let reply = reply(&inner, request, found, &ticket).await;
+    let mut unread = Unread(!request.body().is_end_stream());
+    let reply = reply(&inner, request, found, &ticket, &mut unread).await;
     let reply = reply.unwrap_or_else(|failure| {
         ticket.error(&failure.code);
         style.failed(&failure)
     });
     let mut response = response(reply, ticket);
+    if unread.0 {
+        // What nobody reads is not waited for.
+        let close = HeaderValue::from_static("close");
+        response.headers_mut().insert(CONNECTION, close);
+    }
     if let Some(origin) = origin {
         let headers = response.headers_mut();
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
@@ -178,11 +190,15 @@ async fn answer(
     Ok(response)
 }
 
+/// Whether a request has a body that was not read.
+struct Unread(bool);
+
 async fn reply(
     inner: &Arc<Inner>,
     request: Request<Incoming>,
     found: Option<faces::Found>,
     ticket: &Ticket,
+    unread: &mut Unread,
 ) -> Result<Reply, Failure> {
     inner.access.check_place(request.headers(), request.uri())?;
     let Some(found) = found else {
@@ -209,6 +225,17 @@ async fn reply(
             reply.headers.push((ALLOW, allowed));
         }
         return Ok(reply);
+    }
+    if found.method() == Method::GET && unread.0 {
+        let message = format!(
+            "{} takes no body; send the request without one",
+            found.path()
+        );
+        return Err(Failure::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "body_not_expected",
+            message,
+        ));
     }
     let admitted = if found.is_open() {
         Admitted::anybody(inner.limits)
@@ -240,7 +267,15 @@ async fn reply(
     } = admitted.limits;
     let work = async {
         let (head, body) = request.into_parts();
-        let body = read(body, most).await?;
+        let received = inner
+            .bodies
+            .read(body, most, inner.limits.body_time)
+            .await?;
+        unread.0 = false;
+        if let Some(share) = received.share {
+            ticket.hold(share);
+        }
+        let body = received.bytes;
         ticket.asks(&body);
         let call = Call {
             time,
@@ -255,31 +290,6 @@ async fn reply(
     timeout(time, work)
         .await
         .unwrap_or_else(|_| Err(faces::late(time)))
-}
-
-/// The whole body of a request.
-async fn read(body: Incoming, most: usize) -> Result<Bytes, Failure> {
-    let limited = Limited::new(body, most);
-    let Ok(collected) = timeout(BODY, limited.collect()).await else {
-        let message = format!("The request did not come within {} s", BODY.as_secs());
-        return Err(Failure::new(
-            StatusCode::REQUEST_TIMEOUT,
-            "request_timeout",
-            message,
-        ));
-    };
-    match collected {
-        Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(Failure::new(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            "request_too_large",
-            format!("The request has more than {most} bytes; send less"),
-        )),
-        Err(error) => Err(Failure::invalid(
-            "",
-            format!("The request broke off: {error}"),
-        )),
-    }
 }
 
 /// What pages are told that ask whether they may ask.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
-use std::fs::File;
+use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -144,9 +144,18 @@ impl FileMemory {
     }
 
     fn add(&self, key: &str, manner: Manner) -> io::Result<()> {
-        std::fs::create_dir_all(self.folder())?;
+        let mut folder = DirBuilder::new();
+        folder.recursive(true);
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        }
+        folder.create(self.folder())?;
         // Others may remember something at the same time.
-        let lock = File::create(self.beside(".lock"))?;
+        let lock = options.open(self.beside(".lock"))?;
         lock.lock()?;
         let mut models = if let Ok(known) = self.read() {
             known.models

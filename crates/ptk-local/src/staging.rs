@@ -3,7 +3,7 @@
 //! rename. A process that was killed leaves its folder behind; the next one
 //! that makes one removes it.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -36,15 +36,18 @@ pub(crate) struct Staging {
 impl Staging {
     /// Makes one, and removes what processes have left that are no more.
     pub(crate) fn begin(library: &Path) -> io::Result<Self> {
-        fs::create_dir_all(library)?;
+        ptk_sandbox::private_folder(library)?;
         let _locked = lock(library)?;
         sweep(library)?;
         let folder = tempfile::Builder::new()
             .prefix(PREFIX)
             .tempdir_in(library)?;
-        let alive = File::create_new(folder.path().join(ALIVE))?;
+        let alive = ptk_sandbox::private_file()
+            .write(true)
+            .create_new(true)
+            .open(folder.path().join(ALIVE))?;
         alive.lock()?;
-        fs::create_dir(folder.path().join(MODEL))?;
+        ptk_sandbox::private_folder(&folder.path().join(MODEL))?;
         Ok(Self {
             library: library.to_owned(),
             folder,
@@ -55,7 +58,7 @@ impl Staging {
     /// A new folder beside the one that becomes a model.
     pub(crate) fn aside(&self, name: &str) -> io::Result<PathBuf> {
         let path = self.folder.path().join(name);
-        fs::create_dir(&path)?;
+        ptk_sandbox::private_folder(&path)?;
         Ok(path)
     }
 
@@ -91,7 +94,7 @@ impl Staging {
 
 /// Keeps others from making such folders, and from placing models, meanwhile.
 fn lock(library: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
+    let mut options = ptk_sandbox::private_file();
     let file = options
         .write(true)
         .create(true)

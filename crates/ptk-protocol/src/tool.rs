@@ -167,6 +167,12 @@ impl Toolset {
         Some((spec, cell.get_or_init(|| Compiled::new(&spec.parameters))))
     }
 
+    /// Compiles the schema of the tool of this name now, instead of when it is
+    /// first called.
+    pub fn compile(&self, name: &str) {
+        let _ = self.compiled(name);
+    }
+
     /// Whether there is a tool of exactly this name.
     #[must_use]
     pub fn contains(&self, name: &str) -> bool {

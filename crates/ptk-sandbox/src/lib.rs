@@ -58,6 +58,7 @@ mod listing;
 mod moves;
 mod node;
 mod place;
+mod private;
 mod read;
 mod rename;
 mod restore;
@@ -74,10 +75,14 @@ pub use fingerprint::{Fingerprint, Stamp};
 pub use listing::{Entries, Entry};
 pub use node::{Folder, Moment, Node};
 pub use place::Place;
+pub use private::{
+    create_private, make_files_private, private_file, private_folder, write_private,
+};
 pub use read::{Kind, Metadata};
 pub use restore::Attributes;
 #[cfg(unix)]
 pub use rules::Rules;
+pub use scratch::{Scratch, remove_temporary_folders};
 pub use temporary::is_temporary_name;
 pub use workspace::{Access, Workspace};
 pub use write::{Expect, Written};

@@ -4,7 +4,8 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 #[cfg(unix)]
 use std::time::{Duration, SystemTime};
@@ -29,10 +30,25 @@ const AFTERWARDS: Duration = Duration::from_secs(60);
 #[cfg(unix)]
 const FOUND: u32 = 0o500;
 
+/// Those of this process that are still there.
+static OPEN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Removes the temporary folders of this process that somebody still holds.
+///
+/// A program calls it last: what a thread holds when the process ends is never
+/// dropped, and neither is anything after [`exit`](std::process::exit).
+pub fn remove_temporary_folders() {
+    let open = std::mem::take(&mut *OPEN.lock().unwrap_or_else(PoisonError::into_inner));
+    for folder in open {
+        // What cannot be removed goes when another process begins.
+        let _ = fs::remove_dir_all(folder);
+    }
+}
+
 /// A folder of this process, locked for as long as it is used: the lock goes
 /// with the process, whatever ends it.
 #[derive(Debug)]
-pub(crate) struct Scratch {
+pub struct Scratch {
     folder: TempDir,
     _lock: File,
     sweeping: Option<JoinHandle<()>>,
@@ -40,7 +56,11 @@ pub(crate) struct Scratch {
 
 impl Scratch {
     /// A new one.
-    pub(crate) fn new() -> io::Result<Self> {
+    ///
+    /// # Errors
+    ///
+    /// If the system's folder for temporary files cannot be written.
+    pub fn new() -> io::Result<Self> {
         let prefix = format!("{PREFIX}{}-", std::process::id());
         let mut tries = 0;
         loop {
@@ -57,6 +77,10 @@ impl Scratch {
                 continue;
             }
             let sweeping = sweep(&folder, &lock);
+            let path = folder.path().to_owned();
+            OPEN.lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(path);
             return Ok(Self {
                 folder,
                 _lock: lock,
@@ -65,7 +89,9 @@ impl Scratch {
         }
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
         self.folder.path()
     }
 }
@@ -75,6 +101,9 @@ impl Drop for Scratch {
         if let Some(sweeping) = self.sweeping.take() {
             let _ = sweeping.join();
         }
+        let path = self.folder.path();
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|known| known != path);
     }
 }
 

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::FileExt as _;
 use std::sync::{Mutex, PoisonError};
 
-use tempfile::TempDir;
+use ptk_sandbox::{Scratch, private_file};
 
 use crate::ToolError;
 
@@ -42,7 +42,7 @@ pub struct Outputs {
 
 #[derive(Debug, Default)]
 struct State {
-    folder: Option<TempDir>,
+    folder: Option<Scratch>,
     next: u64,
     kept: VecDeque<Kept>,
 }
@@ -75,14 +75,14 @@ impl Outputs {
     pub fn create(&self) -> io::Result<OutputWriter> {
         let mut state = self.lock();
         if state.folder.is_none() {
-            state.folder = Some(tempfile::Builder::new().prefix("ptk-output-").tempdir()?);
+            state.folder = Some(Scratch::new()?);
         }
         state.next += 1;
         let number = state.next;
         let Some(folder) = &state.folder else {
             return Err(io::Error::other("no temporary folder"));
         };
-        let file = File::options()
+        let file = private_file()
             .read(true)
             .write(true)
             .create_new(true)

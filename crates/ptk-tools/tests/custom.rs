@@ -105,6 +105,37 @@ async fn a_program_that_is_not_there_is_told() {
     assert!(result.suggestion.is_some());
 }
 
+#[tokio::test]
+async fn a_value_is_not_taken_for_an_option() {
+    let open = command(json!(["echo", "{path}", "end"]));
+    for value in ["-n", "--help", "-", "--path=x"] {
+        let result = call(open.clone(), json!({"path": value})).await;
+        let kind = serde_json::to_value(&result).unwrap();
+        assert_eq!(kind["error_type"], "validation_error", "{value}: {kind}");
+        assert!(
+            result.error.contains("`path` begins with a dash"),
+            "{}",
+            result.error
+        );
+    }
+    let result = call(open, json!({"path": "a-n"})).await;
+    assert_eq!(result.fields["output"], "a-n end\n");
+    let number = command(json!(["echo", "{lines}"]));
+    assert!(!call(number, json!({"lines": -5})).await.success);
+    let glued = command(json!(["echo", "{path}{lines}"]));
+    assert!(!call(glued, json!({"path": "", "lines": -5})).await.success);
+}
+
+#[tokio::test]
+async fn a_value_behind_two_dashes_or_at_an_option_may_begin_with_a_dash() {
+    let ended = command(json!(["printf", "%s|", "--", "{path}", "{lines}"]));
+    let result = call(ended, json!({"path": "-n", "lines": -5})).await;
+    assert_eq!(result.fields["output"], "--|-n|-5|", "{}", result.error);
+    let attached = command(json!(["echo", "--lines={lines}", "x{path}"]));
+    let result = call(attached, json!({"path": "-n", "lines": -5})).await;
+    assert_eq!(result.fields["output"], "--lines=-5 x-n\n");
+}
+
 fn endpoint(url: &str, method: &str) -> Value {
     json!({
         "name": "tool",
@@ -121,11 +152,66 @@ fn endpoint(url: &str, method: &str) -> Value {
 }
 
 #[tokio::test]
+async fn a_value_does_not_lead_to_another_path() {
+    let server = MockServer::start().await;
+    Mock::given(wiremock::matchers::any())
+        .respond_with(ResponseTemplate::new(200))
+        .expect(0)
+        .mount(&server)
+        .await;
+    let whole = endpoint(&format!("{}/v1/{{city}}/now", server.uri()), "GET");
+    for value in [
+        "..",
+        ".",
+        "",
+        "%2e%2e",
+        "%2E.",
+        ".%2e",
+        "%252e%252e",
+        "../admin",
+        "a/../../admin",
+        "a/..",
+        "a//b",
+        "/a",
+        "a/",
+        "a%2f..%2fb",
+        "a%252f%252e%252e",
+        "..\\admin",
+        "a\\b",
+        "a%5c..",
+        "%25252e%25252e",
+    ] {
+        let result = call(whole.clone(), json!({"city": value})).await;
+        let kind = serde_json::to_value(&result).unwrap();
+        assert_eq!(kind["error_type"], "validation_error", "{value}: {kind}");
+    }
+    // The text around it, and two values together, count as well.
+    let dot = endpoint(&format!("{}/v1/.{{city}}/now", server.uri()), "GET");
+    assert!(!call(dot, json!({"city": "."})).await.success);
+    let both = endpoint(&format!("{}/v1/{{city}}{{days}}/now", server.uri()), "GET");
+    assert!(!call(both, json!({"city": "../"})).await.success);
+}
+
+#[tokio::test]
+async fn a_value_in_the_query_may_be_any_text() {
+    let server = MockServer::start().await;
+    Mock::given(path("/v1"))
+        .and(query_param("q", "../a&b=c#d"))
+        .respond_with(ResponseTemplate::new(200).set_body_json(json!(1)))
+        .expect(1)
+        .mount(&server)
+        .await;
+    let tool = endpoint(&format!("{}/v1?q={{city}}", server.uri()), "GET");
+    let result = call(tool, json!({"city": "../a&b=c#d"})).await;
+    assert!(result.success, "{}", result.error);
+}
+
+#[tokio::test]
 async fn an_endpoint_is_asked_with_its_arguments_encoded() {
     let server = MockServer::start().await;
     let home = format!("Bearer {}", std::env::var("HOME").unwrap());
     Mock::given(method("GET"))
-        .and(path("/v1/H%C3%A0%20N%E1%BB%99i%2F%2E%2E"))
+        .and(path("/v1/H%C3%A0%20N%E1%BB%99i%2FOld%2E1%3F%23%26x%3D1"))
         .and(query_param("days", "2"))
         .and(header("X-Home", home.as_str()))
         .respond_with(ResponseTemplate::new(200).set_body_json(json!({"degrees": 30})))
@@ -133,7 +219,7 @@ async fn an_endpoint_is_asked_with_its_arguments_encoded() {
         .mount(&server)
         .await;
     let tool = endpoint(&format!("{}/v1/{{city}}", server.uri()), "GET");
-    let result = call(tool, json!({"city": "Hà Nội/..", "days": 2})).await;
+    let result = call(tool, json!({"city": "Hà Nội/Old.1?#&x=1", "days": 2})).await;
     assert!(result.success, "{}", result.error);
     assert_eq!(result.fields["data"], json!({"degrees": 30}));
 }

@@ -105,6 +105,15 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "N", default_value_t = 4096, help_heading = "Limits", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_concurrent: u32,
 
+    /// How many connections are open at the same time
+    #[arg(long, value_name = "N", default_value_t = 8192, help_heading = "Limits", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_connections: u32,
+
+    /// The most megabytes of all requests that are read or answered at the
+    /// same time
+    #[arg(long, value_name = "N", default_value_t = 256, help_heading = "Limits", value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
+    pub(crate) max_body_memory: u32,
+
     /// How long an answer may take, such as 90s or 1h
     #[arg(long, value_name = "TIME", default_value = "1h", help_heading = "Limits", value_parser = duration)]
     pub(crate) timeout: Duration,

@@ -9,13 +9,12 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 
 use anyhow::{Context, Result};
-use ptk_sandbox::Workspace;
 use ptk_sandbox::command::{
     Before, Command, Helper, Ignored, Policy, Protection, Protections, Recording, Records,
     StartError, counts_shared_memory,
 };
+use ptk_sandbox::{Scratch, Workspace};
 use serde::Serialize;
-use tempfile::TempDir;
 
 use crate::args::DoctorArgs;
 use crate::exit::Exit;
@@ -188,7 +187,7 @@ fn print_undo(undo: &Recorded, out: &mut impl Write) -> Result<()> {
 
 /// A place to try things in, and what must not be reached from there.
 struct Scene {
-    folder: TempDir,
+    folder: Scratch,
     workspace: Workspace,
     listener: TcpListener,
     victim: Child,
@@ -204,7 +203,7 @@ impl Drop for Scene {
 
 impl Scene {
     fn new() -> Result<Self> {
-        let folder = tempfile::tempdir().context("a folder to try things in")?;
+        let folder = Scratch::new().context("a folder to try things in")?;
         let [inside, outside] = ["inside", "outside"].map(|name| folder.path().join(name));
         fs::create_dir(&inside)?;
         fs::write(&outside, "as it was\n")?;

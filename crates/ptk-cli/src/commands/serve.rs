@@ -77,6 +77,9 @@ fn gateway(args: &ServeArgs) -> Result<Gateway> {
             body: args.max_body as usize * 1024 * 1024,
             concurrent: args.max_concurrent as usize,
             time: args.timeout,
+            connections: args.max_connections as usize,
+            body_memory: args.max_body_memory as usize * 1024 * 1024,
+            ..Limits::default()
         })
         .log(log(args.access_log));
     if let Some(names) = &args.tools {
@@ -110,6 +113,9 @@ fn tell(ended: &ptk_gateway::Ended) {
 fn keys(args: &ServeArgs, is_here: bool) -> Result<Option<Keys>> {
     if let Some(path) = &args.keys {
         let keys = Keys::open(path).with_context(|| format!("--keys {}", path.display()))?;
+        if let Some(exposure) = keys.exposure() {
+            let _ = writeln!(io::stderr(), "warning: {exposure}");
+        }
         return Ok(Some(keys));
     }
     let one = std::env::var(KEY).ok().filter(|key| !key.trim().is_empty());

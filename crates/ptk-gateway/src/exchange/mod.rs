@@ -22,6 +22,10 @@ use crate::failure::Failure;
 use crate::gateway::Inner;
 use crate::route::{Route, Routed};
 use crate::said::{End, Note, Said};
+use crate::workers;
+
+/// Bytes of a reply that are read without regard to other requests.
+const MAX_AT_ONCE: usize = 64 * 1024;
 
 /// One answer to one request.
 #[derive(Clone, Copy)]
@@ -121,7 +125,7 @@ impl Exchange<'_> {
         }
         let memory = &*self.gateway.memory;
         let mut approach = routed.approach(name, self.gateway.mode, memory);
-        let mut plan = self.plan(candidate, &approach, telling)?;
+        let mut plan = self.plan(candidate, &approach, telling).await?;
         let provider = &**candidate.provider();
         let first = match self
             .listen(candidate, &plan, &plan.request, telling, false)
@@ -135,7 +139,7 @@ impl Exchange<'_> {
                 candidate.turn_to_text(approach.model.as_deref(), memory, &error.to_string());
                 routed.forget();
                 approach = routed.approach(name, self.gateway.mode, memory);
-                plan = self.plan(candidate, &approach, telling)?;
+                plan = self.plan(candidate, &approach, telling).await?;
                 self.listen(candidate, &plan, &plan.request, telling, false)
                     .await?
             }
@@ -203,14 +207,14 @@ impl Exchange<'_> {
     }
 
     /// How a model is asked, and what the client is told of that.
-    fn plan(
+    async fn plan(
         &self,
         candidate: &Candidate,
         approach: &Approach,
         telling: &mut Telling<'_>,
     ) -> Result<Plan, Stopped> {
         let plan = Plan::new(self.gateway, self.ask, candidate, approach, !self.is_live);
-        let plan = plan.map_err(Stopped::Unfit)?;
+        let plan = plan.await.map_err(Stopped::Unfit)?;
         telling.notes = match plan.request.verbatim {
             Some(_) => Vec::new(),
             None => self.ask.left_out.clone(),
@@ -228,10 +232,26 @@ impl Exchange<'_> {
         is_second: bool,
     ) -> Result<Pass, Stopped> {
         let provider = &**candidate.provider();
+        let time = self.gateway.limits.compute;
+        let is_complex = self.ask.contract.offer.is_complex();
         let mut reading = Reading::new(plan, telling, &self.ask.stop, is_second);
         let mut deltas = provider.stream(request);
         while let Some(delta) = deltas.next().await {
-            reading.take(delta?);
+            let delta = delta?;
+            if is_complex || reading::length(&delta) > MAX_AT_ONCE {
+                workers::in_place(|| reading.take(delta, time));
+            } else {
+                reading.take(delta, time);
+            }
+            if reading.is_exhausted() {
+                return Err(Stopped::Answer(Failure::unkept(
+                    "reply_too_complex",
+                    format!(
+                        "To read the model's reply took longer than {} s; offer fewer or simpler tools",
+                        time.as_secs_f64()
+                    ),
+                )));
+            }
             if reading.is_stopped() {
                 return Ok(reading.end());
             }
@@ -274,7 +294,8 @@ impl Exchange<'_> {
         }
         let mut held = pass.held.unwrap_or_default();
         if plan.keeps_format && !has_calls {
-            held = match format::kept(&held, &contract.format) {
+            let kept = workers::in_place(|| format::kept(&held, &contract.format));
+            held = match kept {
                 Ok(kept) => kept,
                 Err(why) => {
                     let correction =

@@ -32,7 +32,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) fn new(
+    pub(super) async fn new(
         gateway: &Inner,
         ask: &Ask,
         candidate: &Candidate,
@@ -49,10 +49,11 @@ impl Plan {
         };
         let only = approach.only.as_deref().or(gateway.dialect.as_deref());
         let only = only.filter(|_| !is_native);
+        let dialects = &gateway.dialects;
         let lesson = contract
             .offer
-            .lesson(&*formatter, &gateway.dialects, only, names);
-        let lesson = lesson.map_err(|error| Failure::invalid("model", error.to_string()))?;
+            .lesson(&gateway.workers, &formatter, dialects, only, names)
+            .await?;
         let passes_format = is_native || approach.can.constraint != Constraint::None;
         let keeps_format = contract.format != Format::Text && !passes_format;
         let has_tools = !contract.offer.tools.is_empty();
@@ -128,7 +129,7 @@ impl Plan {
 
     /// The conversation in words.
     fn told(&mut self, ask: &Ask) -> Vec<Message> {
-        let tools = &ask.contract.offer.tools;
+        let offer = &ask.contract.offer;
         let mut copies = Copies::default();
         let mut several = false;
         let mut may_copy = false;
@@ -150,7 +151,7 @@ impl Plan {
                 Message::Result {
                     id, text, is_error, ..
                 } => {
-                    may_copy |= tools.names().any(|name| text.contains(name));
+                    may_copy |= offer.is_named_in(text);
                     copies.remember(text);
                     let result = result(text, *is_error);
                     let shown = self

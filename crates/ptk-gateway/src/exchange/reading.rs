@@ -2,6 +2,7 @@
 //! and what is wrong with it.
 
 use std::collections::VecDeque;
+use std::time::{Duration, Instant};
 
 use ptk::llm::{Delta, FinishReason, MAX_REPLY, Own, Usage};
 use ptk::protocol::{
@@ -16,6 +17,9 @@ use super::values::Values;
 use super::visible::Visible;
 use crate::ask::Contract;
 use crate::said::{Note, OwnEnd, Said, new_id};
+
+/// Bytes that are read between two looks at the clock.
+const MAX_PIECE: usize = 4 * 1024;
 
 /// What a client was told so far, over all that was asked for its answer.
 pub(super) struct Telling<'t> {
@@ -122,6 +126,9 @@ pub(super) struct Reading<'r, 't> {
     parser: Parser,
     native: NativeCalls,
     size: usize,
+    /// How long it took to read so far.
+    spent: Duration,
+    is_exhausted: bool,
     finish: Option<FinishReason>,
     usage: Option<Usage>,
     own: OwnEnd,
@@ -209,6 +216,8 @@ impl<'r, 't> Reading<'r, 't> {
             parser: Parser::new(&plan.grammar),
             native: NativeCalls::default(),
             size: 0,
+            spent: Duration::ZERO,
+            is_exhausted: false,
             finish: None,
             usage: None,
             own: OwnEnd::default(),
@@ -236,8 +245,36 @@ impl<'r, 't> Reading<'r, 't> {
         }
     }
 
-    /// Takes in the next piece.
-    pub(super) fn take(&mut self, delta: Delta) {
+    /// Takes in the next piece, unless all of them together took longer than
+    /// this to read.
+    pub(super) fn take(&mut self, delta: Delta, time: Duration) {
+        let start = Instant::now();
+        match delta {
+            // A reply is read the same however it is cut.
+            Delta::Text(text) if text.len() > MAX_PIECE => {
+                let mut rest = text.as_str();
+                while !rest.is_empty() && self.spent + start.elapsed() <= time {
+                    let mut end = MAX_PIECE.min(rest.len());
+                    while !rest.is_char_boundary(end) {
+                        end -= 1;
+                    }
+                    let (piece, behind) = rest.split_at(end);
+                    self.take_one(Delta::Text(piece.to_owned()));
+                    rest = behind;
+                }
+            }
+            delta => self.take_one(delta),
+        }
+        self.spent += start.elapsed();
+        self.is_exhausted = self.spent > time;
+    }
+
+    /// Whether it took too long to read.
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.is_exhausted
+    }
+
+    fn take_one(&mut self, delta: Delta) {
         let state = &mut self.state;
         match delta {
             Delta::Text(text) => {
@@ -669,6 +706,15 @@ fn call_id(native: Option<Native<'_>>) -> String {
     {
         Some(id) => id.to_owned(),
         None => new_id("call_"),
+    }
+}
+
+/// Bytes of a piece, as far as they can make it long.
+pub(super) fn length(delta: &Delta) -> usize {
+    match delta {
+        Delta::Text(text) | Delta::Reasoning(text) => text.len(),
+        Delta::Arguments { json, .. } => json.len(),
+        _ => 0,
     }
 }
 

@@ -19,8 +19,8 @@ impl Exchange<'_> {
         let name = self.route.name_for(self.ask);
         routed.candidate.learn(name).await;
         let approach = routed.approach(name, self.gateway.mode, &*self.gateway.memory);
-        let request =
-            Plan::new(self.gateway, self.ask, &routed.candidate, &approach, true)?.request;
+        let plan = Plan::new(self.gateway, self.ask, &routed.candidate, &approach, true);
+        let request = plan.await?.request;
         let model = request.model.as_deref();
         let own = routed.candidate.provider().model();
         let counter = ptk::tokens_of(model.or(own).or(Some(&self.ask.model)));

@@ -6,15 +6,29 @@ use ptk::protocol::schema::{self, Schema};
 use ptk::protocol::{Arguments, Toolset};
 use serde_json::Value;
 
-/// What a schema says of values that may be coerced inside of lists and objects.
-const COERCED: [&str; 6] = [
-    "\"integer\"",
-    "\"number\"",
-    "\"boolean\"",
-    "\"$ref\"",
-    "\"anyOf\"",
-    "\"oneOf\"",
-];
+/// Types of values that may be coerced inside of lists and objects.
+const COERCED: [&str; 3] = ["integer", "number", "boolean"];
+/// Keywords behind which anything may stand.
+const BRANCHING: [&str; 3] = ["$ref", "anyOf", "oneOf"];
+/// How many parts of a schema are looked at before a value waits in any case.
+const MAX_LOOKED_AT: u32 = 500;
+
+/// Whether a value by this schema may have to become something else somewhere
+/// inside.
+fn mentions_coercion(schema: &Value, left: &mut u32) -> bool {
+    let Some(fewer) = left.checked_sub(1) else {
+        return true;
+    };
+    *left = fewer;
+    match schema {
+        Value::String(text) => COERCED.contains(&text.as_str()),
+        Value::Array(items) => items.iter().any(|item| mentions_coercion(item, left)),
+        Value::Object(members) => members.iter().any(|(name, member)| {
+            BRANCHING.contains(&name.as_str()) || mentions_coercion(member, left)
+        }),
+        _ => false,
+    }
+}
 
 /// The arguments of one call.
 #[derive(Debug)]
@@ -151,8 +165,8 @@ impl Values {
         match first {
             b'"' => node.get("type").and_then(Value::as_str) != Some("string"),
             b'{' | b'[' => {
-                let text = node.to_string();
-                COERCED.iter().any(|word| text.contains(word))
+                let mut left = MAX_LOOKED_AT;
+                mentions_coercion(node, &mut left)
             }
             _ => true,
         }
@@ -173,11 +187,11 @@ impl Values {
     fn coerced(&self, value: &str) -> Option<String> {
         let key = std::str::from_utf8(&self.key).ok()?;
         let args = Arguments::from_json(&format!("{{{key}:{value}}}")).ok()?;
-        let check = schema::check(&self.tools, &self.tool, args);
-        if check.coercions.is_empty() {
+        let (args, coercions) = schema::coerced(&self.tools, &self.tool, args);
+        if coercions.is_empty() {
             return None;
         }
-        let json = check.args.to_json();
+        let json = args.to_json();
         let begins = format!("{{{}:", Value::from(self.name()?));
         let value = json.strip_prefix(&begins)?.strip_suffix('}')?;
         Some(value.to_owned())

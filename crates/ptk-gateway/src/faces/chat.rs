@@ -35,7 +35,7 @@ struct Manner {
 }
 
 pub(super) async fn answer(call: Call) -> Result<Reply, Failure> {
-    let read = read(&call.gateway, &call.body)?;
+    let (call, read) = super::read(call, |call| read(&call.gateway, &call.body)).await?;
     call.ticket.asked(&read.ask.model, read.streams);
     let asks = several(read.ask, read.answers);
     let manner = read.manner;

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::ask::{Choice, Contract, Format};
 use crate::failure::Failure;
+use crate::offer::measure;
 
 /// `tool_choice` of chat completions and responses.
 #[derive(Debug, Deserialize)]
@@ -148,7 +149,7 @@ impl FormatField {
                 let schema = schema.filter(Value::is_object);
                 let missing =
                     || Failure::invalid(param, "The format lacks its schema, a JSON object");
-                Ok(Format::Schema(Arc::new(schema.ok_or_else(missing)?)))
+                format_schema(param, schema.ok_or_else(missing)?)
             }
             other => Err(Failure::invalid(
                 param,
@@ -156,6 +157,12 @@ impl FormatField {
             )),
         }
     }
+}
+
+/// An answer by this schema.
+pub(super) fn format_schema(param: &str, schema: Value) -> Result<Format, Failure> {
+    measure(param, "The schema of the answer", &schema)?;
+    Ok(Format::Schema(Arc::new(schema)))
 }
 
 /// Texts at which one answer may stop.

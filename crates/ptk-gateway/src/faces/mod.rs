@@ -222,6 +222,27 @@ pub(crate) fn find(path: &str) -> Option<Found> {
     model.map(|_| Found::Model)
 }
 
+/// Bytes of a request that are read without regard to other requests.
+const MAX_AT_ONCE: usize = 64 * 1024;
+
+/// Reads a request: a long one apart from others.
+pub(crate) async fn read<T: Send + 'static>(
+    call: Call,
+    read: fn(&Call) -> Result<T, Failure>,
+) -> Result<(Call, T), Failure> {
+    if call.body.len() <= MAX_AT_ONCE {
+        let request = read(&call)?;
+        return Ok((call, request));
+    }
+    let workers = Arc::clone(&call.gateway.workers);
+    workers
+        .run(move || {
+            let request = read(&call)?;
+            Ok((call, request))
+        })
+        .await
+}
+
 /// Writes an answer while it comes in.
 pub(crate) trait Writer: Send {
     /// What is said next.

@@ -11,6 +11,7 @@
 
 mod chat;
 mod forwarded;
+mod hostile;
 mod messages;
 mod ollama;
 mod operation;

@@ -1,11 +1,12 @@
 //! Tools as a list that a model can read.
 
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
 use serde_json::{Map, Value};
 
 use super::guard::Guard;
-use crate::schema::Schema;
+use crate::schema::{Budget, Schema};
 use crate::{ToolSpec, Toolset};
 
 /// How tools are listed.
@@ -28,6 +29,16 @@ const MAX_SIGNATURE_DEPTH: usize = 3;
 const MAX_SIGNATURE: usize = 2000;
 /// Allowed values listed for one parameter.
 const MAX_VALUES: usize = 24;
+/// How many schemas are visited for one tool. Alternatives multiply with each
+/// level; what is past this has any type.
+const MAX_VISITS: u64 = 20_000;
+/// Bytes of text listed for one tool before the rest is left out: one long
+/// description may be referred to from many places.
+const MAX_TEXT: usize = 256 * 1024;
+/// Bytes of text that cost as much as a visit.
+const TEXT: usize = 64;
+/// Bytes of the name of a type; a longer one is not a type.
+const MAX_TYPE: usize = 64;
 /// Characters of a default value.
 const MAX_DEFAULT: usize = 80;
 
@@ -47,8 +58,9 @@ pub(super) fn list(tools: &Toolset, style: DefinitionStyle, guard: &Guard) -> St
 fn full(spec: &ToolSpec) -> String {
     let mut out = format!("• {}: {}\n", spec.name, spec.description.trim());
     let mut parameters = Vec::new();
-    lines(spec.schema(), 1, &mut parameters);
-    if parameters.len() > MAX_LINES {
+    lines(spec.schema(), 1, &Budget::of(MAX_VISITS), &mut parameters);
+    let text: usize = parameters.iter().map(String::len).sum();
+    if parameters.len() > MAX_LINES || text > MAX_TEXT {
         parameters.truncate(MAX_LINES);
         parameters.push("  - … and more".to_owned());
     }
@@ -62,12 +74,12 @@ fn full(spec: &ToolSpec) -> String {
 }
 
 /// One line for each property, nested ones indented below their parent.
-fn lines(schema: Schema<'_>, depth: usize, out: &mut Vec<String>) {
+fn lines(schema: Schema<'_>, depth: usize, budget: &Budget, out: &mut Vec<String>) {
     if depth > MAX_DEPTH {
         return;
     }
     let indent = "  ".repeat(depth);
-    for property in properties(schema) {
+    for property in properties(schema, budget) {
         let need = if property.required {
             "required"
         } else {
@@ -76,7 +88,7 @@ fn lines(schema: Schema<'_>, depth: usize, out: &mut Vec<String>) {
         let mut line = format!(
             "{indent}- {}: {} ({need})",
             property.name,
-            type_name(property.schema)
+            type_name(property.schema, budget)
         );
         let about = about(property.schema);
         if !about.is_empty() {
@@ -84,10 +96,11 @@ fn lines(schema: Schema<'_>, depth: usize, out: &mut Vec<String>) {
             line.push_str(&about);
         }
         out.push(line);
-        if out.len() > MAX_LINES {
+        let text: usize = out.iter().map(String::len).sum();
+        if out.len() > MAX_LINES || text > MAX_TEXT {
             return;
         }
-        lines(innermost(property.schema), depth + 1, out);
+        lines(innermost(property.schema), depth + 1, budget, out);
     }
 }
 
@@ -97,19 +110,27 @@ struct Property<'a> {
     required: bool,
 }
 
-fn properties(schema: Schema<'_>) -> Vec<Property<'_>> {
+fn properties<'a>(schema: Schema<'a>, budget: &Budget) -> Vec<Property<'a>> {
     let mut found: Vec<Property<'_>> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
     let schema = schema.resolved();
     let parts = std::iter::once(schema).chain(schema.branches("allOf").map(Schema::resolved));
     for part in parts {
         let required = part.node().get("required").and_then(Value::as_array);
+        let required: HashSet<&str> = required
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
         let declared = part.node().get("properties").and_then(Value::as_object);
+        let declared = declared.filter(|all| budget.spend(all.len() as u64));
         for name in declared.into_iter().flat_map(Map::keys) {
             let Some(schema) = part.property(name) else {
                 continue;
             };
-            let required = required.is_some_and(|all| all.iter().any(|known| known == name));
-            match found.iter_mut().find(|property| property.name == name) {
+            let required = required.contains(name.as_str());
+            let place = *places.entry(name).or_insert(found.len());
+            match found.get_mut(place) {
                 Some(known) => known.required |= required,
                 None => found.push(Property {
                     name,
@@ -150,21 +171,23 @@ fn single_alternative(schema: Schema<'_>) -> Option<Schema<'_>> {
 }
 
 /// `array of string`, `integer or null`.
-fn type_name(schema: Schema<'_>) -> String {
-    type_name_within(schema, MAX_DEPTH)
+fn type_name(schema: Schema<'_>, budget: &Budget) -> String {
+    type_name_within(schema, MAX_DEPTH, budget)
 }
 
-fn type_name_within(schema: Schema<'_>, depth: usize) -> String {
-    let schema = schema.resolved();
-    let node = schema.node();
-    let Some(depth) = depth.checked_sub(1) else {
+fn type_name_within(schema: Schema<'_>, depth: usize, budget: &Budget) -> String {
+    let Some(depth) = depth.checked_sub(1).filter(|_| budget.spend(1)) else {
         return "any".to_owned();
     };
+    let schema = schema.resolved();
+    let node = schema.node();
     let mut names: Vec<String> = match node.get("type") {
-        Some(Value::String(name)) => vec![name.clone()],
+        Some(Value::String(name)) if name.len() <= MAX_TYPE => vec![name.clone()],
         Some(Value::Array(names)) => names
             .iter()
             .filter_map(Value::as_str)
+            .filter(|name| name.len() <= MAX_TYPE)
+            .take(MAX_VALUES)
             .map(str::to_owned)
             .collect(),
         _ => Vec::new(),
@@ -172,7 +195,7 @@ fn type_name_within(schema: Schema<'_>, depth: usize) -> String {
     if let Some(items) = schema.items()
         && let Some(array) = names.iter_mut().find(|name| *name == "array")
     {
-        *array = match type_name_within(items, depth).as_str() {
+        *array = match type_name_within(items, depth, budget).as_str() {
             "any" => "array".to_owned(),
             inner if inner.contains(" or ") => format!("array of ({inner})"),
             inner => format!("array of {inner}"),
@@ -181,7 +204,7 @@ fn type_name_within(schema: Schema<'_>, depth: usize) -> String {
     if names.is_empty() {
         for keyword in ["anyOf", "oneOf", "allOf"] {
             for part in schema.branches(keyword) {
-                push_new(&mut names, type_name_within(part, depth));
+                push_new(&mut names, type_name_within(part, depth, budget));
             }
         }
     }
@@ -283,7 +306,8 @@ fn one_line(text: &str) -> String {
 }
 
 fn signature(spec: &ToolSpec) -> String {
-    let parameters = signature_properties(spec.schema(), MAX_SIGNATURE_DEPTH);
+    let budget = Budget::of(MAX_VISITS);
+    let parameters = signature_properties(spec.schema(), MAX_SIGNATURE_DEPTH, &budget);
     let parameters = crate::problem::excerpt(&parameters, MAX_SIGNATURE);
     let mut out = format!("- {}({parameters})", spec.name);
     let description = one_line(&spec.description);
@@ -294,34 +318,37 @@ fn signature(spec: &ToolSpec) -> String {
     out
 }
 
-fn signature_properties(schema: Schema<'_>, depth: usize) -> String {
-    let properties: Vec<String> = properties(schema)
+fn signature_properties(schema: Schema<'_>, depth: usize, budget: &Budget) -> String {
+    let properties: Vec<String> = properties(schema, budget)
         .iter()
+        .take_while(|property| budget.spend((property.name.len() / TEXT) as u64))
         .map(|property| {
             let mark = if property.required { "" } else { "?" };
             format!(
                 "{}{mark}: {}",
                 property.name,
-                signature_type(property.schema, depth)
+                signature_type(property.schema, depth, budget)
             )
         })
         .collect();
     properties.join(", ")
 }
 
-fn signature_type(schema: Schema<'_>, depth: usize) -> String {
-    let schema = schema.resolved();
-    let Some(depth) = depth.checked_sub(1) else {
+fn signature_type(schema: Schema<'_>, depth: usize, budget: &Budget) -> String {
+    let Some(depth) = depth.checked_sub(1).filter(|_| budget.spend(1)) else {
         return "any".to_owned();
     };
+    let schema = schema.resolved();
     if let Some(values) = schema.node().get("enum").and_then(Value::as_array) {
-        return values_list(values, "|");
+        let list = values_list(values, "|");
+        budget.spend((list.len() / TEXT) as u64);
+        return list;
     }
-    if !properties(schema).is_empty() {
-        return format!("{{{}}}", signature_properties(schema, depth));
+    if !properties(schema, budget).is_empty() {
+        return format!("{{{}}}", signature_properties(schema, depth, budget));
     }
     if let Some(items) = schema.items() {
-        let items = signature_type(items, depth);
+        let items = signature_type(items, depth, budget);
         return if items.contains('|') {
             format!("({items})[]")
         } else {
@@ -331,11 +358,11 @@ fn signature_type(schema: Schema<'_>, depth: usize) -> String {
     for keyword in ["anyOf", "oneOf"] {
         let mut names = Vec::new();
         for part in schema.branches(keyword) {
-            push_new(&mut names, signature_type(part, depth));
+            push_new(&mut names, signature_type(part, depth, budget));
         }
         if !names.is_empty() {
             return names.join("|");
         }
     }
-    type_name(schema).replace(" or ", "|")
+    type_name(schema, budget).replace(" or ", "|")
 }

@@ -21,6 +21,10 @@ const MEMBER: usize = 60;
 /// How much that is outside is named; more would bury the first.
 const MAX_OUTSIDE: usize = 100;
 
+/// How many alternatives are compared with each other, to see whether a value
+/// could fit two of them.
+const MAX_COMPARED: usize = 100;
+
 /// How many values of a list are tried against what else a schema says.
 const MAX_TRIED: usize = 1000;
 
@@ -673,6 +677,9 @@ fn listed(keywords: &Map<String, Value>) -> Option<Vec<&Value>> {
 
 /// Whether no value fits two of these.
 fn are_disjoint(branches: &[Schema<'_>]) -> bool {
+    if branches.len() > MAX_COMPARED {
+        return false;
+    }
     let mut rest = branches;
     while let Some((first, others)) = rest.split_first() {
         if others.iter().any(|other| !are_apart(*first, *other)) {

@@ -14,35 +14,42 @@ use super::node::Node;
 
 /// How many schema visits one coercion may spend. Nested alternatives multiply;
 /// past this, values are taken as they are.
-const MAX_VISITS: u32 = 50_000;
+const MAX_VISITS: u64 = 100_000;
 
 /// How deep visits nest. References may lead in a circle.
 const MAX_DEPTH: u32 = 200;
 
+/// Bytes of a text that count as one visit.
+const TEXT: usize = 256;
+
 /// What is left of [`MAX_VISITS`] and [`MAX_DEPTH`].
 #[derive(Debug)]
 pub(crate) struct Budget {
-    visits: Cell<u32>,
+    visits: Cell<u64>,
     depth: Cell<u32>,
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        Self {
-            visits: Cell::new(MAX_VISITS),
-            depth: Cell::new(MAX_DEPTH),
-        }
+        Self::of(MAX_VISITS)
     }
 }
 
 impl Budget {
+    /// A budget of so many visits.
+    pub(crate) const fn of(visits: u64) -> Self {
+        Self {
+            visits: Cell::new(visits),
+            depth: Cell::new(MAX_DEPTH),
+        }
+    }
+
     /// Begins a visit; `false` if there is none left.
     pub(crate) fn enter(&self) -> bool {
-        let (visits, depth) = (self.visits.get(), self.depth.get());
-        if visits == 0 || depth == 0 {
+        let depth = self.depth.get();
+        if depth == 0 || !self.spend(1) {
             return false;
         }
-        self.visits.set(visits - 1);
         self.depth.set(depth - 1);
         true
     }
@@ -50,6 +57,14 @@ impl Budget {
     /// Ends a visit that was begun.
     pub(crate) fn leave(&self) {
         self.depth.set(self.depth.get() + 1);
+    }
+
+    /// Pays for work that takes as long as so many visits; `false` if that is
+    /// more than what is left.
+    pub(crate) fn spend(&self, visits: u64) -> bool {
+        let left = self.visits.get().checked_sub(visits);
+        self.visits.set(left.unwrap_or(0));
+        left.is_some()
     }
 }
 
@@ -70,15 +85,23 @@ fn fits(schema: Schema<'_>, node: &Node, budget: &Budget) -> bool {
     if matches!(node, Node::Null) && keywords.get("nullable") == Some(&Value::Bool(true)) {
         return true;
     }
-    if !Kinds::of_schema(schema).allows(node.kind()) {
+    if !Kinds::within_budget(schema, budget).allows(node.kind()) {
         return false;
+    }
+    let listed = keywords.get("enum").and_then(Value::as_array);
+    let text = match node {
+        Node::String(text) => text.len() / TEXT,
+        _ => 0,
+    };
+    if !budget.spend((listed.map_or(0, Vec::len) / 16 + text) as u64) {
+        return true;
     }
     if let Some(target) = schema.referenced()
         && !accepts(target, node, budget)
     {
         return false;
     }
-    if let Some(values) = keywords.get("enum").and_then(Value::as_array)
+    if let Some(values) = listed
         && !values.iter().any(|value| equals(value, node))
     {
         return false;
@@ -135,7 +158,13 @@ fn equals(value: &Value, node: &Node) -> bool {
             number.to_string() == *digits
                 || (number.as_f64() == digits.parse().ok() && digits.len() < 16)
         }
-        _ => *value == node.to_value(),
+        (Value::String(value), Node::String(text)) => value == text,
+        (Value::Array(_), Node::Array(_)) | (Value::Object(_), Node::Object(_)) => {
+            *value == node.to_value()
+        }
+        (Value::Null, Node::Null) => true,
+        (Value::Bool(value), Node::Bool(is_so)) => value == is_so,
+        _ => false,
     }
 }
 

@@ -85,10 +85,10 @@ pub fn check(tools: &Toolset, name: &str, args: Arguments) -> Check {
 /// What is wrong with the arguments of a call even after coercion. The
 /// arguments stay as they are, and are copied only if something is wrong.
 pub(crate) fn faults(tools: &Toolset, name: &str, args: &mut Arguments) -> Vec<Fault> {
-    if let Some((_, compiled)) = tools.compiled(name) {
+    if let Some((spec, compiled)) = tools.compiled(name) {
         let (valid, back) = std::mem::take(args).with_value(|value| {
             compiled
-                .for_value(value)
+                .for_value(&spec.parameters, value)
                 .is_some_and(|validator| validator.is_valid(value))
         });
         *args = back;
@@ -115,7 +115,9 @@ pub fn check_with(options: CheckOptions, tools: &Toolset, name: &str, args: Argu
         args
     };
     let (value, args) = args.with_value(|value| {
-        let valid = compiled.for_value(value).is_some_and(|v| v.is_valid(value));
+        let valid = compiled
+            .for_value(&spec.parameters, value)
+            .is_some_and(|validator| validator.is_valid(value));
         valid && !has_whole_float(value)
     });
     if value {
@@ -126,16 +128,27 @@ pub fn check_with(options: CheckOptions, tools: &Toolset, name: &str, args: Argu
         };
     }
     let (args, coercions) = coerce_arguments(spec, args);
-    let (mut faults, args) = args.with_value(|value| match compiled.for_value(value) {
-        Some(validator) => describe(spec, value, validator.iter_errors(value)),
-        None => missing_parameters(spec, value),
-    });
+    let (mut faults, args) =
+        args.with_value(|value| match compiled.for_value(&spec.parameters, value) {
+            Some(validator) => describe(spec, value, validator.iter_errors(value)),
+            None => missing_parameters(spec, value),
+        });
     // The validator goes by keyword; a reader wants what is missing first.
     faults.sort_by_key(|fault| !fault.message.starts_with("Missing"));
     Check {
         args,
         coercions,
         faults,
+    }
+}
+
+/// Brings the arguments of a call to the types of the tool's schema, without
+/// checking them.
+#[must_use]
+pub fn coerced(tools: &Toolset, name: &str, args: Arguments) -> (Arguments, Vec<Coercion>) {
+    match tools.get(name) {
+        Some(spec) => coerce_arguments(spec, args),
+        None => (args, Vec::new()),
     }
 }
 

@@ -96,6 +96,9 @@ impl Coercer<'_> {
         }
         let known = self.log.len();
         for branch in schema.branches(keyword) {
+            if !self.budget.spend(node.weight()) {
+                return node;
+            }
             let candidate = self.coerce(branch, node.clone());
             if accepts(branch, &candidate, &self.budget) {
                 return candidate;
@@ -104,15 +107,16 @@ impl Coercer<'_> {
         }
         let mut same_type = schema
             .branches(keyword)
-            .filter(|branch| Kinds::of_schema(*branch).allows(node.kind()));
-        match (same_type.next(), same_type.next()) {
+            .filter(|branch| Kinds::within_budget(*branch, &self.budget).allows(node.kind()));
+        let (only, other) = (same_type.next(), same_type.next());
+        match (only, other) {
             (Some(branch), None) => self.coerce(branch, node),
             _ => node,
         }
     }
 
     fn by_type(&mut self, schema: Schema<'_>, node: Node) -> Node {
-        let kinds = Kinds::of_schema(schema);
+        let kinds = Kinds::within_budget(schema, &self.budget);
         if kinds == Kinds::NONE {
             return node;
         }
@@ -204,7 +208,7 @@ impl Coercer<'_> {
             return node;
         };
         if digits.contains(['.', 'e', 'E'])
-            && !Kinds::of_schema(schema).allows(Kinds::NUMBER)
+            && !Kinds::within_budget(schema, &self.budget).allows(Kinds::NUMBER)
             && let Ok(number) = digits.parse::<f64>()
             && number.abs() < EXACT
         {

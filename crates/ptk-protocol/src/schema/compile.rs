@@ -1,8 +1,10 @@
 //! Compiled schemas: built once for each tool, without any I/O.
 
-use jsonschema::{Draft, Validator};
+use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::{Map, Value};
 
+use super::complexity::{Complexity, Targets};
+use super::cost::is_affordable;
 use super::kinds::canonical_name;
 
 /// A tool's schema, ready to check arguments.
@@ -10,76 +12,72 @@ use super::kinds::canonical_name;
 pub(crate) struct Compiled {
     /// `Err` says why the schema cannot be used.
     pub(crate) validator: Result<Validator, String>,
-    /// The most alternatives at one place of a schema that refers to itself.
-    alternatives: usize,
+    /// Whether the cost of a check grows with the value alone.
+    is_plain: bool,
+    has_anchors: bool,
 }
 
-/// How many ways through a schema a check may try at the most.
-const MAX_WAYS: usize = 100_000;
+/// A schema without references up to this size is applied to a value without
+/// counting first: what it costs is bounded by its text.
+const MAX_PLAIN: usize = 500;
+/// How often a regular expression may go back. One that does so more often does
+/// not match.
+const MAX_BACKTRACKING: usize = 50_000;
+/// Bytes of a compiled regular expression.
+const MAX_PATTERN: usize = 4 * 1024 * 1024;
 
 impl Compiled {
     pub(crate) fn new(parameters: &Value) -> Self {
-        let normal = is_foreign(parameters).then(|| normalise(parameters));
-        let validator = jsonschema::options()
-            .with_draft(Draft::Draft202012)
-            .offline()
-            .should_validate_formats(false)
-            .build(normal.as_ref().unwrap_or(parameters))
-            .map_err(|error| error.to_string());
-        let alternatives = if refers_to_itself(parameters) {
-            most_alternatives(parameters)
+        match Complexity::of(parameters) {
+            Ok(measured) => Self {
+                is_plain: !measured.has_references
+                    && !measured.backtracks
+                    && measured.schemas <= MAX_PLAIN,
+                has_anchors: measured.has_anchors,
+                validator: match measured.foreign {
+                    Some(foreign) => Err(format!(
+                        "`{foreign}` is not a reference into the schema itself, and is not followed"
+                    )),
+                    None => build(parameters),
+                },
+            },
+            Err(error) => Self {
+                is_plain: false,
+                has_anchors: false,
+                validator: Err(error.to_string()),
+            },
+        }
+    }
+
+    /// The validator, if it can be used on this value: where the alternatives
+    /// of a schema multiply with the depth of a value, deep values are left
+    /// unchecked. `parameters` is the schema that this was compiled from.
+    pub(crate) fn for_value(&self, parameters: &Value, value: &Value) -> Option<&Validator> {
+        let validator = self.validator.as_ref().ok()?;
+        if self.is_plain {
+            return Some(validator);
+        }
+        let targets = if self.has_anchors {
+            Targets::of(parameters)
         } else {
-            1
+            Targets::by_place(parameters)
         };
-        Self {
-            validator,
-            alternatives,
-        }
-    }
-
-    /// The validator, if it can be used on this value. A schema that refers to
-    /// itself below several alternatives is tried in every combination of
-    /// them, level by level, so deep values are left unchecked.
-    pub(crate) fn for_value(&self, value: &Value) -> Option<&Validator> {
-        let affordable = self.alternatives < 2 || {
-            let depth = u32::try_from(depth(value)).unwrap_or(u32::MAX);
-            let ways = self.alternatives.checked_pow(depth);
-            ways.is_some_and(|ways| ways <= MAX_WAYS)
-        };
-        self.validator.as_ref().ok().filter(|_| affordable)
+        is_affordable(parameters, &targets, value).then_some(validator)
     }
 }
 
-fn refers_to_itself(schema: &Value) -> bool {
-    match schema {
-        Value::Object(map) => {
-            map.keys().any(|key| key == "$ref" || key == "$dynamicRef")
-                || map.values().any(refers_to_itself)
-        }
-        Value::Array(items) => items.iter().any(refers_to_itself),
-        _ => false,
-    }
-}
-
-fn most_alternatives(schema: &Value) -> usize {
-    let below = match schema {
-        Value::Object(map) => map.values().map(most_alternatives).max(),
-        Value::Array(items) => items.iter().map(most_alternatives).max(),
-        _ => None,
-    };
-    let own = ["anyOf", "oneOf", "allOf"]
-        .iter()
-        .filter_map(|keyword| schema.get(keyword)?.as_array().map(Vec::len))
-        .max();
-    own.max(below).unwrap_or(0).max(1)
-}
-
-fn depth(value: &Value) -> usize {
-    match value {
-        Value::Object(map) => 1 + map.values().map(depth).max().unwrap_or(0),
-        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
-        _ => 0,
-    }
+fn build(parameters: &Value) -> Result<Validator, String> {
+    let normal = is_foreign(parameters).then(|| normalise(parameters));
+    let patterns = PatternOptions::fancy_regex()
+        .backtrack_limit(MAX_BACKTRACKING)
+        .size_limit(MAX_PATTERN);
+    jsonschema::options()
+        .with_draft(Draft::Draft202012)
+        .offline()
+        .should_validate_formats(false)
+        .with_pattern_options(patterns)
+        .build(normal.as_ref().unwrap_or(parameters))
+        .map_err(|error| error.to_string())
 }
 
 /// Whether the schema uses `OpenAPI`'s `nullable` or type names that JSON
@@ -169,8 +167,9 @@ mod tests {
         ]});
         let compiled = Compiled::new(&schema);
         let deep = (0..60).fold(json!(1), |inner, _| json!({"a": inner}));
-        assert!(compiled.for_value(&deep).is_none());
-        assert!(compiled.for_value(&json!({"a": {"a": "x"}})).is_some());
+        assert!(compiled.for_value(&schema, &deep).is_none());
+        let shallow = json!({"a": {"a": "x"}});
+        assert!(compiled.for_value(&schema, &shallow).is_some());
     }
 
     #[test]

@@ -6,6 +6,8 @@
 
 mod words;
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value, json};
 
 use super::Schema;
@@ -32,6 +34,9 @@ impl Variant {
 
 /// How deep nested objects and arrays are filled.
 const MAX_DEPTH: u32 = 6;
+/// How many schemas are visited for one example. Required properties multiply
+/// with each level of nested objects, and a longer example teaches nothing.
+const MAX_VISITS: u64 = 4_000;
 
 /// An example for a parameter of this name.
 ///
@@ -44,7 +49,11 @@ const MAX_DEPTH: u32 = 6;
 /// ```
 #[must_use]
 pub fn value(schema: Schema<'_>, name: &str) -> Value {
-    make(schema, name, Variant::First, MAX_DEPTH)
+    make(schema, name, Variant::First, MAX_DEPTH, &budget())
+}
+
+fn budget() -> Budget {
+    Budget::of(MAX_VISITS)
 }
 
 /// Example arguments: the required parameters, or one optional where none is.
@@ -72,55 +81,59 @@ pub fn call_text(spec: &ToolSpec) -> String {
 /// The second variant differs from the first in its values and shows an
 /// optional parameter where one has values to choose from.
 pub(crate) fn args_variant(spec: &ToolSpec, variant: Variant) -> Map<String, Value> {
-    let required: Vec<&str> = spec.required().collect();
+    let budget = budget();
     let mut args = Map::new();
-    for name in &required {
-        args.insert((*name).to_owned(), parameter(spec, name, variant));
+    for name in spec.required().take_while(|_| budget.spend(1)) {
+        args.insert(name.to_owned(), parameter(spec, name, variant, &budget));
     }
+    let required: HashSet<&str> = spec.required().collect();
     let declared = spec.properties().into_iter().flatten();
-    let optional = declared.filter(|(name, _)| !required.contains(&name.as_str()));
+    let optional = declared.filter(|(name, _)| !required.contains(name.as_str()));
     let telling = optional.filter(|(_, schema)| match variant {
         Variant::First => required.is_empty(),
         Variant::Second => required.is_empty() || schema.get("enum").is_some(),
     });
     if let Some((name, _)) = telling.into_iter().next() {
-        args.insert(name.clone(), parameter(spec, name, variant));
+        args.insert(name.clone(), parameter(spec, name, variant, &budget));
     }
     args
 }
 
-fn parameter(spec: &ToolSpec, name: &str, variant: Variant) -> Value {
+fn parameter(spec: &ToolSpec, name: &str, variant: Variant, budget: &Budget) -> Value {
     match spec.schema().property(name) {
-        Some(schema) => make(schema, name, variant, MAX_DEPTH),
+        Some(schema) => make(schema, name, variant, MAX_DEPTH, budget),
         None => words::text(name, "", variant).into(),
     }
 }
 
-fn make(schema: Schema<'_>, name: &str, variant: Variant, depth: u32) -> Value {
+fn make(schema: Schema<'_>, name: &str, variant: Variant, depth: u32, budget: &Budget) -> Value {
     let Some(depth) = depth.checked_sub(1) else {
         return Value::Null;
     };
-    if let Some(given) = given(schema, variant) {
+    if !budget.spend(1) {
+        return Value::Null;
+    }
+    if let Some(given) = given(schema, variant, budget) {
         return given;
     }
     for keyword in ["anyOf", "oneOf", "allOf"] {
         let branch = schema
             .branches(keyword)
-            .find(|branch| !Kinds::of_schema(*branch).within(Kinds::NULL));
+            .find(|branch| !Kinds::within_budget(*branch, budget).within(Kinds::NULL));
         if let Some(branch) = branch {
             let described = schema.node().get("description");
             return match (described, branch.node().get("description")) {
                 (Some(_), None) if branch.node().get("type") == Some(&json!("string")) => {
                     string(schema, branch, name, variant)
                 }
-                _ => make(branch, name, variant, depth),
+                _ => make(branch, name, variant, depth, budget),
             };
         }
     }
     if let Some(target) = schema.referenced() {
-        return make(target, name, variant, depth);
+        return make(target, name, variant, depth, budget);
     }
-    let kinds = Kinds::of_schema(schema);
+    let kinds = Kinds::within_budget(schema, budget);
     if kinds.allows(Kinds::STRING) {
         string(schema, schema, name, variant)
     } else if kinds.allows(Kinds::INTEGER) {
@@ -128,16 +141,16 @@ fn make(schema: Schema<'_>, name: &str, variant: Variant, depth: u32) -> Value {
     } else if kinds.allows(Kinds::BOOLEAN) {
         Value::Bool(variant == Variant::First)
     } else if kinds.allows(Kinds::ARRAY) {
-        array(schema, name, variant, depth)
+        array(schema, name, variant, depth, budget)
     } else if kinds.allows(Kinds::OBJECT) {
-        object(schema, variant, depth)
+        object(schema, variant, depth, budget)
     } else {
         Value::Null
     }
 }
 
 /// A value that the schema itself names and takes.
-fn given(schema: Schema<'_>, variant: Variant) -> Option<Value> {
+fn given(schema: Schema<'_>, variant: Variant, budget: &Budget) -> Option<Value> {
     let node = schema.node();
     if let Some(value) = node.get("const") {
         return Some(value.clone());
@@ -152,7 +165,7 @@ fn given(schema: Schema<'_>, variant: Variant) -> Option<Value> {
     listed
         .chain(single)
         .filter(|value| !value.is_null() && **value != json!(""))
-        .find(|value| accepts(schema, &Node::from(*value), &Budget::default()))
+        .find(|value| accepts(schema, &Node::from(*value), budget))
         .cloned()
 }
 
@@ -222,7 +235,7 @@ fn number(schema: Schema<'_>, name: &str, variant: Variant) -> Value {
     json!(number)
 }
 
-fn array(schema: Schema<'_>, name: &str, variant: Variant, depth: u32) -> Value {
+fn array(schema: Schema<'_>, name: &str, variant: Variant, depth: u32, budget: &Budget) -> Value {
     /// More items teach nothing.
     const MAX_ITEMS: u64 = 4;
 
@@ -238,24 +251,26 @@ fn array(schema: Schema<'_>, name: &str, variant: Variant, depth: u32) -> Value 
                 variant
             };
             match schema.item(index) {
-                Some(item) => make(item, singular, variant, depth),
+                Some(item) => make(item, singular, variant, depth, budget),
                 None => words::text(singular, "", variant).into(),
             }
         })
         .collect()
 }
 
-fn object(schema: Schema<'_>, variant: Variant, depth: u32) -> Value {
+fn object(schema: Schema<'_>, variant: Variant, depth: u32, budget: &Budget) -> Value {
     let properties = schema.node().get("properties").and_then(Value::as_object);
     let required = schema.node().get("required").and_then(Value::as_array);
-    let is_required = |name: &str| {
-        let mut required = required.into_iter().flatten();
-        required.any(|known| known.as_str() == Some(name))
-    };
+    let required: HashSet<&str> = required
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
     let mut names: Vec<&String> = properties
         .into_iter()
         .flat_map(Map::keys)
-        .filter(|name| is_required(name))
+        .filter(|name| required.contains(name.as_str()))
+        .take_while(|_| budget.spend(1))
         .collect();
     if names.is_empty() {
         names.extend(properties.into_iter().flat_map(Map::keys).next());
@@ -264,7 +279,7 @@ fn object(schema: Schema<'_>, variant: Variant, depth: u32) -> Value {
         .into_iter()
         .filter_map(|name| {
             let schema = schema.own_property(name)?;
-            Some((name.clone(), make(schema, name, variant, depth)))
+            Some((name.clone(), make(schema, name, variant, depth, budget)))
         })
         .collect()
 }
@@ -361,7 +376,7 @@ mod tests {
         ] {
             for variant in [Variant::First, Variant::Second] {
                 let schema = json!({"type": "string"});
-                let made = make(Schema::new(&schema), name, variant, MAX_DEPTH);
+                let made = make(Schema::new(&schema), name, variant, MAX_DEPTH, &budget());
                 assert!(
                     !placeholders.contains(&made.as_str().unwrap()),
                     "{name}: {made}"

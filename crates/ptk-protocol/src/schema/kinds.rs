@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::Schema;
+use super::accept::Budget;
 
 /// A set of JSON types. `NUMBER` stands for numbers with a fraction, so a
 /// schema of type `number` allows both number bits.
@@ -82,17 +83,28 @@ impl Kinds {
     /// The types that the schema allows, as far as its `type`, `enum`, `const`
     /// and combining keywords say.
     pub(crate) fn of_schema(schema: Schema<'_>) -> Self {
-        schema_kinds(schema, MAX_DEPTH)
+        Self::within_budget(schema, &Budget::of(MAX_VISITS))
+    }
+
+    /// The same, paid for out of a budget. Where that is spent, anything is
+    /// allowed.
+    pub(crate) fn within_budget(schema: Schema<'_>, budget: &Budget) -> Self {
+        schema_kinds(schema, MAX_DEPTH, budget)
     }
 }
 
 /// How deep references and combinators are followed; deeper allows anything.
 const MAX_DEPTH: u32 = 16;
+/// How many schemas are looked at; with more, anything is allowed.
+const MAX_VISITS: u64 = 2_000;
 
-fn schema_kinds(schema: Schema<'_>, depth: u32) -> Kinds {
+fn schema_kinds(schema: Schema<'_>, depth: u32, budget: &Budget) -> Kinds {
     let Some(depth) = depth.checked_sub(1) else {
         return Kinds::ALL;
     };
+    if !budget.spend(1) {
+        return Kinds::ALL;
+    }
     let Some(keywords) = schema.node().as_object() else {
         return match schema.node() {
             Value::Bool(false) => Kinds::NONE,
@@ -104,6 +116,9 @@ fn schema_kinds(schema: Schema<'_>, depth: u32) -> Kinds {
         kinds = allowed;
     }
     if let Some(values) = keywords.get("enum").and_then(Value::as_array) {
+        if !budget.spend(values.len() as u64 / 64) {
+            return Kinds::ALL;
+        }
         let of_values = values.iter().map(Kinds::of_value);
         kinds = kinds.intersection(of_values.fold(Kinds::NONE, Kinds::union));
     }
@@ -111,16 +126,16 @@ fn schema_kinds(schema: Schema<'_>, depth: u32) -> Kinds {
         kinds = kinds.intersection(Kinds::of_value(value));
     }
     if let Some(target) = schema.referenced() {
-        kinds = kinds.intersection(schema_kinds(target, depth));
+        kinds = kinds.intersection(schema_kinds(target, depth, budget));
     }
     for part in schema.branches("allOf") {
-        kinds = kinds.intersection(schema_kinds(part, depth));
+        kinds = kinds.intersection(schema_kinds(part, depth, budget));
     }
     for keyword in ["anyOf", "oneOf"] {
         let mut branches = schema.branches(keyword).peekable();
         if branches.peek().is_some() {
             let union = branches
-                .map(|branch| schema_kinds(branch, depth))
+                .map(|branch| schema_kinds(branch, depth, budget))
                 .fold(Kinds::NONE, Kinds::union);
             kinds = kinds.intersection(union);
         }

@@ -5,11 +5,14 @@ mod accept;
 mod check;
 mod coerce;
 mod compile;
+mod complexity;
+mod cost;
 pub mod example;
 mod fault;
 mod kinds;
 mod lint;
 mod node;
+mod pattern;
 pub mod suggest;
 mod text;
 mod validate;
@@ -18,9 +21,10 @@ use serde_json::Value;
 
 pub(crate) use accept::{Budget, accepts};
 pub(crate) use check::faults;
-pub use check::{Check, CheckOptions, check, check_with};
+pub use check::{Check, CheckOptions, check, check_with, coerced};
 pub use coerce::Coercion;
 pub(crate) use compile::Compiled;
+pub use complexity::{Complexity, ComplexityError};
 pub use fault::Fault;
 pub(crate) use kinds::Kinds;
 pub use lint::Lint;
@@ -54,6 +58,10 @@ const MAX_REFERENCES: usize = 16;
 
 /// How deep a property is looked for in references and combinators.
 const MAX_SEARCH_DEPTH: usize = 8;
+
+/// How many schemas are searched for a property: references in every one of
+/// many alternatives multiply.
+const MAX_SEARCHED: u64 = 2_000;
 
 impl<'a> Schema<'a> {
     /// A whole schema.
@@ -93,11 +101,14 @@ impl<'a> Schema<'a> {
     /// The schema of a property, wherever references and combinators have it.
     #[must_use]
     pub fn property(self, name: &str) -> Option<Self> {
-        self.find_property(name, MAX_SEARCH_DEPTH)
+        self.find_property(name, MAX_SEARCH_DEPTH, &Budget::of(MAX_SEARCHED))
     }
 
-    fn find_property(self, name: &str, depth: usize) -> Option<Self> {
+    fn find_property(self, name: &str, depth: usize, budget: &Budget) -> Option<Self> {
         let depth = depth.checked_sub(1)?;
+        if !budget.spend(1) {
+            return None;
+        }
         let own = self.own_property(name);
         if own.is_some() {
             return own;
@@ -109,7 +120,7 @@ impl<'a> Schema<'a> {
                     .into_iter()
                     .flat_map(|keyword| self.branches(keyword)),
             )
-            .find_map(|part| part.find_property(name, depth))
+            .find_map(|part| part.find_property(name, depth, budget))
     }
 
     /// What a keyword of this very part says about a property.

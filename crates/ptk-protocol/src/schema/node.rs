@@ -1,5 +1,6 @@
 //! JSON whose numbers are the digits that were written.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
@@ -37,10 +38,12 @@ impl Node {
         Ok(match json.bytes().next() {
             Some(b'{') => {
                 let Entries(entries) = serde_json::from_str(json)?;
+                let mut places: HashMap<String, usize> = HashMap::new();
                 let mut object: Vec<(String, Self)> = Vec::with_capacity(entries.len());
                 for (name, raw) in entries {
                     let node = Self::parse_within(raw.get(), depth)?;
-                    match object.iter_mut().find(|(known, _)| *known == name) {
+                    let place = *places.entry(name.clone()).or_insert(object.len());
+                    match object.get_mut(place) {
                         Some((_, value)) => *value = node,
                         None => object.push((name, node)),
                     }
@@ -134,6 +137,19 @@ impl Node {
                 replace(name) | value.map_strings(with) | any
             }),
             Self::Null | Self::Bool(_) | Self::Number(_) => false,
+        }
+    }
+
+    /// About how long it takes to copy it: one for each value in it, and for
+    /// every 64 bytes of text.
+    pub(crate) fn weight(&self) -> u64 {
+        match self {
+            Self::Null | Self::Bool(_) => 1,
+            Self::Number(text) | Self::String(text) => 1 + text.len() as u64 / 64,
+            Self::Array(items) => items.iter().fold(1, |all, item| all + item.weight()),
+            Self::Object(entries) => entries
+                .iter()
+                .fold(1, |all, (_, value)| all + value.weight()),
         }
     }
 

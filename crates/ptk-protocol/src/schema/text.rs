@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::Schema;
+use super::accept::Budget;
 use super::coerce::{coerce, reading};
 use super::kinds::Kinds;
 use super::node::Node;
@@ -140,15 +141,22 @@ pub(crate) fn is_open(schema: Option<Schema<'_>>) -> bool {
 
 fn takes_any_string(schema: Schema<'_>) -> bool {
     let kinds = Kinds::of_schema(schema);
-    kinds != Kinds::ALL && kinds.allows(Kinds::STRING) && !lists_values(schema, 8)
+    let budget = Budget::of(MAX_LOOKED_AT);
+    kinds != Kinds::ALL && kinds.allows(Kinds::STRING) && !lists_values(schema, 8, &budget)
 }
+
+/// How many schemas are looked at for lists of values.
+const MAX_LOOKED_AT: u64 = 2_000;
 
 /// Whether strings are limited to a list, so that text outside it may be
 /// something else.
-fn lists_values(schema: Schema<'_>, depth: u32) -> bool {
+fn lists_values(schema: Schema<'_>, depth: u32, budget: &Budget) -> bool {
     let Some(depth) = depth.checked_sub(1) else {
         return false;
     };
+    if !budget.spend(1) {
+        return false;
+    }
     let node = schema.node();
     if node.get("enum").is_some() || node.get("const").is_some() {
         return true;
@@ -157,15 +165,15 @@ fn lists_values(schema: Schema<'_>, depth: u32) -> bool {
         .referenced()
         .into_iter()
         .chain(schema.branches("allOf"));
-    if parts.any(|part| lists_values(part, depth)) {
+    if parts.any(|part| lists_values(part, depth, budget)) {
         return true;
     }
     ["anyOf", "oneOf"].into_iter().any(|keyword| {
         let mut strings = schema
             .branches(keyword)
-            .filter(|branch| Kinds::of_schema(*branch).allows(Kinds::STRING))
+            .filter(|branch| Kinds::within_budget(*branch, budget).allows(Kinds::STRING))
             .peekable();
-        strings.peek().is_some() && strings.all(|branch| lists_values(branch, depth))
+        strings.peek().is_some() && strings.all(|branch| lists_values(branch, depth, budget))
     })
 }
 

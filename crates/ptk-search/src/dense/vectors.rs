@@ -276,7 +276,7 @@ impl Vectors {
     /// Writes everything to a new file, which takes the place of the old one.
     fn write_anew(&mut self) -> io::Result<()> {
         let path = self.path.with_file_name(NEW_FILE);
-        let mut to = BufWriter::new(File::create(&path)?);
+        let mut to = BufWriter::new(ptk_sandbox::create_private(&path)?);
         to.write_all(&self.header)?;
         let mut end = self.header.len() as u64;
         let rows: Vec<_> = self

@@ -1,6 +1,6 @@
 //! One writer at a time, by a lock that the kernel frees with the process.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io;
 use std::path::Path;
 
@@ -15,7 +15,7 @@ pub(super) struct Lock {
 impl Lock {
     /// Takes the lock of a folder. `None` if another has it.
     pub(super) fn take(folder: &Path) -> io::Result<Option<Self>> {
-        let file = OpenOptions::new()
+        let file = ptk_sandbox::private_file()
             .create(true)
             .truncate(false)
             .write(true)

@@ -84,7 +84,7 @@ impl Manifest {
         bytes.extend(postcard::to_stdvec(&self.files).map_err(io::Error::other)?);
         let sum = *blake3::hash(&bytes).as_bytes();
         bytes.extend(sum);
-        let mut file = File::create(path(folder, generation))?;
+        let mut file = ptk_sandbox::create_private(&path(folder, generation))?;
         file.write_all(&bytes)?;
         file.sync_all()?;
         File::open(folder)?.sync_all()

@@ -143,6 +143,7 @@ impl<'a> Store<'a> {
         prepared.set_payload(&next.to_string());
         prepared.commit().map_err(failed)?;
         self.generation = next;
+        self.make_private()?;
         let removed = Manifest::remove_others(folder, Some(next));
         removed.map_err(|error| self.index.folder_failed(error))
     }
@@ -152,8 +153,16 @@ impl<'a> Store<'a> {
         if let Some(writer) = self.writer.take() {
             let merged = writer.wait_merging_threads();
             merged.map_err(|error| self.index.words_failed(error))?;
+            self.make_private()?;
         }
         Ok(self.manifest)
+    }
+
+    /// The files of the index by words are made by a library, with the modes
+    /// that the umask leaves.
+    fn make_private(&self) -> Result<(), IndexError> {
+        ptk_sandbox::make_files_private(&words(&self.index.folder))
+            .map_err(|error| self.index.folder_failed(error))
     }
 }
 
@@ -204,7 +213,7 @@ fn begin(index: &Index, fields: &Fields) -> Result<tantivy::Index, IndexError> {
             }
         }
         Manifest::remove_others(&index.folder, None)?;
-        fs::create_dir_all(&folder)
+        ptk_sandbox::private_folder(&folder)
     };
     clear().map_err(|error| index.folder_failed(error))?;
     let made = tantivy::Index::create_in_dir(&folder, fields.schema.clone());

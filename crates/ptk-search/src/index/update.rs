@@ -1,7 +1,6 @@
 //! From the files of a workspace to an index that is up to date.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, SyncSender};
@@ -55,7 +54,7 @@ pub(super) fn update(
     cancel: &AtomicBool,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Report, IndexError> {
-    fs::create_dir_all(&index.folder).map_err(|error| index.folder_failed(error))?;
+    ptk_sandbox::private_folder(&index.folder).map_err(|error| index.folder_failed(error))?;
     let lock = Lock::take(&index.folder).map_err(|error| index.folder_failed(error))?;
     let Some(_lock) = lock else {
         return Err(IndexError::Busy {

@@ -28,11 +28,33 @@ pub(super) struct CommandTool {
 }
 
 impl CommandTool {
-    fn words(&self, args: &Arguments) -> Vec<String> {
-        let filled = self.command.iter();
-        filled
-            .filter_map(|word| word.fill(args, str::to_owned))
-            .collect()
+    /// The program and its arguments.
+    ///
+    /// # Errors
+    ///
+    /// If a value would be taken for an option of the program: it begins with a
+    /// dash, and neither `--` nor the name of an option stands before it.
+    fn words(&self, args: &Arguments) -> Result<Vec<String>, ToolError> {
+        let mut words = Vec::with_capacity(self.command.len());
+        let mut options_ended = false;
+        for word in &self.command {
+            options_ended |= word.is_text("--");
+            let Some(filled) = word.fill(args, str::to_owned) else {
+                continue;
+            };
+            if !options_ended && word.begins_with_argument() && filled.starts_with('-') {
+                let name = word.names().next().unwrap_or_default();
+                return Err(ToolError::validation(format!(
+                    "The value of `{name}` begins with a dash, and could be taken for an option"
+                ))
+                .suggest("Give a value that does not begin with a dash.")
+                .advise(format!(
+                    "To allow such values, write \"--\" before \"{{{name}}}\" in `command`, or attach it to an option: \"--{name}={{{name}}}\"."
+                )));
+            }
+            words.push(filled);
+        }
+        Ok(words)
     }
 }
 
@@ -74,7 +96,7 @@ impl Tool for CommandTool {
     }
 
     fn plan(&self, context: &CallContext, args: &Arguments) -> Result<Plan, ToolError> {
-        let command = self.words(args).join(" ");
+        let command = self.words(args)?.join(" ");
         let (reads, are_all_read) = files(context, args, self.reads.as_deref());
         let (writes, are_all_written) = files(context, args, self.writes.as_deref());
         let may_write = self.writes.is_some() || self.effects.has(Effect::Write);
@@ -102,7 +124,7 @@ impl Tool for CommandTool {
         args: Arguments,
     ) -> BoxFuture<'a, Result<Fields, ToolError>> {
         Box::pin(async move {
-            let words = self.words(&args);
+            let words = self.words(&args)?;
             let Some((program, arguments)) = words.split_first() else {
                 return Err(ToolError::validation("Nothing is left to run")
                     .suggest("Give the argument that names the program."));

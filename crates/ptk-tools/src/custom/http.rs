@@ -104,6 +104,16 @@ impl HttpTool {
 
     /// The address, and the arguments that have no place in it.
     fn address(&self, args: &Arguments) -> Result<(Url, Map<String, Value>), ToolError> {
+        if self
+            .url
+            .path_segments(args)
+            .iter()
+            .any(|it| changes_path(it))
+        {
+            let message = "An argument would lead to another path of the address: one in the path may not be empty, `.` or `..`, have such a part between slashes, or a backslash";
+            return Err(ToolError::validation(message)
+                .suggest("Give the name of the thing itself, without a path to it."));
+        }
         let filled = self.url.fill(args, |text| {
             percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC)
                 .to_string()
@@ -214,6 +224,29 @@ impl HttpTool {
             ("status".to_owned(), json!(status.as_u16())),
         ]))
     }
+}
+
+/// Whether a segment of a path, with arguments in it, could be read as other
+/// segments: parsers of addresses take `%2e%2e` for `..`, and servers may decode
+/// once more.
+fn changes_path(segment: &str) -> bool {
+    /// How often a server and what stands before it may decode.
+    const MAX_DECODED: usize = 8;
+
+    let mut text = segment.to_owned();
+    for _ in 0..MAX_DECODED {
+        let is_part = |part: &str| matches!(part, "" | "." | "..");
+        if text.contains('\\') || text.split('/').any(is_part) {
+            return true;
+        }
+        let decoded = percent_encoding::percent_decode_str(&text);
+        let decoded = decoded.decode_utf8_lossy().into_owned();
+        if decoded == text {
+            return false;
+        }
+        text = decoded;
+    }
+    true
 }
 
 /// Follows an endpoint only to itself, so that no header goes to another host.

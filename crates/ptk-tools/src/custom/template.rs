@@ -69,6 +69,56 @@ impl Template {
         Some(text)
     }
 
+    /// Whether it begins with an argument, so that a value alone decides how the
+    /// filled text begins.
+    pub(super) fn begins_with_argument(&self) -> bool {
+        matches!(self.parts.first(), Some(Part::Argument(_)))
+    }
+
+    /// Whether it is just this text.
+    pub(super) fn is_text(&self, text: &str) -> bool {
+        matches!(self.parts.as_slice(), [Part::Text(own)] if own == text)
+    }
+
+    /// For an address: the segments of its path that arguments are a part of,
+    /// with the arguments as they were given.
+    pub(super) fn path_segments(&self, args: &Arguments) -> Vec<String> {
+        let mut segments = Vec::new();
+        let mut segment = String::new();
+        let mut has_argument = false;
+        for part in &self.parts {
+            match part {
+                Part::Argument(name) => {
+                    has_argument = true;
+                    match args.get(name) {
+                        None | Some(Value::Null) => {}
+                        Some(Value::String(value)) => segment.push_str(value),
+                        Some(value) => segment.push_str(&value.to_string()),
+                    }
+                }
+                Part::Text(text) => {
+                    let end = text.find(['?', '#']);
+                    let path = text.get(..end.unwrap_or(text.len())).unwrap_or_default();
+                    let mut pieces = path.split('/');
+                    segment.push_str(pieces.next().unwrap_or_default());
+                    for piece in pieces {
+                        let whole = std::mem::replace(&mut segment, piece.to_owned());
+                        if std::mem::take(&mut has_argument) {
+                            segments.push(whole);
+                        }
+                    }
+                    if end.is_some() {
+                        break;
+                    }
+                }
+            }
+        }
+        if has_argument {
+            segments.push(segment);
+        }
+        segments
+    }
+
     /// The text before the first place for an argument.
     pub(super) fn start(&self) -> &str {
         match self.parts.first() {
@@ -123,6 +173,20 @@ mod tests {
         assert_eq!(fill("{{b}} {a}", args).as_deref(), Some("{b} x"));
         assert_eq!(fill("{{a}", args).as_deref(), Some("{x"));
         assert_eq!(Template::new("{{a}}").names().count(), 0);
+    }
+
+    #[test]
+    fn segments_of_a_path_hold_what_was_given() {
+        let args = Arguments::from_json(r#"{"a": "x/y", "n": 3, "e": ""}"#).unwrap();
+        for (template, expected) in [
+            ("https://h/v1/{a}/b", vec!["x/y"]),
+            ("https://h/{n}-{a}.json?x={a}#{n}", vec!["3-x/y.json"]),
+            ("https://h/{e}/{n}", vec!["", "3"]),
+            ("https://h/?q={a}", vec![]),
+            ("https://h/v1", vec![]),
+        ] {
+            assert_eq!(Template::new(template).path_segments(&args), expected);
+        }
     }
 
     #[test]

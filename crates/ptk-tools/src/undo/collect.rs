@@ -2,7 +2,7 @@
 //! needs any more go with them.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Write as _};
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ impl Store {
     fn set_usage(&self, usage: Usage) -> io::Result<()> {
         let mut text = serde_json::to_vec(&usage)?;
         text.resize(text.len().max(USAGE_LENGTH), b' ');
-        let mut options = OpenOptions::new();
+        let mut options = ptk_sandbox::private_file();
         options.write(true).create(true).truncate(false);
         options.open(self.path(USAGE))?.write_all(&text)
     }

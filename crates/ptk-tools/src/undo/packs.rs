@@ -52,7 +52,8 @@ impl Packs {
     /// Says what is in the pack of a call.
     pub(crate) fn index(&self, entry: &str, contents: &[Packed]) -> io::Result<()> {
         let bytes = postcard::to_stdvec(contents).map_err(io::Error::other)?;
-        fs::write(self.folder.join(format!("{entry}{INDEX}")), bytes)
+        let index = self.folder.join(format!("{entry}{INDEX}"));
+        ptk_sandbox::write_private(&index, bytes)
     }
 
     /// Removes the pack of a call.

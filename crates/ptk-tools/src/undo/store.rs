@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use ptk_sandbox::{Moment, Workspace};
+use ptk_sandbox::{Moment, Workspace, write_private};
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::process::{Pid, test_kill_process};
 
@@ -147,7 +147,7 @@ impl Store {
         let name = self.folder.join("workspace");
         if !name.exists() {
             use std::os::unix::ffi::OsStrExt as _;
-            fs::write(name, root.as_os_str().as_bytes())?;
+            write_private(&name, root.as_os_str().as_bytes())?;
         }
         Ok(())
     }
@@ -283,7 +283,7 @@ impl Store {
     pub(crate) fn under_way(&self, entry: &str) -> io::Result<UnderWay> {
         let path = self.folder.join("open").join(entry);
         let new = self.folder.join(entry);
-        fs::write(&new, std::process::id().to_string())?;
+        write_private(&new, std::process::id().to_string())?;
         let file = OpenOptions::new().write(true).open(&new)?;
         file.lock()?;
         fcntl_setfd(&file, FdFlags::empty())?;

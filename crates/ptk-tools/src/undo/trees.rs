@@ -21,7 +21,7 @@ impl Store {
             .map_err(|error| failed(std::io::Error::other(error.to_string())))?;
         self.write(&format!("trees/{name}"), &bytes)
             .map_err(failed)?;
-        fs::write(self.path(LAST), &name).map_err(failed)?;
+        ptk_sandbox::write_private(&self.path(LAST), &name).map_err(failed)?;
         self.added(bytes.len() as u64);
         Ok(name)
     }

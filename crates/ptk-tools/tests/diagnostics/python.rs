@@ -69,7 +69,7 @@ async fn scripts_without_a_project_are_checked_and_what_is_missing_is_told() {
     // Outside the workspace: a link in there could lead anywhere.
     let bin = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(ruff().join("ruff"), bin.path().join("ruff")).unwrap();
-    let scene = scene.with(GetDiagnostics::default().search([bin.path()]));
+    let scene = scene.with(GetDiagnostics::default().search([bin.path().to_owned()]));
     let result = scene.call(json!({"severity": "error"})).await;
     insta::assert_snapshot!(scene.found(&result), @"
     No errors found by ruff (1 checker); 0 errors, 1 warning in all; not installed: pyright

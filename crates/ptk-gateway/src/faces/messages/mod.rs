@@ -19,7 +19,7 @@ use crate::hosted::HostedTools;
 const BETA: &str = "anthropic-beta";
 
 pub(super) async fn answer(call: Call) -> Result<Reply, Failure> {
-    let (ask, streams) = read(&call)?;
+    let (call, (ask, streams)) = super::read(call, read).await?;
     call.ticket.asked(&ask.model, streams);
     let manner = Manner::new(&ask.model);
     if streams {
@@ -67,7 +67,8 @@ fn written(call: &Call) -> Written {
 /// its calls and results. What the model's server puts around messages is not.
 /// It is exact where the model's tokenizer is known, an estimate elsewhere.
 pub(super) async fn count(call: Call) -> Result<Reply, Failure> {
-    let mut ask = request::ask(&call.gateway, &mut Fields::of(&call.body)?)?;
+    let read = |call: &Call| request::ask(&call.gateway, &mut Fields::of(&call.body)?);
+    let (call, mut ask) = super::read(call, read).await?;
     ask.written = Some(written(&call));
     call.ticket.asked(&ask.model, false);
     if let Some(hosted) = call

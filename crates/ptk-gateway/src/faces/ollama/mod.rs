@@ -23,7 +23,7 @@ const LONG_AGO: &str = "1970-01-01T00:00:00Z";
 
 pub(super) async fn chat(call: Call) -> Result<Reply, Failure> {
     let start = Instant::now();
-    let (ask, streams) = read(&call)?;
+    let (call, (ask, streams)) = super::read(call, read).await?;
     call.ticket.asked(&ask.model, streams);
     if ask.messages.is_empty() && ask.system.is_none() {
         call.gateway.routes.get(&ask.model)?;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::super::chat::offer;
-use super::super::choice::{Texts, check};
+use super::super::choice::{Texts, check, format_schema};
 use super::super::content;
 use super::super::talk::Talk;
 use super::super::{Call, number};
@@ -67,9 +67,7 @@ fn format(fields: &mut Fields<'_>) -> Result<Format, Failure> {
         None => Ok(Format::Text),
         Some(FormatField::Word(word)) if word.is_empty() => Ok(Format::Text),
         Some(FormatField::Word(word)) if word == "json" => Ok(Format::Json),
-        Some(FormatField::Schema(schema)) if schema.is_object() => {
-            Ok(Format::Schema(Arc::new(schema)))
-        }
+        Some(FormatField::Schema(schema)) if schema.is_object() => format_schema("format", schema),
         Some(_) => Err(Failure::invalid(
             "format",
             "The format is neither `json` nor a JSON Schema",

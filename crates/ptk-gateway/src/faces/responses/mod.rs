@@ -14,7 +14,7 @@ use crate::said::{Part, Said};
 const INPUT: &str = "input";
 
 pub(super) async fn answer(call: Call) -> Result<Reply, Failure> {
-    let read = read(&call.gateway, &call.body)?;
+    let (call, read) = super::read(call, |call| read(&call.gateway, &call.body)).await?;
     call.ticket.asked(&read.ask.model, read.streams);
     let mut events = Events::new(read.about, read.custom);
     if read.streams {
