@@ -2,6 +2,11 @@
 //! as they are written. Each test here does not end, or crashes, without a
 //! limit.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "the lints allow these inside tests, but not in the functions that tests share"
+)]
+
 use std::sync::Arc;
 
 use ptk_protocol::dialects::Registry;

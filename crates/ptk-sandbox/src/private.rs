@@ -67,11 +67,12 @@ pub fn make_files_private(folder: &Path) -> io::Result<()> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(error) => return Err(error),
         };
-        let mode = found.permissions().mode();
-        if !found.is_file() || mode & 0o077 == 0 {
+        let mode = found.permissions().mode() & 0o777;
+        let private = mode & 0o700;
+        if !found.is_file() || mode == private {
             continue;
         }
-        let private = std::fs::Permissions::from_mode(mode & 0o700);
+        let private = std::fs::Permissions::from_mode(private);
         match std::fs::set_permissions(entry.path(), private) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}

@@ -157,9 +157,8 @@ fn value(
 ) -> Option<usize> {
     let lower = name.to_ascii_lowercase().replace(['-', '.'], "_");
     let lower = lower.trim_matches('_');
-    let ends_with = |known: &&str| lower.ends_with(*known);
-    let is_secret = SECRETS.iter().any(|it| ends_with(&it));
-    let is_token = TOKENS.iter().any(|it| ends_with(&it));
+    let is_secret = SECRETS.iter().any(|known| lower.ends_with(known));
+    let is_token = TOKENS.iter().any(|known| lower.ends_with(known));
     let is_signature = lower == "sig" && matches!(before, Some('?' | '&' | ';'));
     if !is_secret && !is_token && !is_signature {
         return None;
