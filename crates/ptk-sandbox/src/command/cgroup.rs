@@ -8,6 +8,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::process::Pid;
 
@@ -66,6 +67,9 @@ impl Group {
     }
 }
 
+/// What the names of groups begin with, before the number of their process.
+const PREFIX: &str = "ptk-";
+
 /// A folder of groups in which one can be made.
 #[derive(Debug, PartialEq, Eq)]
 struct Place {
@@ -74,8 +78,27 @@ struct Place {
 }
 
 impl Place {
+    /// Removes groups of processes that are no more. One that still holds
+    /// something stays.
+    fn tidy(&self) {
+        for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let number = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
+            let number = number.and_then(|it| it.split('-').next());
+            if number.is_some_and(|it| !Path::new("/proc").join(it).exists()) {
+                let _ = fs::remove_dir(entry.path());
+            }
+        }
+    }
+
     fn make(&self, limits: Limits) -> io::Result<Group> {
-        let folder = self.folder.join(format!("ptk-{}", std::process::id()));
+        self.tidy();
+        // Numbers of processes come back, and one that was killed leaves its
+        // group behind.
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let unique = since.unwrap_or_default().as_nanos();
+        let name = format!("{PREFIX}{}-{unique:x}", std::process::id());
+        let folder = self.folder.join(name);
         fs::create_dir(&folder)?;
         let group = Group { folder };
         fs::write(group.folder.join(self.limit), limits.memory.to_string())?;

@@ -4,6 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use ptk_sandbox::{Place, Workspace};
 
+use super::git;
 use super::runs_later::{self, RunsLater};
 use crate::Plan;
 use crate::shell::{CommandLine, RedirectMode, Simple, Word};
@@ -113,7 +114,11 @@ impl Call<'_> {
             Target::Path(path) => Some(path),
             Target::Outside(_) | Target::Unknown => None,
         });
-        let paths = places.chain(named).filter(|path| path.is_relative());
+        let script = self.plan.script.iter();
+        let commands = script.flat_map(|it| it.commands().iter().chain(it.suspected()));
+        let settings = commands.flat_map(git::settings_written);
+        let paths = places.chain(named).chain(settings);
+        let paths = paths.filter(|path| path.is_relative());
         let root = self.workspace.root();
         let later = paths.filter_map(|path| {
             let known = runs_later::in_workspace(root, &path)?;

@@ -4,6 +4,7 @@
 //! to an [`Approver`], whose yes may hold once, for the session or always.
 
 mod call;
+mod git;
 mod hidden;
 mod neutral;
 mod open;

@@ -160,6 +160,39 @@ async fn commands_that_name_such_a_file_are_told_apart() {
     }
 }
 
+#[tokio::test]
+async fn commands_that_change_the_settings_of_git_are_told_apart() {
+    let asking = Scene::new(&["allow bash"]);
+    let auto = Scene::with(Permissions::new(Mode::Auto));
+    for line in [
+        "git config core.fsmonitor ./x",
+        "git -c a.b=c config --add core.pager x",
+        "git config --unset core.pager x",
+        "git remote add origin ../x",
+        "git submodule add ../x",
+        "git branch -u origin/main",
+        "git init",
+    ] {
+        asking.bash(line).await;
+        let warnings = asking.questions().pop().unwrap().warnings.join("\n");
+        assert!(
+            warnings.contains("runs later, outside the sandbox"),
+            "{line}: {warnings}"
+        );
+        assert_eq!(auto.verdict(line).await, "denied", "{line}");
+    }
+    for line in [
+        "git config user.name",
+        "git config --get user.name",
+        "git config --list",
+        "git remote -v",
+        "git branch",
+        "git status",
+    ] {
+        assert_eq!(auto.verdict(line).await, "runs", "{line}");
+    }
+}
+
 #[test]
 fn the_list_can_be_turned_into_paths() {
     let root = std::path::Path::new("/ws");
