@@ -211,12 +211,12 @@ fn what_is_dangerous_is_counted_and_agreed_to_once_only() {
 fn what_a_model_says_does_not_hide_the_command() {
     let scene = Scene::new();
     let said = format!("git status{}", "\n".repeat(199));
-    let args = json!({"command": "touch a\u{ad}b", "description": said});
+    let args = json!({"command": "touch 'a\u{ad}b'", "description": said});
     let mut terminal = scene.at_terminal("bash", &args);
     insta::assert_snapshot!(terminal.question(), @r"
     bash wants to run:
 
-    touch a\u{ad}b
+    touch 'a\u{ad}b'
 
     It says: git status
 
@@ -225,6 +225,48 @@ fn what_a_model_says_does_not_hide_the_command() {
     ");
     terminal.answer("n");
     terminal.rest();
+}
+
+#[test]
+fn what_shells_read_differently_runs_by_no_rule() {
+    let scene = Scene::new();
+    fs::create_dir_all(scene.user_file().parent().unwrap()).unwrap();
+    fs::write(scene.user_file(), "allow = [\"bash(cat *)\"]\n").unwrap();
+    let (code, said) = scene.bash("cat <<'EOF'\nfine\nEOF\n");
+    assert_eq!((code, said.contains("fine")), (0, true), "{said}");
+    // For bash the text ends at the first EOF, and what follows runs.
+    let (code, said) = scene.bash("cat <<'E'OF\nfine\nEOF\ntouch pwned\n");
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("was not allowed"), "{said}");
+    assert!(!scene.path("pwned").exists());
+}
+
+#[test]
+fn what_runs_later_is_said_and_not_written_unasked() {
+    let scene = Scene::new();
+    let args = json!({"path": ".envrc", "content": "touch pwned\n"});
+    let mut terminal = scene.at_terminal("write_file", &args);
+    insta::assert_snapshot!(terminal.question(), @r"
+    write_file wants to write .envrc:
+
+    new file, 1 line
+    +touch pwned
+
+    ! .envrc runs later, outside the sandbox, by direnv
+
+    Let it? y once, n no, ? help:
+    ");
+    terminal.answer("n");
+    terminal.rest();
+    let call = ["tools", "call", "write_file", &args.to_string()].map(str::to_owned);
+    let call: Vec<&str> = call.iter().map(String::as_str).collect();
+    let (code, said) = scene.ptk(&[&call[..], &["--approve", "auto"]].concat());
+    assert_eq!(code, 1, "{said}");
+    assert!(
+        said.contains("only a rule that names .envrc allows that"),
+        "{said}"
+    );
+    assert!(!scene.path(".envrc").exists());
 }
 
 #[test]

@@ -52,9 +52,13 @@ impl Scene {
             .success();
     }
 
-    /// A pipe that whoever is alive holds open, `.git/alive`. What is in `.git`
-    /// is not below the layer that commands work over.
-    fn fifo(&self) -> PathBuf {
+    /// A pipe that whoever is alive holds open, and a script `hold` that opens
+    /// it and goes on with `command`. What is in `.git` is not below the layer
+    /// that commands work over, and no command line may name it without a
+    /// question.
+    fn fifo(&self, command: &str) -> PathBuf {
+        let script = format!("exec 3>.git/alive; echo up >&3; {command}\n");
+        std::fs::write(self.folder.path().join("hold"), script).unwrap();
         let git = self.folder.path().join(".git");
         std::fs::create_dir(&git).unwrap();
         let fifo = git.join("alive");
@@ -407,8 +411,8 @@ fn an_interrupt_ends_the_tool_and_what_it_started() {
 
 fn interrupt(name: &str) {
     let scene = Scene::new();
-    let fifo = scene.fifo();
-    let args = r#"{"command": "exec 3>.git/alive; echo up >&3; exec sleep 1000"}"#;
+    let fifo = scene.fifo("exec sleep 1000");
+    let args = r#"{"command": "exec sh hold"}"#;
     let mut child = Command::new(cargo_bin!("ptk"))
         .env("PTK_STATE", scene.state.path())
         .args(["tools", "call", "bash", args, "--approve", "auto", "--json"])
@@ -432,9 +436,8 @@ fn interrupt(name: &str) {
 #[test]
 fn a_command_ends_with_ptk_however_that_ends() {
     let scene = Scene::new();
-    let fifo = scene.fifo();
-    let command =
-        "exec 3>.git/alive; echo up >&3; trap '' TERM; setsid env -i sleep 1000 & sleep 1000";
+    let fifo = scene.fifo("trap '' TERM; setsid env -i sleep 1000 & sleep 1000");
+    let command = "exec sh hold";
     let mut ptk = Command::new(cargo_bin!("ptk"))
         .env("PTK_STATE", scene.state.path())
         .args(["tools", "call", "bash", "--approve", "auto", "--workspace"])

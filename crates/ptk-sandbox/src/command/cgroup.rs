@@ -8,16 +8,18 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::process::Pid;
 
 use super::policy::Limits;
-use super::tree;
+use super::{PAUSE, tree};
 
 /// Where the groups are mounted.
 const ROOT: &str = "/sys/fs/cgroup";
-/// How often processes that were born meanwhile are looked for.
+/// How often processes that were born meanwhile are looked for, and how often it
+/// is tried to remove a group.
 const ROUNDS: usize = 20;
 
 /// A group for one program. Dropping it removes it, once nothing is in it.
@@ -27,8 +29,13 @@ pub(super) struct Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // One that still holds a process stays, and does no harm.
-        let _ = fs::remove_dir(&self.folder);
+        for _ in 0..ROUNDS {
+            match fs::remove_dir(&self.folder) {
+                // The last process in it is still about to go.
+                Err(error) if error.kind() == io::ErrorKind::ResourceBusy => thread::sleep(PAUSE),
+                _ => return,
+            }
+        }
     }
 }
 

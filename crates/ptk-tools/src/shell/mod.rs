@@ -181,12 +181,28 @@ impl CommandLine {
     pub fn read(text: &str) -> Self {
         let mut walk = walk::Walk::new(text);
         walk.text(text, MAX_DEPTH);
-        let mut line = walk.end();
-        if !line.is_certain {
-            line.suspected = blunt::commands(text);
-            line.is_whole &= !blunt::has_traps(text);
+        let line = walk.end();
+        if line.is_certain {
+            return line;
+        }
+        line.distrusted(text)
+    }
+
+    /// Reads a text for a shell that may read it in a way of its own.
+    pub(crate) fn read_for_another_shell(text: &str) -> Self {
+        let line = Self::read(text);
+        if line.is_certain {
+            return line.distrusted(text);
         }
         line
+    }
+
+    /// The same where other parts of the text may be commands, too.
+    fn distrusted(mut self, text: &str) -> Self {
+        self.is_certain = false;
+        self.suspected = blunt::commands(text);
+        self.is_whole &= !blunt::has_traps(text);
+        self
     }
 
     /// Every simple command, about in the order in which they stand. Behind a

@@ -1,10 +1,14 @@
 //! Lines that shells may read in another way than PTK does.
 
-use ptk_tools::Permissions;
+use ptk_protocol::ErrorType;
+use ptk_sandbox::Workspace;
 use ptk_tools::permission::Mode;
 use ptk_tools::shell::CommandLine;
+use ptk_tools::tools::bash::Bash;
+use ptk_tools::{Permissions, Registry, Sandbox, ToolManager};
+use serde_json::json;
 
-use crate::scene::{Scene, entries};
+use crate::scene::{Scene, called, entries};
 
 /// Lines in which `git push` runs in some shell, and of which a parser may see
 /// only `git status` or `cat`.
@@ -109,5 +113,28 @@ async fn everyday_lines_run_by_their_rules() {
     ] {
         assert!(CommandLine::read(line).is_certain(), "{line:?}");
         assert_eq!(scene.verdict(line).await, "runs", "{line:?}");
+    }
+}
+
+#[tokio::test]
+async fn in_another_shell_no_line_is_certain() {
+    for (shell, error) in [
+        ("/bin/bash", None),
+        ("zsh", Some(ErrorType::PermissionError)),
+        ("/usr/bin/fish", Some(ErrorType::PermissionError)),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut registry = Registry::new();
+        Bash::default()
+            .shell(shell)
+            .register(&mut registry)
+            .unwrap();
+        let tools = ToolManager::builder(Workspace::open(folder.path()).unwrap())
+            .tools(registry)
+            .sandbox(Sandbox::off())
+            .permissions(Permissions::default().rules(entries(&["allow bash(true)"])))
+            .build();
+        let result = called(&tools, "bash", &json!({"command": "true"})).await;
+        assert_eq!(result.error_type, error, "{shell}: {}", result.error);
     }
 }

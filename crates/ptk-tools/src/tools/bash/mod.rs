@@ -43,6 +43,8 @@ pub const JOB_TIMEOUT: Duration = Duration::from_secs(3600);
 const MAX_SAID: usize = 120;
 /// When it is first said that a command still runs.
 const FIRST_WORD: Duration = Duration::from_secs(1);
+/// Shells that read a plain command line alike.
+const COMMON_SHELLS: [&str; 3] = ["bash", "sh", "dash"];
 /// How often it is said from then on.
 const NEXT_WORD: Duration = Duration::from_secs(5);
 
@@ -206,10 +208,10 @@ impl BashArgs {
     /// What it would run, and what is dangerous about that.
     fn look(
         &self,
+        mut line: CommandLine,
         context: &CallContext,
         folder: &Path,
     ) -> Result<(CommandLine, Vec<String>), ToolError> {
-        let mut line = CommandLine::read(&self.command);
         let around = Surroundings {
             folder: folder.to_owned(),
             roots: context
@@ -230,6 +232,17 @@ impl BashArgs {
 }
 
 impl Bash {
+    /// What a command would run, in the shell that it is given to.
+    fn read(&self, command: &str) -> CommandLine {
+        let name = self.shell.as_ref().and_then(|it| Path::new(it).file_name());
+        let is_known = name.is_none_or(|name| COMMON_SHELLS.iter().any(|known| name == *known));
+        if is_known {
+            CommandLine::read(command)
+        } else {
+            CommandLine::read_for_another_shell(command)
+        }
+    }
+
     fn program(&self, args: &BashArgs, folder: PathBuf) -> Program {
         let program = Program::shell(&args.command, folder);
         match &self.shell {
@@ -307,7 +320,7 @@ impl TypedTool for Bash {
     fn plan(&self, context: &CallContext, args: &BashArgs) -> Result<Plan, ToolError> {
         args.check()?;
         let folder = args.folder(context)?;
-        let (script, warnings) = args.look(context, &folder)?;
+        let (script, warnings) = args.look(self.read(&args.command), context, &folder)?;
         let summary = match args.said() {
             Some(said) => format!("{}\n\nIt says: {said}", args.command.trim_end()),
             None => args.command.clone(),
