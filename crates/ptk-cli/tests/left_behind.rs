@@ -143,7 +143,7 @@ fn no_temporary_folder_is_left_behind() {
 }
 
 #[test]
-fn no_temporary_folder_is_left_behind_by_somebody_who_stops_it() {
+fn no_temporary_folder_is_left_behind_after_an_interrupt() {
     for signal in [Signal::INT, Signal::TERM] {
         let home = Home::new();
         let command = r#"{"command": "echo started; sleep 600"}"#;

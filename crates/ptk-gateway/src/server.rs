@@ -178,7 +178,7 @@ async fn answer(
     });
     let mut response = response(reply, ticket);
     if unread.0 {
-        // What nobody reads is not waited for.
+        // The rest of the body would be read as the next request.
         let close = HeaderValue::from_static("close");
         response.headers_mut().insert(CONNECTION, close);
     }

@@ -33,7 +33,7 @@ const FOUND: u32 = 0o500;
 /// Those of this process that are still there.
 static OPEN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Removes the temporary folders of this process that somebody still holds.
+/// Removes the temporary folders of this process that were not dropped.
 ///
 /// A program calls it last: what a thread holds when the process ends is never
 /// dropped, and neither is anything after [`exit`](std::process::exit).

@@ -307,8 +307,8 @@ fn is_literal(given: &str, name: &str, link: Link, next: Option<char>) -> bool {
     }
 }
 
-/// Whether a text looks as if it was made up by chance, or by somebody who was
-/// told to put a digit in.
+/// Whether a text looks like a generated value, or a password: it mixes letters
+/// and digits.
 fn has_form(given: &str) -> bool {
     given.len() >= 6
         && given.chars().any(|c| c.is_ascii_digit())

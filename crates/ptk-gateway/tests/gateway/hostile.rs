@@ -1,5 +1,4 @@
-//! Clients that mean harm: schemas that never end, bodies that nobody asked
-//! for, connections that never say anything.
+//! Hostile clients: schemas without end, unexpected bodies, half-sent requests.
 
 use std::time::Duration;
 
@@ -196,7 +195,7 @@ async fn paths_without_a_body_do_not_read_one() {
         "/v1/models",
         "/metrics",
     ] {
-        // More is announced than ever comes: whoever waited would wait forever.
+        // More is announced than is sent: a server that reads it waits forever.
         for announced in [
             "content-length: 30000000\r\n",
             "transfer-encoding: chunked\r\n",

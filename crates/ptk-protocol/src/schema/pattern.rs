@@ -17,7 +17,7 @@ pub(super) fn all(keywords: &Map<String, Value>) -> impl Iterator<Item = &str> {
 }
 
 /// How large a regular expression is once its repetitions are multiplied out.
-/// An estimate from above: what is no regular expression has a size as well.
+/// An estimate from above: invalid ones have a size as well.
 pub(super) fn size(pattern: &str) -> u64 {
     // The size of each open group, and of the last element in it.
     let mut open: Vec<(u64, u64)> = vec![(0, 0)];
