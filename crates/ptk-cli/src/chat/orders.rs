@@ -388,7 +388,7 @@ fn split_model(name: &str) -> (Option<String>, Option<String>) {
 }
 
 fn dialects(host: &Host) -> Result<Told> {
-    let registry = crate::config::dialects(&host.args.config)?;
+    let (registry, _) = crate::agent::dialects(&host.args.config)?;
     let names = crate::engine::read_dialects(&registry);
     let entries = names.into_iter().map(|name| Entry {
         command: Command::Dialect(Some(name.clone())),

@@ -56,6 +56,7 @@ pub(crate) fn resume(args: &ResumeArgs, out: &mut impl Write) -> Result<Exit> {
             Some(text) => sessions::existing(&store, text).await?,
             None => last_open(&store, args).await?,
         };
+        sessions::check_resumable(&found)?;
         let place = Place::here(store, found, &args.agent.config).await?;
         work(&args.agent, place, Task::Resume, out).await
     });

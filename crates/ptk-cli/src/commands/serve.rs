@@ -13,9 +13,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{self, MEMORY};
 use crate::args::{AccessLog, ServeArgs};
+use crate::engine;
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupts;
-use crate::{config, engine};
 
 /// The key of a server that is known only by its address.
 const UPSTREAM_KEY: &str = "PTK_API_KEY";
@@ -40,6 +40,9 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit> {
         let mut stderr = io::stderr();
         // Whoever started it waits for this line.
         let _ = writeln!(stderr, "listening on http://{address}");
+        if let (_, Some(note)) = agent::dialects(&args.config)? {
+            let _ = writeln!(stderr, "{note}");
+        }
         let end = CancellationToken::new();
         let serving = gateway.serve(listener, end.cancelled());
         tokio::pin!(serving);
@@ -59,7 +62,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit> {
 }
 
 fn gateway(args: &ServeArgs) -> Result<Gateway> {
-    let dialects = config::dialects(&args.config)?;
+    let (dialects, _) = agent::dialects(&args.config)?;
     if let Some(dialect) = args.dialect.as_deref().filter(|it| *it != "auto") {
         engine::check_taught(&dialects, "--dialect <NAME>", dialect)?;
     }

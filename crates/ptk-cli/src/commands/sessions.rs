@@ -14,9 +14,9 @@ use ptk::store::{
 use serde_json::json;
 
 use crate::args::{
-    CheckSessionsArgs, DeleteSessionsArgs, ExportFormat, ExportSessionArgs, ForkSessionArgs,
-    ImportSessionsArgs, RenameSessionArgs, ScopeArgs, SearchSessionsArgs, SessionsCommand,
-    ShowSessionArgs,
+    CheckSessionsArgs, ConfigArgs, DeleteSessionsArgs, ExportFormat, ExportSessionArgs,
+    ForkSessionArgs, ImportSessionsArgs, RenameSessionArgs, ScopeArgs, SearchSessionsArgs,
+    SessionsCommand, ShowSessionArgs,
 };
 use crate::exit::Exit;
 use crate::sessions::{self, short};
@@ -131,6 +131,9 @@ fn line(session: &Overview, all: bool) -> String {
     if let Some(fork) = &session.forked_from {
         let origin = in_line(short(&fork.session));
         line.push_str(&format!("  {FAINT}(from {origin}){FAINT:#}"));
+    }
+    if session.imported.is_some() {
+        line.push_str(&format!("  {FAINT}(imported){FAINT:#}"));
     }
     if session.is_open {
         line.push_str(&format!("  {FAINT}(open){FAINT:#}"));
@@ -348,17 +351,27 @@ const fn told(thoughts: bool) -> Thoughts {
 }
 
 async fn import(args: &ImportSessionsArgs, out: &mut impl Write) -> Result<Exit> {
+    let workspace = sessions::workspace(&ConfigArgs {
+        workspace: args.workspace.clone(),
+        config: None,
+    })?;
     let store = sessions::open()?;
     let mut lines = BufReader::new(args.source.open()?);
-    let imported = export::import_json_lines(&store, &mut lines).await?;
+    let imported = export::import_json_lines(&store, &mut lines, Some(&workspace)).await?;
     for session in &imported.sessions {
         writeln!(out, "{session}")?;
     }
     out.flush()?;
     let (sessions, entries) = (imported.sessions.len(), imported.entries);
+    let plural = |count: u64, one: &str, many: &str| match count {
+        1 => format!("1 {one}"),
+        count => format!("{count} {many}"),
+    };
     writeln!(
         anstream::stderr(),
-        "Taken in: sessions {sessions}, entries {entries}."
+        "Imported {} ({}). Provider, model, tools and limits are your own, not those of the file.",
+        plural(sessions as u64, "session", "sessions"),
+        plural(entries, "entry", "entries"),
     )?;
     Ok(Exit::Success)
 }

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::approver::approver;
 use crate::args::{CallToolArgs, Cli, ConfigArgs, ListToolsArgs, ShowToolArgs, ToolsCommand};
-use crate::config::{self, Tools};
+use crate::config::{self, Tools, Withheld};
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::permissions::gather;
@@ -98,7 +98,7 @@ fn told(untrusted: &[String]) -> String {
         if untrusted.len() == 1 { "is" } else { "are" },
     );
     format!(
-        "{names} {is} declared in ptk.toml, which may have come with somebody's code. `ptk permissions list` shows it, `ptk permissions trust` lets it."
+        "{names} {is} declared in ptk.toml, which may have come with somebody's code. `ptk permissions list` shows it, `ptk permissions trust` asks whether to trust it."
     )
 }
 
@@ -225,9 +225,16 @@ fn call(args: &CallToolArgs, out: &mut impl Write) -> Result<Exit> {
     let workspace = Workspace::open(&folder)?.with_temp()?;
     let note = gathered.untrusted.as_ref().map(|_| {
         let name = config.name();
-        format!("{name} would allow more; `ptk permissions list` shows it, `ptk permissions trust` lets it.")
+        format!("{name} would allow more; `ptk permissions list` shows it, `ptk permissions trust` asks whether to trust it.")
     });
     let approver = approver(gathered.workspace.clone(), note, Screen::default());
+    if !gathered.is_trusted {
+        let mut withheld = config.withheld().unwrap_or_default();
+        withheld.retain(Withheld::is_about_tools);
+        if let Some(note) = config::note(&config.name(), &withheld) {
+            writeln!(anstream::stderr(), "{note}")?;
+        }
+    }
     let names = registry.toolset().names().map(str::to_owned).collect();
     let manager = ToolManager::builder(workspace)
         .tools(registry)
