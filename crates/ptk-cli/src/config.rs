@@ -576,7 +576,7 @@ impl Config {
         if !is_trusted {
             let withheld = &mut Vec::new();
             sections.diagnostics = trust::diagnostics(sections.diagnostics, withheld);
-            sections.code_context = trust::code_context(sections.code_context, withheld);
+            sections.code_context = trust::code_context(&sections.code_context, withheld);
         }
         let mut registry = tools::all(sections.diagnostics)?;
         registry.register(Typed::new(code::tool(sections.code_context.token_limit)))?;

@@ -82,6 +82,11 @@ pub(crate) fn is_foreign() -> Result<bool> {
     Ok(false)
 }
 
+/// Whether a session has an open turn that may go on.
+pub(crate) fn is_resumable(session: &Overview) -> bool {
+    session.is_open && check_resumable(session).is_ok()
+}
+
 /// Refuses to resume a turn that this user did not begin in this workspace:
 /// its prompt and its pending calls are somebody else's.
 pub(crate) fn check_resumable(session: &Overview) -> Result<()> {

@@ -314,7 +314,7 @@ fn a_strangers_file_forbids_but_grants_nothing_until_it_is_trusted() {
     - permissions.mode  auto: what fits no rule runs  ptk.toml
 
     What changes something and fits no rule is asked about (ask).
-    - does not count: ptk.toml may have come with somebody's code. `ptk permissions trust` asks whether to trust it.
+    - does not count: ptk.toml may have come with somebody's code. `ptk permissions trust` lets it.
     ");
     let mut terminal = scene.bash_at_terminal("cat a.txt");
     let question = terminal.question();
@@ -388,7 +388,7 @@ fn an_endpoint_of_a_strangers_file_is_not_asked() {
     - tools.ping  asks http://127.0.0.1:9/, sends $SOME_KEY, $OTHER  ptk.toml
 
     What changes something and fits no rule is asked about (ask).
-    - does not count: ptk.toml may have come with somebody's code. `ptk permissions trust` asks whether to trust it.
+    - does not count: ptk.toml may have come with somebody's code. `ptk permissions trust` lets it.
     ");
     insta::assert_snapshot!(scene.ptk(&["permissions", "trust", "--yes"]).1, @r"
     Once ptk.toml is trusted, this counts:

@@ -212,7 +212,7 @@ async fn list_sessions(host: &Host, words: Option<&str>) -> Result<Told> {
 
 async fn resume(host: &mut Host, id: &str) -> Result<Told> {
     let found = sessions::existing(host.store(), id).await?;
-    let is_open = found.is_open;
+    let is_open = sessions::is_resumable(&found);
     let name = found.name().lines().next().unwrap_or_default().to_owned();
     let place = host.known(found).await?;
     host.switch(place).await?;

@@ -87,7 +87,7 @@ fn list(args: &ListPermissionsArgs, out: &mut impl Write) -> Result<Exit> {
     if !withheld.is_empty() {
         writeln!(
             out,
-            "- does not count: {} may have come with somebody's code. `ptk permissions trust` asks whether to trust it.",
+            "- does not count: {} may have come with somebody's code. `ptk permissions trust` lets it.",
             config.name()
         )?;
     }

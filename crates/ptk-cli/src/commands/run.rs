@@ -20,6 +20,7 @@ use crate::config;
 use crate::exit::{self, Exit};
 use crate::input::Source;
 use crate::interrupt::{Interrupt, Interrupts};
+use crate::printer;
 use crate::sessions;
 use crate::view::{self, Json, Person, Screen, View};
 
@@ -115,7 +116,7 @@ fn piped() -> Result<String> {
     let first = told.recv_timeout(HINT);
     let read = first.or_else(|_| {
         let hint = "Reading stdin to its end; `< /dev/null` says that there is nothing.";
-        drop(writeln!(anstream::stderr(), "{hint}"));
+        drop(writeln!(printer::stderr(), "{hint}"));
         told.recv()
     });
     read.context("stdin cannot be read")?

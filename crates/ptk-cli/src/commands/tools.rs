@@ -23,6 +23,7 @@ use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::permissions::gather;
 use crate::person::Person;
+use crate::printer;
 use crate::view::Screen;
 
 /// How much JSON is read from stdin.
@@ -86,7 +87,7 @@ fn list(args: &ListToolsArgs, out: &mut impl Write) -> Result<Exit> {
         writeln!(out, "\n* offered to a model unless told otherwise")?;
     }
     if !untrusted.is_empty() {
-        writeln!(anstream::stderr(), "{}", told(&untrusted))?;
+        writeln!(printer::stderr(), "{}", told(&untrusted))?;
     }
     Ok(Exit::Success)
 }
@@ -232,7 +233,7 @@ fn call(args: &CallToolArgs, out: &mut impl Write) -> Result<Exit> {
         let mut withheld = config.withheld().unwrap_or_default();
         withheld.retain(Withheld::is_about_tools);
         if let Some(note) = config::note(&config.name(), &withheld) {
-            writeln!(anstream::stderr(), "{note}")?;
+            writeln!(printer::stderr(), "{note}")?;
         }
     }
     let names = registry.toolset().names().map(str::to_owned).collect();
@@ -307,7 +308,7 @@ fn show_event(delivery: &Delivery, json: bool, out: &mut impl Write) {
                 chunk,
             } = &event.kind
             {
-                drop(writeln!(anstream::stderr(), "{chunk}"));
+                drop(writeln!(printer::stderr(), "{chunk}"));
             }
             None
         }

@@ -62,7 +62,7 @@ impl Withheld {
     }
 }
 
-fn withhold(withheld: &mut Vec<Withheld>, name: &str, value: impl ToString) {
+fn withhold(withheld: &mut Vec<Withheld>, name: &str, value: &(impl ToString + ?Sized)) {
     withheld.push(Withheld {
         name: name.to_owned(),
         value: value.to_string(),
@@ -72,7 +72,7 @@ fn withhold(withheld: &mut Vec<Withheld>, name: &str, value: impl ToString) {
 /// Withholds a setting altogether.
 fn never<T: ToString>(value: Option<T>, name: &str, withheld: &mut Vec<Withheld>) -> Option<T> {
     if let Some(value) = value {
-        withhold(withheld, name, value);
+        withhold(withheld, name, &value);
     }
     None
 }
@@ -125,7 +125,7 @@ pub(super) fn run(own: Run, user: &Run, withheld: &mut Vec<Withheld>) -> Run {
         timeout: match (timeout, user.timeout) {
             (Some(own), Some(user)) if own > user => {
                 let own = format!("{} s", own.as_secs());
-                withhold(withheld, "run.timeout", own);
+                withhold(withheld, "run.timeout", &own);
                 None
             }
             // Without the user's own there is no limit, so any is stricter.
@@ -160,7 +160,7 @@ fn fewer(
     };
     let (offered, more): (Vec<_>, Vec<_>) = tools?.into_iter().partition(is_offered);
     if !more.is_empty() {
-        withhold(withheld, "run.tools", more.join(", "));
+        withhold(withheld, "run.tools", &more.join(", "));
     }
     Some(offered)
 }
@@ -177,14 +177,14 @@ pub(super) fn diagnostics(own: Diagnostics, withheld: &mut Vec<Withheld>) -> Dia
     // Both are run.
     if !command.is_empty() {
         let line = format!("runs {}", command.join(" "));
-        withhold(withheld, "diagnostics.command", line);
+        withhold(withheld, "diagnostics.command", &line);
     }
     for server in servers {
         let line = format!("runs {}", server.command.join(" "));
         withhold(
             withheld,
             &format!("diagnostics.servers.{}", server.name),
-            line,
+            &line,
         );
     }
     Diagnostics {
@@ -199,8 +199,8 @@ pub(super) fn diagnostics(own: Diagnostics, withheld: &mut Vec<Withheld>) -> Dia
 }
 
 /// What counts of `[code_context]`.
-pub(super) fn code_context(own: CodeContext, withheld: &mut Vec<Withheld>) -> CodeContext {
-    let CodeContext { token_limit } = own;
+pub(super) fn code_context(own: &CodeContext, withheld: &mut Vec<Withheld>) -> CodeContext {
+    let CodeContext { token_limit } = *own;
     let token_limit = token_limit.filter(|limit| {
         let is_more = limit.get() > ptk_search::tool::TOKEN_LIMIT;
         if is_more {
@@ -224,7 +224,7 @@ pub(crate) fn permissions(
         patience,
     } = own;
     for rule in allow {
-        withhold(withheld, "permissions.allow", rule);
+        withhold(withheld, "permissions.allow", &rule);
     }
     let mode = mode.filter(|mode| {
         let is_looser = *mode == Mode::Auto;
@@ -254,7 +254,7 @@ fn helper(own: Helper, withheld: &mut Vec<Withheld>) {
         shorten_above: _,
         timeout: _,
     } = own;
-    withhold(withheld, "helper", format!("asks the model {model}"));
+    withhold(withheld, "helper", &format!("asks the model {model}"));
 }
 
 fn undo(own: undo::Options, withheld: &mut Vec<Withheld>) {
@@ -276,7 +276,7 @@ fn undo(own: undo::Options, withheld: &mut Vec<Withheld>) {
             format!("keeps at most {max_mb} MB for {max_days} days, files up to {max_file_mb} MB")
         }
     };
-    withhold(withheld, "undo", what);
+    withhold(withheld, "undo", &what);
 }
 
 impl Config {
@@ -294,7 +294,7 @@ impl Config {
         let mut models = Models::default();
         self.declare(&mut models)?;
         for (name, value) in models.described() {
-            withhold(&mut withheld, &format!("models.{name}"), value);
+            withhold(&mut withheld, &format!("models.{name}"), &value);
         }
         let HelperSection { helper: own } = self.sections()?;
         if let Some(own) = own {
@@ -313,10 +313,10 @@ impl Config {
             code_context: context,
         } = self.sections()?;
         for tool in tools.into_iter().map(Spanned::into_inner) {
-            withhold(&mut withheld, &format!("tools.{}", tool.name), tool.told());
+            withhold(&mut withheld, &format!("tools.{}", tool.name), &tool.told());
         }
         diagnostics(checkers, &mut withheld);
-        code_context(context, &mut withheld);
+        code_context(&context, &mut withheld);
         if self.has("undo")? {
             undo(self.undo()?, &mut withheld);
         }

@@ -12,6 +12,7 @@
 
 mod answering;
 mod chatting;
+mod copied;
 mod doubting;
 mod events;
 mod imported;
