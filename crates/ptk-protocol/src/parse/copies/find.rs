@@ -66,7 +66,7 @@ impl Wanted {
     pub(super) fn new(name: &str, args: &Map<String, Value>) -> Self {
         let mut leaves = Vec::new();
         collect(args, &mut leaves);
-        let length: usize = leaves.iter().map(|it| it.length()).sum();
+        let length: usize = leaves.iter().map(Leaf::length).sum();
         Self {
             name: dense::of(name),
             leaves,
