@@ -21,7 +21,7 @@ use crate::approver::Nobody;
 use crate::args::{
     AgentArgs, Approve, ConfigArgs, ModeName, ModelArgs, PlaceArgs, ReplayArgs, SandboxArgs,
 };
-use crate::config::{self, CompactionName, Config, Run, Tools};
+use crate::config::{self, CompactionName, Config, Run, Tools, Withheld};
 use crate::exit;
 use crate::permissions::{Gathered, gather};
 use crate::view::Screen;
@@ -112,7 +112,13 @@ impl Place {
 
     /// A session that is there.
     pub(crate) async fn known(store: SqliteStore, known: Overview) -> Result<Self> {
-        let (settings, given) = last_turn(&store, &known.id).await?;
+        let (recorded, given) = last_turn(&store, &known.id).await?;
+        // Settings in another user's database were not chosen by this one.
+        let settings = if sessions::is_foreign()? {
+            Map::new()
+        } else {
+            recorded
+        };
         Ok(Self {
             id: known.id.clone(),
             store,
@@ -219,11 +225,25 @@ impl Ground {
         let gathered = gather(&config, &folder)?;
         Ok(Self {
             tools: config.tools(gathered.is_trusted)?,
-            dialects: config::dialects(args)?,
+            dialects: config.dialects_to_run(gathered.is_trusted)?,
             config,
             gathered,
             folder,
         })
+    }
+
+    /// What the user is told of the settings that do not count, if there are
+    /// such.
+    fn ignored(&self) -> Result<Option<String>> {
+        if self.gathered.is_trusted && self.gathered.untrusted.is_none() {
+            return Ok(None);
+        }
+        let mut withheld = self.config.withheld()?;
+        if self.gathered.is_trusted {
+            // Of a file that the user named, only what it allows is withheld.
+            withheld.retain(Withheld::is_permission);
+        }
+        Ok(config::note(&self.config.name(), &withheld))
     }
 
     /// The model that helps the one that answers, if there is to be one.
@@ -287,7 +307,7 @@ impl Agent {
         face: &Face<'_>,
     ) -> Result<Self> {
         let ground = Ground::of(&args.config)?;
-        let (run, has_more) = config::run(&ground.config, ground.gathered.is_trusted)?;
+        let run = config::run(&ground.config, ground.gathered.is_trusted)?;
         let choices = Choices::of(args, &place.settings, run);
         let mut notes = Vec::new();
         let recorded = choices.recorded.as_deref();
@@ -305,12 +325,9 @@ impl Agent {
         if let Some(dialect) = &choices.dialect {
             engine::check_read(&ground.dialects, dialect)?;
         }
-        let (named, has_others) = config::models(&ground.config, ground.gathered.is_trusted)?;
-        let more = (has_more || has_others).then(|| {
-            let file = ground.config.name();
-            format!("{file} names a model; `ptk permissions trust` lets it.")
-        });
-        notes.extend(more.clone());
+        let named = config::models(&ground.config, ground.gathered.is_trusted)?;
+        let ignored = ground.ignored()?;
+        notes.extend(ignored.clone());
         let wanted = models::Wanted {
             provider: choices.provider.as_deref(),
             is_plain: choices.is_plain,
@@ -319,7 +336,7 @@ impl Agent {
             tools: &ground.tools.registry,
             screen: Some(face.screen),
         };
-        let chosen = named.choose(wanted, given, more.as_deref())?;
+        let chosen = named.choose(wanted, given, ignored.as_deref())?;
         chosen.check(&ground.dialects)?;
         let small = ground.helper(&named, &args.config)?;
         let workspace = match &face.tools {
@@ -447,7 +464,7 @@ fn manager(
 ) -> Result<ToolManager> {
     let note = gathered.untrusted.as_ref().map(|_| {
         let name = config.name();
-        format!("{name} would allow more; `ptk permissions list` shows it, `ptk permissions trust` lets it.")
+        format!("{name} would allow more; `ptk permissions list` shows it, `ptk permissions trust` asks whether to trust it.")
     });
     let approver = (face.approver)(gathered.workspace.clone(), note);
     let is_trusted = gathered.is_trusted;
@@ -515,10 +532,18 @@ async fn last_turn(store: &dyn Store, session: &SessionId) -> Result<(Map<String
     }
 }
 
+/// The dialects that replies are read in, and what the user is told of
+/// settings that do not count.
+pub(crate) fn dialects(config: &ConfigArgs) -> Result<(dialects::Registry, Option<String>)> {
+    let ground = Ground::of(config)?;
+    let ignored = ground.ignored()?;
+    Ok((ground.dialects, ignored))
+}
+
 /// The models that have names, each with where it is.
 pub(crate) fn named_models(config: &ConfigArgs) -> Result<Vec<(String, String)>> {
     let ground = Ground::of(config)?;
-    let (named, _) = config::models(&ground.config, ground.gathered.is_trusted)?;
+    let named = config::models(&ground.config, ground.gathered.is_trusted)?;
     Ok(named.places().collect())
 }
 
@@ -558,7 +583,7 @@ pub(crate) fn hosted(
 /// The models that have names, each with those that are asked where it fails.
 pub(crate) fn named(config: &ConfigArgs) -> Result<Vec<(String, Result<Vec<ptk::Model>>)>> {
     let ground = Ground::of(config)?;
-    let (named, _) = config::models(&ground.config, ground.gathered.is_trusted)?;
+    let named = config::models(&ground.config, ground.gathered.is_trusted)?;
     Ok(named.all(config, &ground.tools.registry))
 }
 
@@ -566,8 +591,8 @@ pub(crate) fn named(config: &ConfigArgs) -> Result<Vec<(String, Result<Vec<ptk::
 pub(crate) fn chosen(args: &ModelArgs, config: &ConfigArgs) -> Result<models::Chosen> {
     let ground = Ground::of(config)?;
     let is_trusted = ground.gathered.is_trusted;
-    let (run, _) = config::run(&ground.config, is_trusted)?;
-    let (named, _) = config::models(&ground.config, is_trusted)?;
+    let run = config::run(&ground.config, is_trusted)?;
+    let named = config::models(&ground.config, is_trusted)?;
     let said = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
     let provider = said(&args.provider);
     let is_plain = provider.is_some();
@@ -580,5 +605,5 @@ pub(crate) fn chosen(args: &ModelArgs, config: &ConfigArgs) -> Result<models::Ch
         tools: &ground.tools.registry,
         screen: None,
     };
-    named.choose(wanted, 0, None)
+    named.choose(wanted, 0, ground.ignored()?.as_deref())
 }

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use clap::builder::styling::{AnsiColor, Style};
 use futures_util::future::BoxFuture;
 use ptk_tools::{ApprovalRequest, Approver, Decision, Review};
 
+use crate::printer::{AnsiColor, Style};
 use crate::question::{Kind, Question, refused, without_gaps};
 use crate::terminal::Terminal;
 use crate::view::Screen;

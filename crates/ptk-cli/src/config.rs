@@ -1,6 +1,9 @@
 //! `ptk.toml`: what a workspace declares. Each command takes the sections it
 //! needs; those that no command knows are mistakes.
 
+mod mistakes;
+mod trust;
+
 use std::collections::BTreeMap;
 use std::io;
 use std::num::NonZero;
@@ -12,13 +15,15 @@ use anyhow::{Context, Result, anyhow, ensure};
 use ptk::{ChooseFiles, Shorten, SmallModel};
 use ptk_protocol::dialects::Registry;
 use ptk_protocol::dialects::declared::{self, Declaration};
-use ptk_protocol::schema::suggest;
 use ptk_tools::tools::get_diagnostics::Diagnostics;
 use ptk_tools::{Sandbox, SnippetFormat, Typed, custom, permission, tools, undo};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 
+use self::mistakes::{in_words, with_near};
+use self::trust::Standing;
+pub(crate) use self::trust::{Withheld, note, permissions};
 use crate::args::{self, ConfigArgs, SandboxArgs};
 use crate::models::{self, Models};
 use crate::{code, input};
@@ -26,22 +31,22 @@ use crate::{code, input};
 /// The file in the workspace.
 const FILE: &str = "ptk.toml";
 
-/// The sections that there are, for all commands.
-const SECTIONS: [&str; 14] = [
-    "run",
-    "models",
-    "helper",
-    "sessions",
-    "dialects",
-    "tools",
-    "diagnostics",
-    "snippet_format",
-    "code_context",
-    "sandbox",
-    "undo",
-    "permissions",
-    "pages",
-    "browser",
+/// The sections that there are, for all commands, and whose they may be.
+const SECTIONS: [(&str, Standing); 14] = [
+    ("run", Standing::Vetted),
+    ("models", Standing::Vetted),
+    ("helper", Standing::Vetted),
+    ("sessions", Standing::UserOnly),
+    ("dialects", Standing::Vetted),
+    ("tools", Standing::Vetted),
+    ("diagnostics", Standing::Vetted),
+    ("snippet_format", Standing::Vetted),
+    ("code_context", Standing::Vetted),
+    ("sandbox", Standing::UserOnly),
+    ("undo", Standing::Vetted),
+    ("permissions", Standing::Vetted),
+    ("pages", Standing::UserOnly),
+    ("browser", Standing::UserOnly),
 ];
 
 /// How runs are done.
@@ -128,7 +133,7 @@ fn read_duration<'de, D: serde::Deserializer<'de>>(
 }
 
 /// How runs are done.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 struct RunSection {
     #[serde(default)]
     run: Run,
@@ -283,7 +288,7 @@ pub(crate) fn sandbox(args: &SandboxArgs, config: &ConfigArgs) -> Result<Sandbox
     let section = if named(config).is_some() {
         read(config)?
     } else {
-        read(config)?.refuse("sandbox", "what its own commands may do", "")?;
+        read(config)?.refuse("sandbox", "what its own commands may do")?;
         user()?
     };
     let SandboxSection { sandbox } = section.sections()?;
@@ -303,7 +308,7 @@ pub(crate) fn own<S: DeserializeOwned>(args: &ConfigArgs, sections: &[(&str, &st
         return config.sections();
     }
     for (section, what) in sections {
-        config.refuse(section, what, "")?;
+        config.refuse(section, what)?;
     }
     user()?.sections()
 }
@@ -312,31 +317,30 @@ pub(crate) fn own<S: DeserializeOwned>(args: &ConfigArgs, sections: &[(&str, &st
 /// in it once it is trusted.
 pub(crate) fn undo(config: &Config, is_trusted: bool) -> Result<undo::Options> {
     if config.has("undo")? {
-        if !is_trusted {
-            let or = "; or trust the file: `ptk permissions trust`";
-            config.refuse("undo", "what is kept of it", or)?;
+        let own = config.undo()?;
+        if is_trusted {
+            return Ok(own);
         }
-        return config.undo();
     }
     user()?.undo()
 }
 
-/// How runs are done: first what the workspace says, then the user's own. A
-/// workspace's `ptk.toml` names a model only once it is trusted: what is asked
-/// goes there, and what comes back is run. Also says whether it would.
-pub(crate) fn run(config: &Config, is_trusted: bool) -> Result<(Run, bool)> {
+/// How runs are done: first what the workspace says, then the user's own. What
+/// counts of a file that is not trusted, [`trust`] decides.
+pub(crate) fn run(config: &Config, is_trusted: bool) -> Result<Run> {
     let RunSection { run: own } = config.sections()?;
     let RunSection { run: user } = if config.is_named {
-        RunSection {
-            run: Run::default(),
-        }
+        RunSection::default()
     } else {
         user()?.sections()?
     };
-    let has_more = !is_trusted && own.provider.is_some();
-    let provider = own.provider.filter(|_| is_trusted);
-    let run = Run {
-        provider: provider.or(user.provider),
+    let own = if is_trusted {
+        own
+    } else {
+        trust::run(own, &user, &mut Vec::new())
+    };
+    Ok(Run {
+        provider: own.provider.or(user.provider),
         model: own.model.or(user.model),
         dialect: own.dialect.or(user.dialect),
         tools: own.tools.or(user.tools),
@@ -345,25 +349,22 @@ pub(crate) fn run(config: &Config, is_trusted: bool) -> Result<(Run, bool)> {
         timeout: own.timeout.or(user.timeout),
         context_window: own.context_window.or(user.context_window),
         compaction: own.compaction.or(user.compaction),
-    };
-    Ok((run, has_more))
+    })
 }
 
-/// The models that have names: those of the workspace once it is trusted, for
-/// what is asked goes there, and the user's own. Also says whether there would
-/// be more.
-pub(crate) fn models(config: &Config, is_trusted: bool) -> Result<(Models, bool)> {
+/// The models that have names: the user's own, and those of the workspace once
+/// it is trusted, for what is asked goes there.
+pub(crate) fn models(config: &Config, is_trusted: bool) -> Result<Models> {
     let mut models = Models::default();
     if !config.is_named {
         user()?.declare(&mut models)?;
     }
     let mut own = Models::default();
     config.declare(&mut own)?;
-    let has_more = !is_trusted && !own.is_empty();
     if is_trusted {
         models.extend(own);
     }
-    Ok((models, has_more))
+    Ok(models)
 }
 
 /// The model that helps: that of the workspace once it is trusted, or the
@@ -384,7 +385,7 @@ pub(crate) fn sessions(args: &ConfigArgs) -> Result<Sessions> {
     let section = if config.is_named {
         config
     } else {
-        config.refuse("sessions", "how long yours are kept", "")?;
+        config.refuse("sessions", "how long yours are kept")?;
         user()?
     };
     let SessionsSection { sessions } = section.sections()?;
@@ -416,7 +417,8 @@ fn variable(name: &str) -> Option<PathBuf> {
     value.map(PathBuf::from)
 }
 
-/// The dialects to choose from: PTK's own, and those that are declared.
+/// The dialects to choose from where nothing is run: PTK's own, and those that
+/// are declared, whoever declares them.
 pub(crate) fn dialects(args: &ConfigArgs) -> Result<Registry> {
     read(args)?.dialects()
 }
@@ -458,13 +460,14 @@ impl Config {
     }
 
     /// Refuses a section by which a workspace would free itself.
-    fn refuse(&self, section: &str, what: &str, or: &str) -> Result<()> {
+    fn refuse(&self, section: &str, what: &str) -> Result<()> {
+        debug_assert!(SECTIONS.contains(&(section, Standing::UserOnly)));
         let all: BTreeMap<Spanned<String>, toml::Value> = self.parsed()?;
         let found = all.into_keys().find(|name| name.get_ref() == section);
         match found {
             None => Ok(()),
             Some(name) => Err(anyhow!(
-                "{}: a workspace cannot say {what}; write [{section}] into ptk/{FILE} in your configuration folder (~/.config), or name the file with --config{or}",
+                "{}: a workspace cannot say {what}; write [{section}] into ptk/{FILE} in your configuration folder (~/.config), or name the file with --config",
                 self.place(name.span().start)
             )),
         }
@@ -488,13 +491,13 @@ impl Config {
         let all: BTreeMap<Spanned<String>, toml::Value> = self.parsed()?;
         let stranger = all
             .into_keys()
-            .filter(|name| !SECTIONS.contains(&name.get_ref().as_str()))
+            .filter(|name| SECTIONS.iter().all(|(known, _)| known != name.get_ref()))
             .min_by_key(|name| name.span().start);
         let Some(stranger) = stranger else {
             return Ok(());
         };
         let (place, name) = (self.place(stranger.span().start), stranger.get_ref());
-        let known = SECTIONS.map(|known| format!("`{known}`")).join(", ");
+        let known = SECTIONS.map(|(known, _)| format!("`{known}`")).join(", ");
         let message = format!("unknown section `{name}`, expected one of {known}");
         Err(anyhow!("{place}: {}", with_near(&message)))
     }
@@ -505,6 +508,14 @@ impl Config {
         let line = before.matches('\n').count() + 1;
         let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
         format!("{}:{line}:{column}", self.path.display())
+    }
+
+    /// The dialects that replies are read in before their calls are run: a
+    /// declared one may take a quotation for a call, so it counts only in a
+    /// file that is trusted.
+    pub(crate) fn dialects_to_run(&self, is_trusted: bool) -> Result<Registry> {
+        let all = self.dialects()?;
+        Ok(if is_trusted { all } else { Registry::builtin() })
     }
 
     /// PTK's own dialects, and those that are declared.
@@ -561,7 +572,12 @@ impl Config {
     /// PTK's own tools and those that are declared, and how they show code.
     /// Those that are declared count only in a file that is trusted.
     pub(crate) fn tools(&self, is_trusted: bool) -> Result<Tools> {
-        let sections: ToolSections = self.sections()?;
+        let mut sections: ToolSections = self.sections()?;
+        if !is_trusted {
+            let withheld = &mut Vec::new();
+            sections.diagnostics = trust::diagnostics(sections.diagnostics, withheld);
+            sections.code_context = trust::code_context(&sections.code_context, withheld);
+        }
         let mut registry = tools::all(sections.diagnostics)?;
         registry.register(Typed::new(code::tool(sections.code_context.token_limit)))?;
         let (mut added, mut untrusted) = (Vec::new(), Vec::new());
@@ -584,88 +600,6 @@ impl Config {
             declared: added,
             untrusted,
         })
-    }
-
-    /// What it declares beside rules that counts only once it is trusted, a
-    /// line for each: tools with what they do, models with where they are.
-    pub(crate) fn declared(&self) -> Result<Vec<String>> {
-        let sections: ToolSections = self.sections()?;
-        let tools = sections.tools.into_iter().map(Spanned::into_inner);
-        let tools = tools.map(|it| format!("tool   {}: {}", it.name, it.told()));
-        let mut models = Models::default();
-        self.declare(&mut models)?;
-        let RunSection { run } = self.sections()?;
-        let chosen = run.provider.iter().map(|provider| {
-            let model = run.model.as_deref().unwrap_or_default();
-            format!("model  {provider} {model}").trim_end().to_owned()
-        });
-        Ok(tools.chain(models.told()).chain(chosen).collect())
-    }
-}
-
-/// The message with the name that was probably meant: of "unknown field `a`,
-/// expected one of `b`, `c`" the one that is near `a`.
-fn with_near(message: &str) -> String {
-    let mut quoted = message.split('`').skip(1).step_by(2);
-    let near = match (message.starts_with("unknown "), quoted.next()) {
-        (true, Some(name)) => suggest::nearest(name, quoted),
-        _ => None,
-    };
-    match near {
-        Some(near) => format!("{message}; did you mean `{near}`?"),
-        None => message.to_owned(),
-    }
-}
-
-/// What the reader of TOML says, without the words of its language.
-fn in_words(message: &str) -> String {
-    let wrong = ["invalid type: ", "invalid value: "];
-    let rest = wrong.iter().find_map(|start| message.strip_prefix(start));
-    match rest.and_then(|rest| rest.rsplit_once(", expected ")) {
-        Some((found, wanted)) => {
-            format!("expected {}, and not {}", expected(wanted), read_as(found))
-        }
-        None => message
-            .replace("unknown variant", "unknown value")
-            .replace("wanted string or table", "expected a name")
-            .replace("missing field", "missing:"),
-    }
-}
-
-/// What is wanted of a value.
-fn expected(wanted: &str) -> &str {
-    match wanted {
-        "a sequence" => "a list",
-        "a map" => "a section",
-        "a boolean" => "true or false",
-        "a string" => "a text",
-        "a nonzero u32" => "a whole number from 1 to 4294967295",
-        "u32" => "a whole number from 0 to 4294967295",
-        "u8" | "u16" | "u64" | "usize" => "a whole number from 0 up",
-        "i64" => "a whole number",
-        "f32" | "f64" => "a number",
-        wanted if wanted.starts_with("struct ") => "a section",
-        wanted if wanted.starts_with("enum ") => "a name",
-        wanted => wanted,
-    }
-}
-
-/// What stands there instead.
-fn read_as(found: &str) -> String {
-    for (kind, name) in [
-        ("string ", "the text "),
-        ("integer ", "the number "),
-        ("floating point ", "the number "),
-        ("boolean ", ""),
-    ] {
-        if let Some(value) = found.strip_prefix(kind) {
-            return format!("{name}{value}");
-        }
-    }
-    match found {
-        "map" => "a section".to_owned(),
-        "sequence" => "a list".to_owned(),
-        found => found.to_owned(),
     }
 }
 
@@ -724,7 +658,7 @@ mod tests {
                 text: line.to_owned(),
                 is_named: true,
             };
-            let error = run(&config, true).map(|_| ()).unwrap_err();
+            let error = run(&config, true).map(drop).unwrap_err();
             assert_eq!(format!("{error:#}"), format!("ptk.toml:{expected}"));
         }
     }

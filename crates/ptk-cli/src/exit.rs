@@ -3,8 +3,7 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::builder::styling::{AnsiColor, Style};
-
+use crate::printer::{self, AnsiColor, Style};
 use crate::view::clean::visible;
 
 /// The exit codes. Where nothing is to be put away, an interrupt ends the
@@ -34,13 +33,19 @@ impl From<Exit> for ExitCode {
 
 /// Prints what clap has to say: help and version on stdout, mistakes on stderr.
 pub(crate) fn print(answer: &clap::Error) -> Exit {
-    // Nobody is left to be told that the terminal is gone.
-    drop(answer.print());
-    if answer.use_stderr() {
-        Exit::WrongUsage
-    } else {
-        Exit::Success
+    if !answer.use_stderr() {
+        // Help is ptk's own. Nobody is left to be told that the terminal is
+        // gone.
+        drop(answer.print());
+        return Exit::Success;
     }
+    // A mistake quotes what was typed, and names of files.
+    let text = answer.render().to_string();
+    match text.strip_prefix("error: ") {
+        Some(message) => say(message.trim_end_matches('\n')),
+        None => note(text.trim_end_matches('\n')),
+    }
+    Exit::WrongUsage
 }
 
 /// Says on stderr why the command failed. A reader that has seen enough, as in
@@ -82,7 +87,7 @@ pub(crate) fn say(message: &str) {
     const LABEL: Style = AnsiColor::Red.on_default().bold();
     // Nowhere is left to complain to if stderr is closed.
     drop(writeln!(
-        anstream::stderr(),
+        printer::stderr(),
         "{LABEL}error:{LABEL:#} {}",
         visible(message)
     ));
@@ -90,13 +95,13 @@ pub(crate) fn say(message: &str) {
 
 /// Writes something beside the data to stderr.
 pub(crate) fn note(text: &str) {
-    drop(writeln!(anstream::stderr(), "{}", visible(text)));
+    drop(writeln!(printer::stderr(), "{}", visible(text)));
 }
 
 /// Writes what stands before what is typed.
 pub(crate) fn prompt(mark: &str) {
     const MARK: Style = AnsiColor::Magenta.on_default().bold();
-    let mut stderr = anstream::stderr();
+    let mut stderr = printer::stderr();
     drop(write!(stderr, "{MARK}{mark}{MARK:#}"));
     drop(stderr.flush());
 }

@@ -4,13 +4,12 @@
 use std::fmt;
 use std::ops::Range;
 
-use anstream::{AutoStream, ColorChoice};
 use anyhow::Result;
-use clap::builder::styling::{AnsiColor, Style};
 use ptk_protocol::parse::{Decision, Note};
 use ptk_protocol::{ParsedCall, Piece, Problem, Reply, Span, SpanKind, Status};
 
 use crate::engine::{self, Request};
+use crate::printer::{self, AnsiColor, Style};
 
 /// The most characters that are shown of a piece.
 const EXCERPT: usize = 60;
@@ -33,9 +32,10 @@ pub(crate) struct Palette {
 impl Palette {
     /// Colours where stdout is a terminal and `NO_COLOR` does not forbid it.
     pub(crate) fn of_stdout() -> Self {
-        match AutoStream::choice(&std::io::stdout()) {
-            ColorChoice::Never => Self::default(),
-            _ => Self::colours(),
+        if printer::has_colours() {
+            Self::colours()
+        } else {
+            Self::default()
         }
     }
 
@@ -389,8 +389,8 @@ mod tests {
         let text = "<PTK_CALL>{\"tool\": \"f\", \"args\": {}}</PTK_CALL> `x`";
         let plain = report_on(text, Palette::default());
         let coloured = report_on(text, Palette::colours());
-        assert!(!plain.contains('\u{1b}') && coloured.contains('\u{1b}'));
-        assert_eq!(anstream::adapter::strip_str(&coloured).to_string(), plain);
+        assert!(!plain.contains('\u{1b}') && printer::ansi(&coloured).contains('\u{1b}'));
+        assert_eq!(printer::plain(&coloured), plain);
     }
 
     #[test]

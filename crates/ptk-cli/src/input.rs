@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
+use crate::printer;
+
 /// The most that is read of one text or one line: far beyond what a model
 /// writes, and small enough that a wrong file cannot exhaust the memory.
 pub(crate) const MAX_INPUT: usize = 256 << 20;
@@ -48,7 +50,7 @@ impl Source {
                 if stdin.is_terminal() {
                     // A hint, no more: reading goes on without it.
                     drop(writeln!(
-                        io::stderr(),
+                        printer::stderr(),
                         "Reading from the terminal; end the text with Ctrl-D."
                     ));
                 }

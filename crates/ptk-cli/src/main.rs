@@ -24,6 +24,7 @@ mod models;
 mod pages;
 mod permissions;
 mod person;
+mod printer;
 mod provider;
 mod question;
 mod sessions;

@@ -138,10 +138,20 @@ impl Models {
         })
     }
 
-    /// Each with where it is, for a person.
-    pub(crate) fn told(&self) -> impl Iterator<Item = String> {
-        self.places()
-            .map(|(name, at)| format!("model  {name}: {at}"))
+    /// Each with what asking it means: where it goes, and with which key.
+    pub(crate) fn described(&self) -> impl Iterator<Item = (String, String)> {
+        self.places().map(|(name, at)| {
+            let mut what = format!("asks {at}");
+            let declared = self.0.get(&name).map(|(declared, _)| declared);
+            if let Some(key) = declared.and_then(|it| it.key_variable.as_deref()) {
+                what.push_str(&format!(", with the key in {key}"));
+            }
+            let others = declared.map_or(&[][..], |it| it.fallback.as_slice());
+            if !others.is_empty() {
+                what.push_str(&format!(", then {}", others.join(", ")));
+            }
+            (name, what)
+        })
     }
 
     /// The model that is wanted, and those that are asked where it fails. Of a

@@ -7,7 +7,7 @@ use anyhow::Result;
 use ptk_tools::Permissions;
 use ptk_tools::permission::{Declaration, Entry, Keeper, Mode, Rule, UserFile};
 
-use crate::config::Config;
+use crate::config::{self, Config};
 use crate::view::Screen;
 use crate::view::clean::visible;
 
@@ -22,7 +22,7 @@ pub(crate) struct Gathered {
     pub(crate) entries: Vec<Entry>,
     /// What happens where no rule decides, if somebody said it.
     pub(crate) mode: Option<Mode>,
-    /// What the configuration grants, but may not: nobody trusts it yet.
+    /// What the configuration grants, but may not: it is not trusted yet.
     pub(crate) untrusted: Option<Declaration>,
     /// Whether what it declares counts.
     pub(crate) is_trusted: bool,
@@ -46,12 +46,13 @@ pub(crate) fn gather(config: &Config, workspace: &Path) -> Result<Gathered> {
         Some(file) => file.trusts(&workspace, &config.fingerprint())?,
         None => false,
     };
-    let untrusted = (declared.grants() && !is_agreed).then(|| declared.clone());
-    let counted = if untrusted.is_none() {
-        declared
+    let mut withheld = Vec::new();
+    let counted = if is_agreed {
+        declared.clone()
     } else {
-        declared.without_grants()
+        config::permissions(declared.clone(), &mut withheld)
     };
+    let untrusted = (!withheld.is_empty()).then_some(declared);
     let mode = match (counted.mode, user_mode) {
         (Some(declared), Some(own)) if !is_agreed => Some(declared.stricter(own)),
         (declared, own) => declared.or(own),

@@ -11,6 +11,7 @@ use ptk_tools::{CallOutcome, Failure, Outputs};
 use serde_json::{Map, Value};
 
 use crate::exit;
+use crate::printer;
 
 /// Fields that hold what a person wants to see; the first that is there counts.
 const CONTENT: [&str; 7] = [
@@ -45,7 +46,7 @@ impl Person {
             }
             _ if result.fields.contains_key("job") => {
                 let told = "A job ends with the command that started it: run it without run_in_background, or in a shell.";
-                writeln!(anstream::stderr(), "{told}")?;
+                writeln!(printer::stderr(), "{told}")?;
             }
             _ if !result.fields.is_empty() => {
                 let fields = serde_json::to_string_pretty(&result.fields)?;
@@ -58,11 +59,11 @@ impl Person {
             self.notes(&result.fields)?;
         }
         if let Some(stderr) = result.fields.get("stderr").and_then(Value::as_str) {
-            self.text(stderr, &mut anstream::stderr())?;
+            self.text(stderr, &mut printer::stderr())?;
         }
         let code = result.fields.get("return_code").and_then(Value::as_i64);
         if let Some(code) = code.filter(|code| *code != 0 && result.success) {
-            writeln!(anstream::stderr(), "exit code {code}")?;
+            writeln!(printer::stderr(), "exit code {code}")?;
         }
         if let Some(failure) = &outcome.failure {
             self.failure(outcome, failure)?;
@@ -88,7 +89,7 @@ impl Person {
         let notes = NOTES.iter().filter_map(|name| fields.get(*name)?.as_str());
         let lines = notes.flat_map(str::lines);
         for line in lines.filter(|line| !line.contains("path=\"output:")) {
-            writeln!(anstream::stderr(), "{}", self.in_commands(line))?;
+            writeln!(printer::stderr(), "{}", self.in_commands(line))?;
         }
         Ok(())
     }
@@ -99,10 +100,10 @@ impl Person {
         let advice = failure.advice.as_deref();
         match advice.filter(|advice| !advice.contains("the user")) {
             Some(advice) if !(is_usage && advice.starts_with("Example: ")) => {
-                writeln!(anstream::stderr(), "  {}", self.in_commands(advice))?;
+                writeln!(printer::stderr(), "  {}", self.in_commands(advice))?;
             }
             _ if is_usage => writeln!(
-                anstream::stderr(),
+                printer::stderr(),
                 "  `ptk tools show {}` shows its parameters, and an example.",
                 outcome.tool
             )?,

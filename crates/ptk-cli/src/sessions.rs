@@ -68,6 +68,43 @@ fn path() -> Result<PathBuf> {
     Ok(folder.join(FILE))
 }
 
+/// Whether the database belongs to another user, who then decided what its
+/// sessions were begun with.
+#[cfg(unix)]
+pub(crate) fn is_foreign() -> Result<bool> {
+    use std::os::unix::fs::MetadataExt as _;
+    let own = rustix::process::geteuid().as_raw();
+    Ok(std::fs::metadata(path()?).is_ok_and(|file| file.uid() != own))
+}
+
+#[cfg(not(unix))]
+pub(crate) fn is_foreign() -> Result<bool> {
+    Ok(false)
+}
+
+/// Whether a session has an open turn that may go on.
+pub(crate) fn is_resumable(session: &Overview) -> bool {
+    session.is_open && check_resumable(session).is_ok()
+}
+
+/// Refuses to resume a turn that this user did not begin in this workspace:
+/// its prompt and its pending calls are somebody else's.
+pub(crate) fn check_resumable(session: &Overview) -> Result<()> {
+    let id = short(&session.id);
+    if is_foreign()? {
+        bail!(
+            "session {id} cannot be resumed: {} belongs to another user; `ptk --session {id} \"…\"` goes on with a new prompt",
+            path()?.display()
+        );
+    }
+    if session.is_open && session.info.workspace.is_none() {
+        bail!(
+            "session {id} cannot be resumed: it has no workspace, as if its import was interrupted; remove it with `ptk sessions delete {id}` and import it again"
+        );
+    }
+    Ok(())
+}
+
 /// The workspace as the log names it.
 pub(crate) fn workspace(args: &ConfigArgs) -> Result<String> {
     let folder = config::workspace(args).unwrap_or_else(|| PathBuf::from("."));

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use ptk_telemetry::{Telemetry, TelemetryError};
 
+use crate::printer;
+
 /// How long the end of the program waits for a receiver that does not answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -40,5 +42,5 @@ impl Drop for Sending {
 
 fn warn(error: &TelemetryError) {
     // Nobody is left to be told that the terminal is gone.
-    drop(writeln!(anstream::stderr(), "warning: {error}"));
+    drop(writeln!(printer::stderr(), "warning: {error}"));
 }

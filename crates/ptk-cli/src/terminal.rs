@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[cfg(unix)]
 use std::time::Duration;
 
+use crate::printer;
+
 /// The terminal of the process, whatever its stdin is.
 const TERMINAL: &str = "/dev/tty";
 /// How often a question looks whether it is still asked, in milliseconds.
@@ -41,10 +43,10 @@ impl Terminal {
     /// stderr goes elsewhere, whoever has begun the command is asked at the
     /// terminal that it was begun at, as long as it is in the foreground there.
     pub(crate) fn find() -> Option<Self> {
-        let screen = if io::stderr().is_terminal() {
+        let screen = if printer::is_stderr_terminal() {
             Paper::Stderr
         } else {
-            let has_other = io::stdin().is_terminal() || io::stdout().is_terminal();
+            let has_other = io::stdin().is_terminal() || printer::is_stdout_terminal();
             let opened = OpenOptions::new().write(true).open(TERMINAL).ok();
             let file = opened.filter(|file| has_other && is_in_front(file))?;
             Paper::Terminal(file)
@@ -62,17 +64,14 @@ impl Terminal {
     pub(crate) fn say(&self, text: &str) -> io::Result<()> {
         match &self.screen {
             Paper::Stderr => {
-                let mut stderr = anstream::stderr();
+                let mut stderr = printer::stderr();
                 stderr.write_all(text.as_bytes())?;
                 stderr.flush()
             }
             Paper::Terminal(file) => {
-                let text = match anstream::AutoStream::choice(file) {
-                    anstream::ColorChoice::Never => anstream::adapter::strip_str(text).to_string(),
-                    _ => text.to_owned(),
-                };
+                let text = printer::for_terminal(file, text);
                 let mut file = file;
-                file.write_all(text.as_bytes())
+                file.write_all(&text)
             }
         }
     }

@@ -353,6 +353,7 @@ fn a_strangers_file_forbids_but_grants_nothing_until_it_is_trusted() {
     insta::assert_snapshot!(scene.ptk(&["permissions", "list"]).1, @r"
       deny   bash(ls *)   ptk.toml
     - allow  bash(cat *)  ptk.toml
+    - permissions.mode  auto: what fits no rule runs  ptk.toml
 
     What changes something and fits no rule is asked about (ask).
     - does not count: ptk.toml may have come with somebody's code. `ptk permissions trust` lets it.
@@ -362,12 +363,23 @@ fn a_strangers_file_forbids_but_grants_nothing_until_it_is_trusted() {
     assert!(question.contains("ptk.toml would allow more"), "{question}");
     terminal.answer("n");
     terminal.rest();
-    insta::assert_snapshot!(scene.ptk(&["permissions", "trust"]).1, @r#"
-    allow  bash(cat *)
-    mode = "auto": what fits no rule runs
+    let mut terminal = scene.terminal(scene.command(&["permissions", "trust"]));
+    insta::assert_snapshot!(terminal.until("no: $"), @r"
+    Once ptk.toml is trusted, this counts:
 
-    This counts until ptk.toml changes.
-    "#);
+      permissions.allow  bash(cat *)
+      permissions.mode   auto: what fits no rule runs
+
+    A change of ptk.toml has to be trusted again.
+    Trust ptk.toml? y yes, N no:
+    ");
+    terminal.answer("");
+    terminal.rest();
+    assert_eq!(scene.bash("cat a.txt").0, 1);
+    let mut terminal = scene.terminal(scene.command(&["permissions", "trust"]));
+    terminal.until("no: $");
+    terminal.answer("y");
+    assert!(terminal.rest().ends_with("Trusted ptk.toml.\n"));
     assert_eq!(scene.bash("cat a.txt").0, 0);
     assert_eq!(scene.bash("pwd").0, 0);
     assert_eq!(scene.bash("ls").0, 1);
@@ -390,11 +402,18 @@ fn a_workspace_loosens_nothing_of_the_users_own() {
     user("mode = \"auto\"\n");
     assert_eq!(scene.bash("cat a.txt").0, 1);
     write("[undo]\nenabled = false\n");
-    insta::assert_snapshot!(scene.bash("cat a.txt").1, @"error: ptk.toml:1:2: a workspace cannot say what is kept of it; write [undo] into ptk/ptk.toml in your configuration folder (~/.config), or name the file with --config; or trust the file: `ptk permissions trust`");
-    insta::assert_snapshot!(scene.ptk(&["permissions", "trust"]).1, @r"
-    [undo]: what is kept so that calls can be undone
+    insta::assert_snapshot!(scene.bash("cat a.txt").1, @r"
+    one
+    two
+    ptk.toml is not trusted, so these settings are ignored: undo. `ptk permissions trust` shows what they would allow, and asks.
+    ");
+    insta::assert_snapshot!(scene.ptk(&["permissions", "trust", "--yes"]).1, @r"
+    Once ptk.toml is trusted, this counts:
 
-    This counts until ptk.toml changes.
+      undo  keeps nothing, so that no change can be undone
+
+    A change of ptk.toml has to be trusted again.
+    Trusted ptk.toml.
     ");
     assert_eq!(scene.bash("cat a.txt").0, 0);
 }
@@ -405,18 +424,21 @@ fn an_endpoint_of_a_strangers_file_is_not_asked() {
     let declared = "[[tools]]\nname = \"ping\"\ndescription = \"Ping\"\nurl = \"http://127.0.0.1:9/\"\nheaders = [[\"X\", \"k=$SOME_KEY, $OTHER\"]]\n";
     fs::write(scene.path("ptk.toml"), declared).unwrap();
     let called = scene.ptk(&["tools", "call", "ping", "{}", "--approve", "auto"]);
-    insta::assert_snapshot!(called.1, @"error: ping is declared in ptk.toml, which may have come with somebody's code. `ptk permissions list` shows it, `ptk permissions trust` lets it.");
+    insta::assert_snapshot!(called.1, @"error: ping is declared in ptk.toml, which may have come with somebody's code. `ptk permissions list` shows it, `ptk permissions trust` asks whether to trust it.");
     insta::assert_snapshot!(scene.ptk(&["permissions", "list"]).1, @r"
     No rules.
-    - tool   ping: asks http://127.0.0.1:9/, sends $SOME_KEY, $OTHER  ptk.toml
+    - tools.ping  asks http://127.0.0.1:9/, sends $SOME_KEY, $OTHER  ptk.toml
 
     What changes something and fits no rule is asked about (ask).
     - does not count: ptk.toml may have come with somebody's code. `ptk permissions trust` lets it.
     ");
-    insta::assert_snapshot!(scene.ptk(&["permissions", "trust"]).1, @r"
-    tool   ping: asks http://127.0.0.1:9/, sends $SOME_KEY, $OTHER
+    insta::assert_snapshot!(scene.ptk(&["permissions", "trust", "--yes"]).1, @r"
+    Once ptk.toml is trusted, this counts:
 
-    This counts until ptk.toml changes.
+      tools.ping  asks http://127.0.0.1:9/, sends $SOME_KEY, $OTHER
+
+    A change of ptk.toml has to be trusted again.
+    Trusted ptk.toml.
     ");
     let mut terminal = scene.at_terminal("ping", &json!({}));
     let question = terminal.question();
@@ -435,6 +457,7 @@ fn always_holds_for_a_checker_as_it_is_declared() {
     let declare = |program: &str| {
         let text = format!("[diagnostics]\ncommand = [\"{program}\", \"new\"]\n");
         fs::write(scene.path("ptk.toml"), text).unwrap();
+        assert_eq!(scene.ptk(&["permissions", "trust", "--yes"]).0, 0);
     };
     let check = || scene.ptk(&["tools", "call", "get_diagnostics", "{}"]);
     declare("true");

@@ -45,7 +45,7 @@ impl Scene {
     fn trust(&self) {
         let mut command = assert_cmd::Command::new(cargo_bin!("ptk"));
         command
-            .args(["permissions", "trust", "--workspace"])
+            .args(["permissions", "trust", "--yes", "--workspace"])
             .arg(self.folder.path())
             .env("XDG_CONFIG_HOME", self.folder.path().join("none"))
             .assert()
@@ -304,7 +304,10 @@ type = "string"
     ] {
         let output = scene.ptk(args).assert().code(1);
         let error = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
-        assert!(error.contains("`ptk permissions trust` lets it"), "{error}");
+        assert!(
+            error.contains("`ptk permissions trust` asks whether"),
+            "{error}"
+        );
     }
     let list = scene.ptk(&["list"]).assert().success();
     assert!(!String::from_utf8_lossy(&list.get_output().stdout).contains("count "));

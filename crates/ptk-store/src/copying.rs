@@ -1,6 +1,6 @@
 //! Entries on their way into another log, some at a time.
 
-use crate::{Entry, NewEntry, SessionId, Store, StoreError};
+use crate::{NewEntry, SessionId, Store, StoreError};
 
 /// Entries that are read and written at once.
 pub(crate) const PAGE: usize = 500;
@@ -10,7 +10,7 @@ const MAX_BATCH_BYTES: usize = 1024 * 1024;
 /// Entries that are not written yet.
 pub(crate) struct Copying<'a> {
     store: &'a dyn Store,
-    batch: Vec<Entry>,
+    batch: Vec<NewEntry>,
     bytes: usize,
 }
 
@@ -23,14 +23,15 @@ impl<'a> Copying<'a> {
         }
     }
 
-    /// Takes the next entry of a session, and writes what has come together
-    /// once it is much.
+    /// Takes the next entry of a session, of about this size, and writes what
+    /// has come together once it is much.
     pub(crate) async fn push(
         &mut self,
         session: &SessionId,
-        entry: Entry,
+        entry: NewEntry,
+        size: usize,
     ) -> Result<(), StoreError> {
-        self.bytes += entry.size();
+        self.bytes += size;
         self.batch.push(entry);
         if self.batch.len() >= PAGE || self.bytes >= MAX_BATCH_BYTES {
             self.write(session).await?;
@@ -38,7 +39,7 @@ impl<'a> Copying<'a> {
         Ok(())
     }
 
-    /// Writes what is left, word for word.
+    /// Writes what is left.
     pub(crate) async fn write(&mut self, session: &SessionId) -> Result<(), StoreError> {
         let batch = self.take();
         if !batch.is_empty() {
@@ -47,20 +48,20 @@ impl<'a> Copying<'a> {
         Ok(())
     }
 
-    /// Writes what is left together with a last entry, and says how many there
-    /// are now.
+    /// Writes what is left together with the last entries, and says how many
+    /// there are now.
     pub(crate) async fn end_with(
         &mut self,
         session: &SessionId,
-        last: NewEntry,
+        last: impl IntoIterator<Item = NewEntry>,
     ) -> Result<u64, StoreError> {
         let mut batch = self.take();
-        batch.push(last);
+        batch.extend(last);
         Ok(self.store.append(session, batch).await?.last)
     }
 
     fn take(&mut self) -> Vec<NewEntry> {
         self.bytes = 0;
-        self.batch.drain(..).map(NewEntry::from).collect()
+        std::mem::take(&mut self.batch)
     }
 }

@@ -1,7 +1,7 @@
 //! Another session with the same beginning.
 
 use crate::copying::{Copying, PAGE};
-use crate::{Fork, NewEntry, SessionId, Store, StoreError, Stretch};
+use crate::{Fork, NewEntry, SessionId, SessionImported, Store, StoreError, Stretch};
 
 /// How much of a session another one begins with.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -178,7 +178,8 @@ async fn copy(
         let Some(end) = page.last() else { break };
         last = end.seq;
         for entry in page {
-            copying.push(into, entry).await?;
+            let size = entry.size();
+            copying.push(into, entry.into(), size).await?;
         }
     }
     let fork = NewEntry::new(Fork {
@@ -186,5 +187,14 @@ async fn copy(
         through: cut.through,
         turns: cut.turns,
     });
-    copying.end_with(into, fork).await
+    // The mark stands at the end of what was imported, and may not have been
+    // copied along.
+    let imported = store.session(from).await?.and_then(|it| it.imported);
+    let imported = imported.map(|it| {
+        let through = it.through.min(cut.through);
+        NewEntry::new(SessionImported { through })
+    });
+    copying
+        .end_with(into, imported.into_iter().chain([fork]))
+        .await
 }

@@ -99,8 +99,8 @@ pub use kind::{
     CallAllowed, CallBegan, CallCut, CallEnded, CallHeld, ChosenFile, Cleared, Compacted,
     EntryKind, Failure, Fork, HelperAsked, HelperReplied, HelperTask, InfoChanged, LoggedCall,
     LoggedMessage, LoggedProblem, ModelReplied, NativeCall, Note, RanByHand, ReplyBroken,
-    ReplyOutcome, ReplyParsed, ReplyRejected, RequestBegan, SessionInfo, TurnBegan, TurnEnded,
-    TurnOutcome, Usage,
+    ReplyOutcome, ReplyParsed, ReplyRejected, RequestBegan, SessionImported, SessionInfo,
+    TurnBegan, TurnEnded, TurnOutcome, Usage,
 };
 pub use memory::MemoryStore;
 pub use overview::Overview;

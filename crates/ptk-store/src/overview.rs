@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use ptk_protocol::Role;
 use serde::{Deserialize, Serialize};
 
-use crate::{EntryKind, Fork, SessionId, SessionInfo, Usage, time};
+use crate::{EntryKind, Fork, SessionId, SessionImported, SessionInfo, Usage, time};
 
 /// Characters that are shown of the first prompt.
 const PREVIEW_CHARS: usize = 200;
@@ -21,6 +21,9 @@ pub struct Overview {
     /// The session whose beginning it has, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<Fork>,
+    /// How much of it was imported from a file, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<SessionImported>,
     /// When its first entry was made.
     #[serde(with = "time")]
     pub created: SystemTime,
@@ -57,6 +60,7 @@ impl Overview {
             id,
             info: SessionInfo::default(),
             forked_from: None,
+            imported: None,
             created: SystemTime::UNIX_EPOCH,
             updated: SystemTime::UNIX_EPOCH,
             entries: 0,
@@ -90,6 +94,7 @@ impl Overview {
             EntryKind::SessionCreated(info) => self.info.change(info),
             EntryKind::SessionChanged(info) => self.info.change(&info.0),
             EntryKind::SessionForked(fork) => self.forked_from = Some(fork.clone()),
+            EntryKind::SessionImported(imported) => self.imported = Some(imported.clone()),
             EntryKind::TurnBegan(_) => {
                 self.turns += 1;
                 self.is_open = true;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use ptk_protocol::{Copies, Role, ToolResult};
+use ptk_protocol::{Copies, ErrorType, Role, ToolResult};
 use ptk_store::{
     Call, CallState, Content, EntryKind, InfoChanged, NewEntry, Next, SessionId, SessionInfo,
     Store, Stretch, Transcript, Window, resume,
@@ -16,6 +16,16 @@ use crate::turn::Turn;
 
 /// Entries that are read at once.
 const PAGE: usize = 200;
+/// How much of a log is read to know what tools gave back, in bytes.
+const MAX_REMEMBERED: usize = 8 * 1024 * 1024;
+/// The entries that hold it.
+const GIVEN_BACK: [&str; 5] = [
+    "call_ended",
+    "call_cut",
+    "ran_by_hand",
+    "helper_replied",
+    "compacted",
+];
 /// The files that a call has seen, in what the tools want to know again.
 const FILES: &str = "files";
 
@@ -71,22 +81,48 @@ impl Log {
         self.transcript = found.unwrap_or_else(Transcript::new);
         self.read_through = self.transcript.last();
         self.turn = Turn::default();
-        self.copies = Copies::default();
+        self.copies = self.remembered().await?;
         let mut seen = Vec::new();
         for call in calls(&self.transcript) {
-            if let CallState::Ended { result, state } = &call.state {
-                remember(&mut self.copies, result);
-                seen.extend(state.as_ref().map(files_of).unwrap_or_default());
+            if let CallState::Ended {
+                state: Some(state), ..
+            } = &call.state
+            {
+                seen.extend(files_of(state));
             }
-        }
-        for content in self.transcript.given() {
-            self.copies.remember(content);
         }
         if self.transcript.next() != Next::Prompt {
             self.turn = self.open_turn().await?;
         }
         self.is_current = true;
         Ok(seen)
+    }
+
+    /// What tools gave back in the whole session, also in turns that the model
+    /// is told in short or not at all: what was made of them may hold a call.
+    async fn remembered(&self) -> Result<Copies, RunError> {
+        let mut kinds = Vec::new();
+        let (mut before, mut bytes) = (u64::MAX, 0);
+        'pages: loop {
+            let stretch = Stretch::before(before, PAGE);
+            let page = self.store.read(&self.session, stretch).await?;
+            let Some(first) = page.first() else { break };
+            before = first.seq;
+            for entry in page.into_iter().rev() {
+                bytes += entry.body.json().len();
+                if entry.body.kind() == "cleared" || bytes > MAX_REMEMBERED {
+                    break 'pages;
+                }
+                if GIVEN_BACK.contains(&entry.body.kind()) {
+                    kinds.push(entry.kind());
+                }
+            }
+        }
+        let mut copies = Copies::default();
+        for kind in kinds.iter().rev() {
+            remember_entry(&mut copies, kind);
+        }
+        Ok(copies)
     }
 
     /// Whether a reply of this number was read from the log, where secrets may
@@ -145,15 +181,7 @@ impl Log {
         }
         for (seq, entry) in (appended.first..).zip(copy) {
             self.turn.absorb(&entry.correlation, &entry.kind);
-            match &*entry.kind {
-                EntryKind::CallEnded(ended) => remember(&mut self.copies, &ended.result),
-                EntryKind::RanByHand(ran) => remember(&mut self.copies, &ran.result),
-                EntryKind::HelperReplied(helped) => {
-                    let contents = helped.files.iter().filter_map(|file| file.content.as_ref());
-                    contents.for_each(|content| self.copies.remember(content));
-                }
-                _ => {}
-            }
+            remember_entry(&mut self.copies, &entry.kind);
             self.transcript.absorb_new(seq, entry);
         }
         self.is_current = true;
@@ -202,21 +230,42 @@ fn files_of(state: &Value) -> Vec<SeenFile> {
     files.into_iter().flatten().filter_map(read).collect()
 }
 
-/// Remembers every text in the fields of a result.
-pub(crate) fn remember(copies: &mut Copies, result: &ToolResult) {
-    result
-        .fields
-        .values()
-        .for_each(|value| remember_value(copies, value));
+/// Remembers what an entry holds of what tools gave back.
+pub(crate) fn remember_entry(copies: &mut Copies, kind: &EntryKind) {
+    match kind {
+        EntryKind::CallEnded(ended) => remember(copies, &ended.result),
+        EntryKind::CallCut(cut) => remember(copies, &cut.result),
+        EntryKind::RanByHand(ran) => remember(copies, &ran.result),
+        EntryKind::HelperReplied(helped) => {
+            let contents = helped.files.iter().filter_map(|file| file.content.as_ref());
+            contents.for_each(|content| copies.remember_field("content", content));
+            copies.remember_field("summary", &helped.text);
+        }
+        EntryKind::Compacted(compacted) => copies.remember_field("summary", &compacted.text),
+        _ => {}
+    }
 }
 
-fn remember_value(copies: &mut Copies, value: &Value) {
+/// Remembers every text in the fields of a result, and what went wrong: an
+/// error may quote a file. That a call was not allowed quotes only the call.
+fn remember(copies: &mut Copies, result: &ToolResult) {
+    for (field, value) in &result.fields {
+        remember_value(copies, field, value);
+    }
+    if result.error_type != Some(ErrorType::PermissionError) {
+        copies.remember_field("error", &result.error);
+    }
+}
+
+fn remember_value(copies: &mut Copies, field: &str, value: &Value) {
     match value {
-        Value::String(text) => copies.remember(text),
-        Value::Array(items) => items.iter().for_each(|item| remember_value(copies, item)),
+        Value::String(text) => copies.remember_field(field, text),
+        Value::Array(items) => items
+            .iter()
+            .for_each(|item| remember_value(copies, field, item)),
         Value::Object(members) => members
-            .values()
-            .for_each(|member| remember_value(copies, member)),
+            .iter()
+            .for_each(|(name, member)| remember_value(copies, name, member)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }

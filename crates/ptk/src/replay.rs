@@ -186,6 +186,7 @@ struct Replaying<'a> {
 
 impl Replaying<'_> {
     async fn entry(&mut self, seq: u64, call: Option<&CallId>, kind: EntryKind) {
+        log::remember_entry(&mut self.copies, &kind);
         match kind {
             EntryKind::TurnBegan(_) => self.turn += 1,
             EntryKind::ModelReplied(said) => self.said = Some(said),
@@ -200,7 +201,6 @@ impl Replaying<'_> {
                 }
             }
             EntryKind::CallEnded(ended) => {
-                log::remember(&mut self.copies, &ended.result);
                 if let Some(id) = call {
                     self.ended(seq, id, &ended).await;
                 }

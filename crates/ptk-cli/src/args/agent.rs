@@ -410,6 +410,10 @@ pub(crate) struct ImportSessionsArgs {
     /// The file; `-` or nothing reads stdin
     #[arg(value_name = "FILE", default_value = "-", hide_default_value = true, value_hint = ValueHint::FilePath)]
     pub(crate) source: crate::input::Source,
+
+    /// The workspace that the sessions belong to from now on [default: .]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) workspace: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -279,6 +279,10 @@ pub(crate) struct RemovePermissionArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct TrustArgs {
+    /// Trust it without asking
+    #[arg(long)]
+    pub(crate) yes: bool,
+
     #[command(flatten)]
     pub(crate) config: ConfigArgs,
 }

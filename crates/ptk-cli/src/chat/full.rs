@@ -36,7 +36,8 @@ use crate::agent::Place;
 use crate::args::ChatArgs;
 use crate::exit::{self, Exit};
 use crate::interrupt::{Interrupt, Interrupts};
-use crate::sessions::short;
+use crate::printer;
+use crate::sessions::{self, short};
 use crate::view::Screen;
 
 /// How long a picture stands while things happen.
@@ -53,7 +54,7 @@ const SLICE: Duration = Duration::from_millis(4);
 /// Talks in the whole terminal until somebody leaves.
 pub(crate) async fn run(args: &ChatArgs) -> Result<Exit> {
     let place = Place::wanted(&args.place, &args.agent.config).await?;
-    let is_open = place.known.as_ref().is_some_and(|known| known.is_open);
+    let is_open = place.known.as_ref().is_some_and(sessions::is_resumable);
     let (questions, asked) = unbounded_channel();
     let screen = Screen::kept();
     let mut host = Host::open(args.agent.clone(), place, screen, Asking::Desk(questions))?;
@@ -88,7 +89,7 @@ pub(crate) async fn run(args: &ChatArgs) -> Result<Exit> {
     let known = chat.host.store().session(chat.host.id()).await;
     if known.is_ok_and(|known| known.is_some()) {
         let go_on = format!("`ptk chat --session {id}` goes on.\n");
-        drop(anstream::stderr().write_all(go_on.as_bytes()));
+        drop(printer::stderr().write_all(go_on.as_bytes()));
     }
     left?;
     ended
@@ -96,7 +97,7 @@ pub(crate) async fn run(args: &ChatArgs) -> Result<Exit> {
 
 /// Whether colours are wanted.
 fn is_coloured() -> bool {
-    anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never
+    printer::has_colours()
 }
 
 fn tell_place(app: &mut App, host: &Host) {
@@ -131,7 +132,7 @@ impl Paper {
                 before(info);
             }
         }));
-        let backend = CrosstermBackend::new(io::stdout());
+        let backend = CrosstermBackend::new(printer::full_screen());
         let terminal = Terminal::new(backend);
         if terminal.is_err() {
             leave();
@@ -169,7 +170,7 @@ impl Drop for Paper {
 
 fn enter(is_enhanced: bool, has_mouse: bool) -> io::Result<()> {
     enable_raw_mode()?;
-    let mut out = io::stdout();
+    let mut out = printer::full_screen();
     crossterm::execute!(
         out,
         EnterAlternateScreen,
@@ -188,7 +189,7 @@ fn enter(is_enhanced: bool, has_mouse: bool) -> io::Result<()> {
 
 /// Gives the terminal back as it was. Nobody is left to be told if that fails.
 fn leave() {
-    let mut out = io::stdout();
+    let mut out = printer::full_screen();
     drop(crossterm::execute!(
         out,
         DisableMouseCapture,
@@ -415,7 +416,7 @@ impl Chat {
     /// Through the terminal, which may be far away.
     fn copy(&mut self, text: &str) -> Result<()> {
         let coded = STANDARD.encode(text);
-        let mut out = io::stdout();
+        let mut out = printer::full_screen();
         write!(out, "\u{1b}]52;c;{coded}\u{7}")?;
         out.flush()?;
         self.app.flash = Some("In the clipboard, if the terminal lets it.".to_owned());
@@ -424,7 +425,7 @@ impl Chat {
 
     fn toggle_mouse(&mut self) -> Result<()> {
         self.has_mouse = !self.has_mouse;
-        let mut out = io::stdout();
+        let mut out = printer::full_screen();
         if self.has_mouse {
             crossterm::execute!(out, EnableMouseCapture)?;
         } else {

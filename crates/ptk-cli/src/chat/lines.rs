@@ -15,9 +15,9 @@ use crate::args::ChatArgs;
 use crate::commands::run::{Watched, watch};
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupts;
-use crate::sessions::short;
+use crate::sessions::{self, short};
 use crate::view::clean::visible;
-use crate::view::{self, Json, Markdown, Person, Screen, View, coloured};
+use crate::view::{self, Json, Markdown, Person, Screen, View};
 
 /// What stands before what is typed.
 const MARK: &str = "› ";
@@ -54,7 +54,7 @@ pub(crate) async fn run(args: &ChatArgs, out: &mut impl Write) -> Result<Exit> {
         ));
     }
     let mut last = Exit::Success;
-    if known.is_some_and(|known| known.is_open) {
+    if known.as_ref().is_some_and(sessions::is_resumable) {
         host.resume();
         last = talk.watch(&mut host, out).await?;
     }
@@ -275,7 +275,7 @@ fn told(host: &Host, said: Result<String>) -> Exit {
 fn page(text: &str, out: &mut impl Write) -> Result<()> {
     let mut markdown = Markdown::default();
     let shown = markdown.push(text) + &markdown.finish();
-    out.write_all(coloured(&shown).as_bytes())?;
+    out.write_all(shown.as_bytes())?;
     if !shown.ends_with('\n') {
         writeln!(out)?;
     }

@@ -38,6 +38,7 @@ use crate::agent::PATIENCE;
 use crate::args::ChatArgs;
 use crate::commands::run::runtime;
 use crate::exit::Exit;
+use crate::printer;
 
 /// Talks until somebody leaves.
 pub(crate) fn run(args: &ChatArgs, out: &mut impl Write) -> Result<Exit> {
@@ -56,6 +57,6 @@ pub(crate) fn run(args: &ChatArgs, out: &mut impl Write) -> Result<Exit> {
 /// Whether there is a terminal that can be taken as a whole.
 fn is_full(args: &ChatArgs) -> bool {
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
-    let is_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
+    let is_terminal = io::stdin().is_terminal() && printer::is_stdout_terminal();
     is_terminal && !is_dumb && !args.plain && !args.agent.json && !args.agent.quiet
 }

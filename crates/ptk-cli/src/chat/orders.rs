@@ -212,7 +212,7 @@ async fn list_sessions(host: &Host, words: Option<&str>) -> Result<Told> {
 
 async fn resume(host: &mut Host, id: &str) -> Result<Told> {
     let found = sessions::existing(host.store(), id).await?;
-    let is_open = found.is_open;
+    let is_open = sessions::is_resumable(&found);
     let name = found.name().lines().next().unwrap_or_default().to_owned();
     let place = host.known(found).await?;
     host.switch(place).await?;
@@ -388,7 +388,7 @@ fn split_model(name: &str) -> (Option<String>, Option<String>) {
 }
 
 fn dialects(host: &Host) -> Result<Told> {
-    let registry = crate::config::dialects(&host.args.config)?;
+    let (registry, _) = crate::agent::dialects(&host.args.config)?;
     let names = crate::engine::read_dialects(&registry);
     let entries = names.into_iter().map(|name| Entry {
         command: Command::Dialect(Some(name.clone())),

@@ -7,13 +7,14 @@ use anyhow::Result;
 use crate::args::BrowserCommand;
 use crate::exit::Exit;
 use crate::pages;
+use crate::printer;
 
 pub(crate) fn run(command: &BrowserCommand) -> Result<Exit> {
     let BrowserCommand::Login(args) = command;
     let (page, browser) = pages::find(&args.name, &args.config)?;
     let title = page.title();
     let hint = format!("Log in to {title} in the window that opens, then close it.");
-    drop(writeln!(anstream::stderr(), "{hint}"));
+    drop(writeln!(printer::stderr(), "{hint}"));
     browser.open_window(&page.url)?;
     Ok(Exit::Success)
 }

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use crate::args::IndexArgs;
 use crate::exit::Exit;
 use crate::long::Long;
+use crate::printer;
 use crate::view::clean::in_line;
 use crate::view::{Screen, count, took};
 use crate::{code, config};
@@ -52,7 +53,7 @@ pub(crate) fn run(args: &IndexArgs, out: &mut impl Write) -> Result<Exit> {
     }
     if !args.json {
         let root = in_line(&index.workspace().root().display().to_string());
-        writeln!(anstream::stderr(), "Watching {root}; Ctrl-C ends it.")?;
+        writeln!(printer::stderr(), "Watching {root}; Ctrl-C ends it.")?;
     }
     while !long.stop.is_cancelled() {
         match changes.recv_timeout(LOOK) {
@@ -96,7 +97,7 @@ fn print(index: &Index, report: &Report, has_json: bool, out: &mut impl Write) -
     }
     if let Some(why) = &report.rebuilt {
         let why = in_line(&why.to_string());
-        writeln!(anstream::stderr(), "The index was built anew: {why}.")?;
+        writeln!(printer::stderr(), "The index was built anew: {why}.")?;
     }
     let (files, chunks) = (number(report.files), number(report.chunks));
     let what = match changes(report) {
@@ -119,7 +120,7 @@ fn print(index: &Index, report: &Report, has_json: bool, out: &mut impl Write) -
     }
     out.flush()?;
     if let Some(meaning) = meaning.filter(|it| *it != Meaning::Whole) {
-        writeln!(anstream::stderr(), "Not by meaning: {meaning}.")?;
+        writeln!(printer::stderr(), "Not by meaning: {meaning}.")?;
     }
     Ok(())
 }

@@ -19,17 +19,26 @@ mod sessions;
 mod tools;
 pub(crate) mod undo;
 
-use std::io::{self, BufWriter, Write};
+use std::io::Write as _;
 
 use anyhow::Result;
 
-use crate::args::{Cli, Command};
+use crate::args::{
+    Cli, Command, ExportFormat, KeysCommand, ModelsCommand, PermissionsCommand, SessionsCommand,
+    ToolsCommand,
+};
 use crate::chat;
 use crate::exit::Exit;
+use crate::printer::{self, Notation};
 
 /// Runs the command that was asked for.
 pub(crate) fn run(cli: &Cli) -> Result<Exit> {
-    let mut out = BufWriter::new(io::stdout());
+    let notation = if prints_json(&cli.command) {
+        Notation::Json
+    } else {
+        Notation::Text
+    };
+    let mut out = printer::stdout().notation(notation);
     let exit = match &cli.command {
         Command::Run(args) => run::run(args, &mut out)?,
         Command::Chat(args) => chat::run(args, &mut out)?,
@@ -57,4 +66,52 @@ pub(crate) fn run(cli: &Cli) -> Result<Exit> {
         flushed?;
     }
     Ok(exit)
+}
+
+/// Whether what a command prints is JSON, and has to stay JSON on a terminal.
+fn prints_json(command: &Command) -> bool {
+    match command {
+        Command::Run(args) => args.agent.json,
+        Command::Resume(args) => args.agent.json,
+        Command::Chat(args) => args.agent.json,
+        Command::Sessions(command) => match command {
+            SessionsCommand::List(args) => args.json,
+            SessionsCommand::Show(args) => args.json,
+            SessionsCommand::Search(args) => args.scope.json,
+            SessionsCommand::Fork(args) => args.json,
+            SessionsCommand::Export(args) => args.format == ExportFormat::Jsonl,
+            SessionsCommand::Rename(_)
+            | SessionsCommand::Import(_)
+            | SessionsCommand::Delete(_)
+            | SessionsCommand::Check(_) => false,
+        },
+        Command::Replay(args) => args.json,
+        Command::Parse(args) => !args.explain,
+        Command::Prompt(args) => args.json,
+        Command::Tools(command) => match command {
+            ToolsCommand::List(args) => args.json,
+            ToolsCommand::Show(args) => args.json,
+            ToolsCommand::Call(args) => args.json,
+        },
+        Command::Undo(args) => args.json,
+        Command::Index(args) => args.json,
+        Command::Search(args) => args.json,
+        Command::Probe(args) => args.json,
+        Command::Doctor(args) => args.json,
+        Command::Permissions(command) => match command {
+            PermissionsCommand::List(args) => args.json,
+            PermissionsCommand::Remove(_) | PermissionsCommand::Trust(_) => false,
+        },
+        Command::Keys(command) => match command {
+            KeysCommand::List(args) => args.json,
+            KeysCommand::Set(_) | KeysCommand::Remove(_) => false,
+        },
+        Command::Models(command) => match command {
+            ModelsCommand::List(args) => args.json,
+            ModelsCommand::Add(_) | ModelsCommand::Pull(_) | ModelsCommand::Remove(_) => false,
+        },
+        Command::Serve(_) | Command::Completions(_) => false,
+        #[cfg(feature = "browser")]
+        Command::Browser(_) => false,
+    }
 }

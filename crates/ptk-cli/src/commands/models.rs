@@ -4,7 +4,6 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use clap::builder::styling::Style;
 use ptk_local::{
     Added, Catalogue, Entry, Gguf, Keep, Kind, Library, LibraryError, Listed, Package, Progress,
     PullError, Pulled, State, Step,
@@ -14,8 +13,9 @@ use serde_json::json;
 use crate::args::{AddModelArgs, ListModelsArgs, ModelsCommand, PullModelArgs, RemoveModelArgs};
 use crate::exit::{self, Exit};
 use crate::long::Long;
+use crate::printer::{self, Style};
 use crate::view::clean::in_line;
-use crate::view::{Screen, coloured, count, size};
+use crate::view::{Screen, count, size};
 
 const FAINT: Style = Style::new().dimmed();
 /// Digits of a SHA-256 that are shown.
@@ -57,7 +57,7 @@ fn list(args: &ListModelsArgs, out: &mut impl Write) -> Result<Exit> {
     for stranger in &listing.strangers {
         let path = in_line(&stranger.path.display().to_string());
         let why = in_line(&stranger.why);
-        writeln!(anstream::stderr(), "{path} {why}. It is left alone.")?;
+        writeln!(printer::stderr(), "{path} {why}. It is left alone.")?;
     }
     Ok(Exit::Success)
 }
@@ -104,7 +104,7 @@ fn print(
             } else {
                 line.to_owned()
             };
-            writeln!(out, "{}", coloured(&line))?;
+            writeln!(out, "{line}")?;
             if let Some(note) = note {
                 writeln!(out, "  {note}")?;
             }
@@ -253,7 +253,7 @@ fn remove(args: &RemoveModelArgs, out: &mut impl Write) -> Result<Exit> {
 }
 
 fn interrupted() -> Result<Exit> {
-    writeln!(anstream::stderr(), "Interrupted; nothing was kept.")?;
+    writeln!(printer::stderr(), "Interrupted; nothing was kept.")?;
     Ok(Exit::Interrupted)
 }
 
@@ -273,7 +273,7 @@ fn conclude(entry: &Entry, verb: &str, out: &mut impl Write) -> Result<Exit> {
         "This ptk cannot run it yet. One that can: cargo install --path crates/ptk-cli --features local"
             .to_owned()
     };
-    writeln!(anstream::stderr(), "{how}")?;
+    writeln!(printer::stderr(), "{how}")?;
     Ok(Exit::Success)
 }
 

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use ptk_protocol::schema::suggest;
@@ -11,9 +12,11 @@ use serde_json::json;
 use crate::args::{
     ConfigArgs, ListPermissionsArgs, PermissionsCommand, RemovePermissionArgs, TrustArgs,
 };
-use crate::config::{self, Config};
+use crate::config::{self, Config, Withheld};
 use crate::exit::Exit;
 use crate::permissions::{Gathered, gather};
+use crate::terminal::Terminal;
+use crate::view::clean::in_line;
 
 pub(crate) fn run(command: &PermissionsCommand, out: &mut impl Write) -> Result<Exit> {
     match command {
@@ -64,13 +67,16 @@ fn list(args: &ListPermissionsArgs, out: &mut impl Write) -> Result<Exit> {
     if all.is_empty() {
         writeln!(out, "No rules.")?;
     }
-    let declared = if here.is_trusted {
-        Vec::new()
-    } else {
-        config.declared()?
-    };
-    for line in &declared {
-        writeln!(out, "- {line}  {}", config.name())?;
+    let withheld = withheld(&config, &here)?;
+    let rules = |it: &&Withheld| it.name != "permissions.allow";
+    for Withheld { name, value } in withheld.iter().filter(rules) {
+        writeln!(
+            out,
+            "- {}  {}  {}",
+            in_line(name),
+            in_line(value),
+            config.name()
+        )?;
     }
     let mode = match here.mode.unwrap_or_default() {
         Mode::Ask => "is asked about (ask)",
@@ -78,7 +84,7 @@ fn list(args: &ListPermissionsArgs, out: &mut impl Write) -> Result<Exit> {
         Mode::Deny => "is refused (deny)",
     };
     writeln!(out, "\nWhat changes something and fits no rule {mode}.")?;
-    if here.untrusted.is_some() || !declared.is_empty() {
+    if !withheld.is_empty() {
         writeln!(
             out,
             "- does not count: {} may have come with somebody's code. `ptk permissions trust` lets it.",
@@ -110,36 +116,51 @@ fn remove(args: &RemovePermissionArgs, out: &mut impl Write) -> Result<Exit> {
     Err(anyhow!("there is no rule {rule}; {near}"))
 }
 
+/// What the configuration says that does not count, because it is not trusted.
+fn withheld(config: &Config, here: &Gathered) -> Result<Vec<Withheld>> {
+    let mut withheld = config.withheld()?;
+    if here.is_trusted {
+        // Of a file that the user named, only what it allows is withheld.
+        withheld.retain(|it| here.untrusted.is_some() && it.is_permission());
+    }
+    Ok(withheld)
+}
+
 fn trust(args: &TrustArgs, out: &mut impl Write) -> Result<Exit> {
     let (config, here) = here(&args.config)?;
-    let more = config.declared()?;
-    let has_undo = config.has("undo")?;
-    let has_more = !more.is_empty() || has_undo;
-    if here.untrusted.is_none() && (here.is_trusted || !has_more) {
-        writeln!(
-            out,
-            "{} grants nothing that does not count already.",
-            config.name()
-        )?;
+    let name = in_line(&config.name());
+    let withheld = withheld(&config, &here)?;
+    if withheld.is_empty() {
+        writeln!(out, "Nothing to trust: {name} grants no permissions.")?;
         return Ok(Exit::Success);
     }
-    let declared = here.untrusted.unwrap_or_default();
     let file = here
         .file
         .context("there is no folder for the user's configuration")?;
+    writeln!(out, "Once {name} is trusted, this counts:\n")?;
+    let width = withheld.iter().map(|it| in_line(&it.name).chars().count());
+    let width = width.max().unwrap_or_default();
+    for Withheld { name, value } in &withheld {
+        writeln!(out, "  {:width$}  {}", in_line(name), in_line(value))?;
+    }
+    writeln!(out, "\nA change of {name} has to be trusted again.")?;
+    out.flush()?;
+    if !args.yes && !is_agreed(&name)? {
+        return Ok(Exit::Failed);
+    }
     file.trust(&here.workspace, &config.fingerprint())?;
-    for rule in &declared.allow {
-        writeln!(out, "allow  {rule}")?;
-    }
-    if declared.mode == Some(Mode::Auto) {
-        writeln!(out, "mode = \"auto\": what fits no rule runs")?;
-    }
-    for line in more {
-        writeln!(out, "{line}")?;
-    }
-    if has_undo {
-        writeln!(out, "[undo]: what is kept so that calls can be undone")?;
-    }
-    writeln!(out, "\nThis counts until {} changes.", config.name())?;
+    writeln!(out, "Trusted {name}.")?;
     Ok(Exit::Success)
+}
+
+/// Asks whether the file is to be trusted.
+fn is_agreed(name: &str) -> Result<bool> {
+    let Some(terminal) = Terminal::find() else {
+        bail!("{name} was not trusted: there is no terminal to ask on; to trust it, add --yes");
+    };
+    terminal.forget_typed();
+    terminal.say(&format!("Trust {name}? y yes, N no: "))?;
+    let answer = terminal.line(&AtomicBool::new(false))?;
+    let answer = answer.unwrap_or_default().trim().to_lowercase();
+    Ok(matches!(answer.as_str(), "y" | "yes"))
 }

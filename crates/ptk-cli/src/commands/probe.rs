@@ -10,10 +10,10 @@ use serde_json::json;
 
 use crate::agent::{self, MEMORY};
 use crate::args::{DIALECTS, ProbeArgs};
+use crate::engine;
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::view::{money, took};
-use crate::{config, engine};
 
 /// The forms that are tried if nothing is said, behind that of the model's
 /// family.
@@ -23,7 +23,7 @@ const ALL: &str = "all";
 
 pub(crate) fn run(args: &ProbeArgs, out: &mut impl Write) -> Result<Exit> {
     let model = agent::chosen(&args.model, &args.config)?.model;
-    let dialects = config::dialects(&args.config)?;
+    let (dialects, _) = agent::dialects(&args.config)?;
     let ways = ways(args, &model, &dialects)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

@@ -3,7 +3,6 @@
 use std::io::Write;
 
 use anyhow::Result;
-use clap::builder::styling::{AnsiColor, Style};
 use ptk::store::ReplyOutcome;
 use ptk::{Difference, Differing, Fate, Meaning, ReadCall};
 use serde_json::{Value, json};
@@ -11,9 +10,9 @@ use serde_json::{Value, json};
 use crate::agent::{Agent, Place};
 use crate::args::ReplayArgs;
 use crate::exit::Exit;
+use crate::printer::{self, AnsiColor, Style};
 use crate::sessions;
 use crate::view::clean::visible;
-use crate::view::coloured;
 
 const REMOVED: Style = AnsiColor::Red.on_default();
 const ADDED: Style = AnsiColor::Green.on_default();
@@ -29,7 +28,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut impl Write) -> Result<Exit> {
         };
         let found = sessions::existing(&store, &args.session).await?;
         if let Err(error) = sessions::check_place(&found, &args.config) {
-            writeln!(anstream::stderr(), "By the rules of this folder: {error}.")?;
+            writeln!(printer::stderr(), "By the rules of this folder: {error}.")?;
         }
         let place = Place::known(store, found).await?;
         let agent = Agent::to_replay(args, &place)?;
@@ -53,7 +52,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut impl Write) -> Result<Exit> {
         let (replies, calls) = (replay.replies, replay.calls);
         out.flush()?;
         writeln!(
-            anstream::stderr(),
+            printer::stderr(),
             "Replies read again: {replies}, calls judged again: {calls}; {what}."
         )?;
     }
@@ -92,7 +91,7 @@ fn show(difference: &Difference, out: &mut impl Write) -> Result<()> {
     for line in after.iter().filter(|line| !before.contains(line)) {
         text.push_str(&format!("{ADDED}+ {}{ADDED:#}\n", visible(line)));
     }
-    Ok(writeln!(out, "{}", coloured(&text))?)
+    Ok(writeln!(out, "{text}")?)
 }
 
 /// What a reply means, line by line.

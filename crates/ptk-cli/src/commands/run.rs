@@ -20,6 +20,7 @@ use crate::config;
 use crate::exit::{self, Exit};
 use crate::input::Source;
 use crate::interrupt::{Interrupt, Interrupts};
+use crate::printer;
 use crate::sessions;
 use crate::view::{self, Json, Person, Screen, View};
 
@@ -56,6 +57,7 @@ pub(crate) fn resume(args: &ResumeArgs, out: &mut impl Write) -> Result<Exit> {
             Some(text) => sessions::existing(&store, text).await?,
             None => last_open(&store, args).await?,
         };
+        sessions::check_resumable(&found)?;
         let place = Place::here(store, found, &args.agent.config).await?;
         work(&args.agent, place, Task::Resume, out).await
     });
@@ -114,7 +116,7 @@ fn piped() -> Result<String> {
     let first = told.recv_timeout(HINT);
     let read = first.or_else(|_| {
         let hint = "Reading stdin to its end; `< /dev/null` says that there is nothing.";
-        drop(writeln!(anstream::stderr(), "{hint}"));
+        drop(writeln!(printer::stderr(), "{hint}"));
         told.recv()
     });
     read.context("stdin cannot be read")?

@@ -1,10 +1,9 @@
 //! `ptk search`: finds code by words and by meaning.
 
-use std::io::{IsTerminal as _, Write};
+use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Result, anyhow};
-use clap::builder::styling::{AnsiColor, Style};
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use ptk_sandbox::Workspace;
 use ptk_search::words::{Stemming, Words};
@@ -14,8 +13,8 @@ use super::index::update;
 use crate::args::{OnlyBy, SearchArgs};
 use crate::exit::{self, Exit};
 use crate::long::Long;
+use crate::printer::{self, AnsiColor, Style};
 use crate::view::clean::in_line;
-use crate::view::coloured;
 use crate::{code, config};
 
 const PATH: Style = AnsiColor::Cyan.on_default().bold();
@@ -55,7 +54,7 @@ pub(crate) fn run(args: &SearchArgs, out: &mut impl Write) -> Result<Exit> {
                 if !(is_busy && index.exists()) {
                     return Err(error);
                 }
-                writeln!(anstream::stderr(), "{error}; this is what it was before.")?;
+                writeln!(printer::stderr(), "{error}; this is what it was before.")?;
             }
         }
     }
@@ -64,7 +63,7 @@ pub(crate) fn run(args: &SearchArgs, out: &mut impl Write) -> Result<Exit> {
         SearchError::Glob { .. } => exit::wrong_usage(error.to_string()),
         error => anyhow!(error),
     })?;
-    let is_terminal = std::io::stdout().is_terminal();
+    let is_terminal = printer::is_stdout_terminal();
     let shown = Shown {
         root: index.workspace().root().to_owned(),
         words: Words::new(Stemming::Off).list(&query.text),
@@ -77,7 +76,7 @@ pub(crate) fn run(args: &SearchArgs, out: &mut impl Write) -> Result<Exit> {
             if number > 0 {
                 writeln!(out)?;
             }
-            write!(out, "{}", coloured(&shown.text(hit)))?;
+            write!(out, "{}", shown.text(hit))?;
         }
     }
     out.flush()?;
@@ -87,11 +86,11 @@ pub(crate) fn run(args: &SearchArgs, out: &mut impl Write) -> Result<Exit> {
         } else {
             "."
         };
-        writeln!(anstream::stderr(), "Nothing was found{why}")?;
+        writeln!(printer::stderr(), "Nothing was found{why}")?;
     }
     let meaning = searcher.meaning();
     if query.which != Which::Lexical && meaning != Meaning::Whole {
-        writeln!(anstream::stderr(), "Not by meaning: {meaning}.")?;
+        writeln!(printer::stderr(), "Not by meaning: {meaning}.")?;
     }
     Ok(Exit::Success)
 }
@@ -174,7 +173,7 @@ impl Shown {
         let path = path.to_string_lossy();
         let path = utf8_percent_encode(&path, IN_ADDRESS);
         let line = hit.lines.first;
-        format!("\u{1b}]8;;file://{path}#L{line}\u{1b}\\{text}\u{1b}]8;;\u{1b}\\")
+        printer::link(&format!("file://{path}#L{line}"), text)
     }
 
     /// A line with what was looked for in colour.

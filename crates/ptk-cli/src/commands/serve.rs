@@ -1,6 +1,6 @@
 //! `ptk serve`: the gateway.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
@@ -13,9 +13,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{self, MEMORY};
 use crate::args::{AccessLog, ServeArgs};
+use crate::engine;
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupts;
-use crate::{config, engine};
+use crate::printer::{self, Notation};
 
 /// The key of a server that is known only by its address.
 const UPSTREAM_KEY: &str = "PTK_API_KEY";
@@ -37,9 +38,12 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit> {
             )
         })?;
         let address = listener.local_addr()?;
-        let mut stderr = io::stderr();
+        let mut stderr = printer::stderr();
         // Whoever started it waits for this line.
         let _ = writeln!(stderr, "listening on http://{address}");
+        if let (_, Some(note)) = agent::dialects(&args.config)? {
+            let _ = writeln!(stderr, "{note}");
+        }
         let end = CancellationToken::new();
         let serving = gateway.serve(listener, end.cancelled());
         tokio::pin!(serving);
@@ -59,7 +63,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit> {
 }
 
 fn gateway(args: &ServeArgs) -> Result<Gateway> {
-    let dialects = config::dialects(&args.config)?;
+    let (dialects, _) = agent::dialects(&args.config)?;
     if let Some(dialect) = args.dialect.as_deref().filter(|it| *it != "auto") {
         engine::check_taught(&dialects, "--dialect <NAME>", dialect)?;
     }
@@ -105,7 +109,8 @@ fn log(what: AccessLog) -> Option<Log> {
 fn tell(ended: &ptk_gateway::Ended) {
     let line = serde_json::to_string(ended).unwrap_or_default();
     // A log that nobody reads any more stops nothing.
-    let _ = writeln!(io::stderr(), "{line}");
+    let mut stderr = printer::stderr().notation(Notation::Json);
+    let _ = writeln!(stderr, "{line}");
 }
 
 /// The keys of those who may ask. Beyond this machine there is no asking
@@ -156,7 +161,7 @@ fn models(mut builder: GatewayBuilder, args: &ServeArgs) -> Result<GatewayBuilde
             }
             // The others can be served.
             Err(error) if !is_only => {
-                let _ = writeln!(io::stderr(), "{name} is not served: {error:#}");
+                let _ = writeln!(printer::stderr(), "{name} is not served: {error:#}");
             }
             Err(error) => return Err(error),
         }

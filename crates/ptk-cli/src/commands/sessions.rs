@@ -1,12 +1,11 @@
 //! `ptk sessions`: what was said and done, kept until it is removed.
 
 use std::fs::OpenOptions;
-use std::io::{self, BufReader, BufWriter, IsTerminal as _, Write};
+use std::io::{self, BufReader, BufWriter, Write};
 use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
 use anyhow::{Result, anyhow, bail};
-use clap::builder::styling::Style;
 use ptk::store::export::Thoughts;
 use ptk::store::{
     self, Hit, Listing, Overview, Retention, Search, SqliteStore, Store as _, Turns, export,
@@ -14,15 +13,16 @@ use ptk::store::{
 use serde_json::json;
 
 use crate::args::{
-    CheckSessionsArgs, DeleteSessionsArgs, ExportFormat, ExportSessionArgs, ForkSessionArgs,
-    ImportSessionsArgs, RenameSessionArgs, ScopeArgs, SearchSessionsArgs, SessionsCommand,
-    ShowSessionArgs,
+    CheckSessionsArgs, ConfigArgs, DeleteSessionsArgs, ExportFormat, ExportSessionArgs,
+    ForkSessionArgs, ImportSessionsArgs, RenameSessionArgs, ScopeArgs, SearchSessionsArgs,
+    SessionsCommand, ShowSessionArgs,
 };
 use crate::exit::Exit;
+use crate::printer::{self, Style};
 use crate::sessions::{self, short};
 use crate::terminal::Terminal;
 use crate::view::clean::{in_line, visible};
-use crate::view::{Markdown, age, coloured};
+use crate::view::{Markdown, age};
 
 const STRONG: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();
@@ -92,7 +92,7 @@ async fn list(args: &ScopeArgs, out: &mut impl Write) -> Result<Exit> {
             if args.json {
                 writeln!(out, "{}", serde_json::to_string(session)?)?;
             } else {
-                writeln!(out, "{}", coloured(&line(session, args.all)))?;
+                writeln!(out, "{}", line(session, args.all))?;
             }
         }
     }
@@ -110,7 +110,7 @@ fn nothing(json: bool, all: bool) -> Result<Exit> {
         } else {
             "; --all lists those of others"
         };
-        writeln!(anstream::stderr(), "There are no sessions{where_}{more}.")?;
+        writeln!(printer::stderr(), "There are no sessions{where_}{more}.")?;
     }
     Ok(Exit::Success)
 }
@@ -132,6 +132,9 @@ fn line(session: &Overview, all: bool) -> String {
         let origin = in_line(short(&fork.session));
         line.push_str(&format!("  {FAINT}(from {origin}){FAINT:#}"));
     }
+    if session.imported.is_some() {
+        line.push_str(&format!("  {FAINT}(imported){FAINT:#}"));
+    }
     if session.is_open {
         line.push_str(&format!("  {FAINT}(open){FAINT:#}"));
     }
@@ -152,7 +155,7 @@ async fn show(args: &ShowSessionArgs, out: &mut (impl Write + Send)) -> Result<E
         out,
         markdown: Markdown::default(),
         rest: Vec::new(),
-        is_terminal: io::stdout().is_terminal(),
+        is_terminal: printer::is_stdout_terminal(),
     };
     export::write_markdown(&store, &session, told(args.thoughts), &mut pretty).await?;
     pretty.finish()?;
@@ -180,7 +183,7 @@ impl<W: Write> Write for Pretty<'_, W> {
         };
         let text: Vec<u8> = self.rest.drain(..whole).collect();
         let text = String::from_utf8_lossy(&text);
-        let shown = coloured(&self.markdown.push(&text));
+        let shown = self.markdown.push(&text);
         self.out.write_all(shown.as_bytes())?;
         Ok(bytes.len())
     }
@@ -192,7 +195,7 @@ impl<W: Write> Write for Pretty<'_, W> {
 
 impl<W: Write> Pretty<'_, W> {
     fn finish(&mut self) -> io::Result<()> {
-        let rest = coloured(&self.markdown.finish());
+        let rest = self.markdown.finish();
         self.out.write_all(rest.as_bytes())?;
         self.out.flush()
     }
@@ -224,7 +227,7 @@ async fn search(args: &SearchSessionsArgs, out: &mut impl Write) -> Result<Exit>
             });
             writeln!(out, "{line}")?;
         } else {
-            writeln!(out, "{}", coloured(&found(hit)))?;
+            writeln!(out, "{}", found(hit))?;
         }
     }
     if hits.is_empty() && !args.json {
@@ -233,7 +236,7 @@ async fn search(args: &SearchSessionsArgs, out: &mut impl Write) -> Result<Exit>
         } else {
             "; --all looks into those of other workspaces"
         };
-        writeln!(anstream::stderr(), "Nobody said that{more}.")?;
+        writeln!(printer::stderr(), "Nobody said that{more}.")?;
     }
     Ok(Exit::Success)
 }
@@ -264,7 +267,7 @@ async fn rename(args: &RenameSessionArgs) -> Result<Exit> {
     let renamed = sessions::existing(&store, session.as_str()).await?;
     let name = visible(renamed.name());
     writeln!(
-        anstream::stderr(),
+        printer::stderr(),
         "{} is “{name}” now.",
         in_line(short(&session))
     )?;
@@ -279,7 +282,7 @@ async fn fork(args: &ForkSessionArgs, out: &mut impl Write) -> Result<Exit> {
     let forked = forked.ok_or_else(|| sessions::unknown(&args.session))?;
     if forked.is_open_turn_left {
         writeln!(
-            anstream::stderr(),
+            printer::stderr(),
             "The turn that is open was not taken along."
         )?;
     }
@@ -320,7 +323,7 @@ async fn export(args: &ExportSessionArgs, out: &mut (impl Write + Send)) -> Resu
         let _ = std::fs::remove_file(path);
         return Err(error.context(format!("{}", path.display())));
     }
-    writeln!(anstream::stderr(), "Written to {}.", path.display())?;
+    writeln!(printer::stderr(), "Written to {}.", path.display())?;
     Ok(Exit::Success)
 }
 
@@ -348,17 +351,27 @@ const fn told(thoughts: bool) -> Thoughts {
 }
 
 async fn import(args: &ImportSessionsArgs, out: &mut impl Write) -> Result<Exit> {
+    let workspace = sessions::workspace(&ConfigArgs {
+        workspace: args.workspace.clone(),
+        config: None,
+    })?;
     let store = sessions::open()?;
     let mut lines = BufReader::new(args.source.open()?);
-    let imported = export::import_json_lines(&store, &mut lines).await?;
+    let imported = export::import_json_lines(&store, &mut lines, Some(&workspace)).await?;
     for session in &imported.sessions {
         writeln!(out, "{session}")?;
     }
     out.flush()?;
     let (sessions, entries) = (imported.sessions.len(), imported.entries);
+    let plural = |count: u64, one: &str, many: &str| match count {
+        1 => format!("1 {one}"),
+        count => format!("{count} {many}"),
+    };
     writeln!(
-        anstream::stderr(),
-        "Taken in: sessions {sessions}, entries {entries}."
+        printer::stderr(),
+        "Imported {} ({}). Provider, model, tools and limits are your own, not those of the file.",
+        plural(sessions as u64, "session", "sessions"),
+        plural(entries, "entry", "entries"),
     )?;
     Ok(Exit::Success)
 }
@@ -402,7 +415,7 @@ async fn prune(
     let now = SystemTime::now();
     let chosen = retention.chosen(store, now).await?;
     if chosen.is_empty() {
-        writeln!(anstream::stderr(), "There is nothing to remove.")?;
+        writeln!(printer::stderr(), "There is nothing to remove.")?;
         return Ok(Exit::Success);
     }
     if !args.yes && !agreed("", chosen.len())? {
@@ -414,7 +427,7 @@ async fn prune(
     }
     for session in &removed.in_use {
         writeln!(
-            anstream::stderr(),
+            printer::stderr(),
             "{session} is written by another process, and stays."
         )?;
     }
@@ -443,12 +456,12 @@ async fn check(args: &CheckSessionsArgs, out: &mut impl Write) -> Result<Exit> {
     if args.rebuild {
         drop(sessions::open_rebuilding()?);
         writeln!(
-            anstream::stderr(),
+            printer::stderr(),
             "Lists and index were made anew from the log."
         )?;
     }
     let Some(store) = sessions::open_to_read()? else {
-        writeln!(anstream::stderr(), "There are no sessions.")?;
+        writeln!(printer::stderr(), "There are no sessions.")?;
         return Ok(Exit::Success);
     };
     let checked = store.check().await?;
@@ -463,7 +476,7 @@ async fn check(args: &CheckSessionsArgs, out: &mut impl Write) -> Result<Exit> {
         "not everything is as it was written; `ptk sessions check --rebuild` makes lists and index anew"
     };
     writeln!(
-        anstream::stderr(),
+        printer::stderr(),
         "Sessions: {sessions}, entries: {entries}; {verdict}."
     )?;
     Ok(if checked.damage.is_empty() {

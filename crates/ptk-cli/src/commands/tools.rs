@@ -18,11 +18,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::approver::approver;
 use crate::args::{CallToolArgs, Cli, ConfigArgs, ListToolsArgs, ShowToolArgs, ToolsCommand};
-use crate::config::{self, Tools};
+use crate::config::{self, Tools, Withheld};
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::permissions::gather;
 use crate::person::Person;
+use crate::printer;
 use crate::view::Screen;
 
 /// How much JSON is read from stdin.
@@ -86,7 +87,7 @@ fn list(args: &ListToolsArgs, out: &mut impl Write) -> Result<Exit> {
         writeln!(out, "\n* offered to a model unless told otherwise")?;
     }
     if !untrusted.is_empty() {
-        writeln!(anstream::stderr(), "{}", told(&untrusted))?;
+        writeln!(printer::stderr(), "{}", told(&untrusted))?;
     }
     Ok(Exit::Success)
 }
@@ -98,7 +99,7 @@ fn told(untrusted: &[String]) -> String {
         if untrusted.len() == 1 { "is" } else { "are" },
     );
     format!(
-        "{names} {is} declared in ptk.toml, which may have come with somebody's code. `ptk permissions list` shows it, `ptk permissions trust` lets it."
+        "{names} {is} declared in ptk.toml, which may have come with somebody's code. `ptk permissions list` shows it, `ptk permissions trust` asks whether to trust it."
     )
 }
 
@@ -225,9 +226,16 @@ fn call(args: &CallToolArgs, out: &mut impl Write) -> Result<Exit> {
     let workspace = Workspace::open(&folder)?.with_temp()?;
     let note = gathered.untrusted.as_ref().map(|_| {
         let name = config.name();
-        format!("{name} would allow more; `ptk permissions list` shows it, `ptk permissions trust` lets it.")
+        format!("{name} would allow more; `ptk permissions list` shows it, `ptk permissions trust` asks whether to trust it.")
     });
     let approver = approver(gathered.workspace.clone(), note, Screen::default());
+    if !gathered.is_trusted {
+        let mut withheld = config.withheld().unwrap_or_default();
+        withheld.retain(Withheld::is_about_tools);
+        if let Some(note) = config::note(&config.name(), &withheld) {
+            writeln!(printer::stderr(), "{note}")?;
+        }
+    }
     let names = registry.toolset().names().map(str::to_owned).collect();
     let manager = ToolManager::builder(workspace)
         .tools(registry)
@@ -300,7 +308,7 @@ fn show_event(delivery: &Delivery, json: bool, out: &mut impl Write) {
                 chunk,
             } = &event.kind
             {
-                drop(writeln!(anstream::stderr(), "{chunk}"));
+                drop(writeln!(printer::stderr(), "{chunk}"));
             }
             None
         }

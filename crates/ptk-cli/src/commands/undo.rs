@@ -13,6 +13,7 @@ use crate::args::{ConfigArgs, UndoArgs};
 use crate::config;
 use crate::exit::{self, Exit};
 use crate::permissions::gather;
+use crate::printer;
 use crate::view::age;
 
 /// Paths of a call that a list shows.
@@ -33,7 +34,15 @@ pub(crate) fn run(args: &UndoArgs, out: &mut impl Write) -> Result<Exit> {
 pub(crate) fn open(args: &ConfigArgs) -> Result<Undo> {
     let config = config::read(args)?;
     let folder = config::workspace(args).unwrap_or_else(|| PathBuf::from("."));
-    let options = config::undo(&config, gather(&config, &folder)?.is_trusted)?;
+    let is_trusted = gather(&config, &folder)?.is_trusted;
+    let options = config::undo(&config, is_trusted)?;
+    if !is_trusted {
+        let mut withheld = config.withheld().unwrap_or_default();
+        withheld.retain(|setting| setting.name == "undo");
+        if let Some(note) = config::note(&config.name(), &withheld) {
+            exit::note(&note);
+        }
+    }
     if !options.enabled {
         bail!("undo is switched off: ptk.toml has `enabled = false` under `[undo]`");
     }
@@ -76,7 +85,7 @@ fn others(args: &UndoArgs) -> Others {
 
 /// Something beside the data, on stderr.
 fn tell(what: &str) {
-    drop(writeln!(anstream::stderr(), "{what}"));
+    drop(writeln!(printer::stderr(), "{what}"));
 }
 
 fn dry_run(undo: &Undo, args: &UndoArgs, out: &mut impl Write) -> Result<Exit> {

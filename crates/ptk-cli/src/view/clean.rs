@@ -17,15 +17,23 @@ pub(crate) fn in_line(text: &str) -> String {
     visible(text).replace('\n', "\\n")
 }
 
-/// One character of an answer. Signs that join or colour others, and blanks
-/// that hold words together, are part of ordinary text.
+/// One character of an answer.
 pub(crate) fn push_prose(visible: &mut String, c: char) {
-    match c {
-        '\u{a0}' | '\u{202f}' | '\u{3000}' | '\u{200c}'..='\u{200d}' | '\u{fe00}'..='\u{fe0f}' => {
-            visible.push(c);
-        }
-        c => push(visible, c),
+    if is_of_prose(c) {
+        visible.push(c);
+    } else {
+        push(visible, c);
     }
+}
+
+/// Whether a character is part of ordinary text though it is not seen by
+/// itself: signs that join or colour others, and blanks that hold words
+/// together.
+pub(crate) fn is_of_prose(c: char) -> bool {
+    matches!(
+        c,
+        '\u{a0}' | '\u{202f}' | '\u{3000}' | '\u{200c}'..='\u{200d}' | '\u{fe00}'..='\u{fe0f}'
+    )
 }
 
 /// One character of it.
@@ -39,7 +47,7 @@ fn push(visible: &mut String, c: char) {
 
 /// Whether a person sees a character, and sees it where it is. Those that
 /// Unicode lets a terminal ignore are not, nor are blanks that are none.
-fn is_seen(c: char) -> bool {
+pub(crate) fn is_seen(c: char) -> bool {
     match c {
         '\n' | '\t' | ' ' => true,
         '\u{ad}'

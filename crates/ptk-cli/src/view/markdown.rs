@@ -1,9 +1,8 @@
 //! Markdown in colours, while it comes in. No character is taken away or
 //! moved: what is copied from the terminal is what the model wrote.
 
-use clap::builder::styling::{AnsiColor, Style};
-
 use super::clean;
+use crate::printer::{self, AnsiColor, Style};
 
 const HEADING: Style = AnsiColor::Cyan.on_default().bold();
 const CODE: Style = AnsiColor::Green.on_default();
@@ -276,7 +275,11 @@ impl Markdown {
 
     fn show(&mut self, c: char, style: Style) {
         self.restyle(style);
-        clean::push_prose(&mut self.out, c);
+        if clean::is_of_prose(c) {
+            self.out.push_str(&printer::verbatim(c));
+        } else {
+            clean::push_prose(&mut self.out, c);
+        }
     }
 
     fn restyle(&mut self, style: Style) {
@@ -306,7 +309,7 @@ mod tests {
         ] {
             shown = shown.replace(&style.to_string(), &format!("<{name}>"));
         }
-        shown.replace("\u{1b}[0m", "</>")
+        printer::plain(&shown.replace(&format!("{HEADING:#}"), "</>"))
     }
 
     #[test]
@@ -356,7 +359,7 @@ mod tests {
             let mut shown = markdown.push(first);
             shown.push_str(&markdown.push(second));
             shown.push_str(&markdown.finish());
-            let plain = anstream::adapter::strip_str(&shown).to_string();
+            let plain = printer::plain(&shown);
             assert_eq!(plain, clean::visible(&text.replace("\r\n", "\n")));
             assert_eq!(shown, whole);
         }

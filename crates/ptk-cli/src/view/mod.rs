@@ -29,7 +29,7 @@ pub(crate) use json::{Json, session};
 pub(crate) use markdown::Markdown;
 pub(crate) use person::Person;
 pub(crate) use screen::Screen;
-pub(crate) use words::{age, coloured, count, fitting, money, size, took};
+pub(crate) use words::{age, count, fitting, money, size, took};
 
 /// Shows a run.
 pub(crate) trait View {

@@ -2,11 +2,10 @@
 //! meanwhile. On a terminal the answer is shown while it is written.
 
 use std::fmt::Write as _;
-use std::io::{self, IsTerminal as _, Write};
+use std::io::Write;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use clap::builder::styling::{AnsiColor, Style};
 use ptk::events::{Delivery, Event, EventKind, MessagePart};
 use ptk::protocol::ToolResult;
 use ptk::tools::{ToolManager, preview};
@@ -16,7 +15,8 @@ use ptk::{Execution, RunError};
 use super::call::{about, in_a_line};
 use super::clean::{in_line, visible};
 use super::words::{money, took};
-use super::{Markdown, Screen, View, coloured};
+use super::{Markdown, Screen, View};
+use crate::printer::{self, AnsiColor, Style};
 use crate::sessions;
 
 const DONE: Style = AnsiColor::Green.on_default();
@@ -54,7 +54,7 @@ pub(crate) struct Person {
 impl Person {
     pub(crate) fn new(screen: Screen, tools: ToolManager) -> Self {
         let person = Self {
-            is_live: io::stdout().is_terminal() && !screen.is_quiet(),
+            is_live: printer::is_stdout_terminal() && !screen.is_quiet(),
             screen,
             tools,
             markdown: Markdown::default(),
@@ -95,11 +95,7 @@ impl Person {
         if let Some(last) = text.chars().last() {
             self.is_in_line = last != '\n';
         }
-        if self.is_live {
-            out.write_all(coloured(text).as_bytes())?;
-        } else {
-            out.write_all(text.as_bytes())?;
-        }
+        out.write_all(text.as_bytes())?;
         Ok(out.flush()?)
     }
 
@@ -323,7 +319,7 @@ impl View for Person {
             self.screen
                 .print("The answer ran into the model's limit, and is not whole.\n");
         }
-        if io::stderr().is_terminal() {
+        if printer::is_stderr_terminal() {
             let text = format!("{FAINT}{}{FAINT:#}\n", summary(execution));
             self.screen.print(&text);
         }

@@ -2,13 +2,12 @@
 //! may write to the terminal meanwhile.
 
 use std::fmt::Write as _;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use clap::builder::styling::{AnsiColor, Style};
-
 use super::words::fitting;
+use crate::printer::{self, AnsiColor, Style};
 
 const FRAMES: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const WHEEL: Style = AnsiColor::Cyan.on_default();
@@ -62,7 +61,7 @@ impl Screen {
     pub(crate) fn live() -> Self {
         let screen = Self::default();
         let is_plain = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
-        if io::stderr().is_terminal() && !is_plain {
+        if printer::is_stderr_terminal() && !is_plain {
             screen.lock().voice = Voice::Live;
         }
         screen
@@ -85,7 +84,7 @@ impl Screen {
     /// What was said, without colours.
     pub(crate) fn take(&self) -> Option<String> {
         let text = std::mem::take(&mut self.lock().waiting);
-        let text = anstream::adapter::strip_str(&text).to_string();
+        let text = printer::plain(&text);
         Some(text.trim().to_owned()).filter(|text| !text.is_empty())
     }
 
@@ -194,7 +193,7 @@ impl Drop for Asking {
 impl State {
     fn clear(&mut self) {
         if std::mem::take(&mut self.is_drawn) {
-            write(CLEAR);
+            write(&printer::control(CLEAR));
         }
     }
 
@@ -215,34 +214,23 @@ impl State {
         let what: String = std::iter::once(what.clone()).chain(remark).collect();
         let what = fitting(&what, room);
         let frame = FRAMES.get(self.frame).unwrap_or(&'…');
-        let mut line = CLEAR.to_owned();
+        let mut line = printer::control(CLEAR);
         let _ = write!(line, "{WHEEL}{frame}{WHEEL:#} {what}{FAINT}{time}{FAINT:#}");
         self.is_drawn = true;
         write(&line);
     }
 }
 
-/// Without colours where they are not wanted. What moves the cursor is no
-/// colour, and is written only where there is a cursor.
-///
 /// If stderr is gone, nobody is left to be told.
 fn write(text: &str) {
-    let mut stderr = io::stderr();
-    let (clear, text) = match text.strip_prefix(CLEAR) {
-        Some(text) => (CLEAR, text),
-        None => ("", text),
-    };
-    let text = match anstream::AutoStream::choice(&stderr) {
-        anstream::ColorChoice::Never => anstream::adapter::strip_str(text).to_string(),
-        _ => text.to_owned(),
-    };
-    drop(stderr.write_all(format!("{clear}{text}").as_bytes()));
+    let mut stderr = printer::stderr();
+    drop(stderr.write_all(text.as_bytes()));
     drop(stderr.flush());
 }
 
 fn width() -> usize {
     #[cfg(unix)]
-    if let Ok(size) = rustix::termios::tcgetwinsize(io::stderr())
+    if let Ok(size) = rustix::termios::tcgetwinsize(printer::stderr_handle())
         && size.ws_col > 0
     {
         return usize::from(size.ws_col);

@@ -1,6 +1,5 @@
 //! Times, sizes and money in words, and colours where they are taken.
 
-use std::io;
 use std::time::{Duration, SystemTime};
 
 use unicode_segmentation::UnicodeSegmentation as _;
@@ -93,14 +92,6 @@ pub(crate) fn fitting(text: &str, columns: usize) -> String {
         fitting.push('…');
     }
     fitting
-}
-
-/// A text for stdout: with its colours, or without where stdout takes none.
-pub(crate) fn coloured(text: &str) -> String {
-    match anstream::AutoStream::choice(&io::stdout()) {
-        anstream::ColorChoice::Never => anstream::adapter::strip_str(text).to_string(),
-        _ => text.to_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -137,6 +137,7 @@ fn a_script_goes_on_behind_its_summary_and_people_are_told_of_it() {
         "ptk.toml",
         "[run]\ncontext_window = 4096\ncompaction = \"summarise\"\n",
     );
+    scene.ptk(&["permissions", "trust", "--yes"]).good();
     let long = "word ".repeat(1200);
     let args = ["--session", "s", "--tools", "grep"];
     scene.ptk(&[&[long.as_str()], &args[..]].concat()).good();

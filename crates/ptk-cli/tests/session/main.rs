@@ -12,8 +12,10 @@
 
 mod answering;
 mod chatting;
+mod copied;
 mod doubting;
 mod events;
+mod imported;
 mod interrupting;
 mod keeping;
 mod keys;
@@ -24,4 +26,5 @@ mod pane;
 mod real;
 mod replaying;
 mod scene;
+mod untrusted;
 mod watching;

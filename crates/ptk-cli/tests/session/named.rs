@@ -162,8 +162,11 @@ fn a_workspace_names_models_once_it_is_trusted() {
     let output = command(&scene, &["Hi"]).output().unwrap();
     let err = String::from_utf8(output.stderr).unwrap();
     assert_ne!(output.status.code(), Some(0), "{err}");
-    assert!(err.contains("`ptk permissions trust` lets it"), "{err}");
-    scene.ptk(&["permissions", "trust"]).good();
+    assert!(
+        err.contains("these settings are ignored: run.model, models.ours."),
+        "{err}"
+    );
+    scene.ptk(&["permissions", "trust", "--yes"]).good();
     let output = command(&scene, &["Hi"]).output().unwrap();
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "Hello.\n");
 }
@@ -370,6 +373,7 @@ fn a_command_is_tried_in_every_form_and_in_no_other_way() {
         &scene,
         "[models.mine]\nprovider = \"cmd:sh model.sh\"\ndialect = \"hermes\"\n",
     );
+    scene.ptk(&["permissions", "trust", "--yes"]).good();
     let probe = [
         "probe",
         "--model",

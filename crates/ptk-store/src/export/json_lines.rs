@@ -2,9 +2,13 @@
 
 use std::io::{BufRead, Read as _, Write};
 
+use super::data::without_settings;
 use super::unwritable;
 use crate::copying::{Copying, PAGE};
-use crate::{Entry, MAX_ENTRY, SessionId, Store, StoreError, Stretch};
+use crate::{
+    Entry, InfoChanged, MAX_ENTRY, NewEntry, SessionId, SessionImported, SessionInfo, Store,
+    StoreError, Stretch, TurnEnded, TurnOutcome,
+};
 
 /// The longest line that is read: an entry, and what stands around it.
 const MAX_LINE: u64 = MAX_ENTRY as u64 + 64 * 1024;
@@ -43,8 +47,14 @@ pub struct Imported {
     pub entries: u64,
 }
 
-/// Takes in the logs of sessions that the store does not have. Each has to be
-/// there from its first entry, without gaps.
+/// Imports the logs of sessions that the store does not have, as sessions of
+/// `workspace`. Each has to be there from its first entry, without gaps.
+///
+/// What was said and done is kept word for word. The settings are not: where
+/// the model is, its name, the workspace, tools, limits and whatever else a
+/// turn was begun with. A turn that was open is ended as cancelled, so that no
+/// call of the file is run when the session goes on. Behind all of it stands an
+/// entry that says that it was imported.
 ///
 /// # Errors
 ///
@@ -53,9 +63,11 @@ pub struct Imported {
 pub async fn import_json_lines(
     store: &dyn Store,
     lines: &mut (dyn BufRead + Send),
+    workspace: Option<&str>,
 ) -> Result<Imported, StoreError> {
     let mut import = Import {
         store,
+        workspace,
         done: Imported::default(),
         copying: Copying::new(store),
         line: 0,
@@ -73,6 +85,7 @@ pub async fn import_json_lines(
 
 struct Import<'a> {
     store: &'a dyn Store,
+    workspace: Option<&'a str>,
     done: Imported,
     /// Entries of the last session.
     copying: Copying<'a>,
@@ -84,7 +97,7 @@ impl Import<'_> {
         let mut next = 1;
         while let Some(entry) = self.read(lines)? {
             if self.done.sessions.last() != Some(&entry.session) {
-                self.write().await?;
+                self.end(next).await?;
                 self.begin(&entry).await?;
                 next = 1;
             }
@@ -96,10 +109,11 @@ impl Import<'_> {
             }
             next += 1;
             self.done.entries += 1;
-            let session = entry.session.clone();
-            self.copying.push(&session, entry).await?;
+            let (session, size) = (entry.session.clone(), entry.size());
+            let entry = without_settings(entry);
+            self.copying.push(&session, entry, size).await?;
         }
-        self.write().await
+        self.end(next).await
     }
 
     /// The next entry, past empty lines.
@@ -129,11 +143,25 @@ impl Import<'_> {
         Ok(())
     }
 
-    async fn write(&mut self) -> Result<(), StoreError> {
-        match self.done.sessions.last() {
-            Some(session) => self.copying.write(session).await,
-            None => Ok(()),
-        }
+    /// Ends the last session, of which entry `next` would be due.
+    async fn end(&mut self, next: u64) -> Result<(), StoreError> {
+        let Some(session) = self.done.sessions.last() else {
+            return Ok(());
+        };
+        self.copying.write(session).await?;
+        let is_open = self
+            .store
+            .session(session)
+            .await?
+            .is_some_and(|it| it.is_open);
+        let cancelled = is_open.then(|| NewEntry::new(TurnEnded::new(TurnOutcome::Cancelled)));
+        let workspace = self
+            .workspace
+            .map(|folder| NewEntry::new(InfoChanged(SessionInfo::new().workspace(folder))));
+        let imported = NewEntry::new(SessionImported { through: next - 1 });
+        let last = cancelled.into_iter().chain(workspace).chain([imported]);
+        self.copying.end_with(session, last).await?;
+        Ok(())
     }
 
     fn refuse(&self, reason: String) -> StoreError {

@@ -11,7 +11,7 @@ use crate::copying::PAGE;
 use crate::kind::ModelReplied;
 use crate::{
     Entry, EntryKind, Fork, HelperReplied, HelperTask, Overview, ReplyBroken, ReplyParsed,
-    SessionId, Store, StoreError, Stretch, TurnEnded, TurnOutcome, time,
+    SessionId, SessionImported, Store, StoreError, Stretch, TurnEnded, TurnOutcome, time,
 };
 
 /// Characters shown of what a tool was given, and of what it gave back.
@@ -95,6 +95,7 @@ impl Page {
         let lines = [
             ("Session", Some(overview.id.to_string())),
             ("Forked from", overview.forked_from.as_ref().map(origin)),
+            ("Imported", overview.imported.as_ref().map(imported)),
             ("Workspace", info.workspace.clone()),
             ("Provider", info.provider.clone()),
             ("Model", info.model.clone()),
@@ -281,6 +282,13 @@ fn origin(fork: &Fork) -> String {
         turns => format!("its first {turns} turns"),
     };
     format!("{}, {turns}", fork.session)
+}
+
+fn imported(imported: &SessionImported) -> String {
+    match imported.through {
+        1 => "1 entry".to_owned(),
+        entries => format!("{entries} entries"),
+    }
 }
 
 /// A word that nobody said.

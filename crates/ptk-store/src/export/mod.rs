@@ -2,6 +2,7 @@
 //! which people can read. Both are written page by page.
 
 mod calls;
+mod data;
 mod json_lines;
 mod markdown;
 

@@ -14,7 +14,8 @@ pub use reply::{
     RequestBegan, Usage,
 };
 pub use session::{
-    Cleared, Compacted, Failure, Fork, Note, SessionInfo, TurnBegan, TurnEnded, TurnOutcome,
+    Cleared, Compacted, Failure, Fork, Note, SessionImported, SessionInfo, TurnBegan, TurnEnded,
+    TurnOutcome,
 };
 
 use crate::entry::Body;
@@ -88,6 +89,8 @@ kinds! {
     SessionChanged(InfoChanged) = "session_changed", 1;
     /// Everything up to here was copied from another session.
     SessionForked(Fork) = "session_forked", 1;
+    /// Everything up to here was imported from a file.
+    SessionImported(SessionImported) = "session_imported", 1;
     /// Work on a prompt begins.
     TurnBegan(TurnBegan) = "turn_began", 1;
     /// Somebody said something.

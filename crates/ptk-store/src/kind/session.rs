@@ -121,6 +121,13 @@ pub struct Fork {
     pub turns: u64,
 }
 
+/// Everything up to here was imported from a file, without its settings.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionImported {
+    /// The number of the last entry that was imported.
+    pub through: u64,
+}
+
 /// A prompt came, and work on it begins. The request id of the entry is the
 /// turn's.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

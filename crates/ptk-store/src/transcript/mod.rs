@@ -319,6 +319,7 @@ impl Transcript {
             EntryKind::HelperReplied(helped) => self.helped(entry, helped),
             EntryKind::Failure(_)
             | EntryKind::SessionForked(_)
+            | EntryKind::SessionImported(_)
             | EntryKind::Note(_)
             | EntryKind::RanByHand(_)
             | EntryKind::HelperAsked(_)

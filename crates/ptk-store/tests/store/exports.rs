@@ -6,10 +6,10 @@ use ptk_events::{CallId, Correlation, RequestId};
 use ptk_protocol::{ErrorCode, ErrorType, ExecutionError, Message, ToolCall, ToolResult};
 use ptk_store::export::{Thoughts, import_json_lines, write_json_lines, write_markdown};
 use ptk_store::{
-    CallCut, CallEnded, CallHeld, Compacted, EntryKind, Failure, Listing, LoggedCall,
-    LoggedProblem, MemoryStore, ModelReplied, NewEntry, RanByHand, ReplyBroken, ReplyOutcome,
-    ReplyParsed, ReplyRejected, SessionInfo, Store, StoreError, TurnBegan, TurnEnded, TurnOutcome,
-    Usage,
+    CallCut, CallEnded, CallHeld, Compacted, EntryKind, Failure, InfoChanged, Listing, LoggedCall,
+    LoggedProblem, MemoryStore, ModelReplied, NewEntry, Next, RanByHand, ReplyBroken, ReplyOutcome,
+    ReplyParsed, ReplyRejected, SessionImported, SessionInfo, Store, StoreError, Transcript,
+    TurnBegan, TurnEnded, TurnOutcome, Turns, Usage, fork,
 };
 use serde_json::json;
 
@@ -38,20 +38,82 @@ async fn json_lines_that_are_taken_in_give_the_same_log() {
     let mut lines = exported(&from, "one").await;
     lines.extend(exported(&from, "two").await);
     for store in both(&scene) {
-        let imported = import_json_lines(&*store, &mut &lines[..]).await.unwrap();
+        let imported = import_json_lines(&*store, &mut &lines[..], None)
+            .await
+            .unwrap();
         assert_eq!(imported.sessions, [id("one"), id("two")]);
         assert_eq!(
             imported.entries,
             1800 + super::random::one_of_each().len() as u64
         );
         for name in ["one", "two"] {
-            assert_eq!(log(&*store, &id(name)).await, log(&from, &id(name)).await);
-            assert_eq!(
-                store.session(&id(name)).await.unwrap(),
-                from.session(&id(name)).await.unwrap(),
-            );
-            assert!(exported(&*store, name).await == exported(&from, name).await);
+            let (there, here) = (log(&from, &id(name)).await, log(&*store, &id(name)).await);
+            let (imported, added) = here.split_at(there.len());
+            for (entry, original) in imported.iter().zip(&there) {
+                let is_stripped = [
+                    "session_created",
+                    "session_changed",
+                    "turn_began",
+                    "model_replied",
+                    "call_ended",
+                    "newer",
+                ];
+                if !is_stripped.contains(&original.body.kind()) {
+                    assert_eq!(entry, original);
+                }
+                assert_eq!((entry.seq, entry.ts), (original.seq, original.ts));
+                assert_eq!(entry.correlation, original.correlation);
+            }
+            let mark = SessionImported {
+                through: there.len() as u64,
+            };
+            let last = added.last().unwrap();
+            assert_eq!(last.kind(), EntryKind::SessionImported(mark.clone()));
+            let overview = store.session(&id(name)).await.unwrap().unwrap();
+            assert_eq!(overview.imported, Some(mark));
+            assert!(!overview.is_open);
         }
+    }
+}
+
+#[tokio::test]
+async fn no_setting_of_a_file_is_imported() {
+    let from = MemoryStore::new();
+    let info = SessionInfo::new()
+        .title("T")
+        .workspace("/w")
+        .provider("cmd:evil")
+        .model("m")
+        .dialect("xml")
+        .setting("approve", "auto");
+    let began = TurnBegan {
+        settings: info.settings.clone(),
+    };
+    let entries: Vec<EntryKind> = vec![
+        info.clone().into(),
+        InfoChanged(info).into(),
+        began.into(),
+        Message::user("Hello").into(),
+    ];
+    let entries = entries.into_iter().map(NewEntry::new).collect();
+    from.append(&id("s"), entries).await.unwrap();
+    let lines = exported(&from, "s").await;
+    for store in both(&Scene::new()) {
+        import_json_lines(&*store, &mut &lines[..], Some("/here"))
+            .await
+            .unwrap();
+        let overview = store.session(&id("s")).await.unwrap().unwrap();
+        let expected = SessionInfo::new().title("T").workspace("/here");
+        assert_eq!(overview.info, expected);
+        let log = log(&*store, &id("s")).await;
+        assert_eq!(log[2].kind(), EntryKind::TurnBegan(TurnBegan::default()));
+        // The turn was open, and its prompt is not the user's.
+        let transcript: Transcript = log.iter().collect();
+        assert_eq!(transcript.next(), Next::Prompt);
+        // A fork is imported, too, however little it takes along.
+        let forked = fork(&*store, &id("s"), Turns::First(0)).await.unwrap();
+        let fork = store.session(&forked.unwrap().session).await.unwrap();
+        assert!(fork.unwrap().imported.is_some());
     }
 }
 
@@ -75,7 +137,7 @@ async fn an_import_that_fails_leaves_nothing() {
             (cut, 9),
             ("{}\n", 1),
         ] {
-            let error = import_json_lines(&*store, &mut text.as_bytes())
+            let error = import_json_lines(&*store, &mut text.as_bytes(), None)
                 .await
                 .unwrap_err();
             assert!(

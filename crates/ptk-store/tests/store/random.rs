@@ -7,7 +7,7 @@ use ptk_store::{
     CallAllowed, CallCut, CallEnded, CallHeld, ChosenFile, Cleared, Compacted, Entry, EntryKind,
     Failure, Fork, HelperAsked, HelperReplied, HelperTask, InfoChanged, LoggedCall, LoggedProblem,
     ModelReplied, NativeCall, NewEntry, Note, RanByHand, ReplyBroken, ReplyOutcome, ReplyParsed,
-    ReplyRejected, SessionInfo, TurnBegan, TurnEnded, TurnOutcome, Usage,
+    ReplyRejected, SessionImported, SessionInfo, TurnBegan, TurnEnded, TurnOutcome, Usage,
 };
 use serde_json::json;
 
@@ -132,6 +132,7 @@ pub(super) fn one_of_each() -> Vec<NewEntry> {
             turns: 0,
         }
         .into(),
+        SessionImported { through: 3 }.into(),
         TurnBegan::default().into(),
         said.into(),
         asked(1),

@@ -1,0 +1,345 @@
+//! What counts of a workspace's `ptk.toml` before the user trusts it.
+//!
+//! The file may have come with somebody's code. So a setting counts at once
+//! only if it is harmless or stricter than what holds without it; everything
+//! else is withheld until `ptk permissions trust`. Each section is taken apart
+//! here, field by field and without `..`: a setting that is added does not
+//! compile until it is decided about.
+
+use anyhow::Result;
+use ptk::{MAX_ITERATIONS, MAX_TOOL_CALLS};
+use ptk_protocol::dialects::Registry;
+use ptk_tools::permission::{self, DEFAULT_PATIENCE, Mode};
+use ptk_tools::tools;
+use ptk_tools::tools::get_diagnostics::Diagnostics;
+use ptk_tools::undo;
+use toml::Spanned;
+
+use super::{
+    CodeContext, Config, DialectSections, Helper, HelperSection, Run, RunSection, ToolSections,
+};
+use crate::models::Models;
+use crate::view::clean::in_line;
+
+/// A setting that does not count until the file is trusted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Withheld {
+    /// Where it stands, as `run.provider`.
+    pub(crate) name: String,
+    /// What it would do.
+    pub(crate) value: String,
+}
+
+/// How many seconds a checker may take if nobody says otherwise.
+const CHECKER_TIMEOUT: u64 = 120;
+
+/// Which file a section counts in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// In a workspace's file, setting by setting as decided in this module.
+    Vetted,
+    /// Only in the user's own file: commands that read it refuse a workspace's,
+    /// trusted or not.
+    UserOnly,
+}
+
+impl Withheld {
+    /// Whether it is about what may run without asking. That is withheld even
+    /// in a file that the user named.
+    pub(crate) fn is_permission(&self) -> bool {
+        self.name.starts_with("permissions.")
+    }
+}
+
+impl Withheld {
+    /// Whether it is about how the built-in tools work: what they run, show
+    /// and keep.
+    pub(crate) fn is_about_tools(&self) -> bool {
+        let sections = ["diagnostics.", "code_context.", "undo"];
+        sections
+            .iter()
+            .any(|section| self.name.starts_with(section))
+    }
+}
+
+fn withhold(withheld: &mut Vec<Withheld>, name: &str, value: &(impl ToString + ?Sized)) {
+    withheld.push(Withheld {
+        name: name.to_owned(),
+        value: value.to_string(),
+    });
+}
+
+/// Withholds a setting altogether.
+fn never<T: ToString>(value: Option<T>, name: &str, withheld: &mut Vec<Withheld>) -> Option<T> {
+    if let Some(value) = value {
+        withhold(withheld, name, &value);
+    }
+    None
+}
+
+/// Withholds a limit that is higher than the one that holds without it.
+fn at_most<T: Ord + Copy + ToString>(
+    value: Option<T>,
+    limit: T,
+    name: &str,
+    withheld: &mut Vec<Withheld>,
+) -> Option<T> {
+    match value {
+        Some(value) if value > limit => never(Some(value), name, withheld),
+        value => value,
+    }
+}
+
+/// What counts of `[run]`. `user` is the user's own.
+pub(super) fn run(own: Run, user: &Run, withheld: &mut Vec<Withheld>) -> Run {
+    let Run {
+        provider,
+        model,
+        dialect,
+        tools,
+        max_iterations,
+        max_tool_calls,
+        timeout,
+        context_window,
+        compaction,
+    } = own;
+    let limit = |user: Option<u32>, default| user.unwrap_or(default);
+    Run {
+        // What is asked goes there, and what comes back is run.
+        provider: never(provider, "run.provider", withheld),
+        model: never(model, "run.model", withheld),
+        dialect: built_in(dialect, withheld),
+        tools: fewer(tools, user, withheld),
+        max_iterations: at_most(
+            max_iterations,
+            limit(user.max_iterations, MAX_ITERATIONS),
+            "run.max_iterations",
+            withheld,
+        ),
+        max_tool_calls: at_most(
+            max_tool_calls,
+            limit(user.max_tool_calls, MAX_TOOL_CALLS),
+            "run.max_tool_calls",
+            withheld,
+        ),
+        timeout: match (timeout, user.timeout) {
+            (Some(own), Some(user)) if own > user => {
+                let own = format!("{} s", own.as_secs());
+                withhold(withheld, "run.timeout", &own);
+                None
+            }
+            // Without the user's own there is no limit, so any is stricter.
+            (own, _) => own,
+        },
+        // More of it is sent, and paid for.
+        context_window: never(context_window, "run.context_window", withheld),
+        // Harmless: what is done when a conversation no longer fits.
+        compaction,
+    }
+}
+
+/// A dialect of PTK's own only decides how calls are written. One that the
+/// file declares counts no sooner than the declaration.
+fn built_in(dialect: Option<String>, withheld: &mut Vec<Withheld>) -> Option<String> {
+    let dialect = dialect?;
+    if dialect == "auto" || Registry::builtin().get(&dialect).is_ok() {
+        return Some(dialect);
+    }
+    never(Some(dialect), "run.dialect", withheld)
+}
+
+/// The tools that would be offered without the file, or fewer.
+fn fewer(
+    tools: Option<Vec<String>>,
+    user: &Run,
+    withheld: &mut Vec<Withheld>,
+) -> Option<Vec<String>> {
+    let is_offered = |name: &String| match &user.tools {
+        Some(own) => own.contains(name),
+        None => tools::DEFAULT.contains(&name.as_str()),
+    };
+    let (offered, more): (Vec<_>, Vec<_>) = tools?.into_iter().partition(is_offered);
+    if !more.is_empty() {
+        withhold(withheld, "run.tools", &more.join(", "));
+    }
+    Some(offered)
+}
+
+/// What counts of `[diagnostics]`.
+pub(super) fn diagnostics(own: Diagnostics, withheld: &mut Vec<Withheld>) -> Diagnostics {
+    let Diagnostics {
+        command,
+        format,
+        disable,
+        timeout,
+        servers,
+    } = own;
+    // Both are run.
+    if !command.is_empty() {
+        let line = format!("runs {}", command.join(" "));
+        withhold(withheld, "diagnostics.command", &line);
+    }
+    for server in servers {
+        let line = format!("runs {}", server.command.join(" "));
+        withhold(
+            withheld,
+            &format!("diagnostics.servers.{}", server.name),
+            &line,
+        );
+    }
+    Diagnostics {
+        command: Vec::new(),
+        // Says nothing without a command.
+        format,
+        // Fewer are run.
+        disable,
+        timeout: at_most(timeout, CHECKER_TIMEOUT, "diagnostics.timeout", withheld),
+        servers: Vec::new(),
+    }
+}
+
+/// What counts of `[code_context]`.
+pub(super) fn code_context(own: &CodeContext, withheld: &mut Vec<Withheld>) -> CodeContext {
+    let CodeContext { token_limit } = *own;
+    let token_limit = token_limit.filter(|limit| {
+        let is_more = limit.get() > ptk_search::tool::TOKEN_LIMIT;
+        if is_more {
+            withhold(withheld, "code_context.token_limit", limit);
+        }
+        !is_more
+    });
+    CodeContext { token_limit }
+}
+
+/// What counts of `[permissions]`. What it asks about and denies is stricter.
+pub(crate) fn permissions(
+    own: permission::Declaration,
+    withheld: &mut Vec<Withheld>,
+) -> permission::Declaration {
+    let permission::Declaration {
+        mode,
+        allow,
+        ask,
+        deny,
+        patience,
+    } = own;
+    for rule in allow {
+        withhold(withheld, "permissions.allow", &rule);
+    }
+    let mode = mode.filter(|mode| {
+        let is_looser = *mode == Mode::Auto;
+        if is_looser {
+            withhold(withheld, "permissions.mode", "auto: what fits no rule runs");
+        }
+        !is_looser
+    });
+    permission::Declaration {
+        mode,
+        allow: Vec::new(),
+        ask,
+        deny,
+        patience: at_most(
+            patience,
+            DEFAULT_PATIENCE.as_secs(),
+            "permissions.patience",
+            withheld,
+        ),
+    }
+}
+
+fn helper(own: Helper, withheld: &mut Vec<Withheld>) {
+    let Helper {
+        model,
+        choose_files: _,
+        shorten_above: _,
+        timeout: _,
+    } = own;
+    withhold(withheld, "helper", &format!("asks the model {model}"));
+}
+
+fn undo(own: undo::Options, withheld: &mut Vec<Withheld>) {
+    // All of it decides whether the user can take a change back.
+    let undo::Options {
+        enabled,
+        folder,
+        max_mb,
+        max_days,
+        max_file_mb,
+        commands: _,
+        max_files: _,
+        max_workspace_mb: _,
+    } = own;
+    let what = match (enabled, folder) {
+        (false, _) => "keeps nothing, so that no change can be undone".to_owned(),
+        (true, Some(folder)) => format!("keeps changes in {}", folder.display()),
+        (true, None) => {
+            format!("keeps at most {max_mb} MB for {max_days} days, files up to {max_file_mb} MB")
+        }
+    };
+    withhold(withheld, "undo", &what);
+}
+
+impl Config {
+    /// Everything in it that counts only once it is trusted.
+    pub(crate) fn withheld(&self) -> Result<Vec<Withheld>> {
+        let mut withheld = Vec::new();
+        permissions(self.permissions()?, &mut withheld);
+        let RunSection { run: user } = if self.is_named {
+            RunSection::default()
+        } else {
+            super::user()?.sections()?
+        };
+        let RunSection { run: own } = self.sections()?;
+        run(own, &user, &mut withheld);
+        let mut models = Models::default();
+        self.declare(&mut models)?;
+        for (name, value) in models.described() {
+            withhold(&mut withheld, &format!("models.{name}"), &value);
+        }
+        let HelperSection { helper: own } = self.sections()?;
+        if let Some(own) = own {
+            helper(own, &mut withheld);
+        }
+        let DialectSections { dialects } = self.sections()?;
+        for declared in dialects.into_iter().map(Spanned::into_inner) {
+            let value = "reads replies in a form of its own";
+            withhold(&mut withheld, &format!("dialects.{}", declared.name), value);
+        }
+        let ToolSections {
+            tools,
+            diagnostics: checkers,
+            // Harmless: how code is shown.
+            snippet_format: _,
+            code_context: context,
+        } = self.sections()?;
+        for tool in tools.into_iter().map(Spanned::into_inner) {
+            withhold(&mut withheld, &format!("tools.{}", tool.name), &tool.told());
+        }
+        diagnostics(checkers, &mut withheld);
+        code_context(&context, &mut withheld);
+        if self.has("undo")? {
+            undo(self.undo()?, &mut withheld);
+        }
+        Ok(withheld)
+    }
+}
+
+/// What the user is told of settings that do not count.
+pub(crate) fn note(file: &str, withheld: &[Withheld]) -> Option<String> {
+    if withheld.is_empty() {
+        return None;
+    }
+    let mut names: Vec<String> = Vec::new();
+    for setting in withheld {
+        let name = in_line(&setting.name);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    Some(format!(
+        "{} is not trusted, so these settings are ignored: {}. `ptk permissions trust` shows what \
+         they would allow, and asks.",
+        in_line(file),
+        names.join(", ")
+    ))
+}
