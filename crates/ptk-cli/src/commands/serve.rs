@@ -119,7 +119,7 @@ fn keys(args: &ServeArgs, is_here: bool) -> Result<Option<Keys>> {
     if let Some(path) = &args.keys {
         let keys = Keys::open(path).with_context(|| format!("--keys {}", path.display()))?;
         if let Some(exposure) = keys.exposure() {
-            let _ = writeln!(io::stderr(), "warning: {exposure}");
+            let _ = writeln!(printer::stderr(), "warning: {exposure}");
         }
         return Ok(Some(keys));
     }

@@ -207,7 +207,6 @@ impl BashArgs {
 
     /// What it would run, and what is dangerous about that.
     fn look(
-        &self,
         mut line: CommandLine,
         context: &CallContext,
         folder: &Path,
@@ -320,7 +319,7 @@ impl TypedTool for Bash {
     fn plan(&self, context: &CallContext, args: &BashArgs) -> Result<Plan, ToolError> {
         args.check()?;
         let folder = args.folder(context)?;
-        let (script, warnings) = args.look(self.read(&args.command), context, &folder)?;
+        let (script, warnings) = BashArgs::look(self.read(&args.command), context, &folder)?;
         let summary = match args.said() {
             Some(said) => format!("{}\n\nIt says: {said}", args.command.trim_end()),
             None => args.command.clone(),
