@@ -5,13 +5,16 @@
 //! part of a list for a command, quoted or not. It never lets anything run: it
 //! only finds what is refused or denied.
 
-use super::walk::Walk;
-use super::{MAX_COMMANDS, MAX_DEPTH, Simple, ansi_c};
+use std::collections::HashSet;
 
-/// How much of a text is looked at, in bytes.
-const MAX_LENGTH: usize = 64 * 1024;
-/// How many parts of a text are looked at.
-const MAX_PARTS: usize = 2000;
+use super::walk::Walk;
+use super::{Simple, ansi_c};
+
+/// How much of a text is looked at, in bytes. The system starts no command
+/// that is longer.
+const MAX_LENGTH: usize = 128 * 1024;
+/// How deep texts within texts are looked at.
+const DEPTH: u8 = 3;
 /// Words of the shell before a command.
 const RESERVED: [&str; 12] = [
     "if", "then", "elif", "else", "do", "while", "until", "time", "coproc", "!", "{", "}",
@@ -33,18 +36,19 @@ pub(super) fn commands(text: &str) -> Vec<Simple> {
     let end = (0..=MAX_LENGTH.min(text.len())).rev();
     let text = end.into_iter().find_map(|end| text.get(..end));
     let text = without_quotes(text.unwrap_or_default());
-    for part in text.split('\n').take(MAX_PARTS) {
+    let mut seen = HashSet::new();
+    for part in text.split('\n') {
         let part = without_reserved(part.trim());
         // Another name for a command is as good as the command.
         let part = match (part.starts_with("alias "), part.split_once('=')) {
             (true, Some((_, command))) => command,
             _ => part,
         };
-        if part.is_empty() || commands.len() >= MAX_COMMANDS {
+        if part.is_empty() || !seen.insert(part) {
             continue;
         }
         let mut walk = Walk::new(part);
-        walk.text(part, MAX_DEPTH.min(3));
+        walk.text(part, DEPTH);
         let found = walk.end().commands;
         commands.extend(found.into_iter().filter(|it| it.program().is_some()));
     }

@@ -80,6 +80,13 @@ async fn what_is_refused_is_not_hidden_by_another_reading() {
             assert_eq!(scene.verdict(&line).await, "blocked", "{line:?}");
         }
     }
+    // Nor by what stands before it.
+    let echoes: Vec<String> = (0..5000).map(|at| format!("echo {at}\n")).collect();
+    let padding = echoes.concat();
+    for padding in ["\n".repeat(20_000), padding] {
+        let line = format!("{padding}cat <<'E'OF\nx\nEOF\nrm -rf /\n");
+        assert_eq!(scene.verdict(&line).await, "blocked");
+    }
     for line in [
         "cat > notes.md <<'EOF'\nrm -rf /\nEOF\n",
         "git commit -m 'never rm -rf / again'",

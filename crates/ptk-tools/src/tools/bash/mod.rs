@@ -204,29 +204,29 @@ impl BashArgs {
         }
         Ok(())
     }
+}
 
-    /// What it would run, and what is dangerous about that.
-    fn look(
-        mut line: CommandLine,
-        context: &CallContext,
-        folder: &Path,
-    ) -> Result<(CommandLine, Vec<String>), ToolError> {
-        let around = Surroundings {
-            folder: folder.to_owned(),
-            roots: context
-                .workspace()
-                .roots()
-                .map(|(root, _)| root.to_owned())
-                .collect(),
-            home: std::env::home_dir(),
-        };
-        let danger = Danger::of(&line, &around);
-        line.mark(&danger.commands);
-        match danger.refusal {
-            None => Ok((line, danger.warnings)),
-            Some(why) => Err(ToolError::security(format!("The command is blocked: {why}"))
-                .suggest("Do not try it in another way. Name exactly what you want to change, inside the workspace.")),
-        }
+/// A command that was read, and what is dangerous about it.
+fn look(
+    mut line: CommandLine,
+    context: &CallContext,
+    folder: &Path,
+) -> Result<(CommandLine, Vec<String>), ToolError> {
+    let around = Surroundings {
+        folder: folder.to_owned(),
+        roots: context
+            .workspace()
+            .roots()
+            .map(|(root, _)| root.to_owned())
+            .collect(),
+        home: std::env::home_dir(),
+    };
+    let danger = Danger::of(&line, &around);
+    line.mark(&danger.commands);
+    match danger.refusal {
+        None => Ok((line, danger.warnings)),
+        Some(why) => Err(ToolError::security(format!("The command is blocked: {why}"))
+            .suggest("Do not try it in another way. Name exactly what you want to change, inside the workspace.")),
     }
 }
 
@@ -319,7 +319,7 @@ impl TypedTool for Bash {
     fn plan(&self, context: &CallContext, args: &BashArgs) -> Result<Plan, ToolError> {
         args.check()?;
         let folder = args.folder(context)?;
-        let (script, warnings) = BashArgs::look(self.read(&args.command), context, &folder)?;
+        let (script, warnings) = look(self.read(&args.command), context, &folder)?;
         let summary = match args.said() {
             Some(said) => format!("{}\n\nIt says: {said}", args.command.trim_end()),
             None => args.command.clone(),
