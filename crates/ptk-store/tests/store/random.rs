@@ -38,9 +38,10 @@ fn helper_replied() -> HelperReplied {
     }
 }
 
-/// What came to no end.
+/// What came to no end, or came from a file.
 fn unfinished(failed: &CallEnded) -> Vec<EntryKind> {
     vec![
+        SessionImported { through: 3 }.into(),
         ReplyBroken {
             text: "half a".to_owned(),
             reasoning: "hm".to_owned(),
@@ -133,7 +134,6 @@ pub(super) fn one_of_each() -> Vec<NewEntry> {
             turns: 0,
         }
         .into(),
-        SessionImported { through: 3 }.into(),
         TurnBegan::default().into(),
         said.into(),
         asked(1),
