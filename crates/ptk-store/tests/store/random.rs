@@ -76,7 +76,6 @@ fn unfinished(failed: &CallEnded) -> Vec<EntryKind> {
 }
 
 /// An entry of each kind, with everything in it.
-#[allow(clippy::too_many_lines, reason = "a list, with a part for each kind")]
 pub(super) fn one_of_each() -> Vec<NewEntry> {
     let call = ToolCall::new("t", arguments(&json!({"a": [1, null]}))).with_reasoning("why");
     let logged = LoggedCall {
