@@ -359,12 +359,20 @@ fn program(text: &str) -> Option<ast::Program> {
     if tolerant::nesting(&tokens) > MAX_NESTING {
         return None;
     }
-    brush_parser::parse_tokens(&tokens, &options, &SourceInfo::default()).ok()
+    let source = SourceInfo::default();
+    tolerant::without_panic(|| brush_parser::parse_tokens(&tokens, &options, &source).ok())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_that_the_parser_panics_on_is_not_certain() {
+        let line = CommandLine::read("if<<EOF$(${${if}\nif}");
+        assert!(!line.is_certain());
+        assert!(!line.is_whole());
+    }
 
     #[test]
     fn no_text_takes_too_much_stack() {

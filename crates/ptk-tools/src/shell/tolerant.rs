@@ -1,6 +1,8 @@
 //! Texts that the grammar does not read. Bash runs a line before it looks at
 //! the next, so that a mistake further down protects from nothing.
 
+use std::panic::AssertUnwindSafe;
+
 use brush_parser::Token;
 
 use super::{MAX_LENGTH, options};
@@ -78,7 +80,15 @@ pub(super) fn tokens(text: &str) -> Option<Vec<Token>> {
     if text.len() > MAX_LENGTH || is_too_deep(text) {
         return None;
     }
-    brush_parser::uncached_tokenize_str(text, &options().tokenizer_options()).ok()
+    without_panic(|| brush_parser::uncached_tokenize_str(text, &options().tokenizer_options()).ok())
+}
+
+/// What the parser found, and nothing where it gives up: it panics on a few
+/// texts, such as `<<E$(${${x}`, and its callers must not.
+pub(super) fn without_panic<T>(parse: impl FnOnce() -> Option<T>) -> Option<T> {
+    std::panic::catch_unwind(AssertUnwindSafe(parse))
+        .ok()
+        .flatten()
 }
 
 fn line(line: &str) -> Vec<Rough> {

@@ -231,7 +231,7 @@ fn read_pieces(source: &str) -> Option<Vec<WordPieceWithSource>> {
     if tolerant::is_too_deep(source) {
         return None;
     }
-    word::parse(source, &options()).ok()
+    tolerant::without_panic(|| word::parse(source, &options()).ok())
 }
 
 impl Reading {
