@@ -348,7 +348,7 @@ impl Scene {
     /// Lets a program try at random to change something, for as long as it is
     /// said.
     pub(crate) fn fuzz(mut self, seconds: u64, rounds: u64) {
-        let before = self.seen();
+        let mut before = self.seen();
         let machine = Machine::look();
         fs::write(self.workspace.join("fuzz.py"), include_str!("fuzz.py")).unwrap();
         let places = [
@@ -366,6 +366,11 @@ impl Scene {
         let told = texts(&result);
         assert!(told.contains("rounds: "), "{result}");
         println!("{told}");
+        if self.who == Who::Bare {
+            // Modes, owners and times are not protected there.
+            assert_eq!(contents(&self.seen()), contents(&before), "{result}");
+            before = self.seen();
+        }
         let escape = self.escape(&told, &before);
         assert_eq!(escape, None, "{result}");
         assert_eq!(machine.changed(&Machine::look()), [] as [PathBuf; 0]);
@@ -464,6 +469,8 @@ pub(crate) fn try_free() {
         attempts::OF_ROOT,
         attempts::OF_KEEPER,
         attempts::OF_TERMINAL,
+        attempts::OF_MACHINE,
+        attempts::GOING_ON,
         attempts::HARMFUL,
     ]
     .concat();
@@ -495,6 +502,15 @@ pub(crate) fn try_free() {
 /// Everything outside: its mode, its owner, and of files the time and the
 /// content.
 type Seen = BTreeMap<PathBuf, (u32, u32, Option<(i64, Vec<u8>)>)>;
+
+/// What is in the files alone.
+fn contents(seen: &Seen) -> Vec<(&Path, Option<&[u8]>)> {
+    let files = seen.iter().map(|(path, (_, _, content))| {
+        let content = content.as_ref().map(|(_, content)| content.as_slice());
+        (path.as_path(), content)
+    });
+    files.collect()
+}
 
 /// All texts in a result, as they are.
 fn texts(result: &Value) -> String {

@@ -2,6 +2,7 @@
 //! root can make them; for others the folder outside stands for them.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use tempfile::{NamedTempFile, TempDir};
@@ -36,9 +37,11 @@ impl Places {
         for (_, folder) in &made {
             fs::write(folder.path().join("file"), secret).unwrap();
         }
-        let shared_memory = NamedTempFile::new_in("/dev/shm").ok();
+        let mut builder = tempfile::Builder::new();
+        let shared_memory = builder.prefix(PREFIX).tempfile_in("/dev/shm").ok();
         if let Some(file) = &shared_memory {
             fs::write(file.path(), secret).unwrap();
+            fs::set_permissions(file.path(), fs::Permissions::from_mode(0o666)).unwrap();
         }
         Self {
             made,

@@ -58,13 +58,38 @@ pub(super) const OF_ROOT: &[&str] = &[
     "the settings of the kernel",
     "the state of the machine",
     "the log of the kernel",
+    "the console",
+    "the disks",
+    "the memory of the machine",
+    "a service in root's home",
+    "files of root",
+];
+
+/// Those on what some machines have and others have not.
+pub(super) const OF_MACHINE: &[&str] = &[
+    "what is typed on the machine",
+    "devices that reach further",
+    "services that many machines have",
+];
+
+/// Those that go on from what an attempt before them has left.
+pub(super) const GOING_ON: &[&str] = &[
+    "read the home by VIRTUAL_ENV",
+    "read the home by PATH",
+    "read the home by CARGO_TARGET_DIR",
+    "write the home by CARGO_TARGET_DIR",
+    "write the home by GOCACHE",
 ];
 
 /// Those on what is only there in the sandbox: the keeper.
 pub(super) const OF_KEEPER: &[&str] = &["kill the keeper", "stop the keeper", "PTK's own place"];
 
 /// Those that need a terminal, which tests may have or not.
-pub(super) const OF_TERMINAL: &[&str] = &["typing into the terminal", "typing into any terminal"];
+pub(super) const OF_TERMINAL: &[&str] = &[
+    "typing into the terminal",
+    "typing into any terminal",
+    "type into a terminal",
+];
 
 /// Those that have to be endured, or would harm the machine if nothing held
 /// them.
@@ -437,7 +462,7 @@ tried(321, 0, 0, 0); tried(250, 0, -3, 0, 0); tried(248, 0, 0, 0, 0, -3); tried(
     // PTK itself.
     (
         "the helper without a sandbox",
-        "cp @PTK@ p; (exec -a ptk-inner @PTK@ '{\"policy\":null,\"is_strict\":false,\"isolation\":\"wanted\"}' cat @OUTSIDE@/file) 3</dev/null",
+        "cp @PTK@ p; (exec -a ptk-inner @PTK@ '{\"policy\":null,\"is_strict\":false,\"isolation\":\"wanted\",\"listening\":[]}' cat @OUTSIDE@/file) 3</dev/null",
     ),
     (
         "PTK without a sandbox",
