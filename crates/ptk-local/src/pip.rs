@@ -227,6 +227,7 @@ fn command(words: &[&str], folder: &Path, package: &Package) -> Command {
         is_merged: true,
         policy: None,
         is_strict: false,
+        held: None,
     }
 }
 

@@ -37,6 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         is_merged: false,
         policy,
         is_strict: false,
+        held: None,
     };
     let sandboxed = kept(Some(Policy::new(&workspace)));
     let watched = kept(None);

@@ -252,6 +252,7 @@ impl Scene {
             is_merged: true,
             policy: Some(policy),
             is_strict: false,
+            held: None,
         };
         let mut kept = match command.start(Helper::find().as_ref()).await {
             Ok(kept) => kept,

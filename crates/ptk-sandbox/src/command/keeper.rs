@@ -198,6 +198,10 @@ fn start(
 ) -> io::Result<Result<Started, Report>> {
     set_child_subreaper(Some(getpid()))?;
     let mut files = receive(control)?.1.into_iter();
+    if setup.has_lock {
+        // It is let go of when this process ends.
+        std::mem::forget(files.next());
+    }
     let recording = setup.policy.as_ref();
     let recording = recording.and_then(|policy| policy.recorded.as_ref());
     let recorder = match recording.zip(recording.and_then(|_| files.next())) {

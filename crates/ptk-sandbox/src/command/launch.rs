@@ -1,6 +1,6 @@
 //! From a command to a process that runs.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{self, IoSlice, Write as _};
 use std::mem::MaybeUninit;
 use std::net::Shutdown;
@@ -161,9 +161,9 @@ impl Command {
         };
         let streams = [output.into(), errors.into()];
         if let Some(helper) = helper {
-            let pack = self.pack()?;
+            let (lock, pack) = (self.lock()?, self.pack()?);
             self.spawn_keeper(helper, isolation, far, streams)?;
-            match send_files(&near, pack.iter().chain(&input)) {
+            match send_files(&near, lock.iter().chain(&pack).chain(&input)) {
                 // Its keeper is gone already, and has said why.
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
                 sent => sent?,
@@ -201,6 +201,17 @@ impl Command {
         Ok(Some((input.into(), stdin.into())))
     }
 
+    /// The file that stays locked until everything has ended: the keeper has the
+    /// same handle, and no program has.
+    fn lock(&self) -> io::Result<Option<OwnedFd>> {
+        let Some(path) = &self.held else {
+            return Ok(None);
+        };
+        let file = File::open(path)?;
+        file.lock_shared()?;
+        Ok(Some(file.into()))
+    }
+
     /// The file into which it is recorded what the program changes. It is
     /// opened here, because the keeper does not see it any more.
     fn pack(&self) -> io::Result<Option<OwnedFd>> {
@@ -231,6 +242,7 @@ impl Command {
             policy: self.policy.clone(),
             is_strict: self.is_strict,
             isolation,
+            has_lock: self.held.is_some(),
             listening: Vec::new(),
             no_folders: None,
         };

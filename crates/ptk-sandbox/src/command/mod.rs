@@ -166,4 +166,7 @@ pub struct Command {
     pub policy: Option<Policy>,
     /// Whether it is not to run at all if a protection is missing.
     pub is_strict: bool,
+    /// A file that is locked, shared, until the program and all that it started
+    /// have ended, also if the caller is killed before.
+    pub held: Option<PathBuf>,
 }

@@ -13,9 +13,9 @@ use super::policy::{Policy, Protections};
 /// Asks the keeper to end what there is.
 pub(super) const END: &[u8] = b"end\n";
 
-/// Files that the caller hands to the keeper with its first byte: the one for
-/// records, and what the program reads from.
-pub(super) const MAX_FILES: usize = 2;
+/// Files that the caller hands to the keeper with its first byte: the one that is
+/// locked, the one for records, and what the program reads from.
+pub(super) const MAX_FILES: usize = 3;
 
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,6 +104,9 @@ pub(super) struct Setup {
     /// Whether it is not to run if a protection is missing.
     pub(super) is_strict: bool,
     pub(super) isolation: Isolation,
+    /// Whether the first file that is handed over is a lock.
+    #[serde(default)]
+    pub(super) has_lock: bool,
     /// Sockets of services of this machine.
     pub(super) listening: Vec<PathBuf>,
     /// Why it has no view of the folders of its own, if it has none.

@@ -18,6 +18,7 @@ pub(crate) async fn incomplete(services: &Services) -> Option<Protections> {
         is_merged: true,
         policy: Some(services.policy.clone()?),
         is_strict: true,
+        held: None,
     };
     match command.start(services.helper.as_ref()).await {
         Err(StartError::Unprotected(protections)) => Some(protections),

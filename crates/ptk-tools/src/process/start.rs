@@ -152,7 +152,8 @@ impl Program {
                 policy.recorded.clone_from(&terms.recorded);
                 protect_later(policy, context);
             }
-            let command = self.command(candidate, policy, context.is_strict());
+            let mut command = self.command(candidate, policy, context.is_strict());
+            command.held.clone_from(&terms.lock);
             match command.start(services.helper.as_ref()).await {
                 Ok(kept) => return Ok(kept),
                 Err(command::StartError::Unprotected(protections)) => {
@@ -186,6 +187,7 @@ impl Program {
             is_merged: self.streams == Streams::Together,
             policy,
             is_strict,
+            held: None,
         }
     }
 

@@ -299,7 +299,10 @@ impl Kept {
 
     /// What a command of the call is to be started with.
     pub(crate) fn terms(&self) -> std::io::Result<Terms> {
-        let mut terms = Terms::default();
+        let mut terms = Terms {
+            lock: Some(self.under_way.path().to_owned()),
+            ..Terms::default()
+        };
         match &self.watch {
             Watch::Layers(layers) => terms.layers = layers.begin()?,
             Watch::Recorded(recorded) => {

@@ -21,7 +21,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ptk_sandbox::{Moment, Workspace, write_private};
-use rustix::io::{Errno, FdFlags, fcntl_setfd};
+use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 
 use super::content::Contents;
@@ -73,6 +73,11 @@ pub(crate) struct UnderWay {
 }
 
 impl UnderWay {
+    /// The file that is locked.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     fn new(path: PathBuf, file: File) -> Self {
         let (pulse, ended) = mpsc::channel();
         let beat = file.try_clone().and_then(|file| {
@@ -278,15 +283,15 @@ impl Store {
         Ok(())
     }
 
-    /// Says that a call is under way. The programs that it starts inherit the
-    /// lock: if this process is killed, the call has ended when they have.
+    /// Says that a call is under way. The lock is shared with the helpers that
+    /// start its programs: if this process is killed, the call has ended when
+    /// they have.
     pub(crate) fn under_way(&self, entry: &str) -> io::Result<UnderWay> {
         let path = self.folder.join("open").join(entry);
         let new = self.folder.join(entry);
         write_private(&new, std::process::id().to_string())?;
         let file = OpenOptions::new().write(true).open(&new)?;
-        file.lock()?;
-        fcntl_setfd(&file, FdFlags::empty())?;
+        file.lock_shared()?;
         // Whoever finds it finds it locked.
         fs::rename(&new, &path)?;
         Ok(UnderWay::new(path, file))
@@ -317,9 +322,8 @@ impl Store {
     /// The calls that other processes have under way, or other calls here.
     pub(crate) fn running(&self) -> io::Result<Vec<String>> {
         let all = fs::read_dir(self.folder.join("open"))?.flatten();
-        let running = all.filter(|entry| {
-            File::open(entry.path()).is_ok_and(|file| file.try_lock_shared().is_err())
-        });
+        let running =
+            all.filter(|entry| File::open(entry.path()).is_ok_and(|file| file.try_lock().is_err()));
         Ok(running
             .filter_map(|entry| entry.file_name().into_string().ok())
             .collect())

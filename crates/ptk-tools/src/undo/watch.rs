@@ -36,6 +36,8 @@ pub(crate) enum Watch {
 pub(crate) struct Terms {
     pub(crate) layers: Vec<Layer>,
     pub(crate) recorded: Option<Recording>,
+    /// What is locked until the command and all that it started have ended.
+    pub(crate) lock: Option<PathBuf>,
 }
 
 /// What a watch has seen.
