@@ -38,8 +38,9 @@ static OPEN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 /// A program calls it last: what a thread holds when the process ends is never
 /// dropped, and neither is anything after [`exit`](std::process::exit).
 pub fn remove_temporary_folders() {
-    let open = std::mem::take(&mut *OPEN.lock().unwrap_or_else(PoisonError::into_inner));
-    for folder in open {
+    // Locked to the end, so that no other thread removes the same one meanwhile.
+    let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    for folder in open.drain(..) {
         // What cannot be removed goes when another process begins.
         let _ = fs::remove_dir_all(folder);
     }
@@ -103,7 +104,12 @@ impl Drop for Scratch {
         }
         let path = self.folder.path();
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-        open.retain(|known| known != path);
+        // It is forgotten only when it is gone: a confined thread may drop it,
+        // and cannot remove anything.
+        let _ = fs::remove_dir_all(path);
+        if fs::symlink_metadata(path).is_err() {
+            open.retain(|known| known != path);
+        }
     }
 }
 
