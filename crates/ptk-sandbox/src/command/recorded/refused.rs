@@ -115,34 +115,34 @@ mod tests {
     #[test]
     fn what_is_named_is_refused_in_the_roots() {
         let recording = Recording {
-            roots: vec!["/work/it".into()],
+            roots: vec!["/project/it".into()],
             left_out: Vec::new(),
             refused: [".git/hooks", ".envrc", "*.code-workspace"]
                 .map(str::to_owned)
                 .into(),
-            allowed: vec!["/work/it/mine/.envrc".into()],
+            allowed: vec!["/project/it/mine/.envrc".into()],
             pack: "/pack".into(),
             largest: 1,
             most: 1,
         };
         let mut refused = Refused::new(&recording);
         for (path, expected) in [
-            ("/work/it/.git/hooks/pre-commit", true),
-            ("/work/it/.GIT/hooks", true),
-            ("/work/it/sub/.git/hooks", false),
-            ("/work/it/.git/index", false),
-            ("/work/it/hooks", false),
-            ("/work/it/.envrc", true),
-            ("/work/it/.envrc.old", false),
-            ("/work/it/mine/.envrc", false),
-            ("/work/it/a.code-workspace", true),
-            ("/work/item/.envrc", false),
-            ("/work/it", false),
+            ("/project/it/.git/hooks/pre-commit", true),
+            ("/project/it/.GIT/hooks", true),
+            ("/project/it/sub/.git/hooks", false),
+            ("/project/it/.git/index", false),
+            ("/project/it/hooks", false),
+            ("/project/it/.envrc", true),
+            ("/project/it/.envrc.old", false),
+            ("/project/it/mine/.envrc", false),
+            ("/project/it/a.code-workspace", true),
+            ("/project/item/.envrc", false),
+            ("/project/it", false),
         ] {
             assert_eq!(refused.refuses(path.as_bytes()), expected, "{path}");
         }
-        assert!(refused.holds(b"/work/it/.git"));
-        assert!(!refused.holds(b"/work/it/sub"));
+        assert!(refused.holds(b"/project/it/.git"));
+        assert!(!refused.holds(b"/project/it/sub"));
         assert_eq!(refused.met().len(), 5);
     }
 }
