@@ -2,7 +2,7 @@
 //!
 //! File names, models and tools may hold codes that a terminal obeys. So
 //! whatever is written to stdout or stderr is made visible where that is a
-//! terminal, whoever writes it: clippy refuses `io::stdout`, `io::stderr` and
+//! terminal, in every command: clippy refuses `io::stdout`, `io::stderr` and
 //! their like anywhere else. What ptk itself wants a terminal to obey, colours
 //! above all, is sealed: it stands between two marks that are made at random
 //! when the process starts, so that no text can hold them. Where the output is
@@ -314,7 +314,7 @@ impl<W: Write> Drop for Printer<W> {
         }
         let mut out = Vec::new();
         self.surface.push_text(&mut out, &rest);
-        // Nobody is left to be told.
+        // There is no one left to report it to.
         drop(self.to.write_all(&out));
         drop(self.to.flush());
     }
@@ -354,7 +354,7 @@ pub(crate) fn stderr() -> Printer<io::Stderr> {
     Printer::new(stderr, surface)
 }
 
-/// The terminal for whoever draws all of it, cell by cell, and makes every
+/// The terminal for code that draws all of it, cell by cell, and makes every
 /// text visible that it draws.
 pub(crate) fn full_screen() -> io::Stdout {
     streams::stdout().0

@@ -1,6 +1,6 @@
 //! What counts of a workspace's `ptk.toml` before the user trusts it.
 //!
-//! The file may have come with somebody's code. So a setting counts at once
+//! The file may have come with code from elsewhere. So a setting counts at once
 //! only if it is harmless or stricter than what holds without it; everything
 //! else is withheld until `ptk permissions trust`. Each section is taken apart
 //! here, field by field and without `..`: a setting that is added does not
@@ -30,7 +30,7 @@ pub(crate) struct Withheld {
     pub(crate) value: String,
 }
 
-/// How many seconds a checker may take if nobody says otherwise.
+/// How many seconds a checker may take by default.
 const CHECKER_TIMEOUT: u64 = 120;
 
 /// Which file a section counts in.
