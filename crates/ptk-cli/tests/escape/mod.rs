@@ -78,6 +78,9 @@ file_mib = 100
 const WITHOUT: &str = "without attributes of other files \
     (the system refuses a namespace of mounts: No space left on device (os error 28))";
 
+/// One of the ways to get out.
+const RUNS_LATER: &str = "it wrote what runs later";
+
 /// Who tries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Who {
@@ -367,11 +370,13 @@ impl Scene {
         assert!(told.contains("rounds: "), "{result}");
         println!("{told}");
         if self.who == Who::Bare {
-            // Modes, owners and times are not protected there.
+            // Modes, owners and times of other files are not protected there,
+            // nor is what runs later from a program that means harm.
             assert_eq!(contents(&self.seen()), contents(&before), "{result}");
             before = self.seen();
         }
         let escape = self.escape(&told, &before);
+        let escape = escape.filter(|how| self.who != Who::Bare || *how != RUNS_LATER);
         assert_eq!(escape, None, "{result}");
         assert_eq!(machine.changed(&Machine::look()), [] as [PathBuf; 0]);
         // The keeper itself may still be about to go.
@@ -426,7 +431,6 @@ impl Scene {
             (self.udp.recv(&mut [0; 9]).is_ok(), "it sent by UDP"),
             (is_served, "it connected to a service"),
             (self.terminal.is_painted(), "it wrote to a terminal"),
-            (self.runs_later(), "it wrote what runs later"),
             (is_dead, "it killed a process"),
             (!self.workspace.is_dir(), "it moved the workspace"),
             (told.contains('\u{1b}'), "it wrote to the terminal"),
@@ -434,6 +438,7 @@ impl Scene {
                 Path::new("/etc/ptk-escape").exists(),
                 "it wrote to the system",
             ),
+            (self.runs_later(), RUNS_LATER),
         ]
         .into_iter()
         .find_map(|(is_out, how)| is_out.then_some(how))
