@@ -133,7 +133,7 @@ mod tests {
         "find . ! -name x -exec ls {} \\;",
     ];
 
-    const UNCERTAIN: [&str; 64] = [
+    const UNCERTAIN: [&str; 67] = [
         "cat <<'E'OF\nx\nEOF",
         "cat <<E\\OF\nx\nEOF",
         "cat <<\"E\"OF\nx\nEOF",
@@ -198,6 +198,9 @@ mod tests {
         "if a; then b; done",
         "bash -c 'echo $(a)'",
         "eval 'echo $((1))'",
+        "sh -c $x",
+        "bash -c \"a $x\"",
+        "eval 'a; b'\"$x\"",
     ];
 
     #[test]

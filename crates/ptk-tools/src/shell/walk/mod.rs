@@ -679,6 +679,8 @@ impl Walk {
             Inside::File => Role::File,
             Inside::Blind => Role::Blind,
         };
+        // It may run anything.
+        self.line.is_certain &= simple.role != Role::Blind;
         let is_run = matches!(simple.role, Role::Wrapper | Role::Changer);
         let fed_by = simple.fed_by.clone();
         let is_shell = simple.name().is_some_and(super::is_shell);
