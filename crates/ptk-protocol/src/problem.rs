@@ -159,6 +159,13 @@ problem_codes! {
     Truncated = "truncated", Fault;
     /// The body cannot be read as a call.
     Malformed = "malformed", Fault;
+    /// The model wrote the result of a tool itself; the reply ends before it.
+    ForgedResult = "forged_result", Fault;
+    /// The model wrote a turn of somebody else, or a further one of its own; the
+    /// reply ends before it.
+    ForgedTurn = "forged_turn", Note;
+    /// The reply went on repeating itself, and was ended.
+    Repetition = "repetition", Fault;
     /// The same call stood in the result of a tool and may not be the model's own.
     CopiedFromResult = "copied_from_result", Fault;
 }

@@ -90,6 +90,9 @@ fn grammar(settings: &Settings) -> Grammar {
     if settings.in_reasoning {
         builder = builder.starts_in_reasoning();
     }
+    if settings.is_transcript {
+        builder = builder.transcript();
+    }
     let grammar = builder.build().unwrap();
     BUILT.lock().unwrap().insert(key, grammar.clone());
     grammar

@@ -57,6 +57,7 @@ struct Inner {
     drafts: Drafts,
     fences: Fences,
     in_reasoning: bool,
+    is_transcript: bool,
 }
 
 /// Why a grammar cannot be built.
@@ -78,6 +79,7 @@ pub struct GrammarBuilder {
     drafts: Drafts,
     fences: Fences,
     in_reasoning: bool,
+    is_transcript: bool,
 }
 
 impl GrammarBuilder {
@@ -135,6 +137,14 @@ impl GrammarBuilder {
         self
     }
 
+    /// The prompt was a conversation told as one text, whose turns begin with
+    /// `USER:` and `ASSISTANT:`. A reply ends where it goes on with one.
+    #[must_use]
+    pub fn transcript(mut self) -> Self {
+        self.is_transcript = true;
+        self
+    }
+
     /// The grammar.
     ///
     /// # Errors
@@ -172,6 +182,7 @@ impl GrammarBuilder {
                 drafts: self.drafts,
                 fences: self.fences,
                 in_reasoning: self.in_reasoning,
+                is_transcript: self.is_transcript,
             }),
         })
     }
@@ -209,6 +220,10 @@ impl Grammar {
 
     pub(super) fn starts_in_reasoning(&self) -> bool {
         self.inner.in_reasoning
+    }
+
+    pub(super) fn is_transcript(&self) -> bool {
+        self.inner.is_transcript
     }
 
     /// Whether the dialect of this index was chosen, so that its calls are

@@ -12,6 +12,7 @@
 mod copies;
 mod engine;
 mod event;
+mod forged;
 mod grammar;
 mod hold;
 mod line;

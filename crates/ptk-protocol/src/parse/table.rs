@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::forged::{self, Forgery};
 use super::marks::{Needles, Tree};
 use crate::dialects::{Claim, Dialect, Pattern, Place};
 
@@ -63,6 +64,8 @@ pub(super) struct Meaning {
     pub(super) silent: Option<Place>,
     pub(super) fence: Option<u8>,
     pub(super) label: bool,
+    /// It begins what is not the model's to write.
+    pub(super) forgery: Option<Forgery>,
 }
 
 /// The meaning of a mark that none gave one.
@@ -76,6 +79,7 @@ pub(super) static NOTHING: Meaning = Meaning {
     silent: None,
     fence: None,
     label: false,
+    forgery: None,
 };
 
 /// A dialect, and which of its triggers.
@@ -254,6 +258,14 @@ impl Table {
         marks.meaning("`").fence = Some(b'`');
         marks.meaning("~~~").fence = Some(b'~');
         marks.meaning(LABEL).label = true;
+        for (mark, forgery) in forged::MARKS {
+            marks.meaning(mark).forgery = Some(*forgery);
+        }
+        for writer in dialects.iter().filter_map(|dialect| dialect.writer()) {
+            for word in [writer.result_word(), writer.error_word()] {
+                marks.meaning(&word).forgery = Some(Forgery::Word);
+            }
+        }
         marks.inherit();
         for meaning in &mut marks.meanings {
             meaning.candidates.sort_by_key(|candidate| candidate.claim);

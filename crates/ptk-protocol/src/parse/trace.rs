@@ -86,6 +86,8 @@ pub enum Decision {
     Rescued,
     /// A call was drafted in the reasoning, and it does not count.
     Draft(Kept),
+    /// The model goes on as a tool or as somebody else: the reply ends here.
+    Forged,
     /// Nothing further was noted.
     Full,
 }
@@ -184,6 +186,9 @@ impl fmt::Display for Decision {
                 f.write_str("drafted in the reasoning, but nothing follows: it is called")
             }
             Self::Draft(kept) => write!(f, "drafted in the reasoning, so not called: {kept}"),
+            Self::Forged => f.write_str(
+                "a result or a turn that is not the model's to write: the reply ends here",
+            ),
             Self::Full => f.write_str("further notes are left out"),
         }
     }

@@ -27,6 +27,7 @@ pub(crate) struct Settings {
     pub(crate) drafts: Drafts,
     pub(crate) fences: Fences,
     pub(crate) in_reasoning: bool,
+    pub(crate) is_transcript: bool,
     pub(crate) cut_by_limit: bool,
     pub(crate) escaped: bool,
 }
@@ -148,6 +149,7 @@ fn setting(settings: &mut Settings, line: &str) -> Result<(), String> {
         ("fences", "quote") => settings.fences = Fences::Quote,
         ("fences", "last may call") => settings.fences = Fences::LastMayCall,
         ("starts in", "reasoning") => settings.in_reasoning = true,
+        ("prompt", "a transcript") => settings.is_transcript = true,
         ("cut by", "the token limit") => settings.cut_by_limit = true,
         ("input", "escaped") => settings.escaped = true,
         _ => return Err(format!("there is no setting `{line}`")),

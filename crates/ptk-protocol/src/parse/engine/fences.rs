@@ -133,9 +133,20 @@ impl Work<'_, '_, '_> {
             Next::None => Candidates::default(),
             Next::Mark(hit) => {
                 let end = start + hit.end;
+                let has_calls = self.machine.hold.as_ref().is_some_and(Hold::has_calls);
+                // Behind words, the fence may show how a conversation goes.
+                if let Some(forgery) = hit.meaning.forgery
+                    && has_calls
+                    && !self.machine.has_said
+                {
+                    match self.is_forged(forgery, start, end) {
+                        None => return self.wait(State::FenceOfCalls(fence)),
+                        Some(true) => return self.forge(forgery, start),
+                        Some(false) => {}
+                    }
+                }
                 let hit = Hit { start, end, ..hit };
                 let candidates = self.candidates(&hit);
-                let has_calls = self.machine.hold.as_ref().is_some_and(Hold::has_calls);
                 if candidates.is_empty() && hit.meaning.closer && has_calls {
                     // The end of a section.
                     self.hold_push(Held::fence_line(start..end));

@@ -3,6 +3,7 @@
 
 mod constructs;
 mod fences;
+mod forging;
 mod prose;
 mod reasoning;
 mod telling;
@@ -10,6 +11,7 @@ mod telling;
 use std::ops::Range;
 
 use super::event::Event;
+use super::forged::Forgery;
 use super::grammar::Grammar;
 use super::hold::{Hold, Item};
 use super::line::Line;
@@ -89,6 +91,26 @@ impl Parser {
         std::mem::take(&mut self.notes)
     }
 
+    /// Whether the reply has ended, whatever is still to come: the model has
+    /// begun to write a tool's result or somebody else's turn. What follows
+    /// only makes that [problem](crate::ProblemCode::ForgedResult) longer, so
+    /// the stream can be closed.
+    ///
+    /// ```
+    /// use ptk_protocol::{Grammar, Parser};
+    ///
+    /// let mut parser = Parser::new(&Grammar::builder().build()?);
+    /// parser.push("<PTK_CALL>{\"tool\":\"now\",\"args\":{}}</PTK_CALL>\n");
+    /// assert!(!parser.is_over());
+    /// parser.push("PTK_RESULT: \"noon\"");
+    /// assert!(parser.is_over());
+    /// # Ok::<(), ptk_protocol::GrammarError>(())
+    /// ```
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        matches!(self.machine.state, State::Forged(_))
+    }
+
     /// Takes the next chunk and gives what became known by it.
     pub fn push(&mut self, chunk: &str) -> Vec<Event<'static>> {
         let mut events = Vec::new();
@@ -158,6 +180,8 @@ enum State {
     Quoted(Box<Quoted>),
     /// The same for a mark around several calls.
     QuotedMark(Box<QuotedMark>),
+    /// Behind the end of the reply, where the model goes on in other roles.
+    Forged(Forgery),
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -270,6 +294,8 @@ struct Machine {
     behind_call: bool,
     /// The dialect of the last construct.
     last: Option<usize>,
+    /// Whether any words were told.
+    has_said: bool,
     /// Why it went as it did, where that was asked for.
     trace: Option<Box<Trace>>,
 }
@@ -296,6 +322,7 @@ impl Machine {
             sections: 0,
             behind_call: false,
             last: None,
+            has_said: false,
             trace: None,
         }
     }
@@ -316,6 +343,7 @@ impl Machine {
         while work.step() {}
         if end {
             work.conclude();
+            work.discard_forgery();
         }
         let mut keep = self.told;
         if let Some(hold) = &self.hold {
@@ -352,6 +380,10 @@ impl Work<'_, '_, '_> {
             State::Reading(reading) => self.reading(reading),
             State::Quoted(quoted) => self.quoted(*quoted),
             State::QuotedMark(quoted) => self.quoted_mark(*quoted),
+            State::Forged(forgery) => {
+                self.machine.seen = self.text.len();
+                self.wait(State::Forged(forgery))
+            }
         }
     }
 

@@ -46,6 +46,18 @@ impl<'a> Work<'a, '_, '_> {
         if let Some(byte) = meaning.fence {
             return self.ticks_in_prose(start, byte);
         }
+        if let Some(forgery) = meaning.forgery
+            && self.machine.line.is_blank()
+        {
+            match self.is_forged(forgery, start, end) {
+                None => {
+                    self.tell(SpanKind::Text, start);
+                    return self.wait(State::Prose);
+                }
+                Some(true) => return self.forge(forgery, start),
+                Some(false) => {}
+            }
+        }
         if meaning.label {
             self.pass(end);
             return self.go(State::Prose);

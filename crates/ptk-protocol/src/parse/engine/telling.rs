@@ -29,6 +29,8 @@ impl Work<'_, '_, '_> {
         let range = self.machine.told..end;
         if !range.is_empty() {
             self.machine.told = end;
+            self.machine.has_said |=
+                kind == SpanKind::Text && !self.text.slice(&range).trim_start().is_empty();
             self.emit(Item::Span(kind, range));
         }
     }
