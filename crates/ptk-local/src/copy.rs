@@ -24,7 +24,7 @@ pub struct Progress {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Step {
-    /// A package is fetched.
+    /// Packages or files are fetched.
     Fetching,
     /// A file is taken out of a package.
     Unpacking,
@@ -85,9 +85,17 @@ pub(crate) fn copy(
         to.write_all(bytes).map_err(Failed::Writing)?;
         done += bytes.len() as u64;
     }
-    let mut sha256 = String::new();
+    Ok(Sum {
+        size: done,
+        sha256: hex(digest),
+    })
+}
+
+/// What was added up, in hexadecimal digits.
+pub(crate) fn hex(digest: Sha256) -> String {
+    let mut digits = String::new();
     for byte in digest.finalize() {
-        let _ = write!(sha256, "{byte:02x}");
+        let _ = write!(digits, "{byte:02x}");
     }
-    Ok(Sum { size: done, sha256 })
+    digits
 }

@@ -79,6 +79,9 @@ pub enum LibraryError {
         /// What to do.
         remedy: String,
     },
+    /// Another process pulls the model.
+    #[error("`{0}` is being pulled by another ptk; stop that one first")]
+    Busy(String),
     /// Somebody stopped it.
     #[error("interrupted")]
     Interrupted,
@@ -98,13 +101,13 @@ fn advice(error: &io::Error) -> &'static str {
 }
 
 impl LibraryError {
-    pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.to_owned();
         move |error| Self::Io { doing, path, error }
     }
 
     /// The error of a copy between these.
-    pub(crate) fn copying(from: &Path, to: &Path) -> impl FnOnce(Failed) -> Self {
+    pub(crate) fn copying(from: &Path, to: &Path) -> impl FnOnce(Failed) -> Self + use<> {
         let (from, to) = (from.to_owned(), to.to_owned());
         move |failed| match failed {
             Failed::Reading(error) => Self::io("read", &from)(error),

@@ -16,6 +16,7 @@ use crate::catalogue::{self, Catalogue, Kind, Part};
 use crate::copy::{Progress, Step, Watch, copy};
 use crate::error::LibraryError;
 use crate::gguf::Gguf;
+use crate::partial::{self, Removal};
 use crate::staging::{Staging, is_own};
 
 /// What is known of a model, in its folder.
@@ -66,8 +67,10 @@ pub struct Entry {
 pub enum Source {
     /// A file of the user's.
     File(PathBuf),
-    /// A package, with its version.
+    /// A package, with its version, or several.
     Package(String),
+    /// An address, without what may be secret in it.
+    Address(String),
 }
 
 /// An entry as it is written.
@@ -141,6 +144,15 @@ pub enum Keep {
     Copy,
 }
 
+/// What was removed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Removed {
+    /// The model, if it was there as a whole.
+    pub model: Option<Listed>,
+    /// The bytes that a pull that did not end had left of it.
+    pub fetched: u64,
+}
+
 /// What came of adding a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Added {
@@ -165,6 +177,7 @@ impl Source {
         match self {
             Self::File(path) => path.display().to_string(),
             Self::Package(package) => format!("the package {package}"),
+            Self::Address(address) => address.clone(),
         }
     }
 }
@@ -344,7 +357,7 @@ impl Library {
     }
 
     /// Where the further files of a model are.
-    fn beside(&self, entry: &Entry) -> impl Iterator<Item = PathBuf> {
+    pub(crate) fn beside(&self, entry: &Entry) -> impl Iterator<Item = PathBuf> {
         let folder = self.folder.join(&entry.name);
         entry
             .parts
@@ -423,22 +436,32 @@ impl Library {
         Ok(Added::New(entry))
     }
 
-    /// Removes a model: what is known of it, and its file where that is in the
-    /// library. Files of the user's own are left alone.
+    /// Removes a model: what is known of it, its file where that is in the
+    /// library, and what a pull that did not end has left of it. Files of the
+    /// user's own are left alone.
     ///
     /// # Errors
     ///
     /// If there is none of this name, or it cannot be removed.
-    pub fn remove(&self, name: &str) -> Result<Listed, LibraryError> {
-        let Some(entry) = self.named(name)? else {
-            return Err(self.unknown(name));
+    pub fn remove(&self, name: &str) -> Result<Removed, LibraryError> {
+        check(name).map_err(|_| self.unknown(name))?;
+        let place = self.folder.join(name);
+        let model = self.named(name)?.map(|entry| self.listed(entry));
+        if let Some(model) = &model {
+            self.stage()?
+                .take_away(&model.entry.name)
+                .map_err(LibraryError::io("removed", &place))?;
+        }
+        let removal = partial::remove(&self.folder, name);
+        let fetched = match removal.map_err(LibraryError::io("removed", &place))? {
+            Removal::Done(size) => size,
+            Removal::Busy if model.is_none() => {
+                return Err(LibraryError::Busy(name.to_owned()));
+            }
+            Removal::Nothing if model.is_none() => return Err(self.unknown(name)),
+            Removal::Nothing | Removal::Busy => 0,
         };
-        let listed = self.listed(entry);
-        let staging = self.stage()?;
-        staging
-            .take_away(&listed.entry.name)
-            .map_err(LibraryError::io("removed", &self.folder.join(name)))?;
-        Ok(listed)
+        Ok(Removed { model, fetched })
     }
 
     /// A place to make a model in.
@@ -525,7 +548,7 @@ impl Library {
         let catalogue = Catalogue::read(&self.folder).unwrap_or_default();
         // Whoever names a model wants an answer from it.
         let offered = catalogue.packages().filter(|it| it.kind == Kind::Chat);
-        let offered: Vec<&str> = offered.map(|it| it.name.as_ref()).collect();
+        let offered: Vec<&str> = offered.map(|it| it.name.as_str()).collect();
         let near = suggest::nearest(name, there.iter().copied());
         let hint = if offered.contains(&name) {
             format!(" here yet; `ptk models pull {name}` gets it")
@@ -558,6 +581,10 @@ impl Listed {
         };
         let remedy = match &self.entry.source {
             Source::Package(_) => format!("`ptk models pull {name}` gets it again"),
+            Source::Address(address) => format!(
+                "`ptk models pull {address} --sha256 {} --name {name}` gets it again",
+                self.entry.sha256
+            ),
             Source::File(_) => {
                 format!("`ptk models remove {name}`, and add it from where it is now")
             }
@@ -620,7 +647,7 @@ fn stem(path: &Path) -> String {
 }
 
 /// The name that a model can have that is nearest to this one.
-fn fitting(name: &str) -> String {
+pub(crate) fn fitting(name: &str) -> String {
     let name = name.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
     let fitting = name.chars().map(|c| if is_fit(c) { c } else { '-' });
     fitting.take(MAX_NAME).collect()

