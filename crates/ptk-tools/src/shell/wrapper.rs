@@ -239,6 +239,11 @@ fn shell(name: &str, args: &[Word], has_document: bool) -> Inside {
     let mut rest = args;
     while let Some((first, more)) = rest.split_first() {
         let text = first.start();
+        // Options end here as they do behind `--`.
+        if first.literal() == Some("-") {
+            rest = more;
+            break;
+        }
         if !text.starts_with(['-', '+']) || text == "-" {
             break;
         }

@@ -113,7 +113,7 @@ async fn lines_are_taken_apart_and_judged() {
 }
 
 /// How a dangerous command can be written otherwise.
-const BLOCKED: [&str; 60] = [
+const BLOCKED: [&str; 62] = [
     "rm -rf /",
     "r''m -rf /",
     "r\\m -rf /",
@@ -138,6 +138,8 @@ const BLOCKED: [&str; 60] = [
     "eval 'rm -rf /'",
     "sudo -u root env A=b nice -n 5 timeout 5 rm -rf /",
     "bash -c \"sh -c 'rm -rf /'\"",
+    "bash -c - 'rm -rf /'",
+    "sh -c -- 'rm -rf /'",
     "echo {1..2}$(rm -rf /etc/nope)",
     "rm -rf /etc/{1..2}",
     "rm -rf /etc/{1..1000}",
