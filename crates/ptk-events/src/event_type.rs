@@ -30,6 +30,8 @@ pub enum EventType {
     ReceiveMessage,
     /// The model is no longer shown how the conversation began.
     Compacted,
+    /// Something that a person should know about the run.
+    Note,
     /// Another model helped, or failed to.
     HelperReplied,
     /// A session asked for a call.
@@ -57,6 +59,7 @@ impl EventType {
         Self::MessageRestarted,
         Self::ReceiveMessage,
         Self::Compacted,
+        Self::Note,
         Self::HelperReplied,
         Self::ToolCallRequested,
         Self::ToolCallStart,
@@ -77,6 +80,7 @@ impl EventType {
             Self::MessageRestarted => "message_restarted",
             Self::ReceiveMessage => "receiveMessage",
             Self::Compacted => "compacted",
+            Self::Note => "note",
             Self::HelperReplied => "helper_replied",
             Self::ToolCallRequested => "tool_call_requested",
             Self::ToolCallStart => "tool_call_start",

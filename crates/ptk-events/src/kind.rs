@@ -58,6 +58,11 @@ pub enum EventKind {
         #[serde(default)]
         messages: Option<usize>,
     },
+    /// Something that a person should know about the run.
+    Note {
+        /// What it is.
+        message: String,
+    },
     /// Another model helped the one that answers, or failed to.
     HelperReplied {
         /// What it was asked to do: `choose_files`, `shorten` or `sum_up`.
@@ -144,6 +149,7 @@ impl EventKind {
             Self::MessageRestarted { .. } => EventType::MessageRestarted,
             Self::ReceiveMessage { .. } => EventType::ReceiveMessage,
             Self::Compacted { .. } => EventType::Compacted,
+            Self::Note { .. } => EventType::Note,
             Self::HelperReplied { .. } => EventType::HelperReplied,
             Self::ToolCallRequested { .. } => EventType::ToolCallRequested,
             Self::ToolCallStart { .. } => EventType::ToolCallStart,

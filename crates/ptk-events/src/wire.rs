@@ -46,6 +46,7 @@ fn write_kind<M: SerializeMap>(line: &mut M, kind: &EventKind) -> Result<(), M::
             line.serialize_entry("way", way)?;
             entry_if_some(line, "messages", *messages)
         }
+        EventKind::Note { message } => line.serialize_entry("message", message),
         EventKind::HelperReplied {
             task,
             model,

@@ -92,6 +92,8 @@ pub enum FinishReason {
     Length,
     /// The server would not pass it on.
     ContentFilter,
+    /// It went on repeating itself, and was ended here.
+    Repetition,
     /// Something that only this server knows.
     Other(String),
 }
@@ -105,6 +107,7 @@ impl FinishReason {
             Self::ToolCalls => "tool_calls",
             Self::Length => "length",
             Self::ContentFilter => "content_filter",
+            Self::Repetition => "repetition",
             Self::Other(name) => name,
         }
     }
@@ -123,6 +126,7 @@ impl From<&str> for FinishReason {
             "tool_calls" => Self::ToolCalls,
             "length" => Self::Length,
             "content_filter" => Self::ContentFilter,
+            "repetition" => Self::Repetition,
             other => Self::Other(other.to_owned()),
         }
     }

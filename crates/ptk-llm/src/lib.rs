@@ -25,6 +25,7 @@
 //! | `request`, `message` | what it is asked |
 //! | `delta` | what it says, piece by piece |
 //! | `completion` | the pieces put together: [`Assembly`], [`complete`] |
+//! | `runaway` | when to stop listening: [`RunawayGuard`] |
 //! | `error` | what can go wrong: [`LlmError`], a table of kinds |
 //! | `providers` | models by name: [`Providers`] |
 //! | `known` | what is known of models by their names: [`KNOWN_MODELS`] |
@@ -54,6 +55,7 @@ mod prices;
 mod provider;
 mod providers;
 mod request;
+mod runaway;
 mod script;
 
 pub use command::CommandProvider;
@@ -67,4 +69,5 @@ pub use prices::Prices;
 pub use provider::{Capabilities, Constraint, Deltas, Form, Provider};
 pub use providers::{DEFAULT_PROVIDER, NotRegistered, Providers};
 pub use request::{Api, Request, ResponseFormat, Sampling, ToolChoice, Verbatim};
+pub use runaway::{RunawayGuard, repetition};
 pub use script::{Script, ScriptError, ScriptedCall, ScriptedError, ScriptedReply, ScriptedUsage};

@@ -22,9 +22,9 @@ pub enum Message {
         /// What came as [`Delta::State`](crate::Delta::State).
         state: Option<Value>,
     },
-    /// The result of a native call.
+    /// The result of a native call, or of one in words.
     Result {
-        /// The call's id.
+        /// The native call's id.
         id: String,
         /// The tool's name.
         name: String,
@@ -52,6 +52,16 @@ impl Message {
             text: text.into(),
             calls: Vec::new(),
             state: None,
+        }
+    }
+
+    /// What a tool says in words, for a model that goes on with one text.
+    pub fn tool(text: impl Into<String>) -> Self {
+        Self::Result {
+            id: String::new(),
+            name: String::new(),
+            text: text.into(),
+            is_error: false,
         }
     }
 

@@ -90,10 +90,10 @@ fn grammar(settings: &Settings) -> Grammar {
     if settings.in_reasoning {
         builder = builder.starts_in_reasoning();
     }
+    let mut grammar = builder.build().unwrap();
     if settings.is_transcript {
-        builder = builder.transcript();
+        grammar = grammar.for_transcript();
     }
-    let grammar = builder.build().unwrap();
     BUILT.lock().unwrap().insert(key, grammar.clone());
     grammar
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use ptk_events::{CompactionWay, EventKind, MessagePart};
 use ptk_llm::{
-    Assembly, Completion, Delta, Form, LlmError, LlmErrorKind, Message, Prices, Request,
-    ResponseFormat, ToolChoice,
+    Assembly, Completion, Delta, FinishReason, Form, LlmError, LlmErrorKind, Message, Prices,
+    Request, ResponseFormat, RunawayGuard, ToolChoice,
 };
 use ptk_protocol::{ErrorCode, Event, Reply};
 use ptk_store::{Content, ModelReplied, NativeCall, ReplyBroken, ReplyParsed, RequestBegan, Usage};
@@ -20,10 +20,10 @@ use crate::hooks::{IterationAction, IterationInfo};
 use crate::recover::Effort;
 use crate::session::{Iteration, millis};
 use crate::stop::Stop;
-use crate::{ReplyKind, RunError, Session, Step, Streamed, read, render, spans};
+use crate::{ReplyKind, RunError, RunOptions, Session, Step, Streamed, read, render, spans};
 
 /// What is asked for the last time (C10).
-const FINAL: &str = "You have used up what you may use of tools. Do not call any more of them. Answer now, with what you know, and say what is missing.";
+const FINAL: &str = "You cannot call tools any more. Answer now, in words, from the results above. If something is missing, say what.";
 
 impl Session {
     /// Asks the model. `again` if it was asked, and nobody knows its reply.
@@ -38,14 +38,13 @@ impl Session {
             return Err(too_many_iterations(terms));
         }
         self.endure(terms)?;
-        self.heed_loops().await?;
+        let must_answer = self.heed_loops().await?;
         if iteration == 1 {
             self.tell_of_gap();
             self.choose_files(terms).await?;
         }
         self.shorten_results(terms).await?;
-        let is_final = iteration == terms.options.max_iterations
-            || self.log.turn.made() >= terms.options.max_tool_calls;
+        let is_final = must_answer || self.is_at_limit(terms, iteration);
         let start = Instant::now();
         let (terms, completion, reply) = self.converse(iteration, is_final).await?;
         let said = said(completion, start.elapsed(), terms.candidate.model.prices);
@@ -56,6 +55,28 @@ impl Session {
         let entries = vec![self.log.entry(said), self.log.entry(parsed)];
         self.log.append(entries).await?;
         self.told(step)
+    }
+
+    /// Whether the last request is due that the limits allow. The person is
+    /// told if the model would be cut short by that.
+    fn is_at_limit(&self, terms: &Terms, iteration: u32) -> bool {
+        let RunOptions {
+            max_iterations,
+            max_tool_calls,
+            ..
+        } = terms.options;
+        let limit = if self.log.turn.made() >= max_tool_calls {
+            format!("The limit of {max_tool_calls} calls is reached")
+        } else if iteration == max_iterations {
+            format!("This is the last of {max_iterations} iterations")
+        } else {
+            return false;
+        };
+        if iteration > 1 && !terms.tools.is_empty() {
+            let message = format!("{limit}: the model is asked to answer without tools.");
+            self.publish(EventKind::Note { message });
+        }
+        true
     }
 
     /// Tells whoever watches that the conversation is longer than what was
@@ -253,10 +274,19 @@ pub(crate) fn request(terms: &Terms, mut messages: Vec<Message>, is_final: bool)
     if is_final && !terms.tools.is_empty() {
         messages.push(Message::user(FINAL));
     }
-    let mut system = (!terms.system.is_empty()).then(|| terms.system.to_string());
+    // Who is to answer is not taught once more how to call.
+    let system = if is_final {
+        &terms.plain_system
+    } else {
+        &terms.system
+    };
+    let mut system = (!system.is_empty()).then(|| system.to_string());
     let mut stop = Vec::new();
+    if !terms.is_native && !terms.tools.is_empty() {
+        stop = terms.formatter.result_stops();
+    }
     let messages = if terms.form == Form::Prompt {
-        stop = terms.formatter.stops();
+        stop.extend(terms.formatter.stops());
         let system = system.take().unwrap_or_default();
         vec![render::one_prompt(&*terms.formatter, &system, &messages)]
     } else if terms.is_native {
@@ -318,15 +348,32 @@ pub(crate) async fn listen(
         }
         reply.absorb(event);
     };
+    let mut guard = RunawayGuard::new(terms.max_tokens, terms.budget.window);
     while let Some(delta) = stop.unless(deltas.next()).await? {
         let delta = delta?;
+        let mut ended = None;
         match &delta {
-            Delta::Text(text) => reading.push(text, &mut sink),
-            Delta::Reasoning(text) => tell(&Streamed::Reasoning(text)),
+            Delta::Text(text) => {
+                reading.push(text, &mut sink);
+                ended = guard.push(text);
+                // Native calls may still come behind what a model makes up.
+                if !terms.is_native && reading.is_over() {
+                    ended = Some(FinishReason::Stop);
+                }
+            }
+            Delta::Reasoning(text) => {
+                tell(&Streamed::Reasoning(text));
+                ended = guard.push(text);
+            }
             Delta::CallStart { name, .. } => tell(&Streamed::Call { tool: name }),
             _ => {}
         }
         heard.absorb(&delta);
+        if let Some(reason) = ended {
+            // Dropped, the stream ends the request.
+            heard.absorb(&Delta::Finish(reason));
+            break;
+        }
         if heard.is_too_long() {
             let kind = LlmErrorKind::TooMuch;
             return Err(LlmError::of(provider, request, kind).into());

@@ -18,6 +18,7 @@ use tokio::sync::mpsc::unbounded_channel;
 use crate::ask::too_many_iterations;
 use crate::consent::{self, Doubt, Notary, Occasion, Word};
 use crate::engine::Terms;
+use crate::heed::repeats_itself;
 use crate::hooks::{CallAction, CallInfo};
 use crate::session::millis;
 use crate::turn::is_fault;
@@ -44,6 +45,9 @@ impl Session {
     pub(crate) async fn call(&mut self, terms: &Terms, reply: u64) -> Result<Step, RunError> {
         let options = &terms.options;
         // Whoever calls tools when asked for an answer gets no further turn.
+        if let Some(repeated) = &self.log.turn.must_answer {
+            return Err(repeats_itself(repeated));
+        }
         if self.log.turn.made_before_reply >= options.max_tool_calls {
             let most = options.max_tool_calls;
             let message = format!("Max tool calls reached ({most})");
@@ -323,11 +327,9 @@ fn incomplete() -> ToolResult {
 fn unfit(terms: &Terms, call: &Call, faults: &[&LoggedProblem]) -> ToolResult {
     let messages: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();
     let result = ToolResult::failure(ErrorType::ValidationError, messages.join(". "));
-    let instead = if let Some(spec) = terms.tools.get(&call.name) {
-        format!("Example: {}", example::call_text(spec))
-    } else {
-        let names: Vec<&str> = terms.tools.names().collect();
-        format!("Available tools: {}", names.join(", "))
-    };
-    result.with_suggestion(instead)
+    // Who is taught in words is shown a right call in these.
+    match terms.meant(call).filter(|_| terms.is_native) {
+        Some(spec) => result.with_suggestion(format!("Example: {}", example::call_text(spec))),
+        None => result,
+    }
 }

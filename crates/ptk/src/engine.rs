@@ -5,7 +5,8 @@ use std::sync::{Arc, OnceLock};
 use ptk_llm::{Constraint, Form, Memory, ResponseFormat, Sampling};
 use ptk_protocol::dialects::Registry;
 use ptk_protocol::format::guard::Guard;
-use ptk_protocol::{ErrorCode, Formatter, Grammar, PtkFormatter, Toolset, snippet};
+use ptk_protocol::schema::suggest;
+use ptk_protocol::{ErrorCode, Formatter, Grammar, PtkFormatter, ToolSpec, Toolset, snippet};
 use ptk_store::{Call, SessionInfo, Store};
 use ptk_tools::{SnippetFormat, ToolManager};
 
@@ -80,6 +81,8 @@ pub(crate) struct Terms {
     pub(crate) grammar: Grammar,
     /// What stands before the conversation.
     pub(crate) system: Arc<str>,
+    /// The same for a model that is not to call tools.
+    pub(crate) plain_system: Arc<str>,
     pub(crate) is_native: bool,
     pub(crate) budget: Budget,
     pub(crate) tokens: Arc<dyn TokenCounter>,
@@ -92,6 +95,13 @@ pub(crate) struct Terms {
 }
 
 impl Terms {
+    /// The tool that a call means, if it names one or nearly does.
+    pub(crate) fn meant(&self, call: &Call) -> Option<&ToolSpec> {
+        let nearest = || suggest::nearest(&call.name, self.tools.names());
+        let named = self.tools.get(&call.name);
+        named.or_else(|| self.tools.get(nearest()?))
+    }
+
     /// What is told in any case, in tokens, with room for a notice.
     pub(crate) fn base(&self) -> u64 {
         NOTICE + self.told()
@@ -163,6 +173,7 @@ impl Engine {
             only: approach.only.or_else(|| self.dialect.clone()),
             best: approach.best,
             constraint: can.constraint,
+            form: can.form,
         };
         let lesson = self.lessons.get(pupil, |pupil| self.lesson(pupil))?;
         let window = options.context_window.filter(|_| is_first);
@@ -190,6 +201,7 @@ impl Engine {
             tools: lesson.tools,
             grammar: lesson.grammar,
             system: lesson.system,
+            plain_system: lesson.plain_system,
             is_native,
             budget,
             tokens,
@@ -280,6 +292,10 @@ impl Engine {
         if let Some(dialect) = &pupil.only {
             grammar = grammar.dialect(dialect);
         }
+        let mut grammar = grammar.build()?;
+        if pupil.form == Form::Prompt {
+            grammar = grammar.for_transcript();
+        }
         let formatter = self.taught(pupil);
         // Without tools there is nothing to teach (R59).
         let taught =
@@ -299,8 +315,9 @@ impl Engine {
             definitions: definitions.collect::<String>().into(),
             formatter,
             held: Arc::default(),
-            grammar: grammar.build()?,
+            grammar,
             system: parts.join("\n\n").into(),
+            plain_system: self.system.clone().unwrap_or_default().into(),
             tools,
         })
     }

@@ -1,17 +1,25 @@
-//! A model that goes round in circles is told; if it does not listen, the run
-//! fails (C13).
+//! A model that goes round in circles is told. If it goes on, it is asked for
+//! its answer without tools; only if it calls one even then, the run fails.
 
+use ptk_events::EventKind;
 use ptk_protocol::{ErrorCode, Message};
 use ptk_store::Note;
+use serde_json::json;
 
 use crate::hooks::{Duplicate, DuplicateAction};
+use crate::loops::Found;
+use crate::turn::ANSWER_NOW;
 use crate::{RunError, Session};
 
 impl Session {
-    /// Looks whether the last call is part of a loop.
-    pub(crate) async fn heed_loops(&mut self) -> Result<(), RunError> {
+    /// Looks whether the last call is part of a loop. Says whether the model is
+    /// to answer now, without tools.
+    pub(crate) async fn heed_loops(&mut self) -> Result<bool, RunError> {
+        if self.log.turn.must_answer.is_some() {
+            return Ok(true);
+        }
         let Some(found) = self.log.turn.loops.found(|tool| self.engine.changes(tool)) else {
-            return Ok(());
+            return Ok(false);
         };
         let duplicate = Duplicate {
             kind: found.kind,
@@ -20,28 +28,57 @@ impl Session {
             is_told: found.is_told,
         };
         let action = self.engine.hooks.duplicate(&duplicate);
-        let is_over = match action {
-            DuplicateAction::Stop => true,
-            DuplicateAction::TellThenStop => found.is_told,
-            DuplicateAction::Ignore => false,
-        };
-        if is_over {
-            let message = format!(
-                "The model repeats itself ({}, {}, {} times) and did not stop when told; put the task in other words, or try another model",
-                found.tool,
-                found.kind.as_str(),
-                found.count
-            );
-            return Err(RunError::failed(ErrorCode::DuplicateToolCall, message));
+        match action {
+            DuplicateAction::Stop => Err(repeats_itself(&repeated(&found))),
+            DuplicateAction::TellThenStop if found.is_told => {
+                self.ask_for_answer(&repeated(&found)).await?;
+                Ok(true)
+            }
+            DuplicateAction::TellThenStop | DuplicateAction::Ignore => {
+                let note = Note {
+                    data: Some(found.to_data()),
+                    ..Note::new("The model repeats itself")
+                };
+                let mut entries = vec![self.log.entry(note)];
+                if action == DuplicateAction::TellThenStop {
+                    entries.push(self.log.entry(Message::system(found.advice)));
+                }
+                self.log.append(entries).await?;
+                Ok(false)
+            }
         }
-        let note = Note {
-            data: Some(found.to_data()),
-            ..Note::new("The model repeats itself")
-        };
-        let mut entries = vec![self.log.entry(note)];
-        if action == DuplicateAction::TellThenStop {
-            entries.push(self.log.entry(Message::system(found.advice)));
-        }
-        self.log.append(entries).await
     }
+
+    /// Writes down that the model has to answer now, and tells the person.
+    async fn ask_for_answer(&mut self, repeated: &str) -> Result<(), RunError> {
+        let message = format!(
+            "The model repeats itself ({repeated}), so it is asked to answer from the results that there are, without tools."
+        );
+        let note = Note {
+            data: Some(json!({ ANSWER_NOW: repeated })),
+            ..Note::new(message.clone())
+        };
+        let entry = self.log.entry(note);
+        self.log.append(vec![entry]).await?;
+        self.publish(EventKind::Note { message });
+        Ok(())
+    }
+}
+
+/// What is repeated, in short.
+fn repeated(found: &Found) -> String {
+    format!(
+        "{}, {}, {} times",
+        found.tool,
+        found.kind.as_str(),
+        found.count
+    )
+}
+
+/// The model cannot be brought to answer.
+pub(crate) fn repeats_itself(repeated: &str) -> RunError {
+    let message = format!(
+        "The model repeats itself ({repeated}) and did not stop when told; put the task in other words, or try another model"
+    );
+    RunError::failed(ErrorCode::DuplicateToolCall, message)
 }

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use ptk_llm::Constraint;
+use ptk_llm::{Constraint, Form};
 use ptk_protocol::{Formatter, Grammar, Toolset};
 use ptk_tools::Registry;
 
@@ -20,6 +20,8 @@ pub(crate) struct Lesson {
     pub(crate) grammar: Grammar,
     /// What stands before the conversation.
     pub(crate) system: Arc<str>,
+    /// The same without any teaching.
+    pub(crate) plain_system: Arc<str>,
     /// The tools, where they are told beside the messages.
     pub(crate) definitions: Arc<str>,
     /// What teaches.
@@ -42,6 +44,8 @@ pub(crate) struct Pupil {
     pub(crate) best: Option<String>,
     /// What it can be held to.
     pub(crate) constraint: Constraint,
+    /// What it takes a conversation as.
+    pub(crate) form: Form,
 }
 
 impl PartialEq for Pupil {
@@ -52,6 +56,7 @@ impl PartialEq for Pupil {
             && self.only == other.only
             && self.best == other.best
             && self.constraint == other.constraint
+            && self.form == other.form
     }
 }
 

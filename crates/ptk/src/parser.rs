@@ -43,6 +43,12 @@ pub trait Reading: Send {
     /// Takes the next piece, and tells what became known by it.
     fn push(&mut self, chunk: &str, sink: &mut dyn FnMut(Event<'_>));
 
+    /// Whether the reply has ended, whatever is still to come, so that the
+    /// stream can be closed.
+    fn is_over(&self) -> bool {
+        false
+    }
+
     /// The reply is at its end. Tells the rest.
     fn finish(&mut self, sink: &mut dyn FnMut(Event<'_>));
 }
@@ -60,6 +66,10 @@ impl ReplyParser for PtkParser {
 impl Reading for Parser {
     fn push(&mut self, chunk: &str, sink: &mut dyn FnMut(Event<'_>)) {
         self.push_to(chunk, &mut |event| sink(event));
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over()
     }
 
     fn finish(&mut self, sink: &mut dyn FnMut(Event<'_>)) {

@@ -1,6 +1,7 @@
 //! From what a model said to what it means: calls in the text and through the
 //! native API, checked alike.
 
+use ptk_llm::FinishReason;
 use ptk_protocol::json::{self, End};
 use ptk_protocol::{
     Arguments, Outcome, ParsedCall, Problem, ProblemCode, Reply, Span, Status, ToolCall, Toolset,
@@ -17,6 +18,9 @@ const NATIVE: &str = "native";
 /// What a model is told of a reply without a word.
 pub(crate) const EMPTY: &str = "Your reply was empty. Call a tool, or answer in words.";
 
+/// What a model is told of a reply that went on repeating itself.
+const REPEATED: &str = "Your reply repeated itself without end, so it was stopped. Call a tool, or answer in a few words";
+
 /// Reads a reply that was written down.
 pub(crate) fn whole(parser: &dyn ReplyParser, terms: &Terms, said: &ModelReplied) -> Reply {
     let mut reply = Reply::default();
@@ -31,6 +35,13 @@ pub(crate) fn settled(mut reply: Reply, terms: &Terms, said: &ModelReplied) -> R
     let is_cut = said.finish_reason.as_deref() == Some("length");
     if is_cut {
         reply.cut_by_limit();
+    }
+    if said.finish_reason.as_deref() == Some(FinishReason::Repetition.as_str()) {
+        let start = ptk_llm::repetition(&said.text).unwrap_or(said.text.len());
+        let span = Span::new(start, said.text.len());
+        reply
+            .problems
+            .push(Problem::new(ProblemCode::Repetition, REPEATED, span));
     }
     // What is withheld breaks off, too.
     let breaks_off = is_cut || said.finish_reason.as_deref() == Some("content_filter");

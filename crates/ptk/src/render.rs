@@ -4,14 +4,16 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use ptk_events::CallId;
-use ptk_llm::Message;
-use ptk_protocol::{Formatter, Message as Said, Role, ToolCall, ToolResult};
-use ptk_store::{Call, Content, Item, ModelReply, Transcript};
+use ptk_llm::{Form, Message};
+use ptk_protocol::schema::example;
+use ptk_protocol::{Formatter, Message as Said, ProblemCode, Role, ToolCall, ToolResult};
+use ptk_store::{Call, Content, Item, LoggedProblem, ModelReply, Transcript};
 use serde_json::{Map, Value};
 
 use crate::TokenCounter;
 use crate::compact::LEFT_OUT;
 use crate::engine::Terms;
+use crate::turn::is_fault;
 use crate::window::{cost, most};
 
 /// Writes messages as one model wants them.
@@ -53,6 +55,9 @@ impl Renderer<'_> {
         match &item.content {
             Content::Message(message) => vec![self.said(message)],
             Content::Reply(reply) => self.reply(reply),
+            Content::Rejected(text) if self.terms.form == Form::Prompt => {
+                vec![Message::tool(text)]
+            }
             Content::Rejected(text) => vec![self.note(text)],
             Content::Summary(text) => vec![self.note(&summary(text))],
             _ => Vec::new(),
@@ -122,12 +127,35 @@ impl Renderer<'_> {
             let several = reply.calls.len() > 1;
             let results = reply.calls.iter().map(|call| {
                 let id = several.then_some(call.id.as_str());
-                self.bounded(self.terms.formatter.tool_result(&call.result(), id))
+                let told = self.terms.formatter.tool_result(&call.result(), id);
+                let mut told = self.bounded(told);
+                told.extend(self.right_call(call));
+                told
             });
             let results: Vec<String> = results.collect();
-            messages.push(Message::User(results.join("\n\n")));
+            let results = results.join("\n\n");
+            // In a conversation that is one text they stand as in the examples,
+            // and not as something that the user says.
+            messages.push(match self.terms.form {
+                Form::Prompt => Message::tool(results),
+                Form::Chat => Message::User(results),
+            });
         }
         messages
+    }
+
+    /// A right call in the taught dialect, for one that cannot run as it was
+    /// written.
+    fn right_call(&self, call: &Call) -> Option<String> {
+        let is_unfit = |problem: &LoggedProblem| {
+            is_fault(problem) && problem.code != ProblemCode::CopiedFromResult.as_str()
+        };
+        if call.result().success || !call.problems.iter().any(is_unfit) {
+            return None;
+        }
+        let right = example::call(self.terms.meant(call)?);
+        let right = self.terms.formatter.tool_calls(&[right]);
+        Some(format!("\nA right call looks like this:\n{right}"))
     }
 
     /// A result that no call of the model's brought forth.
@@ -278,6 +306,7 @@ pub(crate) fn conversation(
         };
         match shown.get(&item.seq)?.messages.last() {
             Some(Message::User(text)) => Some((&call.id, text)),
+            Some(Message::Result { id, text, .. }) if id.is_empty() => Some((&call.id, text)),
             _ => None,
         }
     });

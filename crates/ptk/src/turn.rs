@@ -11,9 +11,13 @@ use ptk_store::{
     CallEnded, EntryKind, HelperReplied, HelperTask, LoggedCall, LoggedProblem, ReplyOutcome,
     ReplyParsed, Usage,
 };
+use serde_json::Value;
 
 use crate::CallRecord;
 use crate::loops::Loops;
+
+/// The key in the data of a note after which the model has to answer.
+pub(crate) const ANSWER_NOW: &str = "answer_now";
 
 /// The turn that runs.
 #[derive(Debug, Clone, Default)]
@@ -44,6 +48,8 @@ pub(crate) struct Turn {
     /// Calls whose results were shortened, or could not be.
     pub(crate) shortened: HashSet<CallId>,
     pub(crate) loops: Loops,
+    /// What it repeated, if it has to answer without tools because of that.
+    pub(crate) must_answer: Option<String>,
     /// Answers that ran into the limit of a reply, and the last one.
     pub(crate) answers: Vec<String>,
     pub(crate) finish: Option<FinishReason>,
@@ -104,6 +110,8 @@ impl Turn {
             EntryKind::Note(note) => {
                 if let Some(data) = &note.data {
                     self.loops.told(data);
+                    let repeated = data.get(ANSWER_NOW).and_then(Value::as_str);
+                    self.must_answer = repeated.map(str::to_owned).or(self.must_answer.take());
                 }
             }
             _ => {}

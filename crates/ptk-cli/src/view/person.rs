@@ -240,6 +240,11 @@ impl View for Person {
                     .print(&format!("{FAINT}{}{FAINT:#}\n", visible(reason)));
                 self.status();
             }
+            EventKind::Note { message } => {
+                let text = visible(message);
+                self.screen.print(&format!("{FAINT}{text}{FAINT:#}\n"));
+                self.status();
+            }
             EventKind::Compacted { way, messages } => {
                 let text = left_out(*way, *messages);
                 self.screen.print(&format!("{FAINT}{text}{FAINT:#}\n"));

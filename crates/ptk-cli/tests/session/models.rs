@@ -266,7 +266,9 @@ async fn a_completion_endpoint_calls_tools() {
             let body: Value = request.body_json().unwrap();
             let prompt = body["prompt"].as_str().unwrap();
             assert!(prompt.contains("USER: ") && prompt.ends_with("\n\nASSISTANT:"));
-            assert_eq!(body["stop"][0], "\nUSER:");
+            let stops = ["\nPTK_RESULT", "\nPTK_ERROR", "\nUSER:", "\nASSISTANT:"];
+            assert_eq!(body["stop"], json!(stops));
+            assert!(!prompt.contains("USER: PTK_RESULT"), "{prompt}");
             let is_told = prompt.contains("Buy milk.");
             let text = if is_told { " You need milk." } else { call };
             let answer = json!({"choices": [{"text": text, "finish_reason": "stop"}]});

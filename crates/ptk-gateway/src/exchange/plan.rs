@@ -109,7 +109,10 @@ impl Plan {
             };
             return Ok(plan);
         }
-        let messages = plan.told(ask);
+        if has_tools {
+            plan.request.stop = plan.formatter.result_stops();
+        }
+        let messages = plan.told(ask, approach.can.form);
         let system = ask.system.as_deref().into_iter();
         let system = system.chain(Some(&*lesson.system)).map(str::to_owned);
         let system: Vec<String> = system
@@ -118,6 +121,7 @@ impl Plan {
             .collect();
         let system = system.join("\n\n");
         if approach.can.form == Form::Prompt {
+            plan.grammar = plan.grammar.for_transcript();
             plan.request.messages = vec![one_prompt(&*plan.formatter, &system, &messages)];
             plan.request.stop.extend(plan.formatter.stops());
         } else {
@@ -128,7 +132,7 @@ impl Plan {
     }
 
     /// The conversation in words.
-    fn told(&mut self, ask: &Ask) -> Vec<Message> {
+    fn told(&mut self, ask: &Ask, form: Form) -> Vec<Message> {
         let offer = &ask.contract.offer;
         let mut copies = Copies::default();
         let mut several = false;
@@ -159,7 +163,10 @@ impl Plan {
                         .tool_result(&result, several.then_some(id.as_str()));
                     // A mark was broken, so quoting it has to mend it.
                     self.holds_calls |= shown.matches('~').count() > text.matches('~').count();
-                    Message::User(shown)
+                    match form {
+                        Form::Chat => Message::User(shown),
+                        Form::Prompt => Message::tool(shown),
+                    }
                 }
             });
         }

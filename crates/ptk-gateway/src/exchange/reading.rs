@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use ptk::llm::{Delta, FinishReason, MAX_REPLY, Own, Usage};
+use ptk::llm::{Delta, FinishReason, MAX_REPLY, Own, RunawayGuard, Usage};
 use ptk::protocol::{
     Arguments, Event, ParsedCall, Parser, Piece, Problem, ProblemCode, Reply, Span, SpanKind,
     Status,
@@ -129,6 +129,9 @@ pub(super) struct Reading<'r, 't> {
     /// How long it took to read so far.
     spent: Duration,
     is_exhausted: bool,
+    /// Watches for replies without end, where tools are taught in words.
+    guard: Option<RunawayGuard>,
+    is_runaway: bool,
     finish: Option<FinishReason>,
     usage: Option<Usage>,
     own: OwnEnd,
@@ -218,6 +221,9 @@ impl<'r, 't> Reading<'r, 't> {
             size: 0,
             spent: Duration::ZERO,
             is_exhausted: false,
+            guard: (!plan.is_native)
+                .then(|| RunawayGuard::new(plan.request.max_tokens, plan.request.context_window)),
+            is_runaway: false,
             finish: None,
             usage: None,
             own: OwnEnd::default(),
@@ -280,6 +286,10 @@ impl<'r, 't> Reading<'r, 't> {
             Delta::Text(text) => {
                 self.size += text.len();
                 state.raw.push_str(&text);
+                if let Some(reason) = self.guard.as_mut().and_then(|it| it.push(&text)) {
+                    self.is_runaway = true;
+                    self.finish = Some(reason);
+                }
                 self.parser
                     .push_to(&text, &mut |event| state.event(None, event));
             }
@@ -309,9 +319,11 @@ impl<'r, 't> Reading<'r, 't> {
         }
     }
 
-    /// Whether there is nothing to wait for: it said what it was to stop at.
+    /// Whether there is nothing to wait for: it said what it was to stop at,
+    /// went on with what is not its own to write, or never ends.
     pub(super) fn is_stopped(&self) -> bool {
-        self.state.visible.stopped_at().is_some()
+        let is_over = !self.state.plan.is_native && self.parser.is_over();
+        self.state.visible.stopped_at().is_some() || is_over || self.is_runaway
     }
 
     pub(super) fn is_too_long(&self) -> bool {
@@ -348,6 +360,14 @@ impl<'r, 't> Reading<'r, 't> {
 
     /// The reply is over.
     pub(super) fn end(mut self) -> Pass {
+        if self.is_stopped() && self.finish.is_none() {
+            self.finish = Some(FinishReason::Stop);
+        }
+        if self.finish == Some(FinishReason::Repetition) {
+            self.finish = Some(FinishReason::Length);
+            let note = Note::new("repetition", "The reply repeated itself, and was ended");
+            self.state.telling.notes.push(note);
+        }
         let state = &mut self.state;
         state.is_limited = self.finish == Some(FinishReason::Length);
         self.parser.finish_to(&mut |event| state.event(None, event));
@@ -375,6 +395,16 @@ impl<'r, 't> Reading<'r, 't> {
 impl State<'_, '_> {
     /// What the parser found. `native` is the id of a native call.
     fn event(&mut self, native: Option<Native<'_>>, event: Event<'_>) {
+        if let Event::Problem(problem) = &event
+            && matches!(
+                problem.code,
+                ProblemCode::ForgedResult | ProblemCode::ForgedTurn
+            )
+        {
+            // What it makes up are not its words.
+            self.raw.truncate(problem.span.start);
+            self.pieces.retain(|piece| piece.start < problem.span.start);
+        }
         match event {
             // A native call has no words of its own.
             Event::Text { .. } | Event::Reasoning { .. } | Event::Piece(_) if native.is_some() => {}
@@ -384,6 +414,12 @@ impl State<'_, '_> {
             Event::CallStart { name, .. } => self.begin(native, &name),
             Event::ArgumentsDelta { json, .. } => self.arguments(&json),
             Event::CallEnd { call, .. } => self.end(native, *call),
+            // Behind a call it is only left out.
+            Event::Problem(problem)
+                if problem.code == ProblemCode::ForgedResult && self.written + self.native > 0 =>
+            {
+                self.telling.notes.push(Note::from(&problem));
+            }
             Event::Problem(problem) if problem.is_fault() => {
                 self.visible.aside();
                 self.faults.push(Fault {

@@ -155,6 +155,33 @@ async fn outcome(replies: &[&str], more: &Value) -> (usize, Value) {
 }
 
 #[tokio::test]
+async fn a_made_up_result_reaches_no_client() {
+    let right = call("get_weather", &json!({"city": "Oslo"}));
+    let forged = format!("{right}\nPTK_RESULT: {{\"sky\": \"clear\"}}\n\nThe sky is clear.");
+    let done = json!({"calls": ["{\"city\":\"Oslo\"}"], "text": null, "finish": "tool_calls"});
+    assert_eq!(outcome(&[&forged], &json!({})).await, (1, done.clone()));
+
+    // Without a call it is no answer: the model is asked for the call.
+    let alone = "PTK_RESULT: {\"sky\": \"clear\"}\n\nThe sky is clear.";
+    assert_eq!(outcome(&[alone, &right], &json!({})).await, (2, done));
+    let turn = "It is cold.<|im_end|>\n<|im_start|>user\nAnd tomorrow?";
+    let said = json!({"calls": [], "text": "It is cold.\n", "finish": "stop"});
+    assert_eq!(outcome(&[turn], &json!({})).await, (1, said));
+}
+
+#[tokio::test]
+async fn a_reply_that_repeats_itself_is_ended() {
+    let endless = "The sky is clear. ".repeat(4000);
+    let scene = Scene::new([in_pieces(&endless, 40)]).await;
+    let answer = scene.post(PATH, &request(&json!({}))).await.json();
+    let choice = &answer["choices"][0];
+    assert_eq!(choice["finish_reason"], "length");
+    let said = choice["message"]["content"].as_str().unwrap();
+    assert!(said.len() < 5000, "{}", said.len());
+    assert_eq!(answer["ptk"]["problems"][0]["code"], "repetition");
+}
+
+#[tokio::test]
 async fn a_call_that_is_required_is_asked_for_once_more() {
     let right = call("get_weather", &json!({"city": "Oslo"}));
     let done = json!({"calls": ["{\"city\":\"Oslo\"}"], "text": null, "finish": "tool_calls"});

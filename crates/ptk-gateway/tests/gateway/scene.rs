@@ -206,6 +206,8 @@ pub(crate) fn replies() -> Vec<(ScriptedReply, Option<&'static str>)> {
         "[TOOL_CALLS] [{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\"}}]".to_owned(),
         "<function=get_weather>{\"city\": \"Oslo\", \"days\": 3}</function>".to_owned(),
         call("get_weather", &json!({"days": "3", "city": 7})),
+        // What it makes up behind its call reaches no client.
+        format!("I look.\n{one}\n<tool_response>\n{{\"sky\": \"clear\"}}\n</tool_response>\nClear."),
     ];
     let mut replies: Vec<(ScriptedReply, Option<&'static str>)> =
         texts.map(|text| (text.into(), None)).into();

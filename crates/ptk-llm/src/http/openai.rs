@@ -17,6 +17,9 @@ use crate::{Delta, FinishReason, Message, Own, Request, ResponseFormat, ToolChoi
 /// Where they are asked for.
 const PATH: &str = "/chat/completions";
 
+/// Texts to stop at that OpenAI takes.
+const MAX_STOPS: usize = 4;
+
 /// Chat completions.
 #[derive(Debug)]
 pub(super) struct OpenAi {
@@ -59,8 +62,9 @@ impl Wire for OpenAi {
             "max_tokens"
         };
         say(limit, json!(request.max_tokens));
-        if !request.stop.is_empty() {
-            say("stop", json!(request.stop));
+        let stops = self.stops(request, model);
+        if !stops.is_empty() {
+            say("stop", json!(stops));
         }
         if !self.is_itself {
             say("top_k", json!(sampling.top_k));
@@ -92,6 +96,22 @@ impl Wire for OpenAi {
             is_forwarded: request.verbatim.is_some(),
             ..ChatReading::default()
         })
+    }
+}
+
+impl OpenAi {
+    /// Texts to stop at, as far as the server takes them: OpenAI's own takes
+    /// four, and none for models that think.
+    fn stops<'r>(&self, request: &'r Request, model: &str) -> &'r [String] {
+        if !self.is_itself {
+            return &request.stop;
+        }
+        let thinks = ["o1", "o3", "o4", "gpt-5"];
+        if thinks.iter().any(|name| model.starts_with(name)) {
+            return &[];
+        }
+        let most = request.stop.len().min(MAX_STOPS);
+        request.stop.get(..most).unwrap_or_default()
     }
 }
 

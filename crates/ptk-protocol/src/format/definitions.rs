@@ -88,7 +88,7 @@ fn lines(schema: Schema<'_>, depth: usize, budget: &Budget, out: &mut Vec<String
         let mut line = format!(
             "{indent}- {}: {} ({need})",
             property.name,
-            type_name(property.schema, budget)
+            property.type_name(budget)
         );
         let about = about(property.schema);
         if !about.is_empty() {
@@ -108,6 +108,26 @@ struct Property<'a> {
     name: &'a str,
     schema: Schema<'a>,
     required: bool,
+}
+
+impl Property<'_> {
+    /// Its type. That an optional parameter may also be null says nothing more.
+    fn type_name(&self, budget: &Budget) -> String {
+        let name = type_name(self.schema, budget);
+        match name.strip_suffix(" or null") {
+            Some(name) if !self.required => name.to_owned(),
+            _ => name,
+        }
+    }
+
+    /// The same in a signature.
+    fn signature_type(&self, depth: usize, budget: &Budget) -> String {
+        let name = signature_type(self.schema, depth, budget);
+        match name.strip_suffix("|null") {
+            Some(name) if !self.required => name.to_owned(),
+            _ => name,
+        }
+    }
 }
 
 fn properties<'a>(schema: Schema<'a>, budget: &Budget) -> Vec<Property<'a>> {
@@ -269,10 +289,12 @@ fn about(schema: Schema<'_>) -> String {
         (None, None) => String::new(),
     };
     parts.push(range);
+    // Many descriptions say it already.
+    let is_said = description.to_ascii_lowercase().contains("default");
     let default = schema
         .node()
         .get("default")
-        .filter(|value| !value.is_null());
+        .filter(|value| !value.is_null() && !is_said);
     if let Some(default) = default {
         let default = crate::problem::excerpt(&default.to_string(), MAX_DEFAULT);
         parts.push(format!("Default: {default}"));
@@ -327,7 +349,7 @@ fn signature_properties(schema: Schema<'_>, depth: usize, budget: &Budget) -> St
             format!(
                 "{}{mark}: {}",
                 property.name,
-                signature_type(property.schema, depth, budget)
+                property.signature_type(depth, budget)
             )
         })
         .collect();

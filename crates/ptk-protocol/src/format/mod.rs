@@ -44,6 +44,11 @@ pub trait Formatter: Debug + Send + Sync {
         vec!["\nUSER:".to_owned(), "\nASSISTANT:".to_owned()]
     }
 
+    /// Where a reply ends that goes on with a result of its own making.
+    fn result_stops(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Calls the model made, as history shows them to it.
     fn tool_calls(&self, calls: &[ToolCall]) -> String;
 
@@ -235,6 +240,13 @@ impl Formatter for PtkFormatter {
 
     fn tool_calls(&self, calls: &[ToolCall]) -> String {
         self.writer().calls(calls)
+    }
+
+    fn result_stops(&self) -> Vec<String> {
+        let writer = self.writer();
+        [writer.result_word(), writer.error_word()]
+            .map(|word| format!("\n{word}"))
+            .into()
     }
 
     /// R37–R41. Whatever the tool gave is untrusted, so its marks are broken.

@@ -248,12 +248,18 @@ fn reading(path: &str) -> Plot {
 
 fn listing(directory: &str) -> Plot {
     let directory = directory.trim_end_matches('/');
-    let files = [
-        format!("{directory}/lib.rs"),
-        format!("{directory}/main.rs"),
-    ];
+    let (question, files) = match directory {
+        "." | "" => (
+            "Which files are there?".to_owned(),
+            ["lib.rs", "main.rs"].map(str::to_owned),
+        ),
+        directory => (
+            format!("Which files are in {directory}?"),
+            ["lib.rs", "main.rs"].map(|name| format!("{directory}/{name}")),
+        ),
+    };
     Plot::new(
-        format!("Which files are in {directory}?"),
+        question,
         json!({"files": files, "count": 2}),
         format!("There are 2 files: {} and {}.", files[0], files[1]),
         "I need the list of files.",

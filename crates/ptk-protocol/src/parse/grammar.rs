@@ -45,6 +45,7 @@ pub enum Fences {
 #[derive(Debug, Clone)]
 pub struct Grammar {
     inner: Arc<Inner>,
+    is_transcript: bool,
 }
 
 #[derive(Debug)]
@@ -57,7 +58,6 @@ struct Inner {
     drafts: Drafts,
     fences: Fences,
     in_reasoning: bool,
-    is_transcript: bool,
 }
 
 /// Why a grammar cannot be built.
@@ -79,7 +79,6 @@ pub struct GrammarBuilder {
     drafts: Drafts,
     fences: Fences,
     in_reasoning: bool,
-    is_transcript: bool,
 }
 
 impl GrammarBuilder {
@@ -137,14 +136,6 @@ impl GrammarBuilder {
         self
     }
 
-    /// The prompt was a conversation told as one text, whose turns begin with
-    /// `USER:` and `ASSISTANT:`. A reply ends where it goes on with one.
-    #[must_use]
-    pub fn transcript(mut self) -> Self {
-        self.is_transcript = true;
-        self
-    }
-
     /// The grammar.
     ///
     /// # Errors
@@ -182,8 +173,8 @@ impl GrammarBuilder {
                 drafts: self.drafts,
                 fences: self.fences,
                 in_reasoning: self.in_reasoning,
-                is_transcript: self.is_transcript,
             }),
+            is_transcript: false,
         })
     }
 }
@@ -202,6 +193,15 @@ impl Grammar {
     /// Never; a grammar that fixes a dialect may name one that is not known.
     pub fn auto(tools: Toolset) -> Result<Self, GrammarError> {
         Self::builder().tools(tools).build()
+    }
+
+    /// The same for replies to a prompt that is a conversation told as one text,
+    /// whose turns begin with `USER:` and `ASSISTANT:`. A reply ends where it
+    /// goes on with one.
+    #[must_use]
+    pub fn for_transcript(mut self) -> Self {
+        self.is_transcript = true;
+        self
     }
 
     /// The declared tools.
@@ -223,7 +223,7 @@ impl Grammar {
     }
 
     pub(super) fn is_transcript(&self) -> bool {
-        self.inner.is_transcript
+        self.is_transcript
     }
 
     /// Whether the dialect of this index was chosen, so that its calls are

@@ -96,11 +96,25 @@ impl Reply {
         }
     }
 
-    /// The reply, which is `text`, without what the model thought aloud and the
-    /// marks around it: what it is told of its own replies. `None` if it did
-    /// not think.
+    /// The reply, which is `text`, as the model is shown it later: without what
+    /// it thought aloud and the marks around that, without results and turns
+    /// that it made up, and without its repetitions. `None` if it had none of
+    /// these.
     #[must_use]
-    pub fn without_thoughts(&self, text: &str) -> Option<String> {
+    pub fn for_history(&self, text: &str) -> Option<String> {
+        let discarded = self.problems.iter().filter(|problem| {
+            use ProblemCode::{ForgedResult, ForgedTurn, Repetition};
+            matches!(problem.code, ForgedResult | ForgedTurn | Repetition)
+        });
+        let end = discarded.map(|problem| problem.span.start).min();
+        let kept = end.map_or(text, |end| text.get(..end).unwrap_or(text));
+        let thoughtless = self.without_thoughts(kept);
+        thoughtless.or_else(|| end.map(|_| kept.trim_end().to_owned()))
+    }
+
+    /// The same without what the model thought aloud alone. `None` if it did
+    /// not think.
+    fn without_thoughts(&self, text: &str) -> Option<String> {
         let mark = |at: Option<usize>| {
             let piece = self.pieces.get(at?)?;
             let is_mark = piece.kind == SpanKind::Mark;

@@ -19,6 +19,10 @@ pub(crate) struct Case {
 }
 
 /// The conditions of a case.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a line of a case, and they are free of each other"
+)]
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Settings {
     pub(crate) dialect: Option<String>,

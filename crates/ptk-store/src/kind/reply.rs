@@ -194,8 +194,8 @@ pub struct ReplyParsed {
     /// What it thought aloud in the text, where it did.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reasoning: String,
-    /// The reply as the model is told it again, without its thoughts. Nothing
-    /// if it had none.
+    /// The reply as the model is shown it later, without its thoughts and what
+    /// it made up. Nothing if it had neither.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told: Option<String>,
 }
@@ -218,7 +218,7 @@ impl ReplyParsed {
                 .collect(),
             problems: reply.problems.iter().map(LoggedProblem::from).collect(),
             reasoning: reply.reasoning.clone(),
-            told: reply.without_thoughts(text),
+            told: reply.for_history(text),
         }
     }
 }

@@ -33,6 +33,7 @@ impl Conversation {
                 self.note(reason.clone());
             }
             EventKind::Iteration { call_type, .. } => self.replied(call_type),
+            EventKind::Note { message } => self.note(message.clone()),
             EventKind::Compacted { way, messages } => self.left_out(*way, *messages),
             EventKind::HelperReplied {
                 task, files, error, ..

@@ -12,6 +12,7 @@ mod answers;
 mod calling;
 mod context;
 mod failing;
+mod forging;
 mod helping;
 mod holding;
 mod hooks;

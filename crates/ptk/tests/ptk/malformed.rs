@@ -25,7 +25,8 @@ async fn a_call_without_its_arguments_is_sent_back() {
         told.contains("Missing required parameter") && told.contains("path"),
         "{told}"
     );
-    assert!(told.contains("Example: "), "{told}");
+    assert!(told.contains("A right call looks like this:"), "{told}");
+    assert!(told.contains("<PTK_CALL>"), "{told}");
 }
 
 /// C4.

@@ -20,8 +20,10 @@ impl Work<'_, '_, '_> {
     pub(super) fn is_forged(&self, forgery: Forgery, start: usize, end: usize) -> Option<bool> {
         let hold = self.machine.hold.as_ref();
         let has_called = self.machine.calls > 0 || hold.is_some_and(Hold::has_calls);
+        let has_tools = self.grammar.tools().is_none_or(|tools| !tools.is_empty());
         let rest = self.text.from(end);
         match forgery {
+            _ if !has_tools && forgery.is_result() => Some(false),
             // In a block of code it is quoted.
             _ if self.machine.line.is_indented() && !has_called => Some(false),
             Forgery::Word => match colon(rest, self.text.end)? {
