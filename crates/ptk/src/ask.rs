@@ -1,5 +1,6 @@
 //! Asking the model: when it may be, with what, and until there is a reply.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use ptk_llm::{
     Assembly, Completion, Delta, FinishReason, Form, LlmError, LlmErrorKind, Message, Prices,
     Request, ResponseFormat, RunawayGuard, ToolChoice,
 };
-use ptk_protocol::{ErrorCode, Event, Reply};
+use ptk_protocol::{ErrorCode, Event, Reply, parse};
 use ptk_store::{Content, ModelReplied, NativeCall, ReplyBroken, ReplyParsed, RequestBegan, Usage};
 use tokio::time::Instant;
 use tracing::Instrument as _;
@@ -23,7 +24,7 @@ use crate::stop::Stop;
 use crate::{ReplyKind, RunError, RunOptions, Session, Step, Streamed, read, render, spans};
 
 /// What is asked for the last time (C10).
-const FINAL: &str = "You cannot call tools any more. Answer now, in words, from the results above. If something is missing, say what.";
+const FINAL: &str = "You cannot call tools any more. Answer now, in words, from the results above; if something is missing, say what. The question was:";
 
 impl Session {
     /// Asks the model. `again` if it was asked, and nobody knows its reply.
@@ -177,6 +178,11 @@ impl Session {
                 (fitting, _) => fitting?,
             };
             let shown = messages.len();
+            let question = self.log.prompt().filter(|_| is_final);
+            let messages = match question {
+                Some(question) => closing(&terms, messages, &question),
+                None => messages,
+            };
             let mut request = request(&terms, messages, is_final);
             if !is_final {
                 request.format = self.engine.format(&terms, self.log.turn.unusable);
@@ -269,11 +275,25 @@ pub(crate) fn too_many_iterations(terms: &Terms) -> RunError {
     )
 }
 
-/// A request with these messages.
-pub(crate) fn request(terms: &Terms, mut messages: Vec<Message>, is_final: bool) -> Request {
-    if is_final && !terms.tools.is_empty() {
-        messages.push(Message::user(FINAL));
+/// A conversation whose model is to answer now. One that is taught in words
+/// would go on as it did, so its calls are left out; their results stay.
+fn closing(terms: &Terms, mut messages: Vec<Message>, question: &str) -> Vec<Message> {
+    if terms.tools.is_empty() {
+        return messages;
     }
+    if !terms.is_native {
+        let mut seen = HashSet::new();
+        messages.retain(|message| match message {
+            Message::Assistant { text, .. } => parse(text, &terms.grammar).calls.is_empty(),
+            message => seen.insert(message.text().to_owned()),
+        });
+    }
+    messages.push(Message::user(format!("{FINAL}\n\n{question}")));
+    messages
+}
+
+/// A request with these messages.
+pub(crate) fn request(terms: &Terms, messages: Vec<Message>, is_final: bool) -> Request {
     // Who is to answer is not taught once more how to call.
     let system = if is_final {
         &terms.plain_system

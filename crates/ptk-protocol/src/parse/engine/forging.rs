@@ -3,6 +3,7 @@
 use super::{State, Work};
 use crate::parse::forged::Forgery;
 use crate::parse::hold::{Hold, Item};
+use crate::parse::table::LABEL;
 use crate::parse::trace::Decision;
 use crate::{Problem, ProblemCode, Span, SpanKind};
 
@@ -37,16 +38,13 @@ impl Work<'_, '_, '_> {
                 Some(next) => Some(next.is_alphanumeric() || "\r\n{[<\"".contains(next)),
             },
             Forgery::Observation => Some(has_called && self.follows_action()),
-            // A model may repeat the label that its own turn begins with.
             Forgery::Turn => {
-                let is_in_use = self.grammar.is_transcript() && self.has_said(start);
                 let mark = self.text.slice(&(start..end));
-                let is_user = !mark.eq_ignore_ascii_case("ASSISTANT:");
-                let is_exact = mark.bytes().all(|byte| !byte.is_ascii_lowercase());
-                Some(
-                    is_exact
-                        && (has_called || is_in_use || (is_user && self.grammar.is_transcript())),
-                )
+                let is_exact = !mark.bytes().any(|byte| byte.is_ascii_lowercase());
+                // A model may repeat the label that its own turn begins with.
+                let is_label = mark == LABEL && !self.has_said(start);
+                let is_in_use = has_called || self.grammar.is_transcript();
+                Some(is_exact && is_in_use && (has_called || !is_label))
             }
         }
     }
