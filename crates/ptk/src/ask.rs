@@ -24,7 +24,7 @@ use crate::stop::Stop;
 use crate::{ReplyKind, RunError, RunOptions, Session, Step, Streamed, read, render, spans};
 
 /// What is asked for the last time (C10).
-const FINAL: &str = "You cannot call tools any more. Answer now, in words, from the results above; if something is missing, say what. The question was:";
+const FINAL: &str = "You cannot call tools any more. Answer now from the results above, in words. If something is missing, say what.";
 
 impl Session {
     /// Asks the model. `again` if it was asked, and nobody knows its reply.
@@ -288,7 +288,8 @@ fn closing(terms: &Terms, mut messages: Vec<Message>, question: &str) -> Vec<Mes
             message => seen.insert(message.text().to_owned()),
         });
     }
-    messages.push(Message::user(format!("{FINAL}\n\n{question}")));
+    // Small models repeat a question that stands alone.
+    messages.push(Message::user(format!("{FINAL} {question}")));
     messages
 }
 
