@@ -112,7 +112,7 @@ impl fmt::Debug for Address {
     }
 }
 
-/// Whether nobody on the way can change what comes from there.
+/// Whether the connection cannot be tampered with on its way.
 pub(crate) fn is_secure(url: &Url) -> bool {
     url.scheme() == "https" || (url.scheme() == "http" && is_here(url))
 }

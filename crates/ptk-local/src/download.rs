@@ -35,9 +35,9 @@ const MAGIC: &[u8] = b"GGUF";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// Nobody answers, or the connection broke off.
+    /// The server does not answer, or the connection broke off.
     Network,
-    /// Nobody vouches for the server.
+    /// The server's certificate is not trusted.
     Untrusted,
     /// The server sent us to where we do not go.
     Redirect,

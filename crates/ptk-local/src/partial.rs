@@ -17,7 +17,7 @@ use crate::staging;
 
 /// What the names of such folders begin with; the rest is the model's.
 pub(crate) const PREFIX: &str = ".pull-";
-/// The file in one that is locked as long as somebody pulls the model.
+/// The file in one that is locked while a process pulls the model.
 const LOCK: &str = "lock";
 /// The file that grows, behind the SHA-256 that it is going to have.
 const ENDING: &str = ".part";
@@ -78,7 +78,7 @@ impl Partial {
         Self::open(library, folder, sha256)
     }
 
-    /// The same in a folder that nobody else knows, and that goes with its owner.
+    /// The same in a private folder, which is removed with its owner.
     pub(crate) fn private(folder: PathBuf, sha256: &str) -> io::Result<Option<Self>> {
         let library = folder.clone();
         Self::open(&library, folder, sha256)
@@ -270,7 +270,7 @@ impl Partial {
 impl Drop for Partial {
     fn drop(&mut self) {
         if self.size == 0 {
-            // What cannot be removed is seen in the list, and in nobody's way.
+            // What cannot be removed appears in the list, and does no harm.
             let _locked = staging::lock(&self.library);
             drop(fs::remove_dir_all(&self.folder));
         }
@@ -341,7 +341,7 @@ pub(crate) enum Removal {
     Busy,
 }
 
-/// Removes what has been fetched of this model, unless somebody is at it.
+/// Removes what has been fetched of this model, unless a process is pulling it.
 pub(crate) fn remove(library: &Path, name: &str) -> io::Result<Removal> {
     let folder = library.join(format!("{PREFIX}{name}"));
     if !folder.is_dir() {

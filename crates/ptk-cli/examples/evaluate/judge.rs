@@ -119,7 +119,7 @@ impl Judge<'_> {
         })
     }
 
-    /// Whether a file is written that nobody asked for.
+    /// Whether a file is written that was not asked for.
     fn writes_elsewhere(&self) -> bool {
         let mut writes = self.calls.iter().filter(|call| call.tool == "write_file");
         writes.any(|call| {

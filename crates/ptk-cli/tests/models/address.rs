@@ -303,7 +303,7 @@ fn a_redirect_is_followed_and_what_broke_off_goes_on_through_it() {
 }
 
 #[test]
-fn whoever_was_asked_safely_does_not_send_on_to_where_it_is_not() {
+fn a_redirect_from_https_to_http_is_refused() {
     let scene = Scene::new();
     let model = model();
     let plain = Server::new([Answer::whole(&model, "\"a\"")]);
@@ -325,7 +325,7 @@ fn whoever_was_asked_safely_does_not_send_on_to_where_it_is_not() {
 }
 
 #[test]
-fn a_server_that_nobody_vouches_for_is_not_believed() {
+fn an_untrusted_certificate_is_refused() {
     let scene = Scene::new();
     let (server, _) = Server::secure([Answer::whole(&model(), "\"a\"")]);
     let output = scene.pull(&server.url("a.gguf"), &sha256(&model()));

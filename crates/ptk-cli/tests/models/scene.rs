@@ -226,7 +226,7 @@ pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Waits until nobody is at the other end any more.
+/// Waits until the other end is closed.
 pub(crate) fn until_gone(mut connection: TcpStream) {
     let mut bytes = [0; 1024];
     while connection.read(&mut bytes).is_ok_and(|read| read > 0) {}
