@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::line::is_lead;
 use super::marks::Tree;
 use super::reader::MarkAt;
-use super::table::{Candidate, Hit, NOTHING, Next, Stretch, Table};
+use super::table::{Candidate, Hit, LineAt, NOTHING, Next, Stops, Stretch, Table};
 use crate::Toolset;
 use crate::dialects::{Dialect, Place, Registry, UnknownDialect};
 
@@ -251,36 +251,87 @@ impl Grammar {
         dialects.any(|dialect| dialect.section_ends().iter().any(|end| end == mark))
     }
 
-    /// The first mark in `text` at or behind `from`. `blank` says whether
-    /// `from` lies at the start of a line.
-    pub(super) fn next(&self, text: &Stretch<'_>, from: usize, blank: bool) -> Next<'_> {
+    /// The first mark in `text` at or behind `from`. `line` tells of the line
+    /// that `from` lies on.
+    pub(super) fn next(&self, text: &Stretch<'_>, from: usize, line: LineAt) -> Next<'_> {
         let table = &*self.inner.table;
+        let stops = if line.turns {
+            &table.stops_with_turns
+        } else {
+            &table.stops
+        };
         let bytes = text.all.as_bytes();
-        if blank && table.lines {
-            match self.at_line(text, from) {
+        if line.is_blank && stops.lines {
+            match self.at_line(text, from, stops) {
                 Next::None => {}
                 // A mark that starts with a needle is found below, in its turn.
                 found => return found,
             }
         }
         let mut at = from;
-        while let Some(found) = table.needles.find(bytes, at) {
-            let next = if bytes.get(found) == Some(&b'\n') {
-                self.at_line(text, found + 1)
-            } else {
-                self.mark_at(text, found)
+        while let Some(found) = stops.needles.find(bytes, at) {
+            let next = match bytes.get(found) {
+                Some(b'\n') => self.at_line(text, found + 1, stops),
+                Some(b'_') => match self.word_around(text, from, found) {
+                    Next::None => self.mark_at(text, found),
+                    word => word,
+                },
+                _ => self.mark_at(text, found),
             };
             if !matches!(next, Next::None) {
                 return next;
             }
             at = found + 1;
         }
-        Next::None
+        if text.end {
+            return Next::None;
+        }
+        self.open_stem(text.all.get(from..).unwrap_or(""), line)
+            .map_or(Next::None, |length| Next::Partial(bytes.len() - length))
+    }
+
+    /// The word of a result whose first `_` stands at `at`.
+    fn word_around(&self, text: &Stretch<'_>, from: usize, at: usize) -> Next<'_> {
+        let before = text.all.as_bytes().get(from..at).unwrap_or_default();
+        let ends_before = |stem: &&String| {
+            let start = before.len().checked_sub(stem.len());
+            let last = start.and_then(|start| before.get(start..));
+            last.is_some_and(|last| last.eq_ignore_ascii_case(stem.as_bytes()))
+        };
+        let Some(stem) = self.inner.table.stems.iter().find(ends_before) else {
+            return Next::None;
+        };
+        match self.mark_at(text, at - stem.len()) {
+            Next::Mark(hit) if hit.meaning.forgery.is_none() => Next::None,
+            word => word,
+        }
+    }
+
+    /// The length of what `text` ends with, if it may become the stem of a
+    /// result's word at the start of a line.
+    fn open_stem(&self, text: &str, line: LineAt) -> Option<usize> {
+        let letters = text.bytes().rev();
+        let length = letters.take_while(u8::is_ascii_alphabetic).count();
+        let (before, word) = text.split_at_checked(text.len() - length)?;
+        let opens = |stem: &String| {
+            let start = stem.get(..word.len());
+            start.is_some_and(|start| start.eq_ignore_ascii_case(word))
+        };
+        if word.is_empty() || !self.inner.table.stems.iter().any(opens) {
+            return None;
+        }
+        let before = before.trim_end_matches(|c: char| is_lead(c) && c != '\n');
+        let starts_line = match before.bytes().next_back() {
+            None => line.is_blank,
+            // A colon may end a label.
+            Some(last) => last == b'\n' || last == b':',
+        };
+        starts_line.then_some(length)
     }
 
     /// The mark that starts the line at `from`, white space aside, if it is
     /// one that the needles do not find.
-    fn at_line(&self, text: &Stretch<'_>, from: usize) -> Next<'_> {
+    fn at_line(&self, text: &Stretch<'_>, from: usize, stops: &Stops) -> Next<'_> {
         let rest = text.all.get(from..).unwrap_or("");
         // Most lines are not indented.
         let lead = match rest.as_bytes().first() {
@@ -291,7 +342,7 @@ impl Grammar {
         let starts = |table: &[bool]| {
             first.is_some_and(|first| table.get(usize::from(first)).copied().unwrap_or(false))
         };
-        if starts(&self.inner.table.line_starts) || starts(&self.inner.names.starts) {
+        if starts(&stops.line_starts) || starts(&self.inner.names.starts) {
             self.mark_at(text, from + (rest.len() - lead.len()))
         } else {
             Next::None

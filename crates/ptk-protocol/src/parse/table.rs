@@ -140,6 +140,15 @@ pub(super) struct Stretch<'a> {
     pub(super) end: bool,
 }
 
+/// What is known of the line where a search begins.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LineAt {
+    /// Nothing but white space or a label stands on it so far.
+    pub(super) is_blank: bool,
+    /// Others' turns are looked for.
+    pub(super) turns: bool,
+}
+
 /// What a search for marks came to.
 #[derive(Debug)]
 pub(super) enum Next<'g> {
@@ -185,14 +194,48 @@ pub(crate) struct Table {
     pub(super) named: Vec<Named>,
     /// All closing marks.
     pub(super) closers: Vec<String>,
-    /// The bytes at which a search stops: first bytes of marks, and the line
-    /// break if there are marks that count at the start of a line only and
-    /// begin with a letter, or tools' names.
+    /// What a search stops at.
+    pub(super) stops: Stops,
+    /// The same where others' turns are looked for too, which are words at the
+    /// start of a line.
+    pub(super) stops_with_turns: Stops,
+    /// What stands before the first `_` of the words that begin results. They
+    /// are found by that byte, which is rare where line breaks are not.
+    pub(super) stems: Vec<String>,
+}
+
+/// The bytes at which a search for marks stops.
+#[derive(Debug)]
+pub(super) struct Stops {
+    /// First bytes of marks, and the line break if marks are looked for at the
+    /// start of a line.
     pub(super) needles: Needles,
     /// Whether the line break is among the needles.
     pub(super) lines: bool,
-    /// First bytes of the marks that are looked for at the start of a line.
+    /// First bytes of the marks that are looked for at the start of a line:
+    /// those that count nowhere else and begin with a letter.
     pub(super) line_starts: Vec<bool>,
+}
+
+impl Stops {
+    fn new(mut needles: Vec<u8>, lines: bool, starts: &[u8]) -> Self {
+        if lines {
+            needles.push(b'\n');
+        }
+        let mut line_starts = vec![false; 256];
+        for start in starts {
+            for byte in [*start, start.to_ascii_uppercase()] {
+                if let Some(starts) = line_starts.get_mut(usize::from(byte)) {
+                    *starts = true;
+                }
+            }
+        }
+        Self {
+            needles: Needles::new(needles),
+            lines,
+            line_starts,
+        }
+    }
 }
 
 impl Table {
@@ -276,27 +319,34 @@ impl Table {
 
     fn with(dialects: Vec<Arc<dyn Dialect>>, marks: Marks, named: Vec<Named>) -> Self {
         let mut needles = Vec::new();
-        let mut line_starts = vec![false; 256];
+        let mut starts = Vec::new();
+        let mut turns = Vec::new();
+        let mut stems = Vec::new();
         let mut lines = named.iter().any(|named| named.before.is_empty());
         for (mark, meaning) in marks.texts.iter().zip(&marks.meanings) {
             let Some(first) = mark.bytes().next() else {
                 continue;
             };
-            if meaning.is_for_line_starts() && first.is_ascii_alphabetic() {
-                lines |= !meaning.label;
-                for byte in [first, first.to_ascii_uppercase()] {
-                    if let Some(starts) = line_starts.get_mut(usize::from(byte)) {
-                        *starts = true;
-                    }
+            let is_word = meaning.is_for_line_starts() && first.is_ascii_alphabetic();
+            match (meaning.forgery, mark.split_once('_')) {
+                _ if !is_word => needles.extend([first, first.to_ascii_uppercase()]),
+                (Some(Forgery::Word), Some((stem, _))) => {
+                    needles.push(b'_');
+                    stems.push(stem.to_owned());
                 }
-            } else {
-                needles.extend([first, first.to_ascii_uppercase()]);
+                (Some(Forgery::Turn | Forgery::Observation), _) if !meaning.label => {
+                    turns.push(first);
+                }
+                _ => {
+                    lines |= !meaning.label;
+                    starts.push(first);
+                }
             }
         }
+        stems.sort();
+        stems.dedup();
         needles.extend(named.iter().filter_map(|named| named.before.bytes().next()));
-        if lines {
-            needles.push(b'\n');
-        }
+        turns.extend(&starts);
         let closers = marks.texts.iter().zip(&marks.meanings);
         let closers = closers.filter(|(_, meaning)| meaning.closer);
         let closers = closers.map(|(mark, _)| mark.clone()).collect();
@@ -306,9 +356,9 @@ impl Table {
             meanings: marks.meanings,
             named,
             closers,
-            needles: Needles::new(needles),
-            lines,
-            line_starts,
+            stops_with_turns: Stops::new(needles.clone(), true, &turns),
+            stops: Stops::new(needles, lines, &starts),
+            stems,
         }
     }
 

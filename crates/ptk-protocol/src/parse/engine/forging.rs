@@ -19,8 +19,7 @@ impl Work<'_, '_, '_> {
     /// Behind a call it does. Without one, it may be the subject of an
     /// explanation, so it has to have the form of a result.
     pub(super) fn is_forged(&self, forgery: Forgery, start: usize, end: usize) -> Option<bool> {
-        let hold = self.machine.hold.as_ref();
-        let has_called = self.machine.calls > 0 || hold.is_some_and(Hold::has_calls);
+        let has_called = self.has_called();
         let has_tools = self.grammar.tools().is_none_or(|tools| !tools.is_empty());
         let rest = self.text.from(end);
         match forgery {
@@ -47,6 +46,12 @@ impl Work<'_, '_, '_> {
                 Some(is_exact && is_in_use && (has_called || !is_label))
             }
         }
+    }
+
+    /// Whether the reply has called a tool so far.
+    pub(super) fn has_called(&self) -> bool {
+        let hold = self.machine.hold.as_ref();
+        self.machine.calls > 0 || hold.is_some_and(Hold::has_calls)
     }
 
     /// Whether the last call has the form of an action, which an observation

@@ -5,7 +5,7 @@ use crate::dialects::{Claim, Place};
 
 use crate::parse::hold::Item;
 use crate::parse::line::Line;
-use crate::parse::table::{Candidate, Candidates, Hit, Next, Stretch, Table};
+use crate::parse::table::{Candidate, Candidates, Hit, LineAt, Next, Stretch, Table};
 use crate::parse::trace::{Decision, Quote};
 use crate::{Problem, ProblemCode, Span, SpanKind};
 
@@ -247,8 +247,11 @@ impl<'a> Work<'a, '_, '_> {
             end: text.end,
         };
         let from = self.machine.seen - text.base;
-        let blank = self.machine.line.is_blank();
-        match self.grammar.next(&stretch, from, blank) {
+        let line = LineAt {
+            is_blank: self.machine.line.is_blank(),
+            turns: self.has_called() || self.grammar.is_transcript(),
+        };
+        match self.grammar.next(&stretch, from, line) {
             Next::None => Next::None,
             Next::Partial(at) => Next::Partial(text.base + at),
             Next::Mark(hit) => Next::Mark(Hit {
