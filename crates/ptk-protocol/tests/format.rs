@@ -181,7 +181,10 @@ fn prompts_are_stable_and_hold_nothing_to_copy_blindly() {
     for tools in sets {
         let prompt = formatter().system_prompt(&tools);
         assert_eq!(prompt, formatter().system_prompt(&tools));
-        assert!(prompt.matches("PTK_RESULT: ").count() >= 2, "{prompt}");
+        assert!(
+            prompt.matches("ASSISTANT: <PTK_CALL>").count() >= 2,
+            "{prompt}"
+        );
         for placeholder in [
             "tool_name",
             "\"param",

@@ -89,7 +89,10 @@ fn rules(writer: &dyn Writer, form: Option<&ToolCall>) -> String {
         format!("ONE tool call per response. Then stop and wait: never write {result} yourself.")
     });
     rules.extend(writer.rules());
-    rules.push("Use exact tool names. Include all required parameters.".to_owned());
+    rules.push(
+        "Use exact tool names. Include all required parameters, and others only if you need them."
+            .to_owned(),
+    );
     let reasoning = form.and_then(|call| Some((call.reasoning.as_ref()?, writer.call(call))));
     if reasoning.is_some_and(|(reasoning, text)| text.contains(reasoning)) {
         rules.extend(Some(writer.reasoning_rule()).filter(|rule| !rule.is_empty()));
@@ -108,27 +111,41 @@ fn rules(writer: &dyn Writer, form: Option<&ToolCall>) -> String {
     numbered.join("\n")
 }
 
-/// Whole turns, rendered as the real conversation will be (R58).
+/// What is answered without a tool.
+const WITHOUT_CALLS: [(&str, &str); 4] = [
+    ("What is 12 + 30?", "12 + 30 = 42."),
+    ("Who wrote Hamlet?", "William Shakespeare wrote Hamlet."),
+    ("Thank you!", "You are welcome."),
+    (
+        "What does the status code 301 mean?",
+        "The page has moved to another address for good.",
+    ),
+];
+
+/// Turns, rendered as the real conversation will be (R58): what is answered
+/// without a tool, a whole turn, and calls. Small models call the tools that they
+/// see called, call where calls stand last, and make up results where they see
+/// many of them; docs/models.md has the figures.
 fn examples(formatter: &PtkFormatter, scenes: &[Scene]) -> String {
     let several = formatter.writer().takes_several();
-    let mut turns: Vec<Vec<Message>> = Vec::new();
-    match scenes {
-        [first, second, ..] if several => {
-            turns.push(turn(formatter, &[first]));
+    let without = WITHOUT_CALLS.iter();
+    let mut turns: Vec<Vec<Message>> = without
+        .map(|(asked, said)| vec![Message::user(*asked), Message::assistant(*said)])
+        .collect();
+    if let [first, others @ ..] = scenes {
+        turns.push(turn(formatter, &[first]));
+        if let Some(second) = others.first().filter(|_| several) {
             turns.push(turn(formatter, &[first, second]));
         }
-        _ => turns.extend(scenes.iter().map(|scene| turn(formatter, &[scene]))),
+        turns.extend(others.iter().map(|other| {
+            let mut turn = turn(formatter, &[other]);
+            turn.truncate(2);
+            turn
+        }));
     }
-    turns.push(vec![
-        Message::user("Thank you!"),
-        Message::assistant("You are welcome."),
-    ]);
-    turns
-        .iter()
-        .enumerate()
-        .map(|(index, turn)| format!("EXAMPLE {}:\n{}", index + 1, formatter.conversation(turn)))
-        .collect::<Vec<_>>()
-        .join("\n\n")
+    let turns = turns.iter().map(|turn| formatter.conversation(turn));
+    let turns: Vec<String> = turns.collect();
+    format!("EXAMPLES:\n\n{}", turns.join("\n\n"))
 }
 
 /// A question, its calls, their results and the answer.

@@ -17,23 +17,43 @@ pub(super) struct Scene {
     pub(super) form: ToolCall,
 }
 
-/// How many scenes a prompt shows.
-const SCENES: usize = 2;
+/// How many tools a prompt shows in use at most.
+const TOOLS: usize = 6;
 
-/// The scenes for a prompt: of two tools, or two of the only one. Tools that
-/// only look come before those that change something. Where the form has a way
-/// of its own for long text, the second scene shows it, if a tool takes any.
+/// The scenes for a prompt: one of each tool, then those that show another use
+/// of one. Tools that only look come before those that change something. Where
+/// the form has a way of its own for long text, the last scene shows it, if a
+/// tool takes any.
 pub(super) fn pick(tools: &Toolset, long_text: bool) -> Vec<Scene> {
-    let mut scenes = pick_looking(tools);
-    if long_text && let Some(writing) = tools.iter().find_map(writing) {
-        scenes.truncate(SCENES - 1);
-        scenes.push(writing);
+    let mut ranked: Vec<&ToolSpec> = tools.iter().collect();
+    ranked.sort_by_key(|spec| rank(spec));
+    let writing = ranked.iter().filter(|_| long_text);
+    let writing = writing.copied().find_map(writing_scene);
+    if let Some(writing) = &writing {
+        ranked.retain(|spec| spec.name != writing.call.name);
     }
+    ranked.truncate(TOOLS);
+    let firsts = ranked.iter().map(|spec| play(spec, Variant::First));
+    let mut scenes: Vec<Scene> = firsts.collect();
+    let has_one = ranked.len() == 1;
+    let seconds = ranked
+        .iter()
+        .filter(|spec| has_one || own_args(spec, Variant::Second).is_some())
+        .map(|spec| play(spec, Variant::Second));
+    for second in seconds {
+        if scenes
+            .iter()
+            .all(|scene| scene.call.args != second.call.args)
+        {
+            scenes.push(second);
+        }
+    }
+    scenes.extend(writing);
     scenes
 }
 
 /// A scene in which a file of several lines is written.
-fn writing(spec: &ToolSpec) -> Option<Scene> {
+fn writing_scene(spec: &ToolSpec) -> Option<Scene> {
     const CODE: &str = "def larger(a, b):\n    return b if a < b else a";
 
     let mut args = example::args(spec);
@@ -55,31 +75,6 @@ fn writing(spec: &ToolSpec) -> Option<Scene> {
         result: ToolResult::success([("path", json!("larger.py")), ("lines", json!(2))]),
         answer: "I wrote the function to larger.py.".to_owned(),
     })
-}
-
-fn pick_looking(tools: &Toolset) -> Vec<Scene> {
-    let mut ranked: Vec<(Rank, &ToolSpec)> = tools.iter().map(|spec| (rank(spec), spec)).collect();
-    ranked.sort_by_key(|(rank, _)| *rank);
-    let chosen: Vec<&ToolSpec> = ranked
-        .into_iter()
-        .map(|(_, spec)| spec)
-        .take(SCENES)
-        .collect();
-    if let [only] = chosen.as_slice() {
-        let mut scenes = vec![play(only, Variant::First)];
-        let second = play(only, Variant::Second);
-        scenes.extend(
-            (scenes
-                .iter()
-                .all(|first| first.call.args != second.call.args))
-            .then_some(second),
-        );
-        return scenes;
-    }
-    chosen
-        .into_iter()
-        .map(|spec| play(spec, Variant::First))
-        .collect()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -119,6 +114,7 @@ fn play(spec: &ToolSpec, variant: Variant) -> Scene {
     for args in [&mut args, &mut form] {
         plain_file(spec, args);
     }
+    args = own_args(spec, variant).unwrap_or(args);
     let plot = plot(spec, &args);
     let call = |args| ToolCall::new(spec.name.clone(), args).with_reasoning(plot.reasoning);
     Scene {
@@ -128,6 +124,39 @@ fn play(spec: &ToolSpec, variant: Variant) -> Scene {
         result: plot.result,
         answer: plot.answer,
     }
+}
+
+/// Arguments that say what a tool is for, better than the first that fit its
+/// schema. Models take over what examples hold, so there is nothing in them that
+/// could be left out.
+fn own_args(spec: &ToolSpec, variant: Variant) -> Option<Map<String, Value>> {
+    let args = match (plain_name(spec).as_str(), variant) {
+        ("readfile" | "read" | "openfile", Variant::First) => &[("path", "src/main.rs")],
+        ("readfile" | "read" | "openfile", Variant::Second) => &[("path", "config/app.json")],
+        ("listfiles" | "listdir" | "ls" | "listdirectory", Variant::First) => {
+            [("directory", "docs")].as_slice()
+        }
+        ("listfiles" | "listdir" | "ls" | "listdirectory", Variant::Second) => {
+            &[("directory", "data")]
+        }
+        ("grep", Variant::First) => &[("pattern", "connect_timeout")],
+        ("grep", Variant::Second) => &[("pattern", "Lisbon")],
+        ("glob", Variant::First) => &[("pattern", "**/*.py")],
+        ("glob", Variant::Second) => &[("pattern", "**/settings.yaml")],
+        ("writefile" | "createfile", Variant::First) => {
+            &[("path", "notes.txt"), ("content", "Hello")]
+        }
+        _ => return None,
+    };
+    let args = args.iter();
+    let args = args.map(|(name, value)| ((*name).to_owned(), json!(value)));
+    let args: Map<String, Value> = args.collect();
+    example::fits(spec, &args).then_some(args)
+}
+
+/// A tool's name in small letters, without what stands between words.
+fn plain_name(spec: &ToolSpec) -> String {
+    spec.name.to_lowercase().replace(['_', '-'], "")
 }
 
 /// Prose belongs into a text file, not into source code.
@@ -169,7 +198,7 @@ impl Plot {
 }
 
 fn plot(spec: &ToolSpec, args: &Map<String, Value>) -> Plot {
-    let name: String = spec.name.to_lowercase().replace(['_', '-'], "");
+    let name = plain_name(spec);
     let text = |names: &[&str]| {
         let value = names.iter().find_map(|name| args.get(*name))?;
         value.as_str().map(str::to_owned)
@@ -180,16 +209,38 @@ fn plot(spec: &ToolSpec, args: &Map<String, Value>) -> Plot {
         "readfile" | "read" | "openfile" => path.map(|path| reading(&path)),
         "listfiles" | "listdir" | "ls" | "listdirectory" => directory.map(|dir| listing(&dir)),
         "writefile" | "createfile" => path.map(|path| {
+            let content = text(&["content"]).filter(|content| content == "Hello");
+            let question = match content {
+                Some(content) => format!("Write \"{content}\" to {path}."),
+                None => format!("Put a short greeting into {path}."),
+            };
             Plot::new(
-                format!("Put a short greeting into {path}."),
+                question,
                 json!({"path": path, "bytes_written": 14}),
                 format!("I wrote the greeting to {path}."),
                 "The user wants this file written.",
             )
         }),
+        "glob" => text(&["pattern"]).map(|pattern| {
+            let question = match pattern.as_str() {
+                "**/*.py" => "Find all Python files.".to_owned(),
+                "**/settings.yaml" => "Where is the file settings.yaml?".to_owned(),
+                pattern => format!("Find all files that match {pattern}."),
+            };
+            Plot::new(
+                question,
+                json!({"files": ["app/main.py"], "count": 1}),
+                "There is one: app/main.py.".to_owned(),
+                "I have to find the files.",
+            )
+        }),
         "grep" | "searchcode" | "search" => text(&["pattern", "query", "regex"]).map(|what| {
             Plot::new(
-                format!("Where is {what:?} in this project?"),
+                match what.as_str() {
+                    "connect_timeout" => "Where is connect_timeout used?".to_owned(),
+                    "Lisbon" => "In which of my notes do I mention Lisbon?".to_owned(),
+                    what => format!("Where is {what:?} in this project?"),
+                },
                 json!({"matches": [{"file": "src/main.rs", "line": 12}], "count": 1}),
                 "It is in src/main.rs, line 12.".to_owned(),
                 "I have to search the project.",
@@ -224,6 +275,12 @@ fn reading(path: &str) -> Plot {
             3,
             "It prints \"hello\".",
         ),
+        Some("json") => (
+            format!("Show me {path}."),
+            "{\"port\": 8080}\n",
+            1,
+            "{\"port\": 8080}",
+        ),
         Some("md") => (
             format!("What is {path} about?"),
             "# Weather\n\nShows the weather of a city.\n",
@@ -252,6 +309,10 @@ fn listing(directory: &str) -> Plot {
         "." | "" => (
             "Which files are there?".to_owned(),
             ["lib.rs", "main.rs"].map(str::to_owned),
+        ),
+        "data" => (
+            "Look into the folder data. What is in there?".to_owned(),
+            ["data/lib.rs", "data/main.rs"].map(str::to_owned),
         ),
         directory => (
             format!("Which files are in {directory}?"),

@@ -33,6 +33,8 @@ pub(super) const MARKS: &[(&str, Forgery)] = &[
     ("PTK_ERROR", Forgery::Word),
     ("TOOL_RESULT", Forgery::Word),
     ("TOOL_ERROR", Forgery::Word),
+    ("<PTK_RESULT>", Forgery::Tag),
+    ("<PTK_ERROR>", Forgery::Tag),
     ("<tool_response>", Forgery::Tag),
     ("<tool_result>", Forgery::Tag),
     ("<tool_results>", Forgery::Tag),

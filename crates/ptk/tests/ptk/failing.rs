@@ -200,7 +200,7 @@ async fn what_does_not_fit_into_one_model_is_asked_of_one_with_a_larger_window()
         assert_eq!(run.content, "I have room.", "{window:?} {:?}", run.error);
     }
     // It did not fail, so it is asked the next time.
-    let first = Asked::new(script(&json!(["I am still here."]))).context_window(4000);
+    let first = Asked::new(script(&json!(["I am still here."]))).context_window(5000);
     let large = Asked::new(script(&json!(["I have room."]))).context_window(100_000);
     let ptk = scene.builder(script(&json!(["Nobody asks me."])));
     let ptk = ptk.model(first).fallback(large).build().unwrap();
