@@ -18,7 +18,7 @@ use tokio::sync::mpsc::unbounded_channel;
 use crate::ask::too_many_iterations;
 use crate::consent::{self, Doubt, Notary, Occasion, Word};
 use crate::engine::Terms;
-use crate::heed::repeats_itself;
+use crate::heed::cannot_answer;
 use crate::hooks::{CallAction, CallInfo};
 use crate::session::millis;
 use crate::turn::is_fault;
@@ -45,8 +45,8 @@ impl Session {
     pub(crate) async fn call(&mut self, terms: &Terms, reply: u64) -> Result<Step, RunError> {
         let options = &terms.options;
         // Whoever calls tools when asked for an answer gets no further turn.
-        if let Some(repeated) = &self.log.turn.must_answer {
-            return Err(repeats_itself(repeated));
+        if let Some(why) = &self.log.turn.must_answer {
+            return Err(cannot_answer(why));
         }
         if self.log.turn.made_before_reply >= options.max_tool_calls {
             let most = options.max_tool_calls;

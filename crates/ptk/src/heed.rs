@@ -1,5 +1,6 @@
 //! A model that goes round in circles is told. If it goes on, it is asked for
-//! its answer without tools; only if it calls one even then, the run fails.
+//! its answer without tools; only if it calls one even then, the run fails. The
+//! same if it writes down a result once more instead of an answer.
 
 use ptk_events::EventKind;
 use ptk_protocol::{ErrorCode, Message};
@@ -18,6 +19,11 @@ impl Session {
         if self.log.turn.must_answer.is_some() {
             return Ok(true);
         }
+        if self.log.turn.has_made_up && self.log.turn.made() > 0 {
+            self.ask_for_answer("writes the results of tools itself")
+                .await?;
+            return Ok(true);
+        }
         let Some(found) = self.log.turn.loops.found(|tool| self.engine.changes(tool)) else {
             return Ok(false);
         };
@@ -29,7 +35,7 @@ impl Session {
         };
         let action = self.engine.hooks.duplicate(&duplicate);
         match action {
-            DuplicateAction::Stop => Err(repeats_itself(&repeated(&found))),
+            DuplicateAction::Stop => Err(cannot_answer(&repeated(&found))),
             DuplicateAction::TellThenStop if found.is_told => {
                 self.ask_for_answer(&repeated(&found)).await?;
                 Ok(true)
@@ -50,12 +56,12 @@ impl Session {
     }
 
     /// Writes down that the model has to answer now, and tells the person.
-    async fn ask_for_answer(&mut self, repeated: &str) -> Result<(), RunError> {
+    async fn ask_for_answer(&mut self, why: &str) -> Result<(), RunError> {
         let message = format!(
-            "The model repeats itself ({repeated}), so it is asked to answer from the results that there are, without tools."
+            "The model {why}, so it is asked to answer from the results that there are, without tools."
         );
         let note = Note {
-            data: Some(json!({ ANSWER_NOW: repeated })),
+            data: Some(json!({ ANSWER_NOW: why })),
             ..Note::new(message.clone())
         };
         let entry = self.log.entry(note);
@@ -65,10 +71,10 @@ impl Session {
     }
 }
 
-/// What is repeated, in short.
+/// What the model does, in short.
 fn repeated(found: &Found) -> String {
     format!(
-        "{}, {}, {} times",
+        "repeats itself ({}, {}, {} times)",
         found.tool,
         found.kind.as_str(),
         found.count
@@ -76,9 +82,9 @@ fn repeated(found: &Found) -> String {
 }
 
 /// The model cannot be brought to answer.
-pub(crate) fn repeats_itself(repeated: &str) -> RunError {
+pub(crate) fn cannot_answer(why: &str) -> RunError {
     let message = format!(
-        "The model repeats itself ({repeated}) and did not stop when told; put the task in other words, or try another model"
+        "The model {why} and did not stop when told; put the task in other words, or try another model"
     );
     RunError::failed(ErrorCode::DuplicateToolCall, message)
 }

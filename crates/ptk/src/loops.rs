@@ -13,6 +13,8 @@ const WINDOW: usize = 18;
 const LONGEST_CYCLE: usize = 6;
 /// How often something happens before it is a loop.
 const TIMES: usize = 3;
+/// The same for a call that only looks: it gives nothing new a second time.
+const LOOKS: usize = 2;
 /// Names under which tools give how much they found.
 const COUNTS: [&str; 4] = ["count", "total", "total_matches", "matches"];
 
@@ -164,7 +166,9 @@ impl Loops {
                 LoopKind::EmptySearches => (self.empty_searches(), 0),
             };
             let told = self.told.get(&(kind, key)).copied();
-            let enough = told.map_or(TIMES, |told| told + kind.grace());
+            let is_look = kind == LoopKind::SameCall && !changes(&last.tool);
+            let times = if is_look { LOOKS } else { TIMES };
+            let enough = told.map_or(times, |told| told + kind.grace());
             (count >= enough).then(|| Found {
                 kind,
                 tool: last.tool.clone(),

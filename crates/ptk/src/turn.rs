@@ -48,8 +48,10 @@ pub(crate) struct Turn {
     /// Calls whose results were shortened, or could not be.
     pub(crate) shortened: HashSet<CallId>,
     pub(crate) loops: Loops,
-    /// What it repeated, if it has to answer without tools because of that.
+    /// What the model does, if it has to answer without tools because of that.
     pub(crate) must_answer: Option<String>,
+    /// Whether the last reply made up a tool's result and nothing else.
+    pub(crate) has_made_up: bool,
     /// Answers that ran into the limit of a reply, and the last one.
     pub(crate) answers: Vec<String>,
     pub(crate) finish: Option<FinishReason>,
@@ -110,8 +112,8 @@ impl Turn {
             EntryKind::Note(note) => {
                 if let Some(data) = &note.data {
                     self.loops.told(data);
-                    let repeated = data.get(ANSWER_NOW).and_then(Value::as_str);
-                    self.must_answer = repeated.map(str::to_owned).or(self.must_answer.take());
+                    let why = data.get(ANSWER_NOW).and_then(Value::as_str);
+                    self.must_answer = why.map(str::to_owned).or(self.must_answer.take());
                 }
             }
             _ => {}
@@ -139,6 +141,11 @@ impl Turn {
             let args = call.arguments.clone();
             self.arguments.insert(call.id.clone(), args);
         }
+        let is_forged =
+            |problem: &LoggedProblem| problem.code == ProblemCode::ForgedResult.as_str();
+        self.has_made_up = parsed.outcome == ReplyOutcome::Malformed
+            && parsed.calls.is_empty()
+            && parsed.problems.iter().any(is_forged);
         match parsed.outcome {
             ReplyOutcome::Text => {
                 self.unusable = 0;

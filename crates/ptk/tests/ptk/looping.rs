@@ -38,15 +38,29 @@ async fn the_same_call_is_told_and_then_stopped() {
     let (told, code, iterations) = run(&vec![read.clone(); 9]).await;
     assert_eq!(told.len(), 1);
     assert!(
-        told[0].contains("called read_file 3 times with the same arguments"),
+        told[0].contains("called read_file 2 times with the same arguments"),
         "{told:?}"
     );
     assert_eq!(code, Some(ErrorCode::DuplicateToolCall));
-    assert_eq!(iterations, 5);
+    assert_eq!(iterations, 4);
 
-    let listens = [read.clone(), read.clone(), read, "Milk.".to_owned()];
+    let listens = [read.clone(), read, "Milk.".to_owned()];
     let (told, code, _) = run(&listens).await;
     assert_eq!((told.len(), code), (1, None));
+}
+
+/// A result that the model writes down once more is no answer, and there is
+/// nothing to call: it is asked for one.
+#[tokio::test]
+async fn a_result_that_is_repeated_becomes_an_answer() {
+    let read = call("read_file", &json!({"path": "notes.txt"}));
+    let forged = "<PTK_RESULT>\n{\"content\": \"milk\"}".to_owned();
+    let (told, code, iterations) = run(&[read, forged.clone(), "Milk.".to_owned()]).await;
+    assert_eq!((told, code, iterations), (Vec::new(), None, 3));
+    // Before any call there is one to make.
+    let read = call("read_file", &json!({"path": "notes.txt"}));
+    let (_, code, iterations) = run(&[forged, read, "Milk.".to_owned()]).await;
+    assert_eq!((code, iterations), (None, 3));
 }
 
 /// The order of the arguments does not matter.
