@@ -34,6 +34,9 @@ pub(crate) fn provider(place: Place<'_>) -> Result<Arc<dyn Provider>> {
         let names = Walk(root.clone());
         Surroundings::new(names, writing.clone())
     });
+    if let Some(state) = ptk::tools::state_folder() {
+        settings = settings.prompts_in(state.join("prompts"));
+    }
     if let Some(tokens) = place.context_window {
         settings = settings.context_window(tokens);
     }

@@ -36,6 +36,15 @@ impl Turn {
     }
 }
 
+/// A conversation in tokens, up to where the model speaks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Prompt {
+    pub(super) tokens: Vec<LlamaToken>,
+    /// How many of them are instructions at its beginning, which many
+    /// conversations share.
+    pub(super) head: usize,
+}
+
 /// How a model wants to be told a conversation.
 #[derive(Debug)]
 pub(super) struct Template {
@@ -71,12 +80,8 @@ impl Template {
         }
     }
 
-    /// The tokens of a conversation, up to where the model speaks.
-    pub(super) fn tokens(
-        &self,
-        engine: &Engine<'_>,
-        turns: &[Turn],
-    ) -> Result<Vec<LlamaToken>, Trouble> {
+    /// A conversation in tokens.
+    pub(super) fn prompt(&self, engine: &Engine<'_>, turns: &[Turn]) -> Result<Prompt, Trouble> {
         let mut turns = turns.to_vec();
         let mut rendered = self.render(&turns);
         if rendered.is_err() {
@@ -87,6 +92,7 @@ impl Template {
         let rendered = rendered
             .map_err(|error| Trouble::File(format!("the chat template fails: {error:#}")))?;
         let mut tokens = Vec::new();
+        let mut head = 0;
         let vocab = engine.model.vocab();
         if vocab.should_add_bos() && !rendered.starts_with(&self.begin) {
             tokens.push(vocab.bos());
@@ -97,10 +103,13 @@ impl Template {
                 Piece::Text(index) => {
                     let text = turns.get(index).map_or("", |turn| turn.text.trim());
                     tokens.extend(engine.tokens(text, false));
+                    if index == 0 && turns.first().is_some_and(|turn| turn.role == "system") {
+                        head = tokens.len();
+                    }
                 }
             }
         }
-        Ok(tokens)
+        Ok(Prompt { tokens, head })
     }
 
     /// The template with a mark in the place of each text: what people, files

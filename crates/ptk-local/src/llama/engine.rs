@@ -9,7 +9,9 @@ use llama_cpp_2::llama_batch::LlamaBatch;
 use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::token::LlamaToken;
 
+use super::chat::Prompt;
 use super::load;
+use super::prompts::Prompts;
 use super::trouble::Trouble;
 
 /// How many tokens are looked at together. Between two such portions a request
@@ -25,6 +27,8 @@ pub(super) struct Engine<'m> {
     window: u32,
     /// What it has seen, one token behind the other.
     seen: Vec<LlamaToken>,
+    /// What it has read in other runs.
+    prompts: Option<Prompts>,
 }
 
 impl<'m> Engine<'m> {
@@ -33,6 +37,7 @@ impl<'m> Engine<'m> {
         model: &'m LlamaModel,
         window: u32,
         threads: i32,
+        prompts: Option<Prompts>,
     ) -> Result<Self, Trouble> {
         load::check_memory(file, model, window)?;
         let params = LlamaContextParams::default()
@@ -52,6 +57,7 @@ impl<'m> Engine<'m> {
             window: context.n_ctx().min(window),
             context,
             seen: Vec::new(),
+            prompts,
         })
     }
 
@@ -60,26 +66,40 @@ impl<'m> Engine<'m> {
         self.window
     }
 
-    /// Shows it these tokens, from the first on, and gives back how many of
+    /// Shows it this prompt, from the first token on, and gives back how many of
     /// them it had seen already. `goes_on` is asked between portions.
     pub(super) fn show(
         &mut self,
-        tokens: &[LlamaToken],
+        prompt: &Prompt,
         goes_on: &dyn Fn() -> bool,
     ) -> Result<usize, Trouble> {
+        let tokens = prompt.tokens.as_slice();
         if tokens.len() > self.window as usize {
             return Err(Trouble::TooLong {
                 tokens: tokens.len(),
                 window: self.window,
             });
         }
-        let same = tokens.iter().zip(&self.seen);
-        let same = same.take_while(|(one, two)| one == two).count();
+        let head = tokens.get(..prompt.head).unwrap_or_default();
+        if self.shared(tokens) < head.len() {
+            self.recall(head);
+        }
         // The last one is shown again, for the weights behind it.
-        let known = self.forget_behind(same.min(tokens.len().saturating_sub(1)));
+        let same = self.shared(tokens).min(tokens.len().saturating_sub(1));
+        let known = self.forget_behind(same);
+        if known < head.len() {
+            self.read(head.get(known..).unwrap_or_default(), goes_on)?;
+            self.keep(head);
+        }
+        let rest = tokens.get(known.max(head.len())..);
+        self.read(rest.unwrap_or_default(), goes_on)?;
+        Ok(known)
+    }
+
+    /// Shows it these tokens behind what it has seen.
+    fn read(&mut self, tokens: &[LlamaToken], goes_on: &dyn Fn() -> bool) -> Result<(), Trouble> {
         let mut batch = LlamaBatch::new(PORTION as usize, 1);
-        let fresh = tokens.get(known..).unwrap_or_default();
-        for portion in fresh.chunks(PORTION as usize) {
+        for portion in tokens.chunks(PORTION as usize) {
             if !goes_on() {
                 return Err(Trouble::Stopped);
             }
@@ -93,7 +113,41 @@ impl<'m> Engine<'m> {
             self.context.decode(&mut batch).map_err(failed)?;
             self.seen.extend_from_slice(portion);
         }
-        Ok(known)
+        Ok(())
+    }
+
+    /// How many of these tokens it has seen, from the first on.
+    fn shared(&self, tokens: &[LlamaToken]) -> usize {
+        let pairs = tokens.iter().zip(&self.seen);
+        pairs.take_while(|(one, two)| one == two).count()
+    }
+
+    /// Recalls this beginning of a prompt, if it was read in another run.
+    fn recall(&mut self, head: &[LlamaToken]) {
+        let Some(prompts) = self.prompts.as_ref().filter(|it| it.has(head)) else {
+            return;
+        };
+        if prompts.recall(&mut self.context, MAIN, head) {
+            self.seen = head.to_vec();
+        } else {
+            self.context.clear_kv_cache();
+            self.seen.clear();
+        }
+    }
+
+    /// Keeps this beginning of a prompt for other runs, if it can be.
+    fn keep(&mut self, head: &[LlamaToken]) {
+        let Some(prompts) = self
+            .prompts
+            .as_ref()
+            .filter(|_| Prompts::is_worth(head.len()))
+        else {
+            return;
+        };
+        if let Err(error) = prompts.keep(&self.context, MAIN, head) {
+            tracing::debug!(%error, "what the model has read could not be kept");
+            self.prompts = None;
+        }
     }
 
     /// Forgets what lies behind so many tokens; all, where a model cannot

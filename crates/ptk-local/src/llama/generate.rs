@@ -37,10 +37,10 @@ pub(super) fn reply(
     listener: &dyn Listener,
 ) -> Result<(), Trouble> {
     let goes_on = || listener.listens();
-    let prompt = template.tokens(engine, turns)?;
-    if prompt.len() >= engine.window() as usize {
+    let prompt = template.prompt(engine, turns)?;
+    if prompt.tokens.len() >= engine.window() as usize {
         return Err(Trouble::TooLong {
-            tokens: prompt.len(),
+            tokens: prompt.tokens.len(),
             window: engine.window(),
         });
     }
@@ -87,7 +87,7 @@ pub(super) fn reply(
         listener.tell(Delta::Text(rest));
     }
     listener.tell(Delta::Usage(Usage {
-        input_tokens: prompt.len() as u64,
+        input_tokens: prompt.tokens.len() as u64,
         cached_tokens: known as u64,
         output_tokens: count as u64,
         reasoning_tokens: 0,

@@ -10,6 +10,7 @@
 //! | `worker` | the thread, and the requests that wait for it |
 //! | `load` | from a file to a model, if there is room for it |
 //! | `engine` | tokens in, weights of the next one out |
+//! | `prompts` | what it has read in other runs |
 //! | `chat` | a conversation in the model's own form |
 //! | `generate` | a reply, token by token |
 //! | `guided` | the same for models that are too small to call tools alone |
@@ -21,6 +22,7 @@ mod generate;
 mod guided;
 mod load;
 mod output;
+mod prompts;
 mod provider;
 mod trouble;
 mod worker;

@@ -10,6 +10,7 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::{self, StreamExt as _};
 use ptk_llm::{Capabilities, Constraint, Deltas, Form, LlmError, LlmErrorKind, Provider, Request};
 
+use super::prompts::Prompts;
 use super::trouble::Trouble;
 use super::worker::{Job, Worker};
 use crate::guide::Surroundings;
@@ -20,9 +21,7 @@ use crate::{Gguf, GgufError};
 const WINDOW: u32 = 16_384;
 /// Models with fewer weights than that are guided to their calls; others are
 /// taught their tools in words.
-const SMALL: u64 = 1_000_000_000;
-/// More threads than that help no small model, and hinder everything else.
-const MAX_THREADS: usize = 8;
+const SMALL: u64 = 300_000_000;
 
 /// Whoever wants to know how far loading is.
 #[derive(Clone, Default)]
@@ -67,6 +66,7 @@ pub struct Settings {
     name: Option<String>,
     window: Option<u32>,
     threads: Option<usize>,
+    prompts: Option<PathBuf>,
     around: Around,
     pub(super) progress: Progress,
 }
@@ -79,6 +79,7 @@ impl Settings {
             name: None,
             window: None,
             threads: None,
+            prompts: None,
             around: Around::default(),
             progress: Progress::default(),
         }
@@ -99,11 +100,20 @@ impl Settings {
         self
     }
 
-    /// How many threads work on an answer; by default one for every
-    /// second processor, and at most 8.
+    /// How many threads work on an answer; by default one for every core, which
+    /// may be two processors.
     #[must_use]
     pub const fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads);
+        self
+    }
+
+    /// The folder in which to keep what the model has read, so that instructions
+    /// that are the same in the next run are not read again; by default it is
+    /// kept in memory only. The folder stays below 512 MiB.
+    #[must_use]
+    pub fn prompts_in(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.prompts = Some(folder.into());
         self
     }
 
@@ -121,6 +131,11 @@ impl Settings {
         self
     }
 
+    pub(super) fn prompts(&self) -> Option<Prompts> {
+        let folder = self.prompts.as_deref()?;
+        Prompts::new(folder, &self.file).ok()
+    }
+
     pub(super) fn surroundings(&self) -> Surroundings {
         let nothing = || Surroundings::new(Vec::new(), Vec::<String>::new());
         self.around.0.as_ref().map_or_else(nothing, |tell| tell())
@@ -133,11 +148,11 @@ impl Settings {
     }
 
     pub(super) fn worker_threads(&self) -> i32 {
-        // Two processors are often one that does two things at once, and threads
-        // that wait for each other wait long where others work, too.
+        // Two processors are often one core that does two things at once, and
+        // this program may not be allowed on all of them.
         let own = || {
-            let all = thread::available_parallelism().map_or(1, usize::from);
-            (all / 2).min(MAX_THREADS)
+            let allowed = thread::available_parallelism().map_or(1, usize::from);
+            num_cpus::get_physical().min(allowed)
         };
         let threads = self.threads.unwrap_or_else(own).max(1);
         i32::try_from(threads).unwrap_or(1)

@@ -89,7 +89,8 @@ fn loaded(settings: &Settings, job: &Job) -> Result<LlamaModel, Trouble> {
 /// reply ends.
 fn answer_with(settings: &Settings, model: &LlamaModel, first: Job, waiting: &mpsc::Receiver<Job>) {
     let window = settings.window(model.n_ctx_train());
-    let engine = Engine::new(&settings.file, model, window, settings.worker_threads());
+    let threads = settings.worker_threads();
+    let engine = Engine::new(&settings.file, model, window, threads, settings.prompts());
     let mut engine = match engine {
         Ok(engine) => engine,
         Err(trouble) => return first.fail(trouble),

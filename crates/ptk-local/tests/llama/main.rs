@@ -12,6 +12,7 @@
 mod answers;
 mod faults;
 mod grammars;
+mod prompts;
 mod scene;
 #[path = "../../../ptk-protocol/tests/gbnf/schemas.rs"]
 mod schemas;

@@ -151,7 +151,10 @@ fn own_args(spec: &ToolSpec, variant: Variant) -> Option<Map<String, Value>> {
     let args = args.iter();
     let args = args.map(|(name, value)| ((*name).to_owned(), json!(value)));
     let args: Map<String, Value> = args.collect();
-    example::fits(spec, &args).then_some(args)
+    // Another tool of that name may have other parameters.
+    let declared = spec.properties()?;
+    let is_known = args.keys().all(|name| declared.contains_key(name));
+    (is_known && example::fits(spec, &args)).then_some(args)
 }
 
 /// A tool's name in small letters, without what stands between words.

@@ -1,0 +1,200 @@
+//! What a model has read before, kept in files: the instructions that every
+//! conversation begins with are read once, not once for each run.
+//!
+//! A file has a name that follows from the model, from the tokens, and from the
+//! version of this form, so none is ever read for anything else. The folder stays
+//! below a size: what was not used for longest goes first. Nothing here is
+//! needed: where a file cannot be written or read, the model reads again.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use llama_cpp_2::context::LlamaContext;
+use llama_cpp_2::token::LlamaToken;
+use sha2::{Digest as _, Sha256};
+
+use crate::copy::hex;
+
+/// What all files take together at most, in bytes.
+const MAX_FOLDER: u64 = 512 * 1024 * 1024;
+/// What one takes at most.
+const MAX_FILE: u64 = MAX_FOLDER / 2;
+/// Fewer tokens than that are read as fast as a file.
+const MIN_TOKENS: usize = 128;
+/// What stands in a file: the state of a sequence, as llama.cpp writes it, which
+/// has a version of its own.
+const FORM: &str = "ptk prompt 1";
+const SUFFIX: &str = ".prompt";
+const UNFINISHED: &str = ".new-";
+/// After that, a file that is not finished will not be any more.
+const ABANDONED: Duration = Duration::from_secs(3600);
+
+/// The prompts of one model.
+#[derive(Debug)]
+pub(super) struct Prompts {
+    folder: PathBuf,
+    model: Sha256,
+}
+
+impl Prompts {
+    /// Those of the model in this file, in this folder.
+    pub(super) fn new(folder: &Path, model: &Path) -> io::Result<Self> {
+        let file = fs::canonicalize(model)?;
+        let metadata = fs::metadata(&file)?;
+        let changed = metadata.modified()?.duration_since(UNIX_EPOCH);
+        let mut hash = Sha256::new();
+        for part in [
+            FORM.as_bytes(),
+            file.as_os_str().as_encoded_bytes(),
+            &metadata.len().to_le_bytes(),
+            &changed.unwrap_or_default().as_nanos().to_le_bytes(),
+        ] {
+            hash.update(part.len().to_le_bytes());
+            hash.update(part);
+        }
+        Ok(Self {
+            folder: folder.to_owned(),
+            model: hash,
+        })
+    }
+
+    /// Whether so many tokens are worth a file.
+    pub(super) const fn is_worth(tokens: usize) -> bool {
+        tokens >= MIN_TOKENS
+    }
+
+    /// Whether there is a file for these tokens.
+    pub(super) fn has(&self, tokens: &[LlamaToken]) -> bool {
+        Self::is_worth(tokens.len()) && self.path(tokens).exists()
+    }
+
+    /// Whether the model remembers these tokens now, and nothing else. If not,
+    /// it may remember anything, and the file is gone.
+    pub(super) fn recall(
+        &self,
+        context: &mut LlamaContext<'_>,
+        sequence: i32,
+        tokens: &[LlamaToken],
+    ) -> bool {
+        let path = self.path(tokens);
+        let read = context.state_seq_load_file(&path, sequence, tokens.len());
+        let is_right = read.is_ok_and(|(read, _)| read == tokens);
+        // Nothing depends on either: a file that cannot be changed is tried again.
+        let _ = if is_right {
+            let file = File::options().append(true).open(&path);
+            file.and_then(|file| file.set_modified(SystemTime::now()))
+        } else {
+            fs::remove_file(&path)
+        };
+        is_right
+    }
+
+    /// Keeps what the model remembers, which is just these tokens.
+    pub(super) fn keep(
+        &self,
+        context: &LlamaContext<'_>,
+        sequence: i32,
+        tokens: &[LlamaToken],
+    ) -> io::Result<()> {
+        ptk_sandbox::private_folder(&self.folder)?;
+        let file = tempfile::Builder::new()
+            .prefix(UNFINISHED)
+            .tempfile_in(&self.folder)?;
+        let written = context.state_seq_save_file(file.path(), sequence, tokens);
+        let written = written.map_err(io::Error::other)? as u64;
+        if written <= MAX_FILE {
+            file.as_file().sync_data()?;
+            file.persist(self.path(tokens))?;
+        }
+        self.trim(SystemTime::now())
+    }
+
+    fn path(&self, tokens: &[LlamaToken]) -> PathBuf {
+        let mut hash = self.model.clone();
+        for token in tokens {
+            hash.update(token.0.to_le_bytes());
+        }
+        self.folder.join(hex(hash) + SUFFIX)
+    }
+
+    /// Removes what was not used for longest, until the rest is small enough.
+    fn trim(&self, now: SystemTime) -> io::Result<()> {
+        let mut files = Vec::new();
+        for entry in fs::read_dir(&self.folder)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            let Ok(metadata) = entry.metadata() else {
+                continue;
+            };
+            let used = metadata.modified().unwrap_or(UNIX_EPOCH);
+            let age = now.duration_since(used).unwrap_or_default();
+            if name.ends_with(SUFFIX) {
+                files.push((used, metadata.len(), entry.path()));
+            } else if name.starts_with(UNFINISHED) && age > ABANDONED {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+        files.sort();
+        let mut size: u64 = files.iter().map(|(_, size, _)| size).sum();
+        for (_, own, path) in files {
+            if size <= MAX_FOLDER {
+                break;
+            }
+            fs::remove_file(path)?;
+            size -= own;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn prompts(folder: &Path, model: &Path) -> Prompts {
+        Prompts::new(folder, model).unwrap()
+    }
+
+    #[test]
+    fn a_name_follows_from_the_model_and_the_tokens() {
+        let folder = tempfile::tempdir().unwrap();
+        let (one, other) = (folder.path().join("one"), folder.path().join("other"));
+        fs::write(&one, "1").unwrap();
+        fs::write(&other, "1").unwrap();
+        let tokens = [LlamaToken(1), LlamaToken(2)];
+        let path = prompts(folder.path(), &one).path(&tokens);
+        assert_eq!(prompts(folder.path(), &one).path(&tokens), path);
+        assert_ne!(prompts(folder.path(), &one).path(&tokens[..1]), path);
+        assert_ne!(prompts(folder.path(), &other).path(&tokens), path);
+        fs::write(&one, "12").unwrap();
+        assert_ne!(prompts(folder.path(), &one).path(&tokens), path);
+    }
+
+    #[test]
+    fn what_was_not_used_for_longest_goes_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let model = folder.path().join("model.gguf");
+        fs::write(&model, "").unwrap();
+        let now = SystemTime::now();
+        for (name, minutes) in [("b.prompt", 3), ("a.prompt", 2), ("c.prompt", 1)] {
+            let file = File::create(folder.path().join(name)).unwrap();
+            file.set_len(MAX_FOLDER / 2).unwrap();
+            file.set_modified(now - Duration::from_secs(60 * minutes))
+                .unwrap();
+        }
+        for (name, age) in [(".new-1", ABANDONED * 2), (".new-2", Duration::ZERO)] {
+            let file = File::create(folder.path().join(name)).unwrap();
+            file.set_modified(now - age).unwrap();
+        }
+        prompts(folder.path(), &model).trim(now).unwrap();
+        let mut left: Vec<String> = fs::read_dir(folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        left.sort();
+        assert_eq!(left, [".new-2", "a.prompt", "c.prompt", "model.gguf"]);
+    }
+}
