@@ -7,7 +7,7 @@
 //! needed: where a file cannot be written or read, the model reads again.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -24,8 +24,10 @@ const MAX_FILE: u64 = MAX_FOLDER / 2;
 /// Fewer tokens than that are read as fast as a file.
 const MIN_TOKENS: usize = 128;
 /// What stands in a file: the state of a sequence, as llama.cpp writes it, which
-/// has a version of its own.
+/// has a version of its own; and the SHA-256 of that.
 const FORM: &str = "ptk prompt 1";
+/// The bytes of a SHA-256.
+const SUM: usize = 32;
 const SUFFIX: &str = ".prompt";
 const UNFINISHED: &str = ".new-";
 /// After that, a file that is not finished will not be any more.
@@ -79,8 +81,10 @@ impl Prompts {
         tokens: &[LlamaToken],
     ) -> bool {
         let path = self.path(tokens);
-        let read = context.state_seq_load_file(&path, sequence, tokens.len());
-        let is_right = read.is_ok_and(|(read, _)| read == tokens);
+        let is_right = is_whole(&path) && {
+            let read = context.state_seq_load_file(&path, sequence, tokens.len());
+            read.is_ok_and(|(read, _)| read == tokens)
+        };
         // Nothing depends on either: a file that cannot be changed is tried again.
         let _ = if is_right {
             let file = File::options().append(true).open(&path);
@@ -105,7 +109,11 @@ impl Prompts {
         let written = context.state_seq_save_file(file.path(), sequence, tokens);
         let written = written.map_err(io::Error::other)? as u64;
         if written <= MAX_FILE {
-            file.as_file().sync_data()?;
+            let sum = Sha256::digest(fs::read(file.path())?);
+            File::options()
+                .append(true)
+                .open(file.path())?
+                .write_all(&sum)?;
             file.persist(self.path(tokens))?;
         }
         self.trim(SystemTime::now())
@@ -148,6 +156,14 @@ impl Prompts {
         }
         Ok(())
     }
+}
+
+/// Whether what stands before the sum at the end of a file adds up to it.
+/// llama.cpp ends the whole process if it reads anything else.
+fn is_whole(path: &Path) -> bool {
+    let file = fs::read(path).unwrap_or_default();
+    let parts = file.split_last_chunk::<SUM>();
+    parts.is_some_and(|(state, sum)| Sha256::digest(state)[..] == sum[..])
 }
 
 #[cfg(test)]

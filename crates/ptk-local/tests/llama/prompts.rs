@@ -64,7 +64,14 @@ async fn what_cannot_be_read_is_read_anew() {
     let first = run(&folder, &question).await;
     let file = kept(&folder).remove(0);
     let whole = fs::read(&file).unwrap();
-    for broken in [&b""[..], b"no such file", &whole[..whole.len() / 2]] {
+    let mut changed = whole.clone();
+    changed[whole.len() / 2] ^= 1;
+    for broken in [
+        &b""[..],
+        b"no such file",
+        &whole[..whole.len() / 2],
+        &changed,
+    ] {
         fs::write(&file, broken).unwrap();
         let again = run(&folder, &question).await;
         assert_eq!(again.usage.unwrap().cached_tokens, 0);
