@@ -1,10 +1,10 @@
-//! What a model has read before, kept in files: the instructions that every
-//! conversation begins with are read once, not once for each run.
+//! A prompt cache on disk: the evaluated state of the system prompt is saved, so
+//! that the next run does not evaluate it again.
 //!
-//! A file has a name that follows from the model, from the tokens, and from the
-//! version of this form, so none is ever read for anything else. The folder stays
-//! below a size: what was not used for longest goes first. Nothing here is
-//! needed: where a file cannot be written or read, the model reads again.
+//! A file's name is a hash of the model, the tokens and the format version, so a
+//! file is never used for another prompt. The folder has a size limit; the least
+//! recently used files are removed first. If a file cannot be read or written,
+//! the prompt is evaluated as usual.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};

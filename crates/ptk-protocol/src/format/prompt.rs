@@ -122,10 +122,10 @@ const WITHOUT_CALLS: [(&str, &str); 4] = [
     ),
 ];
 
-/// Turns, rendered as the real conversation will be (R58): what is answered
-/// without a tool, a whole turn, and calls. Small models call the tools that they
-/// see called, call where calls stand last, and make up results where they see
-/// many of them; docs/models.md has the figures.
+/// Example turns, rendered as the real conversation will be: questions answered
+/// without a tool, one complete turn, and calls. Small models call the tools they
+/// see called, and call more often if calls come last; docs/models.md has the
+/// measurements.
 fn examples(formatter: &PtkFormatter, scenes: &[Scene]) -> String {
     let several = formatter.writer().takes_several();
     let without = WITHOUT_CALLS.iter();
