@@ -175,6 +175,8 @@ fn no_temporary_folder_is_left_behind_after_an_interrupt() {
 #[test]
 fn what_is_kept_is_for_its_owner_alone() {
     let home = Home::new();
+    let allowed = "[permissions]\nallow = [\"bash(ls)\"]\n";
+    fs::write(home.path("work/ptk.toml"), allowed).unwrap();
     let script = "script:replies.json";
     for args in [
         &["tools", "call", "search_code", r#"{"query": "add"}"#][..],
@@ -197,6 +199,7 @@ fn what_is_kept_is_for_its_owner_alone() {
         &["run", "Hello", "--provider", script],
         &["probe", "--provider", script],
         &["index"],
+        &["permissions", "trust", "--yes"],
     ] {
         let output = home.ptk(args).stdin(Stdio::null()).output().unwrap();
         assert!(output.status.code().is_some(), "{args:?}");
@@ -217,4 +220,5 @@ fn what_is_kept_is_for_its_owner_alone() {
         "the conversations are kept there"
     );
     assert!(has("meta.json"), "the index is kept there");
+    assert!(has("permissions.toml"), "what is trusted is kept there");
 }

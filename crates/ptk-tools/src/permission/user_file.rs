@@ -9,11 +9,12 @@
 //! trusted = ["3f9a…"]                # contents of ptk.toml that may grant
 //! ```
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::str::FromStr as _;
 
+use ptk_sandbox::{create_private, private_folder};
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
 
 use super::permissions::Mode;
@@ -183,8 +184,8 @@ impl UserFile {
         change: impl FnOnce(&mut DocumentMut) -> Result<(), FileError>,
     ) -> Result<(), FileError> {
         let folder = self.path.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(folder).map_err(|error| self.io("create the folder of", error))?;
-        let lock = File::create(self.path.with_extension("lock"));
+        private_folder(folder).map_err(|error| self.io("create the folder of", error))?;
+        let lock = create_private(&self.path.with_extension("lock"));
         let lock = lock.map_err(|error| self.io("lock", error))?;
         lock.lock().map_err(|error| self.io("lock", error))?;
         let mut document = self.read()?;
