@@ -105,20 +105,29 @@ fn whole(request: &Request, instructions: &str) -> String {
     let before = [system, instructions]
         .into_iter()
         .filter(|it| !it.is_empty());
-    let before = before.map(Said::system);
+    let before = before.map(Said::system).chain(examples(request));
     if let [Message::User(text)] = request.messages.as_slice() {
         let texts: Vec<String> = before.map(|it| it.content).chain([text.clone()]).collect();
         return texts.join("\n\n");
     }
-    let messages = request.messages.iter().map(|message| {
-        let text = message.text();
-        match message {
-            Message::System(_) => Said::system(text),
-            Message::User(_) => Said::user(text),
-            Message::Assistant { .. } => Said::assistant(text),
-            Message::Result { .. } => Said::tool(text),
-        }
-    });
+    let messages = request.messages.iter().map(said);
     let all: Vec<Said> = before.chain(messages).collect();
     PtkFormatter::default().conversation(&all)
+}
+
+/// The example turns as a part of the instructions, if there are any.
+fn examples(request: &Request) -> Option<Said> {
+    let turns: Vec<Said> = request.examples.iter().map(said).collect();
+    let text = || PtkFormatter::default().conversation(&turns);
+    (!turns.is_empty()).then(|| Said::system(format!("EXAMPLES:\n\n{}", text())))
+}
+
+fn said(message: &Message) -> Said {
+    let text = message.text();
+    match message {
+        Message::System(_) => Said::system(text),
+        Message::User(_) => Said::user(text),
+        Message::Assistant { .. } => Said::assistant(text),
+        Message::Result { .. } => Said::tool(text),
+    }
 }

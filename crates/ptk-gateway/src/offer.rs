@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use aho_corasick::AhoCorasick;
+use ptk::examples;
+use ptk::llm::{Form, Message};
 use ptk::protocol::dialects::Registry;
 use ptk::protocol::schema::Complexity;
 use ptk::protocol::{Formatter, Grammar, GrammarError, ToolSpec, Toolset};
@@ -43,8 +44,6 @@ pub(crate) struct Offer {
     /// The names of those whose arguments may take long to check.
     complex: Vec<String>,
     lessons: Mutex<Vec<Arc<Lesson>>>,
-    /// What finds their names in a text.
-    names: OnceLock<Option<AhoCorasick>>,
     /// What reads native calls.
     native: OnceLock<Option<Grammar>>,
 }
@@ -55,6 +54,10 @@ pub(crate) struct Lesson {
     dialect: String,
     only: Option<String>,
     names: Option<Vec<String>>,
+    /// Whether the model takes turns.
+    form: Form,
+    /// Example turns, where it does.
+    pub(crate) examples: Arc<[Message]>,
     /// What stands before the conversation; nothing where nothing is taught.
     pub(crate) system: Arc<str>,
     /// What reads the replies.
@@ -112,14 +115,6 @@ impl Offer {
         !self.complex.is_empty()
     }
 
-    /// Whether one of their names stands in a text.
-    pub(crate) fn is_named_in(&self, text: &str) -> bool {
-        let names = self
-            .names
-            .get_or_init(|| AhoCorasick::new(self.tools.names()).ok());
-        names.as_ref().is_some_and(|names| names.is_match(text))
-    }
-
     /// What a model is taught that is to call these in a dialect. What was
     /// taught before is remembered; the rest is made apart from other requests.
     pub(crate) async fn lesson(
@@ -129,13 +124,14 @@ impl Offer {
         dialects: &Registry,
         only: Option<&str>,
         names: Option<Vec<String>>,
+        form: Form,
     ) -> Result<Arc<Lesson>, Failure> {
-        if let Some(known) = self.known_lesson(&**formatter, only, names.as_deref()) {
+        if let Some(known) = self.known_lesson(&**formatter, only, names.as_deref(), form) {
             return Ok(known);
         }
         let wrong = |error: GrammarError| Failure::invalid("model", error.to_string());
         if self.tools.is_empty() {
-            let made = self.make_lesson(&**formatter, dialects, only, names);
+            let made = self.make_lesson(&**formatter, dialects, only, names, form);
             return made.map_err(wrong);
         }
         let offer = Arc::clone(self);
@@ -147,7 +143,7 @@ impl Offer {
                 offer.tools.compile(name);
             }
             offer
-                .make_lesson(&*formatter, &dialects, only.as_deref(), names)
+                .make_lesson(&*formatter, &dialects, only.as_deref(), names, form)
                 .map_err(wrong)
         };
         workers.run(make).await
@@ -158,6 +154,7 @@ impl Offer {
         formatter: &dyn Formatter,
         only: Option<&str>,
         names: Option<&[String]>,
+        form: Form,
     ) -> Option<Arc<Lesson>> {
         let dialect = formatter.taught().map_or("", |dialect| dialect.name());
         let lessons = self.lessons.lock().unwrap_or_else(PoisonError::into_inner);
@@ -165,6 +162,7 @@ impl Offer {
             lesson.dialect == dialect
                 && lesson.only.as_deref() == only
                 && lesson.names.as_deref() == names
+                && lesson.form == form
         });
         known.map(Arc::clone)
     }
@@ -175,6 +173,7 @@ impl Offer {
         dialects: &Registry,
         only: Option<&str>,
         names: Option<Vec<String>>,
+        form: Form,
     ) -> Result<Arc<Lesson>, GrammarError> {
         let dialect = formatter.taught().map_or("", |dialect| dialect.name());
         let mut grammar = Grammar::builder().registry(if self.tools.is_empty() {
@@ -187,13 +186,25 @@ impl Offer {
         if let Some(only) = only.filter(|_| !self.tools.is_empty()) {
             grammar = grammar.dialect(only);
         }
+        let tools = match &names {
+            Some(names) => self.only(names),
+            None => self.tools.clone(),
+        };
+        let system = match form {
+            _ if tools.is_empty() => String::new(),
+            Form::Chat => formatter.instructions(&tools),
+            Form::Prompt => formatter.system_prompt(&tools),
+        };
+        let examples = match form {
+            Form::Chat => examples(formatter, &tools),
+            Form::Prompt => Vec::new(),
+        };
         let lesson = Arc::new(Lesson {
             dialect: dialect.to_owned(),
             only: only.map(str::to_owned),
-            system: match &names {
-                Some(names) => prompt(formatter, &self.only(names)),
-                None => prompt(formatter, &self.tools),
-            },
+            form,
+            examples: examples.into(),
+            system: system.into(),
             names,
             grammar: grammar.build()?,
         });
@@ -237,13 +248,6 @@ fn too_complex(param: &str, message: String) -> Failure {
         code: "schema_too_complex".into(),
         ..Failure::invalid(param, message)
     }
-}
-
-fn prompt(formatter: &dyn Formatter, tools: &Toolset) -> Arc<str> {
-    if tools.is_empty() {
-        return Arc::from("");
-    }
-    formatter.system_prompt(tools).into()
 }
 
 /// The offers that were read, by the text in which they came, the newest last.

@@ -5,7 +5,7 @@
 /// ```
 /// use ptk_llm::KnownModel;
 ///
-/// let known = KnownModel::named("qwen/Qwen2.5-Coder-7B-Instruct").ok_or("unknown")?;
+/// let known = KnownModel::named("qwen/Qwen2.5-7B-Instruct").ok_or("unknown")?;
 /// assert_eq!((known.native_tools, known.dialect), (Some(true), Some("hermes")));
 /// assert_eq!(KnownModel::named("gemma3:4b").ok_or("unknown")?.native_tools, Some(false));
 /// assert!(KnownModel::named("my-own").is_none());
@@ -97,6 +97,8 @@ pub const KNOWN_MODELS: &[KnownModel] = &[
         .window(262_144)
         .writes("qwen3-coder"),
     family("qwen3").native().writes("hermes"),
+    // These never learned the marks of their own template, and write JSON instead.
+    family("qwen2.5coder").text().window(32_768),
     family("qwen2.5").native().window(32_768).writes("hermes"),
     family("qwq").native().writes("hermes"),
     family("hermes").native().writes("hermes"),

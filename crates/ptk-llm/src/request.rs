@@ -1,5 +1,7 @@
 //! What a model is asked.
 
+use std::sync::Arc;
+
 use ptk_protocol::Toolset;
 use serde_json::{Map, Value};
 
@@ -23,6 +25,8 @@ pub struct Request {
     pub model: Option<String>,
     /// Instructions before everything else.
     pub system: Option<String>,
+    /// Example turns that the model is shown before the conversation.
+    pub examples: Arc<[Message]>,
     /// The conversation.
     pub messages: Vec<Message>,
     /// Tools to be offered by the native API. A model that is taught its tools
@@ -149,6 +153,11 @@ impl Request {
         self
     }
 
+    /// What is said: the examples, then the conversation.
+    pub fn turns(&self) -> impl Iterator<Item = &Message> + Clone {
+        self.examples.iter().chain(&self.messages)
+    }
+
     /// The same with at most so many tokens in the reply.
     #[must_use]
     pub fn max_tokens(mut self, most: u32) -> Self {
@@ -161,7 +170,7 @@ impl Request {
 pub(crate) fn prompt(request: &Request) -> String {
     let system = request.system.as_deref();
     let texts = system.into_iter();
-    let texts = texts.chain(request.messages.iter().map(Message::text));
+    let texts = texts.chain(request.turns().map(Message::text));
     let texts: Vec<&str> = texts.filter(|text| !text.is_empty()).collect();
     texts.join("\n\n")
 }

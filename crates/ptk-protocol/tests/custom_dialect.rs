@@ -244,7 +244,7 @@ fn a_dialect_from_outside_is_taught_and_read_back() {
     let prompt = formatter.system_prompt(&tools());
     assert!(prompt.contains("@@read_file {\"path\":"), "{prompt}");
     assert!(prompt.contains("between two pairs of @"), "{prompt}");
-    assert!(prompt.contains("AT_RESULT"), "{prompt}");
+    assert!(!prompt.contains("AT_RESULT"), "{prompt}");
     assert!(!prompt.contains("PTK_CALL"), "{prompt}");
 
     let call = ToolCall::new(

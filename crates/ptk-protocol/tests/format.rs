@@ -6,15 +6,16 @@
     reason = "the lints allow these in tests, but not in what tests share"
 )]
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use ptk_protocol::dialects::{Block, Json, Ptk, PtkBatch};
+use ptk_protocol::dialects::{Block, Json, Ptk, PtkBatch, Registry};
 use ptk_protocol::format::{
     DefinitionStyle, Formatter, NotTaught, PtkFormatter, SnippetInstructions,
 };
 use ptk_protocol::{
-    Arguments, ErrorType, Message, Problem, ProblemCode, Span, ToolCall, ToolResult, ToolSpec,
-    Toolset,
+    Arguments, ErrorType, Grammar, Message, Problem, ProblemCode, Role, Span, ToolCall, ToolResult,
+    ToolSpec, Toolset, parse,
 };
 use serde_json::{Value, json};
 
@@ -196,6 +197,46 @@ fn prompts_are_stable_and_hold_nothing_to_copy_blindly() {
             assert!(!prompt.contains(placeholder), "{placeholder} in {prompt}");
         }
     }
+}
+
+#[test]
+fn examples_are_turns_whose_calls_are_right_in_every_dialect() {
+    let tools = tools([read_file(), list_files(), write_file(), rich()]);
+    let registry = Registry::default();
+    let mut taught = 0;
+    for dialect in registry.all() {
+        let Ok(formatter) = PtkFormatter::new(Arc::clone(dialect)) else {
+            continue;
+        };
+        taught += 1;
+        let name = dialect.name();
+        let grammar = Grammar::builder().tools(tools.clone()).dialect(name);
+        let grammar = grammar.build().unwrap();
+        let examples = formatter.examples(&tools);
+        let mut called = BTreeSet::new();
+        for turn in examples.chunks(2) {
+            let [asked, said] = turn else {
+                panic!("{name}: {turn:?}");
+            };
+            assert_eq!((asked.role, said.role), (Role::User, Role::Assistant));
+            assert!(!said.content.contains("_RESULT"), "{said:?}");
+            for call in parse(&said.content, &grammar).calls {
+                assert!(call.is_runnable(), "{name}: {call:?}");
+                called.insert(call.call.name);
+            }
+        }
+        assert_eq!(called.len(), tools.len(), "{name}: {examples:#?}");
+        assert_eq!(examples.last().unwrap().content, "Ready.");
+        let instructions = formatter.instructions(&tools);
+        assert!(instructions.contains("\"Ready.\""), "{instructions}");
+        assert!(!instructions.contains("EXAMPLES"), "{instructions}");
+    }
+    assert!(taught > 7, "{taught} dialects are taught");
+
+    let own = formatter().with_template("Tools: [TOOL_DEFINITIONS]");
+    assert_eq!(own.examples(&tools), []);
+    assert_eq!(own.instructions(&tools), own.system_prompt(&tools));
+    assert_eq!(formatter().examples(&Toolset::default()), []);
 }
 
 /// R56, R60: another text, with the same parts.

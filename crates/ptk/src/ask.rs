@@ -1,6 +1,5 @@
 //! Asking the model: when it may be, with what, and until there is a reply.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +9,7 @@ use ptk_llm::{
     Assembly, Completion, Delta, FinishReason, Form, LlmError, LlmErrorKind, Message, Prices,
     Request, ResponseFormat, RunawayGuard, ToolChoice,
 };
-use ptk_protocol::{ErrorCode, Event, Reply, parse};
+use ptk_protocol::{ErrorCode, Event, Reply};
 use ptk_store::{Content, ModelReplied, NativeCall, ReplyBroken, ReplyParsed, RequestBegan, Usage};
 use tokio::time::Instant;
 use tracing::Instrument as _;
@@ -21,10 +20,9 @@ use crate::hooks::{IterationAction, IterationInfo};
 use crate::recover::Effort;
 use crate::session::{Iteration, millis};
 use crate::stop::Stop;
-use crate::{ReplyKind, RunError, RunOptions, Session, Step, Streamed, read, render, spans};
-
-/// What is asked for the last time (C10).
-const FINAL: &str = "You cannot call tools any more. Answer now from the results above, in words. If something is missing, say what.";
+use crate::{
+    ReplyKind, RunError, RunOptions, Session, Step, Streamed, closing, read, render, spans,
+};
 
 impl Session {
     /// Asks the model. `again` if it was asked, and nobody knows its reply.
@@ -180,7 +178,9 @@ impl Session {
             let shown = messages.len();
             let question = self.log.prompt().filter(|_| is_final);
             let messages = match question {
-                Some(question) => closing(&terms, messages, &question),
+                Some(question) => {
+                    closing::messages(&terms, messages, &self.log.transcript, &question)
+                }
                 None => messages,
             };
             let mut request = request(&terms, messages, is_final);
@@ -275,24 +275,6 @@ pub(crate) fn too_many_iterations(terms: &Terms) -> RunError {
     )
 }
 
-/// A conversation whose model is to answer now. One that is taught in words
-/// would go on as it did, so its calls are left out; their results stay.
-fn closing(terms: &Terms, mut messages: Vec<Message>, question: &str) -> Vec<Message> {
-    if terms.tools.is_empty() {
-        return messages;
-    }
-    if !terms.is_native {
-        let mut seen = HashSet::new();
-        messages.retain(|message| match message {
-            Message::Assistant { text, .. } => parse(text, &terms.grammar).calls.is_empty(),
-            message => seen.insert(message.text().to_owned()),
-        });
-    }
-    // Small models repeat a question that stands alone.
-    messages.push(Message::user(format!("{FINAL} {question}")));
-    messages
-}
-
 /// A request with these messages.
 pub(crate) fn request(terms: &Terms, messages: Vec<Message>, is_final: bool) -> Request {
     // Who is to answer is not taught once more how to call.
@@ -318,6 +300,11 @@ pub(crate) fn request(terms: &Terms, messages: Vec<Message>, is_final: bool) -> 
     Request {
         model: terms.model.clone(),
         system,
+        examples: if is_final {
+            Arc::default()
+        } else {
+            Arc::clone(&terms.examples)
+        },
         messages,
         tools: if terms.is_native {
             terms.tools.clone()

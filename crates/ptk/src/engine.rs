@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use ptk_llm::{Constraint, Form, Memory, ResponseFormat, Sampling};
+use ptk_llm::{Constraint, Form, Memory, Message, ResponseFormat, Sampling};
 use ptk_protocol::dialects::Registry;
 use ptk_protocol::format::guard::Guard;
 use ptk_protocol::schema::suggest;
@@ -15,8 +15,8 @@ use crate::hooks::Hooks;
 use crate::lesson::{Lesson, Lessons, Pupil};
 use crate::model::Candidate;
 use crate::stop::Stop;
-use crate::window::Budget;
-use crate::{Hold, ReplyParser, RunError, RunOptions, SmallModel, TokenCounter, tokens};
+use crate::window::{self, Budget};
+use crate::{Hold, ReplyParser, RunError, RunOptions, SmallModel, TokenCounter, render, tokens};
 
 /// What a notice about what was left out takes at most, in tokens.
 pub(crate) const NOTICE: u64 = 64;
@@ -81,7 +81,9 @@ pub(crate) struct Terms {
     pub(crate) grammar: Grammar,
     /// What stands before the conversation.
     pub(crate) system: Arc<str>,
-    /// The same for a model that is not to call tools.
+    /// Example turns behind that.
+    pub(crate) examples: Arc<[Message]>,
+    /// What stands before the conversation of a model that is not to call tools.
     pub(crate) plain_system: Arc<str>,
     pub(crate) is_native: bool,
     pub(crate) budget: Budget,
@@ -109,7 +111,12 @@ impl Terms {
 
     /// What is told in any case: instructions and tools, in tokens.
     pub(crate) fn told(&self) -> u64 {
-        let count = || self.tokens.count(&self.system) + self.tokens.count(&self.definitions);
+        let tokens = &*self.tokens;
+        let examples = || self.examples.iter().map(|it| window::cost(tokens, it));
+        let count = || {
+            let words = tokens.count(&self.system) + tokens.count(&self.definitions);
+            words + examples().sum::<u64>()
+        };
         *self.base.get_or_init(count)
     }
 
@@ -120,7 +127,8 @@ impl Terms {
 
     /// What that takes at most: no token has less than a byte.
     pub(crate) fn most(&self) -> u64 {
-        NOTICE + (self.system.len() + self.definitions.len()) as u64
+        let examples: u64 = self.examples.iter().map(window::most).sum();
+        NOTICE + (self.system.len() + self.definitions.len()) as u64 + examples
     }
 }
 
@@ -201,6 +209,7 @@ impl Engine {
             tools: lesson.tools,
             grammar: lesson.grammar,
             system: lesson.system,
+            examples: lesson.examples,
             plain_system: lesson.plain_system,
             is_native,
             budget,
@@ -298,8 +307,15 @@ impl Engine {
         }
         let formatter = self.taught(pupil);
         // Without tools there is nothing to teach (R59).
-        let taught =
-            (!pupil.is_native && !tools.is_empty()).then(|| formatter.system_prompt(&tools));
+        let is_taught = !pupil.is_native && !tools.is_empty();
+        let taught = is_taught.then(|| match pupil.form {
+            Form::Chat => formatter.instructions(&tools),
+            Form::Prompt => formatter.system_prompt(&tools),
+        });
+        let examples = match pupil.form {
+            Form::Chat if is_taught => render::examples(&*formatter, &tools),
+            _ => Vec::new(),
+        };
         let snippets = self.shows_snippets(pupil, &tools);
         let snippets = snippets.then_some(snippet::INSTRUCTIONS);
         let parts: Vec<&str> = self
@@ -317,6 +333,7 @@ impl Engine {
             held: Arc::default(),
             grammar,
             system: parts.join("\n\n").into(),
+            examples: examples.into(),
             plain_system: self.system.clone().unwrap_or_default().into(),
             tools,
         })

@@ -285,7 +285,7 @@ impl Session {
         let mut shown = Vec::new();
         for (path, read) in join_all(read).await {
             let read = read.and_then(|result| {
-                let length = plain(&result).len();
+                let length = render::in_words(&result).len();
                 left = left
                     .checked_sub(length)
                     .ok_or("it is too long to be shown here")?;
@@ -296,7 +296,7 @@ impl Session {
         let files = shown.iter().map(|(path, read)| ChosenFile {
             path: path.clone(),
             error: read.as_ref().err().cloned(),
-            content: read.as_ref().ok().map(plain),
+            content: read.as_ref().ok().map(render::in_words),
         });
         (files.collect(), shown)
     }
@@ -345,7 +345,7 @@ fn long_text(terms: &Terms, shorten: &Shorten, call: &Call) -> Option<String> {
     if is_exempt || is_kept || !result.success || call.shortened.is_some() {
         return None;
     }
-    let text = plain(result);
+    let text = render::in_words(result);
     (terms.tokens.count(&text) > shorten.above).then_some(text)
 }
 
@@ -398,12 +398,4 @@ fn paths(text: &str) -> Result<Vec<String>, String> {
     let mut paths: Vec<String> = files.filter_map(Value::as_str).map(str::to_owned).collect();
     paths.dedup();
     Ok(paths)
-}
-
-/// A result as plain text: what it consists of, if that is but one text.
-fn plain(result: &ToolResult) -> String {
-    match result.payload() {
-        Value::String(text) => text,
-        payload => render::payload(payload),
-    }
 }

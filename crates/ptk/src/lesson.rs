@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use ptk_llm::{Constraint, Form};
+use ptk_llm::{Constraint, Form, Message};
 use ptk_protocol::{Formatter, Grammar, Toolset};
 use ptk_tools::Registry;
 
@@ -20,7 +20,9 @@ pub(crate) struct Lesson {
     pub(crate) grammar: Grammar,
     /// What stands before the conversation.
     pub(crate) system: Arc<str>,
-    /// The same without any teaching.
+    /// Example turns before the conversation, where the model takes turns.
+    pub(crate) examples: Arc<[Message]>,
+    /// What stands before the conversation, without any teaching.
     pub(crate) plain_system: Arc<str>,
     /// The tools, where they are told beside the messages.
     pub(crate) definitions: Arc<str>,

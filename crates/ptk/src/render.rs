@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use ptk_events::CallId;
 use ptk_llm::{Form, Message};
 use ptk_protocol::schema::example;
-use ptk_protocol::{Formatter, Message as Said, ProblemCode, Role, ToolCall, ToolResult};
+use ptk_protocol::{Formatter, Message as Said, ProblemCode, Role, ToolCall, ToolResult, Toolset};
 use ptk_store::{Call, Content, Item, LoggedProblem, ModelReply, Transcript};
 use serde_json::{Map, Value};
 
@@ -51,7 +51,7 @@ impl Renderer<'_> {
 
     /// What is shown of an item. A call and its result are in one item, so
     /// they stay together.
-    fn item(&self, item: &Item) -> Vec<Message> {
+    pub(crate) fn item(&self, item: &Item) -> Vec<Message> {
         match &item.content {
             Content::Message(message) => vec![self.said(message)],
             Content::Reply(reply) => self.reply(reply),
@@ -180,7 +180,7 @@ impl Renderer<'_> {
 
     /// One result does not fill the window: of what is too long, the beginning
     /// and the end are shown.
-    fn bounded(&self, text: String) -> String {
+    pub(crate) fn bounded(&self, text: String) -> String {
         let most = self.terms.budget.of_a_result();
         // No token has less than a byte.
         if text.len() as u64 <= most || self.terms.tokens.count(&text) <= most {
@@ -240,10 +240,13 @@ fn native(result: &ToolResult) -> String {
     Value::Object(fields).to_string()
 }
 
-/// The fields of a result, in words: a text alone as it is.
-pub(crate) fn payload(payload: Value) -> String {
-    let Value::Object(fields) = payload else {
-        return payload.to_string();
+/// A result as plain text: what it consists of, if that is but one text, else
+/// a line or a paragraph for each field.
+pub(crate) fn in_words(result: &ToolResult) -> String {
+    let fields = match result.payload() {
+        Value::String(text) => return text,
+        Value::Object(fields) => fields,
+        value => return value.to_string(),
     };
     let texts = fields.iter().map(|(name, value)| match value {
         Value::String(text) => format!("{name}:\n{text}"),
@@ -268,6 +271,18 @@ pub fn merged(messages: Vec<Message>) -> Vec<Message> {
         }
     }
     merged
+}
+
+/// The example turns that a conversation begins with, for models that are taught
+/// in words and take turns.
+#[must_use]
+pub fn examples(formatter: &dyn Formatter, tools: &Toolset) -> Vec<Message> {
+    let examples = formatter.examples(tools).into_iter();
+    let examples = examples.map(|said| match said.role {
+        Role::Assistant => Message::assistant(said.content),
+        Role::System | Role::User | Role::Tool => Message::user(said.content),
+    });
+    examples.collect()
 }
 
 /// The whole conversation as one text, for models that go on with it.

@@ -98,7 +98,7 @@ pub(crate) fn request(provider: &dyn Provider, request: &Request, of: &Correlati
         otel.status_description = Empty,
     );
     if !span.is_disabled() && is_content_wanted() {
-        let messages: Vec<Value> = request.messages.iter().map(message).collect();
+        let messages: Vec<Value> = request.turns().map(message).collect();
         span.record("gen_ai.input.messages", Value::Array(messages).to_string());
         if let Some(system) = &request.system {
             let parts = json!([{"type": "text", "content": system}]);

@@ -114,15 +114,18 @@ fn main() -> Result<ExitCode> {
     let mut json = options.json.as_deref().map(new_file).transpose()?;
     let (_runtime, is_interrupted) = watch_for_interrupt()?;
     let mut table = Table::default();
+    // One path for all of them: it stands in the prompt, and what a server has
+    // read of that it need not read again.
+    let folder = tempfile::tempdir()?;
+    let root = found(folder.path())?.join("workspace");
     for (number, request) in (1..).zip(&requests) {
-        let folder = tempfile::tempdir()?;
-        let root = found(folder.path())?.join("workspace");
         run::copy(&workspaces.join(&request.workspace), &root)?;
         let run = run::run(&ptk, &root, &request.ask, &options.flags)?;
         if run.is_interrupted && is_interrupted.load(Ordering::Relaxed) {
             break;
         }
         let verdict = Verdict::new(request, &run, &root);
+        fs::remove_dir_all(&root)?;
         table.add(request.kind, &verdict, &run);
         if let Some(json) = &mut json {
             writeln!(

@@ -50,9 +50,10 @@ impl Plan {
         let only = approach.only.as_deref().or(gateway.dialect.as_deref());
         let only = only.filter(|_| !is_native);
         let dialects = &gateway.dialects;
+        let form = approach.can.form;
         let lesson = contract
             .offer
-            .lesson(&gateway.workers, &formatter, dialects, only, names)
+            .lesson(&gateway.workers, &formatter, dialects, only, names, form)
             .await?;
         let passes_format = is_native || approach.can.constraint != Constraint::None;
         let keeps_format = contract.format != Format::Text && !passes_format;
@@ -125,6 +126,7 @@ impl Plan {
             plan.request.messages = vec![one_prompt(&*plan.formatter, &system, &messages)];
             plan.request.stop.extend(plan.formatter.stops());
         } else {
+            plan.request.examples = Arc::clone(&lesson.examples);
             plan.request.messages = merged(messages);
             plan.request.system = (!system.is_empty()).then_some(system);
         }
@@ -136,7 +138,6 @@ impl Plan {
         let offer = &ask.contract.offer;
         let mut copies = Copies::default();
         let mut several = false;
-        let mut may_copy = false;
         let mut told = Vec::with_capacity(ask.messages.len());
         for message in &ask.messages {
             told.push(match message {
@@ -155,7 +156,6 @@ impl Plan {
                 Message::Result {
                     id, text, is_error, ..
                 } => {
-                    may_copy |= offer.is_named_in(text);
                     copies.remember(text);
                     let result = result(text, *is_error);
                     let shown = self
@@ -171,6 +171,7 @@ impl Plan {
             });
         }
         told.retain(|message| !message.text().is_empty());
+        let may_copy = offer.tools.names().any(|name| copies.mentions(name));
         self.holds_calls |= may_copy;
         self.copies = may_copy.then_some(copies);
         told

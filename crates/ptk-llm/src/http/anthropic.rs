@@ -42,7 +42,7 @@ impl Wire for Anthropic {
         );
         put("stream", json!(true));
         put("system", json!(request.system));
-        put("messages", json!(messages(&request.messages)));
+        put("messages", json!(messages(request.turns())));
         if !request.tools.is_empty() {
             let tools = request.tools.iter().map(|tool| {
                 json!({
@@ -85,7 +85,7 @@ impl Wire for Anthropic {
 
 /// The conversation: turns of user and assistant, in which results stand with
 /// the user.
-fn messages(messages: &[Message]) -> Vec<Value> {
+fn messages<'m>(messages: impl Iterator<Item = &'m Message>) -> Vec<Value> {
     turns(messages, blocks)
         .map(|(role, parts)| json!({"role": role, "content": content(parts)}))
         .collect()

@@ -15,7 +15,7 @@ const UNSAID: [&str; 2] = ["", "FINISH_REASON_UNSPECIFIED"];
 impl Wire for Gemini {
     fn request(&self, request: &Request, model: &str) -> (String, Vec<u8>) {
         let mut body = Map::new();
-        let contents: Vec<Value> = contents(&request.messages);
+        let contents: Vec<Value> = contents(request.turns());
         body.insert("contents".to_owned(), json!(contents));
         if let Some(system) = &request.system {
             let system = json!({"parts": [{"text": system}]});
@@ -75,7 +75,7 @@ impl Wire for Gemini {
 }
 
 /// The conversation: turns of user and model.
-fn contents(messages: &[Message]) -> Vec<Value> {
+fn contents<'m>(messages: impl Iterator<Item = &'m Message>) -> Vec<Value> {
     turns(messages, parts)
         .map(|(role, parts)| json!({"role": role, "parts": parts}))
         .collect()

@@ -231,12 +231,12 @@ pub(crate) fn shown(address: &Url) -> Url {
 /// A conversation in which two take turns: what one of them is told in several
 /// messages, one behind the other, stands together. Turns without content are
 /// left out.
-pub(crate) fn turns(
-    messages: &[Message],
+pub(crate) fn turns<'m>(
+    messages: impl Iterator<Item = &'m Message>,
     parts: fn(&Message) -> (&'static str, Vec<Value>),
 ) -> impl Iterator<Item = (&'static str, Vec<Value>)> {
     let mut turns: Vec<(&str, Vec<Value>)> = Vec::new();
-    for (role, parts) in messages.iter().map(parts) {
+    for (role, parts) in messages.map(parts) {
         match turns.last_mut() {
             Some((last, all)) if *last == role => all.extend(parts),
             _ => turns.push((role, parts)),

@@ -16,7 +16,7 @@ impl Wire for Ollama {
     fn request(&self, request: &Request, model: &str) -> (String, Vec<u8>) {
         let system = request.system.iter();
         let system = system.map(|text| json!({"role": "system", "content": text}));
-        let messages: Vec<Value> = system.chain(request.messages.iter().map(message)).collect();
+        let messages: Vec<Value> = system.chain(request.turns().map(message)).collect();
         let mut body = Map::new();
         body.insert("model".to_owned(), json!(model));
         body.insert("messages".to_owned(), json!(messages));

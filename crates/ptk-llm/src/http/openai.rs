@@ -118,7 +118,7 @@ impl OpenAi {
 /// The body: the model, the conversation, and what else there is to say. Long
 /// conversations are written once, and not copied before.
 fn written(request: &Request, model: &str, more: &Map<String, Value>) -> Vec<u8> {
-    let texts = request.messages.iter().map(|it| it.text().len());
+    let texts = request.turns().map(|it| it.text().len());
     let length: usize = texts.chain(request.system.as_deref().map(str::len)).sum();
     let mut out = Vec::with_capacity(length + length / 8 + 512);
     out.extend_from_slice(b"{\"model\":");
@@ -127,7 +127,7 @@ fn written(request: &Request, model: &str, more: &Map<String, Value>) -> Vec<u8>
     if let Some(system) = &request.system {
         put_said("system", system, &mut out);
     }
-    for (at, message) in request.messages.iter().enumerate() {
+    for (at, message) in request.turns().enumerate() {
         if at > 0 || request.system.is_some() {
             out.push(b',');
         }

@@ -48,7 +48,7 @@ impl Wire for Responses {
         };
         put("model", json!(model));
         put("instructions", json!(request.system));
-        put("input", request.messages.iter().flat_map(items).collect());
+        put("input", request.turns().flat_map(items).collect());
         put("stream", json!(true));
         // The conversation is kept here, and its thoughts come with it.
         put("store", json!(false));

@@ -198,7 +198,7 @@ pub(super) fn turns(request: &Request) -> Vec<Turn> {
             .as_ref()
             .map(|text| Turn::new("system", text)),
     );
-    for message in &request.messages {
+    for message in request.turns() {
         let turn = match message {
             Message::System(text) => Turn::new("system", text),
             Message::User(text) => Turn::new("user", text),

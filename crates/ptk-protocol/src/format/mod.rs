@@ -27,6 +27,18 @@ pub trait Formatter: Debug + Send + Sync {
     /// The system prompt that teaches the tools and how to call them.
     fn system_prompt(&self, tools: &Toolset) -> String;
 
+    /// The same for a conversation that begins with the [examples](Self::examples).
+    fn instructions(&self, tools: &Toolset) -> String {
+        self.system_prompt(tools)
+    }
+
+    /// Examples of calls, as turns that stand before the conversation. Models
+    /// follow them better than those in the system prompt; where a model takes
+    /// no turns, they are in that.
+    fn examples(&self, _tools: &Toolset) -> Vec<Message> {
+        Vec::new()
+    }
+
     /// The list of tools.
     fn tool_definitions(&self, tools: &Toolset) -> String;
 
@@ -210,6 +222,14 @@ impl Writer for Canonical {
 impl Formatter for PtkFormatter {
     fn system_prompt(&self, tools: &Toolset) -> String {
         prompt::system_prompt(self, tools)
+    }
+
+    fn instructions(&self, tools: &Toolset) -> String {
+        prompt::instructions(self, tools)
+    }
+
+    fn examples(&self, tools: &Toolset) -> Vec<Message> {
+        prompt::examples(self, tools)
     }
 
     fn tool_definitions(&self, tools: &Toolset) -> String {

@@ -27,25 +27,57 @@ When done, respond normally, without a tool call.
 /// What a model without tools is told: nothing about tools (R59).
 const WITHOUT_TOOLS: &str = "You are an AI assistant.";
 
+/// The system prompt, with the examples in it.
 pub(super) fn system_prompt(formatter: &PtkFormatter, tools: &Toolset) -> String {
+    filled(formatter, tools, |turns| {
+        let turns = turns.iter().map(|turn| formatter.conversation(turn));
+        let turns: Vec<String> = turns.collect();
+        format!("EXAMPLES:\n\n{}", turns.join("\n\n"))
+    })
+}
+
+/// The system prompt for a conversation that begins with the examples.
+pub(super) fn instructions(formatter: &PtkFormatter, tools: &Toolset) -> String {
+    filled(formatter, tools, |_| EXAMPLES_FOLLOW.to_owned())
+}
+
+/// The examples as turns of a conversation.
+pub(super) fn examples(formatter: &PtkFormatter, tools: &Toolset) -> Vec<Message> {
+    if tools.is_empty() || !template(formatter).contains("[EXAMPLES]") {
+        return Vec::new();
+    }
+    let scenes = scene::pick(tools, formatter.writer().shows_long_text());
+    let mut turns: Vec<Message> = turns(formatter, &scenes).into_iter().flatten().collect();
+    let (asked, said) = LAST_EXAMPLE;
+    turns.extend([Message::user(asked), Message::assistant(said)]);
+    turns
+}
+
+fn template(formatter: &PtkFormatter) -> &str {
+    formatter.template.as_deref().unwrap_or(DEFAULT_TEMPLATE)
+}
+
+/// The template with all its slots filled, the examples in the given way.
+fn filled(
+    formatter: &PtkFormatter,
+    tools: &Toolset,
+    examples: impl Fn(&[Vec<Message>]) -> String,
+) -> String {
     let mut prompt = if tools.is_empty() {
         WITHOUT_TOOLS.to_owned()
     } else {
         let writer = formatter.writer();
         let scenes = scene::pick(tools, writer.shows_long_text());
         let form = scenes.first().map(|scene| scene.form.clone());
-        fill(
-            formatter.template.as_deref().unwrap_or(DEFAULT_TEMPLATE),
-            |slot| match slot {
-                "TOOL_DEFINITIONS" => Some(formatter.tool_definitions(tools)),
-                "CALL_EXAMPLE" => Some(form.iter().map(|call| writer.call(call)).collect()),
-                "RULES" => Some(rules(writer, form.as_ref())),
-                "EXAMPLES" => Some(examples(formatter, &scenes)),
-                "RESULT_WORD" => Some(writer.result_word()),
-                "ERROR_WORD" => Some(writer.error_word()),
-                _ => None,
-            },
-        )
+        fill(template(formatter), |slot| match slot {
+            "TOOL_DEFINITIONS" => Some(formatter.tool_definitions(tools)),
+            "CALL_EXAMPLE" => Some(form.iter().map(|call| writer.call(call)).collect()),
+            "RULES" => Some(rules(writer, form.as_ref())),
+            "EXAMPLES" => Some(examples(&turns(formatter, &scenes))),
+            "RESULT_WORD" => Some(writer.result_word()),
+            "ERROR_WORD" => Some(writer.error_word()),
+            _ => None,
+        })
     };
     if formatter.snippets == SnippetInstructions::Include {
         prompt.push_str("\n\n");
@@ -76,17 +108,17 @@ fn fill(template: &str, content: impl Fn(&str) -> Option<String>) -> String {
     out
 }
 
-/// The rules of the three seeds, merged (R27–R29), with the dialect's own.
+/// The rules, with the dialect's own. The words before results are not in them:
+/// models that read them write them.
 fn rules(writer: &dyn Writer, form: Option<&ToolCall>) -> String {
-    let (result, error) = (writer.result_word(), writer.error_word());
     let mut rules = vec![
-        "Use a tool only when you need something you do not have. If you can answer, answer."
-            .to_owned(),
+        "What only a tool can find out, such as what is in files, you do not know. Never guess it: call the tool first.".to_owned(),
+        "If no tool is needed, answer at once, without one.".to_owned(),
     ];
     rules.push(if writer.takes_several() {
-        format!("You may make several tool calls in one response. Then stop and wait: never write {result} yourself.")
+        "You may make several tool calls in one response. Then stop: the results come in the next message.".to_owned()
     } else {
-        format!("ONE tool call per response. Then stop and wait: never write {result} yourself.")
+        "ONE tool call per response. Then stop: its result comes in the next message.".to_owned()
     });
     rules.extend(writer.rules());
     rules.push(
@@ -97,12 +129,8 @@ fn rules(writer: &dyn Writer, form: Option<&ToolCall>) -> String {
     if reasoning.is_some_and(|(reasoning, text)| text.contains(reasoning)) {
         rules.extend(Some(writer.reasoning_rule()).filter(|rule| !rule.is_empty()));
     }
-    rules.push(format!(
-        "After {result}, call another tool or give the final answer."
-    ));
-    rules.push(format!(
-        "After {error}, correct your call or tell the user what went wrong."
-    ));
+    rules.push("After a result, call another tool or give the final answer.".to_owned());
+    rules.push("After an error, correct your call or tell the user what went wrong.".to_owned());
     let numbered: Vec<String> = rules
         .iter()
         .enumerate()
@@ -111,61 +139,53 @@ fn rules(writer: &dyn Writer, form: Option<&ToolCall>) -> String {
     numbered.join("\n")
 }
 
+/// What stands in the place of examples that the conversation begins with.
+const EXAMPLES_FOLLOW: &str = "The conversation begins with examples. The first message of the person comes after the word \"Ready.\"";
+/// Behind it, the person speaks.
+const LAST_EXAMPLE: (&str, &str) = ("These were the examples. Now I begin.", "Ready.");
+
 /// What is answered without a tool.
-const WITHOUT_CALLS: [(&str, &str); 4] = [
+const WITHOUT_CALLS: [(&str, &str); 3] = [
     ("What is 12 + 30?", "12 + 30 = 42."),
     ("Who wrote Hamlet?", "William Shakespeare wrote Hamlet."),
     ("Thank you!", "You are welcome."),
-    (
-        "What does the status code 301 mean?",
-        "The page has moved to another address for good.",
-    ),
 ];
 
-/// Example turns, rendered as the real conversation will be: questions answered
-/// without a tool, one complete turn, and calls. Small models call the tools they
-/// see called, and call more often if calls come last; docs/models.md has the
-/// measurements.
-fn examples(formatter: &PtkFormatter, scenes: &[Scene]) -> String {
+/// Example turns: calls, and between them questions that need none. There are no
+/// results in them, because models that see some write their own instead of
+/// calling; docs/models.md has the measurements.
+fn turns(formatter: &PtkFormatter, scenes: &[Scene]) -> Vec<Vec<Message>> {
     let several = formatter.writer().takes_several();
-    let without = WITHOUT_CALLS.iter();
-    let mut turns: Vec<Vec<Message>> = without
-        .map(|(asked, said)| vec![Message::user(*asked), Message::assistant(*said)])
-        .collect();
-    if let [first, others @ ..] = scenes {
-        turns.push(turn(formatter, &[first]));
-        if let Some(second) = others.first().filter(|_| several) {
-            turns.push(turn(formatter, &[first, second]));
+    let mut turns: Vec<Vec<Message>> = Vec::new();
+    let mut without = WITHOUT_CALLS
+        .iter()
+        .map(|(asked, said)| vec![Message::user(*asked), Message::assistant(*said)]);
+    for (number, scene) in scenes.iter().enumerate() {
+        turns.push(turn(formatter, &[scene]));
+        // After the first, the third, and so on.
+        if number % 2 == 0 {
+            turns.extend(without.next());
         }
-        turns.extend(others.iter().map(|other| {
-            let mut turn = turn(formatter, &[other]);
-            turn.truncate(2);
-            turn
-        }));
     }
-    let turns = turns.iter().map(|turn| formatter.conversation(turn));
-    let turns: Vec<String> = turns.collect();
-    format!("EXAMPLES:\n\n{}", turns.join("\n\n"))
+    turns.extend(without);
+    if let [first, second, ..] = scenes
+        && several
+    {
+        turns.push(turn(formatter, &[first, second]));
+    }
+    turns
 }
 
-/// A question, its calls, their results and the answer.
+/// A question and its calls.
 fn turn(formatter: &PtkFormatter, scenes: &[&Scene]) -> Vec<Message> {
     // A question may quote a tool's description, which comes from outside.
     let question: Vec<_> = scenes
         .iter()
         .map(|scene| formatter.guard.neutralise(&scene.question))
         .collect();
-    let answer: Vec<&str> = scenes.iter().map(|scene| scene.answer.as_str()).collect();
     let calls: Vec<ToolCall> = scenes.iter().map(|scene| scene.call.clone()).collect();
-    let several = scenes.len() > 1;
-    let mut turn = vec![
+    vec![
         Message::user(question.join(" ")),
         Message::assistant(formatter.tool_calls(&calls)),
-    ];
-    turn.extend(scenes.iter().enumerate().map(|(index, scene)| {
-        let id = several.then(|| format!("call_{}", index + 1));
-        Message::tool(formatter.tool_result(&scene.result, id.as_deref()))
-    }));
-    turn.push(Message::assistant(answer.join(" ")));
-    turn
+    ]
 }

@@ -1,18 +1,16 @@
-//! Short scenes for the prompt's examples: a question, a call, its result and
-//! the answer, made from the tools at hand.
+//! Short scenes for the prompt's examples: a question and a call, made from the
+//! tools at hand.
 
 use serde_json::{Map, Value, json};
 
 use crate::schema::example::{self, Variant};
-use crate::{ToolCall, ToolResult, ToolSpec, Toolset};
+use crate::{ToolCall, ToolSpec, Toolset};
 
 /// One example turn.
 #[derive(Debug, Clone)]
 pub(super) struct Scene {
     pub(super) question: String,
     pub(super) call: ToolCall,
-    pub(super) result: ToolResult,
-    pub(super) answer: String,
     /// Another call of the same tool, to show the form alone.
     pub(super) form: ToolCall,
 }
@@ -20,10 +18,10 @@ pub(super) struct Scene {
 /// How many tools a prompt shows in use at most.
 const TOOLS: usize = 6;
 
-/// The scenes for a prompt: one of each tool, then those that show another use
-/// of one. Tools that only look come before those that change something. Where
-/// the form has a way of its own for long text, the last scene shows it, if a
-/// tool takes any.
+/// The scenes for a prompt: one of each tool, then another use of the first.
+/// Tools that only look come before those that change something. Where the form
+/// has a way of its own for long text, the last scene shows it, if a tool takes
+/// any.
 pub(super) fn pick(tools: &Toolset, long_text: bool) -> Vec<Scene> {
     let mut ranked: Vec<&ToolSpec> = tools.iter().collect();
     ranked.sort_by_key(|spec| rank(spec));
@@ -36,18 +34,15 @@ pub(super) fn pick(tools: &Toolset, long_text: bool) -> Vec<Scene> {
     let firsts = ranked.iter().map(|spec| play(spec, Variant::First));
     let mut scenes: Vec<Scene> = firsts.collect();
     let has_one = ranked.len() == 1;
-    let seconds = ranked
+    let second = ranked
         .iter()
-        .filter(|spec| has_one || own_args(spec, Variant::Second).is_some())
-        .map(|spec| play(spec, Variant::Second));
-    for second in seconds {
-        if scenes
-            .iter()
-            .all(|scene| scene.call.args != second.call.args)
-        {
-            scenes.push(second);
-        }
-    }
+        .find(|spec| has_one || own_args(spec, Variant::Second).is_some())
+        .map(|spec| play(spec, Variant::Second))
+        .filter(|second| {
+            let mut others = scenes.iter();
+            others.all(|scene| scene.call.args != second.call.args)
+        });
+    scenes.extend(second);
     scenes.extend(writing);
     scenes
 }
@@ -72,8 +67,6 @@ fn writing_scene(spec: &ToolSpec) -> Option<Scene> {
         form: call.clone(),
         call,
         question: "Write larger.py: a function that gives the larger of two numbers.".to_owned(),
-        result: ToolResult::success([("path", json!("larger.py")), ("lines", json!(2))]),
-        answer: "I wrote the function to larger.py.".to_owned(),
     })
 }
 
@@ -121,8 +114,6 @@ fn play(spec: &ToolSpec, variant: Variant) -> Scene {
         call: call(args),
         form: call(form),
         question: plot.question,
-        result: plot.result,
-        answer: plot.answer,
     }
 }
 
@@ -132,17 +123,12 @@ fn play(spec: &ToolSpec, variant: Variant) -> Scene {
 fn own_args(spec: &ToolSpec, variant: Variant) -> Option<Map<String, Value>> {
     let args = match (plain_name(spec).as_str(), variant) {
         ("readfile" | "read" | "openfile", Variant::First) => &[("path", "src/main.rs")],
-        ("readfile" | "read" | "openfile", Variant::Second) => &[("path", "config/app.json")],
+        ("readfile" | "read" | "openfile", Variant::Second) => &[("path", "data/people.csv")],
         ("listfiles" | "listdir" | "ls" | "listdirectory", Variant::First) => {
             [("directory", "docs")].as_slice()
         }
-        ("listfiles" | "listdir" | "ls" | "listdirectory", Variant::Second) => {
-            &[("directory", "data")]
-        }
         ("grep", Variant::First) => &[("pattern", "connect_timeout")],
-        ("grep", Variant::Second) => &[("pattern", "Lisbon")],
         ("glob", Variant::First) => &[("pattern", "**/*.py")],
-        ("glob", Variant::Second) => &[("pattern", "**/settings.yaml")],
         ("writefile" | "createfile", Variant::First) => {
             &[("path", "notes.txt"), ("content", "Hello")]
         }
@@ -180,21 +166,13 @@ fn plain_file(spec: &ToolSpec, args: &mut Map<String, Value>) {
 
 struct Plot {
     question: String,
-    result: ToolResult,
-    answer: String,
     reasoning: &'static str,
 }
 
 impl Plot {
-    fn new(question: String, result: Value, answer: String, reasoning: &'static str) -> Self {
-        let result = match result {
-            Value::Object(fields) => ToolResult::success(fields),
-            value => ToolResult::data(value),
-        };
+    fn new(question: impl Into<String>, reasoning: &'static str) -> Self {
         Self {
-            question,
-            result,
-            answer,
+            question: question.into(),
             reasoning,
         }
     }
@@ -210,60 +188,42 @@ fn plot(spec: &ToolSpec, args: &Map<String, Value>) -> Plot {
     let directory = text(&["directory", "dir", "folder", "path"]);
     let known = match name.as_str() {
         "readfile" | "read" | "openfile" => path.map(|path| reading(&path)),
-        "listfiles" | "listdir" | "ls" | "listdirectory" => directory.map(|dir| listing(&dir)),
+        "listfiles" | "listdir" | "ls" | "listdirectory" => directory.map(|dir| {
+            let question = match dir.trim_end_matches('/') {
+                "." | "" => "Which files are there?".to_owned(),
+                dir => format!("Which files are in {dir}?"),
+            };
+            Plot::new(question, "I need the list of files.")
+        }),
         "writefile" | "createfile" => path.map(|path| {
             let content = text(&["content"]).filter(|content| content == "Hello");
             let question = match content {
                 Some(content) => format!("Write \"{content}\" to {path}."),
                 None => format!("Put a short greeting into {path}."),
             };
-            Plot::new(
-                question,
-                json!({"path": path, "bytes_written": 14}),
-                format!("I wrote the greeting to {path}."),
-                "The user wants this file written.",
-            )
+            Plot::new(question, "The user wants this file written.")
         }),
         "glob" => text(&["pattern"]).map(|pattern| {
             let question = match pattern.as_str() {
                 "**/*.py" => "Find all Python files.".to_owned(),
-                "**/settings.yaml" => "Where is the file settings.yaml?".to_owned(),
                 pattern => format!("Find all files that match {pattern}."),
             };
-            Plot::new(
-                question,
-                json!({"files": ["app/main.py"], "count": 1}),
-                "There is one: app/main.py.".to_owned(),
-                "I have to find the files.",
-            )
+            Plot::new(question, "I have to find the files.")
         }),
         "grep" | "searchcode" | "search" => text(&["pattern", "query", "regex"]).map(|what| {
-            Plot::new(
-                match what.as_str() {
-                    "connect_timeout" => "Where is connect_timeout used?".to_owned(),
-                    "Lisbon" => "In which of my notes do I mention Lisbon?".to_owned(),
-                    what => format!("Where is {what:?} in this project?"),
-                },
-                json!({"matches": [{"file": "src/main.rs", "line": 12}], "count": 1}),
-                "It is in src/main.rs, line 12.".to_owned(),
-                "I have to search the project.",
-            )
+            let question = match what.as_str() {
+                "connect_timeout" => "Where is connect_timeout used?".to_owned(),
+                what => format!("Where is {what:?} in this project?"),
+            };
+            Plot::new(question, "I have to search the project.")
         }),
         "bash" | "shell" | "runcommand" => text(&["command", "cmd"]).map(|command| {
-            Plot::new(
-                format!("Run `{command}`."),
-                json!({"output": "ok\n", "return_code": 0}),
-                format!("`{command}` ran without errors."),
-                "The user wants this command run.",
-            )
+            let question = format!("Run `{command}`.");
+            Plot::new(question, "The user wants this command run.")
         }),
         name if name.contains("weather") => text(&["city", "location", "place"]).map(|place| {
-            Plot::new(
-                format!("What is the weather in {place}?"),
-                json!({"temperature": 18, "sky": "clear"}),
-                format!("It is 18 degrees and clear in {place}."),
-                "I do not know the current weather.",
-            )
+            let question = format!("What is the weather in {place}?");
+            Plot::new(question, "I do not know the current weather.")
         }),
         _ => None,
     };
@@ -271,63 +231,14 @@ fn plot(spec: &ToolSpec, args: &Map<String, Value>) -> Plot {
 }
 
 fn reading(path: &str) -> Plot {
-    let (question, content, lines, answer) = match path.rsplit('.').next() {
-        Some("rs") => (
-            format!("What does {path} do?"),
-            "fn main() {\n    println!(\"hello\");\n}\n",
-            3,
-            "It prints \"hello\".",
-        ),
-        Some("json") => (
-            format!("Show me {path}."),
-            "{\"port\": 8080}\n",
-            1,
-            "{\"port\": 8080}",
-        ),
-        Some("md") => (
-            format!("What is {path} about?"),
-            "# Weather\n\nShows the weather of a city.\n",
-            3,
-            "It is about a program that shows the weather of a city.",
-        ),
-        _ => (
-            format!("What is in {path}?"),
-            "hello\n",
-            1,
-            "It holds one line: hello",
-        ),
+    let question = match path.rsplit('.').next() {
+        Some("rs") => format!("What does {path} do?"),
+        Some("csv") => format!("How old is Ann? It is in {path}."),
+        Some("json") => format!("Show me {path}."),
+        Some("md") => format!("What is {path} about?"),
+        _ => format!("What is in {path}?"),
     };
-    let result = json!({"content": content, "lines": lines});
-    Plot::new(
-        question,
-        result,
-        answer.to_owned(),
-        "I need to see the file.",
-    )
-}
-
-fn listing(directory: &str) -> Plot {
-    let directory = directory.trim_end_matches('/');
-    let (question, files) = match directory {
-        "." | "" => (
-            "Which files are there?".to_owned(),
-            ["lib.rs", "main.rs"].map(str::to_owned),
-        ),
-        "data" => (
-            "Look into the folder data. What is in there?".to_owned(),
-            ["data/lib.rs", "data/main.rs"].map(str::to_owned),
-        ),
-        directory => (
-            format!("Which files are in {directory}?"),
-            ["lib.rs", "main.rs"].map(|name| format!("{directory}/{name}")),
-        ),
-    };
-    Plot::new(
-        question,
-        json!({"files": files, "count": 2}),
-        format!("There are 2 files: {} and {}.", files[0], files[1]),
-        "I need the list of files.",
-    )
+    Plot::new(question, "I need to see the file.")
 }
 
 /// A scene for a tool that nobody here knows: its own description is the request.
@@ -358,11 +269,5 @@ fn plain(spec: &ToolSpec, args: &Map<String, Value>) -> Plot {
     } else {
         format!("{request} ({}).", details.join(", "))
     };
-    let reasoning = "The user asks for it.";
-    if rank(spec) == Rank::Changes {
-        let answer = "Done: the status is ok.".to_owned();
-        return Plot::new(question, json!({"status": "ok"}), answer, reasoning);
-    }
-    let answer = "The result is 42.".to_owned();
-    Plot::new(question, json!({"result": 42}), answer, reasoning)
+    Plot::new(question, "The user asks for it.")
 }

@@ -37,7 +37,7 @@ fn size(request: &Request) -> u64 {
     let definitions: String = definitions
         .map(|spec| spec.function_definition().to_string())
         .collect();
-    let messages = request.messages.iter().map(cost);
+    let messages = request.turns().map(cost);
     Estimate.count(system) + Estimate.count(&definitions) + messages.sum::<u64>()
 }
 

@@ -75,6 +75,33 @@ async fn the_last_request_asks_for_an_answer_without_tools() {
     );
 }
 
+/// A model that is shown calls and results would go on with them.
+#[tokio::test]
+async fn the_last_request_tells_what_was_found_in_plain_words_and_once() {
+    let scene = Scene::new();
+    let read = call("read_file", &json!({"path": "notes.txt"}));
+    let missing = call("read_file", &json!({"path": "missing.txt"}));
+    let model = Model::of_replies(vec![read.clone(), missing, read, "Milk.".to_owned()]);
+    let ptk = scene.builder(model.clone()).build().unwrap();
+    let options = RunOptions {
+        max_iterations: 4,
+        ..RunOptions::default()
+    };
+    let run = ptk.execute("What do I need?", options).await;
+    assert_eq!(run.content, "Milk.");
+    let requests = model.requests();
+    let last = requests.last().unwrap();
+    assert!(last.examples.is_empty() && !requests[0].examples.is_empty());
+    let told: Vec<&str> = last.turns().map(ptk::llm::Message::text).collect();
+    let [told] = told.as_slice() else {
+        panic!("{told:?}");
+    };
+    assert_eq!(told.matches("read_file notes.txt:\n").count(), 1, "{told}");
+    assert!(told.contains("read_file missing.txt:\nFailed: "), "{told}");
+    assert!(told.ends_with("say what: What do I need?"), "{told}");
+    assert!(!told.contains("PTK_"), "{told}");
+}
+
 /// R94, R316, R334.
 #[tokio::test]
 async fn no_more_calls_are_run_than_may_be() {

@@ -15,6 +15,8 @@ mod find;
 
 use std::borrow::Cow;
 
+use memchr::memmem::Finder;
+
 use self::dense::{Dense, Margin};
 use self::find::Wanted;
 use super::Reply;
@@ -119,6 +121,24 @@ impl Copies {
         let most = self.streams.iter_mut().max_by_key(|it| it.dense.text.len());
         let forgotten = most.map_or(self.size, |it| it.dense.halve());
         self.size -= forgotten;
+    }
+
+    /// Whether a tool of this name is mentioned, however it is escaped or split.
+    /// Where it is not, no call of it can be marked.
+    ///
+    /// ```
+    /// use ptk_protocol::Copies;
+    ///
+    /// let mut copies = Copies::default();
+    /// copies.remember(r#"{"name": "read\u005ffile"}"#);
+    /// assert!(copies.mentions("read_file"));
+    /// assert!(!copies.mentions("write_file"));
+    /// ```
+    #[must_use]
+    pub fn mentions(&self, name: &str) -> bool {
+        let name = Finder::new(&dense::of(name)).into_owned();
+        let mut texts = self.streams.iter().map(|it| it.dense.text.as_bytes());
+        texts.any(|text| name.find(text).is_some())
     }
 
     /// Marks the calls of a reply that stand in what is remembered. They are
