@@ -12,8 +12,7 @@ use crate::engine::Terms;
 use crate::render::{self, Renderer};
 
 /// What is asked for, before the person's own words.
-const ANSWER_FROM_THIS: &str =
-    "Answer now from what stands above, in words. If something is missing, say what:";
+const ANSWER_FROM_THIS: &str = "Answer from this:";
 /// The longest argument that is named above a result, in bytes.
 const MAX_ARGUMENT: usize = 120;
 
@@ -37,7 +36,7 @@ pub(crate) fn messages(
     } else {
         found(terms, transcript.items())
     };
-    // Small models repeat a question that stands alone.
+    // Small models repeat a question that stands first, or alone.
     messages.push(Message::user(format!("{ANSWER_FROM_THIS} {question}")));
     messages
 }
@@ -62,6 +61,8 @@ fn found(terms: &Terms, items: &[Item]) -> Vec<Message> {
                 let told = calls.map(|call| Message::User(result(&renderer, call)));
                 messages.extend(told);
             }
+            // It is asked again behind what was found.
+            Content::Message(_) if at == prompt => {}
             // How it is to call tools does not help it to answer.
             Content::Rejected(_) => {}
             Content::Message(note) if note.role == Role::System && at > prompt => {}

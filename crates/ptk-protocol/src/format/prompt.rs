@@ -38,7 +38,13 @@ pub(super) fn system_prompt(formatter: &PtkFormatter, tools: &Toolset) -> String
 
 /// The system prompt for a conversation that begins with the examples.
 pub(super) fn instructions(formatter: &PtkFormatter, tools: &Toolset) -> String {
-    filled(formatter, tools, |_| EXAMPLES_FOLLOW.to_owned())
+    // A turn that says so would be answered again, behind results.
+    filled(formatter, tools, |turns| {
+        let count = turns.len();
+        format!(
+            "The first {count} questions of the conversation and their replies are examples. What the person asks comes after them."
+        )
+    })
 }
 
 /// The examples as turns of a conversation.
@@ -47,10 +53,7 @@ pub(super) fn examples(formatter: &PtkFormatter, tools: &Toolset) -> Vec<Message
         return Vec::new();
     }
     let scenes = scene::pick(tools, formatter.writer().shows_long_text());
-    let mut turns: Vec<Message> = turns(formatter, &scenes).into_iter().flatten().collect();
-    let (asked, said) = LAST_EXAMPLE;
-    turns.extend([Message::user(asked), Message::assistant(said)]);
-    turns
+    turns(formatter, &scenes).into_iter().flatten().collect()
 }
 
 fn template(formatter: &PtkFormatter) -> &str {
@@ -138,11 +141,6 @@ fn rules(writer: &dyn Writer, form: Option<&ToolCall>) -> String {
         .collect();
     numbered.join("\n")
 }
-
-/// What stands in the place of examples that the conversation begins with.
-const EXAMPLES_FOLLOW: &str = "The conversation begins with examples. The first message of the person comes after the word \"Ready.\"";
-/// Behind it, the person speaks.
-const LAST_EXAMPLE: (&str, &str) = ("These were the examples. Now I begin.", "Ready.");
 
 /// What is answered without a tool.
 const WITHOUT_CALLS: [(&str, &str); 3] = [

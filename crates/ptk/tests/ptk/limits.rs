@@ -36,7 +36,7 @@ async fn the_last_request_asks_for_an_answer_without_tools() {
     let scene = Scene::new();
     let model = Model::new(|request| {
         let last = request.messages.last().unwrap().text();
-        if last.contains("Answer now") {
+        if last.contains("Answer from this: ") {
             text("This is what I know.")
         } else {
             text(&call(
@@ -62,7 +62,7 @@ async fn the_last_request_asks_for_an_answer_without_tools() {
                 .last()
                 .unwrap()
                 .text()
-                .contains("Answer now")
+                .contains("Answer from this: ")
         })
         .collect();
     assert_eq!(asked, [false, false, true]);
@@ -71,7 +71,7 @@ async fn the_last_request_asks_for_an_answer_without_tools() {
     assert!(
         run.messages
             .iter()
-            .all(|message| !message.content.contains("Answer now"))
+            .all(|message| !message.content.contains("Answer from this: "))
     );
 }
 
@@ -98,7 +98,10 @@ async fn the_last_request_tells_what_was_found_in_plain_words_and_once() {
     };
     assert_eq!(told.matches("read_file notes.txt:\n").count(), 1, "{told}");
     assert!(told.contains("read_file missing.txt:\nFailed: "), "{told}");
-    assert!(told.ends_with("say what: What do I need?"), "{told}");
+    assert!(
+        told.ends_with("Answer from this: What do I need?"),
+        "{told}"
+    );
     assert!(!told.contains("PTK_"), "{told}");
 }
 

@@ -147,7 +147,7 @@ impl Model {
             let is_said = |message: &&Message| matches!(message, Message::Assistant { .. });
             let said = request.messages.iter().filter(is_said).count();
             // Asked to answer now, it is not shown its calls.
-            let is_closing = |it: &Message| it.text().contains("Answer now from what stands above");
+            let is_closing = |it: &Message| it.text().contains("Answer from this: ");
             let said = match request.messages.last() {
                 Some(last) if is_closing(last) => replies.len() - 1,
                 _ => said,
