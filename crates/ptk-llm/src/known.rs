@@ -97,7 +97,7 @@ pub const KNOWN_MODELS: &[KnownModel] = &[
         .window(262_144)
         .writes("qwen3-coder"),
     family("qwen3").native().writes("hermes"),
-    // These never learned the marks of their own template, and write JSON instead.
+    // The marks of their own template confuse them: docs/models.md.
     family("qwen2.5coder").text().window(32_768),
     family("qwen2.5").native().window(32_768).writes("hermes"),
     family("qwq").native().writes("hermes"),
