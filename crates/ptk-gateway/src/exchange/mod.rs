@@ -546,7 +546,7 @@ fn counted(request: &Request, pass: &Pass) -> Usage {
         return usage;
     }
     let shown = request.system.as_deref().into_iter();
-    let shown = shown.chain(request.messages.iter().map(ptk::llm::Message::text));
+    let shown = shown.chain(request.turns().map(ptk::llm::Message::text));
     Usage {
         input_tokens: shown.map(|text| Estimate.count(text)).sum(),
         output_tokens: Estimate.count(&pass.words),

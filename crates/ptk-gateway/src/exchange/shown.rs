@@ -30,7 +30,7 @@ impl Exchange<'_> {
             tokens += count(&tool.name) + count(&tool.description);
             tokens += count(&tool.parameters.to_string());
         }
-        for message in &request.messages {
+        for message in request.turns() {
             tokens += count(message.text());
             if let Message::Assistant { calls, .. } = message {
                 let calls = calls.iter();

@@ -714,10 +714,8 @@ async fn tokens_are_counted_of_all_that_the_model_would_be_shown() {
     assert_eq!(asked.status, 200);
     let counter = ptk::tokens_of(Some("tiny"));
     let asked = scene.asked();
-    let shown = asked
-        .messages
-        .iter()
-        .map(|message| counter.count(message.text()));
+    assert!(!asked.examples.is_empty(), "{asked:?}");
+    let shown = asked.turns().map(|message| counter.count(message.text()));
     let system = counter.count(asked.system.as_deref().unwrap());
     assert_eq!(with_system, system + shown.sum::<u64>());
     let wrong = scene.post(COUNT, &json!({"model": "tiny"})).await;
