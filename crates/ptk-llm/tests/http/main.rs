@@ -12,6 +12,7 @@
 
 mod anthropic;
 mod completion;
+mod examples;
 mod faults;
 mod gemini;
 mod grammars;
