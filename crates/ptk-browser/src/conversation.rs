@@ -110,24 +110,29 @@ fn whole(request: &Request, instructions: &str) -> String {
         let texts: Vec<String> = before.map(|it| it.content).chain([text.clone()]).collect();
         return texts.join("\n\n");
     }
-    let messages = request.messages.iter().map(said);
+    let messages = request.messages.iter().map(Said::from);
     let all: Vec<Said> = before.chain(messages).collect();
     PtkFormatter::default().conversation(&all)
 }
 
 /// The example turns as a part of the instructions, if there are any.
 fn examples(request: &Request) -> Option<Said> {
-    let turns: Vec<Said> = request.examples.iter().map(said).collect();
+    let turns: Vec<Said> = request.examples.iter().map(Said::from).collect();
     let text = || PtkFormatter::default().conversation(&turns);
     (!turns.is_empty()).then(|| Said::system(format!("EXAMPLES:\n\n{}", text())))
 }
 
-fn said(message: &Message) -> Said {
-    let text = message.text();
-    match message {
-        Message::System(_) => Said::system(text),
-        Message::User(_) => Said::user(text),
-        Message::Assistant { .. } => Said::assistant(text),
-        Message::Result { .. } => Said::tool(text),
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn examples_stand_between_the_instructions_and_the_question() {
+        let mut request = Request::new([Message::user("And docs?")]).system("Call tools.");
+        request.examples = [Message::user("Which files?"), Message::assistant("LIST")].into();
+        assert_eq!(
+            whole(&request, "Be brief."),
+            "Call tools.\n\nBe brief.\n\nEXAMPLES:\n\nUSER: Which files?\n\nASSISTANT: LIST\n\nAnd docs?"
+        );
     }
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use ptk::examples;
+use ptk::Teaching;
 use ptk::llm::{Form, Message};
 use ptk::protocol::dialects::Registry;
 use ptk::protocol::schema::Complexity;
@@ -190,21 +190,13 @@ impl Offer {
             Some(names) => self.only(names),
             None => self.tools.clone(),
         };
-        let system = match form {
-            _ if tools.is_empty() => String::new(),
-            Form::Chat => formatter.instructions(&tools),
-            Form::Prompt => formatter.system_prompt(&tools),
-        };
-        let examples = match form {
-            Form::Chat => examples(formatter, &tools),
-            Form::Prompt => Vec::new(),
-        };
+        let teaching = Teaching::new(formatter, &tools, form);
         let lesson = Arc::new(Lesson {
             dialect: dialect.to_owned(),
             only: only.map(str::to_owned),
             form,
-            examples: examples.into(),
-            system: system.into(),
+            examples: teaching.examples,
+            system: teaching.instructions.into(),
             names,
             grammar: grammar.build()?,
         });

@@ -1,6 +1,6 @@
 //! Messages as a model is shown them.
 
-use ptk_protocol::ToolCall;
+use ptk_protocol::{Message as Said, ToolCall};
 use serde_json::Value;
 
 /// One message of a request. Who speaks decides what can be said, so that no
@@ -73,6 +73,19 @@ impl Message {
             | Self::User(text)
             | Self::Assistant { text, .. }
             | Self::Result { text, .. } => text,
+        }
+    }
+}
+
+/// The words of a message and who says them, for a conversation in text.
+impl From<&Message> for Said {
+    fn from(message: &Message) -> Self {
+        let text = message.text();
+        match message {
+            Message::System(_) => Self::system(text),
+            Message::User(_) => Self::user(text),
+            Message::Assistant { .. } => Self::assistant(text),
+            Message::Result { .. } => Self::tool(text),
         }
     }
 }

@@ -8,6 +8,7 @@
     reason = "the lints allow these inside tests, but not in the functions that tests share"
 )]
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use ptk_protocol::dialects::{Dialect, Registry, Trigger, Writer};
@@ -275,6 +276,10 @@ impl Formatter for Loud {
 
     fn conversation(&self, messages: &[Message]) -> String {
         self.0.conversation(messages).to_uppercase()
+    }
+
+    fn break_marks<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.0.break_marks(text)
     }
 
     fn tool_calls(&self, calls: &[ToolCall]) -> String {

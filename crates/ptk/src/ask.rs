@@ -21,7 +21,7 @@ use crate::recover::Effort;
 use crate::session::{Iteration, millis};
 use crate::stop::Stop;
 use crate::{
-    ReplyKind, RunError, RunOptions, Session, Step, Streamed, closing, read, render, spans,
+    ReplyKind, RunError, RunOptions, Session, Step, Streamed, final_request, read, render, spans,
 };
 
 impl Session {
@@ -179,7 +179,7 @@ impl Session {
             let question = self.log.prompt().filter(|_| is_final);
             let messages = match question {
                 Some(question) => {
-                    closing::messages(&terms, messages, &self.log.transcript, &question)
+                    final_request::messages(&terms, messages, &self.log.transcript, &question)
                 }
                 None => messages,
             };

@@ -14,9 +14,10 @@ use crate::held::Held;
 use crate::hooks::Hooks;
 use crate::lesson::{Lesson, Lessons, Pupil};
 use crate::model::Candidate;
+use crate::render::Teaching;
 use crate::stop::Stop;
 use crate::window::{self, Budget};
-use crate::{Hold, ReplyParser, RunError, RunOptions, SmallModel, TokenCounter, render, tokens};
+use crate::{Hold, ReplyParser, RunError, RunOptions, SmallModel, TokenCounter, tokens};
 
 /// What a notice about what was left out takes at most, in tokens.
 pub(crate) const NOTICE: u64 = 64;
@@ -308,14 +309,12 @@ impl Engine {
         let formatter = self.taught(pupil);
         // Without tools there is nothing to teach (R59).
         let is_taught = !pupil.is_native && !tools.is_empty();
-        let taught = is_taught.then(|| match pupil.form {
-            Form::Chat => formatter.instructions(&tools),
-            Form::Prompt => formatter.system_prompt(&tools),
-        });
-        let examples = match pupil.form {
-            Form::Chat if is_taught => render::examples(&*formatter, &tools),
-            _ => Vec::new(),
-        };
+        let teaching = is_taught.then(|| Teaching::new(&*formatter, &tools, pupil.form));
+        let Teaching {
+            instructions,
+            examples,
+        } = teaching.unwrap_or_default();
+        let taught = is_taught.then_some(instructions);
         let snippets = self.shows_snippets(pupil, &tools);
         let snippets = snippets.then_some(snippet::INSTRUCTIONS);
         let parts: Vec<&str> = self
@@ -333,7 +332,7 @@ impl Engine {
             held: Arc::default(),
             grammar,
             system: parts.join("\n\n").into(),
-            examples: examples.into(),
+            examples,
             plain_system: self.system.clone().unwrap_or_default().into(),
             tools,
         })

@@ -285,7 +285,7 @@ impl Session {
         let mut shown = Vec::new();
         for (path, read) in join_all(read).await {
             let read = read.and_then(|result| {
-                let length = render::in_words(&result).len();
+                let length = render::plain_text(&result).len();
                 left = left
                     .checked_sub(length)
                     .ok_or("it is too long to be shown here")?;
@@ -296,7 +296,7 @@ impl Session {
         let files = shown.iter().map(|(path, read)| ChosenFile {
             path: path.clone(),
             error: read.as_ref().err().cloned(),
-            content: read.as_ref().ok().map(render::in_words),
+            content: read.as_ref().ok().map(render::plain_text),
         });
         (files.collect(), shown)
     }
@@ -345,7 +345,7 @@ fn long_text(terms: &Terms, shorten: &Shorten, call: &Call) -> Option<String> {
     if is_exempt || is_kept || !result.success || call.shortened.is_some() {
         return None;
     }
-    let text = render::in_words(result);
+    let text = render::plain_text(result);
     (terms.tokens.count(&text) > shorten.above).then_some(text)
 }
 

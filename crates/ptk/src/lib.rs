@@ -43,7 +43,7 @@
 //! | `options`, `stop` | what holds for a run, and how it is stopped |
 //! | `session`, `ending` | the loop: one [`Step`] after the other, and how it ends |
 //! | `model` | a model as it is asked: [`Model`], and what is noticed of it |
-//! | `ask`, `closing`, `read`, `parser` | asking the model, also for the last time, and reading its reply |
+//! | `ask`, `final_request`, `read`, `parser` | asking the model, also for the last time, and reading its reply |
 //! | `recover` | a model that does not reply: asking again, in another way, or another one |
 //! | `calls`, `consent` | running calls, and asking about those that are in doubt |
 //! | `loops`, `heed` | a model that goes round in circles |
@@ -68,7 +68,6 @@
 mod ask;
 mod builder;
 mod calls;
-mod closing;
 mod compact;
 mod consent;
 mod context;
@@ -76,6 +75,7 @@ mod ending;
 mod engine;
 mod error;
 mod execution;
+mod final_request;
 mod heed;
 mod held;
 mod help;
@@ -119,7 +119,7 @@ pub use options::{
 pub use parser::{Reading, ReplyParser};
 pub use probe::{Trial, Verdict, Way, best, questions, try_model};
 pub use ptk::Ptk;
-pub use render::{examples, merged, one_prompt};
+pub use render::{Teaching, merged, one_prompt};
 pub use replay::{Difference, Differing, Fate, Meaning, ReadCall, Replay};
 pub use session::{Iteration, Session, Step};
 pub use small::{ChooseFiles, MAX_FILES, Shorten, SmallModel};

@@ -242,7 +242,7 @@ fn native(result: &ToolResult) -> String {
 
 /// A result as plain text: what it consists of, if that is but one text, else
 /// a line or a paragraph for each field.
-pub(crate) fn in_words(result: &ToolResult) -> String {
+pub(crate) fn plain_text(result: &ToolResult) -> String {
     let fields = match result.payload() {
         Value::String(text) => return text,
         Value::Object(fields) => fields,
@@ -273,32 +273,47 @@ pub fn merged(messages: Vec<Message>) -> Vec<Message> {
     merged
 }
 
-/// The example turns that a conversation begins with, for models that are taught
-/// in words and take turns.
-#[must_use]
-pub fn examples(formatter: &dyn Formatter, tools: &Toolset) -> Vec<Message> {
-    let examples = formatter.examples(tools).into_iter();
-    let examples = examples.map(|said| match said.role {
-        Role::Assistant => Message::assistant(said.content),
-        Role::System | Role::User | Role::Tool => Message::user(said.content),
-    });
-    examples.collect()
+/// The instructions and examples that teach a model to call tools in text.
+#[derive(Debug, Clone, Default)]
+pub struct Teaching {
+    /// Part of the system prompt.
+    pub instructions: String,
+    /// Turns before the conversation. Empty where the conversation is one text:
+    /// there they are part of the instructions.
+    pub examples: Arc<[Message]>,
+}
+
+impl Teaching {
+    /// Teaches these tools. Without tools, nothing is taught.
+    #[must_use]
+    pub fn new(formatter: &dyn Formatter, tools: &Toolset, form: Form) -> Self {
+        if tools.is_empty() {
+            return Self::default();
+        }
+        if form == Form::Prompt {
+            return Self {
+                instructions: formatter.system_prompt(tools),
+                ..Self::default()
+            };
+        }
+        let examples = formatter.examples(tools).into_iter();
+        let examples = examples.map(|said| match said.role {
+            Role::Assistant => Message::assistant(said.content),
+            Role::System | Role::User | Role::Tool => Message::user(said.content),
+        });
+        Self {
+            instructions: formatter.instructions(tools),
+            examples: examples.collect(),
+        }
+    }
 }
 
 /// The whole conversation as one text, for models that go on with it.
 #[must_use]
 pub fn one_prompt(formatter: &dyn Formatter, system: &str, messages: &[Message]) -> Message {
     let first = (!system.is_empty()).then(|| Said::system(system));
-    let said = messages.iter().map(|message| {
-        let text = message.text();
-        match message {
-            Message::System(_) => Said::system(text),
-            Message::User(_) => Said::user(text),
-            Message::Assistant { .. } => Said::assistant(text),
-            Message::Result { .. } => Said::tool(text),
-        }
-    });
-    let said: Vec<Said> = first.into_iter().chain(said).collect();
+    let said = first.into_iter().chain(messages.iter().map(Said::from));
+    let said: Vec<Said> = said.collect();
     let conversation = formatter.conversation(&said);
     Message::User(format!("{conversation}\n\n{}", formatter.cue()))
 }

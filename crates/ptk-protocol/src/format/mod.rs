@@ -6,6 +6,7 @@ pub mod guard;
 mod prompt;
 mod scene;
 
+use std::borrow::Cow;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -66,6 +67,10 @@ pub trait Formatter: Debug + Send + Sync {
 
     /// The result of a tool. `id` names the call where several were made.
     fn tool_result(&self, result: &ToolResult, id: Option<&str>) -> String;
+
+    /// Text from outside, such as a file, with the marks of calls and results
+    /// broken. [`tool_result`](Self::tool_result) does so by itself.
+    fn break_marks<'t>(&self, text: &'t str) -> Cow<'t, str>;
 
     /// What to answer to a reply whose calls cannot be run: what was wrong and
     /// a right call of the tool that was meant.
@@ -288,6 +293,10 @@ impl Formatter for PtkFormatter {
             result.error = error;
         }
         self.writer().result(&result, id)
+    }
+
+    fn break_marks<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.guard.neutralise(text)
     }
 
     /// C3, C4, R42.

@@ -1,0 +1,100 @@
+//! The last request of a turn, in which the model answers from the results so
+//! far and cannot call tools.
+
+use std::collections::HashSet;
+
+use ptk_llm::Message;
+use ptk_protocol::Role;
+use ptk_store::{Call, Content, Item, Transcript};
+use serde_json::Value;
+
+use crate::engine::Terms;
+use crate::render::{self, Renderer};
+
+/// The request to a model with a native tool API, before the question.
+const NATIVE: &str = "You cannot call tools any more. Answer now from the results above, in words. If something is missing, say what.";
+/// The request to a model that calls tools in text, before the question.
+const TEXT: &str = "Answer from this:";
+/// The longest argument shown above a result, in bytes.
+const MAX_ARGUMENT: usize = 120;
+
+/// The messages of the last request. `messages` is the conversation as an
+/// ordinary request would send it.
+///
+/// A model that calls tools in text imitates the calls and results it sees. Its
+/// conversation is rewritten without both: each result becomes plain text.
+pub(crate) fn messages(
+    terms: &Terms,
+    messages: Vec<Message>,
+    transcript: &Transcript,
+    question: &str,
+) -> Vec<Message> {
+    if terms.tools.is_empty() {
+        return messages;
+    }
+    let (mut messages, request) = if terms.is_native {
+        (messages, NATIVE)
+    } else {
+        (plain_conversation(terms, transcript.items()), TEXT)
+    };
+    // Small models repeat a question that comes first or stands alone.
+    messages.push(Message::user(format!("{request} {question}")));
+    messages
+}
+
+/// The conversation with plain results instead of calls, and without the
+/// question of this turn.
+fn plain_conversation(terms: &Terms, items: &[Item]) -> Vec<Message> {
+    let renderer = Renderer { terms };
+    let is_question =
+        |item: &Item| matches!(&item.content, Content::Message(it) if it.role == Role::User);
+    let question = items.iter().rposition(is_question).unwrap_or_default();
+    let mut calls = HashSet::new();
+    let mut results = HashSet::new();
+    let mut messages = Vec::new();
+    for (at, item) in items.iter().enumerate() {
+        match &item.content {
+            Content::Reply(reply) if !reply.calls.is_empty() => {
+                for call in reply.calls.iter().filter(|_| reply.has_results()) {
+                    let is_new = calls.insert((&call.name, call.arguments.to_json()));
+                    let result = plain_result(&renderer, call);
+                    // A repeated call adds nothing, and is mostly refused.
+                    if (is_new || call.result().success) && results.insert(result.clone()) {
+                        messages.push(Message::User(result));
+                    }
+                }
+            }
+            Content::Message(_) if at == question => {}
+            // Advice about calling tools does not help to answer.
+            Content::Rejected(_) => {}
+            Content::Message(note) if note.role == Role::System && at > question => {}
+            _ => messages.extend(renderer.item(item)),
+        }
+    }
+    messages
+}
+
+/// A call's tool and short arguments, then its result or error.
+fn plain_result(renderer: &Renderer<'_>, call: &Call) -> String {
+    let mut text = call.name.clone();
+    for value in call.arguments.as_map().values() {
+        let value = match value {
+            Value::String(text) => text.clone(),
+            value => value.to_string(),
+        };
+        if value.len() <= MAX_ARGUMENT && !value.contains('\n') {
+            text.push(' ');
+            text.push_str(&value);
+        }
+    }
+    text.push_str(":\n");
+    let result = call.result();
+    if result.success {
+        text.push_str(&render::plain_text(&result));
+    } else {
+        text.push_str("Failed: ");
+        text.push_str(&result.error);
+    }
+    let text = renderer.terms.formatter.break_marks(&text).into_owned();
+    renderer.bounded(text)
+}
