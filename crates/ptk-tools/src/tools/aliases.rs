@@ -31,9 +31,28 @@ pub(crate) fn with_working_dir(args: Arguments) -> Arguments {
     with(args, "working_dir", &others, |path| path)
 }
 
-/// The arguments with `glob`, whatever it was called.
+/// The arguments with `glob`, whatever it was called, also where it is a part of
+/// `path`.
 pub(crate) fn with_glob(args: Arguments) -> Arguments {
-    with(args, "glob", &["include"], |glob| glob)
+    let args = with(args, "glob", &["include"], |glob| glob);
+    let path = args.get("path").and_then(Value::as_str);
+    let Some(path) = path.filter(|path| path.contains('*') && args.get("glob").is_none()) else {
+        return args;
+    };
+    let is_glob = |part: &&str| part.contains('*');
+    let folders: Vec<&str> = path.split('/').take_while(|part| !is_glob(part)).collect();
+    let rest: Vec<&str> = path.split('/').skip(folders.len()).collect();
+    let folder = match folders.as_slice() {
+        [] => ".".to_owned(),
+        [""] => "/".to_owned(),
+        folders => folders.join("/"),
+    };
+    // The slash before it says that it begins in the folder.
+    let glob = format!("/{}", rest.join("/"));
+    let mut map = args.into_map();
+    map.insert("path".to_owned(), folder.into());
+    map.insert("glob".to_owned(), glob.into());
+    Arguments::from(map)
 }
 
 /// Takes the value of the first other name that is there, unless the name
@@ -65,6 +84,25 @@ mod tests {
 
     fn args(json: &str) -> Arguments {
         Arguments::from_json(json).unwrap()
+    }
+
+    #[test]
+    fn a_glob_in_the_path_becomes_one() {
+        let with_path = |path: &str| {
+            let mut given = serde_json::Map::new();
+            given.insert("path".to_owned(), path.into());
+            json(with_glob(Arguments::from(given)))
+        };
+        assert_eq!(
+            with_path("examples/*.toml"),
+            r#"{"path":"examples","glob":"/*.toml"}"#
+        );
+        assert_eq!(with_path("**/*.rs"), r#"{"path":".","glob":"/**/*.rs"}"#);
+        assert_eq!(with_path("/tmp/*"), r#"{"path":"/tmp","glob":"/*"}"#);
+        assert_eq!(with_path("/*"), r#"{"path":"/","glob":"/*"}"#);
+        assert_eq!(with_path("src"), r#"{"path":"src"}"#);
+        let both = r#"{"path":"a/*","glob":"*.rs"}"#;
+        assert_eq!(json(with_glob(args(both))), both);
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub struct ListFilesArgs {
     /// The folder, relative to the workspace, for example "src". Default: the workspace itself
     #[serde(default = "here")]
     directory: String,
-    /// A glob relative to the directory, for example "**/*.ts" for all TypeScript files beneath it or "*.md" for those directly in it. Without it, the entries of the directory itself are listed, folders with a trailing "/"
+    /// A glob relative to the directory, for example "**/*.ts" for all TypeScript files beneath it or "*.md" for those directly in it; or a part of a name, which is looked for in all folders beneath it. Without it, the entries of the directory itself are listed, folders with a trailing "/"
     #[serde(default)]
     pattern: Option<String>,
     /// Also list names that begin with a dot. Default: false

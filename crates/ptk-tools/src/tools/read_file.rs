@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::aliases::with_path;
+use super::search::instead;
 use super::source::{Loaded, Source, counted};
 use super::text::{
     Binary, Content, Encoding, Excerpt, MAX_BYTES, MAX_TOKENS, Taken, Wanted, tokens,
@@ -99,12 +100,15 @@ impl TypedTool for ReadFile {
         };
         let source = Source::new(context, &args.path)?;
         let own = context.clone();
-        context
-            .blocking(move || {
-                let loaded = source.load(&own, wanted)?;
-                Ok(output(&own, &source, &loaded))
-            })
-            .await
+        let place = source.place().cloned();
+        let read = context.blocking(move || {
+            let loaded = source.load(&own, wanted)?;
+            Ok(output(&own, &source, &loaded))
+        });
+        match (read.await, place) {
+            (Err(error), Some(place)) => Err(instead::suggest(context, &place, error).await),
+            (read, _) => read,
+        }
     }
 }
 

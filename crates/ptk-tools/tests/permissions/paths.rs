@@ -181,6 +181,17 @@ async fn lists_leave_out_what_may_not_be_read() {
             let count = &told["skipped"]["not_allowed"];
             assert_eq!(*count, left_out, "{rule} {tool} {args}: {told}");
         }
+        // Nor is it suggested.
+        for (tool, args) in [
+            ("list_files", json!({"pattern": "key"})),
+            ("read_file", json!({"path": "key.pub"})),
+            ("read_file", json!({"path": "src/key.txt"})),
+            ("grep", json!({"pattern": "secrets/key.pub"})),
+        ] {
+            let result = called(&tools, tool, &args).await;
+            let told = serde_json::to_string(&result).unwrap();
+            assert!(!told.contains("secrets/k"), "{rule} {tool} {args}: {told}");
+        }
         let all = called(&tools, "list_files", &json!({})).await;
         let told = serde_json::to_string(&all).unwrap();
         assert!(told.contains("a.txt") && told.contains("src/"), "{told}");

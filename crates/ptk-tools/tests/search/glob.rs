@@ -89,7 +89,7 @@ async fn patterns_mean_what_they_mean_elsewhere() {
 async fn nothing_found_says_why_it_may_be() {
     let scene = Scene::new(&[("src/a.rs", "")]);
     let note = async |args| scene.fields("glob", args).await["note"].clone();
-    assert_snapshot!(note(json!({"pattern": "*.rs"})).await, @r#""No file matches. \"*.rs\" looks in the folder itself only; \"**/*.rs\" looks beneath it, too.""#);
+    assert_snapshot!(note(json!({"pattern": "*.rs"})).await, @r#""Nothing directly in the folder matches \"*.rs\"; these lie deeper.""#);
     assert_snapshot!(note(json!({"pattern": "scr/**/*.rs"})).await, @r#""No file matches. Folder not found: scr. Did you mean src?""#);
     assert_snapshot!(note(json!({"pattern": "**/*.rs", "offset": 7})).await, @r#""The offset lies behind the end: there are 1 in all.""#);
 }

@@ -193,10 +193,48 @@ async fn long_lines_are_cut_around_the_match_with_a_notice() {
 }
 
 #[tokio::test]
+async fn what_matches_nothing_exactly_is_searched_for_in_any_case() {
+    let scene = project();
+    let found = async |args| {
+        let fields = scene.fields("grep", args).await;
+        (strings(&fields, "matches"), fields["note"].clone())
+    };
+    let (lines, note) = found(json!({"pattern": "RUN", "glob": "*.md"})).await;
+    assert_eq!(lines, ["notes.md:1:run fast"]);
+    assert_snapshot!(note, @r#""Nothing matches in this case. These match in another one.""#);
+    let (lines, note) = found(json!({"pattern": " Run "})).await;
+    assert_eq!(lines.len(), 4, "{lines:?}");
+    assert_snapshot!(note, @r#""Nothing matches with the spaces around the pattern. These match without them, in any case.""#);
+    let (lines, note) = found(json!({"pattern": "RUN", "case_sensitive": true})).await;
+    assert!(lines.is_empty(), "{lines:?}");
+    assert_snapshot!(note, @r#""No match in 4 files. Capital and small letters differ unless case_sensitive is false. Not looked at: 1 left out by ignore rules, 2 hidden, 1 binary.""#);
+    let (lines, _) = found(json!({"pattern": " Run ", "case_sensitive": true})).await;
+    assert!(lines.is_empty(), "{lines:?}");
+}
+
+#[tokio::test]
+async fn a_path_may_be_a_glob() {
+    let scene = project();
+    let found = matches(&scene, json!({"pattern": "run", "path": "*.md"})).await;
+    assert_eq!(found, ["notes.md:1:run fast"]);
+    let found = matches(&scene, json!({"pattern": "run", "path": "src/*.rs"})).await;
+    assert_eq!(found.len(), 2);
+}
+
+#[tokio::test]
+async fn a_search_for_the_path_of_a_file_says_that_it_is_one() {
+    let scene = project();
+    let fields = scene
+        .fields("grep", json!({"pattern": "src/main.rs"}))
+        .await;
+    assert_snapshot!(fields["note"], @r#""No match in 4 files. src/main.rs is a file, which read_file shows. Not looked at: 1 left out by ignore rules, 2 hidden, 1 binary.""#);
+}
+
+#[tokio::test]
 async fn nothing_found_is_no_failure_and_says_why_it_may_be() {
     let scene = project();
     let note = async |args| scene.fields("grep", args).await["note"].clone();
-    assert_snapshot!(note(json!({"pattern": "Needle"})).await, @r#""No match in 4 files. Capital and small letters differ unless case_sensitive is false. Not looked at: 1 left out by ignore rules, 2 hidden, 1 binary.""#);
+    assert_snapshot!(note(json!({"pattern": "Needle"})).await, @r#""No match in 4 files. Not looked at: 1 left out by ignore rules, 2 hidden, 1 binary.""#);
     assert_snapshot!(note(json!({"pattern": "a.b(c)", "case_sensitive": false})).await, @r#""No match in 4 files. The pattern is a regular expression; literal searches for it as it stands. Not looked at: 1 left out by ignore rules, 2 hidden, 1 binary.""#);
     assert_snapshot!(note(json!({"pattern": "run", "glob": "*.java"})).await, @r#""No file matches the glob \"*.java\".""#);
     assert_snapshot!(note(json!({"pattern": "run", "offset": 9})).await, @r#""The offset lies behind the end: there are 3 in all.""#);

@@ -56,6 +56,30 @@ async fn with_a_pattern_files_beneath_it_are_listed() {
 }
 
 #[tokio::test]
+async fn a_pattern_that_matches_nothing_here_is_looked_for_beneath() {
+    let scene = project();
+    let list = async |args| {
+        let fields = scene.fields("list_files", args).await;
+        (strings(&fields, "files"), fields["note"].clone())
+    };
+    let (files, note) = list(json!({"pattern": "*.rs"})).await;
+    assert_eq!(files, ["src/deep/er/mod.rs", "src/lib.rs", "src/main.rs"]);
+    assert_snapshot!(note, @r#""Nothing directly in the folder matches \"*.rs\"; these lie deeper.""#);
+    let (files, note) = list(json!({"pattern": "MAIN"})).await;
+    assert_eq!(files, ["src/main.rs"]);
+    assert_snapshot!(note, @r#""No file is called \"MAIN\" here; these are close to it.""#);
+    // A folder stands for what is in it.
+    let (files, _) = list(json!({"pattern": "deep"})).await;
+    assert_eq!(files, ["src/deep/er/mod.rs"]);
+    // What is there as it was asked for is all that is listed.
+    let (files, note) = list(json!({"directory": "src", "pattern": "*.rs"})).await;
+    assert_eq!(files, ["src/lib.rs", "src/main.rs"]);
+    assert_eq!(note, json!(null));
+    let (files, _) = list(json!({"directory": "src", "pattern": "README.md"})).await;
+    assert!(files.is_empty(), "{files:?}");
+}
+
+#[tokio::test]
 async fn hidden_files_are_listed_when_asked_for_and_git_never_is() {
     let scene = project();
     let fields = scene.fields("list_files", json!({"hidden": true})).await;
@@ -119,7 +143,7 @@ async fn what_ignore_rules_hide_is_counted_where_nothing_is_found() {
     let fields = scene
         .fields("list_files", json!({"pattern": "*.log"}))
         .await;
-    assert_snapshot!(fields["note"], @r#""No file matches. \"*.log\" looks in the folder itself only; \"**/*.log\" looks beneath it, too. Not looked at: 2 left out by ignore rules, 1 hidden.""#);
+    assert_snapshot!(fields["note"], @r#""No file matches, neither in the folder nor beneath it. Not looked at: 2 left out by ignore rules, 1 hidden.""#);
 }
 
 #[tokio::test]

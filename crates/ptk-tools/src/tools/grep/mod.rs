@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use self::page::Page;
 use super::aliases::with_glob;
 use super::search::content::Query;
-use super::search::matches::{Search, Worth};
+use super::search::matches::{Counted, Search, Worth};
 use super::search::page::preview_list;
 use super::search::rules::Rules;
 use super::search::start::{self, start};
@@ -41,9 +41,9 @@ pub struct GrepArgs {
     /// Search only files that match this glob, for example "*.rs", "src/**/*.{ts,tsx}", or "!*.lock" for all others
     #[serde(default)]
     glob: Option<String>,
-    /// Whether capital and small letters differ. Default: true
-    #[serde(default = "yes")]
-    case_sensitive: bool,
+    /// Whether capital and small letters differ. Default: they do, unless nothing matches so
+    #[serde(default)]
+    case_sensitive: Option<bool>,
     /// How many lines to show before and after each match. Default: 0
     #[serde(default)]
     #[schemars(range(min = 0, max = 20))]
@@ -70,6 +70,26 @@ pub struct GrepArgs {
     offset: usize,
 }
 
+impl GrepArgs {
+    /// What to search for if nothing matches exactly, and how to say so.
+    fn looser(&self, query: &Query) -> Option<(Query, &'static str)> {
+        let trimmed = query.text.trim_matches(' ');
+        let note = if trimmed != query.text {
+            "Nothing matches with the spaces around the pattern. These match without them, in any case."
+        } else if self.case_sensitive.is_none() && query.text.chars().any(char::is_alphabetic) {
+            "Nothing matches in this case. These match in another one."
+        } else {
+            return None;
+        };
+        let looser = Query {
+            text: trimmed.to_owned(),
+            case_sensitive: self.case_sensitive == Some(true),
+            ..query.clone()
+        };
+        Some((looser, note))
+    }
+}
+
 /// What a search gives back.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -85,10 +105,6 @@ pub enum GrepOutput {
 
 fn here() -> String {
     ".".to_owned()
-}
-
-const fn yes() -> bool {
-    true
 }
 
 const fn max_results() -> usize {
@@ -141,7 +157,7 @@ impl TypedTool for Grep {
         let query = Query {
             text: args.pattern.clone(),
             literal: args.literal,
-            case_sensitive: args.case_sensitive,
+            case_sensitive: args.case_sensitive.unwrap_or(true),
             multiline: args.multiline,
             remedy: "To search for the text as it stands, set literal to true; or put a backslash \
                      before each character that is meant literally.",
@@ -158,7 +174,8 @@ impl TypedTool for Grep {
         };
         let call = context.clone();
         let search = move |prepared, stop: &Stop| {
-            let (matcher, glob, place, kind, rules): (_, Option<start::Glob>, _, _, _) = prepared;
+            let (matcher, glob, place, kind, rules): (_, Option<start::Glob>, _, _, Rules) =
+                prepared;
             let search = Search {
                 context: &call,
                 place: &place,
@@ -171,13 +188,32 @@ impl TypedTool for Grep {
                 rank: &|_| Worth::default(),
                 stop,
             };
-            let counted = search.count(rules);
-            let page = Page {
-                args: &args,
-                search: &search,
-                counted: &counted,
+            let counted = search.count(rules.clone());
+            let page = |search: &Search<'_>, counted: &Counted<'_>, note| {
+                let page = Page {
+                    args: &args,
+                    search,
+                    counted,
+                    note,
+                };
+                page.result()
             };
-            Ok(page.result())
+            let is_nothing = counted.files.is_empty() && counted.is_complete;
+            let looser = args.looser(&query).filter(|_| is_nothing);
+            if let Some((query, note)) = looser
+                && let Ok(matcher) = query.matcher()
+            {
+                let search = Search {
+                    query: &query,
+                    matcher: &matcher,
+                    ..search
+                };
+                let counted = search.count(rules);
+                if !counted.files.is_empty() {
+                    return Ok(page(&search, &counted, Some(note)));
+                }
+            }
+            Ok(page(&search, &counted, None))
         };
         confined(context, prepare, search).await
     }

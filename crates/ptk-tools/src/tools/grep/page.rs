@@ -1,6 +1,7 @@
 //! The part of what was found that a result shows.
 
 use bstr::ByteSlice as _;
+use ptk_sandbox::Kind;
 use serde_json::{Map, Value};
 
 use super::{Grep, GrepArgs, GrepOutput, GrepResult};
@@ -10,12 +11,15 @@ use crate::tools::search::files::{MAX_PAGE, Outcome, not_utf8};
 use crate::tools::search::matches::{Counted, Matched, Search};
 use crate::tools::search::page::{defaults_of, next_call};
 use crate::tools::search::tally::shown;
+use crate::tools::search::withheld::Withheld;
 
 /// The part of what was found that is shown.
 pub(super) struct Page<'a> {
     pub(super) args: &'a GrepArgs,
     pub(super) search: &'a Search<'a>,
     pub(super) counted: &'a Counted<'a>,
+    /// How it was found, if not as the pattern says.
+    pub(super) note: Option<&'static str>,
 }
 
 impl Page<'_> {
@@ -118,7 +122,7 @@ impl Page<'_> {
     }
 
     fn note(&self, result: &GrepResult, pages: u64) -> Option<String> {
-        let mut notes = Vec::new();
+        let mut notes: Vec<String> = self.note.map(str::to_owned).into_iter().collect();
         if !self.counted.is_complete {
             notes.push(format!(
                 "The time was up after {} files: there are at least {} results. Search a smaller \
@@ -154,7 +158,14 @@ impl Page<'_> {
             (1, _) => "No match in 1 file.".to_owned(),
             _ => format!("No match in {files} files."),
         };
-        if self.args.case_sensitive && self.args.pattern.chars().any(char::is_alphabetic) {
+        if let Some(file) = self.named_file() {
+            // Not as a call: one that stands in a result counts as copied.
+            hint.push_str(&format!(" {file} is a file, which read_file shows."));
+            return hint;
+        }
+        if self.args.case_sensitive == Some(true)
+            && self.args.pattern.chars().any(char::is_alphabetic)
+        {
             hint.push_str(" Capital and small letters differ unless case_sensitive is false.");
         }
         let is_special = |c| r"\.+*?()|[]{}^$".contains(c);
@@ -164,6 +175,16 @@ impl Page<'_> {
             );
         }
         hint
+    }
+
+    /// The file that has the pattern for its path, if it may be seen.
+    fn named_file(&self) -> Option<String> {
+        let context = self.search.context;
+        let place = context.resolve(&self.args.pattern).ok()?;
+        let is_file = place.metadata().is_ok_and(|it| it.kind == Kind::File);
+        let name = place.to_string();
+        let is_withheld = Withheld::new(context, &place).holds(name.as_bytes());
+        (is_file && !is_withheld).then_some(name)
     }
 }
 

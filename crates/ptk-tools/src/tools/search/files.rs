@@ -88,20 +88,32 @@ impl Find {
         stop: &Stop,
         next: impl Fn(usize) -> String,
     ) -> FileList {
-        let pattern = pattern.as_ref();
-        let sight = Sight {
-            hidden: self.hidden || pattern.is_some_and(|pattern| pattern.names_hidden),
-            depth: pattern.map_or(1, |pattern| pattern.depth),
-            everything: pattern.is_none(),
+        let collect = |pattern: Option<&Pattern>| {
+            let sight = Sight {
+                hidden: self.hidden || pattern.is_some_and(|pattern| pattern.names_hidden),
+                depth: pattern.map_or(1, |pattern| pattern.depth),
+                everything: pattern.is_none(),
+            };
+            let walk = Walk::new(&place, sight, rules.clone(), stop);
+            let (visitors, tally) = walk.run(|| Collect {
+                glob: pattern.map(|pattern| &pattern.glob),
+                order: self.order,
+                withheld: &withheld,
+                found: Vec::new(),
+            });
+            let found: Vec<Named> = visitors.into_iter().flat_map(|one| one.found).collect();
+            (found, tally)
         };
-        let walk = Walk::new(&place, sight, rules, stop);
-        let (visitors, tally) = walk.run(|| Collect {
-            glob: pattern.map(|pattern| &pattern.glob),
-            order: self.order,
-            withheld: &withheld,
-            found: Vec::new(),
-        });
-        let found: Vec<_> = visitors.into_iter().flat_map(|one| one.found).collect();
+        let (mut found, mut tally) = collect(pattern.as_ref());
+        let mut widened = None;
+        if found.is_empty()
+            && !stop.is_set()
+            && let (Some(pattern), Some(text)) = (&pattern, &self.pattern)
+            && let Some((wider, note)) = pattern.wider(text)
+        {
+            (found, tally) = collect(Some(&wider));
+            widened = (!found.is_empty()).then_some(note);
+        }
         let total = found.len();
         let names = page(found, self.offset, self.limit);
         let outcome = Outcome {
@@ -110,16 +122,18 @@ impl Find {
             hint: self.hint(),
         };
         let names = names.into_iter().map(|(_, name)| name).collect();
-        FileList::new(names, self.offset, total, &outcome, next)
+        let mut list = FileList::new(names, self.offset, total, &outcome, next);
+        let notes: Vec<String> = widened.into_iter().chain(list.note).collect();
+        list.note = (!notes.is_empty()).then(|| notes.join(" "));
+        list
     }
 
     fn hint(&self) -> String {
         match &self.pattern {
             None => "The folder is empty.".to_owned(),
-            Some(pattern) if !pattern.contains('/') => format!(
-                "No file matches. \"{pattern}\" looks in the folder itself only; \
-                 \"**/{pattern}\" looks beneath it, too."
-            ),
+            Some(pattern) if !pattern.contains('/') => {
+                "No file matches, neither in the folder nor beneath it.".to_owned()
+            }
             Some(_) => "No file matches.".to_owned(),
         }
     }

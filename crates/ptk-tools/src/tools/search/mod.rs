@@ -10,6 +10,7 @@
 pub(crate) mod collect;
 pub(crate) mod content;
 pub(crate) mod files;
+pub(crate) mod instead;
 pub(crate) mod jail;
 #[cfg(target_os = "linux")]
 mod kernel;
@@ -23,4 +24,4 @@ pub(crate) mod stop;
 pub(crate) mod tally;
 mod visit;
 pub(crate) mod walk;
-mod withheld;
+pub(crate) mod withheld;

@@ -97,16 +97,25 @@ impl Glob {
             .empty_alternates(true)
             .build();
         let set = glob.and_then(|glob| GlobSetBuilder::new().add(glob).build());
-        let set = set.map_err(|error| {
-            ToolError::validation(format!(
-                "The pattern \"{pattern}\" is no glob: {}",
-                error.kind()
-            ))
-            .suggest(
-                "`*` stands for any part of a name, `**/` for any folders, `{a,b}` for \
-                     alternatives. To mean such a character itself, write it in brackets: `[[]`.",
-            )
-        })?;
+        let set = set.map_err(|error| no_glob(pattern, &error))?;
+        Ok(Self {
+            set,
+            excludes: false,
+        })
+    }
+
+    /// Names with this text in them, in any case, and all that lies in a folder
+    /// of this name.
+    fn named(name: &str) -> Result<Self, ToolError> {
+        let mut set = GlobSetBuilder::new();
+        for glob in [format!("**/*{name}*"), format!("**/{name}/**")] {
+            let glob = GlobBuilder::new(&glob)
+                .literal_separator(true)
+                .case_insensitive(true)
+                .build();
+            set.add(glob.map_err(|error| no_glob(name, &error))?);
+        }
+        let set = set.build().map_err(|error| no_glob(name, &error))?;
         Ok(Self {
             set,
             excludes: false,
@@ -131,6 +140,22 @@ impl Glob {
     pub(crate) fn matches(&self, path: &[u8]) -> bool {
         self.set.is_match_candidate(&Candidate::from_bytes(path)) != self.excludes
     }
+}
+
+fn no_glob(pattern: &str, error: &globset::Error) -> ToolError {
+    ToolError::validation(format!(
+        "The pattern \"{pattern}\" is no glob: {}",
+        error.kind()
+    ))
+    .suggest(
+        "`*` stands for any part of a name, `**/` for any folders, `{a,b}` for alternatives. To \
+         mean such a character itself, write it in brackets: `[[]`.",
+    )
+}
+
+/// Whether this part of a pattern stands for itself alone.
+fn is_plain(part: &str) -> bool {
+    !part.contains(['*', '?', '[', ']', '{', '}', '\\'])
 }
 
 /// A glob together with the folder that everything it can match lies in.
@@ -165,8 +190,7 @@ impl Pattern {
             .split('/')
             .filter(|part| !part.is_empty() && *part != ".")
             .collect();
-        let is_plain = |part: &&&str| !part.contains(['*', '?', '[', ']', '{', '}', '\\']);
-        let plain = parts.iter().take_while(is_plain).count();
+        let plain = parts.iter().take_while(|part| is_plain(part)).count();
         let plain = plain.min(parts.len().saturating_sub(1));
         let (folders, rest) = parts.split_at_checked(plain).unwrap_or_default();
         let mut folder = Path::new(base).to_owned();
@@ -188,5 +212,28 @@ impl Pattern {
             names_hidden: rest.iter().any(|part| part.starts_with('.')),
             glob: Glob::path(&glob, pattern)?,
         })
+    }
+
+    /// What `pattern` most likely meant, if this one matches nothing: files in
+    /// any folder beneath, or those whose names hold the pattern. Says which.
+    pub(crate) fn wider(&self, pattern: &str) -> Option<(Self, String)> {
+        if pattern.contains('/') {
+            return None;
+        }
+        let (glob, note) = if is_plain(pattern) {
+            let note = format!("No file is called \"{pattern}\" here; these are close to it.");
+            (Glob::named(pattern), note)
+        } else {
+            let note =
+                format!("Nothing directly in the folder matches \"{pattern}\"; these lie deeper.");
+            (Glob::path(&format!("**/{pattern}"), pattern), note)
+        };
+        let wider = Self {
+            folder: self.folder.clone(),
+            glob: glob.ok()?,
+            depth: usize::MAX,
+            names_hidden: self.names_hidden,
+        };
+        Some((wider, note))
     }
 }

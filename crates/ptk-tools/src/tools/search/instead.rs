@@ -1,0 +1,82 @@
+//! What to read in the place of a path that cannot be read.
+
+use std::path::Path;
+
+use ptk_sandbox::{Kind, PathError, Place};
+
+use super::files::{FileList, Find, Order};
+use crate::{CallContext, ToolError};
+
+/// How many files of another folder are suggested.
+const MAX_ELSEWHERE: usize = 5;
+/// How many entries of a folder are named.
+const MAX_ENTRIES: usize = 50;
+/// A shorter name is in too many others.
+const MIN_STEM: usize = 3;
+
+/// The error with a better suggestion: what is in the folder that was taken for
+/// a file, or files of this name elsewhere.
+pub(crate) async fn suggest(context: &CallContext, place: &Place, error: ToolError) -> ToolError {
+    let suggestion = match place.metadata() {
+        Ok(metadata) if metadata.kind == Kind::Folder => entries(context, place).await,
+        Err(PathError::NotFound { .. } | PathError::NotAFolder { .. }) => {
+            elsewhere(context, place).await
+        }
+        _ => None,
+    };
+    match suggestion {
+        Some(suggestion) => error.suggest(suggestion),
+        None => error,
+    }
+}
+
+/// What is in a folder.
+async fn entries(context: &CallContext, place: &Place) -> Option<String> {
+    let directory = place.to_string();
+    let found = find(context, directory, None, MAX_ENTRIES).await?;
+    let more = match found.total - found.count {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(format!(
+        "Give the path of a file. In the folder are: {}{more}.",
+        found.files.join(", ")
+    ))
+}
+
+/// Files of the same or a similar name.
+async fn elsewhere(context: &CallContext, place: &Place) -> Option<String> {
+    let path = place.absolute();
+    let name = path.file_name()?.to_str()?;
+    let stem = Path::new(name).file_stem()?.to_str()?;
+    for text in [name, stem] {
+        if text.chars().count() < MIN_STEM {
+            continue;
+        }
+        let pattern = Some(globset::escape(text));
+        if let Some(found) = find(context, ".".to_owned(), pattern, MAX_ELSEWHERE).await {
+            let one_of = if found.count == 1 { "" } else { "one of: " };
+            return Some(format!("Did you mean {one_of}{}?", found.files.join(", ")));
+        }
+    }
+    None
+}
+
+/// A page of files, unless there are none.
+async fn find(
+    context: &CallContext,
+    directory: String,
+    pattern: Option<String>,
+    limit: usize,
+) -> Option<FileList> {
+    let find = Find {
+        directory,
+        pattern,
+        hidden: false,
+        order: Order::Path,
+        limit,
+        offset: 0,
+    };
+    let found = find.run(context, |_| String::new()).await.ok()?;
+    (found.count > 0).then_some(found)
+}
