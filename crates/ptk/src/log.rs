@@ -233,9 +233,9 @@ fn files_of(state: &Value) -> Vec<SeenFile> {
 /// Remembers what an entry holds of what tools gave back.
 pub(crate) fn remember_entry(copies: &mut Copies, kind: &EntryKind) {
     match kind {
-        EntryKind::CallEnded(ended) => remember(copies, &ended.result),
-        EntryKind::CallCut(cut) => remember(copies, &cut.result),
-        EntryKind::RanByHand(ran) => remember(copies, &ran.result),
+        EntryKind::CallEnded(ended) => remember(copies, &ended.tool, &ended.result),
+        EntryKind::CallCut(cut) => remember(copies, &cut.tool, &cut.result),
+        EntryKind::RanByHand(ran) => remember(copies, &ran.tool, &ran.result),
         EntryKind::HelperReplied(helped) => {
             let contents = helped.files.iter().filter_map(|file| file.content.as_ref());
             contents.for_each(|content| copies.remember_field("content", content));
@@ -248,13 +248,36 @@ pub(crate) fn remember_entry(copies: &mut Copies, kind: &EntryKind) {
 
 /// Remembers every text in the fields of a result, and what went wrong: an
 /// error may quote a file. That a call was not allowed quotes only the call.
-fn remember(copies: &mut Copies, result: &ToolResult) {
+fn remember(copies: &mut Copies, tool: &str, result: &ToolResult) {
     for (field, value) in &result.fields {
         remember_value(copies, field, value);
     }
     if result.error_type != Some(ErrorType::PermissionError) {
-        copies.remember_field("error", &result.error);
+        copies.remember_field("error", without_call(tool, &result.error));
     }
+}
+
+/// An error without the failed call that it begins with: `tool(name=value, …): `.
+/// Its arguments are the model's own, so that making the call again copies
+/// nothing.
+fn without_call<'e>(tool: &str, error: &'e str) -> &'e str {
+    let after_call = || {
+        let mut rest = error.strip_prefix(tool)?.strip_prefix('(')?;
+        while let Some((name, value)) = rest.split_once('=') {
+            if !name.chars().all(|it| it.is_alphanumeric() || it == '_') {
+                break;
+            }
+            let mut values = serde_json::Deserializer::from_str(value).into_iter::<Value>();
+            values.next()?.ok()?;
+            rest = value.get(values.byte_offset()..)?;
+            match rest.strip_prefix(", ") {
+                Some(more) => rest = more,
+                None => break,
+            }
+        }
+        rest.strip_prefix("): ")
+    };
+    after_call().unwrap_or(error)
 }
 
 fn remember_value(copies: &mut Copies, field: &str, value: &Value) {

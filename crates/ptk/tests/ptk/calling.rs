@@ -176,6 +176,31 @@ async fn a_call_copied_from_a_result_runs_only_if_the_person_agrees() {
     assert!(scene.diary().is_empty());
 }
 
+/// An error names the call that failed, which is the model's own.
+#[tokio::test]
+async fn a_failed_call_may_be_made_again() {
+    let scene = Scene::new();
+    let person = Person::who_says(Decision::Allow);
+    let read = call("read_file", &json!({"path": "later.txt"}));
+    let script = Script::new([
+        read.clone(),
+        call(
+            "write_file",
+            &json!({"path": "later.txt", "content": "Here."}),
+        ),
+        read,
+        "Done.".to_owned(),
+    ]);
+    let ptk = scene.builder(script).approver(person.clone());
+    let ptk = ptk.build().unwrap();
+    let run = ptk.execute("Go", ptk.options()).await;
+    let succeeded: Vec<bool> = run.tool_calls.iter().map(|it| it.result.success).collect();
+    assert_eq!(succeeded, [false, true, true], "{:?}", run.tool_calls);
+    let asked = person.asked.lock().unwrap().clone();
+    let is_copy = |it: &String| it.contains("stands in the result");
+    assert!(!asked.iter().any(is_copy), "{asked:?}");
+}
+
 /// What the guard broke in a result is whole again in the arguments.
 #[tokio::test]
 async fn quoted_marks_reach_the_tool_as_they_were() {
