@@ -374,6 +374,24 @@ mod tests {
         assert!(!line.is_whole());
     }
 
+    /// The parser takes all memory for some of these.
+    #[test]
+    fn here_documents_that_end_at_an_empty_line_are_not_certain() {
+        for text in [
+            "cat <<\"\" > ",
+            "a\ncat <<'' >f; ",
+            "cat <<- \"\"'' | b ",
+            "cat <<\\\n\"\" > ",
+            "cat <\\\n<\"\" > ",
+            "x=$(cat <<\"\" > )",
+            "\"$(cat <<'' > )\"",
+            "cat <<\"\"\nbody\n\nls",
+        ] {
+            assert!(!CommandLine::read(text).is_certain(), "{text:?}");
+        }
+        assert!(CommandLine::read("cat <<'E'\nbody\nE\n").is_certain());
+    }
+
     #[test]
     fn no_text_takes_too_much_stack() {
         let deep = [

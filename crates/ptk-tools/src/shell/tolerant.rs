@@ -77,10 +77,25 @@ pub(super) fn commands(text: &str) -> Vec<Rough> {
 
 /// The tokens of a text that is neither too long nor too deep.
 pub(super) fn tokens(text: &str) -> Option<Vec<Token>> {
-    if text.len() > MAX_LENGTH || is_too_deep(text) {
+    if text.len() > MAX_LENGTH || is_too_deep(text) || has_empty_delimiter(text) {
         return None;
     }
     without_panic(|| brush_parser::uncached_tokenize_str(text, &options().tokenizer_options()).ok())
+}
+
+/// Whether a here-document may end at an empty line. The parser never comes to
+/// the end of one that begins in the last line (`cat <<"" >`), and takes all
+/// memory.
+fn has_empty_delimiter(text: &str) -> bool {
+    let text = text.replace("\\\n", "");
+    text.match_indices("<<").any(|(at, operator)| {
+        let word = text.get(at + operator.len()..).unwrap_or_default();
+        let word = word.strip_prefix('-').unwrap_or(word);
+        let word = word.trim_start_matches([' ', '\t']);
+        let is_end = |c: char| c.is_whitespace() || ";&|<>()".contains(c);
+        let word = word.split(is_end).next().unwrap_or_default();
+        !word.is_empty() && word.chars().all(|c| "\\'\"".contains(c))
+    })
 }
 
 /// What the parser found, and nothing where it gives up: it panics on a few
