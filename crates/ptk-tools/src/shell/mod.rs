@@ -389,7 +389,9 @@ mod tests {
         ] {
             assert!(!CommandLine::read(text).is_certain(), "{text:?}");
         }
-        assert!(CommandLine::read("cat <<'E'\nbody\nE\n").is_certain());
+        for text in ["cat <<'E'\nbody\nE\n", "grep '<<' ''", "grep \"<<\" \"\""] {
+            assert!(CommandLine::read(text).is_certain(), "{text:?}");
+        }
     }
 
     #[test]

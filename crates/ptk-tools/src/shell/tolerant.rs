@@ -94,7 +94,12 @@ fn has_empty_delimiter(text: &str) -> bool {
         let word = word.trim_start_matches([' ', '\t']);
         let is_end = |c: char| c.is_whitespace() || ";&|<>()".contains(c);
         let word = word.split(is_end).next().unwrap_or_default();
-        !word.is_empty() && word.chars().all(|c| "\\'\"".contains(c))
+        // An odd quote closes one that began before the operator: `'<<' ''`.
+        let is_whole = |quote| word.matches(quote).count().is_multiple_of(2);
+        !word.is_empty()
+            && word.chars().all(|c| "\\'\"".contains(c))
+            && is_whole('\'')
+            && is_whole('"')
     })
 }
 
