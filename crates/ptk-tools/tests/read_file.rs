@@ -272,6 +272,7 @@ async fn a_path_that_is_no_file_is_answered_with_files() {
         "on call.md",
         "docs/piranesi.txt",
         "nowhere.md",
+        "docs/nowhere.md",
     ] {
         let result = scene
             .call("read_file", json!({ "path": path }))
@@ -284,7 +285,8 @@ async fn a_path_that_is_no_file_is_answered_with_files() {
     many: Give the path of a file. In the folder are: many/00, many/01, many/02, many/03, many/04, many/05, many/06, many/07, many/08, many/09, many/10, many/11, many/12, many/13, many/14, many/15, many/16, many/17, many/18, many/19, many/20, many/21, many/22, many/23, many/24, many/25, many/26, many/27, many/28, many/29, many/30, many/31, many/32, many/33, many/34, many/35, many/36, many/37, many/38, many/39, many/40, many/41, many/42, many/43, many/44, many/45, many/46, many/47, many/48, many/49 and 10 more.
     on call.md: Did you mean docs/on call.md?
     docs/piranesi.txt: Did you mean docs/deep/Piranesi notes.md?
-    nowhere.md: List the folder above it to see what there is.
+    nowhere.md: In the workspace are: docs/, many/.
+    docs/nowhere.md: In docs are: docs/deep/, docs/on call.md.
     "#);
 }
 

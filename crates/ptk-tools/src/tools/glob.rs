@@ -15,7 +15,7 @@ pub struct Glob;
 /// Arguments of [`Glob`].
 #[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 pub struct GlobArgs {
-    /// The glob, relative to `path`: "*" is any part of a name, "?" one character, "**/" any folders, "[a-z]" a class, "{a,b}" alternatives. For example "**/*.rs" or "src/**/test_*.{js,ts}"
+    /// The glob, relative to `path`: "*" is any part of a name, "?" one character, "**/" any folders, "[a-z]" a class, "{a,b}" alternatives. For example "**/*.py" or "src/**/test_*.{js,ts}"
     pattern: String,
     /// The folder to look in, relative to the workspace, for example "src". Default: the workspace itself
     #[serde(default = "here")]
@@ -42,7 +42,7 @@ impl TypedTool for Glob {
     type Output = FileList;
 
     const NAME: &'static str = "glob";
-    const DESCRIPTION: &'static str = "Find files by a pattern of their paths, such as \"**/*.rs\", \
+    const DESCRIPTION: &'static str = "Find files by a pattern of their paths, such as \"**/*.py\", \
         the most recently modified first. Files that .gitignore or .ignore leave out are not found, \
         nor are hidden ones unless the pattern names them, such as \".github/**\".";
     const EFFECTS: Effects = Effects::READ;

@@ -208,7 +208,26 @@ async fn what_matches_nothing_exactly_is_searched_for_in_any_case() {
     let (lines, note) = found(json!({"pattern": "RUN", "case_sensitive": true})).await;
     assert!(lines.is_empty(), "{lines:?}");
     assert_snapshot!(note, @r#""No match in 4 files. Capital and small letters differ unless case_sensitive is false. Not looked at: 1 left out by ignore rules, 2 hidden, 1 binary.""#);
-    let (lines, _) = found(json!({"pattern": " Run ", "case_sensitive": true})).await;
+    let (lines, note) = found(json!({"pattern": " Run ", "case_sensitive": true})).await;
+    assert_eq!(lines, ["src/lib.rs:1:pub fn Run() {}"]);
+    assert_snapshot!(note, @r#""Nothing matches with the spaces around the pattern. These match without them.""#);
+}
+
+#[tokio::test]
+async fn a_glob_that_no_file_matches_is_left_out() {
+    let scene = project();
+    let found = async |args| {
+        let fields = scene.fields("grep", args).await;
+        (strings(&fields, "matches"), fields["note"].clone())
+    };
+    let (lines, note) = found(json!({"pattern": "run fast", "glob": "*.java"})).await;
+    assert_eq!(lines, ["notes.md:1:run fast"]);
+    assert_snapshot!(note, @r#""No file matches the glob \"*.java\". These are in other files.""#);
+    let (lines, note) = found(json!({"pattern": "RUN FAST", "glob": "*.java"})).await;
+    assert_eq!(lines, ["notes.md:1:run fast"]);
+    assert_snapshot!(note, @r#""No file matches the glob \"*.java\". Nothing matches in this case. These match in another one.""#);
+    // One that matches files counts.
+    let (lines, _) = found(json!({"pattern": "run fast", "glob": "*.rs"})).await;
     assert!(lines.is_empty(), "{lines:?}");
 }
 
@@ -236,7 +255,7 @@ async fn nothing_found_is_no_failure_and_says_why_it_may_be() {
     let note = async |args| scene.fields("grep", args).await["note"].clone();
     assert_snapshot!(note(json!({"pattern": "Needle"})).await, @r#""No match in 4 files. Not looked at: 1 left out by ignore rules, 2 hidden, 1 binary.""#);
     assert_snapshot!(note(json!({"pattern": "a.b(c)", "case_sensitive": false})).await, @r#""No match in 4 files. The pattern is a regular expression; literal searches for it as it stands. Not looked at: 1 left out by ignore rules, 2 hidden, 1 binary.""#);
-    assert_snapshot!(note(json!({"pattern": "run", "glob": "*.java"})).await, @r#""No file matches the glob \"*.java\".""#);
+    assert_snapshot!(note(json!({"pattern": "nowhere", "glob": "*.java"})).await, @r#""No file matches the glob \"*.java\".""#);
     assert_snapshot!(note(json!({"pattern": "run", "offset": 9})).await, @r#""The offset lies behind the end: there are 3 in all.""#);
     let fields = scene.fields("grep", json!({"pattern": "Needle"})).await;
     assert_eq!(fields["count"], 0);

@@ -6,6 +6,7 @@
 
 mod page;
 
+use grep_regex::RegexMatcher;
 use ptk_protocol::{Arguments, ToolResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +15,7 @@ use serde_json::{Map, Value};
 use self::page::Page;
 use super::aliases::with_glob;
 use super::search::content::Query;
-use super::search::matches::{Counted, Search, Worth};
+use super::search::matches::{Search, Worth};
 use super::search::page::preview_list;
 use super::search::rules::Rules;
 use super::search::start::{self, start};
@@ -74,7 +75,9 @@ impl GrepArgs {
     /// What to search for if nothing matches exactly, and how to say so.
     fn looser(&self, query: &Query) -> Option<(Query, &'static str)> {
         let trimmed = query.text.trim_matches(' ');
-        let note = if trimmed != query.text {
+        let note = if trimmed != query.text && self.case_sensitive == Some(true) {
+            "Nothing matches with the spaces around the pattern. These match without them."
+        } else if trimmed != query.text {
             "Nothing matches with the spaces around the pattern. These match without them, in any case."
         } else if self.case_sensitive.is_none() && query.text.chars().any(char::is_alphabetic) {
             "Nothing matches in this case. These match in another one."
@@ -88,6 +91,14 @@ impl GrepArgs {
         };
         Some((looser, note))
     }
+}
+
+/// What one search found.
+struct Found {
+    result: GrepResult,
+    is_nothing: bool,
+    /// Whether there was no file to search.
+    is_without_files: bool,
 }
 
 /// What a search gives back.
@@ -139,8 +150,8 @@ impl TypedTool for Grep {
     type Output = GrepResult;
 
     const NAME: &'static str = "grep";
-    const DESCRIPTION: &'static str = "Search the lines of files for a regular expression (Rust \
-        syntax, as in ripgrep). Gives lines as path:line:text, sorted by path. Binary files, hidden \
+    const DESCRIPTION: &'static str = "Search the lines of files for a regular expression (as in \
+        ripgrep). Gives lines as path:line:text, sorted by path. Binary files, hidden \
         files and those that .gitignore or .ignore leave out are not searched.";
     const EFFECTS: Effects = Effects::READ;
 
@@ -176,44 +187,61 @@ impl TypedTool for Grep {
         let search = move |prepared, stop: &Stop| {
             let (matcher, glob, place, kind, rules): (_, Option<start::Glob>, _, _, Rules) =
                 prepared;
-            let search = Search {
-                context: &call,
-                place: &place,
-                kind,
-                query: &query,
-                matcher: &matcher,
-                glob: glob.as_ref(),
-                hidden: args.hidden,
-                only_whether: args.output == GrepOutput::Files,
-                rank: &|_| Worth::default(),
-                stop,
-            };
-            let counted = search.count(rules.clone());
-            let page = |search: &Search<'_>, counted: &Counted<'_>, note| {
-                let page = Page {
-                    args: &args,
-                    search,
-                    counted,
-                    note,
+            let search =
+                |query: &Query, matcher: &RegexMatcher, glob: Option<&start::Glob>, note| {
+                    let search = Search {
+                        context: &call,
+                        place: &place,
+                        kind,
+                        query,
+                        matcher,
+                        glob,
+                        hidden: args.hidden,
+                        only_whether: args.output == GrepOutput::Files,
+                        rank: &|_| Worth::default(),
+                        stop,
+                    };
+                    let counted = search.count(rules.clone());
+                    let page = Page {
+                        args: &args,
+                        search: &search,
+                        counted: &counted,
+                        note,
+                    };
+                    let is_nothing = counted.files.is_empty() && counted.is_complete;
+                    Found {
+                        result: page.result(),
+                        is_nothing,
+                        is_without_files: counted.tally.files == 0,
+                    }
                 };
-                page.result()
+            let exact = search(&query, &matcher, glob.as_ref(), None);
+            if !exact.is_nothing {
+                return Ok(exact.result);
+            }
+            // A model often limits its search to files that are not there.
+            let (glob, other) = match &args.glob {
+                Some(pattern) if exact.is_without_files => {
+                    let note = format!("No file matches the glob \"{pattern}\".");
+                    let other = format!("{note} These are in other files.");
+                    let found = search(&query, &matcher, None, Some(other.clone()));
+                    if !found.is_nothing {
+                        return Ok(found.result);
+                    }
+                    (None, Some(note))
+                }
+                _ => (glob.as_ref(), None),
             };
-            let is_nothing = counted.files.is_empty() && counted.is_complete;
-            let looser = args.looser(&query).filter(|_| is_nothing);
-            if let Some((query, note)) = looser
+            if let Some((query, note)) = args.looser(&query)
                 && let Ok(matcher) = query.matcher()
             {
-                let search = Search {
-                    query: &query,
-                    matcher: &matcher,
-                    ..search
-                };
-                let counted = search.count(rules);
-                if !counted.files.is_empty() {
-                    return Ok(page(&search, &counted, Some(note)));
+                let notes: Vec<&str> = other.as_deref().into_iter().chain([note]).collect();
+                let found = search(&query, &matcher, glob, Some(notes.join(" ")));
+                if !found.is_nothing {
+                    return Ok(found.result);
                 }
             }
-            Ok(page(&search, &counted, None))
+            Ok(exact.result)
         };
         confined(context, prepare, search).await
     }

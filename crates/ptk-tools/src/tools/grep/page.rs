@@ -19,7 +19,7 @@ pub(super) struct Page<'a> {
     pub(super) search: &'a Search<'a>,
     pub(super) counted: &'a Counted<'a>,
     /// How it was found, if not as the pattern says.
-    pub(super) note: Option<&'static str>,
+    pub(super) note: Option<String>,
 }
 
 impl Page<'_> {
@@ -122,7 +122,7 @@ impl Page<'_> {
     }
 
     fn note(&self, result: &GrepResult, pages: u64) -> Option<String> {
-        let mut notes: Vec<String> = self.note.map(str::to_owned).into_iter().collect();
+        let mut notes: Vec<String> = self.note.clone().into_iter().collect();
         if !self.counted.is_complete {
             notes.push(format!(
                 "The time was up after {} files: there are at least {} results. Search a smaller \

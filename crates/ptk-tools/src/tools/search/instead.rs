@@ -15,12 +15,15 @@ const MAX_ENTRIES: usize = 50;
 const MIN_STEM: usize = 3;
 
 /// The error with a better suggestion: what is in the folder that was taken for
-/// a file, or files of this name elsewhere.
+/// a file, files of this name elsewhere, or those beside it.
 pub(crate) async fn suggest(context: &CallContext, place: &Place, error: ToolError) -> ToolError {
     let suggestion = match place.metadata() {
         Ok(metadata) if metadata.kind == Kind::Folder => entries(context, place).await,
         Err(PathError::NotFound { .. } | PathError::NotAFolder { .. }) => {
-            elsewhere(context, place).await
+            match elsewhere(context, place).await {
+                Some(files) => Some(files),
+                None => beside(context, place).await,
+            }
         }
         _ => None,
     };
@@ -32,16 +35,32 @@ pub(crate) async fn suggest(context: &CallContext, place: &Place, error: ToolErr
 
 /// What is in a folder.
 async fn entries(context: &CallContext, place: &Place) -> Option<String> {
-    let directory = place.to_string();
+    let entries = named(context, place.to_string()).await?;
+    Some(format!(
+        "Give the path of a file. In the folder are: {entries}."
+    ))
+}
+
+/// What is in the folder of a missing file.
+async fn beside(context: &CallContext, place: &Place) -> Option<String> {
+    let path = place.absolute();
+    let folder = path.parent()?.strip_prefix(place.root()).ok()?.to_str()?;
+    let (directory, folder) = match folder {
+        "" => (".", "the workspace"),
+        folder => (folder, folder),
+    };
+    let entries = named(context, directory.to_owned()).await?;
+    Some(format!("In {folder} are: {entries}."))
+}
+
+/// The entries of a folder.
+async fn named(context: &CallContext, directory: String) -> Option<String> {
     let found = find(context, directory, None, MAX_ENTRIES).await?;
     let more = match found.total - found.count {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    Some(format!(
-        "Give the path of a file. In the folder are: {}{more}.",
-        found.files.join(", ")
-    ))
+    Some(found.files.join(", ") + &more)
 }
 
 /// Files of the same or a similar name.
