@@ -9,6 +9,7 @@ use std::time::Duration;
 use hyper::StatusCode;
 use ptk::llm::{Forgetful, Memory};
 use ptk::protocol::dialects::Registry;
+use ptk::protocol::format::DefinitionStyle;
 use ptk::protocol::format::guard::{Guard, GuardError};
 use ptk::protocol::{Formatter, PtkFormatter};
 use ptk::{Approach, Mode, Model};
@@ -99,7 +100,8 @@ pub(crate) struct Inner {
     pub(crate) dialects: Registry,
     pub(crate) memory: Arc<dyn Memory>,
     guard: Guard,
-    formatters: Mutex<HashMap<String, Arc<dyn Formatter>>>,
+    /// By dialect, and by how tools are described.
+    formatters: Mutex<HashMap<(String, DefinitionStyle), Arc<dyn Formatter>>>,
     pub(crate) offers: Offers,
     capture: Option<Capture>,
     pub(crate) metrics: Metrics,
@@ -121,7 +123,8 @@ impl Inner {
             .formatters
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = formatters.get(name) {
+        let key = (name.to_owned(), approach.can.definitions);
+        if let Some(known) = formatters.get(&key) {
             return Ok(Arc::clone(known));
         }
         let wrong = |why: String| Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "dialect", why);
@@ -131,8 +134,9 @@ impl Inner {
             .map_err(|error| wrong(error.to_string()))?;
         let formatter = PtkFormatter::new(Arc::clone(dialect));
         let formatter = formatter.map_err(|error| wrong(error.to_string()))?;
+        let formatter = formatter.with_style(approach.can.definitions);
         let formatter: Arc<dyn Formatter> = Arc::new(formatter.with_guard(self.guard.clone()));
-        formatters.insert(name.to_owned(), Arc::clone(&formatter));
+        formatters.insert(key, Arc::clone(&formatter));
         Ok(formatter)
     }
 

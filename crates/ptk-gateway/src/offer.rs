@@ -51,7 +51,7 @@ pub(crate) struct Offer {
 /// What a model is taught that is offered tools in words.
 #[derive(Debug)]
 pub(crate) struct Lesson {
-    dialect: String,
+    formatter: Arc<dyn Formatter>,
     only: Option<String>,
     names: Option<Vec<String>>,
     /// Whether the model takes turns.
@@ -126,12 +126,12 @@ impl Offer {
         names: Option<Vec<String>>,
         form: Form,
     ) -> Result<Arc<Lesson>, Failure> {
-        if let Some(known) = self.known_lesson(&**formatter, only, names.as_deref(), form) {
+        if let Some(known) = self.known_lesson(formatter, only, names.as_deref(), form) {
             return Ok(known);
         }
         let wrong = |error: GrammarError| Failure::invalid("model", error.to_string());
         if self.tools.is_empty() {
-            let made = self.make_lesson(&**formatter, dialects, only, names, form);
+            let made = self.make_lesson(formatter, dialects, only, names, form);
             return made.map_err(wrong);
         }
         let offer = Arc::clone(self);
@@ -143,7 +143,7 @@ impl Offer {
                 offer.tools.compile(name);
             }
             offer
-                .make_lesson(&*formatter, &dialects, only.as_deref(), names, form)
+                .make_lesson(&formatter, &dialects, only.as_deref(), names, form)
                 .map_err(wrong)
         };
         workers.run(make).await
@@ -151,15 +151,14 @@ impl Offer {
 
     fn known_lesson(
         &self,
-        formatter: &dyn Formatter,
+        formatter: &Arc<dyn Formatter>,
         only: Option<&str>,
         names: Option<&[String]>,
         form: Form,
     ) -> Option<Arc<Lesson>> {
-        let dialect = formatter.taught().map_or("", |dialect| dialect.name());
         let lessons = self.lessons.lock().unwrap_or_else(PoisonError::into_inner);
         let known = lessons.iter().find(|lesson| {
-            lesson.dialect == dialect
+            Arc::ptr_eq(&lesson.formatter, formatter)
                 && lesson.only.as_deref() == only
                 && lesson.names.as_deref() == names
                 && lesson.form == form
@@ -169,13 +168,12 @@ impl Offer {
 
     fn make_lesson(
         &self,
-        formatter: &dyn Formatter,
+        formatter: &Arc<dyn Formatter>,
         dialects: &Registry,
         only: Option<&str>,
         names: Option<Vec<String>>,
         form: Form,
     ) -> Result<Arc<Lesson>, GrammarError> {
-        let dialect = formatter.taught().map_or("", |dialect| dialect.name());
         let mut grammar = Grammar::builder().registry(if self.tools.is_empty() {
             // Nothing can be called, so nothing is a call.
             Registry::empty()
@@ -190,9 +188,9 @@ impl Offer {
             Some(names) => self.only(names),
             None => self.tools.clone(),
         };
-        let teaching = Teaching::new(formatter, &tools, form);
+        let teaching = Teaching::new(&**formatter, &tools, form);
         let lesson = Arc::new(Lesson {
-            dialect: dialect.to_owned(),
+            formatter: Arc::clone(formatter),
             only: only.map(str::to_owned),
             form,
             examples: teaching.examples,

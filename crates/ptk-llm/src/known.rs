@@ -1,5 +1,7 @@
 //! What is known of models by their names, a line for each family.
 
+use ptk_protocol::format::DefinitionStyle;
+
 /// What is known of a family of models.
 ///
 /// ```
@@ -23,6 +25,8 @@ pub struct KnownModel {
     /// The form of calls in text that they were trained on, where it is one
     /// that PTK teaches.
     pub dialect: Option<&'static str>,
+    /// How tools are best described to them in text.
+    pub definitions: DefinitionStyle,
 }
 
 const fn family(begins: &'static str) -> KnownModel {
@@ -31,6 +35,7 @@ const fn family(begins: &'static str) -> KnownModel {
         native_tools: None,
         context_window: None,
         dialect: None,
+        definitions: DefinitionStyle::Full,
     }
 }
 
@@ -59,6 +64,13 @@ impl KnownModel {
     const fn writes(self, dialect: &'static str) -> Self {
         Self {
             dialect: Some(dialect),
+            ..self
+        }
+    }
+
+    const fn brief(self) -> Self {
+        Self {
+            definitions: DefinitionStyle::Signature,
             ..self
         }
     }
@@ -97,8 +109,9 @@ pub const KNOWN_MODELS: &[KnownModel] = &[
         .window(262_144)
         .writes("qwen3-coder"),
     family("qwen3").native().writes("hermes"),
-    // The marks of their own template confuse them: docs/models.md.
-    family("qwen2.5coder").text().window(32_768),
+    // The marks of their own template confuse them, and long descriptions tempt
+    // them to fill in every parameter: docs/models.md.
+    family("qwen2.5coder").text().window(32_768).brief(),
     family("qwen2.5").native().window(32_768).writes("hermes"),
     family("qwq").native().writes("hermes"),
     family("hermes").native().writes("hermes"),

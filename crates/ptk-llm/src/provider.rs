@@ -6,6 +6,7 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
+use ptk_protocol::format::DefinitionStyle;
 
 use crate::{Api, Delta, LlmError, Request};
 
@@ -132,6 +133,8 @@ pub struct Capabilities {
     pub form: Form,
     /// The form of calls in text that it was trained on, where that is known.
     pub dialect: Option<&'static str>,
+    /// How tools are best described to it in text.
+    pub definitions: DefinitionStyle,
 }
 
 /// What the output of a model can be held to.

@@ -214,21 +214,35 @@ fn examples_are_turns_whose_calls_are_right_in_every_dialect() {
         let grammar = grammar.build().unwrap();
         let examples = formatter.examples(&tools);
         let mut called = BTreeSet::new();
+        let mut has_called = false;
         for turn in examples.chunks(2) {
             let [asked, said] = turn else {
                 panic!("{name}: {turn:?}");
             };
-            assert_eq!((asked.role, said.role), (Role::User, Role::Assistant));
-            assert!(!said.content.contains("_RESULT"), "{said:?}");
-            for call in parse(&said.content, &grammar).calls {
+            assert_eq!(said.role, Role::Assistant, "{name}: {turn:?}");
+            // A result follows a call and nothing else.
+            assert!(
+                asked.role == Role::User || asked.role == Role::Tool && has_called,
+                "{name}: {turn:?}"
+            );
+            let calls = parse(&said.content, &grammar).calls;
+            has_called = !calls.is_empty();
+            for call in calls {
                 assert!(call.is_runnable(), "{name}: {call:?}");
                 called.insert(call.call.name);
             }
         }
+        let results = examples.iter().filter(|it| it.role == Role::Tool);
+        assert_eq!(results.count(), 3, "{name}: {examples:#?}");
+        assert!(!has_called, "{name}: the last one is an answer");
         assert_eq!(called.len(), tools.len(), "{name}: {examples:#?}");
         let instructions = formatter.instructions(&tools);
-        let count = format!("The first {} questions", examples.len() / 2);
+        let questions = examples.iter().filter(|it| it.role == Role::User);
+        let count = format!("The first {} questions", questions.count());
         assert!(instructions.contains(&count), "{instructions}");
+        // In a prompt, models take results for something to write.
+        let prompt = formatter.system_prompt(&tools);
+        assert!(!prompt.contains("Buy paint"), "{prompt}");
         assert!(!instructions.contains("EXAMPLES"), "{instructions}");
     }
     assert!(taught > 7, "{taught} dialects are taught");

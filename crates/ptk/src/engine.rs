@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use ptk_llm::{Constraint, Form, Memory, Message, ResponseFormat, Sampling};
 use ptk_protocol::dialects::Registry;
+use ptk_protocol::format::DefinitionStyle;
 use ptk_protocol::format::guard::Guard;
 use ptk_protocol::schema::suggest;
 use ptk_protocol::{ErrorCode, Formatter, Grammar, PtkFormatter, ToolSpec, Toolset, snippet};
@@ -183,6 +184,7 @@ impl Engine {
             best: approach.best,
             constraint: can.constraint,
             form: can.form,
+            definitions: can.definitions,
         };
         let lesson = self.lessons.get(pupil, |pupil| self.lesson(pupil))?;
         let window = options.context_window.filter(|_| is_first);
@@ -284,11 +286,18 @@ impl Engine {
     /// What teaches a model that is best taught like this.
     fn taught(&self, pupil: &Pupil) -> Arc<dyn Formatter> {
         let name = pupil.only.as_ref().or(pupil.best.as_ref());
-        let other = name.filter(|_| !self.teaches_all);
-        let other = other.and_then(|name| self.dialects.get(name).ok());
-        let other = other.and_then(|dialect| PtkFormatter::new(Arc::clone(dialect)).ok());
+        let dialect = match name {
+            _ if self.teaches_all => None,
+            Some(name) => self.dialects.get(name).ok(),
+            None if pupil.definitions == DefinitionStyle::default() => None,
+            None => self.formatter.taught(),
+        };
+        let other = dialect.and_then(|dialect| PtkFormatter::new(Arc::clone(dialect)).ok());
         match other {
-            Some(formatter) => Arc::new(formatter.with_guard(self.guard.clone())),
+            Some(formatter) => {
+                let formatter = formatter.with_style(pupil.definitions);
+                Arc::new(formatter.with_guard(self.guard.clone()))
+            }
             None => Arc::clone(&self.formatter),
         }
     }

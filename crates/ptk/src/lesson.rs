@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ptk_llm::{Constraint, Form, Message};
+use ptk_protocol::format::DefinitionStyle;
 use ptk_protocol::{Formatter, Grammar, Toolset};
 use ptk_tools::Registry;
 
@@ -48,6 +49,8 @@ pub(crate) struct Pupil {
     pub(crate) constraint: Constraint,
     /// What it takes a conversation as.
     pub(crate) form: Form,
+    /// How tools are described to it.
+    pub(crate) definitions: DefinitionStyle,
 }
 
 impl PartialEq for Pupil {
@@ -59,6 +62,7 @@ impl PartialEq for Pupil {
             && self.best == other.best
             && self.constraint == other.constraint
             && self.form == other.form
+            && self.definitions == other.definitions
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt as _, StreamExt as _, stream};
+use ptk_protocol::format::DefinitionStyle;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use reqwest::{Client, RequestBuilder, Response, Url};
 use serde_json::Value;
@@ -424,6 +425,7 @@ impl Provider for HttpProvider {
                 .filter(|_| self.is_hosted)
                 .and_then(|known| known.context_window),
             dialect: known.and_then(|known| known.dialect),
+            definitions: known.map_or_else(DefinitionStyle::default, |known| known.definitions),
             ..self.capabilities
         }
     }

@@ -1,9 +1,9 @@
 //! The system prompt: tools, form, rules and examples in one template.
 
-use super::scene::{self, Scene};
+use super::scene::{self, Scene, Story};
 use super::{Formatter, PtkFormatter, SnippetInstructions};
 use crate::dialects::Writer;
-use crate::{Message, ToolCall, Toolset, snippet};
+use crate::{Message, ToolCall, ToolResult, Toolset, snippet};
 
 /// The system prompt with its slots (R55). A template of your own may leave out
 /// any slot.
@@ -38,9 +38,10 @@ pub(super) fn system_prompt(formatter: &PtkFormatter, tools: &Toolset) -> String
 
 /// The system prompt for a conversation that begins with the examples.
 pub(super) fn instructions(formatter: &PtkFormatter, tools: &Toolset) -> String {
+    let stories = scene::stories(tools).len();
     // A turn that says so would be answered again, behind results.
     filled(formatter, tools, |turns| {
-        let count = turns.len();
+        let count = turns.len() + stories;
         format!(
             "The first {count} questions of the conversation and their replies are examples. What the person asks comes after them."
         )
@@ -53,7 +54,12 @@ pub(super) fn examples(formatter: &PtkFormatter, tools: &Toolset) -> Vec<Message
         return Vec::new();
     }
     let scenes = scene::pick(tools, formatter.writer().shows_long_text());
-    turns(formatter, &scenes).into_iter().flatten().collect()
+    let turns = turns(formatter, &scenes).into_iter().flatten();
+    let stories = scene::stories(tools);
+    let stories = stories
+        .into_iter()
+        .flat_map(|story| whole(formatter, story));
+    turns.chain(stories).collect()
 }
 
 fn template(formatter: &PtkFormatter) -> &str {
@@ -150,8 +156,8 @@ const WITHOUT_CALLS: [(&str, &str); 3] = [
 ];
 
 /// Example turns: calls, and between them questions that need none. There are no
-/// results in them, because models that see some write their own instead of
-/// calling; docs/models.md has the measurements.
+/// results in them: in a prompt, models take them for something to write.
+/// docs/models.md has the measurements.
 fn turns(formatter: &PtkFormatter, scenes: &[Scene]) -> Vec<Vec<Message>> {
     let several = formatter.writer().takes_several();
     let mut turns: Vec<Vec<Message>> = Vec::new();
@@ -172,6 +178,19 @@ fn turns(formatter: &PtkFormatter, scenes: &[Scene]) -> Vec<Vec<Message>> {
         turns.push(turn(formatter, &[first, second]));
     }
     turns
+}
+
+/// A question, its calls with their results, and the answer. As turns of a
+/// conversation these show when to go on and when to answer.
+fn whole(formatter: &PtkFormatter, story: Story) -> Vec<Message> {
+    let mut turn = vec![Message::user(story.question)];
+    for (call, result) in story.calls {
+        turn.push(Message::assistant(formatter.tool_calls(&[call])));
+        let result = formatter.tool_result(&ToolResult::success(result), None);
+        turn.push(Message::tool(result));
+    }
+    turn.push(Message::assistant(story.answer));
+    turn
 }
 
 /// A question and its calls.

@@ -1,5 +1,5 @@
 //! Short scenes for the prompt's examples: a question and a call, made from the
-//! tools at hand.
+//! tools at hand, and whole turns with results.
 
 use serde_json::{Map, Value, json};
 
@@ -14,6 +14,68 @@ pub(super) struct Scene {
     /// Another call of the same tool, to show the form alone.
     pub(super) form: ToolCall,
 }
+
+/// A whole example turn: calls with their results, and the answer.
+#[derive(Debug, Clone)]
+pub(super) struct Story {
+    pub(super) question: &'static str,
+    pub(super) calls: Vec<(ToolCall, Map<String, Value>)>,
+    pub(super) answer: &'static str,
+}
+
+/// The whole turns that these tools can show: a call whose result leads to
+/// another one, then one whose result is enough. Only tools that are known give
+/// results that are known.
+pub(super) fn stories(tools: &Toolset) -> Vec<Story> {
+    let call = |names: &[&str], parameters: &[&str], value: &str| {
+        let spec = tools
+            .iter()
+            .find(|spec| names.contains(&plain_name(spec).as_str()))?;
+        let args = parameters.iter().find_map(|parameter| {
+            let args = Map::from_iter([((*parameter).to_owned(), json!(value))]);
+            let is_declared = spec.properties()?.contains_key(*parameter);
+            (is_declared && example::fits(spec, &args)).then_some(args)
+        })?;
+        let reasoning = plot(spec, &args).reasoning;
+        Some(ToolCall::new(spec.name.clone(), args).with_reasoning(reasoning))
+    };
+    let result = |value: Value| match value {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    };
+    let read = |path: &str, content: &str| {
+        let call = call(&READS, &["path", "file_path"], path)?;
+        Some((call, result(json!({"content": content, "lines": 1}))))
+    };
+    let list = || {
+        let call = call(&LISTS, &["directory", "path"], "logs")?;
+        let files = ["logs/monday.txt", "logs/tuesday.txt"];
+        Some((
+            call,
+            result(json!({"files": files, "count": 2, "total": 2})),
+        ))
+    };
+    let chain = || {
+        Some(Story {
+            question: "What does the newest file in logs say?",
+            calls: vec![list()?, read("logs/tuesday.txt", "All quiet.\n")?],
+            answer: "The newest one, logs/tuesday.txt, says: All quiet.",
+        })
+    };
+    let single = || {
+        Some(Story {
+            question: "What is in notes/plan.txt?",
+            calls: vec![read("notes/plan.txt", "Buy paint.\n")?],
+            answer: "It says: Buy paint.",
+        })
+    };
+    chain().into_iter().chain(single()).collect()
+}
+
+/// What tools are called that read a file, without what stands between words.
+const READS: [&str; 3] = ["readfile", "read", "openfile"];
+/// What tools are called that list a folder.
+const LISTS: [&str; 4] = ["listfiles", "listdir", "ls", "listdirectory"];
 
 /// How many tools a prompt shows in use at most.
 const TOOLS: usize = 6;
