@@ -49,6 +49,53 @@ fn a_file_is_read_and_told_of() {
     assert!(screen.contains("✓ read_file package.json"), "{screen}");
 }
 
+/// What models, tools and files say reaches the terminal as text, never as
+/// codes that it obeys.
+#[test]
+fn no_text_commands_the_terminal() {
+    let hostile =
+        "X\u{1b}]52;c;eA==\u{7}\u{1b}]8;;http://e\u{1b}\\\u{1b}[8m\u{9b}8m\u{8}\u{202e}\u{200b}Z";
+    let name = format!("{}.txt", hostile.replace('/', ""));
+    let scene = Scene::new(&[
+        calls(&[
+            ("read_file", json!({"path": name})),
+            (
+                "write_file",
+                json!({"path": format!("new {name}"), "content": hostile}),
+            ),
+            ("bash", json!({"command": "ls; cat *.txt"})),
+            ("read_file", json!({"path": format!("missing {name}")})),
+        ]),
+        json!(format!(
+            "**Done** {hostile} `{hostile}`\n```\n{hostile}\n```\nThe end."
+        )),
+    ]);
+    scene.write(&name, hostile);
+    let pane = chat(&scene, &[], 100, 40);
+    pane.keep_sent();
+    pane.says("Go");
+    answer(&pane, "y");
+    answer(&pane, "y");
+    let screen = pane.shows("The end.");
+    assert!(screen.contains("\\u{9b}"), "{screen}");
+    let mut sent = String::new();
+    while !sent.contains("The end.") {
+        sent = String::from_utf8(pane.sent()).unwrap();
+    }
+    for code in [
+        "\u{1b}]52",
+        "\u{1b}]8",
+        "\u{1b}[8m",
+        "\u{7}",
+        "\u{8}",
+        "\u{9b}",
+        "\u{202e}",
+        "\u{200b}",
+    ] {
+        assert!(!sent.contains(code), "{code:?} is in {sent:?}");
+    }
+}
+
 /// R330–R335: several tools, errors, limits and what was said before.
 #[test]
 fn several_tools_errors_limits_and_history() {

@@ -97,6 +97,20 @@ impl Pane {
         String::from_utf8(output.stdout).unwrap()
     }
 
+    /// Keeps what the program sends from now on, byte for byte.
+    pub(crate) fn keep_sent(&self) {
+        let file = self.folder.path().join("sent");
+        let keep = format!("cat > {}", quoted(file.as_os_str()));
+        self.tmux(&["pipe-pane", &keep]);
+    }
+
+    /// What the program has sent since.
+    pub(crate) fn sent(&self) -> Vec<u8> {
+        // Closes the pipe, so that nothing stays behind in it.
+        self.tmux(&["pipe-pane"]);
+        fs::read(self.folder.path().join("sent")).unwrap_or_default()
+    }
+
     /// Something of the terminal, by tmux's name for it.
     pub(crate) fn tells(&self, name: &str) -> String {
         let output = self.tmux(&["display-message", "-p", name]);

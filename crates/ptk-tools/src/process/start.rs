@@ -10,7 +10,7 @@ use ptk_sandbox::command::{self, Command, Kept, Policy, Protections};
 use rustix::io::Errno;
 
 use super::{Capture, Input, Program, Running, Streams, environment};
-use crate::permission::refused_to_commands;
+use crate::permission::{later_parts, refused_to_commands};
 use crate::undo::Terms;
 use crate::{CallContext, ToolError};
 
@@ -220,15 +220,23 @@ impl Program {
 /// but for what this call was allowed to write.
 fn protect_later(policy: &mut Policy, context: &CallContext) {
     let (root, allowed) = (context.workspace().root(), context.allowed_later());
-    for name in refused_to_commands().filter(|name| !name.contains('*')) {
-        let path = root.join(name);
+    let nested = later_parts(root);
+    let known = refused_to_commands().filter(|name| !name.contains('*'));
+    let nested_paths = nested.iter().map(|path| root.join(path));
+    for path in known.map(|name| root.join(name)).chain(nested_paths) {
         let is_open = |it: &PathBuf| it.starts_with(&path) || path.starts_with(it);
         if !allowed.iter().any(is_open) {
             policy.keep_read_only(&path);
         }
     }
     if let Some(recording) = &mut policy.recorded {
-        recording.refused = refused_to_commands().map(str::to_owned).collect();
+        let nested = nested
+            .into_iter()
+            .filter_map(|path| path.into_os_string().into_string().ok());
+        recording.refused = refused_to_commands()
+            .map(str::to_owned)
+            .chain(nested)
+            .collect();
         recording.allowed = allowed.to_vec();
     }
 }

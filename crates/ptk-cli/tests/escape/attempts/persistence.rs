@@ -7,13 +7,21 @@ pub(in crate::escape) const THERE: &[(&str, &str)] = &[
     (".git/hooks/post-commit", "#!/bin/sh\n"),
     (".git/objects/info/x", ""),
     (".git/refs/heads/x", ""),
+    (".git/modules/sub/HEAD", "ref: refs/heads/main\n"),
+    (".git/modules/sub/config", "[core]\n\tbare = false\n"),
     (".vscode/settings.json", "{}\n"),
+    ("sub/.git", "gitdir: ../.git/modules/sub\n"),
+    ("projects/one/.git/HEAD", "ref: refs/heads/main\n"),
+    ("projects/one/.git/config", "[core]\n\tbare = false\n"),
+    ("projects/one/.git/hooks/post-commit", "#!/bin/sh\n"),
     ("AGENTS.md", "Be kind.\n"),
 ];
 /// Those that are not.
 pub(in crate::escape) const MISSING: &[&str] = &[
     ".git/hooks/pre-commit",
     ".git/config.worktree",
+    ".git/modules/sub/hooks",
+    "projects/one/.git/hooks/pre-commit",
     ".vscode/tasks.json",
     ".envrc",
     ".husky",
@@ -63,6 +71,30 @@ pub(super) const SCRIPTS: &[(&str, &str)] = &[
     (
         "cut git's settings short",
         "python3 -c 'import os; os.truncate(\".git/config\", 0)'",
+    ),
+    (
+        "write a hook of a submodule",
+        "mkdir .git/modules/sub/hooks; echo true > .git/modules/sub/hooks/pre-commit",
+    ),
+    (
+        "change the settings of a submodule",
+        "echo x >> .git/modules/sub/config; echo x > n; mv -f n .git/modules/sub/config",
+    ),
+    (
+        "lead a submodule elsewhere",
+        "echo 'gitdir: ../evil' > sub/.git; rm -f sub/.git; mv sub old-sub; mkdir sub; cp -r evil sub/.git",
+    ),
+    (
+        "write a hook of a repository further down",
+        "cd projects/one; echo true > .git/hooks/pre-commit; echo true >> .git/hooks/post-commit",
+    ),
+    (
+        "change the settings of a repository further down",
+        "git -C projects/one config core.fsmonitor ./evil; echo x >> projects/one/.git/config",
+    ),
+    (
+        "replace a repository further down",
+        "mkdir -p p/one/.git/hooks; echo true > p/one/.git/hooks/pre-commit; mv projects old-p; mv p projects",
     ),
     ("a file for direnv", "echo true > .envrc"),
     (
