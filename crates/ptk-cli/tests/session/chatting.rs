@@ -67,7 +67,7 @@ fn no_text_commands_the_terminal() {
             ("read_file", json!({"path": format!("missing {name}")})),
         ]),
         json!(format!(
-            "**Done** {hostile} `{hostile}`\n```\n{hostile}\n```\nThe end."
+            "**Done** {hostile} `{hostile}`\n```\n{hostile}\n```\nFinished"
         )),
     ]);
     scene.write(&name, hostile);
@@ -75,13 +75,11 @@ fn no_text_commands_the_terminal() {
     pane.keep_sent();
     pane.says("Go");
     answer(&pane, "y");
+    pane.shows("bash wants to run");
     answer(&pane, "y");
-    let screen = pane.shows("The end.");
+    let screen = pane.shows("Finished");
     assert!(screen.contains("\\u{9b}"), "{screen}");
-    let mut sent = String::new();
-    while !sent.contains("The end.") {
-        sent = String::from_utf8(pane.sent()).unwrap();
-    }
+    let sent = pane.sent("Finished");
     for code in [
         "\u{1b}]52",
         "\u{1b}]8",

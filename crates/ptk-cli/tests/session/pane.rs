@@ -104,11 +104,17 @@ impl Pane {
         self.tmux(&["pipe-pane", &keep]);
     }
 
-    /// What the program has sent since.
-    pub(crate) fn sent(&self) -> Vec<u8> {
-        // Closes the pipe, so that nothing stays behind in it.
-        self.tmux(&["pipe-pane"]);
-        fs::read(self.folder.path().join("sent")).unwrap_or_default()
+    /// What the program has sent since, up to this word and more.
+    pub(crate) fn sent(&self, word: &str) -> String {
+        let start = Instant::now();
+        loop {
+            let sent = fs::read(self.folder.path().join("sent")).unwrap_or_default();
+            let sent = String::from_utf8_lossy(&sent).into_owned();
+            if sent.contains(word) {
+                return sent;
+            }
+            assert!(start.elapsed() < PATIENCE, "it never came:\n{sent:?}");
+        }
     }
 
     /// Something of the terminal, by tmux's name for it.
