@@ -140,6 +140,21 @@ need_weights() {
     rm -rf "$folder.new"
 }
 
+# need_models: the model that ptk pulls if nothing is said, pulled by the ptk that
+# is built. Sets PTK_TEST_MODELS.
+need_models() {
+    export PTK_TEST_MODELS=$cache/models
+    PTK_MODELS=$PTK_TEST_MODELS "$CARGO_TARGET_DIR/debug/ptk" models pull ||
+        fail "the model could not be fetched; that needs python3 with pip, and the network once"
+}
+
+# need_llama_server: llama.cpp's own server, as it comes from its package. Sets
+# PTK_TEST_LLAMA_SERVER.
+need_llama_server() {
+    python_packages xllamacpp xllamacpp
+    export PTK_TEST_LLAMA_SERVER=$servers/xllamacpp/bin/python
+}
+
 # pip_into PLACE ARGUMENT…: the pip of an environment of its own.
 pip_into() {
     local place=$servers/$1

@@ -33,6 +33,8 @@ const CAPACITY: usize = 64 * 1024;
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 /// What was found out about models, in the folder for state.
 pub(crate) const MEMORY: &str = "models.json";
+/// What a person is told about a model that cannot call tools.
+const TOO_SMALL: &str = "This model is too small to call tools, so it only talks; `ptk models pull` gets one that calls them.";
 /// Entries that are read at once.
 const PAGE: usize = 200;
 
@@ -256,7 +258,6 @@ impl Ground {
             is_plain: false,
             model: Some(&helper.model),
             config,
-            tools: &self.tools.registry,
             screen: None,
         };
         let small = named.choose(wanted, 0, None)?;
@@ -321,7 +322,7 @@ impl Agent {
         let chosen = (choices.tools.as_deref())
             .or(recorded.map(|_| there.as_slice()))
             .or(choices.run.tools.as_deref());
-        let offered = ground.offered(chosen)?;
+        let mut offered = ground.offered(chosen)?;
         if let Some(dialect) = &choices.dialect {
             engine::check_read(&ground.dialects, dialect)?;
         }
@@ -333,11 +334,16 @@ impl Agent {
             is_plain: choices.is_plain,
             model: choices.model.as_deref(),
             config: &args.config,
-            tools: &ground.tools.registry,
             screen: Some(face.screen),
         };
         let chosen = named.choose(wanted, given, ignored.as_deref())?;
         chosen.check(&ground.dialects)?;
+        if chosen.model.is_too_small() && !offered.is_empty() {
+            notes.push(TOO_SMALL.to_owned());
+            if choices.tools.is_none() {
+                offered.clear();
+            }
+        }
         let small = ground.helper(&named, &args.config)?;
         let workspace = match &face.tools {
             Some(tools) => tools.workspace().clone(),
@@ -584,7 +590,7 @@ pub(crate) fn hosted(
 pub(crate) fn named(config: &ConfigArgs) -> Result<Vec<(String, Result<Vec<ptk::Model>>)>> {
     let ground = Ground::of(config)?;
     let named = config::models(&ground.config, ground.gathered.is_trusted)?;
-    Ok(named.all(config, &ground.tools.registry))
+    Ok(named.all(config))
 }
 
 /// The model that is wanted without any session.
@@ -602,7 +608,6 @@ pub(crate) fn chosen(args: &ModelArgs, config: &ConfigArgs) -> Result<models::Ch
         is_plain,
         model: model.as_deref(),
         config,
-        tools: &ground.tools.registry,
         screen: None,
     };
     named.choose(wanted, 0, ground.ignored()?.as_deref())

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, anyhow};
 use ptk::llm::{Prices, Sampling};
-use ptk::tools;
 use ptk::{Hold, Model};
 use ptk_protocol::dialects::Registry;
 use ptk_protocol::schema::suggest;
@@ -82,8 +81,6 @@ pub(crate) struct Wanted<'a> {
     pub(crate) model: Option<&'a str>,
     /// Where pages are described, for a model behind one.
     pub(crate) config: &'a ConfigArgs,
-    /// The tools there are.
-    pub(crate) tools: &'a tools::Registry,
     /// Where a person sees how far loading is.
     pub(crate) screen: Option<&'a Screen>,
 }
@@ -200,7 +197,6 @@ impl Models {
             key: None,
             context_window: None,
             config: wanted.config,
-            tools: wanted.tools,
             screen: wanted.screen,
         };
         Ok(Chosen {
@@ -213,18 +209,13 @@ impl Models {
     }
 
     /// All of them, each with those that are asked where it fails.
-    pub(crate) fn all(
-        &self,
-        config: &ConfigArgs,
-        tools: &tools::Registry,
-    ) -> Vec<(String, Result<Vec<Model>>)> {
+    pub(crate) fn all(&self, config: &ConfigArgs) -> Vec<(String, Result<Vec<Model>>)> {
         let models = |name: &String| {
             let wanted = Wanted {
                 provider: None,
                 is_plain: false,
                 model: Some(name),
                 config,
-                tools,
                 screen: None,
             };
             let chosen = self.choose(wanted, 0, None)?;
@@ -267,7 +258,6 @@ impl Models {
             key: declared.key_variable.as_deref(),
             context_window: declared.context_window,
             config: wanted.config,
-            tools: wanted.tools,
             screen: wanted.screen,
         };
         let provider = provider::at(place, given);

@@ -9,7 +9,6 @@ use std::time::Duration;
 use anyhow::{Result, anyhow, bail};
 use ptk::llm::http::{HttpProvider, Key, Kind, SERVICES, Service, without_password};
 use ptk::llm::{CommandProvider, Provider, Script};
-use ptk::tools::Registry;
 use ptk_local::Library;
 use ptk_protocol::schema::suggest;
 
@@ -52,12 +51,6 @@ pub(crate) struct Place<'a> {
     pub(crate) context_window: Option<u32>,
     /// Where pages are described, for a model behind one.
     pub(crate) config: &'a ConfigArgs,
-    /// The tools there are.
-    #[cfg_attr(
-        not(feature = "local"),
-        expect(dead_code, reason = "only models in files are told")
-    )]
-    pub(crate) tools: &'a Registry,
     /// Where a person sees how far loading is.
     #[cfg_attr(
         not(feature = "local"),
@@ -119,10 +112,44 @@ pub(crate) fn at(place: Place<'_>, given: usize) -> Result<Arc<dyn Provider>> {
              http://; write https://, or name a key for that server with key_variable in [models]"
         );
     }
-    let model = model.ok_or_else(|| {
-        anyhow!("{name} has several models; name one with --model, or in PTK_MODEL")
-    })?;
-    Ok(Arc::new(provider.key(key).with_model(model)))
+    let provider = provider.key(key);
+    let model = match model {
+        Some(model) => model.to_owned(),
+        None if needs_key => {
+            bail!("{name} has several models; name one with --model, or in PTK_MODEL")
+        }
+        None => only_model(name, &provider)?,
+    };
+    Ok(Arc::new(provider.with_model(&model)))
+}
+
+/// The model of a server that has just one.
+fn only_model(name: &str, provider: &HttpProvider) -> Result<String> {
+    /// Names that are told of.
+    const MOST: usize = 10;
+
+    // A runtime of its own, because this may be called from within one.
+    let ask = || {
+        let runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = { runtime }.enable_all().build()?;
+        Ok::<_, std::io::Error>(runtime.block_on(provider.models()))
+    };
+    let models = std::thread::scope(|scope| scope.spawn(ask).join());
+    let models = models.map_err(|_| anyhow!("{name} could not be asked for its models"))??;
+    match models.as_deref() {
+        Some([only]) => Ok(only.clone()),
+        None | Some([]) => bail!(
+            "{name} does not say which models it has; if it runs, name one with --model, or in PTK_MODEL"
+        ),
+        Some(several) => {
+            let names: Vec<&str> = several.iter().take(MOST).map(String::as_str).collect();
+            let more = if several.len() > MOST { ", …" } else { "" };
+            bail!(
+                "{name} has several models; name one with --model, or in PTK_MODEL: {}{more}",
+                names.join(", ")
+            )
+        }
+    }
 }
 
 #[cfg(feature = "browser")]

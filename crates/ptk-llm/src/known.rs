@@ -20,6 +20,9 @@ pub struct KnownModel {
     pub begins: &'static str,
     /// Whether they call tools by an API, where their server lets them.
     pub native_tools: Option<bool>,
+    /// Whether they were measured to do better in text, even where their server
+    /// takes tools.
+    pub prefers_text: bool,
     /// How many tokens they can take where they are at home.
     pub context_window: Option<u32>,
     /// The form of calls in text that they were trained on, where it is one
@@ -33,6 +36,7 @@ const fn family(begins: &'static str) -> KnownModel {
     KnownModel {
         begins,
         native_tools: None,
+        prefers_text: false,
         context_window: None,
         dialect: None,
         definitions: DefinitionStyle::Full,
@@ -51,6 +55,13 @@ impl KnownModel {
         Self {
             native_tools: Some(false),
             ..self
+        }
+    }
+
+    const fn better_in_text(self) -> Self {
+        Self {
+            prefers_text: true,
+            ..self.text()
         }
     }
 
@@ -109,9 +120,13 @@ pub const KNOWN_MODELS: &[KnownModel] = &[
         .window(262_144)
         .writes("qwen3-coder"),
     family("qwen3").native().writes("hermes"),
-    // The marks of their own template confuse them, and long descriptions tempt
-    // them to fill in every parameter: docs/models.md.
-    family("qwen2.5coder").text().window(32_768).brief(),
+    // Servers find 2 of 12 of their calls, the marks of their own template
+    // confuse them, and long descriptions tempt them to fill in every parameter:
+    // docs/models.md.
+    family("qwen2.5coder")
+        .better_in_text()
+        .window(32_768)
+        .brief(),
     family("qwen2.5").native().window(32_768).writes("hermes"),
     family("qwq").native().writes("hermes"),
     family("hermes").native().writes("hermes"),

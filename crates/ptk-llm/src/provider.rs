@@ -135,6 +135,8 @@ pub struct Capabilities {
     pub dialect: Option<&'static str>,
     /// How tools are best described to it in text.
     pub definitions: DefinitionStyle,
+    /// Whether it is known to be too small to call tools at all.
+    pub is_too_small: bool,
 }
 
 /// What the output of a model can be held to.

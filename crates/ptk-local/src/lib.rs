@@ -17,7 +17,6 @@
 //! | `address`, `download` | which addresses may be fetched from, and a file over HTTP, gone on with where it broke off |
 //! | `partial` | what has been fetched so far, for a pull that goes on later |
 //! | `staging` | a place to make things in, until they are whole |
-//! | [`guide`] | right calls with very small models |
 //! | `llama` | answers, by llama.cpp (feature `llama`) |
 //! | `error` | why the library cannot do something, and what to do about it |
 //! | `copy` | files read and written to the end, and what their bytes add up to |
@@ -26,7 +25,7 @@
 //! use ptk_local::Library;
 //!
 //! let library = Library::open_default()?;
-//! let found = library.find("smollm2")?;
+//! let found = library.find("qwen2.5-coder-0.5b")?;
 //! println!("{}", found.path.display());
 //! # Ok::<(), ptk_local::LibraryError>(())
 //! ```
@@ -37,7 +36,6 @@ mod copy;
 mod download;
 mod error;
 pub mod gguf;
-pub mod guide;
 pub mod library;
 #[cfg(feature = "llama")]
 mod llama;

@@ -83,6 +83,14 @@ impl Model {
         self.provider.capabilities(self.name.as_deref()).form == Form::Chat
     }
 
+    /// Whether it is known to be too small to call tools.
+    #[must_use]
+    pub fn is_too_small(&self) -> bool {
+        self.provider
+            .capabilities(self.name.as_deref())
+            .is_too_small
+    }
+
     /// Which one, where it is not the provider's own.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {

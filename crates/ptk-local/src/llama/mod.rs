@@ -13,13 +13,11 @@
 //! | `prompts` | what it has read in other runs |
 //! | `chat` | a conversation in the model's own form |
 //! | `generate` | a reply, token by token |
-//! | `guided` | the same for models that are too small to call tools alone |
 //! | `output` | tokens that become text |
 
 mod chat;
 mod engine;
 mod generate;
-mod guided;
 mod load;
 mod output;
 mod prompts;

@@ -14,16 +14,14 @@ use ptk_protocol::format::DefinitionStyle;
 use super::prompts::Prompts;
 use super::trouble::Trouble;
 use super::worker::{Job, Worker};
-use crate::guide::Surroundings;
 use crate::{Gguf, GgufError};
 
 /// The tokens of a window where nobody says otherwise: more of them take
 /// memory, whether they are used or not.
 const WINDOW: u32 = 16_384;
-/// Models with fewer weights than that are guided to their calls; others are
-/// taught their tools in words.
-const SMALL: u64 = 300_000_000;
-
+/// Models with fewer weights than that do not call tools: one with 135
+/// million made no right call in 49 requests.
+const CALLING: u64 = 300_000_000;
 /// Models with fewer weights than that are told their tools in a line each:
 /// they call them better so, and read them in half the time.
 const LARGE: u64 = 4_000_000_000;
@@ -46,16 +44,6 @@ impl fmt::Debug for Progress {
     }
 }
 
-/// Whoever knows where tools run.
-#[derive(Clone, Default)]
-struct Around(Option<Arc<dyn Fn() -> Surroundings + Send + Sync>>);
-
-impl fmt::Debug for Around {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Around")
-    }
-}
-
 /// What is wanted of a model in a file.
 ///
 /// ```no_run
@@ -72,7 +60,6 @@ pub struct Settings {
     window: Option<u32>,
     threads: Option<usize>,
     prompts: Option<PathBuf>,
-    around: Around,
     pub(super) progress: Progress,
 }
 
@@ -85,7 +72,6 @@ impl Settings {
             window: None,
             threads: None,
             prompts: None,
-            around: Around::default(),
             progress: Progress::default(),
         }
     }
@@ -122,13 +108,6 @@ impl Settings {
         self
     }
 
-    /// Who knows where tools run, asked anew for each request with tools.
-    #[must_use]
-    pub fn around(mut self, tell: impl Fn() -> Surroundings + Send + Sync + 'static) -> Self {
-        self.around = Around(Some(Arc::new(tell)));
-        self
-    }
-
     /// Who is told how far loading is, from 0 to 1.
     #[must_use]
     pub fn on_progress(mut self, tell: impl Fn(f32) + Send + Sync + 'static) -> Self {
@@ -139,11 +118,6 @@ impl Settings {
     pub(super) fn prompts(&self) -> Option<Prompts> {
         let folder = self.prompts.as_deref()?;
         Prompts::new(folder, &self.file).ok()
-    }
-
-    pub(super) fn surroundings(&self) -> Surroundings {
-        let nothing = || Surroundings::new(Vec::new(), Vec::<String>::new());
-        self.around.0.as_ref().map_or_else(nothing, |tell| tell())
     }
 
     /// The window, where the model was made for one of so many tokens.
@@ -174,10 +148,7 @@ pub struct Local {
     settings: Settings,
     name: String,
     window: u32,
-    /// Whether it is so small that its calls are made for it.
-    is_small: bool,
-    /// How tools are described to it.
-    definitions: DefinitionStyle,
+    parameters: u64,
     worker: Mutex<Option<Worker>>,
 }
 
@@ -202,12 +173,7 @@ impl Local {
         Ok(Self {
             name: settings.name.clone().unwrap_or_else(|| stem().into_owned()),
             window: settings.window(made_for.unwrap_or(WINDOW)),
-            is_small: gguf.parameters < SMALL,
-            definitions: if gguf.parameters < LARGE {
-                DefinitionStyle::Signature
-            } else {
-                DefinitionStyle::Full
-            },
+            parameters: gguf.parameters,
             settings,
             worker: Mutex::new(None),
         })
@@ -249,12 +215,17 @@ impl Provider for Local {
 
     fn capabilities(&self, _: Option<&str>) -> Capabilities {
         Capabilities {
-            native_tools: Some(self.is_small),
+            native_tools: Some(false),
             context_window: Some(self.window),
             constraint: Constraint::Grammar,
             form: Form::Chat,
             dialect: None,
-            definitions: self.definitions,
+            definitions: if self.parameters < LARGE {
+                DefinitionStyle::Signature
+            } else {
+                DefinitionStyle::Full
+            },
+            is_too_small: self.parameters < CALLING,
         }
     }
 

@@ -41,6 +41,9 @@ pub(super) enum Trouble {
     /// The grammar of a request cannot be read.
     #[error("the grammar cannot be read by llama.cpp")]
     Grammar,
+    /// There is no API for tools.
+    #[error("a model in a file is taught its tools in text: leave out --mode, or say --mode text")]
+    Tools,
     /// Numbers came out that are none.
     #[error("llama.cpp failed while it worked: {0}")]
     Failed(String),
@@ -51,7 +54,7 @@ impl Trouble {
     pub(super) const fn kind(&self) -> LlmErrorKind {
         match self {
             Self::TooLong { .. } => LlmErrorKind::TooLong,
-            Self::Grammar => LlmErrorKind::Rejected,
+            Self::Grammar | Self::Tools => LlmErrorKind::Rejected,
             Self::Stopped | Self::Failed(_) => LlmErrorKind::Failing,
             Self::File(_) | Self::Memory { .. } | Self::Processor | Self::Refused { .. } => {
                 LlmErrorKind::NotStarted

@@ -10,7 +10,6 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use super::chat::{self, Template};
 use super::engine::Engine;
 use super::generate::{self, Listener};
-use super::guided;
 use super::load;
 use super::provider::Settings;
 use super::trouble::Trouble;
@@ -98,7 +97,7 @@ fn answer_with(settings: &Settings, model: &LlamaModel, first: Job, waiting: &mp
     let template = Template::of(model);
     let mut next = Ok(first);
     while let Ok(job) = next {
-        let replied = answer(&mut engine, &template, settings, &job);
+        let replied = answer(&mut engine, &template, &job);
         if let Err(trouble) = replied {
             job.fail(trouble);
         }
@@ -107,16 +106,11 @@ fn answer_with(settings: &Settings, model: &LlamaModel, first: Job, waiting: &mp
     }
 }
 
-fn answer(
-    engine: &mut Engine<'_>,
-    template: &Template,
-    settings: &Settings,
-    job: &Job,
-) -> Result<(), Trouble> {
+fn answer(engine: &mut Engine<'_>, template: &Template, job: &Job) -> Result<(), Trouble> {
     let (request, told) = (&job.request, &job.told);
-    if request.tools.is_empty() {
-        let turns = chat::turns(request);
-        return generate::reply(engine, template, &turns, request, told);
+    if !request.tools.is_empty() {
+        return Err(Trouble::Tools);
     }
-    guided::reply(engine, template, settings.surroundings(), request, told)
+    let turns = chat::turns(request);
+    generate::reply(engine, template, &turns, request, told)
 }

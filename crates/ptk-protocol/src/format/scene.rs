@@ -45,7 +45,8 @@ pub(super) fn stories(tools: &Toolset) -> Vec<Story> {
     };
     let read = |path: &str, content: &str| {
         let call = call(&READS, &["path", "file_path"], path)?;
-        Some((call, result(json!({"content": content, "lines": 1}))))
+        let lines = content.lines().count();
+        Some((call, result(json!({"content": content, "lines": lines}))))
     };
     let list = || {
         let call = call(&LISTS, &["directory", "path"], "logs")?;
@@ -57,16 +58,25 @@ pub(super) fn stories(tools: &Toolset) -> Vec<Story> {
     };
     let chain = || {
         Some(Story {
-            question: "What does the newest file in logs say?",
-            calls: vec![list()?, read("logs/tuesday.txt", "All quiet.\n")?],
-            answer: "The newest one, logs/tuesday.txt, says: All quiet.",
+            question: "Who was on duty on Tuesday? It is in logs.",
+            calls: vec![
+                list()?,
+                read(
+                    "logs/tuesday.txt",
+                    "weather: rain\nduty: Lena\nvisitors: 12\n",
+                )?,
+            ],
+            answer: "Lena was on duty on Tuesday.",
         })
     };
     let single = || {
         Some(Story {
-            question: "What is in notes/plan.txt?",
-            calls: vec![read("notes/plan.txt", "Buy paint.\n")?],
-            answer: "It says: Buy paint.",
+            question: "Which port does config/server.yaml set?",
+            calls: vec![read(
+                "config/server.yaml",
+                "host: localhost\nport: 8081\nworkers: 4\n",
+            )?],
+            answer: "It sets port 8081.",
         })
     };
     chain().into_iter().chain(single()).collect()

@@ -32,7 +32,7 @@ pub(crate) fn later_parts(root: &Path) -> Vec<PathBuf> {
     search.look_into(Path::new(".git/modules"));
     search.look_into(Path::new(".git/worktrees"));
     search.look_into(Path::new(""));
-    search.found.iter().flat_map(|it| it.parts()).collect()
+    search.found.iter().flat_map(Found::parts).collect()
 }
 
 enum Found {
