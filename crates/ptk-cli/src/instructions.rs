@@ -16,10 +16,11 @@ pub(crate) struct Instructions {
     pub(crate) note: Option<String>,
 }
 
-/// Where it is, and what the workspace's own instructions say.
+/// What its work is, and what the workspace's own instructions say. It is not
+/// told where the folder is: small models do other things in other folders then,
+/// and what they have read cannot be used again in another one.
 pub(crate) fn of(workspace: &Workspace, has_tools: bool) -> Instructions {
-    let folder = workspace.root().display();
-    let mut text = format!("You help a person who works in the folder {folder}.");
+    let mut text = "You help a person who works in a folder.".to_owned();
     if has_tools {
         text.push_str(
             " Paths are relative to it. Look with your tools instead of guessing, change \

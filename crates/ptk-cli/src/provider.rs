@@ -130,8 +130,8 @@ fn only_model(name: &str, provider: &HttpProvider) -> Result<String> {
 
     // A runtime of its own, because this may be called from within one.
     let ask = || {
-        let runtime = tokio::runtime::Builder::new_current_thread();
-        let runtime = { runtime }.enable_all().build()?;
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        let runtime = builder.enable_all().build()?;
         Ok::<_, std::io::Error>(runtime.block_on(provider.models()))
     };
     let models = std::thread::scope(|scope| scope.spawn(ask).join());

@@ -14,6 +14,7 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use assert_cmd::cargo::cargo_bin;
@@ -65,7 +66,13 @@ impl Scene {
         let lines = BufReader::new(server.stdout.take().unwrap()).lines();
         let mut lines = lines.map_while(Result::ok);
         let address = lines.find(|line| line.starts_with("http://"));
-        let folder = tempfile::tempdir().unwrap();
+        // The model is told where it is, and says other things elsewhere.
+        let test = std::thread::current().name().unwrap().to_owned();
+        let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+        drop(fs::remove_dir_all(&place));
+        fs::create_dir_all(&place).unwrap();
+        let mut folder = tempfile::Builder::new();
+        let folder = folder.prefix("at").rand_bytes(0).tempdir_in(place).unwrap();
         fs::create_dir(folder.path().join("space")).unwrap();
         let scene = Self {
             folder,

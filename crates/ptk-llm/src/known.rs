@@ -120,8 +120,8 @@ pub const KNOWN_MODELS: &[KnownModel] = &[
         .window(262_144)
         .writes("qwen3-coder"),
     family("qwen3").native().writes("hermes"),
-    // Servers find 2 of 12 of their calls, the marks of their own template
-    // confuse them, and long descriptions tempt them to fill in every parameter:
+    // Servers miss most of their calls, the marks of their own template confuse
+    // them, and long descriptions tempt them to fill in every parameter:
     // docs/models.md.
     family("qwen2.5coder")
         .better_in_text()

@@ -285,3 +285,78 @@ async fn a_completion_endpoint_calls_tools() {
     let err = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.stdout, b"You need milk.\n", "{err}");
 }
+
+/// A server with one model is asked without naming it; one with several says
+/// which it has.
+#[tokio::test]
+async fn the_only_model_of_a_server_needs_no_name() {
+    let scene = Scene::new(&[]);
+    let server = MockServer::start().await;
+    let list = |names: &[&str]| {
+        let models: Vec<Value> = names.iter().map(|name| json!({"id": name})).collect();
+        let list = ResponseTemplate::new(200).set_body_json(json!({"data": models}));
+        Mock::given(method("GET"))
+            .and(path("/v1/models"))
+            .respond_with(list)
+            .mount(&server)
+    };
+    list(&["only-one"]).await;
+    Mock::given(method("POST"))
+        .and(path("/v1/chat/completions"))
+        .respond_with(|request: &Request| {
+            let body: Value = serde_json::from_slice(&request.body).unwrap();
+            let said = format!("I am {}.", body["model"].as_str().unwrap());
+            chunks(&[json!({"content": said})], "stop")
+        })
+        .mount(&server)
+        .await;
+    let provider = format!("{}/v1", server.uri());
+    let args = ["Who are you?", "--provider", &provider];
+    let (code, said, errors) = output(scene.command(&args)).await;
+    assert_eq!(code, 0, "{errors}");
+    assert!(said.contains("I am only-one."), "{said}");
+
+    server.reset().await;
+    list(&["first", "second"]).await;
+    let (code, _, errors) = output(scene.command(&args)).await;
+    assert_eq!(code, 1, "{errors}");
+    assert!(
+        errors.contains("name one with --model, or in PTK_MODEL: first, second"),
+        "{errors}"
+    );
+}
+
+/// What a server offers is not what a family of models was measured to do
+/// best.
+#[tokio::test]
+async fn a_family_that_does_better_in_text_is_taught_in_text() {
+    for (model, is_native) in [("some-model", true), ("Qwen2.5-Coder-0.5B", false)] {
+        let scene = Scene::new(&[]);
+        let server = MockServer::start().await;
+        let listed = json!({"data": [{"id": model, "supported_parameters": ["tools"]}]});
+        Mock::given(method("GET"))
+            .and(path("/v1/models"))
+            .respond_with(ResponseTemplate::new(200).set_body_json(listed))
+            .mount(&server)
+            .await;
+        Mock::given(method("POST"))
+            .and(path("/v1/chat/completions"))
+            .respond_with(|request: &Request| {
+                let body: Value = serde_json::from_slice(&request.body).unwrap();
+                let is_native = body.get("tools").is_some();
+                chunks(
+                    &[json!({"content": format!("native: {is_native}")})],
+                    "stop",
+                )
+            })
+            .mount(&server)
+            .await;
+        let provider = format!("{}/v1", server.uri());
+        let (code, said, errors) = output(scene.command(&["Hi", "--provider", &provider])).await;
+        assert_eq!(code, 0, "{model}: {errors}");
+        assert!(
+            said.contains(&format!("native: {is_native}")),
+            "{model}: {said}"
+        );
+    }
+}
