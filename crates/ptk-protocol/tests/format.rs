@@ -242,7 +242,11 @@ fn examples_are_turns_whose_calls_are_right_in_every_dialect() {
         assert!(instructions.contains(&count), "{instructions}");
         // In a prompt, models take results for something to write.
         let prompt = formatter.system_prompt(&tools);
-        assert!(!prompt.contains("Buy paint"), "{prompt}");
+        let results = examples.iter().filter(|it| it.role == Role::Tool);
+        for result in results {
+            assert!(!prompt.contains(&result.content), "{name}: {prompt}");
+        }
+        assert!(!prompt.contains("duty: Lena"), "{name}: {prompt}");
         assert!(!instructions.contains("EXAMPLES"), "{instructions}");
     }
     assert!(taught > 7, "{taught} dialects are taught");

@@ -28,7 +28,7 @@ use ptk_sandbox::command::Protections;
 pub(crate) use call::{later_files, later_warnings};
 pub(crate) use permissions::{Asking, Bare, Guarded, Permit, Refusal};
 pub use permissions::{DEFAULT_PATIENCE, Keeper, Mode, Permissions};
-pub(crate) use repositories::later_parts;
+pub(crate) use repositories::nested_git_paths;
 pub use rule::{Rule, RuleError};
 pub use rules::{Action, Declaration, Entry};
 pub(crate) use runs_later::refused_to_commands;

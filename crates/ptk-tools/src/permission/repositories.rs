@@ -1,102 +1,91 @@
-//! The git repositories of a workspace besides the one in its root.
+//! Nested git repositories of a workspace: submodules, worktrees, bare
+//! repositories and clones in subdirectories.
 //!
-//! Git runs their hooks as well, those of submodules even where only the
-//! outer repository is asked for its status. They are looked for before each
-//! command, so the search has an end: it goes from the root downwards, and
-//! what lies deeper or behind too many folders is not found.
+//! Git runs their hooks too; `git status` in the root even reads the
+//! configuration of submodules. The search runs before each command, so it is
+//! bounded: breadth first, up to a depth and a number of directories.
 
 use std::collections::VecDeque;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// How many folders lie between the root and a repository at most.
-const DEEPEST: usize = 4;
-/// How many folders are looked into.
-const MOST_FOLDERS: usize = 256;
-/// How many repositories are found.
-const MOST_FOUND: usize = 32;
-/// Folders of packages, which are many, and rarely hold a repository.
-const LEFT_OUT: [&str; 2] = ["node_modules", "target"];
-/// What of a git folder takes effect later.
-const PARTS: [&str; 4] = ["config", "config.worktree", "hooks", "info/attributes"];
+use super::runs_later::git_parts;
 
-/// What takes effect later in these repositories, relative to the root. It
-/// need not be there.
-pub(crate) fn later_parts(root: &Path) -> Vec<PathBuf> {
-    let mut search = Search {
-        root,
-        folders_left: MOST_FOLDERS,
-        found: Vec::new(),
-    };
-    // Submodules and worktrees keep theirs in the git folder of the root.
-    search.look_into(Path::new(".git/modules"));
-    search.look_into(Path::new(".git/worktrees"));
-    search.look_into(Path::new(""));
-    search.found.iter().flat_map(Found::parts).collect()
-}
+/// Directories between the root and a repository.
+const MAX_DEPTH: usize = 4;
+/// Directories read below each starting point.
+const MAX_DIRECTORIES: usize = 256;
+/// Repositories protected.
+const MAX_REPOSITORIES: usize = 32;
+/// Package and build directories, which are large and rarely hold a repository.
+const SKIPPED: [&str; 2] = ["node_modules", "target"];
 
-enum Found {
-    /// A folder that git keeps its own in.
-    Folder(PathBuf),
-    /// A file that says where that folder is.
-    Reference(PathBuf),
-}
-
-impl Found {
-    fn parts(&self) -> Vec<PathBuf> {
-        match self {
-            Self::Folder(folder) => PARTS.iter().map(|part| folder.join(part)).collect(),
-            Self::Reference(file) => vec![file.clone()],
+/// The configuration and hooks of nested repositories, relative to the root.
+/// They need not exist.
+pub(crate) fn nested_git_paths(root: &Path) -> Vec<PathBuf> {
+    let mut paths = Vec::new();
+    // Submodules and worktrees keep their git directory in that of the root.
+    for start in [".git/modules", ".git/worktrees", ""] {
+        for repository in repositories(root, Path::new(start)) {
+            match repository {
+                Repository::GitDir(path) => paths.extend(git_parts().map(|part| path.join(part))),
+                Repository::GitFile(path) => paths.push(path),
+            }
         }
     }
+    paths
 }
 
-struct Search<'a> {
-    root: &'a Path,
-    folders_left: usize,
-    found: Vec<Found>,
+enum Repository {
+    /// Its git directory.
+    GitDir(PathBuf),
+    /// A `.git` file, which names the git directory.
+    GitFile(PathBuf),
 }
 
-impl Search<'_> {
-    /// Looks into a folder and those below it, the nearest first. Links are
-    /// not followed.
-    fn look_into(&mut self, first: &Path) {
-        let mut waiting = VecDeque::from([(first.to_owned(), 0)]);
-        while let Some((folder, depth)) = waiting.pop_front() {
-            if self.folders_left == 0 || self.found.len() >= MOST_FOUND {
-                return;
-            }
-            self.folders_left -= 1;
-            let Ok(entries) = fs::read_dir(self.root.join(&folder)) else {
+/// The repositories below a starting point, the nearest first. Links are not
+/// followed.
+fn repositories(root: &Path, start: &Path) -> Vec<Repository> {
+    let mut found = Vec::new();
+    let mut queue = VecDeque::from([(start.to_owned(), 0)]);
+    for _ in 0..MAX_DIRECTORIES {
+        let Some((directory, depth)) = queue.pop_front() else {
+            break;
+        };
+        let Ok(entries) = fs::read_dir(root.join(&directory)) else {
+            continue;
+        };
+        let mut subdirectories = Vec::new();
+        let (mut has_head, mut has_objects) = (false, false);
+        for entry in entries.flatten() {
+            let (name, Ok(kind)) = (entry.file_name(), entry.file_type()) else {
                 continue;
             };
-            let mut folders = Vec::new();
-            let (mut has_head, mut has_objects) = (false, false);
-            for entry in entries.flatten() {
-                let (name, Ok(kind)) = (entry.file_name(), entry.file_type()) else {
-                    continue;
-                };
-                let path = folder.join(&name);
-                let is_git = name.eq_ignore_ascii_case(".git");
-                has_head |= kind.is_file() && name == "HEAD";
-                has_objects |= kind.is_dir() && name == "objects";
-                if kind.is_file() && is_git {
-                    self.found.push(Found::Reference(path));
-                } else if kind.is_dir() && is_git && depth > 0 {
-                    self.found.push(Found::Folder(path));
-                } else if kind.is_dir() && !is_git && !LEFT_OUT.iter().any(|it| name == *it) {
-                    folders.push((path, depth + 1));
-                }
-            }
-            // A worktree has its objects elsewhere.
-            let is_gits = has_head && (has_objects || first.starts_with(".git"));
-            if is_gits && depth > 0 {
-                self.found.push(Found::Folder(folder));
-            } else if depth < DEEPEST {
-                waiting.extend(folders);
+            let path = directory.join(&name);
+            let is_git = name.eq_ignore_ascii_case(".git");
+            has_head |= kind.is_file() && name == "HEAD";
+            has_objects |= kind.is_dir() && name == "objects";
+            if kind.is_file() && is_git {
+                found.push(Repository::GitFile(path));
+            } else if kind.is_dir() && is_git && depth > 0 {
+                found.push(Repository::GitDir(path));
+            } else if kind.is_dir() && !is_git && !SKIPPED.iter().any(|it| name == *it) {
+                subdirectories.push((path, depth + 1));
             }
         }
+        // The git directory of a worktree has no objects of its own.
+        let is_git_dir = has_head && (has_objects || start.starts_with(".git"));
+        if is_git_dir && depth > 0 {
+            found.push(Repository::GitDir(directory));
+        } else if depth < MAX_DEPTH {
+            queue.extend(subdirectories);
+        }
+        if found.len() >= MAX_REPOSITORIES {
+            break;
+        }
     }
+    found.truncate(MAX_REPOSITORIES);
+    found
 }
 
 #[cfg(test)]
@@ -115,8 +104,8 @@ mod tests {
         root
     }
 
-    fn found(root: &tempfile::TempDir) -> Vec<String> {
-        let parts = later_parts(root.path()).into_iter();
+    fn config_and_hooks(root: &tempfile::TempDir) -> Vec<String> {
+        let parts = nested_git_paths(root.path()).into_iter();
         let mut parts: Vec<_> = parts.map(|it| it.display().to_string()).collect();
         parts.retain(|it| !it.contains("/info/") && !it.ends_with(".worktree"));
         parts.sort();
@@ -137,7 +126,7 @@ mod tests {
             "src/main.rs",
         ]);
         assert_eq!(
-            found(&root),
+            config_and_hooks(&root),
             [
                 ".git/modules/libs/one/config",
                 ".git/modules/libs/one/hooks",
@@ -154,19 +143,28 @@ mod tests {
 
     #[test]
     fn the_root_alone_has_none_besides_itself() {
-        assert_eq!(found(&workspace(&[".git/HEAD", "src/a"])), [""; 0]);
+        assert_eq!(
+            config_and_hooks(&workspace(&[".git/HEAD", "src/a"])),
+            [""; 0]
+        );
         // A workspace may itself be a git folder, or a worktree.
-        assert_eq!(found(&workspace(&["HEAD", "objects/x"])), [""; 0]);
-        assert_eq!(found(&workspace(&[".git"])), [".git"]);
+        assert_eq!(
+            config_and_hooks(&workspace(&["HEAD", "objects/x"])),
+            [""; 0]
+        );
+        assert_eq!(config_and_hooks(&workspace(&[".git"])), [".git"]);
     }
 
     #[test]
     fn a_search_has_an_end() {
         let many: Vec<_> = (0..400).map(|it| format!("{it:03}/a/.git/HEAD")).collect();
         let many: Vec<_> = many.iter().map(String::as_str).collect();
-        assert!(found(&workspace(&many)).len() <= 2 * MOST_FOUND);
+        assert!(config_and_hooks(&workspace(&many)).len() <= 2 * MAX_REPOSITORIES);
         let deep = workspace(&["a/b/c/d/.git/HEAD", "1/2/3/4/5/.git/HEAD"]);
-        assert_eq!(found(&deep), ["a/b/c/d/.git/config", "a/b/c/d/.git/hooks"]);
+        assert_eq!(
+            config_and_hooks(&deep),
+            ["a/b/c/d/.git/config", "a/b/c/d/.git/hooks"]
+        );
     }
 
     #[test]
@@ -174,6 +172,6 @@ mod tests {
         let elsewhere = workspace(&["it/.git/HEAD"]);
         let root = workspace(&["a"]);
         symlink(elsewhere.path(), root.path().join("link")).unwrap();
-        assert_eq!(found(&root), [""; 0]);
+        assert_eq!(config_and_hooks(&root), [""; 0]);
     }
 }

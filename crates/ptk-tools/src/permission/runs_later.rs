@@ -117,6 +117,13 @@ const PARTS: [(&str, &[&str]); 3] = [
     (".jj", &[".jj/repo/config.toml"]),
 ];
 
+/// What takes effect later in a git directory, relative to it.
+pub(super) fn git_parts() -> impl Iterator<Item = &'static str> {
+    let parts = PARTS.iter().filter(|(folder, _)| *folder == ".git");
+    let parts = parts.flat_map(|(_, parts)| *parts);
+    parts.filter_map(|part| part.strip_prefix(".git/"))
+}
+
 /// What commands must not write, relative to the workspace: what of
 /// [`RUN_LATER`] stands in its root.
 pub(crate) fn refused_to_commands() -> impl Iterator<Item = &'static str> {

@@ -10,7 +10,7 @@ use ptk_sandbox::command::{self, Command, Kept, Policy, Protections};
 use rustix::io::Errno;
 
 use super::{Capture, Input, Program, Running, Streams, environment};
-use crate::permission::{later_parts, refused_to_commands};
+use crate::permission::{nested_git_paths, refused_to_commands};
 use crate::undo::Terms;
 use crate::{CallContext, ToolError};
 
@@ -220,7 +220,7 @@ impl Program {
 /// but for what this call was allowed to write.
 fn protect_later(policy: &mut Policy, context: &CallContext) {
     let (root, allowed) = (context.workspace().root(), context.allowed_later());
-    let nested = later_parts(root);
+    let nested = nested_git_paths(root);
     let known = refused_to_commands().filter(|name| !name.contains('*'));
     let nested_paths = nested.iter().map(|path| root.join(path));
     for path in known.map(|name| root.join(name)).chain(nested_paths) {
