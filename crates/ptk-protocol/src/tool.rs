@@ -34,6 +34,11 @@ pub struct ToolSpec {
     /// The JSON Schema of the arguments.
     #[serde(default = "no_parameters")]
     pub parameters: Value,
+    /// How many of the parameters most calls need, from the first on. A list of
+    /// tools for a small model leaves out the others, unless they are required:
+    /// such models fill in whatever they see.
+    #[serde(skip)]
+    pub main_parameters: Option<usize>,
 }
 
 fn no_parameters() -> Value {
@@ -47,7 +52,15 @@ impl ToolSpec {
             name: name.into(),
             description: description.into(),
             parameters,
+            main_parameters: None,
         }
+    }
+
+    /// The same, of whose parameters most calls need the first so many.
+    #[must_use]
+    pub const fn with_main_parameters(mut self, count: Option<usize>) -> Self {
+        self.main_parameters = count;
+        self
     }
 
     /// The declared parameters by name, in the order in which they are declared.

@@ -89,6 +89,6 @@ pub use retries::TOOL_MAX_RETRIES;
 pub use sandbox::{Sandbox, Unprotected};
 pub use snippet_format::SnippetFormat;
 pub use state::state_folder;
-pub use tool::{Class, Fields, Plan, Tool};
+pub use tool::{Class, Fields, Plan, Redirect, Tool};
 pub use typed::{FunctionTool, Typed, TypedTool, tool_fn};
 pub use usage::Usage;

@@ -66,6 +66,15 @@ impl Plan {
 /// The fields of a result.
 pub type Fields = Map<String, Value>;
 
+/// The arguments that a call means, where its own lead nowhere.
+#[derive(Debug, Clone)]
+pub struct Redirect {
+    /// What the call is run with, and what is decided about.
+    pub args: Arguments,
+    /// What the model is told of it: these stand in the result, too.
+    pub told: Fields,
+}
+
 /// Something that a model can call.
 ///
 /// A tool holds no state of a call: that is in the [`CallContext`]. Most tools
@@ -87,6 +96,17 @@ pub trait Tool: Send + Sync {
     /// use others. They are not checked yet.
     fn adapt(&self, args: Arguments) -> Arguments {
         args
+    }
+
+    /// The arguments that a call means, if its own lead nowhere and nothing
+    /// else can be meant. They are checked, and decided about, as those of any
+    /// call. Only for calls that change nothing.
+    fn redirect<'a>(
+        &'a self,
+        _context: &'a CallContext,
+        _args: &'a Arguments,
+    ) -> BoxFuture<'a, Option<Redirect>> {
+        Box::pin(std::future::ready(None))
     }
 
     /// How long this call may take by its own account. Where it says nothing,

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::tool::Fields;
-use crate::{CallContext, Class, Effects, Plan, Tool, ToolError, preview};
+use crate::{CallContext, Class, Effects, Plan, Redirect, Tool, ToolError, preview};
 
 /// A tool whose arguments are a Rust type. The schema comes from the type, its
 /// doc comments are the descriptions that the model reads.
@@ -36,6 +36,10 @@ pub trait TypedTool: Send + Sync + 'static {
     /// How its events travel.
     const CLASS: Class = Class::Realtime;
 
+    /// How many of the parameters most calls need, from the first on. See
+    /// [`ToolSpec::main_parameters`].
+    const MAIN_PARAMETERS: Option<usize> = None;
+
     /// Whether it sees itself to what a person is shown while it runs.
     const SHOWS_ITSELF: bool = false;
 
@@ -46,6 +50,16 @@ pub trait TypedTool: Send + Sync + 'static {
     /// use others. They are not checked yet.
     fn adapt(&self, args: Arguments) -> Arguments {
         args
+    }
+
+    /// The arguments that a call means, if its own lead nowhere. See
+    /// [`Tool::redirect`].
+    fn redirect(
+        &self,
+        _context: &CallContext,
+        _args: &Arguments,
+    ) -> impl Future<Output = Option<Redirect>> + Send {
+        std::future::ready(None)
     }
 
     /// How long this call may take by its own account.
@@ -98,7 +112,8 @@ impl<T: TypedTool> Typed<T> {
     #[must_use]
     pub fn new(tool: T) -> Self {
         Self {
-            spec: ToolSpec::new(T::NAME, T::DESCRIPTION, parameters::<T::Args>()),
+            spec: ToolSpec::new(T::NAME, T::DESCRIPTION, parameters::<T::Args>())
+                .with_main_parameters(T::MAIN_PARAMETERS),
             tool,
         }
     }
@@ -127,6 +142,14 @@ impl<T: TypedTool> Tool for Typed<T> {
 
     fn adapt(&self, args: Arguments) -> Arguments {
         self.tool.adapt(args)
+    }
+
+    fn redirect<'a>(
+        &'a self,
+        context: &'a CallContext,
+        args: &'a Arguments,
+    ) -> BoxFuture<'a, Option<Redirect>> {
+        Box::pin(self.tool.redirect(context, args))
     }
 
     fn timeout(&self, args: &Arguments) -> Option<Duration> {

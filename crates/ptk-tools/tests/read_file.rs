@@ -261,6 +261,7 @@ async fn a_path_that_is_no_file_is_answered_with_files() {
         std::fs::create_dir(scene.path(folder)).unwrap();
     }
     scene.write("docs/on call.md", "");
+    scene.write("docs/deep/on call.md", "");
     scene.write("docs/deep/Piranesi notes.md", "");
     for number in 0..60 {
         scene.write(&format!("many/{number:02}"), "");
@@ -283,11 +284,61 @@ async fn a_path_that_is_no_file_is_answered_with_files() {
     insta::assert_snapshot!(told.join("\n"), @r#"
     docs: Give the path of a file. In the folder are: docs/deep/, docs/on call.md.
     many: Give the path of a file. In the folder are: many/00, many/01, many/02, many/03, many/04, many/05, many/06, many/07, many/08, many/09, many/10, many/11, many/12, many/13, many/14, many/15, many/16, many/17, many/18, many/19, many/20, many/21, many/22, many/23, many/24, many/25, many/26, many/27, many/28, many/29, many/30, many/31, many/32, many/33, many/34, many/35, many/36, many/37, many/38, many/39, many/40, many/41, many/42, many/43, many/44, many/45, many/46, many/47, many/48, many/49 and 10 more.
-    on call.md: Did you mean docs/on call.md?
+    on call.md: Did you mean one of: docs/deep/on call.md, docs/on call.md?
     docs/piranesi.txt: Did you mean docs/deep/Piranesi notes.md?
     nowhere.md: In the workspace are: docs/, many/.
     docs/nowhere.md: In docs are: docs/deep/, docs/on call.md.
     "#);
+}
+
+/// Files in folders, two of them of the same name.
+fn with_folders() -> Scene {
+    let scene = Scene::new();
+    for folder in ["src", "src/commands", "books", ".cache"] {
+        std::fs::create_dir(scene.path(folder)).unwrap();
+    }
+    scene.write("src/commands/export.rs", "fn export() {}\n");
+    scene.write("books/shopping list.txt", "milk\n");
+    scene.write("src/mod.rs", "one\n");
+    scene.write("src/commands/mod.rs", "two\n");
+    scene.write(".cache/hidden.txt", "three\n");
+    scene
+}
+
+#[tokio::test]
+async fn the_only_file_that_a_path_can_mean_is_read() {
+    for (path, only) in [
+        ("export.rs", "src/commands/export.rs"),
+        ("./commands/export.rs", "src/commands/export.rs"),
+        ("shopping_list.txt", "books/shopping list.txt"),
+        ("books/shopping-list.txt", "books/shopping list.txt"),
+    ] {
+        let scene = with_folders();
+        let read = scene.read(path).await;
+        assert_eq!(text(&read), scene.text(only), "{path}");
+        assert_eq!(
+            (&read["path"], &read["instead_of"]),
+            (&json!(only), &json!(path))
+        );
+    }
+    for path in [
+        // Two files can be meant.
+        "mod.rs",
+        // The folder says that it is another file.
+        "src/export.rs",
+        "docs/export.rs",
+        // Neither hidden files nor places outside are guessed.
+        "hidden.txt",
+        ".export.rs",
+        "../export.rs",
+        // A pattern is no name.
+        "*.txt",
+        "expor?.rs",
+    ] {
+        let scene = with_folders();
+        let outcome = scene.call("read_file", json!({ "path": path })).await;
+        assert!(!outcome.result.success, "{path}: {:?}", outcome.result);
+    }
 }
 
 #[tokio::test]

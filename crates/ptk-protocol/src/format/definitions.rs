@@ -15,8 +15,9 @@ pub enum DefinitionStyle {
     /// Every parameter on a line of its own (R50).
     #[default]
     Full,
-    /// One line a tool, for small windows (R52):
-    /// `- read_file(path: string, limit?: integer): Read a file`.
+    /// One line a tool, for small models and windows (R52):
+    /// `- read_file(path: string, limit?: integer): Read a file`. Of tools that
+    /// say [what most calls need](ToolSpec::main_parameters), nothing else.
     Signature,
 }
 
@@ -329,7 +330,12 @@ fn one_line(text: &str) -> String {
 
 fn signature(spec: &ToolSpec) -> String {
     let budget = Budget::of(MAX_VISITS);
-    let parameters = signature_properties(spec.schema(), MAX_SIGNATURE_DEPTH, &budget);
+    let properties = properties(spec.schema(), &budget);
+    let main = spec.main_parameters.unwrap_or(usize::MAX);
+    let named = properties.iter().enumerate();
+    let named = named.filter(|(at, property)| *at < main || property.required);
+    let named = named.map(|(_, property)| property);
+    let parameters = signature_list(named, MAX_SIGNATURE_DEPTH, &budget);
     let parameters = crate::problem::excerpt(&parameters, MAX_SIGNATURE);
     let mut out = format!("- {}({parameters})", spec.name);
     let description = one_line(&spec.description);
@@ -341,8 +347,15 @@ fn signature(spec: &ToolSpec) -> String {
 }
 
 fn signature_properties(schema: Schema<'_>, depth: usize, budget: &Budget) -> String {
-    let properties: Vec<String> = properties(schema, budget)
-        .iter()
+    signature_list(properties(schema, budget).iter(), depth, budget)
+}
+
+fn signature_list<'a>(
+    properties: impl Iterator<Item = &'a Property<'a>>,
+    depth: usize,
+    budget: &Budget,
+) -> String {
+    let properties: Vec<String> = properties
         .take_while(|property| budget.spend((property.name.len() / TEXT) as u64))
         .map(|property| {
             let mark = if property.required { "" } else { "?" };

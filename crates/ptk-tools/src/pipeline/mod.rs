@@ -25,7 +25,7 @@ use crate::repeats::{Repeat, stamps};
 use crate::signature::Signature;
 use crate::usage::Ending;
 use crate::{
-    CallContext, CallOutcome, CallRequest, Class, Effects, Failure, Plan, SeenFile, Tool,
+    CallContext, CallOutcome, CallRequest, Class, Effects, Failure, Plan, Redirect, SeenFile, Tool,
     ToolError, ToolManager, Unprotected, Witness, bound, preview,
 };
 
@@ -173,12 +173,27 @@ impl Call<'_> {
         Next::new(layers, end).run(passing).await
     }
 
-    /// Validate · repeated? · allowed? · keep · run · bound · track.
+    /// Validate, and everything behind that.
     async fn checked(&self, tool: &Arc<dyn Tool>, args: Arguments) -> ToolResult {
         let args = match self.validate(tool, args) {
             Ok(args) => args,
             Err(result) => return *result,
         };
+        if !tool.effects().is_read_only() {
+            return self.decided(tool, args).await;
+        }
+        let Some(Redirect { args, told }) = tool.redirect(self.context, &args).await else {
+            return self.decided(tool, args).await;
+        };
+        let mut result = self.decided(tool, args).await;
+        if result.success {
+            result.fields.extend(told);
+        }
+        result
+    }
+
+    /// Repeated? · allowed? · keep · run · bound · track.
+    async fn decided(&self, tool: &Arc<dyn Tool>, args: Arguments) -> ToolResult {
         if let Err(result) = self.admit(tool, &args).await {
             return *result;
         }

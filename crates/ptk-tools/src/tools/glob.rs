@@ -46,6 +46,7 @@ impl TypedTool for Glob {
         the most recently modified first. Files that .gitignore or .ignore leave out are not found, \
         nor are hidden ones unless the pattern names them, such as \".github/**\".";
     const EFFECTS: Effects = Effects::READ;
+    const MAIN_PARAMETERS: Option<usize> = Some(2);
 
     fn plan(&self, _context: &CallContext, _args: &GlobArgs) -> Result<Plan, ToolError> {
         // It leaves out itself what may not be read.

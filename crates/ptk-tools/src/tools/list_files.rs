@@ -51,6 +51,7 @@ impl TypedTool for ListFiles {
         with a pattern such as \"**/*.ts\" all files beneath it that match, sorted by path. Files \
         that .gitignore or .ignore leave out are not listed, nor are hidden ones unless asked for.";
     const EFFECTS: Effects = Effects::READ;
+    const MAIN_PARAMETERS: Option<usize> = Some(2);
 
     fn adapt(&self, args: Arguments) -> Arguments {
         with_directory(args)

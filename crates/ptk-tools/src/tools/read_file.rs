@@ -10,7 +10,7 @@ use super::source::{Loaded, Source, counted};
 use super::text::{
     Binary, Content, Encoding, Excerpt, MAX_BYTES, MAX_TOKENS, Taken, Wanted, tokens,
 };
-use crate::{CallContext, Effects, Plan, ToolError, TypedTool};
+use crate::{CallContext, Effects, Plan, Redirect, ToolError, TypedTool};
 
 /// Reads one file: its content as it is, without line numbers.
 #[derive(Debug, Clone, Copy, Default)]
@@ -75,9 +75,25 @@ impl TypedTool for ReadFile {
     const DESCRIPTION: &'static str = "Read the content of a file. A long file is read in parts: \
         the notice says which lines are missing and which offset to go on with.";
     const EFFECTS: Effects = Effects::READ;
+    const MAIN_PARAMETERS: Option<usize> = Some(2);
 
     fn adapt(&self, args: Arguments) -> Arguments {
         with_path(args)
+    }
+
+    async fn redirect(&self, context: &CallContext, args: &Arguments) -> Option<Redirect> {
+        let path = args.get("path")?.as_str()?;
+        let only = instead::only(context, path).await?;
+        let told = [
+            ("path".to_owned(), only.clone().into()),
+            ("instead_of".to_owned(), path.into()),
+        ];
+        let mut args = args.clone().into_map();
+        args.insert("path".to_owned(), only.into());
+        Some(Redirect {
+            args: args.into(),
+            told: told.into_iter().collect(),
+        })
     }
 
     fn plan(&self, context: &CallContext, args: &ReadFileArgs) -> Result<Plan, ToolError> {

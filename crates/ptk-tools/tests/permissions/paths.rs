@@ -149,6 +149,18 @@ async fn a_rule_is_about_what_a_call_reads_and_writes() {
 }
 
 #[tokio::test]
+async fn a_path_is_not_led_to_a_file_that_a_rule_is_about() {
+    let args = json!({"path": "k"});
+    let (_folder, person, free) = tools(Mode::Auto, &[]);
+    assert_eq!(verdict(&free, &person, "read_file", &args).await, "runs");
+    for rule in ["deny read_file(secrets/**)", "ask read_file(secrets/**)"] {
+        let (_folder, person, tools) = tools(Mode::Auto, &[rule]);
+        let verdict = verdict(&tools, &person, "read_file", &args).await;
+        assert_eq!(verdict, "fails", "{rule}");
+    }
+}
+
+#[tokio::test]
 async fn without_such_a_rule_nobody_is_asked_about_unknown_files() {
     let (_folder, person, tools) = tools(Mode::Auto, &["deny bash(git push *)"]);
     for tool in ["unsaid", "looks"] {

@@ -154,6 +154,7 @@ impl TypedTool for Grep {
         ripgrep). Gives lines as path:line:text, sorted by path. Binary files, hidden \
         files and those that .gitignore or .ignore leave out are not searched.";
     const EFFECTS: Effects = Effects::READ;
+    const MAIN_PARAMETERS: Option<usize> = Some(2);
 
     fn adapt(&self, args: Arguments) -> Arguments {
         with_glob(args)

@@ -1,6 +1,6 @@
 //! What to read in the place of a path that cannot be read.
 
-use std::path::Path;
+use std::path::{Component, Path};
 
 use ptk_sandbox::{Kind, PathError, Place};
 
@@ -13,6 +13,10 @@ const MAX_ELSEWHERE: usize = 5;
 const MAX_ENTRIES: usize = 50;
 /// A shorter name is in too many others.
 const MIN_STEM: usize = 3;
+/// What separates the words of a name; models mix them up.
+const SEPARATORS: [char; 3] = ['-', '_', ' '];
+/// The same in a pattern.
+const ANY_SEPARATOR: &str = "[-_ ]";
 
 /// The error with a better suggestion: what is in the folder that was taken for
 /// a file, files of this name elsewhere, or those beside it.
@@ -79,6 +83,28 @@ async fn elsewhere(context: &CallContext, place: &Place) -> Option<String> {
         }
     }
     None
+}
+
+/// The only file that a path can mean which leads nowhere: its last names are
+/// those of the path, whatever separates their words.
+pub(crate) async fn only(context: &CallContext, path: &str) -> Option<String> {
+    let path = path.strip_prefix("./").unwrap_or(path);
+    let is_guessable = Path::new(path).components().all(
+        |it| matches!(it, Component::Normal(name) if !name.as_encoded_bytes().starts_with(b".")),
+    );
+    let place = context.resolve(path).ok().filter(|_| is_guessable)?;
+    if !matches!(
+        place.metadata(),
+        Err(PathError::NotFound { .. } | PathError::NotAFolder { .. })
+    ) {
+        return None;
+    }
+    let pattern = globset::escape(path).replace(SEPARATORS, ANY_SEPARATOR);
+    let found = find(context, ".".to_owned(), Some(format!("**/{pattern}")), 2).await?;
+    match found.files.as_slice() {
+        [only] if found.total == 1 => Some(only.clone()),
+        _ => None,
+    }
 }
 
 /// A page of files, unless there are none.
