@@ -179,7 +179,9 @@ impl Session {
             let question = self.log.prompt().filter(|_| is_final);
             let messages = match question {
                 Some(question) => {
-                    final_request::messages(&terms, messages, &self.log.transcript, &question)
+                    let is_retry = self.log.turn.unusable > 0;
+                    let transcript = &self.log.transcript;
+                    final_request::messages(&terms, messages, transcript, &question, is_retry)
                 }
                 None => messages,
             };

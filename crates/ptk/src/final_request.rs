@@ -11,10 +11,10 @@ use serde_json::Value;
 use crate::engine::Terms;
 use crate::render::{self, Renderer};
 
-/// The request to a model with a native tool API, before the question.
-const NATIVE: &str = "You cannot call tools any more. Answer now from the results above, in words. If something is missing, say what.";
-/// The request to a model that calls tools in text, before the question.
-const TEXT: &str = "Answer from this:";
+/// The request behind an ordinary conversation, before the question.
+const ORDINARY: &str = "You cannot call tools any more. Answer now from the results above, in words. If something is missing, say what.";
+/// The request behind a conversation without calls, before the question.
+const PLAIN: &str = "Answer from this:";
 /// The longest argument shown above a result, in bytes.
 const MAX_ARGUMENT: usize = 120;
 
@@ -22,20 +22,23 @@ const MAX_ARGUMENT: usize = 120;
 /// ordinary request would send it.
 ///
 /// A model that calls tools in text imitates the calls and results it sees. Its
-/// conversation is rewritten without both: each result becomes plain text.
+/// conversation is rewritten without both: each result becomes plain text. If
+/// the reply to that could not be used (`is_retry`), it gets the conversation as
+/// it was: a model that chooses its words without chance would fail the same way.
 pub(crate) fn messages(
     terms: &Terms,
     messages: Vec<Message>,
     transcript: &Transcript,
     question: &str,
+    is_retry: bool,
 ) -> Vec<Message> {
     if terms.tools.is_empty() {
         return messages;
     }
-    let (mut messages, request) = if terms.is_native {
-        (messages, NATIVE)
+    let (mut messages, request) = if terms.is_native || is_retry {
+        (messages, ORDINARY)
     } else {
-        (plain_conversation(terms, transcript.items()), TEXT)
+        (plain_conversation(terms, transcript.items()), PLAIN)
     };
     // Small models repeat a question that comes first or stands alone.
     messages.push(Message::user(format!("{request} {question}")));

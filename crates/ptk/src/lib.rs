@@ -98,6 +98,7 @@ mod spans;
 mod stop;
 mod tokens;
 mod turn;
+mod unread;
 pub mod view;
 mod window;
 

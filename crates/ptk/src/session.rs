@@ -50,7 +50,8 @@ pub enum Step {
     Called(Vec<CallId>),
     /// The model was told that its reply cannot be used.
     Rejected(String),
-    /// The model was asked to go on with an answer that was too long.
+    /// The model was asked to go on with an answer that was too long, or to read
+    /// the file first that its answer is about.
     Continued,
     /// The turn ended with this answer.
     Ended(String),
@@ -303,9 +304,15 @@ impl Session {
         correction.unwrap_or_else(|| read::EMPTY.to_owned())
     }
 
-    /// The answer is there. If it ran into its limit, the model goes on with
-    /// it, once.
+    /// The answer is there. If it is about a file that was not read, the model
+    /// answers again; if it ran into its limit, it goes on with it, once.
     async fn end(&mut self, terms: &Arc<Terms>, reply: u64) -> Result<Step, RunError> {
+        if self.log.turn.answers_again == Some(reply) {
+            return self.ask(terms, false).await;
+        }
+        if self.send_back_unread(terms, reply).await? {
+            return Ok(Step::Continued);
+        }
         let turn = &self.log.turn;
         let may_go_on = turn.finish == Some(FinishReason::Length)
             && turn.answers.len() == 1

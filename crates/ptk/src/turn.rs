@@ -18,6 +18,10 @@ use crate::loops::Loops;
 
 /// The key in the data of a note after which the model has to answer.
 pub(crate) const ANSWER_NOW: &str = "answer_now";
+/// The key in the data of a note after which this reply is no answer.
+pub(crate) const ANSWER_AGAIN: &str = "answer_again";
+/// The key beside it: the file that the answer is about and that was not read.
+pub(crate) const UNREAD: &str = "unread";
 
 /// The turn that runs.
 #[derive(Debug, Clone, Default)]
@@ -52,6 +56,10 @@ pub(crate) struct Turn {
     pub(crate) must_answer: Option<String>,
     /// Whether the last reply made up a tool's result and nothing else.
     pub(crate) has_made_up: bool,
+    /// The last reply that was sent back because a file was not read for it,
+    /// and all such files.
+    pub(crate) answers_again: Option<u64>,
+    pub(crate) told_unread: Vec<String>,
     /// Answers that ran into the limit of a reply, and the last one.
     pub(crate) answers: Vec<String>,
     pub(crate) finish: Option<FinishReason>,
@@ -114,6 +122,12 @@ impl Turn {
                     self.loops.told(data);
                     let why = data.get(ANSWER_NOW).and_then(Value::as_str);
                     self.must_answer = why.map(str::to_owned).or(self.must_answer.take());
+                    if let Some(reply) = data.get(ANSWER_AGAIN).and_then(Value::as_u64) {
+                        self.answers_again = Some(reply);
+                        self.answers.clear();
+                        let path = data.get(UNREAD).and_then(Value::as_str);
+                        self.told_unread.extend(path.map(str::to_owned));
+                    }
                 }
             }
             _ => {}

@@ -1,5 +1,6 @@
 //! From a prompt to an answer, by one call or several.
 
+use ptk::events::{EventKind, Filter};
 use ptk::protocol::{Role, ToolCall};
 use ptk::{ReplyKind, RunOptions};
 use serde_json::json;
@@ -288,4 +289,141 @@ async fn thoughts_are_in_the_log_and_not_in_the_history() {
     let said: Vec<&str> = said.collect();
     assert!(said[0].contains("The notes will say."), "{said:?}");
     assert!(said[2].contains("Now I know."), "{said:?}");
+}
+
+/// What the model was shown last.
+fn last_shown(model: &Model) -> String {
+    let last = model.requests().pop().unwrap();
+    last.messages.last().unwrap().text().to_owned()
+}
+
+#[tokio::test]
+async fn an_answer_about_a_file_that_was_not_read_is_asked_for_again() {
+    let scene = Scene::new();
+    let model = Model::of_replies(vec![
+        "The version is 2.0.0.".to_owned(),
+        call("read_file", &json!({"path": "package.json"})),
+        "The version is 1.0.0.".to_owned(),
+    ]);
+    let ptk = scene.builder(model.clone()).build().unwrap();
+    let mut events = ptk.tools().bus().subscribe(Filter::all());
+    let run = ptk
+        .execute("Which version is in `package.json`?", ptk.options())
+        .await;
+    assert_eq!(run.content, "The version is 1.0.0.");
+    assert_eq!((run.iterations, run.total_tool_calls), (3, 1));
+    let second = &model.requests()[1];
+    let told = second.messages.last().unwrap().text().to_owned();
+    assert!(
+        told.contains("You answered without reading package.json"),
+        "{told}"
+    );
+    let mut notes = Vec::new();
+    while let Ok(delivery) = events.try_recv() {
+        if let EventKind::Note { message } = &delivery.event().unwrap().kind {
+            notes.push(message.clone());
+        }
+    }
+    assert_eq!(
+        notes,
+        ["The model answered without reading package.json, so it is asked again."]
+    );
+}
+
+#[tokio::test]
+async fn each_file_that_is_asked_about_has_to_be_read() {
+    let scene = Scene::new();
+    let model = Model::of_replies(vec![
+        call("read_file", &json!({"path": "package.json"})),
+        "1.0.0, and nothing to buy.".to_owned(),
+        call("read_file", &json!({"path": "notes.txt"})),
+        "1.0.0, and milk.".to_owned(),
+    ]);
+    let ptk = scene.builder(model.clone()).build().unwrap();
+    let prompt = "Which version is in package.json, and what is to buy in notes.txt?";
+    let run = ptk.execute(prompt, ptk.options()).await;
+    assert_eq!(run.content, "1.0.0, and milk.");
+    let third = &model.requests()[2];
+    let told = third.messages.last().unwrap().text().to_owned();
+    assert!(told.contains("without reading notes.txt"), "{told}");
+
+    let model = Model::of_replies(vec![
+        call("glob", &json!({"pattern": "package.json"})),
+        "2.0.0.".to_owned(),
+        call("read_file", &json!({"path": "package.json"})),
+        "1.0.0.".to_owned(),
+    ]);
+    let ptk = scene.builder(model.clone()).build().unwrap();
+    let version = "Which version is in package.json?";
+    let run = ptk.execute(version, ptk.options()).await;
+    assert_eq!(run.content, "1.0.0.", "a name says nothing of the content");
+
+    let model = Model::of_replies(vec![
+        call("grep", &json!({"pattern": "."})),
+        "1.0.0, and milk.".to_owned(),
+    ]);
+    let ptk = scene.builder(model.clone()).build().unwrap();
+    let run = ptk.execute(prompt, ptk.options()).await;
+    assert_eq!(run.content, "1.0.0, and milk.", "both were searched");
+}
+
+#[tokio::test]
+async fn an_answer_that_the_model_keeps_to_stands() {
+    let scene = Scene::new();
+    let model = Model::of_replies(vec![
+        "It is a package of npm.".to_owned(),
+        "Such files describe packages of npm.".to_owned(),
+    ]);
+    let ptk = scene.builder(model.clone()).build().unwrap();
+    let run = ptk
+        .execute("What is package.json for?", ptk.options())
+        .await;
+    assert_eq!(run.content, "Such files describe packages of npm.");
+    assert_eq!(run.iterations, 2);
+}
+
+#[tokio::test]
+async fn an_answer_stands_where_nothing_had_to_be_read() {
+    let scene = Scene::new();
+    for prompt in [
+        "What is missing.json for?",
+        "Explain this from package.json:\n```\n{}\n```",
+        "What is 2.5 times 2? Be brief.",
+        "Is src/ a good name?",
+    ] {
+        let model = Model::of_replies(vec!["Yes.".to_owned()]);
+        let ptk = scene.builder(model).build().unwrap();
+        let run = ptk.execute(prompt, ptk.options()).await;
+        assert_eq!(run.content, "Yes.", "{prompt}");
+        assert_eq!(run.iterations, 1, "{prompt}");
+    }
+    let model = Model::of_replies(vec!["Yes.".to_owned()]);
+    let ptk = scene.builder(model).build().unwrap();
+    let none = RunOptions {
+        tools: Some(vec!["wait".to_owned()]),
+        ..ptk.options()
+    };
+    let run = ptk.execute("What is package.json for?", none).await;
+    assert_eq!(run.iterations, 1, "no tool reads files");
+}
+
+#[tokio::test]
+async fn a_file_that_was_read_before_is_not_asked_for_again() {
+    let scene = Scene::new();
+    let model = Model::of_replies(vec![
+        call("read_file", &json!({"path": "package.json"})),
+        "1.0.0.".to_owned(),
+        "demo.".to_owned(),
+    ]);
+    let ptk = scene.builder(model.clone()).build().unwrap();
+    let mut session = ptk.session("known".parse().unwrap());
+    session
+        .run("Which version is in package.json?")
+        .await
+        .unwrap();
+    let run = session
+        .execute("And which name is in package.json?", ptk.options())
+        .await;
+    assert_eq!((run.content.as_str(), run.iterations), ("demo.", 1));
+    assert!(last_shown(&model).contains("which name"));
 }

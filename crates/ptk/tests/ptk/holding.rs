@@ -20,7 +20,7 @@ fn model(constraint: Constraint, replies: &[&str]) -> Model {
 async fn held(scene: &Scene, model: &Model, hold: Hold, mode: Mode) -> (String, Vec<&'static str>) {
     let asked = ptk::Model::new(model.clone()).hold(hold).mode(mode);
     let ptk = scene.builder(model.clone()).model(asked).build().unwrap();
-    let run = ptk.execute("Read notes.txt", ptk.options()).await;
+    let run = ptk.execute("Read the notes", ptk.options()).await;
     let requests = model.requests();
     let formats = requests.iter().map(|request| match request.format {
         ResponseFormat::Grammar(_) => "grammar",

@@ -1,0 +1,151 @@
+//! An answer about a file that was not looked at is made up. The model is told
+//! so once for each file, and asked to read it first.
+
+use ptk_events::EventKind;
+use ptk_protocol::Message;
+use ptk_sandbox::Kind;
+use ptk_store::{Content, Note};
+use ptk_tools::tools::{Glob, ListFiles};
+use ptk_tools::{Effect, TypedTool as _};
+use serde_json::json;
+
+use crate::engine::Terms;
+use crate::turn::{ANSWER_AGAIN, UNREAD};
+use crate::{CallRecord, RunError, Session};
+
+/// How many words of a request are looked up in the workspace.
+const MAX_PATHS: usize = 8;
+/// The longest word that is looked up, in bytes.
+const MAX_PATH: usize = 255;
+/// What stands around a path in a sentence.
+const AROUND: &[char] = &[
+    '"', '\'', '`', '(', ')', '[', ']', '{', '}', '<', '>', ',', ';', ':', '!', '?', '“', '”', '„',
+    '«', '»', '‘', '’', '。', '，', '、', '*',
+];
+/// A request with a fence brings along what it is about.
+const FENCE: &str = "```";
+
+impl Session {
+    /// Sends this answer back, if the request names a file and the model
+    /// answered without looking at it. Says whether it did.
+    pub(crate) async fn send_back_unread(
+        &mut self,
+        terms: &Terms,
+        reply: u64,
+    ) -> Result<bool, RunError> {
+        let Some(path) = self.unread(terms) else {
+            return Ok(false);
+        };
+        let message = format!("The model answered without reading {path}, so it is asked again.");
+        let note = Note {
+            data: Some(json!({ ANSWER_AGAIN: reply, UNREAD: path })),
+            ..Note::new(message.clone())
+        };
+        let advice = format!(
+            "You answered without reading {path}. Call a tool that reads it, and answer from its result."
+        );
+        let entries = vec![
+            self.log.entry(note),
+            self.log.entry(Message::system(advice)),
+        ];
+        self.log.append(entries).await?;
+        self.publish(EventKind::Note { message });
+        Ok(true)
+    }
+
+    /// The first file that the request names and the model did not look at, if
+    /// it could have and has not been told so.
+    ///
+    /// Models with a native tool API are trained to decide when to call; those
+    /// that are taught in text often answer what they expect to be there.
+    fn unread(&self, terms: &Terms) -> Option<String> {
+        let turn = &self.log.turn;
+        let may_call = !terms.is_native
+            && turn.must_answer.is_none()
+            && turn.iterations < terms.options.max_iterations
+            && turn.made() < terms.options.max_tool_calls
+            && self.can_read(terms);
+        // Any other call may have shown the file without naming it.
+        let shows_others = |call: &CallRecord| {
+            let mut values = call.arguments.as_map().values();
+            lists_names(&call.tool)
+                || values.any(|value| value.as_str().is_some_and(|it| self.is_file(it)))
+        };
+        if !may_call || !turn.records.iter().all(shows_others) {
+            return None;
+        }
+        let prompt = self.log.prompt()?;
+        if prompt.contains(FENCE) {
+            return None;
+        }
+        let paths = paths(&prompt).take(MAX_PATHS);
+        let paths = paths.filter(|path| !turn.told_unread.iter().any(|told| told == path));
+        let mut files = paths.filter(|path| self.is_file(path) && !self.is_known(path));
+        files.next().map(str::to_owned)
+    }
+
+    fn can_read(&self, terms: &Terms) -> bool {
+        let registry = self.engine.tools.registry();
+        let mut offered = terms.tools.names().filter_map(|name| registry.get(name));
+        offered.any(|tool| tool.effects().has(Effect::Read))
+    }
+
+    fn is_file(&self, path: &str) -> bool {
+        let place = self.engine.tools.workspace().resolve(path).ok();
+        let metadata = place.and_then(|place| place.metadata().ok());
+        metadata.is_some_and(|metadata| metadata.kind == Kind::File)
+    }
+
+    /// Whether a call of the conversation, or what the model was shown beside
+    /// it, was about this file.
+    fn is_known(&self, path: &str) -> bool {
+        let mut items = self.log.transcript.items().iter();
+        items.any(|item| match &item.content {
+            Content::Reply(reply) => {
+                let mut calls = reply.calls.iter();
+                calls
+                    .any(|call| !lists_names(&call.name) && call.arguments.to_json().contains(path))
+            }
+            Content::Message(message) => {
+                message.role == ptk_protocol::Role::System && message.content.contains(path)
+            }
+            _ => false,
+        })
+    }
+}
+
+/// Whether a tool shows names of files, and nothing of what is in them.
+fn lists_names(tool: &str) -> bool {
+    [ListFiles::NAME, Glob::NAME].contains(&tool)
+}
+
+/// The words of a text that look like paths of files.
+fn paths(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split_whitespace();
+    let bare = words.map(|word| {
+        let word = word.trim_start_matches(AROUND);
+        word.trim_end_matches(|it| it == '.' || AROUND.contains(&it))
+    });
+    bare.filter(|word| word.len() <= MAX_PATH && word.contains(['.', '/']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::paths;
+
+    #[test]
+    fn paths_are_found_whatever_stands_around_them() {
+        let text = "Read `src/main.rs`, \"Cargo.toml\" and (docs/übersetzung.md). What is in .env, etc.? Or 1.5?";
+        let found: Vec<&str> = paths(text).collect();
+        assert_eq!(
+            found,
+            [
+                "src/main.rs",
+                "Cargo.toml",
+                "docs/übersetzung.md",
+                ".env",
+                "1.5"
+            ]
+        );
+    }
+}
