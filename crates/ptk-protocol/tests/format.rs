@@ -125,6 +125,33 @@ fn the_signature_style_takes_one_line_a_tool() {
     insta::assert_snapshot!(short.tool_definitions(&tools([read_file(), list_files(), rich()])));
 }
 
+#[test]
+fn a_signature_names_what_most_calls_need() {
+    let short = formatter().with_style(DefinitionStyle::Signature);
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "pattern": {"type": "string"},
+            "path": {"type": "string"},
+            "limit": {"type": "integer"},
+            "mode": {"type": "string"},
+        },
+        "required": ["pattern", "mode"],
+    });
+    let listed = |main: Option<usize>| {
+        let spec = ToolSpec::new("find", "Find files", schema.clone()).with_main_parameters(main);
+        short.tool_definitions(&tools([spec]))
+    };
+    assert_eq!(
+        listed(Some(2)),
+        "- find(pattern: string, path?: string, mode: string): Find files"
+    );
+    assert_eq!(
+        listed(None),
+        "- find(pattern: string, path?: string, limit?: integer, mode: string): Find files"
+    );
+}
+
 /// R59, R314: no tools, no protocol.
 #[test]
 fn without_tools_nothing_is_said_about_tools() {
