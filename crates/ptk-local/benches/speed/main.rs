@@ -1,13 +1,13 @@
-//! How fast a model in a file reads and writes, against llama-cpp-python with
-//! the same file and as many threads, in turns in the same run.
+//! How fast a model in a file reads and writes, against llama.cpp's own server
+//! with the same file and as many threads, in turns in the same run.
 //!
 //! ```sh
 //! scripts/bench local
 //! ```
 //!
-//! `PTK_TEST_MODEL` is the file, `PTK_LLAMA_PYTHON` a Python that has
-//! llama-cpp-python. Arguments: how many rounds, how many threads, and words that
-//! choose work by its name.
+//! `PTK_TEST_MODEL` is the file, `PTK_TEST_LLAMA_SERVER` a Python that has
+//! xllamacpp. Arguments: how many rounds, how many threads (all cores if nothing
+//! is said), and words that choose work by its name.
 
 #![allow(clippy::print_stdout, reason = "it is a report")]
 
@@ -27,7 +27,6 @@ use serde::Deserialize;
 use serde_json::json;
 
 const ROUNDS: usize = 5;
-const THREADS: usize = 1;
 const WINDOW: u32 = 4096;
 /// The most tokens of a reply.
 const REPLY: u32 = 64;
@@ -101,9 +100,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         .partition(|text| text.parse::<usize>().is_ok());
     let mut numbers = numbers.iter().filter_map(|text| text.parse().ok());
     let rounds = numbers.next().unwrap_or(ROUNDS);
-    let threads = numbers.next().unwrap_or(THREADS);
+    let cores = std::thread::available_parallelism()?.get();
+    let threads = numbers.next().unwrap_or(cores);
     let file = PathBuf::from(env::var_os("PTK_TEST_MODEL").ok_or("PTK_TEST_MODEL is not set")?);
-    let python = env::var_os("PTK_LLAMA_PYTHON").ok_or("PTK_LLAMA_PYTHON is not set")?;
+    let python = env::var_os("PTK_TEST_LLAMA_SERVER").ok_or("PTK_TEST_LLAMA_SERVER is not set")?;
     let settings = Settings::new(&file).context_window(WINDOW).threads(threads);
     let ours = Local::open(settings)?;
     let mut theirs = Rival::start(&python, &file, threads)?;
@@ -187,7 +187,7 @@ impl Stopwatch {
     }
 }
 
-/// llama-cpp-python, which is asked line by line.
+/// llama.cpp's server, which is asked line by line.
 struct Rival {
     process: Child,
     asks: ChildStdin,
@@ -202,6 +202,8 @@ impl Rival {
             .args([WINDOW.to_string(), threads.to_string(), REPLY.to_string()])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            // The server tells there of each request.
+            .stderr(Stdio::null())
             .spawn()?;
         let asks = process.stdin.take().ok_or("it has no input")?;
         let hears = process.stdout.take().ok_or("it has no output")?;

@@ -1,19 +1,23 @@
-"""Answers with llama-cpp-python: a line of JSON in, one out."""
+"""Answers with llama.cpp's own server, from the package xllamacpp: a line of JSON
+in, one out."""
 
 import json
 import sys
 import time
+import urllib.request
 
-import llama_cpp
-from llama_cpp.llama_chat_format import Jinja2ChatFormatter
+import xllamacpp
 
 file, window, threads, reply = sys.argv[1], *map(int, sys.argv[2:])
-model = llama_cpp.Llama(
-    model_path=file, n_ctx=window, n_threads=threads, n_threads_batch=threads, verbose=False
-)
-template = Jinja2ChatFormatter(
-    template=model.metadata["tokenizer.chat_template"], bos_token="", eos_token=""
-)
+params = xllamacpp.CommonParams()
+params.model.path = file
+params.port = 0
+params.n_ctx = window
+params.n_parallel = 1
+params.cpuparams.n_threads = threads
+params.cpuparams_batch.n_threads = threads
+params.use_jinja = True
+server = xllamacpp.Server(params)
 
 
 def now():
@@ -25,24 +29,34 @@ def took(tokens, begin, end):
 
 
 def answer(prompt, grammar):
-    grammar = grammar and llama_cpp.LlamaGrammar.from_string(grammar, verbose=False)
-    model.reset()
+    body = {
+        "messages": [{"role": "system", "content": ""}, {"role": "user", "content": prompt}],
+        "max_tokens": reply,
+        "temperature": 0,
+        "stream": True,
+        "cache_prompt": False,
+        "stream_options": {"include_usage": True},
+    }
+    if grammar:
+        body["grammar"] = grammar
     begin = now()
-    messages = [{"role": "system", "content": ""}, {"role": "user", "content": prompt}]
-    text = template(messages=messages).prompt
-    tokens = model.tokenize(text.encode(), add_bos=False, special=True)
-    first, count = None, 0
-    for token in model.generate(tokens, temp=0.0, grammar=grammar):
-        if llama_cpp.llama_vocab_is_eog(llama_cpp.llama_model_get_vocab(model.model), token):
-            break
-        model.detokenize([token])
-        first = first or now()
-        count += 1
-        if count == reply:
-            break
+    request = urllib.request.Request(
+        server.listening_address + "/v1/chat/completions",
+        json.dumps(body).encode(),
+        {"Content-Type": "application/json"},
+    )
+    first, usage = None, None
+    with urllib.request.urlopen(request) as lines:
+        for line in lines:
+            if not line.startswith(b"data: {"):
+                continue
+            chunk = json.loads(line[len(b"data: "):])
+            usage = chunk.get("usage") or usage
+            if any(choice["delta"].get("content") for choice in chunk["choices"]):
+                first = first or now()
     return {
-        "reading": took(len(tokens), begin, first),
-        "writing": took(count - 1, first, now()),
+        "reading": took(usage["prompt_tokens"], begin, first),
+        "writing": took(usage["completion_tokens"] - 1, first, now()),
     }
 
 

@@ -22,13 +22,13 @@ const PLAIN_STOP: &str = "\nuser:";
 
 /// One who speaks, and what.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Turn {
-    pub(super) role: &'static str,
-    pub(super) text: String,
+struct Turn {
+    role: &'static str,
+    text: String,
 }
 
 impl Turn {
-    pub(super) fn new(role: &'static str, text: impl Into<String>) -> Self {
+    fn new(role: &'static str, text: impl Into<String>) -> Self {
         Self {
             role,
             text: text.into(),
@@ -36,12 +36,20 @@ impl Turn {
     }
 }
 
+/// Who said what, up to where the model speaks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Conversation {
+    turns: Vec<Turn>,
+    /// How many of them are instructions and examples.
+    shared: usize,
+}
+
 /// A conversation in tokens, up to where the model speaks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Prompt {
     pub(super) tokens: Vec<LlamaToken>,
-    /// How many of them are instructions at its beginning, which many
-    /// conversations share.
+    /// How many of them are instructions and examples at its beginning, which
+    /// many conversations share.
     pub(super) head: usize,
 }
 
@@ -81,12 +89,20 @@ impl Template {
     }
 
     /// A conversation in tokens.
-    pub(super) fn prompt(&self, engine: &Engine<'_>, turns: &[Turn]) -> Result<Prompt, Trouble> {
-        let mut turns = turns.to_vec();
+    pub(super) fn prompt(
+        &self,
+        engine: &Engine<'_>,
+        conversation: Conversation,
+    ) -> Result<Prompt, Trouble> {
+        let Conversation {
+            mut turns,
+            mut shared,
+        } = conversation;
         let mut rendered = self.render(&turns);
         if rendered.is_err() {
             // Some templates take no instructions, or nothing but turns.
             turns = merged(&turns);
+            shared = 0;
             rendered = self.render(&turns);
         }
         let rendered = rendered
@@ -103,7 +119,7 @@ impl Template {
                 Piece::Text(index) => {
                     let text = turns.get(index).map_or("", |turn| turn.text.trim());
                     tokens.extend(engine.tokens(text, false));
-                    if index == 0 && turns.first().is_some_and(|turn| turn.role == "system") {
+                    if index < shared {
                         head = tokens.len();
                     }
                 }
@@ -189,31 +205,33 @@ fn pieces(rendered: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// The conversation of a request, with calls and results in words.
-pub(super) fn turns(request: &Request) -> Vec<Turn> {
-    let mut turns = Vec::new();
-    turns.extend(
-        request
-            .system
-            .as_ref()
-            .map(|text| Turn::new("system", text)),
-    );
-    for message in request.turns() {
-        let turn = match message {
-            Message::System(text) => Turn::new("system", text),
-            Message::User(text) => Turn::new("user", text),
-            Message::Assistant { text, calls, .. } => {
-                let calls = calls
-                    .iter()
-                    .map(|call| format!("{} {}", call.name, call.args.to_json()));
-                let said: Vec<String> = std::iter::once(text.clone()).chain(calls).collect();
-                Turn::new("assistant", said.join("\n").trim())
-            }
-            Message::Result { name, text, .. } => {
-                Turn::new("user", format!("Result of {name}:\n{text}"))
-            }
-        };
-        turns.push(turn);
+impl Conversation {
+    /// That of a request, with calls and results in words.
+    pub(super) fn of(request: &Request) -> Self {
+        let system = request.system.as_ref();
+        let system = system.map(|text| Turn::new("system", text));
+        let shared = usize::from(system.is_some()) + request.examples.len();
+        let turns = system.into_iter().chain(request.turns().map(turn));
+        Self {
+            turns: turns.collect(),
+            shared,
+        }
     }
-    turns
+}
+
+fn turn(message: &Message) -> Turn {
+    match message {
+        Message::System(text) => Turn::new("system", text),
+        Message::User(text) => Turn::new("user", text),
+        Message::Assistant { text, calls, .. } => {
+            let calls = calls
+                .iter()
+                .map(|call| format!("{} {}", call.name, call.args.to_json()));
+            let said: Vec<String> = std::iter::once(text.clone()).chain(calls).collect();
+            Turn::new("assistant", said.join("\n").trim())
+        }
+        Message::Result { name, text, .. } => {
+            Turn::new("user", format!("Result of {name}:\n{text}"))
+        }
+    }
 }

@@ -7,7 +7,7 @@ use llama_cpp_2::token::data_array::LlamaTokenDataArray;
 use ptk_llm::{Delta, FinishReason, Request, ResponseFormat, Sampling, Usage};
 use serde_json::Value;
 
-use super::chat::{Template, Turn};
+use super::chat::{Conversation, Template};
 use super::engine::Engine;
 use super::output::Output;
 use super::trouble::Trouble;
@@ -28,16 +28,15 @@ pub(super) trait Listener {
     fn listens(&self) -> bool;
 }
 
-/// Writes a reply to these turns.
+/// Writes a reply to a request.
 pub(super) fn reply(
     engine: &mut Engine<'_>,
     template: &Template,
-    turns: &[Turn],
     request: &Request,
     listener: &dyn Listener,
 ) -> Result<(), Trouble> {
     let goes_on = || listener.listens();
-    let prompt = template.prompt(engine, turns)?;
+    let prompt = template.prompt(engine, Conversation::of(request))?;
     if prompt.tokens.len() >= engine.window() as usize {
         return Err(Trouble::TooLong {
             tokens: prompt.tokens.len(),

@@ -7,7 +7,7 @@ use llama_cpp_2::model::LlamaModel;
 use ptk_llm::{Delta, Request};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::chat::{self, Template};
+use super::chat::Template;
 use super::engine::Engine;
 use super::generate::{self, Listener};
 use super::load;
@@ -111,6 +111,5 @@ fn answer(engine: &mut Engine<'_>, template: &Template, job: &Job) -> Result<(),
     if !request.tools.is_empty() {
         return Err(Trouble::Tools);
     }
-    let turns = chat::turns(request);
-    generate::reply(engine, template, &turns, request, told)
+    generate::reply(engine, template, request, told)
 }
