@@ -2,7 +2,7 @@
 //! fresh copy of its workspace, and counts right calls and right answers.
 //!
 //! ```text
-//! evaluate [--quiet] [--json FILE] [--only PREFIX_OR_KIND] [--every N] PTK REQUESTS.toml [FLAG…]
+//! evaluate [--quiet] [--json FILE] [--only PREFIX_OR_KIND] [--every N] [--at-least N] PTK REQUESTS.toml [FLAG…]
 //! ```
 //!
 //! All flags behind the file go to `ptk run`. How runs are judged is described
@@ -36,7 +36,7 @@ use requests::Request;
 use run::Run;
 use table::Table;
 
-const USAGE: &str = "usage: evaluate [--quiet] [--json FILE] [--only PREFIX_OR_KIND] [--every N] PTK REQUESTS.toml [FLAG…]";
+const USAGE: &str = "usage: evaluate [--quiet] [--json FILE] [--only PREFIX_OR_KIND] [--every N] [--at-least N] PTK REQUESTS.toml [FLAG…]";
 /// Characters of an answer that are printed.
 const MAX_ANSWER: usize = 300;
 /// The exit code after Ctrl-C.
@@ -51,6 +51,8 @@ struct Options {
     only: Option<String>,
     /// The first request is taken, and then each one this much further on.
     every: NonZeroUsize,
+    /// How many first calls have to be right.
+    at_least: usize,
     ptk: PathBuf,
     requests: PathBuf,
     /// For `ptk run`.
@@ -60,7 +62,7 @@ struct Options {
 impl Options {
     fn parse(mut args: impl Iterator<Item = String>) -> Result<Self> {
         let (mut is_quiet, mut json, mut only) = (false, None, None);
-        let mut every = NonZeroUsize::MIN;
+        let (mut every, mut at_least) = (NonZeroUsize::MIN, 0);
         let ptk = loop {
             let arg = args.next().context(USAGE)?;
             match arg.as_str() {
@@ -71,6 +73,10 @@ impl Options {
                     let number = value(&arg, args.next())?.parse::<NonZeroUsize>();
                     every = number.context("--every needs a whole number, 1 or more")?;
                 }
+                "--at-least" => {
+                    let number = value(&arg, args.next())?.parse();
+                    at_least = number.context("--at-least needs a whole number")?;
+                }
                 flag if flag.starts_with('-') => bail!("There is no flag {flag}\n{USAGE}"),
                 path => break PathBuf::from(path),
             }
@@ -80,6 +86,7 @@ impl Options {
             json,
             only,
             every,
+            at_least,
             ptk,
             requests: args.next().context(USAGE)?.into(),
             flags: args.collect(),
@@ -114,6 +121,7 @@ fn main() -> Result<ExitCode> {
     let mut json = options.json.as_deref().map(new_file).transpose()?;
     let (_runtime, is_interrupted) = watch_for_interrupt()?;
     let mut table = Table::default();
+    let (mut right, mut forged) = (0, 0);
     // One path for all of them: it stands in the prompt, and what a server has
     // read of that it need not read again.
     let folder = tempfile::tempdir()?;
@@ -127,6 +135,8 @@ fn main() -> Result<ExitCode> {
         let verdict = Verdict::new(request, &run, &root);
         fs::remove_dir_all(&root)?;
         table.add(request.kind, &verdict, &run);
+        right += usize::from(verdict.is_first_call_right);
+        forged += usize::from(verdict.is_result_forged);
         if let Some(json) = &mut json {
             writeln!(
                 json,
@@ -148,6 +158,13 @@ fn main() -> Result<ExitCode> {
     if is_interrupted.load(Ordering::Relaxed) {
         eprintln!("Interrupted: not all requests were run");
         return Ok(ExitCode::from(INTERRUPTED));
+    }
+    if options.at_least > 0 && (right < options.at_least || forged > 0) {
+        eprintln!(
+            "{right} first calls were right, of at least {}; {forged} made-up results were shown",
+            options.at_least
+        );
+        return Ok(ExitCode::FAILURE);
     }
     Ok(ExitCode::SUCCESS)
 }
