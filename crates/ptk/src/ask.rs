@@ -179,7 +179,8 @@ impl Session {
             let question = self.log.prompt().filter(|_| is_final);
             let messages = match question {
                 Some(question) => {
-                    let is_retry = self.log.turn.unusable > 0;
+                    let turn = &self.log.turn;
+                    let is_retry = turn.unusable > turn.unusable_then;
                     let transcript = &self.log.transcript;
                     final_request::messages(&terms, messages, transcript, &question, is_retry)
                 }

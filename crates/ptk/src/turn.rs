@@ -54,6 +54,8 @@ pub(crate) struct Turn {
     pub(crate) loops: Loops,
     /// What the model does, if it has to answer without tools because of that.
     pub(crate) must_answer: Option<String>,
+    /// How many replies in a row could not be used when it was told so.
+    pub(crate) unusable_then: u32,
     /// Whether the last reply made up a tool's result and nothing else.
     pub(crate) has_made_up: bool,
     /// The last reply that was sent back because a file was not read for it,
@@ -120,8 +122,10 @@ impl Turn {
             EntryKind::Note(note) => {
                 if let Some(data) = &note.data {
                     self.loops.told(data);
-                    let why = data.get(ANSWER_NOW).and_then(Value::as_str);
-                    self.must_answer = why.map(str::to_owned).or(self.must_answer.take());
+                    if let Some(why) = data.get(ANSWER_NOW).and_then(Value::as_str) {
+                        self.must_answer = Some(why.to_owned());
+                        self.unusable_then = self.unusable;
+                    }
                     if let Some(reply) = data.get(ANSWER_AGAIN).and_then(Value::as_u64) {
                         self.answers_again = Some(reply);
                         self.answers.clear();

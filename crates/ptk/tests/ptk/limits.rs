@@ -222,3 +222,24 @@ async fn a_reply_that_was_withheld_is_said_to_be() {
     let error = ptk.run("Go").await.unwrap_err();
     assert!(error.to_string().contains("withheld its reply"), "{error}");
 }
+
+#[tokio::test]
+async fn a_last_reply_that_is_empty_is_asked_for_in_another_form() {
+    let scene = Scene::new();
+    let model = Model::of_replies(vec![
+        call("read_file", &json!({"path": "notes.txt"})),
+        String::new(),
+        "Milk.".to_owned(),
+    ]);
+    let ptk = scene.builder(model.clone()).build().unwrap();
+    let options = RunOptions {
+        max_tool_calls: 1,
+        ..ptk.options()
+    };
+    let run = ptk.execute("What is to buy?", options).await;
+    assert_eq!(run.content, "Milk.", "{:?}", run.error);
+    let shown = |at: usize| format!("{:?}", model.requests()[at].messages);
+    assert!(!shown(1).contains("PTK_RESULT"), "{}", shown(1));
+    assert!(shown(2).contains("PTK_RESULT"), "{}", shown(2));
+    assert!(shown(2).contains("You cannot call tools any more"));
+}
