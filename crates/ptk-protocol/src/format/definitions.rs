@@ -15,7 +15,7 @@ pub enum DefinitionStyle {
     /// Every parameter on a line of its own (R50).
     #[default]
     Full,
-    /// One line a tool, for small models and windows (R52):
+    /// One line a tool, for small models and windows:
     /// `- read_file(path: string, limit?: integer): Read a file`. Of tools that
     /// say [what most calls need](ToolSpec::main_parameters), nothing else.
     Signature,
