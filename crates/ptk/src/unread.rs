@@ -69,7 +69,7 @@ impl Session {
         let shows_others = |call: &CallRecord| {
             let mut values = call.arguments.as_map().values();
             lists_names(&call.tool)
-                || values.any(|value| value.as_str().is_some_and(|it| self.is_file(it)))
+                || values.any(|value| value.as_str().and_then(|it| self.file(it)).is_some())
         };
         if !may_call || !turn.records.iter().all(shows_others) {
             return None;
@@ -79,9 +79,8 @@ impl Session {
             return None;
         }
         let paths = paths(&prompt).take(MAX_PATHS);
-        let paths = paths.filter(|path| !turn.told_unread.iter().any(|told| told == path));
-        let mut files = paths.filter(|path| self.is_file(path) && !self.is_known(path));
-        files.next().map(str::to_owned)
+        let mut files = paths.filter_map(|path| self.file(path));
+        files.find(|file| !turn.told_unread.contains(file) && !self.is_known(file))
     }
 
     fn can_read(&self, terms: &Terms) -> bool {
@@ -90,10 +89,11 @@ impl Session {
         offered.any(|tool| tool.effects().has(Effect::Read))
     }
 
-    fn is_file(&self, path: &str) -> bool {
-        let place = self.engine.tools.workspace().resolve(path).ok();
-        let metadata = place.and_then(|place| place.metadata().ok());
-        metadata.is_some_and(|metadata| metadata.kind == Kind::File)
+    /// The file that a path leads to, as it is called in the workspace.
+    fn file(&self, path: &str) -> Option<String> {
+        let place = self.engine.tools.workspace().resolve(path).ok()?;
+        let kind = place.metadata().ok()?.kind;
+        (kind == Kind::File).then(|| place.to_string())
     }
 
     /// Whether a call of the conversation, or what the model was shown beside

@@ -27,5 +27,6 @@ mod replaying;
 mod resuming;
 mod scene;
 mod stopping;
+mod unread;
 mod viewing;
 mod windows;
