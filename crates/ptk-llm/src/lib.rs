@@ -27,7 +27,6 @@
 //! | `completion` | the pieces put together: [`Assembly`], [`complete`] |
 //! | `runaway` | when to stop listening: [`RunawayGuard`] |
 //! | `error` | what can go wrong: [`LlmError`], a table of kinds |
-//! | `providers` | models by name: [`Providers`] |
 //! | `known` | what is known of models by their names: [`KNOWN_MODELS`] |
 //! | `memory` | what was found out about them: [`Memory`], [`Manner`] |
 //! | `prices` | what requests cost: [`Prices`] |
@@ -53,7 +52,6 @@ mod memory;
 mod message;
 mod prices;
 mod provider;
-mod providers;
 mod request;
 mod runaway;
 mod script;
@@ -67,7 +65,6 @@ pub use memory::{FileMemory, Forgetful, Manner, Memory, memory_key};
 pub use message::Message;
 pub use prices::Prices;
 pub use provider::{Capabilities, Constraint, Deltas, Form, Provider};
-pub use providers::{DEFAULT_PROVIDER, NotRegistered, Providers};
 pub use request::{Api, Request, ResponseFormat, Sampling, ToolChoice, Verbatim};
 pub use runaway::{RunawayGuard, repetition};
 pub use script::{Script, ScriptError, ScriptedCall, ScriptedError, ScriptedReply, ScriptedUsage};

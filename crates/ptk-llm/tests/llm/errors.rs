@@ -1,24 +1,6 @@
 //! What is said when something goes wrong, and to whom it is left to try again.
 
-use std::sync::Arc;
-
-use ptk_llm::{LlmError, LlmErrorKind, Providers, Script};
-
-/// R135.
-#[test]
-fn a_provider_that_is_not_there_is_named() {
-    let mut providers = Providers::new();
-    let error = providers.current().unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "Provider ai-studio not registered; register one first"
-    );
-
-    providers.register("ai-studio", Arc::new(Script::parse("\"Hi.\"").unwrap()));
-    assert!(providers.current().is_ok());
-    assert!(providers.set("openai").is_err());
-    assert!(providers.current().is_ok(), "the current one stays");
-}
+use ptk_llm::{LlmError, LlmErrorKind};
 
 #[test]
 fn statuses_say_whether_to_try_again() {
