@@ -15,8 +15,6 @@ pub enum ErrorCode {
     MaxIterationsReached,
     /// The model called as many tools as it may.
     MaxToolCallsReached,
-    /// A tool failed.
-    ToolExecutionFailed,
     /// The model could not be reached or answered with an error.
     LlmCallFailed,
     /// The reply holds a call that cannot be read.
@@ -34,7 +32,6 @@ impl ErrorCode {
             Self::InvalidToolCall => "INVALID_TOOL_CALL",
             Self::MaxIterationsReached => "MAX_ITERATIONS_REACHED",
             Self::MaxToolCallsReached => "MAX_TOOL_CALLS_REACHED",
-            Self::ToolExecutionFailed => "TOOL_EXECUTION_FAILED",
             Self::LlmCallFailed => "LLM_CALL_FAILED",
             Self::ParseError => "PARSE_ERROR",
             Self::DuplicateToolCall => "DUPLICATE_TOOL_CALL",
