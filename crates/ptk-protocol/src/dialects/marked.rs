@@ -25,6 +25,8 @@ pub(crate) struct Marked {
     at_line_start: bool,
     /// Whether a call begins with the tool's name and a line break.
     by_name: bool,
+    /// Whether models write its calls as often without marks, as bare JSON.
+    marks_are_optional: bool,
     write: fn(&[ToolCall]) -> String,
 }
 
@@ -38,6 +40,7 @@ impl Marked {
             silent: Vec::new(),
             at_line_start: false,
             by_name: false,
+            marks_are_optional: false,
             write,
         }
     }
@@ -54,6 +57,11 @@ impl Marked {
 
     fn at_line_start(mut self) -> Self {
         self.at_line_start = true;
+        self
+    }
+
+    fn with_optional_marks(mut self) -> Self {
+        self.marks_are_optional = true;
         self
     }
 }
@@ -106,13 +114,13 @@ impl Dialect for Marked {
     }
 
     fn other_forms(&self) -> Vec<String> {
-        let bare = self.name == "llama3-json";
-        bare.then(|| "json".to_owned()).into_iter().collect()
+        let bare = self.marks_are_optional.then(|| "json".to_owned());
+        bare.into_iter().collect()
     }
 
     fn also_reads(&self) -> Vec<String> {
-        let bare = self.name == "llama3-json";
-        (!bare).then(|| "json".to_owned()).into_iter().collect()
+        let bare = (!self.marks_are_optional).then(|| "json".to_owned());
+        bare.into_iter().collect()
     }
 
     fn writer(&self) -> Option<&dyn Writer> {
@@ -248,6 +256,7 @@ fn whole_calls() -> Vec<Marked> {
                 format!("<|python_tag|>{calls}")
             },
         )
+        .with_optional_marks()
         .also_called(&["llama3", "llama-3"]),
     ]
 }
