@@ -2,6 +2,17 @@
 //!
 //! [`args`] is the one definition of commands and flags; help, errors and
 //! shell completions follow from it. Each command has a file in [`commands`].
+//!
+//! | Module | Purpose |
+//! |---|---|
+//! | `args`, `commands` | commands and flags, and a file for each command |
+//! | `config`, `permissions`, `sessions` | `ptk.toml` and its trust, the rules in force, this user's sessions |
+//! | `provider`, `models`, `pages`, `local` | models by provider, by configured name, behind pages, in files |
+//! | `agent`, `code`, `instructions` | all of these put together to a `Ptk`, the code index, the system prompt |
+//! | `view`, `chat`, `printer` | output of a run, the terminal chat, and text made safe for terminals |
+//! | `question`, `approver`, `terminal`, `interrupt`, `long` | questions about calls, signals, and long work that can be interrupted |
+//! | `engine`, `input`, `tool_defs`, `explain`, `person`, `exit` | parsing and tool calls from the command line, and how a command ends |
+//! | `telemetry` | OpenTelemetry from the environment |
 
 mod agent;
 mod approver;

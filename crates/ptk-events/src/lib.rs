@@ -36,6 +36,14 @@
 //! - A subscriber that is too slow loses output chunks first. It is told what
 //!   it [`Missed`], at the place where that would have stood. Nobody else
 //!   loses anything.
+//!
+//! | Module | Purpose |
+//! |---|---|
+//! | `kind`, `event_type`, `event`, `ids`, `wire` | event types, their correlation ids and their JSON |
+//! | `bus`, `subscriber`, `queue`, `subscription`, `callback`, `delivery`, `filter` | publishing and subscribing, without blocking the publisher |
+//! | `call` | the events of one call: one channel, in order, one end for each start |
+//! | `redaction`, `content` | secrets and contents kept out of logs and telemetry |
+//! | `sync` | locks and threads, replaced by a scheduler's in tests |
 
 mod bus;
 mod call;

@@ -36,6 +36,20 @@
 //! # })?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! | Module | Purpose |
+//! |---|---|
+//! | `tool`, `typed`, `effects`, `error`, `request`, `context` | what a tool is, and what a call knows while it runs |
+//! | `registry`, `manager`, `pipeline` | tools by name, [`ToolManager`], and the steps of a call |
+//! | `middleware`, `cache`, `retries`, `in_flight`, `repeats`, `bound`, `files`, `outputs`, `usage`, `jobs` | one step or one piece of state each |
+//! | `sandbox`, `services`, `state`, `signature`, `snippet_format` | settings of the sandbox, what tools share, where state is kept, keys of calls, the format of code |
+//! | [`preview`] | what a call is about to change, for a person to decide on |
+//! | [`shell`] | the commands in a command line, parsed without running them |
+//! | [`permission`] | rules, and asking where no rule decides |
+//! | [`undo`] | pre-images of what calls change, and restoring them |
+//! | [`process`] | starting and ending processes |
+//! | [`tools`] | the built-in tools |
+//! | [`custom`] | tools from `ptk.toml`: commands and HTTP endpoints |
 
 mod bound;
 mod cache;

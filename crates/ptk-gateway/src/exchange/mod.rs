@@ -1,5 +1,15 @@
 //! One answer: a model is asked, its reply is read while it comes in, and what
 //! breaks the contract is mended by one further request.
+//!
+//! | Module | Purpose |
+//! |---|---|
+//! | `plan` | what the model is sent |
+//! | `reading` | which parts of a reply are passed on at once, held, or invalid |
+//! | `values` | arguments by their schema while they stream |
+//! | `visible` | text for the client |
+//! | `native` | native calls, checked like those in text |
+//! | `format` | answers that have to be JSON |
+//! | `shown` | token counts of what the model would be sent |
 
 mod format;
 mod native;

@@ -8,6 +8,18 @@
 //!
 //! Any split of the same text gives the same reply, and every byte of it ends
 //! in exactly one piece.
+//!
+//! | Module | Purpose |
+//! |---|---|
+//! | `grammar` | tools, dialects and policies of a parser |
+//! | `table`, `marks` | what each mark may mean, and the search for marks |
+//! | `forged` | marks of results and turns, which a model must not write |
+//! | `engine` | the state machine: prose, sections, fences, reasoning, calls |
+//! | `line`, `hold` | quotation, and what is held back until it is decided |
+//! | `reader` | what a dialect implements |
+//! | `settle` | validation of a call |
+//! | `reply`, `trace` | the outcome, and why it was read so |
+//! | `copies` | calls copied from tool results |
 
 mod copies;
 mod engine;

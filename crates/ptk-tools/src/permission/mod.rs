@@ -2,6 +2,16 @@
 //!
 //! [`Permissions`] decide by [`Rule`]s first. Only what no rule decides is put
 //! to an [`Approver`], whose yes may hold once, for the session or always.
+//!
+//! | Module | Purpose |
+//! |---|---|
+//! | `rule`, `rules`, `user_file` | one rule, the rules in force, and the user's file of rules |
+//! | `stopping` | which rule stops a call, or may |
+//! | `call`, `git`, `repositories` | the files that a call is about, those of git and of nested repositories among them |
+//! | `hidden`, `neutral` | commands in the arguments of others, and commands that change nothing |
+//! | `runs_later` | files that run later, outside the sandbox |
+//! | `proposal`, `open` | the rule that a person is offered, and the options it covers |
+//! | `permissions` | the decision: rules first, then the approver |
 
 mod call;
 mod git;
