@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt as _, stream};
-use ptk::llm::{Api, Delta, Deltas, FinishReason, Own, Provider, Request};
+use ptk::llm::{Api, Delta, Deltas, FinishReason, Passthrough, Provider, Request};
 use ptk::{Mode, Model};
 use ptk_gateway::Gateway;
 use serde_json::{Map, Value, json};
@@ -84,7 +84,7 @@ impl Provider for Babbler {
         if request.verbatim.is_some() {
             for _ in 0..fastrand::usize(..4) {
                 let at = fastrand::usize(..=deltas.len());
-                deltas.insert(at, Delta::Own(own()));
+                deltas.insert(at, Delta::Passthrough(own()));
             }
         }
         let reason = fastrand::choice(["stop", "length", "tool_calls", "content_filter", "eh"]);
@@ -99,23 +99,23 @@ impl Provider for Babbler {
 }
 
 /// Something of a server's own.
-fn own() -> Own {
+fn own() -> Passthrough {
     let fields = || Map::from_iter([("own".to_owned(), anything(2))]);
     match fastrand::u8(..7) {
-        0 => Own::Fields {
+        0 => Passthrough::Fields {
             answer: fields(),
             choice: fields(),
             message: fields(),
         },
-        1 => Own::Part(json!({"type": "search", "id": "s", "found": anything(2)})),
-        2 => Own::Id {
+        1 => Passthrough::Part(json!({"type": "search", "id": "s", "found": anything(2)})),
+        2 => Passthrough::Id {
             kind: "message".to_owned(),
             id: "m".to_owned(),
         },
-        3 => Own::Signature("signed".to_owned()),
-        4 => Own::Sources(vec![anything(2)]),
-        5 => Own::Usage(json!({"input_tokens": 1, "output_tokens": 2})),
-        _ => Own::Reason(Map::from_iter([(
+        3 => Passthrough::Signature("signed".to_owned()),
+        4 => Passthrough::Sources(vec![anything(2)]),
+        5 => Passthrough::Usage(json!({"input_tokens": 1, "output_tokens": 2})),
+        _ => Passthrough::Reason(Map::from_iter([(
             "stop_reason".to_owned(),
             json!("pause_turn"),
         )])),

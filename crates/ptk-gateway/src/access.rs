@@ -269,8 +269,8 @@ impl Key {
         let body = self.body.map(|megabytes| megabytes as usize * 1024 * 1024);
         let time = self.seconds.map(|it| Duration::from_secs(it.into()));
         Limits {
-            body: body.map_or(of_all.body, |own| own.min(of_all.body)),
-            time: time.map_or(of_all.time, |own| own.min(of_all.time)),
+            body: body.map_or(of_all.body, |passthrough| passthrough.min(of_all.body)),
+            time: time.map_or(of_all.time, |passthrough| passthrough.min(of_all.time)),
             ..of_all
         }
     }
@@ -319,7 +319,7 @@ impl Key {
 
 /// Who may ask from where.
 #[derive(Debug, Default)]
-pub(crate) struct Access {
+pub(crate) struct AccessPolicy {
     pub(crate) keys: Option<Keys>,
     /// Names of this server, beside those of this machine.
     pub(crate) hosts: Vec<String>,
@@ -349,7 +349,7 @@ impl Admitted {
     }
 }
 
-impl Access {
+impl AccessPolicy {
     /// Refuses what comes from a page of somebody else, or under a name that
     /// is none of this server.
     pub(crate) fn check_place(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), Failure> {
@@ -422,25 +422,25 @@ impl Access {
 /// The name under which a request comes. A proxy and this server could each
 /// take another one of two.
 fn host<'h>(headers: &'h HeaderMap, uri: &'h Uri) -> Result<&'h str, Failure> {
-    let wrong = |message: &str| Failure {
+    let violation = |message: &str| Failure {
         param: None,
         ..Failure::new(StatusCode::BAD_REQUEST, "invalid_host", message)
     };
     let mut given = headers.get_all(HOST).iter();
     let (header, another) = (given.next(), given.next());
     if another.is_some() {
-        return Err(wrong("The request has more than one Host; send one"));
+        return Err(violation("The request has more than one Host; send one"));
     }
     let header = header
-        .map(|host| host.to_str().map_err(|_| wrong("The Host is not text")))
+        .map(|host| host.to_str().map_err(|_| violation("The Host is not text")))
         .transpose()?;
     let target = uri.authority().map(Authority::as_str);
     match (header, target) {
-        (Some(header), Some(target)) if !header.eq_ignore_ascii_case(target) => Err(wrong(
+        (Some(header), Some(target)) if !header.eq_ignore_ascii_case(target) => Err(violation(
             "The Host differs from the one in the address of the request; send the same",
         )),
         (Some(host), _) | (None, Some(host)) => Ok(host),
-        (None, None) => Err(wrong("The request has no Host; send one")),
+        (None, None) => Err(violation("The request has no Host; send one")),
     }
 }
 

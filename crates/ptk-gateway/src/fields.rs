@@ -88,7 +88,7 @@ impl<'de> Deserialize<'de> for Fields<'de> {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut fields = Vec::with_capacity(map.size_hint().unwrap_or(12));
-                while let Some(name) = map.next_key::<Name<'de>>()? {
+                while let Some(name) = map.next_key::<FieldName<'de>>()? {
                     fields.push((name.0, map.next_value()?));
                 }
                 Ok(Fields { fields })
@@ -99,24 +99,24 @@ impl<'de> Deserialize<'de> for Fields<'de> {
 }
 
 /// A name, borrowed where it can be.
-struct Name<'n>(Cow<'n, str>);
+struct FieldName<'n>(Cow<'n, str>);
 
-impl<'de> Deserialize<'de> for Name<'de> {
+impl<'de> Deserialize<'de> for FieldName<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Read;
         impl<'de> Visitor<'de> for Read {
-            type Value = Name<'de>;
+            type Value = FieldName<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a name")
             }
 
             fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Self::Value, E> {
-                Ok(Name(Cow::Borrowed(name)))
+                Ok(FieldName(Cow::Borrowed(name)))
             }
 
             fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
-                Ok(Name(Cow::Owned(name.to_owned())))
+                Ok(FieldName(Cow::Owned(name.to_owned())))
             }
         }
         deserializer.deserialize_str(Read)

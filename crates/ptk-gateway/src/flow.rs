@@ -15,11 +15,11 @@ use crate::failure::Failure;
 /// Where an answer is written.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Outbox {
-    written: Arc<Mutex<Written>>,
+    written: Arc<Mutex<OutboxBuffer>>,
 }
 
 #[derive(Debug, Default)]
-struct Written {
+struct OutboxBuffer {
     bytes: Vec<u8>,
     has_begun: bool,
 }

@@ -15,7 +15,7 @@ use ptk::protocol::{Formatter, PtkFormatter};
 use ptk::{Approach, Mode, Model};
 use tokio::sync::Semaphore;
 
-use crate::access::{Access, Keys};
+use crate::access::{AccessPolicy, Keys};
 use crate::bodies::Bodies;
 use crate::capture::{Capture, Case};
 use crate::failure::Failure;
@@ -105,7 +105,7 @@ pub(crate) struct Inner {
     pub(crate) offers: Offers,
     capture: Option<Capture>,
     pub(crate) metrics: Metrics,
-    pub(crate) access: Access,
+    pub(crate) access: AccessPolicy,
     pub(crate) limits: Limits,
     pub(crate) bodies: Bodies,
     pub(crate) workers: Arc<Workers>,
@@ -127,13 +127,14 @@ impl Inner {
         if let Some(known) = formatters.get(&key) {
             return Ok(Arc::clone(known));
         }
-        let wrong = |why: String| Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "dialect", why);
+        let violation =
+            |why: String| Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "dialect", why);
         let dialect = self
             .dialects
             .get(name)
-            .map_err(|error| wrong(error.to_string()))?;
+            .map_err(|error| violation(error.to_string()))?;
         let formatter = PtkFormatter::new(Arc::clone(dialect));
-        let formatter = formatter.map_err(|error| wrong(error.to_string()))?;
+        let formatter = formatter.map_err(|error| violation(error.to_string()))?;
         let formatter = formatter.with_style(approach.can.definitions);
         let formatter: Arc<dyn Formatter> = Arc::new(formatter.with_guard(self.guard.clone()));
         formatters.insert(key, Arc::clone(&formatter));
@@ -176,7 +177,7 @@ pub struct GatewayBuilder {
     dialects: Registry,
     memory: Option<Arc<dyn Memory>>,
     capture: Option<PathBuf>,
-    access: Access,
+    access: AccessPolicy,
     limits: Limits,
     log: Option<Log>,
     hosted: Option<HostedTools>,

@@ -7,11 +7,11 @@ use ptk::llm::{FinishReason, Message, Usage};
 use ptk::protocol::{Arguments, ToolCall, ToolResult, ToolSpec};
 use ptk::tools::{CallOutcome, CallRequest, ToolManager};
 
-use crate::ask::{Ask, Choice};
+use crate::chat_request::{ChatRequest, Choice};
 use crate::exchange::Exchange;
 use crate::failure::Failure;
 use crate::offer::Offer;
-use crate::said::{End, Note, Said};
+use crate::response::{End, Note, ResponseEvent};
 
 /// How often the model is asked for one answer.
 const MAX_ROUNDS: u32 = ptk::MAX_ITERATIONS;
@@ -41,8 +41,8 @@ impl HostedTools {
     }
 
     /// Whether they are for this request: its client has none.
-    pub(crate) fn are_for(ask: &Ask) -> bool {
-        ask.contract.offer.tools.is_empty() && ask.contract.choice == Choice::Auto
+    pub(crate) fn are_for(chat: &ChatRequest) -> bool {
+        chat.contract.offer.tools.is_empty() && chat.contract.choice == Choice::Auto
     }
 
     /// What the model is offered.
@@ -54,11 +54,11 @@ impl HostedTools {
     pub(crate) async fn run(
         &self,
         exchange: &Exchange<'_>,
-        tell: &mut (dyn FnMut(Said<'_>) + Send),
+        tell: &mut (dyn FnMut(ResponseEvent<'_>) + Send),
     ) -> Result<End, Failure> {
-        let mut ask = exchange.ask.clone();
-        ask.contract.offer = Arc::clone(&self.offer);
-        ask.written = None;
+        let mut chat = exchange.chat.clone();
+        chat.contract.offer = Arc::clone(&self.offer);
+        chat.written = None;
         // Whoever stops listening stops the tools.
         let stop = CancellationToken::new();
         let _guard = stop.clone().drop_guard();
@@ -67,30 +67,30 @@ impl HostedTools {
         let mut has_text = false;
         for round in 1..=MAX_ROUNDS {
             if round == MAX_ROUNDS {
-                ask.contract.choice = Choice::None;
+                chat.contract.choice = Choice::None;
             }
-            let mut turn = Turn::default();
-            let mut hear = |said: Said<'_>| {
-                if let Said::Text(_) = said
+            let mut turn = HostedTurn::default();
+            let mut hear = |event: ResponseEvent<'_>| {
+                if let ResponseEvent::Text(_) = event
                     && turn.text.is_empty()
                     && has_text
                 {
-                    tell(Said::Text("\n\n"));
+                    tell(ResponseEvent::Text("\n\n"));
                 }
-                has_text |= matches!(said, Said::Text(_));
-                if turn.hear(said) {
-                    tell(said);
+                has_text |= matches!(event, ResponseEvent::Text(_));
+                if turn.hear(event) {
+                    tell(event);
                 }
             };
             let asked = Exchange {
-                ask: &ask,
+                chat: &chat,
                 ..*exchange
             };
             let end = asked.run(&mut hear).await?;
             crate::exchange::add(&mut usage, end.usage);
             notes.extend(end.notes);
             // That is said once.
-            ask.left_out.clear();
+            chat.left_out.clear();
             if turn.calls.is_empty() || end.finish != FinishReason::ToolCalls {
                 return Ok(End {
                     finish: end.finish,
@@ -104,12 +104,12 @@ impl HostedTools {
             let requests = requests.map(|call| CallRequest::new(call).cancelled_by(&stop));
             let outcomes = self.manager.execute_all(requests.collect()).await;
             notes.extend(outcomes.iter().map(ran));
-            ask.messages.push(Message::Assistant {
+            chat.messages.push(Message::Assistant {
                 text: turn.text,
                 calls: turn.calls,
                 state: None,
             });
-            ask.messages.extend(outcomes.iter().map(result));
+            chat.messages.extend(outcomes.iter().map(result));
         }
         Err(Failure::unkept(
             "max_iterations",
@@ -120,32 +120,34 @@ impl HostedTools {
 
 /// What the model says at once.
 #[derive(Default)]
-struct Turn {
+struct HostedTurn {
     text: String,
     calls: Vec<ToolCall>,
 }
 
-impl Turn {
+impl HostedTurn {
     /// Takes in the next piece. Whether the client is told of it.
-    fn hear(&mut self, said: Said<'_>) -> bool {
-        match said {
-            Said::Text(text) => self.text.push_str(text),
-            Said::Call { id, name } => {
+    fn hear(&mut self, event: ResponseEvent<'_>) -> bool {
+        match event {
+            ResponseEvent::Text(text) => self.text.push_str(text),
+            ResponseEvent::Call { id, name } => {
                 self.calls
                     .push(ToolCall::new(name, Arguments::new()).with_id(id));
             }
-            Said::CallEnd(args) => {
+            ResponseEvent::CallEnd(args) => {
                 if let Some(call) = self.calls.last_mut() {
                     call.args = args.clone();
                 }
             }
             // One that broke off is not run.
-            Said::CallCut(_) => {
+            ResponseEvent::CallCut(_) => {
                 self.calls.pop();
             }
-            Said::Reasoning(_) | Said::Arguments(_) | Said::Own(_) => {}
+            ResponseEvent::Reasoning(_)
+            | ResponseEvent::Arguments(_)
+            | ResponseEvent::Passthrough(_) => {}
         }
-        matches!(said, Said::Text(_) | Said::Reasoning(_))
+        matches!(event, ResponseEvent::Text(_) | ResponseEvent::Reasoning(_))
     }
 }
 

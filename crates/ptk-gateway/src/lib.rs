@@ -28,21 +28,21 @@
 //! | `server`, `ticket`, `flow` | connections, the way of a request, answers that are written while they come in |
 //! | `connections`, `bodies`, `workers` | how many connections, bytes and threads all requests together may take |
 //! | `access` | who may ask, and how much: [`Keys`] |
-//! | `faces` | the APIs, a file each: requests into `ask`, what is `said` into answers |
-//! | `ask`, `fields`, `offer` | what is asked, whichever API it comes by, and tools that are read once |
+//! | `api` | the HTTP APIs, a file each: requests into `ChatRequest`, `ResponseEvent`s into responses |
+//! | `chat_request`, `fields`, `offer` | the request, normalised across APIs, and tools that are parsed once |
 //! | `exchange` | one answer: asking, reading, keeping the contract, mending |
-//! | `said`, `failure` | what clients are told, piece by piece, or instead |
+//! | `response`, `failure` | the response, event by event, or the error instead |
 //! | `hosted` | tools that are run here, for clients without: [`HostedTools`] |
 //! | `route` | models by name |
 //! | `capture`, `metrics`, `log` | what is kept, counted and told of requests |
 
 mod access;
-mod ask;
+mod api;
 mod bodies;
 mod capture;
+mod chat_request;
 mod connections;
 mod exchange;
-mod faces;
 mod failure;
 mod fields;
 mod flow;
@@ -51,8 +51,8 @@ mod hosted;
 mod log;
 mod metrics;
 mod offer;
+mod response;
 mod route;
-mod said;
 mod server;
 mod ticket;
 mod workers;

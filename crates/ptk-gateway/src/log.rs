@@ -70,7 +70,7 @@ impl Log {
         self
     }
 
-    pub(crate) fn tell(&self, ended: &mut Ended, contents: Option<Contents>) {
+    pub(crate) fn tell(&self, ended: &mut Ended, contents: Option<LoggedBodies>) {
         if let (Some(redaction), Some(contents)) = (&self.contents, contents) {
             ended.request = Some(redaction.apply(&contents.request.text()).into());
             ended.answer = Some(redaction.apply(&contents.answer.text()).into());
@@ -79,27 +79,27 @@ impl Log {
     }
 
     /// Where what is asked and answered is kept until then, if it is wanted.
-    pub(crate) fn keeps(&self) -> Option<Contents> {
-        self.contents.as_ref().map(|_| Contents::default())
+    pub(crate) fn keeps(&self) -> Option<LoggedBodies> {
+        self.contents.as_ref().map(|_| LoggedBodies::default())
     }
 }
 
 /// What was asked and answered.
 #[derive(Debug, Default)]
-pub(crate) struct Contents {
-    pub(crate) request: Content,
-    pub(crate) answer: Content,
+pub(crate) struct LoggedBodies {
+    pub(crate) request: LoggedBody,
+    pub(crate) answer: LoggedBody,
 }
 
 /// The beginning of something long.
 #[derive(Debug, Default)]
-pub(crate) struct Content {
+pub(crate) struct LoggedBody {
     bytes: Vec<u8>,
     /// How much more there was.
     more: usize,
 }
 
-impl Content {
+impl LoggedBody {
     pub(crate) fn add(&mut self, bytes: &[u8]) {
         let room = MAX_CONTENT - self.bytes.len();
         let (kept, more) = bytes.split_at(room.min(bytes.len()));

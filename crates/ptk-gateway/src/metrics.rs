@@ -18,20 +18,20 @@ const SECONDS: [f64; 12] = [
 ];
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Request {
+struct RequestLabels {
     path: &'static str,
     status: u16,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Trouble {
-    kind: Kind,
+struct ErrorLabels {
+    kind: ErrorLabel,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Kind(LlmErrorKind);
+struct ErrorLabel(LlmErrorKind);
 
-impl EncodeLabelValue for Kind {
+impl EncodeLabelValue for ErrorLabel {
     fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> Result<(), std::fmt::Error> {
         format!("{:?}", self.0).encode(encoder)
     }
@@ -41,10 +41,10 @@ impl EncodeLabelValue for Kind {
 #[derive(Debug)]
 pub(crate) struct Metrics {
     registry: Registry,
-    requests: Family<Request, Counter>,
+    requests: Family<RequestLabels, Counter>,
     seconds: Histogram,
     running: Gauge,
-    troubles: Family<Trouble, Counter>,
+    troubles: Family<ErrorLabels, Counter>,
     repaired: Counter,
     asked_again: Counter,
     mended: Counter,
@@ -130,7 +130,9 @@ impl Metrics {
 
     pub(crate) fn ended(&self, path: &'static str, status: u16, took: Duration) {
         self.running.dec();
-        self.requests.get_or_create(&Request { path, status }).inc();
+        self.requests
+            .get_or_create(&RequestLabels { path, status })
+            .inc();
         self.seconds.observe(took.as_secs_f64());
     }
 
@@ -141,7 +143,9 @@ impl Metrics {
 
     pub(crate) fn failed(&self, kind: LlmErrorKind) {
         self.troubles
-            .get_or_create(&Trouble { kind: Kind(kind) })
+            .get_or_create(&ErrorLabels {
+                kind: ErrorLabel(kind),
+            })
             .inc();
     }
 

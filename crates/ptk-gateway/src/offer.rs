@@ -38,7 +38,7 @@ pub(crate) struct Offer {
     strict: Vec<String>,
     /// Why they can only be offered by a server that speaks the client's API,
     /// if one of them is that API's own.
-    pub(crate) beyond_words: Option<Failure>,
+    pub(crate) unsupported_content: Option<Failure>,
     /// How many schemas there are in all of them.
     schemas: usize,
     /// The names of those whose arguments may take long to check.
@@ -129,10 +129,10 @@ impl Offer {
         if let Some(known) = self.known_lesson(formatter, only, names.as_deref(), form) {
             return Ok(known);
         }
-        let wrong = |error: GrammarError| Failure::invalid("model", error.to_string());
+        let violation = |error: GrammarError| Failure::invalid("model", error.to_string());
         if self.tools.is_empty() {
             let made = self.make_lesson(formatter, dialects, only, names, form);
-            return made.map_err(wrong);
+            return made.map_err(violation);
         }
         let offer = Arc::clone(self);
         let formatter = Arc::clone(formatter);
@@ -144,7 +144,7 @@ impl Offer {
             }
             offer
                 .make_lesson(&formatter, &dialects, only.as_deref(), names, form)
-                .map_err(wrong)
+                .map_err(violation)
         };
         workers.run(make).await
     }

@@ -9,7 +9,7 @@ use ptk::llm::Memory;
 use ptk::protocol::schema::suggest;
 use ptk::{Approach, Candidate, Mode, Model};
 
-use crate::ask::Ask;
+use crate::chat_request::ChatRequest;
 use crate::failure::Failure;
 
 /// Names that are remembered of those that a server was asked for.
@@ -82,8 +82,8 @@ impl Route {
     }
 
     /// What the model is called where it is not by its own name.
-    pub(crate) fn name_for<'a>(&self, ask: &'a Ask) -> Option<&'a str> {
-        self.passes_name.then_some(ask.model.as_str())
+    pub(crate) fn name_for<'a>(&self, chat: &'a ChatRequest) -> Option<&'a str> {
+        self.passes_name.then_some(chat.model.as_str())
     }
 
     pub(crate) fn nobody() -> Failure {
@@ -182,14 +182,14 @@ impl Routes {
         let mut names: Vec<String> = self.names().map(str::to_owned).collect();
         match &self.other {
             Some(Other::One(route)) => {
-                let own = route.models.first();
-                let own = own.map(|it| {
+                let passthrough = route.models.first();
+                let passthrough = passthrough.map(|it| {
                     it.candidate
                         .provider()
                         .model()
                         .unwrap_or_else(|| it.candidate.provider().name())
                 });
-                names.extend(own.map(str::to_owned));
+                names.extend(passthrough.map(str::to_owned));
             }
             Some(Other::Server { model, .. }) => {
                 let candidate = Candidate::new((**model).clone());

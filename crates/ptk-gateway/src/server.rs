@@ -22,13 +22,13 @@ use tokio::net::TcpListener;
 use tokio::time::timeout;
 
 use crate::access::Admitted;
+use crate::api::{self, Call, Reply, Style};
 use crate::connections::Connections;
-use crate::faces::{self, Call, Reply, Style};
 use crate::failure::Failure;
 use crate::flow::Flow;
 use crate::gateway::Inner;
 use crate::log::Ended;
-use crate::said::new_id;
+use crate::response::new_id;
 use crate::ticket::Ticket;
 use crate::{Gateway, Limits};
 
@@ -66,7 +66,7 @@ impl Gateway {
                     continue;
                 }
             };
-            let Some((stream, place)) = connections.admit(stream) else {
+            let Some((stream, endpoint)) = connections.admit(stream) else {
                 continue;
             };
             // Without it a small piece waits for the one before to be seen.
@@ -76,7 +76,7 @@ impl Gateway {
             let connection = builder.serve_connection(TokioIo::new(stream), service);
             let connection = graceful.watch(connection);
             tokio::spawn(async move {
-                let _place = place;
+                let _place = endpoint;
                 if let Err(error) = connection.await {
                     tracing::debug!(%error, "a connection broke off");
                 }
@@ -99,11 +99,11 @@ fn is_of_all(error: &io::Error) -> bool {
 
 /// The body of an answer.
 pub(crate) struct Payload {
-    body: Coming,
+    body: PayloadBody,
     ticket: Ticket,
 }
 
-enum Coming {
+enum PayloadBody {
     Whole(Option<Bytes>),
     Flow(Flow),
 }
@@ -118,8 +118,10 @@ impl Body for Payload {
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let payload = self.get_mut();
         let polled = match &mut payload.body {
-            Coming::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
-            Coming::Flow(flow) => Pin::new(flow).poll_frame(context),
+            PayloadBody::Whole(bytes) => {
+                Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes))))
+            }
+            PayloadBody::Flow(flow) => Pin::new(flow).poll_frame(context),
         };
         if let Poll::Ready(Some(Ok(frame))) = &polled
             && let Some(bytes) = frame.data_ref()
@@ -133,15 +135,15 @@ impl Body for Payload {
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self.body, Coming::Whole(None))
+        matches!(self.body, PayloadBody::Whole(None))
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.body {
-            Coming::Whole(bytes) => {
+            PayloadBody::Whole(bytes) => {
                 SizeHint::with_exact(bytes.as_ref().map_or(0, |it| it.len() as u64))
             }
-            Coming::Flow(_) => SizeHint::default(),
+            PayloadBody::Flow(_) => SizeHint::default(),
         }
     }
 }
@@ -151,9 +153,13 @@ async fn answer(
     inner: Arc<Inner>,
     request: Request<Incoming>,
 ) -> Result<Response<Payload>, Infallible> {
-    let found = faces::find(request.uri().path());
-    let style = found.as_ref().map_or(Style::OpenAi, |found| found.style());
-    let path = found.as_ref().map_or("other", |found| found.path());
+    let endpoint = api::find(request.uri().path());
+    let style = endpoint
+        .as_ref()
+        .map_or(Style::OpenAi, |endpoint| endpoint.style());
+    let path = endpoint
+        .as_ref()
+        .map_or("other", |endpoint| endpoint.path());
     let ticket = Ticket::new(
         Arc::clone(&inner),
         path,
@@ -171,7 +177,7 @@ async fn answer(
             .is_ok_and(|origin| inner.access.allows_origin(origin))
     });
     let mut unread = Unread(!request.body().is_end_stream());
-    let reply = reply(&inner, request, found, &ticket, &mut unread).await;
+    let reply = reply(&inner, request, endpoint, &ticket, &mut unread).await;
     let reply = reply.unwrap_or_else(|failure| {
         ticket.error(&failure.code);
         style.failed(&failure)
@@ -196,12 +202,12 @@ struct Unread(bool);
 async fn reply(
     inner: &Arc<Inner>,
     request: Request<Incoming>,
-    found: Option<faces::Found>,
+    endpoint: Option<api::Endpoint>,
     ticket: &Ticket,
     unread: &mut Unread,
 ) -> Result<Reply, Failure> {
     inner.access.check_place(request.headers(), request.uri())?;
-    let Some(found) = found else {
+    let Some(endpoint) = endpoint else {
         let message = format!(
             "There is nothing at {}; GET / says what there is",
             request.uri().path()
@@ -209,27 +215,27 @@ async fn reply(
         return Err(Failure::new(StatusCode::NOT_FOUND, "not_found", message));
     };
     if request.method() == Method::OPTIONS {
-        return Ok(preflight(found, request.headers()));
+        return Ok(preflight(endpoint, request.headers()));
     }
-    if request.method() != found.method()
-        && !(request.method() == Method::HEAD && found.method() == Method::GET)
+    if request.method() != endpoint.method()
+        && !(request.method() == Method::HEAD && endpoint.method() == Method::GET)
     {
-        let message = format!("Ask {} with {}", found.path(), found.method());
+        let message = format!("Ask {} with {}", endpoint.path(), endpoint.method());
         let failure = Failure::new(
             StatusCode::METHOD_NOT_ALLOWED,
             "method_not_allowed",
             message,
         );
-        let mut reply = found.style().failed(&failure);
-        if let Ok(allowed) = HeaderValue::from_str(found.method().as_str()) {
+        let mut reply = endpoint.style().failed(&failure);
+        if let Ok(allowed) = HeaderValue::from_str(endpoint.method().as_str()) {
             reply.headers.push((ALLOW, allowed));
         }
         return Ok(reply);
     }
-    if found.method() == Method::GET && unread.0 {
+    if endpoint.method() == Method::GET && unread.0 {
         let message = format!(
             "{} takes no body; send the request without one",
-            found.path()
+            endpoint.path()
         );
         return Err(Failure::new(
             StatusCode::PAYLOAD_TOO_LARGE,
@@ -237,7 +243,7 @@ async fn reply(
             message,
         ));
     }
-    let admitted = if found.is_open() {
+    let admitted = if endpoint.is_public() {
         Admitted::anybody(inner.limits)
     } else {
         inner.access.admit(request.headers(), inner.limits)?
@@ -246,7 +252,7 @@ async fn reply(
     if let Some(permit) = admitted.permit {
         ticket.hold(permit);
     }
-    if found.is_work() {
+    if endpoint.is_inference() {
         let permit = Arc::clone(&inner.running)
             .try_acquire_owned()
             .map_err(|_| Failure {
@@ -276,7 +282,7 @@ async fn reply(
             ticket.hold(share);
         }
         let body = received.bytes;
-        ticket.asks(&body);
+        ticket.chats(&body);
         let call = Call {
             time,
             gateway: Arc::clone(inner),
@@ -285,17 +291,17 @@ async fn reply(
             headers: head.headers,
             body,
         };
-        found.answer(call).await
+        endpoint.answer(call).await
     };
     timeout(time, work)
         .await
-        .unwrap_or_else(|_| Err(faces::late(time)))
+        .unwrap_or_else(|_| Err(api::late(time)))
 }
 
 /// What pages are told that ask whether they may ask.
-fn preflight(found: faces::Found, asked: &HeaderMap) -> Reply {
+fn preflight(endpoint: api::Endpoint, asked: &HeaderMap) -> Reply {
     let mut reply = Reply::whole(StatusCode::NO_CONTENT, "", Bytes::new());
-    let methods = format!("{}, OPTIONS", found.method());
+    let methods = format!("{}, OPTIONS", endpoint.method());
     if let Ok(methods) = HeaderValue::from_str(&methods) {
         reply.headers.push((ACCESS_CONTROL_ALLOW_METHODS, methods));
     }
@@ -313,17 +319,20 @@ fn response(reply: Reply, ticket: Ticket) -> Response<Payload> {
     ticket.status(reply.status.as_u16());
     let id = ticket.id();
     let (body, is_stream) = match reply.body {
-        faces::Body::Whole(bytes) => (Coming::Whole((!bytes.is_empty()).then_some(bytes)), false),
-        faces::Body::Flow(flow) => (Coming::Flow(flow), true),
+        api::Body::Whole(bytes) => (
+            PayloadBody::Whole((!bytes.is_empty()).then_some(bytes)),
+            false,
+        ),
+        api::Body::Flow(flow) => (PayloadBody::Flow(flow), true),
     };
-    if let Coming::Whole(None) = body {
+    if let PayloadBody::Whole(None) = body {
         ticket.whole();
     }
     let mut response = Response::new(Payload { body, ticket });
     *response.status_mut() = reply.status;
     let headers = response.headers_mut();
-    if !reply.kind.is_empty() {
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static(reply.kind));
+    if !reply.content_type.is_empty() {
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(reply.content_type));
     }
     if is_stream {
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));

@@ -8,7 +8,7 @@ use ptk::llm::Usage;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::gateway::Inner;
-use crate::log::{Contents, Ended, Log};
+use crate::log::{Ended, Log, LoggedBodies};
 
 /// What a client is told of a request that it gave up.
 const GONE: u16 = 499;
@@ -21,14 +21,14 @@ struct Held {
     gateway: Arc<Inner>,
     path: &'static str,
     start: Instant,
-    about: Mutex<About>,
+    about: Mutex<RequestState>,
 }
 
-struct About {
+struct RequestState {
     ended: Ended,
     is_whole: bool,
     /// What was asked and answered, if it is to be told.
-    contents: Option<Contents>,
+    contents: Option<LoggedBodies>,
     /// Let go at the end.
     permits: Vec<OwnedSemaphorePermit>,
 }
@@ -41,7 +41,7 @@ impl Ticket {
             gateway,
             path,
             start: Instant::now(),
-            about: Mutex::new(About {
+            about: Mutex::new(RequestState {
                 ended,
                 is_whole: false,
                 contents,
@@ -70,7 +70,7 @@ impl Ticket {
     }
 
     /// What is asked.
-    pub(crate) fn asks(&self, body: &[u8]) {
+    pub(crate) fn chats(&self, body: &[u8]) {
         self.about(|about| {
             if let Some(contents) = &mut about.contents {
                 contents.request.add(body);
@@ -108,7 +108,7 @@ impl Ticket {
         self.about(|about| about.is_whole = true);
     }
 
-    fn about<T>(&self, with: impl FnOnce(&mut About) -> T) -> T {
+    fn about<T>(&self, with: impl FnOnce(&mut RequestState) -> T) -> T {
         with(&mut self.0.about.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

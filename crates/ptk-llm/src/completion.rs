@@ -81,7 +81,7 @@ impl Assembly {
                 let call = self.calls.entry(*index).or_default();
                 call.arguments.push_str(self.size.count(json));
             }
-            Delta::CallEnd { .. } | Delta::Own(_) => {}
+            Delta::CallEnd { .. } | Delta::Passthrough(_) => {}
             Delta::State(state) => self.reply.state = Some(state.clone()),
             Delta::Usage(usage) => self.reply.usage = Some(*usage),
             Delta::Finish(reason) => {

@@ -42,14 +42,14 @@ pub enum Delta {
     /// What only the server's own API has a place for. It comes where the
     /// request was written for that API
     /// ([`Request::verbatim`](crate::Request::verbatim)), and nowhere else.
-    Own(Own),
+    Passthrough(Passthrough),
     /// The reply is whole, and ended for this reason.
     Finish(FinishReason),
 }
 
 /// What only one API has a place for, as its server wrote it.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Own {
+pub enum Passthrough {
     /// Further fields of a chat completion, or of a chunk of it: of the answer
     /// itself, of its choice, and of what is said.
     Fields {

@@ -58,7 +58,7 @@ mod script;
 
 pub use command::CommandProvider;
 pub use completion::{Assembly, Completion, MAX_REPLY, NativeCall, complete};
-pub use delta::{Delta, FinishReason, Own, Usage};
+pub use delta::{Delta, FinishReason, Passthrough, Usage};
 pub use error::{LlmError, LlmErrorKind};
 pub use known::{KNOWN_MODELS, KnownModel};
 pub use memory::{FileMemory, Forgetful, Manner, Memory, memory_key};

@@ -3,7 +3,7 @@
 use ptk::protocol::json::{self, End};
 use ptk::protocol::{Arguments, ToolSpec, Toolset, schema};
 
-use crate::ask::Format;
+use crate::chat_request::Format;
 
 /// What the answer is called where something is wrong with it.
 const ANSWER: &str = "the answer";

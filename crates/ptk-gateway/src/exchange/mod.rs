@@ -25,13 +25,13 @@ use ptk::protocol::{Problem, explain};
 use ptk::{Approach, Candidate, Estimate, TokenCounter as _};
 
 use self::plan::Plan;
-use self::reading::{Fault, Pass, Reading, ReadyCall, Telling};
-use crate::ask::{Ask, Choice, Format};
+use self::reading::{Fault, ParsedReply, Reading, ReadyCall, ResponseStream};
 use crate::capture::Case;
+use crate::chat_request::{ChatRequest, Choice, Format};
 use crate::failure::Failure;
 use crate::gateway::Inner;
+use crate::response::{End, Note, ResponseEvent};
 use crate::route::{Route, Routed};
-use crate::said::{End, Note, Said};
 use crate::workers;
 
 /// Bytes of a reply that are read without regard to other requests.
@@ -41,7 +41,7 @@ const MAX_AT_ONCE: usize = 64 * 1024;
 #[derive(Clone, Copy)]
 pub(crate) struct Exchange<'e> {
     pub(crate) gateway: &'e Inner,
-    pub(crate) ask: &'e Ask,
+    pub(crate) chat: &'e ChatRequest,
     pub(crate) route: &'e Route,
     /// Whether calls go out while they come in.
     pub(crate) is_live: bool,
@@ -86,21 +86,21 @@ impl Exchange<'_> {
     /// If there is none. What was told until then stays told.
     pub(crate) async fn run(
         &self,
-        tell: &mut (dyn FnMut(Said<'_>) + Send),
+        tell: &mut (dyn FnMut(ResponseEvent<'_>) + Send),
     ) -> Result<End, Failure> {
-        let mut telling = Telling {
+        let mut stream = ResponseStream {
             tell,
-            contract: &self.ask.contract,
+            contract: &self.chat.contract,
             is_live: self.is_live,
             calls: Vec::new(),
             has_text: false,
             has_begun: false,
-            own: Vec::new(),
+            passthrough: Vec::new(),
             notes: Vec::new(),
         };
         let mut last = None;
         for routed in self.route.in_turn() {
-            let stopped = match self.answer(routed, &mut telling).await {
+            let stopped = match self.answer(routed, &mut stream).await {
                 Ok(end) => return Ok(end),
                 Err(stopped) => stopped,
             };
@@ -110,7 +110,7 @@ impl Exchange<'_> {
                     if error.is_retryable() && error.kind != LlmErrorKind::TooLong {
                         routed.candidate.rest();
                     }
-                    !telling.has_begun && error.kind != LlmErrorKind::Filtered
+                    !stream.has_begun && error.kind != LlmErrorKind::Filtered
                 }
                 Stopped::Unfit(_) => true,
                 Stopped::Answer(_) => false,
@@ -127,18 +127,22 @@ impl Exchange<'_> {
     }
 
     /// Asks one model.
-    async fn answer(&self, routed: &Routed, telling: &mut Telling<'_>) -> Result<End, Stopped> {
+    async fn answer(
+        &self,
+        routed: &Routed,
+        stream: &mut ResponseStream<'_>,
+    ) -> Result<End, Stopped> {
         let candidate = &routed.candidate;
-        let name = self.route.name_for(self.ask);
+        let name = self.route.name_for(self.chat);
         if candidate.learn(name).await {
             routed.forget();
         }
         let memory = &*self.gateway.memory;
         let mut approach = routed.approach(name, self.gateway.mode, memory);
-        let mut plan = self.plan(candidate, &approach, telling).await?;
+        let mut plan = self.plan(candidate, &approach, stream).await?;
         let provider = &**candidate.provider();
         let first = match self
-            .listen(candidate, &plan, &plan.request, telling, false)
+            .listen(candidate, &plan, &plan.request, stream, false)
             .await
         {
             Err(Stopped::Model(error))
@@ -149,53 +153,57 @@ impl Exchange<'_> {
                 candidate.turn_to_text(approach.model.as_deref(), memory, &error.to_string());
                 routed.forget();
                 approach = routed.approach(name, self.gateway.mode, memory);
-                plan = self.plan(candidate, &approach, telling).await?;
-                self.listen(candidate, &plan, &plan.request, telling, false)
+                plan = self.plan(candidate, &approach, stream).await?;
+                self.listen(candidate, &plan, &plan.request, stream, false)
                     .await?
             }
             heard => heard?,
         };
         self.capture(&plan, &first);
         let mut usage = counted(&plan.request, &first);
-        let wrong = match self.settle(&plan, first, telling) {
+        let violation = match self.settle(&plan, first, stream) {
             Ok(mut end) => {
                 end.usage = usage;
                 return Ok(end);
             }
-            Err(wrong) => *wrong,
+            Err(violation) => *violation,
         };
-        let Some(correction) = &wrong.correction else {
-            return self.give_up(wrong, telling, usage).map_err(Stopped::from);
+        let Some(correction) = &violation.correction else {
+            return self
+                .fail_or_degrade(violation, stream, usage)
+                .map_err(Stopped::from);
         };
         self.gateway.metrics.asked_again();
-        let words = if wrong.words.trim().is_empty() {
+        let words = if violation.words.trim().is_empty() {
             "(nothing)"
         } else {
-            wrong.words.as_str()
+            violation.words.as_str()
         };
         let request = plan.again(words, correction);
-        let second = match self.listen(candidate, &plan, &request, telling, true).await {
+        let second = match self.listen(candidate, &plan, &request, stream, true).await {
             Ok(second) => second,
             Err(Stopped::Model(error)) => {
                 tracing::debug!(%error, provider = provider.name(), "the second request failed");
-                return self.give_up(wrong, telling, usage).map_err(Stopped::from);
+                return self
+                    .fail_or_degrade(violation, stream, usage)
+                    .map_err(Stopped::from);
             }
             Err(other) => return Err(other),
         };
         self.capture(&plan, &second);
         add(&mut usage, counted(&request, &second));
-        match self.settle(&plan, second, telling) {
+        match self.settle(&plan, second, stream) {
             Ok(mut end) => {
                 self.gateway.metrics.mended();
-                for call in wrong.later {
-                    telling.call(call);
+                for call in violation.later {
+                    stream.call(call);
                 }
-                if !telling.calls.is_empty() && end.finish == FinishReason::Stop {
+                if !stream.calls.is_empty() && end.finish == FinishReason::Stop {
                     end.finish = FinishReason::ToolCalls;
                 }
                 end.usage = usage;
                 // It says what the second request took, and no more.
-                end.own.usage = None;
+                end.passthrough.usage = None;
                 end.notes.push(Note::new(
                     "mended",
                     "The model was asked once more to get a right call",
@@ -203,15 +211,17 @@ impl Exchange<'_> {
                 Ok(end)
             }
             // What can be read is better than what cannot.
-            Err(still) if wrong.is_readable() && !still.is_readable() && !still.is_fatal => {
-                self.give_up(wrong, telling, usage).map_err(Stopped::from)
+            Err(still) if violation.is_readable() && !still.is_readable() && !still.is_fatal => {
+                self.fail_or_degrade(violation, stream, usage)
+                    .map_err(Stopped::from)
             }
             Err(still) => {
-                let wrong = Wrong {
-                    later: wrong.later.into_iter().chain(still.later).collect(),
+                let violation = Violation {
+                    later: violation.later.into_iter().chain(still.later).collect(),
                     ..*still
                 };
-                self.give_up(wrong, telling, usage).map_err(Stopped::from)
+                self.fail_or_degrade(violation, stream, usage)
+                    .map_err(Stopped::from)
             }
         }
     }
@@ -221,13 +231,13 @@ impl Exchange<'_> {
         &self,
         candidate: &Candidate,
         approach: &Approach,
-        telling: &mut Telling<'_>,
+        stream: &mut ResponseStream<'_>,
     ) -> Result<Plan, Stopped> {
-        let plan = Plan::new(self.gateway, self.ask, candidate, approach, !self.is_live);
+        let plan = Plan::new(self.gateway, self.chat, candidate, approach, !self.is_live);
         let plan = plan.await.map_err(Stopped::Unfit)?;
-        telling.notes = match plan.request.verbatim {
+        stream.notes = match plan.request.verbatim {
             Some(_) => Vec::new(),
-            None => self.ask.left_out.clone(),
+            None => self.chat.left_out.clone(),
         };
         Ok(plan)
     }
@@ -238,13 +248,13 @@ impl Exchange<'_> {
         candidate: &Candidate,
         plan: &Plan,
         request: &Request,
-        telling: &mut Telling<'_>,
+        stream: &mut ResponseStream<'_>,
         is_second: bool,
-    ) -> Result<Pass, Stopped> {
+    ) -> Result<ParsedReply, Stopped> {
         let provider = &**candidate.provider();
         let time = self.gateway.limits.compute;
-        let is_complex = self.ask.contract.offer.is_complex();
-        let mut reading = Reading::new(plan, telling, &self.ask.stop, is_second);
+        let is_complex = self.chat.contract.offer.is_complex();
+        let mut reading = Reading::new(plan, stream, &self.chat.stop, is_second);
         let mut deltas = provider.stream(request);
         while let Some(delta) = deltas.next().await {
             let delta = delta?;
@@ -279,30 +289,30 @@ impl Exchange<'_> {
     fn settle(
         &self,
         plan: &Plan,
-        pass: Pass,
-        telling: &mut Telling<'_>,
-    ) -> Result<End, Box<Wrong>> {
-        let finish = pass.finish.clone().unwrap_or_default();
+        parsed: ParsedReply,
+        stream: &mut ResponseStream<'_>,
+    ) -> Result<End, Box<Violation>> {
+        let finish = parsed.finish.clone().unwrap_or_default();
         let is_limited = finish == FinishReason::Length;
-        let contract = &self.ask.contract;
-        if !pass.faults.is_empty() {
-            return Err(Box::new(self.faulty(plan, pass, is_limited)));
+        let contract = &self.chat.contract;
+        if !parsed.faults.is_empty() {
+            return Err(Box::new(self.faulty(plan, parsed, is_limited)));
         }
-        if let Some(name) = &pass.cut
+        if let Some(name) = &parsed.cut
             && !is_limited
         {
             let message =
                 format!("The model's call of {name} breaks off before its arguments close");
-            return Err(Box::new(Wrong::fatal(
+            return Err(Box::new(Violation::fatal(
                 Failure::unkept("truncated_tool_call", message),
-                &pass,
+                &parsed,
             )));
         }
-        let has_calls = !telling.calls.is_empty() || !pass.later.is_empty();
-        if contract.needs_call() && !has_calls && !pass.ran_own {
-            return Err(Box::new(self.without_call(plan, pass, is_limited)));
+        let has_calls = !stream.calls.is_empty() || !parsed.later.is_empty();
+        if contract.needs_call() && !has_calls && !parsed.ran_server_tool {
+            return Err(Box::new(self.without_call(plan, parsed, is_limited)));
         }
-        let mut held = pass.held.unwrap_or_default();
+        let mut held = parsed.held.unwrap_or_default();
         if plan.keeps_format && !has_calls {
             let kept = workers::in_place(|| format::kept(&held, &contract.format));
             held = match kept {
@@ -312,40 +322,40 @@ impl Exchange<'_> {
                         format!("{why} Answer again with one JSON object and nothing else.");
                     let message =
                         format!("The model does not answer in the form that was asked for. {why}");
-                    return Err(Box::new(Wrong {
+                    return Err(Box::new(Violation {
                         correction: (!is_limited).then_some(correction),
                         failure: Failure::unkept("response_format_not_followed", message)
                             .with_words(&held),
-                        ..Wrong::of(pass.words)
+                        ..Violation::of(parsed.words)
                     }));
                 }
             };
         }
-        telling.text(&held);
-        telling.own_waiting();
+        stream.text(&held);
+        stream.flush_passthrough();
         Ok(End {
             finish: match finish {
-                _ if has_calls && pass.cut.is_none() => FinishReason::ToolCalls,
+                _ if has_calls && parsed.cut.is_none() => FinishReason::ToolCalls,
                 FinishReason::Length | FinishReason::ContentFilter => finish,
                 _ => FinishReason::Stop,
             },
-            stopped_at: pass.stopped_at,
+            stopped_at: parsed.stopped_at,
             usage: Usage::default(),
-            notes: std::mem::take(&mut telling.notes),
-            own: pass.own,
+            notes: std::mem::take(&mut stream.notes),
+            passthrough: parsed.passthrough,
         })
     }
 
     /// Calls that cannot go out as they are.
-    fn faulty(&self, plan: &Plan, pass: Pass, is_limited: bool) -> Wrong {
-        let contract = &self.ask.contract;
-        let problems: Vec<Problem> = pass
+    fn faulty(&self, plan: &Plan, parsed: ParsedReply, is_limited: bool) -> Violation {
+        let contract = &self.chat.contract;
+        let problems: Vec<Problem> = parsed
             .faults
             .iter()
             .flat_map(|it| it.problems.clone())
             .collect();
-        let meant = pass.faults.iter().find_map(|fault| fault.name.as_deref());
-        let forbidden = pass.faults.iter().any(|fault| !fault.is_allowed);
+        let meant = parsed.faults.iter().find_map(|fault| fault.name.as_deref());
+        let forbidden = parsed.faults.iter().any(|fault| !fault.is_allowed);
         let correction = match &contract.choice {
             Choice::None if forbidden => "No tool may be called now. Answer in words.".to_owned(),
             Choice::Tool(name) if forbidden => {
@@ -356,7 +366,7 @@ impl Exchange<'_> {
                 .formatter
                 .malformed(&problems, meant, &contract.offer.tools),
         };
-        let code = match pass.faults.as_slice() {
+        let code = match parsed.faults.as_slice() {
             [
                 Fault {
                     is_allowed: false, ..
@@ -370,22 +380,22 @@ impl Exchange<'_> {
             "The model's call cannot be passed on. {}",
             explain(&problems)
         );
-        Wrong {
+        Violation {
             // What the limit cut off would be cut off again.
             correction: (!is_limited).then_some(correction),
-            failure: Failure::unkept(code, message).with_words(&pass.words),
-            words: pass.words,
-            unused: pass.unused,
-            faults: pass.faults,
-            later: pass.later,
-            finish: pass.finish.unwrap_or_default(),
+            failure: Failure::unkept(code, message).with_words(&parsed.words),
+            words: parsed.words,
+            unused: parsed.unused,
+            faults: parsed.faults,
+            later: parsed.later,
+            finish: parsed.finish.unwrap_or_default(),
             is_fatal: false,
         }
     }
 
     /// Words where a call was asked for.
-    fn without_call(&self, plan: &Plan, pass: Pass, is_limited: bool) -> Wrong {
-        let contract = &self.ask.contract;
+    fn without_call(&self, plan: &Plan, parsed: ParsedReply, is_limited: bool) -> Violation {
+        let contract = &self.chat.contract;
         let (tool, tools) = match &contract.choice {
             Choice::Tool(name) => (name.as_str(), Some(name.as_str())),
             _ => ("a tool", None),
@@ -399,29 +409,30 @@ impl Exchange<'_> {
         let correction = plan
             .formatter
             .malformed(&[problem], tools, &contract.offer.tools);
-        Wrong {
+        Violation {
             correction: (!is_limited).then_some(correction),
-            failure: Failure::unkept("tool_choice_not_followed", message).with_words(&pass.words),
-            ..Wrong::of(pass.words)
+            failure: Failure::unkept("tool_choice_not_followed", message).with_words(&parsed.words),
+            ..Violation::of(parsed.words)
         }
     }
 
     /// The model did not mend it.
-    fn give_up(
+    fn fail_or_degrade(
         &self,
-        wrong: Wrong,
-        telling: &mut Telling<'_>,
+        violation: Violation,
+        stream: &mut ResponseStream<'_>,
         usage: Usage,
     ) -> Result<End, Failure> {
         self.gateway.metrics.gave_up();
-        let contract = &self.ask.contract;
-        let is_readable = wrong.is_readable();
-        let failure = wrong.failure;
-        if wrong.is_fatal {
+        let contract = &self.chat.contract;
+        let is_readable = violation.is_readable();
+        let failure = violation.failure;
+        if violation.is_fatal {
             return Err(failure);
         }
-        let is_bound = contract.needs_call() && telling.calls.is_empty() && wrong.later.is_empty();
-        let is_strict = wrong.faults.iter().any(|fault| {
+        let is_bound =
+            contract.needs_call() && stream.calls.is_empty() && violation.later.is_empty();
+        let is_strict = violation.faults.iter().any(|fault| {
             fault
                 .name
                 .as_deref()
@@ -431,83 +442,83 @@ impl Exchange<'_> {
         // read: that is what it would get of any other server.
         let is_strict = is_strict && is_readable;
         if is_readable && !is_strict {
-            telling.notes.extend(
-                wrong
+            stream.notes.extend(
+                violation
                     .faults
                     .iter()
                     .flat_map(|fault| &fault.problems)
                     .map(Note::from),
             );
-            for call in wrong.faults.into_iter().filter_map(|fault| fault.call) {
-                telling.call(call);
+            for call in violation.faults.into_iter().filter_map(|fault| fault.call) {
+                stream.call(call);
             }
             return Ok(Self::ended(
-                telling,
-                wrong.later,
+                stream,
+                violation.later,
                 FinishReason::ToolCalls,
                 usage,
             ));
         }
         let may_be_words = contract.choice == Choice::None
-            || telling.has_text
-            || !telling.calls.is_empty()
-            || !wrong.later.is_empty()
-            || wrong.finish == FinishReason::Length;
+            || stream.has_text
+            || !stream.calls.is_empty()
+            || !violation.later.is_empty()
+            || violation.finish == FinishReason::Length;
         if is_bound || is_strict || !may_be_words || contract.format != Format::Text {
             return Err(failure);
         }
-        telling.notes.push(Note {
-            raw: wrong.unused.clone(),
+        stream.notes.push(Note {
+            raw: violation.unused.clone(),
             code: failure.code,
             message: failure.message,
         });
-        telling.text(&wrong.unused);
-        let finish = match wrong.finish {
+        stream.text(&violation.unused);
+        let finish = match violation.finish {
             FinishReason::Length => FinishReason::Length,
-            _ if !telling.calls.is_empty() || !wrong.later.is_empty() => FinishReason::ToolCalls,
+            _ if !stream.calls.is_empty() || !violation.later.is_empty() => FinishReason::ToolCalls,
             _ => FinishReason::Stop,
         };
-        Ok(Self::ended(telling, wrong.later, finish, usage))
+        Ok(Self::ended(stream, violation.later, finish, usage))
     }
 
     fn ended(
-        telling: &mut Telling<'_>,
+        stream: &mut ResponseStream<'_>,
         later: Vec<ReadyCall>,
         finish: FinishReason,
         usage: Usage,
     ) -> End {
         for call in later {
-            telling.call(call);
+            stream.call(call);
         }
         End {
             finish,
             stopped_at: None,
             usage,
-            notes: std::mem::take(&mut telling.notes),
+            notes: std::mem::take(&mut stream.notes),
             ..End::default()
         }
     }
 
     /// Keeps a reply that was not as it should be, where that is wanted.
-    fn capture(&self, plan: &Plan, pass: &Pass) {
-        if pass.is_repaired || !pass.faults.is_empty() {
+    fn capture(&self, plan: &Plan, parsed: &ParsedReply) {
+        if parsed.is_repaired || !parsed.faults.is_empty() {
             self.gateway.metrics.repaired();
             self.gateway.capture(|| Case {
-                input: &pass.words,
-                tools: &self.ask.contract.offer.tools,
+                input: &parsed.words,
+                tools: &self.chat.contract.offer.tools,
                 dialect: if plan.is_native {
                     None
                 } else {
                     self.gateway.dialect.as_deref()
                 },
-                model: &self.ask.model,
+                model: &self.chat.model,
             });
         }
     }
 }
 
-/// What is wrong with a reply, and what is left to do.
-struct Wrong {
+/// How a reply violates the contract, and what can still be done.
+struct Violation {
     /// What the model is told, where it may be asked again.
     correction: Option<String>,
     /// What the client is told if nothing helps.
@@ -521,7 +532,7 @@ struct Wrong {
     is_fatal: bool,
 }
 
-impl Wrong {
+impl Violation {
     fn of(words: String) -> Self {
         Self {
             correction: None,
@@ -541,25 +552,25 @@ impl Wrong {
     }
 
     /// Something that no further request mends.
-    fn fatal(failure: Failure, pass: &Pass) -> Self {
+    fn fatal(failure: Failure, parsed: &ParsedReply) -> Self {
         Self {
             failure,
             is_fatal: true,
-            ..Self::of(pass.words.clone())
+            ..Self::of(parsed.words.clone())
         }
     }
 }
 
 /// What a request took: what its server says, or an estimate.
-fn counted(request: &Request, pass: &Pass) -> Usage {
-    if let Some(usage) = pass.usage.filter(|usage| *usage != Usage::default()) {
+fn counted(request: &Request, parsed: &ParsedReply) -> Usage {
+    if let Some(usage) = parsed.usage.filter(|usage| *usage != Usage::default()) {
         return usage;
     }
     let shown = request.system.as_deref().into_iter();
     let shown = shown.chain(request.turns().map(ptk::llm::Message::text));
     Usage {
         input_tokens: shown.map(|text| Estimate.count(text)).sum(),
-        output_tokens: Estimate.count(&pass.words),
+        output_tokens: Estimate.count(&parsed.words),
         ..Usage::default()
     }
 }

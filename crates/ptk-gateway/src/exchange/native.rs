@@ -13,7 +13,7 @@ pub(super) const DIALECT: &str = "hermes";
 /// order in which the model made them.
 #[derive(Default)]
 pub(super) struct NativeCalls {
-    calls: BTreeMap<usize, Coming>,
+    calls: BTreeMap<usize, PartialCall>,
     /// Those before it are told.
     current: usize,
 }
@@ -29,7 +29,7 @@ pub(super) struct Native<'n> {
 
 /// One of them.
 #[derive(Default)]
-struct Coming {
+struct PartialCall {
     id: Option<String>,
     name: String,
     /// What came of its arguments and is not read yet.
@@ -52,7 +52,7 @@ impl NativeCalls {
 
     pub(super) fn arguments(&mut self, index: usize, json: &str) {
         let call = self.calls.entry(index).or_default();
-        call.depth.pass(json);
+        call.depth.parsed(json);
         call.waiting.push_str(json);
     }
 
@@ -98,7 +98,7 @@ impl NativeCalls {
     }
 }
 
-impl Coming {
+impl PartialCall {
     /// What reads it, begun with its name.
     fn reading(&mut self, grammar: &Grammar, sink: &mut dyn FnMut(Event<'_>)) -> &mut Parser {
         let name = self.name.trim();
@@ -139,7 +139,7 @@ struct Depth {
 }
 
 impl Depth {
-    fn pass(&mut self, text: &str) {
+    fn parsed(&mut self, text: &str) {
         for byte in text.bytes() {
             if self.is_escaped {
                 self.is_escaped = false;

@@ -8,7 +8,7 @@ use ptk::protocol::{Arguments, Copies, ErrorType, Formatter, Grammar, ToolResult
 use ptk::{Approach, Candidate, merged, one_prompt};
 use serde_json::{Map, Value};
 
-use crate::ask::{Ask, BeyondWords, Choice, Format};
+use crate::chat_request::{ChatRequest, Choice, Format, UnsupportedContent};
 use crate::failure::Failure;
 use crate::gateway::Inner;
 
@@ -34,13 +34,13 @@ pub(super) struct Plan {
 impl Plan {
     pub(super) async fn new(
         gateway: &Inner,
-        ask: &Ask,
+        chat: &ChatRequest,
         candidate: &Candidate,
         approach: &Approach,
         is_whole: bool,
     ) -> Result<Self, Failure> {
         let formatter = gateway.formatter(approach)?;
-        let contract = &ask.contract;
+        let contract = &chat.contract;
         let is_native = approach.is_native;
         let names = if is_native {
             Some(Vec::new())
@@ -61,11 +61,11 @@ impl Plan {
         let is_passed =
             !keeps_format && (is_native || !has_tools) && approach.can.form == Form::Chat;
         let api = candidate.provider().speaks().filter(|_| is_passed);
-        let sampling = sampling(ask.sampling, candidate.sampling());
-        let max_tokens = ask.max_tokens.or(candidate.max_tokens());
-        let verbatim = api.map_or(Ok(None), |api| ask.verbatim(api, sampling, max_tokens))?;
+        let sampling = sampling(chat.sampling, candidate.sampling());
+        let max_tokens = chat.max_tokens.or(candidate.max_tokens());
+        let verbatim = api.map_or(Ok(None), |api| chat.verbatim(api, sampling, max_tokens))?;
         if verbatim.is_none() {
-            in_words(ask)?;
+            in_words(chat)?;
         }
         let mut plan = Self {
             request: Request {
@@ -93,11 +93,11 @@ impl Plan {
         }
         // Where calls stand in the text, a text to stop at may stand in them.
         if is_native || !has_tools {
-            plan.request.stop.clone_from(&ask.stop);
+            plan.request.stop.clone_from(&chat.stop);
         }
         if is_native {
-            plan.request.system.clone_from(&ask.system);
-            plan.request.messages.clone_from(&ask.messages);
+            plan.request.system.clone_from(&chat.system);
+            plan.request.messages.clone_from(&chat.messages);
             plan.request.tools = match &contract.allowed {
                 Some(names) => contract.offer.only(names),
                 None => contract.offer.tools.clone(),
@@ -113,11 +113,11 @@ impl Plan {
         if has_tools {
             plan.request.stop = plan.formatter.result_stops();
         }
-        let messages = plan.told(ask, approach.can.form);
-        let system = ask.system.as_deref().into_iter();
+        let messages = plan.told(chat, approach.can.form);
+        let system = chat.system.as_deref().into_iter();
         let system = system.chain(Some(&*lesson.system)).map(str::to_owned);
         let system: Vec<String> = system
-            .chain(duties(ask, keeps_format))
+            .chain(duties(chat, keeps_format))
             .filter(|it| !it.is_empty())
             .collect();
         let system = system.join("\n\n");
@@ -134,12 +134,12 @@ impl Plan {
     }
 
     /// The conversation in words.
-    fn told(&mut self, ask: &Ask, form: Form) -> Vec<Message> {
-        let offer = &ask.contract.offer;
+    fn told(&mut self, chat: &ChatRequest, form: Form) -> Vec<Message> {
+        let offer = &chat.contract.offer;
         let mut copies = Copies::default();
         let mut several = false;
-        let mut told = Vec::with_capacity(ask.messages.len());
-        for message in &ask.messages {
+        let mut told = Vec::with_capacity(chat.messages.len());
+        for message in &chat.messages {
             told.push(match message {
                 Message::System(text) | Message::User(text) => Message::User(text.clone()),
                 Message::Assistant { text, calls, .. } => {
@@ -179,7 +179,7 @@ impl Plan {
 
     /// The same question once more, behind what the model said and what is
     /// wrong with it.
-    pub(super) fn again(&self, said: &str, wrong: &str) -> Request {
+    pub(super) fn again(&self, event: &str, violation: &str) -> Request {
         let mut request = self.request.clone();
         if let Some(verbatim) = &mut request.verbatim {
             let body = &mut verbatim.body;
@@ -191,8 +191,8 @@ impl Plan {
             let lists = ["messages", "input"];
             let list = lists.into_iter().find(|name| body.contains_key(*name));
             if let Some(Value::Array(messages)) = list.and_then(|name| body.get_mut(name)) {
-                messages.push(message("assistant", said));
-                messages.push(message("user", wrong));
+                messages.push(message("assistant", event));
+                messages.push(message("user", violation));
             }
             return request;
         }
@@ -202,11 +202,11 @@ impl Plan {
             && prompt.ends_with(&self.formatter.cue())
         {
             let cue = self.formatter.cue();
-            prompt.push_str(&format!(" {said}\n\nUSER: {wrong}\n\n{cue}"));
+            prompt.push_str(&format!(" {event}\n\nUSER: {violation}\n\n{cue}"));
             return request;
         }
-        request.messages.push(Message::assistant(said));
-        request.messages.push(Message::user(wrong));
+        request.messages.push(Message::assistant(event));
+        request.messages.push(Message::user(violation));
         request
     }
 
@@ -221,17 +221,17 @@ impl Plan {
 
 /// Whether a request can be told in words, or by the API of another kind of
 /// server.
-fn in_words(ask: &Ask) -> Result<(), Failure> {
-    if let Some(BeyondWords { at, kind }) = &ask.beyond_words {
+fn in_words(chat: &ChatRequest) -> Result<(), Failure> {
+    if let Some(UnsupportedContent { at, kind }) = &chat.unsupported_content {
         return Err(Failure::invalid(
             at.clone(),
             format!(
                 "{} is shown words only here, and this is a part of the type `{kind}`; leave it out, or ask a model whose server takes this API's requests as they are",
-                ask.model
+                chat.model
             ),
         ));
     }
-    match &ask.contract.offer.beyond_words {
+    match &chat.contract.offer.unsupported_content {
         Some(failure) => Err(failure.clone()),
         None => Ok(()),
     }
@@ -255,8 +255,8 @@ fn result(text: &str, is_error: bool) -> ToolResult {
 }
 
 /// What the model has to keep to beyond what its tools say.
-fn duties(ask: &Ask, keeps_format: bool) -> impl Iterator<Item = String> {
-    let contract = &ask.contract;
+fn duties(chat: &ChatRequest, keeps_format: bool) -> impl Iterator<Item = String> {
+    let contract = &chat.contract;
     let has_tools = !contract.offer.tools.is_empty() && contract.choice != Choice::None;
     let choice = match &contract.choice {
         Choice::Required => {

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use ptk::llm::{Delta, FinishReason, MAX_REPLY, Own, RunawayGuard, Usage};
+use ptk::llm::{Delta, FinishReason, MAX_REPLY, Passthrough, RunawayGuard, Usage};
 use ptk::protocol::{
     Arguments, Event, ParsedCall, Parser, Piece, Problem, ProblemCode, Reply, Span, SpanKind,
     Status,
@@ -15,15 +15,15 @@ use super::native::{DIALECT, Native, NativeCalls};
 use super::plan::Plan;
 use super::values::Values;
 use super::visible::Visible;
-use crate::ask::Contract;
-use crate::said::{Note, OwnEnd, Said, new_id};
+use crate::chat_request::Contract;
+use crate::response::{Note, PassthroughEnd, ResponseEvent, new_id};
 
 /// Bytes that are read between two looks at the clock.
 const MAX_PIECE: usize = 4 * 1024;
 
-/// What a client was told so far, over all that was asked for its answer.
-pub(super) struct Telling<'t> {
-    pub(super) tell: &'t mut (dyn FnMut(Said<'_>) + Send),
+/// The events sent to the client so far, over all requests made for one answer.
+pub(super) struct ResponseStream<'t> {
+    pub(super) tell: &'t mut (dyn FnMut(ResponseEvent<'_>) + Send),
     pub(super) contract: &'t Contract,
     /// Whether calls go out while they come in.
     pub(super) is_live: bool,
@@ -34,36 +34,36 @@ pub(super) struct Telling<'t> {
     pub(super) has_begun: bool,
     /// What goes out with the next thing that is said: by itself it is not
     /// worth that no other model can be asked.
-    pub(super) own: Vec<Own>,
+    pub(super) passthrough: Vec<Passthrough>,
     pub(super) notes: Vec<Note>,
 }
 
-impl Telling<'_> {
-    fn say(&mut self, said: Said<'_>) {
+impl ResponseStream<'_> {
+    fn say(&mut self, event: ResponseEvent<'_>) {
         self.has_begun = true;
-        self.own_waiting();
-        (self.tell)(said);
+        self.flush_passthrough();
+        (self.tell)(event);
     }
 
     /// What the model's server says in the client's own API.
-    fn own(&mut self, own: Own) {
-        self.own.push(own);
+    fn passthrough(&mut self, passthrough: Passthrough) {
+        self.passthrough.push(passthrough);
         if self.has_begun {
-            self.own_waiting();
+            self.flush_passthrough();
         }
     }
 
     /// Tells what waits for something to be said.
-    pub(super) fn own_waiting(&mut self) {
-        for own in self.own.drain(..) {
-            (self.tell)(Said::Own(&own));
+    pub(super) fn flush_passthrough(&mut self) {
+        for passthrough in self.passthrough.drain(..) {
+            (self.tell)(ResponseEvent::Passthrough(&passthrough));
         }
     }
 
     pub(super) fn text(&mut self, text: &str) {
         if !text.is_empty() {
             self.has_text = true;
-            self.say(Said::Text(text));
+            self.say(ResponseEvent::Text(text));
         }
     }
 
@@ -75,12 +75,12 @@ impl Telling<'_> {
             json,
             args,
         } = call;
-        self.say(Said::Call {
+        self.say(ResponseEvent::Call {
             id: &id,
             name: &name,
         });
-        self.say(Said::Arguments(&json));
-        self.say(Said::CallEnd(&args));
+        self.say(ResponseEvent::Arguments(&json));
+        self.say(ResponseEvent::CallEnd(&args));
         self.calls.push((name, args));
     }
 
@@ -134,19 +134,19 @@ pub(super) struct Reading<'r, 't> {
     is_runaway: bool,
     finish: Option<FinishReason>,
     usage: Option<Usage>,
-    own: OwnEnd,
+    passthrough: PassthroughEnd,
     state: State<'r, 't>,
 }
 
-/// What became of a reply.
-pub(super) struct Pass {
+/// A reply that was read to its end.
+pub(super) struct ParsedReply {
     /// What the model said, word for word; native calls are among it.
     pub(super) words: String,
     pub(super) finish: Option<FinishReason>,
     pub(super) usage: Option<Usage>,
-    pub(super) own: OwnEnd,
+    pub(super) passthrough: PassthroughEnd,
     /// Whether the server ran a tool of its own.
-    pub(super) ran_own: bool,
+    pub(super) ran_server_tool: bool,
     /// What cannot go out as it is.
     pub(super) faults: Vec<Fault>,
     /// Calls behind a fault, which wait for it to be mended.
@@ -174,7 +174,7 @@ pub(super) struct Fault {
 }
 
 struct State<'r, 't> {
-    telling: &'r mut Telling<'t>,
+    stream: &'r mut ResponseStream<'t>,
     plan: &'r Plan,
     visible: Visible,
     /// Words are not told: others were told before.
@@ -193,9 +193,9 @@ struct State<'r, 't> {
     /// How far its words are told, or known to be no text.
     passed: usize,
     /// What the server said of its own behind so many of them.
-    waiting: VecDeque<(usize, Own)>,
+    waiting: VecDeque<(usize, Passthrough)>,
     /// How many tools of its own the server ran.
-    ran_own: usize,
+    ran_server_tool: usize,
     /// How many calls went out before this reply.
     before: usize,
     /// How many calls there are in its words, and how many beside them.
@@ -208,13 +208,13 @@ struct State<'r, 't> {
 impl<'r, 't> Reading<'r, 't> {
     pub(super) fn new(
         plan: &'r Plan,
-        telling: &'r mut Telling<'t>,
+        stream: &'r mut ResponseStream<'t>,
         stops: &[String],
         is_second: bool,
     ) -> Self {
-        telling.own.clear();
-        let is_held = telling.contract.needs_call() || plan.keeps_format;
-        let is_mute = is_second && telling.has_text;
+        stream.passthrough.clear();
+        let is_held = stream.contract.needs_call() || plan.keeps_format;
+        let is_mute = is_second && stream.has_text;
         Self {
             parser: Parser::new(&plan.grammar),
             native: NativeCalls::default(),
@@ -226,16 +226,16 @@ impl<'r, 't> Reading<'r, 't> {
             is_runaway: false,
             finish: None,
             usage: None,
-            own: OwnEnd::default(),
+            passthrough: PassthroughEnd::default(),
             state: State {
                 passed: 0,
                 waiting: VecDeque::new(),
-                ran_own: 0,
-                before: telling.calls.len(),
+                ran_server_tool: 0,
+                before: stream.calls.len(),
                 written: 0,
                 native: 0,
                 is_limited: false,
-                telling,
+                stream,
                 plan,
                 visible: Visible::new(stops, is_held),
                 is_mute,
@@ -295,7 +295,7 @@ impl<'r, 't> Reading<'r, 't> {
             }
             Delta::Reasoning(text) => {
                 self.size += text.len();
-                state.telling.say(Said::Reasoning(&text));
+                state.stream.say(ResponseEvent::Reasoning(&text));
             }
             Delta::CallStart { index, id, name } => self.native.start(index, id, name),
             Delta::Arguments { index, json } => {
@@ -309,11 +309,11 @@ impl<'r, 't> Reading<'r, 't> {
             }
             Delta::State(_) => {}
             Delta::Usage(usage) => self.usage = Some(usage),
-            Delta::Own(Own::Usage(usage)) => self.own.usage = Some(usage),
-            Delta::Own(Own::Reason(reason)) => self.own.reason = reason,
-            Delta::Own(own) => {
-                self.size += weight(&own);
-                state.own(own);
+            Delta::Passthrough(Passthrough::Usage(usage)) => self.passthrough.usage = Some(usage),
+            Delta::Passthrough(Passthrough::Reason(reason)) => self.passthrough.reason = reason,
+            Delta::Passthrough(passthrough) => {
+                self.size += weight(&passthrough);
+                state.passthrough(passthrough);
             }
             Delta::Finish(reason) => self.finish = Some(reason),
         }
@@ -351,7 +351,7 @@ impl<'r, 't> Reading<'r, 't> {
     }
 
     fn plan_native(&self) -> Option<ptk::protocol::Grammar> {
-        let offer = &self.state.telling.contract.offer;
+        let offer = &self.state.stream.contract.offer;
         offer
             .native(DIALECT)
             .filter(|_| !self.native.is_empty())
@@ -359,14 +359,14 @@ impl<'r, 't> Reading<'r, 't> {
     }
 
     /// The reply is over.
-    pub(super) fn end(mut self) -> Pass {
+    pub(super) fn end(mut self) -> ParsedReply {
         if self.is_stopped() && self.finish.is_none() {
             self.finish = Some(FinishReason::Stop);
         }
         if self.finish == Some(FinishReason::Repetition) {
             self.finish = Some(FinishReason::Length);
             let note = Note::new("repetition", "The reply repeated itself, and was ended");
-            self.state.telling.notes.push(note);
+            self.state.stream.notes.push(note);
         }
         let state = &mut self.state;
         state.is_limited = self.finish == Some(FinishReason::Length);
@@ -375,13 +375,13 @@ impl<'r, 't> Reading<'r, 't> {
         let mut state = self.state;
         state.owns_until(usize::MAX);
         let held = state.end_text();
-        Pass {
-            ran_own: state.ran_own > 0,
+        ParsedReply {
+            ran_server_tool: state.ran_server_tool > 0,
             unused: state.unused(),
             words: state.raw,
             finish: self.finish,
             usage: self.usage,
-            own: self.own,
+            passthrough: self.passthrough,
             stopped_at: state.visible.stopped_at().map(str::to_owned),
             faults: state.faults,
             later: state.later,
@@ -409,7 +409,7 @@ impl State<'_, '_> {
             // A native call has no words of its own.
             Event::Text { .. } | Event::Reasoning { .. } | Event::Piece(_) if native.is_some() => {}
             Event::Text { text, span } => self.text_at(&text, span),
-            Event::Reasoning { text, .. } => self.telling.say(Said::Reasoning(&text)),
+            Event::Reasoning { text, .. } => self.stream.say(ResponseEvent::Reasoning(&text)),
             Event::Piece(piece) => self.pieces.push(piece),
             Event::CallStart { name, .. } => self.begin(native, &name),
             Event::ArgumentsDelta { json, .. } => self.arguments(&json),
@@ -418,7 +418,7 @@ impl State<'_, '_> {
             Event::Problem(problem)
                 if problem.code == ProblemCode::ForgedResult && self.written + self.native > 0 =>
             {
-                self.telling.notes.push(Note::from(&problem));
+                self.stream.notes.push(Note::from(&problem));
             }
             Event::Problem(problem) if problem.is_fault() => {
                 self.visible.aside();
@@ -431,23 +431,23 @@ impl State<'_, '_> {
             }
             Event::Problem(problem) => {
                 self.is_repaired = true;
-                self.telling.notes.push(Note::from(&problem));
+                self.stream.notes.push(Note::from(&problem));
             }
         }
     }
 
     /// What the server says of its own. Where it stands between parts of the
     /// text, it waits for what was said before it.
-    fn own(&mut self, own: Own) {
-        if let Own::Fields { .. } = own {
-            return self.telling.own(own);
+    fn passthrough(&mut self, passthrough: Passthrough) {
+        if let Passthrough::Fields { .. } = passthrough {
+            return self.stream.passthrough(passthrough);
         }
-        if let Own::Part(part) = &own {
+        if let Passthrough::Part(part) = &passthrough {
             let kind = part.get("type").and_then(Value::as_str);
             let is_tool = |kind: &str| kind.ends_with("_call") || kind.ends_with("tool_use");
-            self.ran_own += usize::from(kind.is_some_and(is_tool));
+            self.ran_server_tool += usize::from(kind.is_some_and(is_tool));
         }
-        self.waiting.push_back((self.raw.len(), own));
+        self.waiting.push_back((self.raw.len(), passthrough));
         self.owns_until(self.passed);
     }
 
@@ -455,14 +455,14 @@ impl State<'_, '_> {
     fn owns_until(&mut self, passed: usize) {
         self.passed = self.passed.max(passed);
         while self.waiting.front().is_some_and(|(at, _)| *at <= passed) {
-            let Some((_, own)) = self.waiting.pop_front() else {
+            let Some((_, passthrough)) = self.waiting.pop_front() else {
                 return;
             };
-            let telling = &mut *self.telling;
+            let stream = &mut *self.stream;
             if !self.is_mute {
-                self.visible.settle(&mut |text| telling.text(text));
+                self.visible.settle(&mut |text| stream.text(text));
             }
-            telling.own(own);
+            stream.passthrough(passthrough);
         }
     }
 
@@ -489,19 +489,19 @@ impl State<'_, '_> {
         if self.is_mute {
             return;
         }
-        let telling = &mut *self.telling;
-        self.visible.push(text, &mut |text| telling.text(text));
+        let stream = &mut *self.stream;
+        self.visible.push(text, &mut |text| stream.text(text));
     }
 
     fn end_text(&mut self) -> Option<String> {
-        let telling = &mut *self.telling;
-        self.visible.end(&mut |text| telling.text(text))
+        let stream = &mut *self.stream;
+        self.visible.end(&mut |text| stream.text(text))
     }
 
     /// What was said before a call goes out before it.
     fn release(&mut self) {
-        let telling = &mut *self.telling;
-        self.visible.call(&mut |text| telling.text(text));
+        let stream = &mut *self.stream;
+        self.visible.call(&mut |text| stream.text(text));
     }
 
     fn begin(&mut self, native: Option<Native<'_>>, name: &str) {
@@ -511,22 +511,22 @@ impl State<'_, '_> {
             None => (&mut self.written, self.native),
         };
         *calls += 1;
-        let telling = &*self.telling;
+        let stream = &*self.stream;
         // Some models write down what they also call.
-        let goes_out = telling.is_live
+        let goes_out = stream.is_live
             && native.is_none_or(|native| native.is_sure)
             && others == 0
             && self.faults.is_empty()
             && !self.plan.holds_calls
-            && !telling.contract.offer.is_strict(name)
-            && telling.takes(name);
-        let values = Values::new(&telling.contract.offer.tools, name);
+            && !stream.contract.offer.is_strict(name)
+            && stream.takes(name);
+        let values = Values::new(&stream.contract.offer.tools, name);
         if goes_out {
             self.release();
         }
         let id = goes_out.then(|| call_id(native));
         if let Some(id) = &id {
-            self.telling.say(Said::Call { id, name });
+            self.stream.say(ResponseEvent::Call { id, name });
         }
         self.open = Some(OpenCall {
             id,
@@ -543,7 +543,7 @@ impl State<'_, '_> {
         open.values.push(json, &mut open.json);
         let sure = open.json.get(known..).unwrap_or_default();
         if open.id.is_some() && !sure.is_empty() {
-            self.telling.say(Said::Arguments(sure));
+            self.stream.say(ResponseEvent::Arguments(sure));
         }
     }
 
@@ -560,7 +560,7 @@ impl State<'_, '_> {
         if call.status == Status::Truncated {
             let rest = open.values.rest();
             if open.id.is_some() && !rest.is_empty() {
-                self.telling.say(Said::Arguments(&rest));
+                self.stream.say(ResponseEvent::Arguments(&rest));
             }
             open.json.push_str(&rest);
         } else if open.values.has_changed() {
@@ -570,17 +570,17 @@ impl State<'_, '_> {
             return self.judge(native, name, &args, open.json, call);
         }
         if call.status == Status::Truncated {
-            self.telling.say(Said::CallCut(&args));
+            self.stream.say(ResponseEvent::CallCut(&args));
             self.cut = Some(name.clone());
         } else {
-            self.telling.say(Said::CallEnd(&args));
+            self.stream.say(ResponseEvent::CallEnd(&args));
             let notes = call.problems.iter().filter(|it| it.is_fault());
-            self.telling.notes.extend(notes.map(Note::from));
+            self.stream.notes.extend(notes.map(Note::from));
         }
         if native.is_none() {
             self.told.push(call.span);
         }
-        self.telling.calls.push((name, args));
+        self.stream.calls.push((name, args));
     }
 
     /// A call that did not go out while it came in.
@@ -603,11 +603,11 @@ impl State<'_, '_> {
             return;
         }
         let mut problems: Vec<Problem> = call.faults().cloned().collect();
-        let contract = self.telling.contract;
+        let contract = self.stream.contract;
         let is_known = contract.offer.tools.contains(&name);
         let is_allowed = contract.allows(&name) || !is_known;
-        if contract.one_call && is_allowed && is_known && !self.telling.calls.is_empty() {
-            self.telling.notes.push(Note {
+        if contract.one_call && is_allowed && is_known && !self.stream.calls.is_empty() {
+            self.stream.notes.push(Note {
                 raw: format!("{name}({json})"),
                 ..Note::new(
                     "extra_tool_call",
@@ -629,13 +629,13 @@ impl State<'_, '_> {
             let ready = ReadyCall::new(native, name, json, args);
             if self.faults.is_empty() {
                 self.release();
-                self.telling.call(ready);
+                self.stream.call(ready);
             } else {
                 self.later.push(ready);
             }
             return;
         }
-        if is_cut && self.is_limited && self.telling.takes(&name) {
+        if is_cut && self.is_limited && self.stream.takes(&name) {
             return self.break_off(native, name, &json, args);
         }
         if native.is_some() {
@@ -659,14 +659,14 @@ impl State<'_, '_> {
     fn break_off(&mut self, native: Option<Native<'_>>, name: String, json: &str, args: Arguments) {
         self.release();
         let id = call_id(native);
-        self.telling.say(Said::Call {
+        self.stream.say(ResponseEvent::Call {
             id: &id,
             name: &name,
         });
-        self.telling.say(Said::Arguments(json));
-        self.telling.say(Said::CallCut(&args));
+        self.stream.say(ResponseEvent::Arguments(json));
+        self.stream.say(ResponseEvent::CallCut(&args));
         self.cut = Some(name.clone());
-        self.telling.calls.push((name, args));
+        self.stream.calls.push((name, args));
     }
 
     /// Whether this very call went out already, before this reply or from the
@@ -677,7 +677,7 @@ impl State<'_, '_> {
         } else {
             self.native
         };
-        let calls = &self.telling.calls;
+        let calls = &self.stream.calls;
         let earlier = if others > 0 { calls.len() } else { self.before };
         let is_it = |call: &(String, Arguments)| call.0 == name && call.1 == *args;
         calls.iter().take(earlier).any(is_it)
@@ -755,7 +755,7 @@ pub(super) fn length(delta: &Delta) -> usize {
 }
 
 /// How long something of a server's own is, about.
-fn weight(own: &Own) -> usize {
+fn weight(passthrough: &Passthrough) -> usize {
     fn all<'v>(values: impl IntoIterator<Item = &'v Value>) -> usize {
         values.into_iter().map(one).sum()
     }
@@ -767,8 +767,8 @@ fn weight(own: &Own) -> usize {
             _ => 0,
         }
     }
-    match own {
-        Own::Fields {
+    match passthrough {
+        Passthrough::Fields {
             answer,
             choice,
             message,
@@ -776,10 +776,10 @@ fn weight(own: &Own) -> usize {
             .into_iter()
             .map(|fields| all(fields.values()))
             .sum(),
-        Own::Part(value) | Own::Usage(value) => one(value),
-        Own::Sources(list) => all(list),
-        Own::Reason(fields) => all(fields.values()),
-        Own::Id { kind, id } => kind.len() + id.len(),
-        Own::Signature(signature) => signature.len(),
+        Passthrough::Part(value) | Passthrough::Usage(value) => one(value),
+        Passthrough::Sources(list) => all(list),
+        Passthrough::Reason(fields) => all(fields.values()),
+        Passthrough::Id { kind, id } => kind.len() + id.len(),
+        Passthrough::Signature(signature) => signature.len(),
     }
 }

@@ -16,14 +16,14 @@ impl Exchange<'_> {
     pub(crate) async fn tokens(&self) -> Result<u64, Failure> {
         let first = self.route.in_turn().next();
         let routed = first.ok_or_else(Route::nobody)?;
-        let name = self.route.name_for(self.ask);
+        let name = self.route.name_for(self.chat);
         routed.candidate.learn(name).await;
         let approach = routed.approach(name, self.gateway.mode, &*self.gateway.memory);
-        let plan = Plan::new(self.gateway, self.ask, &routed.candidate, &approach, true);
+        let plan = Plan::new(self.gateway, self.chat, &routed.candidate, &approach, true);
         let request = plan.await?.request;
         let model = request.model.as_deref();
-        let own = routed.candidate.provider().model();
-        let counter = ptk::tokens_of(model.or(own).or(Some(&self.ask.model)));
+        let passthrough = routed.candidate.provider().model();
+        let counter = ptk::tokens_of(model.or(passthrough).or(Some(&self.chat.model)));
         let count = |text: &str| counter.count(text);
         let mut tokens = request.system.as_deref().map_or(0, count);
         for tool in request.tools.iter() {

@@ -104,7 +104,7 @@ impl Values {
                 }
                 self.place = Place::Name;
             }
-            self.pass(byte);
+            self.parsed(byte);
         }
         let rest = json.get(start..).unwrap_or_default();
         match &mut self.held {
@@ -114,7 +114,7 @@ impl Values {
     }
 
     /// Keeps track of where it is.
-    fn pass(&mut self, byte: u8) {
+    fn parsed(&mut self, byte: u8) {
         let is_name = self.place == Place::Name;
         if self.in_string {
             if is_name {

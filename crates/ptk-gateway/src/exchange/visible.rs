@@ -40,7 +40,7 @@ impl Visible {
             return;
         }
         if self.stops.is_empty() {
-            return self.pass(text, tell);
+            return self.parsed(text, tell);
         }
         self.tail.push_str(text);
         let found = self
@@ -50,7 +50,7 @@ impl Visible {
         if let Some((at, stop)) = found.min_by_key(|(at, _)| *at) {
             self.stopped_at = Some(stop.clone());
             let tail = std::mem::take(&mut self.tail);
-            return self.pass(tail.get(..at).unwrap_or_default(), tell);
+            return self.parsed(tail.get(..at).unwrap_or_default(), tell);
         }
         let keep = self
             .stops
@@ -60,7 +60,7 @@ impl Visible {
         let sure = self.tail.len() - keep.unwrap_or(0);
         let kept = self.tail.split_off(sure);
         let sure = std::mem::replace(&mut self.tail, kept);
-        self.pass(&sure, tell);
+        self.parsed(&sure, tell);
     }
 
     /// A part of the text ends: whatever follows, this much is said.
@@ -99,7 +99,7 @@ impl Visible {
 
     fn flush_tail(&mut self, tell: &mut dyn FnMut(&str)) {
         let tail = std::mem::take(&mut self.tail);
-        self.pass(&tail, tell);
+        self.parsed(&tail, tell);
     }
 
     fn release(&mut self, tell: &mut dyn FnMut(&str)) {
@@ -108,7 +108,7 @@ impl Visible {
         }
     }
 
-    fn pass(&mut self, text: &str, tell: &mut dyn FnMut(&str)) {
+    fn parsed(&mut self, text: &str, tell: &mut dyn FnMut(&str)) {
         let words = text.trim_end();
         if words.is_empty() {
             return self.blanks.push_str(text);

@@ -6,7 +6,8 @@ use serde_json::{Map, Value, json};
 
 use super::{Reading, Trouble, Wire, forwarded, json_bytes, number, others, text, turns};
 use crate::{
-    Delta, FinishReason, MAX_REPLY, Message, Own, Request, ResponseFormat, ToolChoice, Usage,
+    Delta, FinishReason, MAX_REPLY, Message, Passthrough, Request, ResponseFormat, ToolChoice,
+    Usage,
 };
 
 /// The version of the API that this is written for.
@@ -154,7 +155,7 @@ struct MessageReading {
     /// Whether somebody else wrote the request, and is told all of the answer.
     is_forwarded: bool,
     /// Parts of the server's own that are open, by their numbers.
-    own: BTreeMap<u64, OwnPart>,
+    own: BTreeMap<u64, ServerPart>,
     /// How long what came of them is.
     own_size: usize,
     /// What was told of usage so far, in the server's words.
@@ -163,7 +164,7 @@ struct MessageReading {
 
 /// A part of the server's own that is open.
 #[derive(Debug)]
-enum OwnPart {
+enum ServerPart {
     /// Text, and the sources that are named for it.
     Text(Vec<Value>),
     /// Thoughts, and how they are signed.
@@ -225,12 +226,12 @@ impl MessageReading {
             Some("tool_use") => return,
             Some("text") => {
                 let sources = block.get("citations").and_then(Value::as_array);
-                OwnPart::Text(sources.cloned().unwrap_or_default())
+                ServerPart::Text(sources.cloned().unwrap_or_default())
             }
             Some("thinking") => {
-                OwnPart::Thoughts(text(block, "signature").unwrap_or_default().to_owned())
+                ServerPart::Thoughts(text(block, "signature").unwrap_or_default().to_owned())
             }
-            _ => OwnPart::Other(block.clone(), String::new()),
+            _ => ServerPart::Other(block.clone(), String::new()),
         };
         self.own.insert(number, part);
     }
@@ -251,16 +252,16 @@ impl MessageReading {
             });
         }
         match (self.own.get_mut(&number), text(piece, "type")) {
-            (Some(OwnPart::Text(sources)), Some("citations_delta")) => {
+            (Some(ServerPart::Text(sources)), Some("citations_delta")) => {
                 sources.extend(piece.get("citation").cloned());
             }
-            (Some(OwnPart::Thoughts(signature)), Some("signature_delta")) => {
+            (Some(ServerPart::Thoughts(signature)), Some("signature_delta")) => {
                 signature.push_str(text(piece, "signature").unwrap_or_default());
             }
-            (Some(OwnPart::Other(_, input)), Some("input_json_delta")) => {
+            (Some(ServerPart::Other(_, input)), Some("input_json_delta")) => {
                 input.push_str(text(piece, "partial_json").unwrap_or_default());
             }
-            (Some(OwnPart::Other(block, _)), _) => grow(block, piece),
+            (Some(ServerPart::Other(block, _)), _) => grow(block, piece),
             _ => {}
         }
         Ok(())
@@ -270,16 +271,16 @@ impl MessageReading {
         let Some(part) = self.own.remove(&number) else {
             return;
         };
-        deltas.push(Delta::Own(match part {
-            OwnPart::Text(sources) => Own::Sources(sources),
-            OwnPart::Thoughts(signature) => Own::Signature(signature),
-            OwnPart::Other(mut block, input) => {
+        deltas.push(Delta::Passthrough(match part {
+            ServerPart::Text(sources) => Passthrough::Sources(sources),
+            ServerPart::Thoughts(signature) => Passthrough::Signature(signature),
+            ServerPart::Other(mut block, input) => {
                 if let (Ok(input), Some(fields)) =
                     (serde_json::from_str(&input), block.as_object_mut())
                 {
                     let _: Option<Value> = fields.insert("input".to_owned(), input);
                 }
-                Own::Part(block)
+                Passthrough::Part(block)
             }
         }));
     }
@@ -307,7 +308,7 @@ impl MessageReading {
         if self.is_forwarded && usage.is_object() {
             self.counted.extend(others(usage, &[]));
             let counted = Value::Object(self.counted.clone());
-            deltas.push(Delta::Own(Own::Usage(counted)));
+            deltas.push(Delta::Passthrough(Passthrough::Usage(counted)));
         }
     }
 
@@ -319,7 +320,9 @@ impl MessageReading {
         };
         self.finish = Some(finish(reason));
         if self.is_forwarded {
-            deltas.push(Delta::Own(Own::Reason(others(told, &ANSWER))));
+            deltas.push(Delta::Passthrough(Passthrough::Reason(others(
+                told, &ANSWER,
+            ))));
         }
     }
 }

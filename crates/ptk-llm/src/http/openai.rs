@@ -12,7 +12,9 @@ use super::{
     Grammar, Reading, Trouble, Wire, arguments, finish, forwarded, json_bytes, number, others, put,
     text,
 };
-use crate::{Delta, FinishReason, Message, Own, Request, ResponseFormat, ToolChoice, Usage};
+use crate::{
+    Delta, FinishReason, Message, Passthrough, Request, ResponseFormat, ToolChoice, Usage,
+};
 
 /// Where they are asked for.
 const PATH: &str = "/chat/completions";
@@ -349,7 +351,7 @@ impl ChatReading {
             ];
             if own.iter().any(|fields| !fields.is_empty()) {
                 let [answer, choice, message] = own;
-                deltas.push(Delta::Own(Own::Fields {
+                deltas.push(Delta::Passthrough(Passthrough::Fields {
                     answer,
                     choice,
                     message,

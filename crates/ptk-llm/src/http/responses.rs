@@ -8,7 +8,9 @@ use super::schema::is_strict;
 use super::{
     Reading, Trouble, Wire, arguments, forwarded, json_bytes, named_status, number, others, text,
 };
-use crate::{Delta, FinishReason, Message, Own, Request, ResponseFormat, ToolChoice, Usage};
+use crate::{
+    Delta, FinishReason, Message, Passthrough, Request, ResponseFormat, ToolChoice, Usage,
+};
 
 /// Where they are asked for.
 const PATH: &str = "/responses";
@@ -228,7 +230,7 @@ impl ItemReading {
             return;
         }
         if let Some(id) = text(item, "id").filter(|_| self.is_forwarded) {
-            deltas.push(Delta::Own(Own::Id {
+            deltas.push(Delta::Passthrough(Passthrough::Id {
                 kind: kind.to_owned(),
                 id: id.to_owned(),
             }));
@@ -275,7 +277,7 @@ impl ItemReading {
                     words.map(Delta::Text)
                 }));
                 if self.is_forwarded {
-                    deltas.push(Delta::Own(Own::Part(item.clone())));
+                    deltas.push(Delta::Passthrough(Passthrough::Part(item.clone())));
                 }
                 json!({"type": "message"})
             }
@@ -284,14 +286,14 @@ impl ItemReading {
                 let thoughts = thoughts.filter_map(|part| words(part, "text"));
                 deltas.extend(thoughts.map(Delta::Reasoning));
                 if self.is_forwarded {
-                    deltas.push(Delta::Own(Own::Part(item.clone())));
+                    deltas.push(Delta::Passthrough(Passthrough::Part(item.clone())));
                 }
                 item.clone()
             }
             // What tools of the server did. Where nobody asked for them, nobody
             // is told.
             _ if self.is_forwarded => {
-                deltas.push(Delta::Own(Own::Part(item.clone())));
+                deltas.push(Delta::Passthrough(Passthrough::Part(item.clone())));
                 return;
             }
             _ => return,
@@ -321,7 +323,7 @@ impl ItemReading {
             }));
         }
         if self.is_forwarded {
-            deltas.push(Delta::Own(Own::Fields {
+            deltas.push(Delta::Passthrough(Passthrough::Fields {
                 answer: others(response, &ANSWER),
                 choice: Map::new(),
                 message: Map::new(),

@@ -15,16 +15,16 @@ use super::super::content::{self, Content};
 use super::super::number;
 use super::super::talk::Talk;
 use super::INPUT;
-use crate::ask::{Ask, Contract, Written};
+use crate::chat_request::{ChatRequest, Contract, OriginalRequest};
 use crate::failure::Failure;
 use crate::fields::{self, Fields};
 use crate::gateway::Inner;
 use crate::offer::Offer;
-use crate::said::Note;
+use crate::response::Note;
 
 /// A request that was read.
-pub(super) struct Read {
-    pub(super) ask: Ask,
+pub(super) struct ParsedResponses {
+    pub(super) chat: ChatRequest,
     /// What the answer says of the request.
     pub(super) about: Map<String, Value>,
     /// The names of the tools that take a text.
@@ -37,7 +37,7 @@ struct TextField {
     format: Option<Value>,
 }
 
-pub(super) fn read(gateway: &Inner, body: &Bytes) -> Result<Read, Failure> {
+pub(super) fn read(gateway: &Inner, body: &Bytes) -> Result<ParsedResponses, Failure> {
     let mut fields = Fields::of(body)?;
     let model: String = fields.need("model")?;
     if fields.raw("previous_response_id").is_some() || fields.raw("conversation").is_some() {
@@ -108,11 +108,11 @@ pub(super) fn read(gateway: &Inner, body: &Bytes) -> Result<Read, Failure> {
         "metadata": fields.read::<Value>("metadata")?.unwrap_or_else(|| json!({})),
         "user": fields.read::<Value>("user")?,
     });
-    Ok(Read {
+    Ok(ParsedResponses {
         streams: fields.read("stream")?.unwrap_or(false),
         about: about.as_object().cloned().unwrap_or_default(),
         custom: tools.custom,
-        ask: Ask {
+        chat: ChatRequest {
             model,
             system: talk.system,
             messages: talk.messages,
@@ -120,12 +120,12 @@ pub(super) fn read(gateway: &Inner, body: &Bytes) -> Result<Read, Failure> {
             sampling,
             max_tokens,
             stop: Vec::new(),
-            written: Some(Written {
+            written: Some(OriginalRequest {
                 api: Api::Responses,
                 body: body.clone(),
                 headers: Vec::new(),
             }),
-            beyond_words: talk.beyond,
+            unsupported_content: talk.beyond,
             left_out: tools.notes,
         },
     })
@@ -140,7 +140,7 @@ struct Tools {
 }
 
 #[derive(Deserialize)]
-struct ToolField {
+struct ResponsesToolField {
     #[serde(rename = "type", default)]
     kind: String,
     name: Option<String>,
@@ -155,7 +155,7 @@ struct ToolField {
     format: Option<Value>,
     /// Of a namespace: those in it.
     #[serde(default)]
-    tools: Vec<ToolField>,
+    tools: Vec<ResponsesToolField>,
 }
 
 impl Tools {
@@ -163,15 +163,15 @@ impl Tools {
         let Some(raw) = raw else {
             return Ok(Self::default());
         };
-        let fields: Vec<ToolField> = fields::read("tools", raw)?;
+        let fields: Vec<ResponsesToolField> = fields::read("tools", raw)?;
         let mut custom = Vec::new();
         let mut notes = Vec::new();
         let mut tools = Vec::new();
         let all = fields.into_iter().flat_map(|mut field| {
             let inner = std::mem::take(&mut field.tools);
             let is_group = field.kind == "namespace";
-            let own = (!is_group).then_some(field);
-            own.into_iter().chain(inner)
+            let passthrough = (!is_group).then_some(field);
+            passthrough.into_iter().chain(inner)
         });
         for (at, field) in all.enumerate() {
             let missing = || Failure::invalid(format!("tools[{at}].name"), "A tool has no name");
@@ -262,7 +262,7 @@ fn tell(talk: &mut Talk, raw: &RawValue) -> Result<(), Failure> {
 impl Item {
     /// Adds the item to a conversation.
     fn tell(self, at: usize, talk: &mut Talk) -> Result<(), Failure> {
-        let wrong =
+        let violation =
             |what: &str, message: String| Failure::invalid(format!("input[{at}]{what}"), message);
         match self.kind.as_str() {
             "message" | "" => {
@@ -273,7 +273,7 @@ impl Item {
                     "user" => talk.user(text),
                     "assistant" => talk.reply(text, Vec::new()),
                     role => {
-                        return Err(wrong(
+                        return Err(violation(
                             ".role",
                             format!(
                                 "`{role}` is no role; there are: system, developer, user, assistant"
@@ -284,7 +284,7 @@ impl Item {
             }
             "function_call" | "custom_tool_call" => {
                 let (Some(id), Some(name)) = (self.call_id, self.name) else {
-                    return Err(wrong(
+                    return Err(violation(
                         "",
                         "A call lacks its `call_id` or its `name`".to_owned(),
                     ));
@@ -300,7 +300,7 @@ impl Item {
             "function_call_output" | "custom_tool_call_output" => {
                 let id = self.call_id.unwrap_or_default();
                 let Some(name) = called(talk, &id) else {
-                    return Err(wrong(
+                    return Err(violation(
                         ".call_id",
                         format!(
                             "The result belongs to the call `{id}`, and there is no such call before it"

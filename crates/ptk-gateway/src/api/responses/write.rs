@@ -1,15 +1,15 @@
 //! Answers of responses, whole and in pieces.
 
-use ptk::llm::{FinishReason, Own, Usage};
+use ptk::llm::{FinishReason, Passthrough, Usage};
 use serde_json::{Map, Value, json};
 
 use super::super::{Writer, now, put};
 use super::INPUT;
 use crate::failure::Failure;
-use crate::said::{End, Said, new_id};
+use crate::response::{End, ResponseEvent, new_id};
 
 /// Writes an answer as events, and keeps its items.
-pub(super) struct Events {
+pub(super) struct ResponsesWriter {
     id: String,
     created: u64,
     about: Map<String, Value>,
@@ -17,13 +17,13 @@ pub(super) struct Events {
     number: u64,
     has_begun: bool,
     output: Vec<Value>,
-    open: Option<Open>,
+    open: Option<OpenItem>,
     /// The type of the next item of the model's server, and its id for it.
     next: Option<(String, String)>,
 }
 
 /// An item that is being written.
-struct Open {
+struct OpenItem {
     id: String,
     kind: OpenKind,
     text: String,
@@ -36,7 +36,7 @@ enum OpenKind {
     Custom { call_id: String, name: String },
 }
 
-impl Events {
+impl ResponsesWriter {
     pub(super) fn new(about: Map<String, Value>, custom: Vec<String>) -> Self {
         Self {
             id: new_id("resp_"),
@@ -136,9 +136,9 @@ impl Events {
             OpenKind::Call { .. } => ("function_call", "fc_"),
             OpenKind::Custom { .. } => ("custom_tool_call", "ctc_"),
         };
-        let own = self.next.take_if(|(kind, _)| kind == name);
-        let open = Open {
-            id: own.map_or_else(|| new_id(begins), |(_, id)| id),
+        let passthrough = self.next.take_if(|(kind, _)| kind == name);
+        let open = OpenItem {
+            id: passthrough.map_or_else(|| new_id(begins), |(_, id)| id),
             kind,
             text: String::new(),
         };
@@ -176,7 +176,7 @@ impl Events {
     }
 
     /// Ends what is in an item.
-    fn end_parts(&mut self, open: &Open, out: &mut Vec<u8>) {
+    fn end_parts(&mut self, open: &OpenItem, out: &mut Vec<u8>) {
         let place = self.place();
         let about = |index: Option<&str>| {
             let mut fields = json!({"item_id": open.id, "output_index": place});
@@ -244,13 +244,13 @@ impl Events {
     }
 
     /// What the model's server says beyond words, thoughts and calls.
-    fn own(&mut self, own: &Own, out: &mut Vec<u8>) {
-        match own {
-            Own::Id { kind, id } => self.next = Some((kind.clone(), id.clone())),
-            Own::Fields { answer, .. } => self.about.extend(answer.clone()),
-            Own::Part(item) if kind_of(item) == "message" => self.own_message(item, out),
-            Own::Part(item) => {
-                let is_it = |open: &mut Open| {
+    fn passthrough(&mut self, passthrough: &Passthrough, out: &mut Vec<u8>) {
+        match passthrough {
+            Passthrough::Id { kind, id } => self.next = Some((kind.clone(), id.clone())),
+            Passthrough::Fields { answer, .. } => self.about.extend(answer.clone()),
+            Passthrough::Part(item) if kind_of(item) == "message" => self.own_message(item, out),
+            Passthrough::Part(item) => {
+                let is_it = |open: &mut OpenItem| {
                     matches!(open.kind, OpenKind::Reasoning) && kind_of(item) == "reasoning"
                 };
                 // What was told of it so far stands in it, and more.
@@ -275,15 +275,15 @@ impl Events {
     /// What the model's server said, as it was. If calls were read in it, it
     /// stays as it was told.
     fn own_message(&mut self, item: &Value, out: &mut Vec<u8>) {
-        let said = said_in(item);
+        let event = said_in(item);
         let Some(open) = self.open.take_if(|open| open.is_message()) else {
-            if said.is_empty() {
+            if event.is_empty() {
                 self.add(item, out);
                 self.done(item.clone(), out);
             }
             return;
         };
-        if open.text != said {
+        if open.text != event {
             self.open = Some(open);
             return self.close(out);
         }
@@ -335,7 +335,7 @@ fn said_in(item: &Value) -> String {
     texts.collect()
 }
 
-impl Open {
+impl OpenItem {
     fn is_message(&self) -> bool {
         matches!(self.kind, OpenKind::Message)
     }
@@ -390,11 +390,11 @@ impl Open {
     }
 }
 
-impl Writer for Events {
-    fn said(&mut self, said: Said<'_>, out: &mut Vec<u8>) {
+impl Writer for ResponsesWriter {
+    fn event(&mut self, event: ResponseEvent<'_>, out: &mut Vec<u8>) {
         let open = self.open.as_ref().map(|open| &open.kind);
-        match said {
-            Said::Text(text) => {
+        match event {
+            ResponseEvent::Text(text) => {
                 if !matches!(open, Some(OpenKind::Message)) {
                     self.open(OpenKind::Message, out);
                 }
@@ -405,7 +405,7 @@ impl Writer for Events {
                     out,
                 );
             }
-            Said::Reasoning(text) => {
+            ResponseEvent::Reasoning(text) => {
                 if !matches!(open, Some(OpenKind::Reasoning)) {
                     self.open(OpenKind::Reasoning, out);
                 }
@@ -416,7 +416,7 @@ impl Writer for Events {
                     out,
                 );
             }
-            Said::Call { id, name } => {
+            ResponseEvent::Call { id, name } => {
                 let (call_id, name) = (id.to_owned(), name.to_owned());
                 let kind = if self.custom.contains(&name) {
                     OpenKind::Custom { call_id, name }
@@ -425,22 +425,22 @@ impl Writer for Events {
                 };
                 self.open(kind, out);
             }
-            Said::Arguments(json) => {
+            ResponseEvent::Arguments(json) => {
                 if matches!(open, Some(OpenKind::Call { .. })) {
                     self.delta("response.function_call_arguments.delta", None, json, out);
                 }
             }
-            Said::CallEnd(args) | Said::CallCut(args) => {
+            ResponseEvent::CallEnd(args) | ResponseEvent::CallCut(args) => {
                 if let Some(open) = &mut self.open
                     && matches!(open.kind, OpenKind::Custom { .. })
                 {
                     let input = args.get(INPUT).and_then(Value::as_str);
                     open.text = input.map_or_else(|| args.to_json(), str::to_owned);
                 }
-                let is_cut = matches!(said, Said::CallCut(_));
+                let is_cut = matches!(event, ResponseEvent::CallCut(_));
                 self.close_as(if is_cut { "incomplete" } else { "completed" }, out);
             }
-            Said::Own(own) => self.own(own, out),
+            ResponseEvent::Passthrough(passthrough) => self.passthrough(passthrough, out),
         }
     }
 

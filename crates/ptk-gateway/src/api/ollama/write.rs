@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 
 use super::super::{Writer, put};
 use crate::failure::Failure;
-use crate::said::{End, Note, Part, Said, Whole};
+use crate::response::{End, Note, ResponseEvent, ResponsePart, Whole};
 
 /// A line of an answer, or all of it.
 #[derive(Serialize)]
-struct Line<'l> {
+struct OllamaLine<'l> {
     model: &'l str,
     created_at: String,
-    message: Message<'l>,
+    message: OllamaMessage<'l>,
     done: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     done_reason: Option<&'l str>,
@@ -32,13 +32,13 @@ struct Line<'l> {
 }
 
 #[derive(Default, Serialize)]
-struct Message<'m> {
+struct OllamaMessage<'m> {
     role: Assistant,
     content: &'m str,
     #[serde(skip_serializing_if = "str::is_empty")]
     thinking: &'m str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tool_calls: Vec<Call<'m>>,
+    tool_calls: Vec<OllamaCall<'m>>,
 }
 
 /// Who speaks.
@@ -50,26 +50,26 @@ enum Assistant {
 }
 
 #[derive(Serialize)]
-struct Call<'c> {
+struct OllamaCall<'c> {
     id: &'c str,
     /// Some clients look for it here, others in the function.
     index: usize,
-    function: Function<'c>,
+    function: OllamaFunction<'c>,
 }
 
 #[derive(Serialize)]
-struct Function<'f> {
+struct OllamaFunction<'f> {
     index: usize,
     name: &'f str,
     arguments: &'f Arguments,
 }
 
-impl<'c> Call<'c> {
+impl<'c> OllamaCall<'c> {
     fn new(id: &'c str, index: usize, name: &'c str, arguments: &'c Arguments) -> Self {
         Self {
             id,
             index,
-            function: Function {
+            function: OllamaFunction {
                 index,
                 name,
                 arguments,
@@ -78,8 +78,8 @@ impl<'c> Call<'c> {
     }
 }
 
-impl<'l> Line<'l> {
-    fn new(model: &'l str, message: Message<'l>) -> Self {
+impl<'l> OllamaLine<'l> {
+    fn new(model: &'l str, message: OllamaMessage<'l>) -> Self {
         Self {
             model,
             created_at: humantime::format_rfc3339_nanos(SystemTime::now()).to_string(),
@@ -134,10 +134,10 @@ fn broken_off(name: &str, json: &str) -> Note {
 
 /// The answer to a request that only wants the model to be there.
 pub(super) fn loaded(model: &str) -> Vec<u8> {
-    let line = Line {
+    let line = OllamaLine {
         done: true,
         done_reason: Some("load"),
-        ..Line::new(model, Message::default())
+        ..OllamaLine::new(model, OllamaMessage::default())
     };
     let mut out = Vec::new();
     put_line(&line, &mut out);
@@ -151,37 +151,37 @@ pub(super) fn message(model: &str, start: Instant, answer: &Whole) -> Vec<u8> {
     let mut cut = Vec::new();
     for part in &answer.parts {
         match part {
-            Part::Call {
+            ResponsePart::Call {
                 name,
                 json,
                 is_cut: true,
                 ..
             } => cut.push(broken_off(name, json)),
-            Part::Call { id, name, args, .. } => {
-                calls.push(Call::new(id, calls.len(), name, args));
+            ResponsePart::Call { id, name, args, .. } => {
+                calls.push(OllamaCall::new(id, calls.len(), name, args));
             }
-            Part::Text(_) | Part::Reasoning(_) | Part::Own(_) => {}
+            ResponsePart::Text(_) | ResponsePart::Reasoning(_) | ResponsePart::Passthrough(_) => {}
         }
     }
-    let said = Message {
+    let event = OllamaMessage {
         role: Assistant::Assistant,
         content: &content,
         thinking: &thinking,
         tool_calls: calls,
     };
-    let line = Line::new(model, said).last(&answer.end, &cut, start);
+    let line = OllamaLine::new(model, event).last(&answer.end, &cut, start);
     let mut out = Vec::new();
     put(&line, &mut out);
     out
 }
 
-fn put_line(line: &Line<'_>, out: &mut Vec<u8>) {
+fn put_line(line: &OllamaLine<'_>, out: &mut Vec<u8>) {
     put(line, out);
     out.push(b'\n');
 }
 
 /// Writes an answer line by line. A call goes out when it is whole.
-pub(super) struct Lines {
+pub(super) struct OllamaWriter {
     model: String,
     start: Instant,
     /// Calls that went out.
@@ -192,7 +192,7 @@ pub(super) struct Lines {
     cut: Vec<Note>,
 }
 
-impl Lines {
+impl OllamaWriter {
     pub(super) fn new(model: &str, start: Instant) -> Self {
         Self {
             model: model.to_owned(),
@@ -203,54 +203,54 @@ impl Lines {
         }
     }
 
-    fn line(&self, message: Message<'_>, out: &mut Vec<u8>) {
-        put_line(&Line::new(&self.model, message), out);
+    fn line(&self, message: OllamaMessage<'_>, out: &mut Vec<u8>) {
+        put_line(&OllamaLine::new(&self.model, message), out);
     }
 }
 
-impl Writer for Lines {
-    fn said(&mut self, said: Said<'_>, out: &mut Vec<u8>) {
-        match said {
-            Said::Text(content) => self.line(
-                Message {
+impl Writer for OllamaWriter {
+    fn event(&mut self, event: ResponseEvent<'_>, out: &mut Vec<u8>) {
+        match event {
+            ResponseEvent::Text(content) => self.line(
+                OllamaMessage {
                     content,
-                    ..Message::default()
+                    ..OllamaMessage::default()
                 },
                 out,
             ),
-            Said::Reasoning(thinking) => self.line(
-                Message {
+            ResponseEvent::Reasoning(thinking) => self.line(
+                OllamaMessage {
                     thinking,
-                    ..Message::default()
+                    ..OllamaMessage::default()
                 },
                 out,
             ),
-            Said::Call { id, name } => {
+            ResponseEvent::Call { id, name } => {
                 self.open = (id.to_owned(), name.to_owned(), String::new());
             }
-            Said::Arguments(json) => self.open.2.push_str(json),
-            Said::CallEnd(args) => {
+            ResponseEvent::Arguments(json) => self.open.2.push_str(json),
+            ResponseEvent::CallEnd(args) => {
                 let (id, name, _) = std::mem::take(&mut self.open);
-                let call = Call::new(&id, self.calls, &name, args);
+                let call = OllamaCall::new(&id, self.calls, &name, args);
                 self.line(
-                    Message {
+                    OllamaMessage {
                         tool_calls: vec![call],
-                        ..Message::default()
+                        ..OllamaMessage::default()
                     },
                     out,
                 );
                 self.calls += 1;
             }
-            Said::CallCut(_) => {
+            ResponseEvent::CallCut(_) => {
                 let (_, name, json) = std::mem::take(&mut self.open);
                 self.cut.push(broken_off(&name, &json));
             }
-            Said::Own(_) => {}
+            ResponseEvent::Passthrough(_) => {}
         }
     }
 
     fn end(&mut self, end: &End, out: &mut Vec<u8>) {
-        let line = Line::new(&self.model, Message::default());
+        let line = OllamaLine::new(&self.model, OllamaMessage::default());
         put_line(&line.last(end, &self.cut, self.start), out);
     }
 

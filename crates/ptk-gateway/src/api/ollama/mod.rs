@@ -9,7 +9,7 @@ use hyper::StatusCode;
 use serde_json::{Value, json};
 
 use self::request::read;
-use self::write::{Lines, loaded, message};
+use self::write::{OllamaWriter, loaded, message};
 use super::{Call, JSON, Reply, streamed, whole};
 use crate::failure::Failure;
 use crate::fields::Fields;
@@ -23,19 +23,19 @@ const LONG_AGO: &str = "1970-01-01T00:00:00Z";
 
 pub(super) async fn chat(call: Call) -> Result<Reply, Failure> {
     let start = Instant::now();
-    let (call, (ask, streams)) = super::read(call, read).await?;
-    call.ticket.asked(&ask.model, streams);
-    if ask.messages.is_empty() && ask.system.is_none() {
-        call.gateway.routes.get(&ask.model)?;
+    let (call, (chat, streams)) = super::read(call, read).await?;
+    call.ticket.asked(&chat.model, streams);
+    if chat.messages.is_empty() && chat.system.is_none() {
+        call.gateway.routes.get(&chat.model)?;
         let kind = if streams { LINES } else { JSON };
-        return Ok(Reply::whole(StatusCode::OK, kind, loaded(&ask.model)));
+        return Ok(Reply::whole(StatusCode::OK, kind, loaded(&chat.model)));
     }
     if streams {
-        let writer = Lines::new(&ask.model, start);
-        return streamed(call, LINES, vec![(ask, writer)], |_, _| {}).await;
+        let writer = OllamaWriter::new(&chat.model, start);
+        return streamed(call, LINES, vec![(chat, writer)], |_, _| {}).await;
     }
-    let model = ask.model.clone();
-    let answers = whole(&call, &[ask]).await?;
+    let model = chat.model.clone();
+    let answers = whole(&call, &[chat]).await?;
     let body = answers.first().map(|answer| message(&model, start, answer));
     Ok(Reply::whole(StatusCode::OK, JSON, body.unwrap_or_default()))
 }

@@ -1,4 +1,4 @@
-//! What a client asks, whichever API it speaks.
+//! A client's request, normalised across APIs.
 
 use std::sync::Arc;
 
@@ -8,11 +8,11 @@ use serde_json::{Map, Value};
 
 use crate::failure::Failure;
 use crate::offer::Offer;
-use crate::said::Note;
+use crate::response::Note;
 
-/// A request, read and checked.
+/// A parsed and validated request, the same for every API.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Ask {
+pub(crate) struct ChatRequest {
     /// The model, as the client calls it.
     pub(crate) model: String,
     /// Instructions before everything else.
@@ -24,31 +24,31 @@ pub(crate) struct Ask {
     /// Texts at which what is said ends.
     pub(crate) stop: Vec<String>,
     /// The request as it was written, for a server that speaks the same API.
-    pub(crate) written: Option<Written>,
-    /// A part of the conversation that is no text, if there is one.
-    pub(crate) beyond_words: Option<BeyondWords>,
+    pub(crate) written: Option<OriginalRequest>,
+    /// The first part of the conversation that is not text, if there is one.
+    pub(crate) unsupported_content: Option<UnsupportedContent>,
     /// What the answer says of tools that only a server of the same API has.
     pub(crate) left_out: Vec<Note>,
 }
 
-/// A part of a conversation that cannot be told in words.
+/// A part of a conversation that a text-only model cannot be sent.
 #[derive(Debug, Clone)]
-pub(crate) struct BeyondWords {
-    /// Where it stands.
+pub(crate) struct UnsupportedContent {
+    /// The path of the field that holds it.
     pub(crate) at: String,
     pub(crate) kind: String,
 }
 
-/// A request as it was written.
+/// A request as the client sent it.
 #[derive(Debug, Clone)]
-pub(crate) struct Written {
+pub(crate) struct OriginalRequest {
     pub(crate) api: Api,
     pub(crate) body: Bytes,
     /// Headers that mean something to that API alone.
     pub(crate) headers: Vec<(&'static str, String)>,
 }
 
-impl Ask {
+impl ChatRequest {
     /// The request as it was written for an API, for one answer. What it does
     /// not say is as the model is set up.
     pub(crate) fn verbatim(

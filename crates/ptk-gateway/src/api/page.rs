@@ -6,7 +6,7 @@ use hyper::header::{
     ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, HOST, HeaderName, HeaderValue,
 };
 
-use super::{Call, Found, Reply};
+use super::{Call, Endpoint, Reply};
 
 const HTML: &str = "text/html; charset=utf-8";
 const TEXT: &str = "text/plain; charset=utf-8";
@@ -68,7 +68,7 @@ const model = ptk("{model}");"#,
 ];
 
 /// What is said of this gateway.
-struct About {
+struct PageInfo {
     base: String,
     /// The models, where everybody may know them.
     models: Option<Vec<String>>,
@@ -76,7 +76,7 @@ struct About {
 
 pub(super) async fn page(call: &Call) -> Reply {
     let header = |name: HeaderName| call.headers.get(name).and_then(|it| it.to_str().ok());
-    let about = About {
+    let about = PageInfo {
         base: format!("http://{}", header(HOST).unwrap_or("localhost")),
         models: match call.gateway.access.keys {
             Some(_) => None,
@@ -100,27 +100,27 @@ pub(super) async fn page(call: &Call) -> Reply {
 }
 
 /// What stands at a place.
-const fn what(found: Found) -> &'static str {
+const fn what(found: Endpoint) -> &'static str {
     match found {
-        Found::Page => "this page",
-        Found::Chat => "OpenAI's chat completions, streamed or whole",
-        Found::Responses => "OpenAI's responses, streamed or whole",
-        Found::Messages => "Anthropic's messages, streamed or whole",
-        Found::CountTokens => "how many tokens a message would take",
-        Found::OllamaChat => "Ollama's chat, streamed or whole",
-        Found::OllamaTags => "the models, for Ollama's clients",
-        Found::OllamaShow => "what a model can do, for Ollama's clients",
-        Found::OllamaVersion => "a version, for Ollama's clients",
-        Found::Models => "the models, for OpenAI's and Anthropic's clients",
-        Found::Model => "one of them",
-        Found::Health => "whether the gateway runs",
-        Found::Ready => "whether it can reach its models",
-        Found::Metrics => "what is counted, for Prometheus",
-        Found::OpenApi => "all of this for programs, as OpenAPI 3.1",
+        Endpoint::Page => "this page",
+        Endpoint::Chat => "OpenAI's chat completions, streamed or whole",
+        Endpoint::Responses => "OpenAI's responses, streamed or whole",
+        Endpoint::Messages => "Anthropic's messages, streamed or whole",
+        Endpoint::CountTokens => "how many tokens a message would take",
+        Endpoint::OllamaChat => "Ollama's chat, streamed or whole",
+        Endpoint::OllamaTags => "the models, for Ollama's clients",
+        Endpoint::OllamaShow => "what a model can do, for Ollama's clients",
+        Endpoint::OllamaVersion => "a version, for Ollama's clients",
+        Endpoint::Models => "the models, for OpenAI's and Anthropic's clients",
+        Endpoint::Model => "one of them",
+        Endpoint::Health => "whether the gateway runs",
+        Endpoint::Ready => "whether it can reach its models",
+        Endpoint::Metrics => "what is counted, for Prometheus",
+        Endpoint::OpenApi => "all of this for programs, as OpenAPI 3.1",
     }
 }
 
-impl About {
+impl PageInfo {
     /// What to write to reach this gateway with a client.
     fn written(&self, how: &str) -> String {
         let model = self.models.as_ref().and_then(|models| models.first());
@@ -157,7 +157,7 @@ impl About {
             self.models(),
             self.base
         );
-        for found in Found::ALL {
+        for found in Endpoint::ALL {
             let (method, path) = (found.method(), found.path());
             let method = method.as_str();
             text.push_str(&format!("  {method:<4} {path:<26} {}\n", what(*found)));
@@ -180,7 +180,7 @@ impl About {
             escaped(&self.models()),
             escaped(&self.base)
         ));
-        for found in Found::ALL {
+        for found in Endpoint::ALL {
             html.push_str(&format!(
                 "<tr><td>{}</td><td><code>{}</code></td><td>{}</td></tr>\n",
                 found.method(),

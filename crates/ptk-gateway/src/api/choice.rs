@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::ask::{Choice, Contract, Format};
+use crate::chat_request::{Choice, Contract, Format};
 use crate::failure::Failure;
 use crate::offer::measure;
 
@@ -23,7 +23,7 @@ pub(super) struct Named {
     #[serde(rename = "type", default)]
     kind: String,
     name: Option<String>,
-    function: Option<Name>,
+    function: Option<ToolName>,
     /// Those of chat completions stand one deeper.
     allowed_tools: Option<Allowed>,
     mode: Option<String>,
@@ -40,11 +40,11 @@ struct Allowed {
 #[derive(Debug, Deserialize)]
 struct Tool {
     name: Option<String>,
-    function: Option<Name>,
+    function: Option<ToolName>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Name {
+struct ToolName {
     name: String,
 }
 

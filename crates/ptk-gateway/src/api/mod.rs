@@ -1,5 +1,5 @@
 //! The APIs that clients speak, a file each. A face reads its requests into an
-//! [`Ask`], and writes what is [`Said`] as its clients want it.
+//! [`ChatRequest`], and writes what is [`ResponseEvent`] as its clients want it.
 
 mod chat;
 mod choice;
@@ -25,14 +25,14 @@ use ptk::llm::Usage;
 use serde_json::Value;
 use tokio::time::timeout;
 
-use crate::ask::Ask;
+use crate::chat_request::ChatRequest;
 use crate::exchange::Exchange;
 use crate::failure::Failure;
 use crate::fields::Fields;
 use crate::flow::{Flow, Outbox};
 use crate::gateway::Inner;
 use crate::hosted::HostedTools;
-use crate::said::{End, Said, Whole};
+use crate::response::{End, ResponseEvent, Whole};
 use crate::ticket::Ticket;
 
 const JSON: &str = "application/json";
@@ -53,7 +53,7 @@ pub(crate) struct Call {
 pub(crate) struct Reply {
     pub(crate) status: StatusCode,
     /// The type of what it gets.
-    pub(crate) kind: &'static str,
+    pub(crate) content_type: &'static str,
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
     pub(crate) retry_after: Option<Duration>,
     pub(crate) body: Body,
@@ -65,10 +65,14 @@ pub(crate) enum Body {
 }
 
 impl Reply {
-    pub(crate) fn whole(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Self {
+    pub(crate) fn whole(
+        status: StatusCode,
+        content_type: &'static str,
+        body: impl Into<Bytes>,
+    ) -> Self {
         Self {
             status,
-            kind,
+            content_type,
             headers: Vec::new(),
             retry_after: None,
             body: Body::Whole(body.into()),
@@ -79,10 +83,10 @@ impl Reply {
         Self::whole(StatusCode::OK, JSON, value.to_string())
     }
 
-    pub(crate) fn flow(kind: &'static str, flow: Flow) -> Self {
+    pub(crate) fn flow(content_type: &'static str, flow: Flow) -> Self {
         Self {
             body: Body::Flow(flow),
-            ..Self::whole(StatusCode::OK, kind, Bytes::new())
+            ..Self::whole(StatusCode::OK, content_type, Bytes::new())
         }
     }
 }
@@ -110,75 +114,75 @@ impl Style {
     }
 }
 
-macro_rules! places {
-    ($($place:ident: $method:ident $path:literal, $style:ident, $kind:ident;)*) => {
-        /// What is asked for.
+macro_rules! endpoints {
+    ($($endpoint:ident: $method:ident $path:literal, $style:ident, $access:ident;)*) => {
+        /// An endpoint of the gateway.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub(crate) enum Found {
-            $($place,)*
+        pub(crate) enum Endpoint {
+            $($endpoint,)*
         }
 
-        impl Found {
+        impl Endpoint {
             /// All there is.
-            pub(crate) const ALL: &[Self] = &[$(Self::$place,)*];
+            pub(crate) const ALL: &[Self] = &[$(Self::$endpoint,)*];
 
             pub(crate) const fn path(self) -> &'static str {
-                match self { $(Self::$place => $path,)* }
+                match self { $(Self::$endpoint => $path,)* }
             }
 
             pub(crate) const fn method(self) -> Method {
-                match self { $(Self::$place => Method::$method,)* }
+                match self { $(Self::$endpoint => Method::$method,)* }
             }
 
             pub(crate) const fn style(self) -> Style {
-                match self { $(Self::$place => Style::$style,)* }
+                match self { $(Self::$endpoint => Style::$style,)* }
             }
 
-            const fn kind(self) -> Kind {
-                match self { $(Self::$place => Kind::$kind,)* }
+            const fn access(self) -> Access {
+                match self { $(Self::$endpoint => Access::$access,)* }
             }
         }
     };
 }
 
-/// What it takes to answer.
+/// What a request to an endpoint needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// A model.
-    Work,
-    /// A look at what there is.
-    Look,
-    /// Nothing; and everybody may ask.
-    Open,
+enum Access {
+    /// A model, and a key.
+    Inference,
+    /// A key.
+    Metadata,
+    /// Nothing.
+    Public,
 }
 
-places! {
-    Page: GET "/", OpenAi, Open;
-    Chat: POST "/v1/chat/completions", OpenAi, Work;
-    Responses: POST "/v1/responses", OpenAi, Work;
-    Messages: POST "/v1/messages", Anthropic, Work;
-    CountTokens: POST "/v1/messages/count_tokens", Anthropic, Look;
-    OllamaChat: POST "/api/chat", Ollama, Work;
-    OllamaTags: GET "/api/tags", Ollama, Look;
-    OllamaShow: POST "/api/show", Ollama, Look;
-    OllamaVersion: GET "/api/version", Ollama, Open;
-    Models: GET "/v1/models", OpenAi, Look;
-    Model: GET "/v1/models/{model}", OpenAi, Look;
-    Health: GET "/healthz", OpenAi, Open;
-    Ready: GET "/readyz", OpenAi, Open;
-    Metrics: GET "/metrics", OpenAi, Look;
-    OpenApi: GET "/openapi.json", OpenAi, Open;
+endpoints! {
+    Page: GET "/", OpenAi, Public;
+    Chat: POST "/v1/chat/completions", OpenAi, Inference;
+    Responses: POST "/v1/responses", OpenAi, Inference;
+    Messages: POST "/v1/messages", Anthropic, Inference;
+    CountTokens: POST "/v1/messages/count_tokens", Anthropic, Metadata;
+    OllamaChat: POST "/api/chat", Ollama, Inference;
+    OllamaTags: GET "/api/tags", Ollama, Metadata;
+    OllamaShow: POST "/api/show", Ollama, Metadata;
+    OllamaVersion: GET "/api/version", Ollama, Public;
+    Models: GET "/v1/models", OpenAi, Metadata;
+    Model: GET "/v1/models/{model}", OpenAi, Metadata;
+    Health: GET "/healthz", OpenAi, Public;
+    Ready: GET "/readyz", OpenAi, Public;
+    Metrics: GET "/metrics", OpenAi, Metadata;
+    OpenApi: GET "/openapi.json", OpenAi, Public;
 }
 
-impl Found {
-    /// Whether everybody may ask.
-    pub(crate) fn is_open(self) -> bool {
-        self.kind() == Kind::Open
+impl Endpoint {
+    /// Whether no key is needed.
+    pub(crate) fn is_public(self) -> bool {
+        self.access() == Access::Public
     }
 
     /// Whether a model is asked.
-    pub(crate) fn is_work(self) -> bool {
-        self.kind() == Kind::Work
+    pub(crate) fn is_inference(self) -> bool {
+        self.access() == Access::Inference
     }
 
     pub(crate) async fn answer(self, call: Call) -> Result<Reply, Failure> {
@@ -202,24 +206,27 @@ impl Found {
     }
 }
 
-/// What stands at a path. Some clients leave out the version.
-pub(crate) fn find(path: &str) -> Option<Found> {
+/// The endpoint at a path. Some clients leave out the version.
+pub(crate) fn find(path: &str) -> Option<Endpoint> {
     let path = path
         .strip_suffix('/')
         .filter(|path| !path.is_empty())
         .unwrap_or(path);
-    let is_it = |found: &&Found| {
-        let own = found.path();
-        own == path || own.strip_prefix("/v1").is_some_and(|short| short == path)
+    let is_it = |endpoint: &&Endpoint| {
+        let passthrough = endpoint.path();
+        passthrough == path
+            || passthrough
+                .strip_prefix("/v1")
+                .is_some_and(|short| short == path)
     };
-    if let Some(found) = Found::ALL.iter().find(is_it) {
-        return Some(*found);
+    if let Some(endpoint) = Endpoint::ALL.iter().find(is_it) {
+        return Some(*endpoint);
     }
     let model = path
         .strip_prefix("/v1")
         .unwrap_or(path)
         .strip_prefix("/models/");
-    model.map(|_| Found::Model)
+    model.map(|_| Endpoint::Model)
 }
 
 /// Bytes of a request that are read without regard to other requests.
@@ -246,7 +253,7 @@ pub(crate) async fn read<T: Send + 'static>(
 /// Writes an answer while it comes in.
 pub(crate) trait Writer: Send {
     /// What is said next.
-    fn said(&mut self, said: Said<'_>, out: &mut Vec<u8>);
+    fn event(&mut self, event: ResponseEvent<'_>, out: &mut Vec<u8>);
 
     /// The answer is over.
     fn end(&mut self, end: &End, out: &mut Vec<u8>);
@@ -259,19 +266,20 @@ pub(crate) trait Writer: Send {
 /// with what all of them took.
 pub(crate) async fn streamed<W: Writer + 'static>(
     call: Call,
-    kind: &'static str,
-    asks: Vec<(Ask, W)>,
+    content_type: &'static str,
+    chats: Vec<(ChatRequest, W)>,
     close: impl FnOnce(&Usage, &mut Vec<u8>) + Send + 'static,
 ) -> Result<Reply, Failure> {
     let outbox = Outbox::default();
     let out = outbox.clone();
     let work = async move {
         let limit = call.time;
-        let answers = asks.into_iter().map(|(ask, mut writer)| {
+        let answers = chats.into_iter().map(|(chat, mut writer)| {
             let (out, call) = (&out, &call);
             async move {
-                let mut tell = |said: Said<'_>| out.write(|bytes| writer.said(said, bytes));
-                let answer = timeout(limit, one(call, &ask, true, &mut tell)).await;
+                let mut tell =
+                    |event: ResponseEvent<'_>| out.write(|bytes| writer.event(event, bytes));
+                let answer = timeout(limit, one(call, &chat, true, &mut tell)).await;
                 match answer.unwrap_or_else(|_| Err(late(limit))) {
                     Ok(end) => {
                         out.write(|bytes| writer.end(&end, bytes));
@@ -296,7 +304,7 @@ pub(crate) async fn streamed<W: Writer + 'static>(
         }
     };
     let flow = Flow::begin(outbox, work.boxed()).await?;
-    Ok(Reply::flow(kind, flow))
+    Ok(Reply::flow(content_type, flow))
 }
 
 /// An answer took too long.
@@ -306,10 +314,10 @@ pub(crate) fn late(limit: Duration) -> Failure {
 }
 
 /// Answers as a whole.
-pub(crate) async fn whole(call: &Call, asks: &[Ask]) -> Result<Vec<Whole>, Failure> {
-    let answers = asks.iter().map(|ask| async move {
+pub(crate) async fn whole(call: &Call, chats: &[ChatRequest]) -> Result<Vec<Whole>, Failure> {
+    let answers = chats.iter().map(|chat| async move {
         let mut whole = Whole::default();
-        let end = one(call, ask, false, &mut |said| whole.absorb(said)).await?;
+        let end = one(call, chat, false, &mut |event| whole.absorb(event)).await?;
         whole.end = end;
         Ok(whole)
     });
@@ -319,19 +327,19 @@ pub(crate) async fn whole(call: &Call, asks: &[Ask]) -> Result<Vec<Whole>, Failu
 /// One answer.
 async fn one(
     call: &Call,
-    ask: &Ask,
+    chat: &ChatRequest,
     is_live: bool,
-    tell: &mut (dyn FnMut(Said<'_>) + Send),
+    tell: &mut (dyn FnMut(ResponseEvent<'_>) + Send),
 ) -> Result<End, Failure> {
-    let route = call.gateway.routes.get(&ask.model)?;
+    let route = call.gateway.routes.get(&chat.model)?;
     let exchange = Exchange {
         gateway: &call.gateway,
-        ask,
+        chat,
         route: &route,
         is_live,
     };
     let end = match &call.gateway.hosted {
-        Some(tools) if HostedTools::are_for(ask) => tools.run(&exchange, tell).await?,
+        Some(tools) if HostedTools::are_for(chat) => tools.run(&exchange, tell).await?,
         _ => exchange.run(tell).await?,
     };
     call.ticket.used(&end.usage);

@@ -1,24 +1,24 @@
 //! Answers of Anthropic's API, whole and in pieces.
 
-use ptk::llm::{FinishReason, Own, Usage};
+use ptk::llm::{FinishReason, Passthrough, Usage};
 use ptk::protocol::Arguments;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::super::{Writer, put, quote};
 use crate::failure::Failure;
-use crate::said::{End, Part, Said, Whole, new_id};
+use crate::response::{End, ResponseEvent, ResponsePart, Whole, new_id};
 
 /// What the server left out of the conversation.
 const CONTEXT: &str = "context_management";
 
 /// What is said of the answer itself.
-pub(super) struct Manner {
+pub(super) struct MessageInfo {
     id: String,
     model: String,
 }
 
-impl Manner {
+impl MessageInfo {
     pub(super) fn new(model: &str) -> Self {
         Self {
             id: new_id("msg_"),
@@ -30,7 +30,7 @@ impl Manner {
 /// A part of an answer.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Block<'b> {
+enum AnthropicBlock<'b> {
     Thinking {
         thinking: &'b str,
         /// Empty where nobody signs it.
@@ -48,57 +48,67 @@ enum Block<'b> {
     },
     /// One of the model's server.
     #[serde(untagged)]
-    Own(&'b Value),
+    Passthrough(&'b Value),
 }
 
 /// The parts of an answer, as this API has them.
-fn blocks(parts: &[Part]) -> Vec<Block<'_>> {
+fn blocks(parts: &[ResponsePart]) -> Vec<AnthropicBlock<'_>> {
     let mut blocks = Vec::with_capacity(parts.len());
     for part in parts {
         match (part, blocks.last_mut()) {
-            (Part::Text(text), _) => blocks.push(Block::Text {
+            (ResponsePart::Text(text), _) => blocks.push(AnthropicBlock::Text {
                 text,
                 citations: &[],
             }),
-            (Part::Reasoning(thinking), _) => blocks.push(Block::Thinking {
+            (ResponsePart::Reasoning(thinking), _) => blocks.push(AnthropicBlock::Thinking {
                 thinking,
                 signature: "",
             }),
-            (Part::Call { id, name, args, .. }, _) => blocks.push(Block::ToolUse {
-                id,
-                name,
-                input: args,
-            }),
-            (Part::Own(Own::Part(value)), _) => blocks.push(Block::Own(value)),
-            (Part::Own(Own::Sources(sources)), Some(Block::Text { citations, .. }))
-                if citations.is_empty() =>
-            {
-                *citations = sources;
-            }
-            (Part::Own(Own::Signature(own)), Some(Block::Thinking { signature, .. })) => {
-                *signature = own;
-            }
-            // Thoughts that are not shown are signed all the same.
-            (Part::Own(Own::Signature(own)), _) if !own.is_empty() => {
-                blocks.push(Block::Thinking {
-                    thinking: "",
-                    signature: own,
+            (ResponsePart::Call { id, name, args, .. }, _) => {
+                blocks.push(AnthropicBlock::ToolUse {
+                    id,
+                    name,
+                    input: args,
                 });
             }
-            (Part::Own(_), _) => {}
+            (ResponsePart::Passthrough(Passthrough::Part(value)), _) => {
+                blocks.push(AnthropicBlock::Passthrough(value));
+            }
+            (
+                ResponsePart::Passthrough(Passthrough::Sources(sources)),
+                Some(AnthropicBlock::Text { citations, .. }),
+            ) if citations.is_empty() => {
+                *citations = sources;
+            }
+            (
+                ResponsePart::Passthrough(Passthrough::Signature(passthrough)),
+                Some(AnthropicBlock::Thinking { signature, .. }),
+            ) => {
+                *signature = passthrough;
+            }
+            // Thoughts that are not shown are signed all the same.
+            (ResponsePart::Passthrough(Passthrough::Signature(passthrough)), _)
+                if !passthrough.is_empty() =>
+            {
+                blocks.push(AnthropicBlock::Thinking {
+                    thinking: "",
+                    signature: passthrough,
+                });
+            }
+            (ResponsePart::Passthrough(_), _) => {}
         }
     }
     blocks
 }
 
 #[derive(Serialize)]
-struct Message<'m> {
+struct AnthropicMessage<'m> {
     id: &'m str,
     #[serde(rename = "type")]
     kind: &'static str,
     role: &'static str,
     model: &'m str,
-    content: Vec<Block<'m>>,
+    content: Vec<AnthropicBlock<'m>>,
     #[serde(flatten)]
     stop: Map<String, Value>,
     usage: Value,
@@ -106,14 +116,14 @@ struct Message<'m> {
     ptk: Option<Value>,
 }
 
-impl<'m> Message<'m> {
+impl<'m> AnthropicMessage<'m> {
     /// One in which nothing is said yet.
-    fn of(manner: &'m Manner) -> Self {
+    fn of(info: &'m MessageInfo) -> Self {
         Self {
-            id: &manner.id,
+            id: &info.id,
             kind: "message",
             role: "assistant",
-            model: &manner.model,
+            model: &info.model,
             content: Vec::new(),
             stop: stopped(None, None),
             usage: usage_of(&Usage::default()),
@@ -123,13 +133,13 @@ impl<'m> Message<'m> {
 }
 
 /// The whole answer.
-pub(super) fn message(manner: &Manner, answer: &Whole) -> Vec<u8> {
-    let message = Message {
+pub(super) fn message(info: &MessageInfo, answer: &Whole) -> Vec<u8> {
+    let message = AnthropicMessage {
         content: blocks(&answer.parts),
         stop: stop(&answer.end),
         usage: used(&answer.end),
         ptk: notes(&answer.end),
-        ..Message::of(manner)
+        ..AnthropicMessage::of(info)
     };
     let mut body = Vec::new();
     put(&message, &mut body);
@@ -138,14 +148,18 @@ pub(super) fn message(manner: &Manner, answer: &Whole) -> Vec<u8> {
 
 /// Why an answer ended, in the words of this API, and at which text.
 fn stop(end: &End) -> Map<String, Value> {
-    let own = end.own.reason.get("stop_reason").and_then(Value::as_str);
+    let passthrough = end
+        .passthrough
+        .reason
+        .get("stop_reason")
+        .and_then(Value::as_str);
     match (&end.finish, end.stopped_at.as_deref()) {
         (FinishReason::ToolCalls, _) => stopped(Some("tool_use"), None),
         (_, Some(sequence)) => stopped(Some("stop_sequence"), Some(sequence)),
         // The server's own word says more, unless its call came to nothing.
-        _ if own.is_some_and(|own| own != "tool_use") => {
+        _ if passthrough.is_some_and(|passthrough| passthrough != "tool_use") => {
             let mut stop = stopped(None, None);
-            stop.extend(end.own.reason.clone());
+            stop.extend(end.passthrough.reason.clone());
             stop
         }
         (FinishReason::Length, _) => stopped(Some("max_tokens"), None),
@@ -162,8 +176,8 @@ fn stopped(reason: Option<&str>, sequence: Option<&str>) -> Map<String, Value> {
 }
 
 fn used(end: &End) -> Value {
-    let own = end.own.usage.clone();
-    own.unwrap_or_else(|| usage_of(&end.usage))
+    let passthrough = end.passthrough.usage.clone();
+    passthrough.unwrap_or_else(|| usage_of(&end.usage))
 }
 
 fn usage_of(usage: &Usage) -> Value {
@@ -181,29 +195,29 @@ fn notes(end: &End) -> Option<Value> {
 
 /// The kind of a part that is open.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Open {
+enum OpenBlock {
     Thinking,
     /// Thoughts that are signed: nothing else comes of them.
     Signed,
     Text,
     Call,
     /// A part of the model's server.
-    Own,
+    Passthrough,
 }
 
 /// Writes an answer as events.
-pub(super) struct Events {
-    manner: Manner,
+pub(super) struct MessagesWriter {
+    info: MessageInfo,
     has_begun: bool,
-    open: Option<Open>,
+    open: Option<OpenBlock>,
     /// The index of the part that is open, or of the next one.
     index: u32,
 }
 
-impl Events {
-    pub(super) fn new(manner: Manner) -> Self {
+impl MessagesWriter {
+    pub(super) fn new(info: MessageInfo) -> Self {
         Self {
-            manner,
+            info,
             has_begun: false,
             open: None,
             index: 0,
@@ -215,7 +229,7 @@ impl Events {
             return;
         }
         self.has_begun = true;
-        let message = Message::of(&self.manner);
+        let message = AnthropicMessage::of(&self.info);
         out.extend_from_slice(
             b"event: message_start\ndata: {\"type\":\"message_start\",\"message\":",
         );
@@ -225,7 +239,7 @@ impl Events {
     }
 
     /// Begins a part.
-    fn start(&mut self, open: Open, block: &Block<'_>, out: &mut Vec<u8>) {
+    fn start(&mut self, open: OpenBlock, block: &AnthropicBlock<'_>, out: &mut Vec<u8>) {
         self.begin(out);
         self.stop(out);
         self.open = Some(open);
@@ -255,40 +269,44 @@ impl Events {
 
     /// Goes on with text.
     fn text(&mut self, out: &mut Vec<u8>) {
-        if self.open != Some(Open::Text) {
-            let block = Block::Text {
+        if self.open != Some(OpenBlock::Text) {
+            let block = AnthropicBlock::Text {
                 text: "",
                 citations: &[],
             };
-            self.start(Open::Text, &block, out);
+            self.start(OpenBlock::Text, &block, out);
         }
     }
 
     /// Goes on with thoughts.
     fn thinking(&mut self, out: &mut Vec<u8>) {
-        if self.open != Some(Open::Thinking) {
-            let block = Block::Thinking {
+        if self.open != Some(OpenBlock::Thinking) {
+            let block = AnthropicBlock::Thinking {
                 thinking: "",
                 signature: "",
             };
-            self.start(Open::Thinking, &block, out);
+            self.start(OpenBlock::Thinking, &block, out);
         }
     }
 
     /// What the model's server says beyond words, thoughts and calls.
-    fn own(&mut self, own: &Own, out: &mut Vec<u8>) {
-        match own {
-            Own::Part(value) => {
-                self.start(Open::Own, &Block::Own(value), out);
+    fn passthrough(&mut self, passthrough: &Passthrough, out: &mut Vec<u8>) {
+        match passthrough {
+            Passthrough::Part(value) => {
+                self.start(
+                    OpenBlock::Passthrough,
+                    &AnthropicBlock::Passthrough(value),
+                    out,
+                );
                 self.stop(out);
             }
-            Own::Signature(signature) if !signature.is_empty() => {
+            Passthrough::Signature(signature) if !signature.is_empty() => {
                 self.thinking(out);
                 self.delta("signature_delta", "signature", signature, out);
-                self.open = Some(Open::Signed);
+                self.open = Some(OpenBlock::Signed);
             }
-            Own::Signature(_) if self.open == Some(Open::Thinking) => self.stop(out),
-            Own::Sources(sources) => {
+            Passthrough::Signature(_) if self.open == Some(OpenBlock::Thinking) => self.stop(out),
+            Passthrough::Sources(sources) => {
                 for source in sources {
                     self.text(out);
                     let delta = json!({"type": "citations_delta", "citation": source});
@@ -296,7 +314,7 @@ impl Events {
                         json!({"type": "content_block_delta", "index": self.index, "delta": delta});
                     event("content_block_delta", &value, out);
                 }
-                if self.open == Some(Open::Text) {
+                if self.open == Some(OpenBlock::Text) {
                     self.stop(out);
                 }
             }
@@ -309,7 +327,7 @@ impl Events {
         let Some(open) = self.open.take() else {
             return;
         };
-        if open == Open::Thinking {
+        if open == OpenBlock::Thinking {
             self.delta("signature_delta", "signature", "", out);
         }
         let value = json!({"type": "content_block_stop", "index": self.index});
@@ -326,25 +344,31 @@ fn event(name: &str, value: &Value, out: &mut Vec<u8>) {
     out.extend_from_slice(b"\n\n");
 }
 
-impl Writer for Events {
-    fn said(&mut self, said: Said<'_>, out: &mut Vec<u8>) {
-        match said {
-            Said::Text(text) => {
+impl Writer for MessagesWriter {
+    fn event(&mut self, event: ResponseEvent<'_>, out: &mut Vec<u8>) {
+        match event {
+            ResponseEvent::Text(text) => {
                 self.text(out);
                 self.delta("text_delta", "text", text, out);
             }
-            Said::Reasoning(text) => {
+            ResponseEvent::Reasoning(text) => {
                 self.thinking(out);
                 self.delta("thinking_delta", "thinking", text, out);
             }
-            Said::Call { id, name } => {
+            ResponseEvent::Call { id, name } => {
                 let input = &Arguments::new();
-                self.start(Open::Call, &Block::ToolUse { id, name, input }, out);
+                self.start(
+                    OpenBlock::Call,
+                    &AnthropicBlock::ToolUse { id, name, input },
+                    out,
+                );
                 self.delta("input_json_delta", "partial_json", "", out);
             }
-            Said::Arguments(json) => self.delta("input_json_delta", "partial_json", json, out),
-            Said::CallEnd(_) | Said::CallCut(_) => self.stop(out),
-            Said::Own(own) => self.own(own, out),
+            ResponseEvent::Arguments(json) => {
+                self.delta("input_json_delta", "partial_json", json, out);
+            }
+            ResponseEvent::CallEnd(_) | ResponseEvent::CallCut(_) => self.stop(out),
+            ResponseEvent::Passthrough(passthrough) => self.passthrough(passthrough, out),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use ptk::llm::{Api, FinishReason, Own, Sampling, Usage};
+use ptk::llm::{Api, FinishReason, Passthrough, Sampling, Usage};
 use ptk::protocol::{ToolCall, ToolSpec};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -13,19 +13,19 @@ use super::choice::{FormatField, Texts, ToolChoice, check};
 use super::content::{self, Content};
 use super::talk::Talk;
 use super::{Call, EVENTS, JSON, Reply, Writer, now, number, put, quote, streamed, sum, whole};
-use crate::ask::{Ask, Contract, Written};
+use crate::chat_request::{ChatRequest, Contract, OriginalRequest};
 use crate::failure::Failure;
 use crate::fields::{self, Fields};
 use crate::gateway::Inner;
 use crate::offer::Offer;
-use crate::said::{End, Note, Part, Said, Whole, new_id};
+use crate::response::{End, Note, ResponseEvent, ResponsePart, Whole, new_id};
 
 /// Answers to one request at most.
 const MAX_ANSWERS: u32 = 16;
 
 /// How the client wants its answer.
 #[derive(Debug, Clone)]
-struct Manner {
+struct ChatAnswer {
     id: String,
     created: u64,
     model: String,
@@ -36,17 +36,17 @@ struct Manner {
 
 pub(super) async fn answer(call: Call) -> Result<Reply, Failure> {
     let (call, read) = super::read(call, |call| read(&call.gateway, &call.body)).await?;
-    call.ticket.asked(&read.ask.model, read.streams);
-    let asks = several(read.ask, read.answers);
-    let manner = read.manner;
+    call.ticket.asked(&read.chat.model, read.streams);
+    let chats = several(read.chat, read.answers);
+    let answer_info = read.answer_info;
     if read.streams {
         let writers = (0_u32..)
-            .zip(asks)
-            .map(|(index, ask)| (ask, Chunks::new(&manner, index)));
-        let writers: Vec<(Ask, Chunks)> = writers.collect();
+            .zip(chats)
+            .map(|(index, chat)| (chat, ChatWriter::new(&answer_info, index)));
+        let writers: Vec<(ChatRequest, ChatWriter)> = writers.collect();
         return streamed(call, EVENTS, writers, move |usage, out| {
-            if manner.includes_usage {
-                put_head(&manner, out);
+            if answer_info.includes_usage {
+                put_head(&answer_info, out);
                 out.extend_from_slice(b"],\"usage\":");
                 put(&usage_of(usage), out);
                 out.extend_from_slice(b"}\n\n");
@@ -55,31 +55,31 @@ pub(super) async fn answer(call: Call) -> Result<Reply, Failure> {
         })
         .await;
     }
-    let answers = whole(&call, &asks).await?;
-    let body = completion(&manner, &answers);
+    let answers = whole(&call, &chats).await?;
+    let body = completion(&answer_info, &answers);
     Ok(Reply::whole(hyper::StatusCode::OK, JSON, body))
 }
 
 /// The same request so many times. The same seed would give the same answer.
-fn several(ask: Ask, answers: u32) -> Vec<Ask> {
+fn several(chat: ChatRequest, answers: u32) -> Vec<ChatRequest> {
     let seeded = |index: u32| {
-        let mut ask = ask.clone();
-        ask.sampling.seed = ask
+        let mut chat = chat.clone();
+        chat.sampling.seed = chat
             .sampling
             .seed
             .map(|seed| seed.wrapping_add(u64::from(index)));
-        ask
+        chat
     };
     if answers == 1 {
-        return vec![ask];
+        return vec![chat];
     }
     (0..answers).map(seeded).collect()
 }
 
 /// A request that was read.
-struct Read {
-    ask: Ask,
-    manner: Manner,
+struct ParsedChat {
+    chat: ChatRequest,
+    answer_info: ChatAnswer,
     answers: u32,
     streams: bool,
 }
@@ -90,7 +90,7 @@ struct StreamOptions {
     include_usage: Option<bool>,
 }
 
-fn read(gateway: &Inner, body: &Bytes) -> Result<Read, Failure> {
+fn read(gateway: &Inner, body: &Bytes) -> Result<ParsedChat, Failure> {
     let mut fields = Fields::of(body)?;
     let model: String = fields.need("model")?;
     let (offer, is_legacy) = match (fields.raw("tools"), fields.raw("functions")) {
@@ -142,17 +142,17 @@ fn read(gateway: &Inner, body: &Bytes) -> Result<Read, Failure> {
         ));
     }
     let options: StreamOptions = fields.read("stream_options")?.unwrap_or_default();
-    Ok(Read {
+    Ok(ParsedChat {
         streams: fields.read("stream")?.unwrap_or(false),
         answers,
-        manner: Manner {
+        answer_info: ChatAnswer {
             id: new_id("chatcmpl-"),
             created: now(),
             model: model.clone(),
             includes_usage: options.include_usage.unwrap_or(false),
             is_legacy,
         },
-        ask: Ask {
+        chat: ChatRequest {
             model,
             system: talk.system.take(),
             messages: talk.messages,
@@ -160,26 +160,26 @@ fn read(gateway: &Inner, body: &Bytes) -> Result<Read, Failure> {
             sampling,
             max_tokens,
             stop,
-            written: Some(Written {
+            written: Some(OriginalRequest {
                 api: Api::ChatCompletions,
                 body: body.clone(),
                 headers: Vec::new(),
             }),
-            beyond_words: talk.beyond,
+            unsupported_content: talk.beyond,
             left_out: Vec::new(),
         },
     })
 }
 
 #[derive(Deserialize)]
-struct ToolField {
+struct ChatToolField {
     #[serde(rename = "type", default)]
     kind: Option<String>,
-    function: Option<FunctionField>,
+    function: Option<ChatFunctionField>,
 }
 
 #[derive(Deserialize)]
-struct FunctionField {
+struct ChatFunctionField {
     name: String,
     #[serde(default)]
     description: Option<String>,
@@ -189,7 +189,7 @@ struct FunctionField {
     strict: Option<bool>,
 }
 
-impl FunctionField {
+impl ChatFunctionField {
     fn tool(self) -> (ToolSpec, bool) {
         let parameters = self.parameters.filter(Value::is_object);
         let parameters = parameters.unwrap_or_else(|| json!({"type": "object", "properties": {}}));
@@ -200,7 +200,7 @@ impl FunctionField {
 
 pub(super) fn offer(gateway: &Inner, raw: &RawValue) -> Result<Arc<Offer>, Failure> {
     gateway.offers.get("chat", raw.get(), || {
-        let tools: Vec<ToolField> = fields::read("tools", raw)?;
+        let tools: Vec<ChatToolField> = fields::read("tools", raw)?;
         let tools = tools
             .into_iter()
             .enumerate()
@@ -220,8 +220,8 @@ pub(super) fn offer(gateway: &Inner, raw: &RawValue) -> Result<Arc<Offer>, Failu
 
 fn functions_offer(gateway: &Inner, raw: &RawValue) -> Result<Arc<Offer>, Failure> {
     gateway.offers.get("functions", raw.get(), || {
-        let functions: Vec<FunctionField> = fields::read("functions", raw)?;
-        Offer::new(functions.into_iter().map(FunctionField::tool).collect())
+        let functions: Vec<ChatFunctionField> = fields::read("functions", raw)?;
+        Offer::new(functions.into_iter().map(ChatFunctionField::tool).collect())
     })
 }
 
@@ -233,7 +233,7 @@ struct ChatMessage {
     #[serde(default)]
     name: Option<String>,
     #[serde(default)]
-    tool_calls: Option<Vec<CallField>>,
+    tool_calls: Option<Vec<ChatCallField>>,
     #[serde(default)]
     function_call: Option<CalledField>,
     #[serde(default)]
@@ -241,7 +241,7 @@ struct ChatMessage {
 }
 
 #[derive(Deserialize)]
-struct CallField {
+struct ChatCallField {
     #[serde(default)]
     id: String,
     function: CalledField,
@@ -322,30 +322,30 @@ fn usage_of(usage: &Usage) -> Value {
 }
 
 /// The whole answer.
-fn completion(manner: &Manner, answers: &[Whole]) -> Vec<u8> {
+fn completion(answer_info: &ChatAnswer, answers: &[Whole]) -> Vec<u8> {
     let mut out = Vec::with_capacity(1024);
     out.extend_from_slice(b"{\"id\":");
-    quote(&manner.id, &mut out);
+    quote(&answer_info.id, &mut out);
     out.extend_from_slice(b",\"object\":\"chat.completion\",\"created\":");
-    put(&manner.created, &mut out);
+    put(&answer_info.created, &mut out);
     out.extend_from_slice(b",\"model\":");
-    quote(&manner.model, &mut out);
+    quote(&answer_info.model, &mut out);
     out.extend_from_slice(b",\"choices\":[");
     let mut answer_fields = Map::new();
     for (index, answer) in answers.iter().enumerate() {
         if index > 0 {
             out.push(b',');
         }
-        let own = OwnFields::of(answer);
+        let passthrough = PassthroughFields::of(answer);
         out.extend_from_slice(b"{\"index\":");
         put(&index, &mut out);
         out.extend_from_slice(b",\"message\":");
-        put_message(manner, answer, &own, &mut out);
-        own.put_choice(&mut out);
+        put_message(answer_info, answer, &passthrough, &mut out);
+        passthrough.put_choice(&mut out);
         out.extend_from_slice(b",\"finish_reason\":");
-        quote(finish(&answer.end, manner.is_legacy), &mut out);
+        quote(finish(&answer.end, answer_info.is_legacy), &mut out);
         out.push(b'}');
-        answer_fields.extend(own.answer);
+        answer_fields.extend(passthrough.answer);
     }
     out.push(b']');
     put_fields(&answer_fields, &mut out);
@@ -366,29 +366,29 @@ fn completion(manner: &Manner, answers: &[Whole]) -> Vec<u8> {
 
 /// Fields of the model's server, where they belong.
 #[derive(Debug, Default)]
-struct OwnFields {
+struct PassthroughFields {
     answer: Map<String, Value>,
     choice: Map<String, Value>,
     message: Map<String, Value>,
 }
 
-impl OwnFields {
+impl PassthroughFields {
     fn of(answer: &Whole) -> Self {
         let mut all = Self::default();
         for part in &answer.parts {
-            if let Part::Own(own) = part {
-                all.add(own);
+            if let ResponsePart::Passthrough(passthrough) = part {
+                all.add(passthrough);
             }
         }
         all
     }
 
-    fn add(&mut self, own: &Own) {
-        if let Own::Fields {
+    fn add(&mut self, passthrough: &Passthrough) {
+        if let Passthrough::Fields {
             answer,
             choice,
             message,
-        } = own
+        } = passthrough
         {
             self.answer.extend(answer.clone());
             self.choice.extend(choice.clone());
@@ -414,11 +414,16 @@ fn put_fields(fields: &Map<String, Value>, out: &mut Vec<u8>) {
     }
 }
 
-fn put_message(manner: &Manner, answer: &Whole, own: &OwnFields, out: &mut Vec<u8>) {
+fn put_message(
+    answer_info: &ChatAnswer,
+    answer: &Whole,
+    passthrough: &PassthroughFields,
+    out: &mut Vec<u8>,
+) {
     let (text, reasoning) = (answer.text(), answer.reasoning());
     let has_calls = answer.calls().next().is_some();
     out.extend_from_slice(b"{\"role\":\"assistant\",\"content\":");
-    let is_refused = own.message.contains_key("refusal");
+    let is_refused = passthrough.message.contains_key("refusal");
     if text.is_empty() && (has_calls || is_refused) {
         out.extend_from_slice(b"null");
     } else {
@@ -427,7 +432,7 @@ fn put_message(manner: &Manner, answer: &Whole, own: &OwnFields, out: &mut Vec<u
     if !is_refused {
         out.extend_from_slice(b",\"refusal\":null");
     }
-    put_fields(&own.message, out);
+    put_fields(&passthrough.message, out);
     if !reasoning.is_empty() {
         out.extend_from_slice(b",\"reasoning_content\":");
         quote(&reasoning, out);
@@ -440,7 +445,7 @@ fn put_message(manner: &Manner, answer: &Whole, own: &OwnFields, out: &mut Vec<u
         out.push(b'}');
     };
     for (at, (id, name, arguments)) in answer.calls().enumerate() {
-        if manner.is_legacy {
+        if answer_info.is_legacy {
             out.extend_from_slice(b",\"function_call\":");
             put_function(name, arguments, out);
             break;
@@ -453,49 +458,49 @@ fn put_message(manner: &Manner, answer: &Whole, own: &OwnFields, out: &mut Vec<u
         put_function(name, arguments, out);
         out.push(b'}');
     }
-    if has_calls && !manner.is_legacy {
+    if has_calls && !answer_info.is_legacy {
         out.push(b']');
     }
     out.push(b'}');
 }
 
 /// What every chunk begins with.
-fn put_head(manner: &Manner, out: &mut Vec<u8>) {
+fn put_head(answer_info: &ChatAnswer, out: &mut Vec<u8>) {
     out.extend_from_slice(b"data: {\"id\":");
-    quote(&manner.id, out);
+    quote(&answer_info.id, out);
     out.extend_from_slice(b",\"object\":\"chat.completion.chunk\",\"created\":");
-    put(&manner.created, out);
+    put(&answer_info.created, out);
     out.extend_from_slice(b",\"model\":");
-    quote(&manner.model, out);
+    quote(&answer_info.model, out);
     out.extend_from_slice(b",\"choices\":[");
 }
 
 /// Writes one answer as chunks.
-struct Chunks {
+struct ChatWriter {
     head: Vec<u8>,
-    manner: Manner,
+    answer_info: ChatAnswer,
     index: u32,
     has_role: bool,
     /// Calls that have begun.
     calls: u32,
     /// What goes out with the next chunk.
-    own: Option<OwnFields>,
+    passthrough: Option<PassthroughFields>,
 }
 
-impl Chunks {
-    fn new(manner: &Manner, index: u32) -> Self {
+impl ChatWriter {
+    fn new(answer_info: &ChatAnswer, index: u32) -> Self {
         let mut head = Vec::with_capacity(160);
-        put_head(manner, &mut head);
+        put_head(answer_info, &mut head);
         head.extend_from_slice(b"{\"index\":");
         put(&index, &mut head);
         head.extend_from_slice(b",\"delta\":{");
         Self {
             head,
-            manner: manner.clone(),
+            answer_info: answer_info.clone(),
             index,
             has_role: false,
             calls: 0,
-            own: None,
+            passthrough: None,
         }
     }
 
@@ -507,24 +512,24 @@ impl Chunks {
             out.extend_from_slice(b"\"role\":\"assistant\",");
         }
         delta(self, out);
-        let Some(own) = self.own.take() else {
+        let Some(passthrough) = self.passthrough.take() else {
             out.extend_from_slice(b"},\"logprobs\":null,\"finish_reason\":null}]");
             return self.close(out);
         };
-        put_fields(&own.message, out);
+        put_fields(&passthrough.message, out);
         out.push(b'}');
-        own.put_choice(out);
+        passthrough.put_choice(out);
         out.extend_from_slice(b",\"finish_reason\":null}]");
-        put_fields(&own.answer, out);
+        put_fields(&passthrough.answer, out);
         self.close(out);
     }
 
     /// Fields of the model's server: they go out with what they came with.
-    fn own(&mut self, own: &Own, out: &mut Vec<u8>) {
-        if self.own.is_some() {
+    fn passthrough(&mut self, passthrough: &Passthrough, out: &mut Vec<u8>) {
+        if self.passthrough.is_some() {
             self.nothing(out);
         }
-        self.own.get_or_insert_default().add(own);
+        self.passthrough.get_or_insert_default().add(passthrough);
     }
 
     /// A chunk in which nothing is said.
@@ -533,14 +538,14 @@ impl Chunks {
     }
 
     fn close(&self, out: &mut Vec<u8>) {
-        if self.manner.includes_usage {
+        if self.answer_info.includes_usage {
             out.extend_from_slice(b",\"usage\":null");
         }
         out.extend_from_slice(b"}\n\n");
     }
 
     fn call(&mut self, id: &str, name: &str, out: &mut Vec<u8>) {
-        let is_legacy = self.manner.is_legacy;
+        let is_legacy = self.answer_info.is_legacy;
         self.calls += 1;
         let is_first = !self.has_role;
         self.chunk(out, |chunk, out| {
@@ -564,7 +569,7 @@ impl Chunks {
     }
 
     fn arguments(&mut self, json: &str, out: &mut Vec<u8>) {
-        let is_legacy = self.manner.is_legacy;
+        let is_legacy = self.answer_info.is_legacy;
         self.chunk(out, |chunk, out| {
             if is_legacy {
                 out.extend_from_slice(b"\"function_call\":{\"arguments\":");
@@ -581,33 +586,33 @@ impl Chunks {
     }
 }
 
-impl Writer for Chunks {
-    fn said(&mut self, said: Said<'_>, out: &mut Vec<u8>) {
-        match said {
-            Said::Text(text) => self.chunk(out, |_, out| {
+impl Writer for ChatWriter {
+    fn event(&mut self, event: ResponseEvent<'_>, out: &mut Vec<u8>) {
+        match event {
+            ResponseEvent::Text(text) => self.chunk(out, |_, out| {
                 out.extend_from_slice(b"\"content\":");
                 quote(text, out);
             }),
-            Said::Reasoning(text) => self.chunk(out, |_, out| {
+            ResponseEvent::Reasoning(text) => self.chunk(out, |_, out| {
                 out.extend_from_slice(b"\"reasoning_content\":");
                 quote(text, out);
             }),
-            Said::Call { id, name } => self.call(id, name, out),
-            Said::Arguments(json) => self.arguments(json, out),
-            Said::CallEnd(_) | Said::CallCut(_) => {}
-            Said::Own(own) => self.own(own, out),
+            ResponseEvent::Call { id, name } => self.call(id, name, out),
+            ResponseEvent::Arguments(json) => self.arguments(json, out),
+            ResponseEvent::CallEnd(_) | ResponseEvent::CallCut(_) => {}
+            ResponseEvent::Passthrough(passthrough) => self.passthrough(passthrough, out),
         }
     }
 
     fn end(&mut self, end: &End, out: &mut Vec<u8>) {
-        if !self.has_role || self.own.is_some() {
+        if !self.has_role || self.passthrough.is_some() {
             self.nothing(out);
         }
-        put_head(&self.manner, out);
+        put_head(&self.answer_info, out);
         out.extend_from_slice(b"{\"index\":");
         put(&self.index, out);
         out.extend_from_slice(b",\"delta\":{},\"logprobs\":null,\"finish_reason\":");
-        quote(finish(end, self.manner.is_legacy), out);
+        quote(finish(end, self.answer_info.is_legacy), out);
         out.extend_from_slice(b"}]");
         if !end.notes.is_empty() {
             out.extend_from_slice(b",\"ptk\":");

@@ -17,7 +17,7 @@ mod tests {
 
     use serde_json::Value;
 
-    use super::super::Found;
+    use super::super::Endpoint;
     use super::*;
 
     fn document() -> Value {
@@ -26,7 +26,7 @@ mod tests {
 
     #[test]
     fn the_document_has_every_endpoint_and_no_other() {
-        let served: BTreeSet<(String, String)> = Found::ALL
+        let served: BTreeSet<(String, String)> = Endpoint::ALL
             .iter()
             .map(|found| (found.path().to_owned(), found.method().as_str().to_owned()))
             .collect();

@@ -1,15 +1,15 @@
-//! What a client is told, piece by piece, whichever API it speaks.
+//! A response, event by event, normalised across APIs.
 
 use std::borrow::Cow;
 
-use ptk::llm::{FinishReason, Own, Usage};
+use ptk::llm::{FinishReason, Passthrough, Usage};
 use ptk::protocol::{Arguments, Problem};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// The next piece of an answer.
+/// An event of a response.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Said<'s> {
+pub(crate) enum ResponseEvent<'s> {
     Text(&'s str),
     Reasoning(&'s str),
     /// A call begins. No other one is open.
@@ -23,8 +23,8 @@ pub(crate) enum Said<'s> {
     CallEnd(&'s Arguments),
     /// The call that was begun breaks off: nothing else comes of it.
     CallCut(&'s Arguments),
-    /// What the model's server says in an API that the client speaks, too.
-    Own(&'s Own),
+    /// What only the API that client and server share can express.
+    Passthrough(&'s Passthrough),
 }
 
 /// How an answer ended.
@@ -38,12 +38,12 @@ pub(crate) struct End {
     pub(crate) notes: Vec<Note>,
     /// What the model's server says of it in an API that the client speaks,
     /// too.
-    pub(crate) own: OwnEnd,
+    pub(crate) passthrough: PassthroughEnd,
 }
 
 /// How an answer ended, in the words of the model's server.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct OwnEnd {
+pub(crate) struct PassthroughEnd {
     pub(crate) usage: Option<Value>,
     pub(crate) reason: Map<String, Value>,
 }
@@ -77,13 +77,13 @@ impl From<&Problem> for Note {
 /// An answer as a whole.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Whole {
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: Vec<ResponsePart>,
     pub(crate) end: End,
 }
 
 /// A part of an answer.
 #[derive(Debug, Clone)]
-pub(crate) enum Part {
+pub(crate) enum ResponsePart {
     Text(String),
     Reasoning(String),
     Call {
@@ -95,31 +95,41 @@ pub(crate) enum Part {
         /// Whether it breaks off.
         is_cut: bool,
     },
-    Own(Own),
+    Passthrough(Passthrough),
 }
 
 impl Whole {
     /// Takes in the next piece.
-    pub(crate) fn absorb(&mut self, said: Said<'_>) {
-        match (said, self.parts.last_mut()) {
-            (Said::Text(text), Some(Part::Text(all)))
-            | (Said::Reasoning(text), Some(Part::Reasoning(all))) => all.push_str(text),
-            (Said::Text(text), _) => self.parts.push(Part::Text(text.to_owned())),
-            (Said::Reasoning(text), _) => self.parts.push(Part::Reasoning(text.to_owned())),
-            (Said::Call { id, name }, _) => self.parts.push(Part::Call {
+    pub(crate) fn absorb(&mut self, event: ResponseEvent<'_>) {
+        match (event, self.parts.last_mut()) {
+            (ResponseEvent::Text(text), Some(ResponsePart::Text(all)))
+            | (ResponseEvent::Reasoning(text), Some(ResponsePart::Reasoning(all))) => {
+                all.push_str(text);
+            }
+            (ResponseEvent::Text(text), _) => self.parts.push(ResponsePart::Text(text.to_owned())),
+            (ResponseEvent::Reasoning(text), _) => {
+                self.parts.push(ResponsePart::Reasoning(text.to_owned()));
+            }
+            (ResponseEvent::Call { id, name }, _) => self.parts.push(ResponsePart::Call {
                 id: id.to_owned(),
                 name: name.to_owned(),
                 json: String::new(),
                 args: Arguments::new(),
                 is_cut: false,
             }),
-            (Said::Arguments(piece), Some(Part::Call { json, .. })) => json.push_str(piece),
-            (Said::CallEnd(all), Some(Part::Call { args, .. })) => args.clone_from(all),
-            (Said::CallCut(all), Some(Part::Call { args, is_cut, .. })) => {
+            (ResponseEvent::Arguments(piece), Some(ResponsePart::Call { json, .. })) => {
+                json.push_str(piece);
+            }
+            (ResponseEvent::CallEnd(all), Some(ResponsePart::Call { args, .. })) => {
+                args.clone_from(all);
+            }
+            (ResponseEvent::CallCut(all), Some(ResponsePart::Call { args, is_cut, .. })) => {
                 args.clone_from(all);
                 *is_cut = true;
             }
-            (Said::Own(own), _) => self.parts.push(Part::Own(own.clone())),
+            (ResponseEvent::Passthrough(passthrough), _) => self
+                .parts
+                .push(ResponsePart::Passthrough(passthrough.clone())),
             _ => {}
         }
     }
@@ -127,7 +137,7 @@ impl Whole {
     /// All that was said in words.
     pub(crate) fn text(&self) -> String {
         let texts = self.parts.iter().filter_map(|part| match part {
-            Part::Text(text) => Some(text.as_str()),
+            ResponsePart::Text(text) => Some(text.as_str()),
             _ => None,
         });
         texts.collect()
@@ -136,7 +146,7 @@ impl Whole {
     /// All that was thought.
     pub(crate) fn reasoning(&self) -> String {
         let texts = self.parts.iter().filter_map(|part| match part {
-            Part::Reasoning(text) => Some(text.as_str()),
+            ResponsePart::Reasoning(text) => Some(text.as_str()),
             _ => None,
         });
         texts.collect()
@@ -145,7 +155,9 @@ impl Whole {
     /// The calls: id, name and JSON.
     pub(crate) fn calls(&self) -> impl Iterator<Item = (&str, &str, &str)> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Call { id, name, json, .. } => Some((id.as_str(), name.as_str(), json.as_str())),
+            ResponsePart::Call { id, name, json, .. } => {
+                Some((id.as_str(), name.as_str(), json.as_str()))
+            }
             _ => None,
         })
     }

@@ -12,14 +12,14 @@ use super::super::choice::{FormatField, Texts, check};
 use super::super::content::Content;
 use super::super::number;
 use super::super::talk::Talk;
-use crate::ask::{Ask, Choice, Contract, Format};
+use crate::chat_request::{ChatRequest, Choice, Contract, Format};
 use crate::failure::Failure;
 use crate::fields::{self, Fields};
 use crate::gateway::Inner;
 use crate::offer::Offer;
 
 /// What is asked, but for how long the answer may be.
-pub(super) fn ask(gateway: &Inner, fields: &mut Fields<'_>) -> Result<Ask, Failure> {
+pub(super) fn chat(gateway: &Inner, fields: &mut Fields<'_>) -> Result<ChatRequest, Failure> {
     let model: String = fields.need("model")?;
     if fields.raw("thread").is_some() {
         // The code that makes Anthropic's SDKs go on without one.
@@ -49,7 +49,7 @@ pub(super) fn ask(gateway: &Inner, fields: &mut Fields<'_>) -> Result<Ask, Failu
         talk.beyond("system", system.beyond);
         talk.system(system.text);
     }
-    let messages: Vec<MessageField> = fields.need("messages")?;
+    let messages: Vec<AnthropicMessageField> = fields.need("messages")?;
     if messages.is_empty() {
         return Err(Failure::invalid(
             "messages",
@@ -60,7 +60,7 @@ pub(super) fn ask(gateway: &Inner, fields: &mut Fields<'_>) -> Result<Ask, Failu
         message.tell(&format!("messages[{at}]"), &mut talk)?;
     }
     let stop = fields.read::<Texts>("stop_sequences")?;
-    Ok(Ask {
+    Ok(ChatRequest {
         model,
         system: talk.system.filter(|system| !system.is_empty()),
         messages: talk.messages,
@@ -72,8 +72,8 @@ pub(super) fn ask(gateway: &Inner, fields: &mut Fields<'_>) -> Result<Ask, Failu
             seed: None,
         },
         stop: stop.map_or(Ok(Vec::new()), |stop| stop.stops("stop_sequences"))?,
-        beyond_words: talk.beyond,
-        ..Ask::default()
+        unsupported_content: talk.beyond,
+        ..ChatRequest::default()
     })
 }
 
@@ -95,7 +95,7 @@ fn format(fields: &mut Fields<'_>) -> Result<Format, Failure> {
 }
 
 #[derive(Deserialize)]
-struct ToolField {
+struct AnthropicToolField {
     #[serde(rename = "type", default)]
     kind: Option<String>,
     #[serde(default)]
@@ -110,27 +110,28 @@ struct ToolField {
 
 fn offer(gateway: &Inner, raw: &RawValue) -> Result<Arc<Offer>, Failure> {
     gateway.offers.get("messages", raw.get(), || {
-        let tools: Vec<ToolField> = fields::read("tools", raw)?;
-        let mut own = tools.iter().enumerate();
-        let own = own.find_map(|(at, tool)| tool.beyond_words(&format!("tools[{at}]")));
+        let tools: Vec<AnthropicToolField> = fields::read("tools", raw)?;
+        let mut passthrough = tools.iter().enumerate();
+        let passthrough =
+            passthrough.find_map(|(at, tool)| tool.unsupported_content(&format!("tools[{at}]")));
         let tools = tools.into_iter().enumerate();
         // A set of tools of the server's own has no name.
         let tools = tools.filter(|(_, tool)| tool.own_kind().is_none() || !tool.name.is_empty());
         let tools = tools.map(|(at, tool)| tool.tool(&format!("tools[{at}]")));
         let mut offer = Offer::new(tools.collect::<Result<_, _>>()?)?;
-        offer.beyond_words = own;
+        offer.unsupported_content = passthrough;
         Ok(offer)
     })
 }
 
-impl ToolField {
+impl AnthropicToolField {
     /// The type of a tool that is Anthropic's own.
     fn own_kind(&self) -> Option<&str> {
         self.kind.as_deref().filter(|kind| *kind != "custom")
     }
 
     /// Why it cannot be offered in words, if it is Anthropic's own.
-    fn beyond_words(&self, at: &str) -> Option<Failure> {
+    fn unsupported_content(&self, at: &str) -> Option<Failure> {
         let kind = self.own_kind()?;
         let message = format!(
             "`{}` is a tool of the type `{kind}`, which only Anthropic's models know; other models are offered tools with a name, a description and an input_schema",
@@ -191,14 +192,14 @@ impl ChoiceField {
 }
 
 #[derive(Deserialize)]
-struct MessageField {
+struct AnthropicMessageField {
     role: String,
     content: Box<RawValue>,
 }
 
 /// A part of a message.
 #[derive(Deserialize)]
-struct Block {
+struct BlockField {
     #[serde(rename = "type")]
     kind: String,
     #[serde(default)]
@@ -225,7 +226,7 @@ enum Role {
     Assistant,
 }
 
-impl MessageField {
+impl AnthropicMessageField {
     /// Adds the message to a conversation.
     fn tell(self, at: &str, talk: &mut Talk) -> Result<(), Failure> {
         let role = match self.role.as_str() {
@@ -240,7 +241,7 @@ impl MessageField {
             }
         };
         let place = format!("{at}.content");
-        let mut turn = Turn {
+        let mut turn = MessageTurn {
             role,
             text: String::new(),
             calls: Vec::new(),
@@ -249,7 +250,7 @@ impl MessageField {
         if self.content.get().starts_with('"') {
             turn.text = fields::read(&place, &self.content)?;
         } else {
-            let blocks: Vec<Block> = fields::read(&place, &self.content)?;
+            let blocks: Vec<BlockField> = fields::read(&place, &self.content)?;
             for (index, block) in blocks.into_iter().enumerate() {
                 turn.take(&format!("{place}[{index}]"), block)?;
             }
@@ -260,15 +261,15 @@ impl MessageField {
 }
 
 /// A message while its parts are read.
-struct Turn<'t> {
+struct MessageTurn<'t> {
     role: Role,
     text: String,
     calls: Vec<ToolCall>,
     talk: &'t mut Talk,
 }
 
-impl Turn<'_> {
-    fn take(&mut self, at: &str, block: Block) -> Result<(), Failure> {
+impl MessageTurn<'_> {
+    fn take(&mut self, at: &str, block: BlockField) -> Result<(), Failure> {
         match (block.kind.as_str(), self.role) {
             ("text", _) => {
                 let text = needed(at, "text", block.text)?;

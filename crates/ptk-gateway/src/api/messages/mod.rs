@@ -7,9 +7,9 @@ use hyper::StatusCode;
 use ptk::llm::Api;
 use serde_json::json;
 
-use self::write::{Events, Manner, message};
+use self::write::{MessageInfo, MessagesWriter, message};
 use super::{Call, EVENTS, JSON, Reply, streamed, whole};
-use crate::ask::{Ask, Written};
+use crate::chat_request::{ChatRequest, OriginalRequest};
 use crate::exchange::Exchange;
 use crate::failure::Failure;
 use crate::fields::Fields;
@@ -19,20 +19,20 @@ use crate::hosted::HostedTools;
 const BETA: &str = "anthropic-beta";
 
 pub(super) async fn answer(call: Call) -> Result<Reply, Failure> {
-    let (call, (ask, streams)) = super::read(call, read).await?;
-    call.ticket.asked(&ask.model, streams);
-    let manner = Manner::new(&ask.model);
+    let (call, (chat, streams)) = super::read(call, read).await?;
+    call.ticket.asked(&chat.model, streams);
+    let info = MessageInfo::new(&chat.model);
     if streams {
-        let writer = Events::new(manner);
-        return streamed(call, EVENTS, vec![(ask, writer)], |_, _| {}).await;
+        let writer = MessagesWriter::new(info);
+        return streamed(call, EVENTS, vec![(chat, writer)], |_, _| {}).await;
     }
-    let answers = whole(&call, &[ask]).await?;
-    let body = answers.first().map(|answer| message(&manner, answer));
+    let answers = whole(&call, &[chat]).await?;
+    let body = answers.first().map(|answer| message(&info, answer));
     Ok(Reply::whole(StatusCode::OK, JSON, body.unwrap_or_default()))
 }
 
 /// A request, and whether its answer is to come in pieces.
-fn read(call: &Call) -> Result<(Ask, bool), Failure> {
+fn read(call: &Call) -> Result<(ChatRequest, bool), Failure> {
     let mut fields = Fields::of(&call.body)?;
     let streams = fields.read("stream")?.unwrap_or(false);
     let max_tokens: u32 = fields.need("max_tokens")?;
@@ -42,18 +42,18 @@ fn read(call: &Call) -> Result<(Ask, bool), Failure> {
             "`max_tokens` is 0; it has to be at least 1",
         ));
     }
-    let ask = Ask {
+    let chat = ChatRequest {
         max_tokens: Some(max_tokens),
         written: Some(written(call)),
-        ..request::ask(&call.gateway, &mut fields)?
+        ..request::chat(&call.gateway, &mut fields)?
     };
-    Ok((ask, streams))
+    Ok((chat, streams))
 }
 
 /// The request as it was written.
-fn written(call: &Call) -> Written {
+fn written(call: &Call) -> OriginalRequest {
     let beta = call.headers.get(BETA).and_then(|it| it.to_str().ok());
-    Written {
+    OriginalRequest {
         api: Api::Messages,
         body: call.body.clone(),
         headers: beta.map(|it| (BETA, it.to_owned())).into_iter().collect(),
@@ -67,22 +67,22 @@ fn written(call: &Call) -> Written {
 /// its calls and results. What the model's server puts around messages is not.
 /// It is exact where the model's tokenizer is known, an estimate elsewhere.
 pub(super) async fn count(call: Call) -> Result<Reply, Failure> {
-    let read = |call: &Call| request::ask(&call.gateway, &mut Fields::of(&call.body)?);
-    let (call, mut ask) = super::read(call, read).await?;
-    ask.written = Some(written(&call));
-    call.ticket.asked(&ask.model, false);
+    let read = |call: &Call| request::chat(&call.gateway, &mut Fields::of(&call.body)?);
+    let (call, mut chat) = super::read(call, read).await?;
+    chat.written = Some(written(&call));
+    call.ticket.asked(&chat.model, false);
     if let Some(hosted) = call
         .gateway
         .hosted
         .as_ref()
-        .filter(|_| HostedTools::are_for(&ask))
+        .filter(|_| HostedTools::are_for(&chat))
     {
-        ask.contract.offer = hosted.offer();
+        chat.contract.offer = hosted.offer();
     }
-    let route = call.gateway.routes.get(&ask.model)?;
+    let route = call.gateway.routes.get(&chat.model)?;
     let exchange = Exchange {
         gateway: &call.gateway,
-        ask: &ask,
+        chat: &chat,
         route: &route,
         is_live: false,
     };

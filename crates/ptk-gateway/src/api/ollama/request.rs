@@ -14,12 +14,12 @@ use super::super::content;
 use super::super::talk::Talk;
 use super::super::{Call, number};
 use super::known;
-use crate::ask::{Ask, Contract, Format};
+use crate::chat_request::{ChatRequest, Contract, Format};
 use crate::failure::Failure;
 use crate::fields::{self, Fields};
 
 /// A request, and whether its answer is to come in pieces.
-pub(super) fn read(call: &Call) -> Result<(Ask, bool), Failure> {
+pub(super) fn read(call: &Call) -> Result<(ChatRequest, bool), Failure> {
     let mut fields = Fields::of(&call.body)?;
     let model = known(&call.gateway, fields.need("model")?);
     let contract = Contract {
@@ -32,42 +32,44 @@ pub(super) fn read(call: &Call) -> Result<(Ask, bool), Failure> {
         ..Contract::default()
     };
     check(&contract)?;
-    let messages: Vec<MessageField> = fields.read("messages")?.unwrap_or_default();
+    let messages: Vec<OllamaMessageField> = fields.read("messages")?.unwrap_or_default();
     let mut talk = Talk::default();
     for (at, message) in messages.into_iter().enumerate() {
         message.tell(at, &mut talk)?;
     }
     let streams = fields.read("stream")?.unwrap_or(true);
-    let ask = Ask {
+    let chat = ChatRequest {
         model,
         system: talk.system,
         messages: talk.messages,
         contract,
-        beyond_words: talk.beyond,
-        ..Ask::default()
+        unsupported_content: talk.beyond,
+        ..ChatRequest::default()
     };
-    let ask = match fields.raw("options") {
-        Some(options) => with_options(ask, options)?,
-        None => ask,
+    let chat = match fields.raw("options") {
+        Some(options) => with_options(chat, options)?,
+        None => chat,
     };
-    Ok((ask, streams))
+    Ok((chat, streams))
 }
 
 /// A word, or a schema.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum FormatField {
+enum OllamaFormatField {
     Word(String),
     Schema(Value),
 }
 
 /// The form of the answer: the word `json`, or a schema.
 fn format(fields: &mut Fields<'_>) -> Result<Format, Failure> {
-    match fields.read::<FormatField>("format")? {
+    match fields.read::<OllamaFormatField>("format")? {
         None => Ok(Format::Text),
-        Some(FormatField::Word(word)) if word.is_empty() => Ok(Format::Text),
-        Some(FormatField::Word(word)) if word == "json" => Ok(Format::Json),
-        Some(FormatField::Schema(schema)) if schema.is_object() => format_schema("format", schema),
+        Some(OllamaFormatField::Word(word)) if word.is_empty() => Ok(Format::Text),
+        Some(OllamaFormatField::Word(word)) if word == "json" => Ok(Format::Json),
+        Some(OllamaFormatField::Schema(schema)) if schema.is_object() => {
+            format_schema("format", schema)
+        }
         Some(_) => Err(Failure::invalid(
             "format",
             "The format is neither `json` nor a JSON Schema",
@@ -75,7 +77,7 @@ fn format(fields: &mut Fields<'_>) -> Result<Format, Failure> {
     }
 }
 
-fn with_options(ask: Ask, raw: &RawValue) -> Result<Ask, Failure> {
+fn with_options(chat: ChatRequest, raw: &RawValue) -> Result<ChatRequest, Failure> {
     if !raw.get().starts_with('{') {
         return Err(Failure::invalid(
             "options",
@@ -88,7 +90,7 @@ fn with_options(ask: Ask, raw: &RawValue) -> Result<Ask, Failure> {
     let most: Option<i64> = options.read("num_predict")?;
     let most = most.filter(|most| *most > 0);
     let stop = options.read::<Texts>("stop")?;
-    Ok(Ask {
+    Ok(ChatRequest {
         sampling: Sampling {
             temperature: number(&mut options, "temperature", 0.0, 2.0)?,
             top_p: number(&mut options, "top_p", 0.0, 1.0)?,
@@ -97,19 +99,19 @@ fn with_options(ask: Ask, raw: &RawValue) -> Result<Ask, Failure> {
         },
         max_tokens: most.map(|most| u32::try_from(most).unwrap_or(u32::MAX)),
         stop: stop.map_or(Ok(Vec::new()), |stop| stop.stops("options.stop"))?,
-        ..ask
+        ..chat
     })
 }
 
 #[derive(Deserialize)]
-struct MessageField {
+struct OllamaMessageField {
     role: String,
     #[serde(default)]
     content: Option<String>,
     #[serde(default)]
     images: Option<Vec<String>>,
     #[serde(default)]
-    tool_calls: Option<Vec<CallField>>,
+    tool_calls: Option<Vec<OllamaCallField>>,
     #[serde(default)]
     tool_call_id: Option<String>,
     #[serde(default)]
@@ -120,20 +122,20 @@ struct MessageField {
 }
 
 #[derive(Deserialize)]
-struct CallField {
+struct OllamaCallField {
     #[serde(default)]
     id: Option<String>,
-    function: FunctionField,
+    function: OllamaFunctionField,
 }
 
 #[derive(Deserialize)]
-struct FunctionField {
+struct OllamaFunctionField {
     name: String,
     #[serde(default)]
     arguments: Option<Box<RawValue>>,
 }
 
-impl CallField {
+impl OllamaCallField {
     /// The call, under its own id or one of its place.
     fn call(self, at: usize, index: usize) -> Result<ToolCall, Failure> {
         let place = format!("messages[{at}].tool_calls[{index}].function.arguments");
@@ -155,7 +157,7 @@ impl CallField {
     }
 }
 
-impl MessageField {
+impl OllamaMessageField {
     /// Adds the message to a conversation.
     fn tell(self, at: usize, talk: &mut Talk) -> Result<(), Failure> {
         let text = self.content.unwrap_or_default();

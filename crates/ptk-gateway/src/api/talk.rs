@@ -3,7 +3,7 @@
 use ptk::llm::Message;
 use ptk::protocol::ToolCall;
 
-use crate::ask::BeyondWords;
+use crate::chat_request::UnsupportedContent;
 
 /// A conversation.
 #[derive(Debug, Default)]
@@ -12,7 +12,7 @@ pub(super) struct Talk {
     pub(super) system: Option<String>,
     pub(super) messages: Vec<Message>,
     /// The first part that is no text.
-    pub(super) beyond: Option<BeyondWords>,
+    pub(super) beyond: Option<UnsupportedContent>,
     /// The calls of the last reply.
     calls: Vec<Made>,
 }
@@ -40,7 +40,7 @@ impl Talk {
     pub(super) fn beyond(&mut self, at: impl Into<String>, kind: Option<String>) {
         if let (None, Some(kind)) = (&self.beyond, kind) {
             let at = at.into();
-            self.beyond = Some(BeyondWords { at, kind });
+            self.beyond = Some(UnsupportedContent { at, kind });
         }
     }
 

@@ -19,7 +19,7 @@ pub(super) struct Content {
 
 /// A part of a message, in whichever API.
 #[derive(Debug, Deserialize)]
-struct Part {
+struct ContentPart {
     #[serde(rename = "type", default)]
     kind: String,
     text: Option<String>,
@@ -28,8 +28,8 @@ struct Part {
 
 impl<'de> Deserialize<'de> for Content {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Read;
-        impl<'de> Visitor<'de> for Read {
+        struct ContentVisitor;
+        impl<'de> Visitor<'de> for ContentVisitor {
             type Value = Content;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -45,7 +45,7 @@ impl<'de> Deserialize<'de> for Content {
 
             /// What only some server knows.
             fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<Content, A::Error> {
-                let part = Part::deserialize(MapAccessDeserializer::new(fields))?;
+                let part = ContentPart::deserialize(MapAccessDeserializer::new(fields))?;
                 Ok(Content {
                     text: String::new(),
                     beyond: Some(part.kind),
@@ -58,7 +58,7 @@ impl<'de> Deserialize<'de> for Content {
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Content, A::Error> {
                 let mut content = Content::default();
-                while let Some(part) = parts.next_element::<Part>()? {
+                while let Some(part) = parts.next_element::<ContentPart>()? {
                     match part.text.or(part.refusal) {
                         Some(text) => {
                             if !content.text.is_empty() && !text.is_empty() {
@@ -72,7 +72,7 @@ impl<'de> Deserialize<'de> for Content {
                 Ok(content)
             }
         }
-        deserializer.deserialize_any(Read)
+        deserializer.deserialize_any(ContentVisitor)
     }
 }
 
