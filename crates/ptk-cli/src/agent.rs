@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 
 use crate::approver::Nobody;
 use crate::args::{
-    AgentArgs, Approve, ConfigArgs, ModeName, ModelArgs, PlaceArgs, ReplayArgs, SandboxArgs,
+    AgentArgs, Approve, ConfigArgs, ModeName, ModelArgs, ReplayArgs, SandboxArgs, SessionArgs,
 };
 use crate::config::{self, CompactionName, Config, Run, Tools, Withheld};
 use crate::exit;
@@ -58,7 +58,7 @@ pub(crate) struct Face<'a> {
 }
 
 /// The session that a run is part of.
-pub(crate) struct Place {
+pub(crate) struct SessionHandle {
     pub(crate) store: SqliteStore,
     pub(crate) id: SessionId,
     /// What is known of it, if it is not new.
@@ -69,10 +69,10 @@ pub(crate) struct Place {
     pub(crate) given: usize,
 }
 
-impl Place {
+impl SessionHandle {
     /// The session that is wanted: by its name or its id, the last one of the
     /// workspace, or a new one.
-    pub(crate) async fn wanted(args: &PlaceArgs, config: &ConfigArgs) -> Result<Self> {
+    pub(crate) async fn wanted(args: &SessionArgs, config: &ConfigArgs) -> Result<Self> {
         let store = sessions::open()?;
         // An empty variable is as good as none, and a flag goes before it.
         let named = args.session.as_deref().filter(|text| !text.is_empty());
@@ -212,7 +212,7 @@ impl Choices {
 }
 
 /// What a workspace has to offer.
-struct Ground {
+struct WorkspaceContext {
     config: Config,
     gathered: Gathered,
     folder: PathBuf,
@@ -220,7 +220,7 @@ struct Ground {
     dialects: dialects::Registry,
 }
 
-impl Ground {
+impl WorkspaceContext {
     fn of(args: &ConfigArgs) -> Result<Self> {
         let config = config::read(args)?;
         let folder = config::workspace(args).unwrap_or_else(|| PathBuf::from("."));
@@ -303,13 +303,13 @@ impl Agent {
     /// Puts everything together. `given` replies of a script were given before.
     pub(crate) fn new(
         args: &AgentArgs,
-        place: &Place,
+        handle: &SessionHandle,
         given: usize,
         face: &Face<'_>,
     ) -> Result<Self> {
-        let ground = Ground::of(&args.config)?;
+        let ground = WorkspaceContext::of(&args.config)?;
         let run = config::run(&ground.config, ground.gathered.is_trusted)?;
-        let choices = Choices::of(args, &place.settings, run);
+        let choices = Choices::of(args, &handle.settings, run);
         let mut notes = Vec::new();
         let recorded = choices.recorded.as_deref();
         let (there, gone) = ground.still_there(recorded.unwrap_or_default());
@@ -363,7 +363,7 @@ impl Agent {
                 config: &args.config,
                 approve: args.approve,
                 review: args.review,
-                session: Some(place.id.as_str()),
+                session: Some(handle.id.as_str()),
             };
             manager(&ground.config, gathered, tools, terms, workspace, face)?
         };
@@ -383,7 +383,7 @@ impl Agent {
             .model(chosen.model)
             .tool_manager(manager)
             .dialects(ground.dialects)
-            .store(Arc::new(place.store.clone()))
+            .store(Arc::new(handle.store.clone()))
             .system(told.text)
             .options(options.clone());
         if let Some(small) = small {
@@ -408,12 +408,12 @@ impl Agent {
 
     /// What a session is read and judged by again. No model is asked, nothing
     /// is run.
-    pub(crate) fn to_replay(args: &ReplayArgs, place: &Place) -> Result<Self> {
-        let ground = Ground::of(&args.config)?;
+    pub(crate) fn to_replay(args: &ReplayArgs, handle: &SessionHandle) -> Result<Self> {
+        let ground = WorkspaceContext::of(&args.config)?;
         // Those that are gone are told of where they were called.
-        let names = listed(&place.settings).map(|names| ground.still_there(&names).0);
+        let names = listed(&handle.settings).map(|names| ground.still_there(&names).0);
         let offered = ground.offered(names.as_deref())?;
-        let recorded = place.settings.get("dialect").and_then(Value::as_str);
+        let recorded = handle.settings.get("dialect").and_then(Value::as_str);
         let dialect = args.dialect.clone().or(recorded.map(str::to_owned));
         if let Some(dialect) = &dialect {
             engine::check_read(&ground.dialects, dialect)?;
@@ -434,7 +434,7 @@ impl Agent {
             .provider(silent)
             .tool_manager(manager)
             .dialects(ground.dialects)
-            .store(Arc::new(place.store.clone()))
+            .store(Arc::new(handle.store.clone()))
             .options(options.clone());
         if let Some(dialect) = dialect {
             builder = builder.dialect(dialect);
@@ -541,14 +541,14 @@ async fn last_turn(store: &dyn Store, session: &SessionId) -> Result<(Map<String
 /// The dialects that replies are read in, and what the user is told of
 /// settings that do not count.
 pub(crate) fn dialects(config: &ConfigArgs) -> Result<(dialects::Registry, Option<String>)> {
-    let ground = Ground::of(config)?;
+    let ground = WorkspaceContext::of(config)?;
     let ignored = ground.ignored()?;
     Ok((ground.dialects, ignored))
 }
 
 /// The models that have names, each with where it is.
 pub(crate) fn named_models(config: &ConfigArgs) -> Result<Vec<(String, String)>> {
-    let ground = Ground::of(config)?;
+    let ground = WorkspaceContext::of(config)?;
     let named = config::models(&ground.config, ground.gathered.is_trusted)?;
     Ok(named.places().collect())
 }
@@ -560,7 +560,7 @@ pub(crate) fn hosted(
     sandbox: &SandboxArgs,
     config: &ConfigArgs,
 ) -> Result<(ToolManager, Vec<String>)> {
-    let ground = Ground::of(config)?;
+    let ground = WorkspaceContext::of(config)?;
     let names = names
         .split(',')
         .map(str::trim)
@@ -588,14 +588,14 @@ pub(crate) fn hosted(
 
 /// The models that have names, each with those that are asked where it fails.
 pub(crate) fn named(config: &ConfigArgs) -> Result<Vec<(String, Result<Vec<ptk::Model>>)>> {
-    let ground = Ground::of(config)?;
+    let ground = WorkspaceContext::of(config)?;
     let named = config::models(&ground.config, ground.gathered.is_trusted)?;
     Ok(named.all(config))
 }
 
 /// The model that is wanted without any session.
 pub(crate) fn chosen(args: &ModelArgs, config: &ConfigArgs) -> Result<models::Chosen> {
-    let ground = Ground::of(config)?;
+    let ground = WorkspaceContext::of(config)?;
     let is_trusted = ground.gathered.is_trusted;
     let run = config::run(&ground.config, is_trusted)?;
     let named = config::models(&ground.config, is_trusted)?;

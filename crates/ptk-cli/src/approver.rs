@@ -39,7 +39,7 @@ pub(crate) fn approver(
     screen: Screen,
 ) -> Arc<dyn Approver> {
     match Terminal::find() {
-        Some(terminal) => Arc::new(Person {
+        Some(terminal) => Arc::new(TerminalApprover {
             workspace,
             note,
             screen,
@@ -76,7 +76,7 @@ impl Approver for Nobody {
 }
 
 /// Asks on the terminal.
-struct Person {
+struct TerminalApprover {
     /// What needs not be said of a folder.
     workspace: PathBuf,
     /// Said with each question.
@@ -85,7 +85,7 @@ struct Person {
     terminal: Arc<Terminal>,
 }
 
-impl Approver for Person {
+impl Approver for TerminalApprover {
     fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision> {
         let question = Question::of(&request, &self.workspace, self.note.as_deref());
         Box::pin(self.put(question))
@@ -115,7 +115,7 @@ impl Drop for Gone {
     }
 }
 
-impl Person {
+impl TerminalApprover {
     /// Asks in a thread that may wait, as long as somebody wants the answer.
     async fn put(&self, question: Question) -> Decision {
         let sheet = Sheet::of(question);

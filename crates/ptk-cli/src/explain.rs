@@ -21,7 +21,7 @@ const INDENT: &str = "                  ";
 /// How kinds and places look.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Palette {
-    place: Style,
+    position: Style,
     call: Style,
     mark: Style,
     reasoning: Style,
@@ -41,7 +41,7 @@ impl Palette {
 
     fn colours() -> Self {
         Self {
-            place: Style::new().dimmed(),
+            position: Style::new().dimmed(),
             call: AnsiColor::Green.on_default().bold(),
             mark: AnsiColor::Cyan.on_default(),
             reasoning: AnsiColor::Magenta.on_default(),
@@ -64,7 +64,7 @@ impl Palette {
 /// Everything there is to say about a reply.
 pub(crate) fn report(request: &Request<'_>, palette: Palette) -> Result<String> {
     let (reply, notes) = engine::explain(request)?;
-    let mut report = Report {
+    let mut report = ExplainReport {
         places: Places::new(request.text),
         palette,
         lines: String::new(),
@@ -84,25 +84,25 @@ pub(crate) fn report(request: &Request<'_>, palette: Palette) -> Result<String> 
     Ok(report.lines)
 }
 
-struct Report<'t> {
+struct ExplainReport<'t> {
     places: Places<'t>,
     palette: Palette,
     lines: String,
 }
 
-impl Report<'_> {
+impl ExplainReport<'_> {
     fn line(&mut self, line: &str) {
         self.lines.push_str(line);
         self.lines.push('\n');
     }
 
     fn piece(&mut self, text: &str, piece: &Piece, reply: &Reply, notes: &[Note], is_last: bool) {
-        let place = self.places.of(piece.start).to_string();
-        let (dim, style) = (self.palette.place, self.palette.of(piece.kind));
+        let position = self.places.of(piece.start).to_string();
+        let (dim, style) = (self.palette.position, self.palette.of(piece.kind));
         let excerpt = excerpt(text.get(piece.start..piece.end).unwrap_or(""), EXCERPT);
         let kind = kind(piece.kind);
         self.line(&format!(
-            "{dim}{place:<7}{dim:#} {style}{kind:<9}{style:#} \"{excerpt}\""
+            "{dim}{position:<7}{dim:#} {style}{kind:<9}{style:#} \"{excerpt}\""
         ));
         let end = if is_last { usize::MAX } else { piece.end };
         let notes = within(notes, piece.start..end, |note| note.span);
@@ -129,13 +129,13 @@ impl Report<'_> {
 
     /// A reason, with its place where that is not the piece's own.
     fn reason(&mut self, piece: &Piece, at: usize, reason: &str) {
-        let dim = self.palette.place;
-        let place = if at == piece.start {
+        let dim = self.palette.position;
+        let position = if at == piece.start {
             String::new()
         } else {
             format!("{dim}{}{dim:#} ", self.places.of(at))
         };
-        self.line(&format!("{INDENT}{place}{reason}"));
+        self.line(&format!("{INDENT}{position}{reason}"));
     }
 
     fn call(&mut self, call: &ParsedCall) {
@@ -158,16 +158,16 @@ impl Report<'_> {
     }
 
     fn problem(&mut self, problem: &Problem) {
-        let place = self.places.of(problem.span.start);
+        let position = self.places.of(problem.span.start);
         let (style, weight) = if problem.is_fault() {
             (self.palette.problem, "fault")
         } else {
             (self.palette.hint, "note")
         };
-        let (dim, code) = (self.palette.place, problem.code);
+        let (dim, code) = (self.palette.position, problem.code);
         let message = excerpt(&problem.message, ARGUMENTS);
         self.line(&format!(
-            "{INDENT}{style}{weight}{style:#} {code} at {dim}{place}{dim:#}: {message}"
+            "{INDENT}{style}{weight}{style:#} {code} at {dim}{position}{dim:#}: {message}"
         ));
     }
 }
@@ -304,12 +304,12 @@ fn is_invisible(c: char) -> bool {
 
 /// A place for people: lines and characters, counted from one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Place {
+struct Position {
     line: usize,
     column: usize,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.line, self.column)
     }
@@ -321,29 +321,33 @@ impl fmt::Display for Place {
 struct Places<'t> {
     text: &'t str,
     at: usize,
-    place: Place,
+    position: Position,
 }
 
 impl<'t> Places<'t> {
     fn new(text: &'t str) -> Self {
-        let place = Place { line: 1, column: 1 };
-        Self { text, at: 0, place }
+        let position = Position { line: 1, column: 1 };
+        Self {
+            text,
+            at: 0,
+            position,
+        }
     }
 
-    fn of(&mut self, offset: usize) -> Place {
+    fn of(&mut self, offset: usize) -> Position {
         if offset < self.at {
             *self = Self::new(self.text);
         }
         for c in self.text.get(self.at..offset).unwrap_or("").chars() {
             if c == '\n' {
-                self.place.line += 1;
-                self.place.column = 1;
+                self.position.line += 1;
+                self.position.column = 1;
             } else {
-                self.place.column += 1;
+                self.position.column += 1;
             }
         }
         self.at = offset;
-        self.place
+        self.position
     }
 }
 
@@ -367,11 +371,11 @@ mod tests {
     #[test]
     fn places_count_lines_and_characters_in_any_order() {
         let mut places = Places::new("äb\nc\n");
-        let place = |line, column| Place { line, column };
-        assert_eq!(places.of(3), place(1, 3));
-        assert_eq!(places.of(4), place(2, 1));
-        assert_eq!(places.of(6), place(3, 1));
-        assert_eq!(places.of(2), place(1, 2));
+        let position = |line, column| Position { line, column };
+        assert_eq!(places.of(3), position(1, 3));
+        assert_eq!(places.of(4), position(2, 1));
+        assert_eq!(places.of(6), position(3, 1));
+        assert_eq!(places.of(2), position(1, 2));
     }
 
     #[test]

@@ -99,7 +99,7 @@ pub(crate) struct Lines<R> {
 
 /// One line, or why it cannot be had.
 #[derive(Debug)]
-pub(crate) struct Line<'a> {
+pub(crate) struct InputLine<'a> {
     /// Counted from one.
     pub(crate) number: usize,
     pub(crate) text: Result<&'a str, LineError>,
@@ -125,7 +125,7 @@ impl<R: Read> Lines<R> {
     }
 
     /// The next line without its end, or `None` after the last.
-    pub(crate) fn next_line(&mut self) -> Result<Option<Line<'_>>> {
+    pub(crate) fn next_line(&mut self) -> Result<Option<InputLine<'_>>> {
         self.buffer.clear();
         self.number += 1;
         let read = self
@@ -148,7 +148,7 @@ impl<R: Read> Lines<R> {
         } else {
             self.decode()
         };
-        Ok(Some(Line {
+        Ok(Some(InputLine {
             number: self.number,
             text,
         }))

@@ -6,11 +6,11 @@ use anyhow::{Result, bail};
 use ptk::llm::Provider;
 use ptk_local::{Library, Local, Settings};
 
-use crate::provider::Place;
+use crate::provider::ModelAddress;
 
 /// The model of this name or in this file; the only one there is if nothing is
 /// said.
-pub(crate) fn provider(place: Place<'_>) -> Result<Arc<dyn Provider>> {
+pub(crate) fn provider(place: ModelAddress<'_>) -> Result<Arc<dyn Provider>> {
     let library = Library::open_default()?;
     let name = match place.model {
         Some(name) => name.to_owned(),

@@ -23,7 +23,7 @@ const NOTES: [&str; 5] = ["note", "notice", "hint", "next", "undo"];
 const BEFORE_A_TOOL: [&str; 3] = ["use", "with", "through"];
 
 /// Somebody at the command line.
-pub(crate) struct Person {
+pub(crate) struct ToolReport {
     /// The names of all tools.
     pub(crate) tools: Vec<String>,
     /// What was too long for the result. It goes with this process, so that
@@ -33,7 +33,7 @@ pub(crate) struct Person {
     pub(crate) workspace: Option<PathBuf>,
 }
 
-impl Person {
+impl ToolReport {
     /// Shows the result: its text or its lines, or else its fields.
     pub(crate) fn show(&self, outcome: &CallOutcome, out: &mut impl Write) -> Result<()> {
         let result = &outcome.result;
@@ -220,7 +220,7 @@ mod tests {
 
     fn told(text: &str) -> String {
         let tools = ["read_file", "list_files", "edit", "grep", "bash"];
-        let person = Person {
+        let person = ToolReport {
             tools: tools.map(str::to_owned).to_vec(),
             outputs: Arc::default(),
             workspace: None,

@@ -35,7 +35,7 @@ const MOMENT: Duration = Duration::from_millis(100);
 
 /// Where a model is, and what it is called there.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct ModelAddress<'a> {
     /// The name of the provider.
     pub(crate) provider: &'a str,
     pub(crate) model: Option<&'a str>,
@@ -60,13 +60,13 @@ pub(crate) struct Place<'a> {
 }
 
 /// The model at this place. Of a script that many replies were given already.
-pub(crate) fn at(place: Place<'_>, given: usize) -> Result<Arc<dyn Provider>> {
-    let (name, model) = (place.provider, place.model);
+pub(crate) fn at(address_of: ModelAddress<'_>, given: usize) -> Result<Arc<dyn Provider>> {
+    let (name, model) = (address_of.provider, address_of.model);
     if let Some(page) = name.strip_prefix(BROWSER) {
-        return behind(page, place.config);
+        return behind(page, address_of.config);
     }
     if name == LOCAL {
-        return on_this_machine(place);
+        return on_this_machine(address_of);
     }
     if let Some(file) = name.strip_prefix(SCRIPT) {
         let script = Script::open(Path::new(file));
@@ -76,14 +76,14 @@ pub(crate) fn at(place: Place<'_>, given: usize) -> Result<Arc<dyn Provider>> {
     if let Some(line) = name.strip_prefix(COMMAND) {
         return command(line);
     }
-    let (provider, keys, needs_key) = if let Some((service, address)) = elsewhere(place) {
-        let keys = match place.address {
+    let (provider, keys, needs_key) = if let Some((service, address)) = elsewhere(address_of) {
+        let keys = match address_of.address {
             Some(_) => service.keys,
             None => &[KEY],
         };
         (HttpProvider::elsewhere(service, address)?, keys, false)
     } else if name.contains("://") {
-        let address = place.address.unwrap_or(name);
+        let address = address_of.address.unwrap_or(name);
         (
             HttpProvider::at(Kind::OpenAi, address)?,
             [KEY].as_slice(),
@@ -93,7 +93,7 @@ pub(crate) fn at(place: Place<'_>, given: usize) -> Result<Arc<dyn Provider>> {
         let service = Service::named(name).ok_or_else(|| unknown(name))?;
         (HttpProvider::new(service)?, service.keys, service.needs_key)
     };
-    let own = place.key.map(|variable| [variable]);
+    let own = address_of.key.map(|variable| [variable]);
     let keys = own.as_ref().map_or(keys, |own| own.as_slice());
     // The service's own may be in the keyring.
     let service = Service::named(name).filter(|_| needs_key && own.is_none());
@@ -106,7 +106,7 @@ pub(crate) fn at(place: Place<'_>, given: usize) -> Result<Arc<dyn Provider>> {
     // One that was named for this place goes there; a service's own is for it
     // alone, and for whoever it is said to trust.
     let is_services = own.is_none() && keys != [KEY].as_slice();
-    if key.is_some() && is_services && provider.is_overheard() {
+    if key.is_some() && is_services && provider.sends_key_in_cleartext() {
         bail!(
             "{name}: others could read the key on its way, because the address begins with \
              http://; write https://, or name a key for that server with key_variable in [models]"
@@ -166,12 +166,12 @@ fn behind(page: &str, _: &ConfigArgs) -> Result<Arc<dyn Provider>> {
 }
 
 #[cfg(feature = "local")]
-fn on_this_machine(place: Place<'_>) -> Result<Arc<dyn Provider>> {
-    crate::local::provider(place)
+fn on_this_machine(address_of: ModelAddress<'_>) -> Result<Arc<dyn Provider>> {
+    crate::local::provider(address_of)
 }
 
 #[cfg(not(feature = "local"))]
-fn on_this_machine(_: Place<'_>) -> Result<Arc<dyn Provider>> {
+fn on_this_machine(_: ModelAddress<'_>) -> Result<Arc<dyn Provider>> {
     bail!(
         "--provider {LOCAL}: this ptk was built without llama.cpp; build it with \
          `cargo build --release --features local`"
@@ -213,11 +213,11 @@ fn command(line: &str) -> Result<Arc<dyn Provider>> {
 
 /// A service and an address, where one speaks as the other does elsewhere:
 /// `completion:http://127.0.0.1:8000/v1`.
-fn elsewhere(place: Place<'_>) -> Option<(&'static Service, &str)> {
-    let (service, address) = match place.address {
+fn elsewhere(address_of: ModelAddress<'_>) -> Option<(&'static Service, &str)> {
+    let (service, address) = match address_of.address {
         // Whatever it is: nothing goes elsewhere than was said.
-        Some(address) => (place.provider, address),
-        None => prefixed(place.provider)?,
+        Some(address) => (address_of.provider, address),
+        None => prefixed(address_of.provider)?,
     };
     Some((Service::named(service)?, address))
 }

@@ -19,7 +19,7 @@ const BEAT: i64 = 100;
 #[derive(Debug)]
 pub(crate) struct Terminal {
     keyboard: Keyboard,
-    screen: Paper,
+    screen: QuestionOutput,
 }
 
 /// Where answers are typed.
@@ -32,7 +32,7 @@ enum Keyboard {
 
 /// Where questions are written.
 #[derive(Debug)]
-enum Paper {
+enum QuestionOutput {
     Stderr,
     /// Stderr is something else, such as a file.
     Terminal(File),
@@ -44,12 +44,12 @@ impl Terminal {
     /// terminal that it was begun at, as long as it is in the foreground there.
     pub(crate) fn find() -> Option<Self> {
         let screen = if printer::is_stderr_terminal() {
-            Paper::Stderr
+            QuestionOutput::Stderr
         } else {
             let has_other = io::stdin().is_terminal() || printer::is_stdout_terminal();
             let opened = OpenOptions::new().write(true).open(TERMINAL).ok();
             let file = opened.filter(|file| has_other && is_in_front(file))?;
-            Paper::Terminal(file)
+            QuestionOutput::Terminal(file)
         };
         let keyboard = if io::stdin().is_terminal() {
             Keyboard::Stdin
@@ -63,12 +63,12 @@ impl Terminal {
     // Not locked while waiting: others may have something to say meanwhile.
     pub(crate) fn say(&self, text: &str) -> io::Result<()> {
         match &self.screen {
-            Paper::Stderr => {
+            QuestionOutput::Stderr => {
                 let mut stderr = printer::stderr();
                 stderr.write_all(text.as_bytes())?;
                 stderr.flush()
             }
-            Paper::Terminal(file) => {
+            QuestionOutput::Terminal(file) => {
                 let text = printer::for_terminal(file, text);
                 let mut file = file;
                 file.write_all(&text)

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use hyper::StatusCode;
-use ptk::llm::{Forgetful, Memory};
+use ptk::llm::{InMemory, Memory};
 use ptk::protocol::dialects::Registry;
 use ptk::protocol::format::DefinitionStyle;
 use ptk::protocol::format::guard::{Guard, GuardError};
@@ -328,9 +328,7 @@ impl GatewayBuilder {
                 dialect: self.dialect,
                 guard: Guard::for_registry(&self.dialects)?,
                 dialects: self.dialects,
-                memory: self
-                    .memory
-                    .unwrap_or_else(|| Arc::new(Forgetful::default())),
+                memory: self.memory.unwrap_or_else(|| Arc::new(InMemory::default())),
                 formatters: Mutex::default(),
                 offers: Offers::default(),
                 capture,

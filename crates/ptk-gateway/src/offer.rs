@@ -43,14 +43,14 @@ pub(crate) struct Offer {
     schemas: usize,
     /// The names of those whose arguments may take long to check.
     complex: Vec<String>,
-    lessons: Mutex<Vec<Arc<Lesson>>>,
+    tool_prompts: Mutex<Vec<Arc<ToolPrompt>>>,
     /// What reads native calls.
     native: OnceLock<Option<Grammar>>,
 }
 
 /// What a model is taught that is offered tools in words.
 #[derive(Debug)]
-pub(crate) struct Lesson {
+pub(crate) struct ToolPrompt {
     formatter: Arc<dyn Formatter>,
     only: Option<String>,
     names: Option<Vec<String>>,
@@ -117,7 +117,7 @@ impl Offer {
 
     /// What a model is taught that is to call these in a dialect. What was
     /// taught before is remembered; the rest is made apart from other requests.
-    pub(crate) async fn lesson(
+    pub(crate) async fn tool_prompt(
         self: &Arc<Self>,
         workers: &Workers,
         formatter: &Arc<dyn Formatter>,
@@ -125,13 +125,13 @@ impl Offer {
         only: Option<&str>,
         names: Option<Vec<String>>,
         form: Form,
-    ) -> Result<Arc<Lesson>, Failure> {
-        if let Some(known) = self.known_lesson(formatter, only, names.as_deref(), form) {
+    ) -> Result<Arc<ToolPrompt>, Failure> {
+        if let Some(known) = self.known_tool_prompt(formatter, only, names.as_deref(), form) {
             return Ok(known);
         }
         let violation = |error: GrammarError| Failure::invalid("model", error.to_string());
         if self.tools.is_empty() {
-            let made = self.make_lesson(formatter, dialects, only, names, form);
+            let made = self.make_tool_prompt(formatter, dialects, only, names, form);
             return made.map_err(violation);
         }
         let offer = Arc::clone(self);
@@ -143,37 +143,40 @@ impl Offer {
                 offer.tools.compile(name);
             }
             offer
-                .make_lesson(&formatter, &dialects, only.as_deref(), names, form)
+                .make_tool_prompt(&formatter, &dialects, only.as_deref(), names, form)
                 .map_err(violation)
         };
         workers.run(make).await
     }
 
-    fn known_lesson(
+    fn known_tool_prompt(
         &self,
         formatter: &Arc<dyn Formatter>,
         only: Option<&str>,
         names: Option<&[String]>,
         form: Form,
-    ) -> Option<Arc<Lesson>> {
-        let lessons = self.lessons.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = lessons.iter().find(|lesson| {
-            Arc::ptr_eq(&lesson.formatter, formatter)
-                && lesson.only.as_deref() == only
-                && lesson.names.as_deref() == names
-                && lesson.form == form
+    ) -> Option<Arc<ToolPrompt>> {
+        let tool_prompts = self
+            .tool_prompts
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let known = tool_prompts.iter().find(|tool_prompt| {
+            Arc::ptr_eq(&tool_prompt.formatter, formatter)
+                && tool_prompt.only.as_deref() == only
+                && tool_prompt.names.as_deref() == names
+                && tool_prompt.form == form
         });
         known.map(Arc::clone)
     }
 
-    fn make_lesson(
+    fn make_tool_prompt(
         &self,
         formatter: &Arc<dyn Formatter>,
         dialects: &Registry,
         only: Option<&str>,
         names: Option<Vec<String>>,
         form: Form,
-    ) -> Result<Arc<Lesson>, GrammarError> {
+    ) -> Result<Arc<ToolPrompt>, GrammarError> {
         let mut grammar = Grammar::builder().registry(if self.tools.is_empty() {
             // Nothing can be called, so nothing is a call.
             Registry::empty()
@@ -189,7 +192,7 @@ impl Offer {
             None => self.tools.clone(),
         };
         let teaching = Teaching::new(&**formatter, &tools, form);
-        let lesson = Arc::new(Lesson {
+        let tool_prompt = Arc::new(ToolPrompt {
             formatter: Arc::clone(formatter),
             only: only.map(str::to_owned),
             form,
@@ -198,12 +201,15 @@ impl Offer {
             names,
             grammar: grammar.build()?,
         });
-        let mut lessons = self.lessons.lock().unwrap_or_else(PoisonError::into_inner);
-        if lessons.len() >= MAX_LESSONS {
-            lessons.remove(0);
+        let mut tool_prompts = self
+            .tool_prompts
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if tool_prompts.len() >= MAX_LESSONS {
+            tool_prompts.remove(0);
         }
-        lessons.push(Arc::clone(&lesson));
-        Ok(lesson)
+        tool_prompts.push(Arc::clone(&tool_prompt));
+        Ok(tool_prompt)
     }
 
     /// Those of these names.

@@ -15,9 +15,9 @@ const GONE: u16 = 499;
 
 /// A request on its way. It has ended when the last copy is gone.
 #[derive(Clone)]
-pub(crate) struct Ticket(Arc<Held>);
+pub(crate) struct Ticket(Arc<TicketState>);
 
-struct Held {
+struct TicketState {
     gateway: Arc<Inner>,
     path: &'static str,
     start: Instant,
@@ -37,7 +37,7 @@ impl Ticket {
     pub(crate) fn new(gateway: Arc<Inner>, path: &'static str, ended: Ended) -> Self {
         gateway.metrics.begun();
         let contents = gateway.log.as_ref().and_then(Log::keeps);
-        Self(Arc::new(Held {
+        Self(Arc::new(TicketState {
             gateway,
             path,
             start: Instant::now(),
@@ -113,7 +113,7 @@ impl Ticket {
     }
 }
 
-impl Drop for Held {
+impl Drop for TicketState {
     fn drop(&mut self) {
         let about = self.about.get_mut().unwrap_or_else(PoisonError::into_inner);
         let ended = &mut about.ended;

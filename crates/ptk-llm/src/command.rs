@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use crate::http::Patience;
+use crate::http::Timeouts;
 use crate::request::prompt;
 use crate::{
     Capabilities, Delta, Deltas, FinishReason, Form, LlmError, LlmErrorKind, MAX_REPLY, Provider,
@@ -56,7 +56,7 @@ pub struct CommandProvider {
     name: String,
     program: String,
     arguments: Vec<String>,
-    patience: Patience,
+    timeouts: Timeouts,
 }
 
 impl CommandProvider {
@@ -74,14 +74,14 @@ impl CommandProvider {
             ),
             program,
             arguments: arguments.into_iter().map(Into::into).collect(),
-            patience: Patience::default(),
+            timeouts: Timeouts::default(),
         }
     }
 
     /// The same, waiting for so long.
     #[must_use]
-    pub const fn patience(mut self, patience: Patience) -> Self {
-        self.patience = patience;
+    pub const fn timeouts(mut self, timeouts: Timeouts) -> Self {
+        self.timeouts = timeouts;
         self
     }
 }
@@ -184,8 +184,8 @@ impl<'a> Running<'a> {
             size: 0,
             has_words: false,
             status: None,
-            idle: now + provider.patience.idle,
-            until: now + provider.patience.whole,
+            idle: now + provider.timeouts.idle,
+            until: now + provider.timeouts.whole,
             is_over: false,
             provider,
             request,
@@ -209,7 +209,7 @@ impl<'a> Running<'a> {
         loop {
             match self.happened().await {
                 Happened::Said(Some(piece)) => {
-                    self.idle = Instant::now() + self.patience();
+                    self.idle = Instant::now() + self.timeouts();
                     self.size = self.size.saturating_add(piece.len());
                     if self.size > MAX_REPLY {
                         return Err(self.error(LlmErrorKind::TooMuch));
@@ -226,7 +226,7 @@ impl<'a> Running<'a> {
                 Happened::Told => self.telling = None,
                 Happened::Ended(Ok(status)) => {
                     self.status = Some(status);
-                    self.idle = Instant::now() + self.patience();
+                    self.idle = Instant::now() + self.timeouts();
                 }
                 Happened::Ended(Err(error)) => {
                     let error = error.to_string();
@@ -243,10 +243,10 @@ impl<'a> Running<'a> {
 
     /// How long further words are waited for: if it has ended, only for those
     /// that are on their way.
-    fn patience(&self) -> Duration {
+    fn timeouts(&self) -> Duration {
         match self.status {
             Some(_) => MOMENT,
-            None => self.provider.patience.idle,
+            None => self.provider.timeouts.idle,
         }
     }
 

@@ -28,7 +28,7 @@
 //! | `runaway` | when to stop listening: [`RunawayGuard`] |
 //! | `error` | what can go wrong: [`LlmError`], a table of kinds |
 //! | `known` | what is known of models by their names: [`KNOWN_MODELS`] |
-//! | `memory` | what was found out about them: [`Memory`], [`Manner`] |
+//! | `memory` | what was found out about them: [`Memory`], [`ModelProfile`] |
 //! | `prices` | what requests cost: [`Prices`] |
 //! | [`http`] | models behind HTTP: services by name, and what each kind of server speaks |
 //! | `command` | a command as a model: [`CommandProvider`] |
@@ -61,7 +61,7 @@ pub use completion::{Assembly, Completion, MAX_REPLY, NativeCall, complete};
 pub use delta::{Delta, FinishReason, Passthrough, Usage};
 pub use error::{LlmError, LlmErrorKind};
 pub use known::{KNOWN_MODELS, KnownModel};
-pub use memory::{FileMemory, Forgetful, Manner, Memory, memory_key};
+pub use memory::{FileMemory, InMemory, Memory, ModelProfile, memory_key};
 pub use message::Message;
 pub use prices::Prices;
 pub use provider::{Capabilities, Constraint, Deltas, Form, Provider};

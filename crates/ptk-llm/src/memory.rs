@@ -19,9 +19,9 @@ const NOTICED_FOR: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 /// Models that are remembered.
 const MAX_MODELS: usize = 500;
 
-/// What was found out about a model.
+/// What was found out about a model: how it calls tools, and how much it can read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Manner {
+pub struct ModelProfile {
     /// Whether it calls tools by its API.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native_tools: Option<bool>,
@@ -43,10 +43,10 @@ pub struct Manner {
 /// Remembers what was found out about models.
 pub trait Memory: Send + Sync + Debug {
     /// What is known of a model, by its [`memory_key`].
-    fn recall(&self, key: &str) -> Option<Manner>;
+    fn recall(&self, key: &str) -> Option<ModelProfile>;
 
     /// From now on this is known of it.
-    fn remember(&self, key: &str, manner: Manner);
+    fn remember(&self, key: &str, profile: ModelProfile);
 }
 
 /// What a model is remembered by, if it is one that can be.
@@ -56,21 +56,21 @@ pub fn memory_key(provider: &dyn Provider, model: Option<&str>) -> Option<String
     Some(format!("{} {model}", provider.id()?))
 }
 
-/// Remembers until the program ends.
+/// Remembers in memory, until the program ends.
 #[derive(Debug, Default)]
-pub struct Forgetful {
-    models: Mutex<BTreeMap<String, Manner>>,
+pub struct InMemory {
+    models: Mutex<BTreeMap<String, ModelProfile>>,
 }
 
-impl Memory for Forgetful {
-    fn recall(&self, key: &str) -> Option<Manner> {
+impl Memory for InMemory {
+    fn recall(&self, key: &str) -> Option<ModelProfile> {
         let models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
         models.get(key).cloned()
     }
 
-    fn remember(&self, key: &str, manner: Manner) {
+    fn remember(&self, key: &str, profile: ModelProfile) {
         let mut models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
-        models.insert(key.to_owned(), manner);
+        models.insert(key.to_owned(), profile);
     }
 }
 
@@ -92,7 +92,7 @@ struct Models {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Entry {
     #[serde(flatten)]
-    manner: Manner,
+    profile: ModelProfile,
     /// When it was found out, in seconds since 1970.
     #[serde(default)]
     since: u64,
@@ -143,7 +143,7 @@ impl FileMemory {
         name.into()
     }
 
-    fn add(&self, key: &str, manner: Manner) -> io::Result<()> {
+    fn add(&self, key: &str, profile: ModelProfile) -> io::Result<()> {
         let mut folder = DirBuilder::new();
         folder.recursive(true);
         let mut options = OpenOptions::new();
@@ -164,7 +164,7 @@ impl FileMemory {
             BTreeMap::new()
         };
         let entry = Entry {
-            manner,
+            profile,
             since: now(),
         };
         models.insert(key.to_owned(), serde_json::to_value(entry)?);
@@ -181,14 +181,14 @@ impl FileMemory {
 }
 
 impl Memory for FileMemory {
-    fn recall(&self, key: &str) -> Option<Manner> {
+    fn recall(&self, key: &str) -> Option<ModelProfile> {
         let entry = Entry::of(self.read().ok()?.models.get(key)?)?;
         let is_fresh = now().saturating_sub(entry.since) < NOTICED_FOR.as_secs();
-        (entry.manner.is_tried || is_fresh).then_some(entry.manner)
+        (entry.profile.is_tried || is_fresh).then_some(entry.profile)
     }
 
-    fn remember(&self, key: &str, manner: Manner) {
-        if let Err(error) = self.add(key, manner) {
+    fn remember(&self, key: &str, profile: ModelProfile) {
+        if let Err(error) = self.add(key, profile) {
             tracing::debug!(%error, "what a model can do is not remembered");
         }
     }

@@ -14,8 +14,8 @@ use ptk_store::{Content, ModelReplied, NativeCall, ReplyBroken, ReplyParsed, Req
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
-use crate::engine::{Engine, Terms};
-use crate::held::Held;
+use crate::constrained::ReplyConstraint;
+use crate::engine::{Engine, TurnConfig};
 use crate::hooks::{IterationAction, IterationInfo};
 use crate::recover::Effort;
 use crate::session::{Iteration, millis};
@@ -26,28 +26,28 @@ use crate::{
 
 impl Session {
     /// Asks the model. `again` if it was asked, and nobody knows its reply.
-    pub(crate) async fn ask(&mut self, terms: &Terms, again: bool) -> Result<Step, RunError> {
+    pub(crate) async fn ask(&mut self, config: &TurnConfig, again: bool) -> Result<Step, RunError> {
         let turn = &self.log.turn;
         let iteration = if again {
             turn.iterations
         } else {
             turn.iterations + 1
         };
-        if iteration > terms.options.max_iterations {
-            return Err(too_many_iterations(terms));
+        if iteration > config.options.max_iterations {
+            return Err(too_many_iterations(config));
         }
-        self.endure(terms)?;
+        self.check_retry_limit(config)?;
         let must_answer = self.heed_loops().await?;
         if iteration == 1 {
             self.tell_of_gap();
-            self.choose_files(terms).await?;
+            self.choose_files(config).await?;
         }
-        self.shorten_results(terms).await?;
-        let is_final = must_answer || self.is_at_limit(terms, iteration);
+        self.shorten_results(config).await?;
+        let is_final = must_answer || self.is_at_limit(config, iteration);
         let start = Instant::now();
-        let (terms, completion, reply) = self.converse(iteration, is_final).await?;
-        let said = said(completion, start.elapsed(), terms.candidate.model.prices);
-        let mut reply = read::settled(reply, &terms, &said);
+        let (config, completion, reply) = self.converse(iteration, is_final).await?;
+        let said = said(completion, start.elapsed(), config.candidate.model.prices);
+        let mut reply = read::settled(reply, &config, &said);
         self.log.copies.mark(&mut reply, &said.text);
         let parsed = read::parsed(&reply, &said);
         let step = self.iteration(&said, &parsed);
@@ -58,12 +58,12 @@ impl Session {
 
     /// Whether the last request is due that the limits allow. The person is
     /// told if the model would be cut short by that.
-    fn is_at_limit(&self, terms: &Terms, iteration: u32) -> bool {
+    fn is_at_limit(&self, config: &TurnConfig, iteration: u32) -> bool {
         let RunOptions {
             max_iterations,
             max_tool_calls,
             ..
-        } = terms.options;
+        } = config.options;
         let limit = if self.log.turn.made() >= max_tool_calls {
             format!("The limit of {max_tool_calls} calls is reached")
         } else if iteration == max_iterations {
@@ -71,7 +71,7 @@ impl Session {
         } else {
             return false;
         };
-        if iteration > 1 && !terms.tools.is_empty() {
+        if iteration > 1 && !config.tools.is_empty() {
             let message = format!("{limit}: the model is asked to answer without tools.");
             self.publish(EventKind::Note { message });
         }
@@ -90,14 +90,18 @@ impl Session {
     }
 
     /// Reads a reply that was written down before anybody could read it.
-    pub(crate) async fn parse(&mut self, terms: &Terms, reply: u64) -> Result<Step, RunError> {
+    pub(crate) async fn parse(
+        &mut self,
+        config: &TurnConfig,
+        reply: u64,
+    ) -> Result<Step, RunError> {
         let mut items = self.log.transcript.items().iter();
         let said = items.find_map(|item| match &item.content {
             Content::Reply(said) if item.seq == reply => Some(said.reply.clone()),
             _ => None,
         });
         let said = said.unwrap_or_default();
-        let mut reply = read::whole(&*self.engine.parser, terms, &said);
+        let mut reply = read::whole(&*self.engine.parser, config, &said);
         self.log.copies.mark(&mut reply, &said.text);
         let parsed = read::parsed(&reply, &said);
         let step = self.iteration(&said, &parsed);
@@ -159,18 +163,18 @@ impl Session {
         &mut self,
         iteration: u32,
         is_final: bool,
-    ) -> Result<(Arc<Terms>, Completion, Reply), RunError> {
+    ) -> Result<(Arc<TurnConfig>, Completion, Reply), RunError> {
         let mut effort = Effort::default();
         loop {
-            let terms = self.learned().await?;
-            let mut budget = terms.budget;
+            let config = self.learned().await?;
+            let mut budget = config.budget;
             budget.available = effort.available.unwrap_or(budget.available);
-            let fitting = self.fitting(&terms, budget).await;
+            let fitting = self.fitting(&config, budget).await;
             let messages = match (fitting, effort.refused.take()) {
                 (Err(RunError::Failed(does_not_fit)), refused) => {
                     // What the server said tells more.
                     let error = refused.unwrap_or(RunError::Failed(does_not_fit));
-                    self.outgrow(&terms, &mut effort, error).await?;
+                    self.outgrow(&config, &mut effort, error).await?;
                     continue;
                 }
                 (fitting, _) => fitting?,
@@ -182,24 +186,24 @@ impl Session {
                     let turn = &self.log.turn;
                     let is_retry = turn.unusable > turn.unusable_then;
                     let transcript = &self.log.transcript;
-                    final_request::messages(&terms, messages, transcript, &question, is_retry)
+                    final_request::messages(&config, messages, transcript, &question, is_retry)
                 }
                 None => messages,
             };
-            let mut request = request(&terms, messages, is_final);
+            let mut request = request(&config, messages, is_final);
             if !is_final {
-                request.format = self.engine.format(&terms, self.log.turn.unusable);
+                request.format = self.engine.format(&config, self.log.turn.unusable);
             }
-            let entry = self.log.entry(self.began(&terms, iteration, shown));
+            let entry = self.log.entry(self.began(&config, iteration, shown));
             self.log.append(vec![entry]).await?;
-            let provider = &*terms.candidate.model.provider;
+            let provider = &*config.candidate.model.provider;
             let span = spans::request(provider, &request, &self.log.turn.correlation());
             let tell = |streamed: &Streamed<'_>| self.tell_streamed(streamed);
             let mut heard = Assembly::new();
             let start = Instant::now();
             let listening = listen(
                 &self.engine,
-                &terms,
+                &config,
                 &request,
                 &self.stop,
                 &tell,
@@ -210,35 +214,35 @@ impl Session {
             let error = match read {
                 Ok(reply) => {
                     spans::replied(&span, &heard);
-                    if !self.watch(&terms, &heard, &reply).await? {
-                        return Ok((terms, heard, reply));
+                    if !self.watch(&config, &heard, &reply).await? {
+                        return Ok((config, heard, reply));
                     }
                     continue;
                 }
                 Err(error) => error,
             };
             spans::unanswered(&span, &error);
-            let said = said(heard, start.elapsed(), terms.candidate.model.prices);
+            let said = said(heard, start.elapsed(), config.candidate.model.prices);
             self.write_broken(said, &error).await?;
             match error {
-                RunError::Llm(error) => self.recover(&terms, &mut effort, error).await?,
+                RunError::Llm(error) => self.recover(&config, &mut effort, error).await?,
                 error => return Err(error),
             }
         }
     }
 
     /// What holds, after the server was asked once what its model can do.
-    async fn learned(&mut self) -> Result<Arc<Terms>, RunError> {
-        let terms = self.terms()?;
-        if !self.engine.learn(&terms, &self.stop).await? {
-            return Ok(terms);
+    async fn learned(&mut self) -> Result<Arc<TurnConfig>, RunError> {
+        let config = self.config()?;
+        if !self.engine.learn(&config, &self.stop).await? {
+            return Ok(config);
         }
-        self.change(terms.options.clone(), terms.rank)?;
-        self.terms()
+        self.change(config.options.clone(), config.rank)?;
+        self.config()
     }
 
     /// A request that is about to be sent, for the log.
-    fn began(&self, terms: &Terms, iteration: u32, shown: usize) -> RequestBegan {
+    fn began(&self, config: &TurnConfig, iteration: u32, shown: usize) -> RequestBegan {
         let info = self.log.transcript.info();
         let other = |mine: Option<&str>, known: &Option<String>| {
             let mine = mine.filter(|mine| known.as_deref() != Some(mine));
@@ -246,9 +250,9 @@ impl Session {
         };
         RequestBegan {
             iteration,
-            provider: other(Some(terms.candidate.model.provider.name()), &info.provider),
+            provider: other(Some(config.candidate.model.provider.name()), &info.provider),
             messages: Some(shown as u64),
-            model: other(terms.model.as_deref(), &info.model),
+            model: other(config.model.as_deref(), &info.model),
         }
     }
 
@@ -270,8 +274,8 @@ impl Session {
     }
 }
 
-pub(crate) fn too_many_iterations(terms: &Terms) -> RunError {
-    let most = terms.options.max_iterations;
+pub(crate) fn too_many_iterations(config: &TurnConfig) -> RunError {
+    let most = config.options.max_iterations;
     RunError::failed(
         ErrorCode::MaxIterationsReached,
         format!("Max iterations reached ({most})"),
@@ -279,38 +283,38 @@ pub(crate) fn too_many_iterations(terms: &Terms) -> RunError {
 }
 
 /// A request with these messages.
-pub(crate) fn request(terms: &Terms, messages: Vec<Message>, is_final: bool) -> Request {
+pub(crate) fn request(config: &TurnConfig, messages: Vec<Message>, is_final: bool) -> Request {
     // Who is to answer is not taught once more how to call.
     let system = if is_final {
-        &terms.plain_system
+        &config.plain_system
     } else {
-        &terms.system
+        &config.system
     };
     let mut system = (!system.is_empty()).then(|| system.to_string());
     let mut stop = Vec::new();
-    if !terms.is_native && !terms.tools.is_empty() {
-        stop = terms.formatter.result_stops();
+    if !config.is_native && !config.tools.is_empty() {
+        stop = config.formatter.result_stops();
     }
-    let messages = if terms.form == Form::Prompt {
-        stop.extend(terms.formatter.stops());
+    let messages = if config.form == Form::Prompt {
+        stop.extend(config.formatter.stops());
         let system = system.take().unwrap_or_default();
-        vec![render::one_prompt(&*terms.formatter, &system, &messages)]
-    } else if terms.is_native {
+        vec![render::one_prompt(&*config.formatter, &system, &messages)]
+    } else if config.is_native {
         messages
     } else {
         render::merged(messages)
     };
     Request {
-        model: terms.model.clone(),
+        model: config.model.clone(),
         system,
         examples: if is_final {
             Arc::default()
         } else {
-            Arc::clone(&terms.examples)
+            Arc::clone(&config.examples)
         },
         messages,
-        tools: if terms.is_native {
-            terms.tools.clone()
+        tools: if config.is_native {
+            config.tools.clone()
         } else {
             ptk_protocol::Toolset::default()
         },
@@ -319,10 +323,10 @@ pub(crate) fn request(terms: &Terms, messages: Vec<Message>, is_final: bool) -> 
         } else {
             ToolChoice::Auto
         },
-        sampling: terms.sampling,
-        max_tokens: terms.max_tokens,
+        sampling: config.sampling,
+        max_tokens: config.max_tokens,
         stop,
-        context_window: terms.budget.window,
+        context_window: config.budget.window,
         ..Request::default()
     }
 }
@@ -331,23 +335,25 @@ pub(crate) fn request(terms: &Terms, messages: Vec<Message>, is_final: bool) -> 
 /// withheld is no reply; what came of it is heard nevertheless.
 pub(crate) async fn listen(
     engine: &Engine,
-    terms: &Terms,
+    config: &TurnConfig,
     request: &Request,
     stop: &Stop,
     tell: &(dyn Fn(&Streamed<'_>) + Send + Sync),
     heard: &mut Assembly,
 ) -> Result<Reply, RunError> {
     let mut reply = Reply::default();
-    let held = match request.format {
+    let reply_constraint = match request.format {
         ResponseFormat::Text => None,
-        _ => engine.held(terms),
+        _ => engine.reply_constraint(config),
     };
-    let grammar = held.and_then(Held::grammar).unwrap_or(&terms.grammar);
+    let grammar = reply_constraint
+        .and_then(ReplyConstraint::grammar)
+        .unwrap_or(&config.grammar);
     let mut reading = engine.parser.begin(grammar);
-    let provider = &*terms.candidate.model.provider;
+    let provider = &*config.candidate.model.provider;
     let deltas = provider.stream(request);
-    let mut deltas = match held {
-        Some(held) => held.worded(deltas, &*terms.formatter),
+    let mut deltas = match reply_constraint {
+        Some(reply_constraint) => reply_constraint.worded(deltas, &*config.formatter),
         None => deltas,
     };
     let mut sink = |event: Event<'_>| {
@@ -359,7 +365,7 @@ pub(crate) async fn listen(
         }
         reply.absorb(event);
     };
-    let mut guard = RunawayGuard::new(terms.max_tokens, terms.budget.window);
+    let mut guard = RunawayGuard::new(config.max_tokens, config.budget.window);
     while let Some(delta) = stop.unless(deltas.next()).await? {
         let delta = delta?;
         let mut ended = None;
@@ -368,7 +374,7 @@ pub(crate) async fn listen(
                 reading.push(text, &mut sink);
                 ended = guard.push(text);
                 // Native calls may still come behind what a model makes up.
-                if !terms.is_native && reading.is_over() {
+                if !config.is_native && reading.is_over() {
                     ended = Some(FinishReason::Stop);
                 }
             }

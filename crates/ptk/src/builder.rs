@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ptk_llm::{Forgetful, Memory, Provider};
+use ptk_llm::{InMemory, Memory, Provider};
 use ptk_protocol::dialects::{Registry as Dialects, UnknownDialect};
 use ptk_protocol::format::NotTaught;
 use ptk_protocol::format::guard::{Guard, GuardError};
@@ -17,9 +17,9 @@ use crate::hooks::{
     CallAction, CallInfo, Duplicate, DuplicateAction, ErrorAction, Hooks, IterationAction,
     IterationInfo, Streamed,
 };
-use crate::lesson::Lessons;
 use crate::model::{Candidate, Model};
 use crate::parser::PtkParser;
+use crate::prompt_cache::PromptCache;
 use crate::{Ptk, ReplyParser, RunError, RunOptions, SmallModel, TokenCounter};
 
 /// The dialect that is taught where none is chosen.
@@ -357,7 +357,7 @@ impl PtkBuilder {
                 .chain(self.fallbacks)
                 .map(|model| Arc::new(Candidate::new(model)))
                 .collect(),
-            memory: self.memory.unwrap_or_else(|| Arc::<Forgetful>::default()),
+            memory: self.memory.unwrap_or_else(|| Arc::<InMemory>::default()),
             tools,
             formatter,
             teaches_all,
@@ -372,7 +372,7 @@ impl PtkBuilder {
             system: self.system,
             options: self.options,
             info,
-            lessons: Lessons::default(),
+            prompt_cache: PromptCache::default(),
         }))
     }
 }

@@ -17,9 +17,9 @@ use tokio::sync::mpsc::unbounded_channel;
 
 use crate::ask::too_many_iterations;
 use crate::consent::{self, Doubt, Notary, Occasion, Word};
-use crate::engine::Terms;
-use crate::heed::cannot_answer;
+use crate::engine::TurnConfig;
 use crate::hooks::{CallAction, CallInfo};
+use crate::loop_breaker::cannot_answer;
 use crate::session::millis;
 use crate::turn::is_fault;
 use crate::{CallPolicy, RunError, Session, Step, log};
@@ -32,7 +32,7 @@ struct Planned {
 }
 
 /// What is to be done about a call.
-enum Way {
+enum CallDecision {
     /// It runs with these arguments; if there is a doubt, only if a person
     /// agrees.
     Run(Arguments, Option<Doubt>),
@@ -42,8 +42,8 @@ enum Way {
 
 impl Session {
     /// Runs the calls of a reply that have no end.
-    pub(crate) async fn call(&mut self, terms: &Terms, reply: u64) -> Result<Step, RunError> {
-        let options = &terms.options;
+    pub(crate) async fn call(&mut self, config: &TurnConfig, reply: u64) -> Result<Step, RunError> {
+        let options = &config.options;
         // Whoever calls tools when asked for an answer gets no further turn.
         if let Some(why) = &self.log.turn.must_answer {
             return Err(cannot_answer(why));
@@ -54,7 +54,7 @@ impl Session {
             return Err(RunError::failed(ErrorCode::MaxToolCallsReached, message));
         }
         if self.log.turn.iterations >= options.max_iterations {
-            return Err(too_many_iterations(terms));
+            return Err(too_many_iterations(config));
         }
         let calls = self.log.transcript.calls_of(reply).to_vec();
         let mut left = options.max_tool_calls - self.log.turn.made_before_reply;
@@ -67,17 +67,17 @@ impl Session {
             }
             let is_ignored = number > 1 && options.calls == CallPolicy::FirstOnly;
             let way = if is_ignored {
-                Way::Answer(ignored())
+                CallDecision::Answer(ignored())
             } else if left == 0 {
-                Way::Answer(one_too_many(options.max_tool_calls))
+                CallDecision::Answer(one_too_many(options.max_tool_calls))
             } else if self.log.has_read(reply) && call.arguments.to_json().contains(REDACTED) {
-                Way::Answer(incomplete())
+                CallDecision::Answer(incomplete())
             } else {
-                self.way(terms, &call)?
+                self.way(config, &call)?
             };
             match way {
-                Way::Answer(result) => self.answer(&call, result).await?,
-                Way::Run(args, doubt) => {
+                CallDecision::Answer(result) => self.answer(&call, result).await?,
+                CallDecision::Run(args, doubt) => {
                     left -= 1;
                     let is_alone = self.engine.changes(&call.name);
                     if is_alone {
@@ -96,7 +96,7 @@ impl Session {
     }
 
     /// Whether a call runs, and with what.
-    fn way(&self, terms: &Terms, call: &Call) -> Result<Way, RunError> {
+    fn way(&self, config: &TurnConfig, call: &Call) -> Result<CallDecision, RunError> {
         let faults: Vec<&LoggedProblem> = call.problems.iter().filter(|p| is_fault(p)).collect();
         let is_copy =
             |problem: &&LoggedProblem| problem.code == ProblemCode::CopiedFromResult.as_str();
@@ -106,7 +106,7 @@ impl Session {
             // it is checked again under the right ones.
             let is_known = others.all(|fault| is_of_schema(fault)) && self.engine.adapts(call);
             if !is_known {
-                return Ok(Way::Answer(unfit(terms, call, &faults)));
+                return Ok(CallDecision::Answer(unfit(config, call, &faults)));
             }
         }
         let doubt = match call.state {
@@ -126,12 +126,14 @@ impl Session {
         let args = match self.engine.hooks.call(&info) {
             CallAction::Run => args,
             CallAction::RunWith(args) => args,
-            CallAction::Answer(result) => return Ok(Way::Answer(result)),
+            CallAction::Answer(result) => return Ok(CallDecision::Answer(result)),
             CallAction::Stop(reason) => return Err(RunError::Stopped(reason)),
         };
         match doubt {
-            Some(doubt) if !self.engine.tools.has_person() => Ok(Way::Answer(doubt.refusal(call))),
-            doubt => Ok(Way::Run(args, doubt)),
+            Some(doubt) if !self.engine.tools.has_person() => {
+                Ok(CallDecision::Answer(doubt.refusal(call)))
+            }
+            doubt => Ok(CallDecision::Run(args, doubt)),
         }
     }
 
@@ -324,11 +326,11 @@ fn incomplete() -> ToolResult {
 
 /// What is wrong with a call that cannot be run, with an example of a right
 /// one (C3).
-fn unfit(terms: &Terms, call: &Call, faults: &[&LoggedProblem]) -> ToolResult {
+fn unfit(config: &TurnConfig, call: &Call, faults: &[&LoggedProblem]) -> ToolResult {
     let messages: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();
     let result = ToolResult::failure(ErrorType::ValidationError, messages.join(". "));
     // Who is taught in words is shown a right call in these.
-    match terms.meant(call).filter(|_| terms.is_native) {
+    match config.meant(call).filter(|_| config.is_native) {
         Some(spec) => result.with_suggestion(format!("Example: {}", example::call_text(spec))),
         None => result,
     }

@@ -10,7 +10,7 @@ use ptk_store::{Content, HelperAsked, HelperReplied, HelperTask, Item, ModelRepl
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
-use crate::engine::Terms;
+use crate::engine::TurnConfig;
 use crate::render::{Renderer, Shown};
 use crate::session::millis;
 use crate::stop::Stop;
@@ -72,30 +72,30 @@ impl Session {
     /// The messages for the model. Room is made if there is not enough.
     pub(crate) async fn fitting(
         &mut self,
-        terms: &Terms,
+        config: &TurnConfig,
         budget: Budget,
     ) -> Result<Vec<Message>, RunError> {
         let mut before = u64::MAX;
         loop {
-            let shown = self.shown(terms);
-            let most = terms.most() + shown.iter().map(|shown| shown.most).sum::<u64>();
+            let shown = self.shown(config);
+            let most = config.most() + shown.iter().map(|shown| shown.most).sum::<u64>();
             let fits = most <= budget.available;
             // Where it fits whatever is counted, nothing is.
-            if fits || self.used(terms) <= budget.available {
+            if fits || self.used(config) <= budget.available {
                 let messages = shown
                     .iter()
                     .flat_map(|shown| shown.messages.iter().cloned());
                 return Ok(messages.collect());
             }
-            let parts = self.parts(terms, &shown);
-            let (base, used) = (terms.base(), self.used(terms));
+            let parts = self.parts(config, &shown);
+            let (base, used) = (config.base(), self.used(config));
             let cut = cut(&parts, base, budget);
             let Some(cut) = cut.filter(|_| used < before) else {
                 return Err(does_not_fit(used, budget));
             };
             before = used;
             let stop = self.stop.clone();
-            let summary = self.summary_of(terms, &stop, cut, &shown).await?;
+            let summary = self.summary_of(config, &stop, cut, &shown).await?;
             self.leave_out(cut, &shown, summary).await?;
         }
     }
@@ -140,22 +140,22 @@ impl Session {
         let stop = Stop::new(&options);
         self.load().await?;
         stop.check()?;
-        let terms = self.engine.terms_learned(options, &stop).await?;
+        let config = self.engine.terms_learned(options, &stop).await?;
         if self.log.transcript.next() == Next::Prompt {
             // What is done now is part of no turn.
             self.log.turn = Turn::default();
         }
-        let shown = self.shown_anew(&terms);
-        let parts = self.parts(&terms, &shown);
+        let shown = self.shown_anew(&config);
+        let parts = self.parts(&config, &shown);
         let Some(cut) = before_last_turn(&parts) else {
             return Ok(None);
         };
         let taken: u64 = parts.iter().take(cut.at).map(|part| part.cost).sum();
-        let notice = Renderer { terms: &terms }.note(LEFT_OUT);
-        if taken <= cost(&*terms.tokens, &notice) {
+        let notice = Renderer { config: &config }.note(LEFT_OUT);
+        if taken <= cost(&*config.tokens, &notice) {
             return Ok(None);
         }
-        let summary = self.summary_of(&terms, &stop, cut, &shown).await?;
+        let summary = self.summary_of(&config, &stop, cut, &shown).await?;
         if let Some(error) = summary.as_ref().and_then(|replied| replied.error.clone()) {
             let message = format!(
                 "The model could not sum up the conversation: {error}; nothing was left out, so try again, or have the beginning dropped"
@@ -164,9 +164,9 @@ impl Session {
             self.log.append(entry.into_iter().collect()).await?;
             return Err(RunError::failed(ErrorCode::LlmCallFailed, message));
         }
-        let tokens = &*terms.tokens;
+        let tokens = &*config.tokens;
         let all = |shown: &[Arc<Shown>]| -> u64 {
-            terms.told() + shown.iter().map(|shown| shown.cost(tokens)).sum::<u64>()
+            config.told() + shown.iter().map(|shown| shown.cost(tokens)).sum::<u64>()
         };
         let before = all(&shown);
         let (way, messages) = self.leave_out(cut, &shown, summary).await?;
@@ -174,39 +174,39 @@ impl Session {
             way,
             messages,
             before,
-            after: all(&self.shown_anew(&terms)),
+            after: all(&self.shown_anew(&config)),
         }))
     }
 
     /// What each item takes, and whether it can be cut there.
-    fn parts(&self, terms: &Terms, shown: &[Arc<Shown>]) -> Vec<Part> {
+    fn parts(&self, config: &TurnConfig, shown: &[Arc<Shown>]) -> Vec<Part> {
         let items = self.log.transcript.items().iter();
         let parts = items.zip(shown).map(|(item, shown)| Part {
-            cost: shown.cost(&*terms.tokens),
+            cost: shown.cost(&*config.tokens),
             seam: seam(item),
         });
         parts.collect()
     }
 
     /// What is shown of each item under terms that are not the turn's.
-    fn shown_anew(&self, terms: &Terms) -> Vec<Arc<Shown>> {
-        let renderer = Renderer { terms };
+    fn shown_anew(&self, config: &TurnConfig) -> Vec<Arc<Shown>> {
+        let renderer = Renderer { config };
         let items = self.log.transcript.items().iter();
         items.map(|item| Arc::new(renderer.shown(item))).collect()
     }
 
     /// What the messages for the model take, with all that is told beside
     /// them.
-    pub(crate) fn used(&mut self, terms: &Terms) -> u64 {
-        let shown = self.shown(terms);
-        let costs = shown.iter().map(|shown| shown.cost(&*terms.tokens));
-        terms.base() + costs.sum::<u64>()
+    pub(crate) fn used(&mut self, config: &TurnConfig) -> u64 {
+        let shown = self.shown(config);
+        let costs = shown.iter().map(|shown| shown.cost(&*config.tokens));
+        config.base() + costs.sum::<u64>()
     }
 
     /// What is shown of each item. It is made once a turn: what the model was
     /// told does not change.
-    fn shown(&mut self, terms: &Terms) -> Vec<Arc<Shown>> {
-        let renderer = Renderer { terms };
+    fn shown(&mut self, config: &TurnConfig) -> Vec<Arc<Shown>> {
+        let renderer = Renderer { config };
         let items = self.log.transcript.items().iter();
         let shown = items.map(|item| {
             let known = self.shown.entry(item.seq);
@@ -219,16 +219,16 @@ impl Session {
     /// Whoever watches is told.
     async fn summary_of(
         &mut self,
-        terms: &Terms,
+        config: &TurnConfig,
         stop: &Stop,
         cut: Cut,
         shown: &[Arc<Shown>],
     ) -> Result<Option<HelperReplied>, RunError> {
-        if terms.options.compaction != Compaction::Summarise {
+        if config.options.compaction != Compaction::Summarise {
             return Ok(None);
         }
         let dropped = shown.get(..cut.at).unwrap_or_default();
-        let replied = self.summary(terms, stop, dropped).await?;
+        let replied = self.summary(config, stop, dropped).await?;
         self.tell(&replied, None);
         Ok(Some(replied))
     }
@@ -286,12 +286,12 @@ impl Session {
     /// The model's own summary. One that is not shorter is none.
     async fn summary(
         &mut self,
-        terms: &Terms,
+        config: &TurnConfig,
         stop: &Stop,
         dropped: &[Arc<Shown>],
     ) -> Result<HelperReplied, RunError> {
-        let (model, prices) = (terms.model.clone(), terms.candidate.model.prices);
-        let provider = &*terms.candidate.model.provider;
+        let (model, prices) = (config.model.clone(), config.candidate.model.prices);
+        let provider = &*config.candidate.model.provider;
         let asked = HelperAsked {
             task: HelperTask::SumUp,
             provider: provider.name().to_owned(),
@@ -312,9 +312,9 @@ impl Session {
                 Said::new(role, message.text())
             })
             .collect();
-        let conversation = terms.formatter.conversation(&said);
+        let conversation = config.formatter.conversation(&said);
         let request = Request {
-            model: terms.model.clone(),
+            model: config.model.clone(),
             messages: vec![Message::user(format!("{conversation}\n\n{SUM_UP}"))],
             max_tokens: Some(SUMMARY),
             ..Request::default()
@@ -334,7 +334,7 @@ impl Session {
             }
         };
         let text = said.text.trim().to_owned();
-        let tokens = &*terms.tokens;
+        let tokens = &*config.tokens;
         let is_shorter = tokens.count(&text) < tokens.count(&conversation) / 2;
         let is_useless = text.is_empty() || !is_shorter;
         let useless = || is_useless.then(|| "what it gave back is not shorter".to_owned());

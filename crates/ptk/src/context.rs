@@ -4,7 +4,7 @@ use ptk_llm::Message;
 use ptk_protocol::Role;
 use ptk_store::{Content, Item};
 
-use crate::engine::{Engine, NOTICE, Terms};
+use crate::engine::{Engine, NOTICE, TurnConfig};
 use crate::render::Renderer;
 use crate::stop::Stop;
 use crate::window::cost;
@@ -111,13 +111,13 @@ impl Session {
     /// read, or the options stop it.
     pub async fn context(&mut self, options: RunOptions) -> Result<ContextUse, RunError> {
         let stop = Stop::new(&options);
-        self.take_up().await?;
-        let terms = self.engine.terms_learned(options, &stop).await?;
-        let mut context = self.engine.context(&terms);
-        let renderer = Renderer { terms: &terms };
+        self.load_transcript().await?;
+        let config = self.engine.terms_learned(options, &stop).await?;
+        let mut context = self.engine.context(&config);
+        let renderer = Renderer { config: &config };
         for item in self.log.transcript.items() {
             let shown = renderer.shown(item);
-            context.count(&*terms.tokens, item, &shown.messages);
+            context.count(&*config.tokens, item, &shown.messages);
         }
         Ok(context)
     }
@@ -125,17 +125,17 @@ impl Session {
 
 impl Engine {
     /// What is told and kept in any case.
-    fn context(&self, terms: &Terms) -> ContextUse {
+    fn context(&self, config: &TurnConfig) -> ContextUse {
         let own = self.system.as_deref().unwrap_or_default();
-        let instructions = terms.tokens.count(own);
-        let budget = terms.budget;
+        let instructions = config.tokens.count(own);
+        let budget = config.budget;
         ContextUse {
             window: budget.window.map(u64::from),
             reply: budget.reply,
             margin: budget.window.map_or(0, |_| budget.margin() + NOTICE),
             instructions,
             // What teaches them stands behind the instructions.
-            tools: terms.told().saturating_sub(instructions),
+            tools: config.told().saturating_sub(instructions),
             ..ContextUse::default()
         }
     }

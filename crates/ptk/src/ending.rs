@@ -15,10 +15,10 @@ impl Session {
     /// Step by step, until it is over.
     pub(crate) async fn drive(&mut self) -> Execution {
         let of = self.log.turn.correlation();
-        let span = match &self.terms {
-            Some(terms) => {
-                let provider = terms.candidate.model.provider.name();
-                spans::run(&self.log.session, &of, provider, terms.model.as_deref())
+        let span = match &self.config {
+            Some(config) => {
+                let provider = config.candidate.model.provider.name();
+                spans::run(&self.log.session, &of, provider, config.model.as_deref())
             }
             None => Span::none(),
         };
@@ -81,7 +81,7 @@ impl Session {
     }
 
     /// What came of a turn that could not begin.
-    pub(crate) fn unbegun(&self, error: RunError) -> Execution {
+    pub(crate) fn failed_to_start(&self, error: RunError) -> Execution {
         let outcome = self.heard(error);
         Execution {
             iterations: 0,
@@ -146,7 +146,7 @@ impl Session {
         for took in usage_by_model.values() {
             usage.add(*took);
         }
-        let system = self.terms.as_ref().map_or("", |terms| &terms.system);
+        let system = self.config.as_ref().map_or("", |config| &config.system);
         Execution {
             success: error.is_none(),
             content,

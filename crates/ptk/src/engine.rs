@@ -11,10 +11,10 @@ use ptk_protocol::{ErrorCode, Formatter, Grammar, PtkFormatter, ToolSpec, Toolse
 use ptk_store::{Call, SessionInfo, Store};
 use ptk_tools::{SnippetFormat, ToolManager};
 
-use crate::held::Held;
+use crate::constrained::ReplyConstraint;
 use crate::hooks::Hooks;
-use crate::lesson::{Lesson, Lessons, Pupil};
 use crate::model::Candidate;
+use crate::prompt_cache::{CachedPrompt, PromptCache, PromptKey};
 use crate::render::Teaching;
 use crate::stop::Stop;
 use crate::window::{self, Budget};
@@ -50,7 +50,7 @@ pub(crate) struct Engine {
     pub(crate) system: Option<String>,
     pub(crate) options: RunOptions,
     pub(crate) info: SessionInfo,
-    pub(crate) lessons: Lessons,
+    pub(crate) prompt_cache: PromptCache,
 }
 
 impl std::fmt::Debug for Engine {
@@ -63,9 +63,9 @@ impl std::fmt::Debug for Engine {
     }
 }
 
-/// What holds for one turn.
+/// The configuration of one turn: model, tools, prompt and budget.
 #[derive(Debug, Clone)]
-pub(crate) struct Terms {
+pub(crate) struct TurnConfig {
     pub(crate) options: RunOptions,
     /// The model that is asked, and which one of the models it is.
     pub(crate) candidate: Arc<Candidate>,
@@ -94,11 +94,11 @@ pub(crate) struct Terms {
     definitions: Arc<str>,
     /// What replies can be held to, in general and with these tools.
     constraint: Constraint,
-    held: Arc<OnceLock<Option<Held>>>,
+    reply_constraint: Arc<OnceLock<Option<ReplyConstraint>>>,
     base: OnceLock<u64>,
 }
 
-impl Terms {
+impl TurnConfig {
     /// The tool that a call means, if it names one or nearly does.
     pub(crate) fn meant(&self, call: &Call) -> Option<&ToolSpec> {
         let nearest = || suggest::nearest(&call.name, self.tools.names());
@@ -136,7 +136,7 @@ impl Terms {
 
 impl Engine {
     /// What holds for a turn with these options.
-    pub(crate) fn terms(&self, options: RunOptions) -> Result<Terms, RunError> {
+    pub(crate) fn config(&self, options: RunOptions) -> Result<TurnConfig, RunError> {
         let rank = self.models.iter().position(|model| !model.is_resting());
         self.terms_with(options, rank.unwrap_or(0))
     }
@@ -146,24 +146,28 @@ impl Engine {
         &self,
         options: RunOptions,
         stop: &Stop,
-    ) -> Result<Terms, RunError> {
-        let terms = self.terms(options)?;
-        if self.learn(&terms, stop).await? {
-            return self.terms_with(terms.options, terms.rank);
+    ) -> Result<TurnConfig, RunError> {
+        let config = self.config(options)?;
+        if self.learn(&config, stop).await? {
+            return self.terms_with(config.options, config.rank);
         }
-        Ok(terms)
+        Ok(config)
     }
 
     /// Asks a server once what its model can do. Says whether something is
     /// known now that was not.
-    pub(crate) async fn learn(&self, terms: &Terms, stop: &Stop) -> Result<bool, RunError> {
-        let candidate = &terms.candidate;
-        stop.unless(candidate.learn(terms.model.as_deref())).await
+    pub(crate) async fn learn(&self, config: &TurnConfig, stop: &Stop) -> Result<bool, RunError> {
+        let candidate = &config.candidate;
+        stop.unless(candidate.learn(config.model.as_deref())).await
     }
 
     /// What holds for a turn with these options and this model. What they say
     /// of a model is said of the first one.
-    pub(crate) fn terms_with(&self, options: RunOptions, rank: usize) -> Result<Terms, RunError> {
+    pub(crate) fn terms_with(
+        &self,
+        options: RunOptions,
+        rank: usize,
+    ) -> Result<TurnConfig, RunError> {
         let Some(candidate) = self.models.get(rank).map(Arc::clone) else {
             return Err(RunError::failed(
                 ErrorCode::LlmCallFailed,
@@ -176,7 +180,7 @@ impl Engine {
         let mode = Some(options.mode).filter(|_| is_first).unwrap_or_default();
         let approach = candidate.approach(name.map(String::as_str), mode, &*self.memory);
         let (is_native, can) = (approach.is_native, approach.can);
-        let pupil = Pupil {
+        let key = PromptKey {
             registry: self.tools.registry(),
             names: options.tools.clone(),
             is_native,
@@ -186,7 +190,7 @@ impl Engine {
             form: can.form,
             definitions: can.definitions,
         };
-        let lesson = self.lessons.get(pupil, |pupil| self.lesson(pupil))?;
+        let cached_prompt = self.prompt_cache.get(key, |key| self.cached_prompt(key))?;
         let window = options.context_window.filter(|_| is_first);
         let window = window.or(approach.context_window);
         let name = approach.model;
@@ -196,7 +200,7 @@ impl Engine {
         };
         let max_tokens = options.max_tokens.or(model.max_tokens);
         let budget = Budget::new(window, max_tokens, tokens.margin());
-        Ok(Terms {
+        Ok(TurnConfig {
             form: can.form,
             sampling: if options.sampling == Sampling::default() {
                 model.sampling
@@ -206,20 +210,20 @@ impl Engine {
             max_tokens,
             may_change: approach.may_change,
             model: name,
-            formatter: lesson.formatter,
+            formatter: cached_prompt.formatter,
             rank,
             options,
-            tools: lesson.tools,
-            grammar: lesson.grammar,
-            system: lesson.system,
-            examples: lesson.examples,
-            plain_system: lesson.plain_system,
+            tools: cached_prompt.tools,
+            grammar: cached_prompt.grammar,
+            system: cached_prompt.system,
+            examples: cached_prompt.examples,
+            plain_system: cached_prompt.plain_system,
             is_native,
             budget,
             tokens,
-            definitions: lesson.definitions,
+            definitions: cached_prompt.definitions,
             constraint: can.constraint,
-            held: lesson.held,
+            reply_constraint: cached_prompt.reply_constraint,
             base: OnceLock::new(),
             candidate,
         })
@@ -227,30 +231,35 @@ impl Engine {
 
     /// What the replies of a model are held to that is taught its tools in
     /// text, if it can be.
-    pub(crate) fn held<'t>(&self, terms: &'t Terms) -> Option<&'t Held> {
-        let is_taught = !terms.is_native && !terms.tools.is_empty();
+    pub(crate) fn reply_constraint<'t>(
+        &self,
+        config: &'t TurnConfig,
+    ) -> Option<&'t ReplyConstraint> {
+        let is_taught = !config.is_native && !config.tools.is_empty();
         let make = || {
-            Held::new(
-                terms.constraint,
-                &*terms.formatter,
-                &terms.tools,
+            ReplyConstraint::new(
+                config.constraint,
+                &*config.formatter,
+                &config.tools,
                 &self.dialects,
             )
         };
-        let held = is_taught.then(|| terms.held.get_or_init(make));
-        held.and_then(Option::as_ref)
+        let reply_constraint = is_taught.then(|| config.reply_constraint.get_or_init(make));
+        reply_constraint.and_then(Option::as_ref)
     }
 
     /// The form that the next reply has to have, where so many in a row could
     /// not be used.
-    pub(crate) fn format(&self, terms: &Terms, unusable: u32) -> ResponseFormat {
-        let is_wanted = match terms.candidate.model.hold {
+    pub(crate) fn format(&self, config: &TurnConfig, unusable: u32) -> ResponseFormat {
+        let is_wanted = match config.candidate.model.hold {
             Hold::Always => true,
             Hold::Auto => unusable > 0,
             Hold::Never => false,
         };
-        let held = is_wanted.then(|| self.held(terms)).flatten();
-        held.map_or(ResponseFormat::Text, |held| held.format().clone())
+        let reply_constraint = is_wanted.then(|| self.reply_constraint(config)).flatten();
+        reply_constraint.map_or(ResponseFormat::Text, |reply_constraint| {
+            reply_constraint.format().clone()
+        })
     }
 
     /// The model to ask where these were asked in vain.
@@ -284,18 +293,18 @@ impl Engine {
     }
 
     /// What teaches a model that is best taught like this.
-    fn taught(&self, pupil: &Pupil) -> Arc<dyn Formatter> {
-        let name = pupil.only.as_ref().or(pupil.best.as_ref());
+    fn taught(&self, key: &PromptKey) -> Arc<dyn Formatter> {
+        let name = key.only.as_ref().or(key.best.as_ref());
         let dialect = match name {
             _ if self.teaches_all => None,
             Some(name) => self.dialects.get(name).ok(),
-            None if pupil.definitions == DefinitionStyle::default() => None,
+            None if key.definitions == DefinitionStyle::default() => None,
             None => self.formatter.taught(),
         };
         let other = dialect.and_then(|dialect| PtkFormatter::new(Arc::clone(dialect)).ok());
         match other {
             Some(formatter) => {
-                let formatter = formatter.with_style(pupil.definitions);
+                let formatter = formatter.with_style(key.definitions);
                 Arc::new(formatter.with_guard(self.guard.clone()))
             }
             None => Arc::clone(&self.formatter),
@@ -303,28 +312,28 @@ impl Engine {
     }
 
     /// What a model is taught that has these tools.
-    fn lesson(&self, pupil: &Pupil) -> Result<Lesson, RunError> {
-        let tools = offered(pupil)?;
+    fn cached_prompt(&self, key: &PromptKey) -> Result<CachedPrompt, RunError> {
+        let tools = offered(key)?;
         let mut grammar = Grammar::builder()
             .registry(self.dialects.clone())
             .tools(tools.clone());
-        if let Some(dialect) = &pupil.only {
+        if let Some(dialect) = &key.only {
             grammar = grammar.dialect(dialect);
         }
         let mut grammar = grammar.build()?;
-        if pupil.form == Form::Prompt {
+        if key.form == Form::Prompt {
             grammar = grammar.for_transcript();
         }
-        let formatter = self.taught(pupil);
+        let formatter = self.taught(key);
         // Without tools there is nothing to teach (R59).
-        let is_taught = !pupil.is_native && !tools.is_empty();
-        let teaching = is_taught.then(|| Teaching::new(&*formatter, &tools, pupil.form));
+        let is_taught = !key.is_native && !tools.is_empty();
+        let teaching = is_taught.then(|| Teaching::new(&*formatter, &tools, key.form));
         let Teaching {
             instructions,
             examples,
         } = teaching.unwrap_or_default();
         let taught = is_taught.then_some(instructions);
-        let snippets = self.shows_snippets(pupil, &tools);
+        let snippets = self.shows_snippets(key, &tools);
         let snippets = snippets.then_some(snippet::INSTRUCTIONS);
         let parts: Vec<&str> = self
             .system
@@ -333,12 +342,12 @@ impl Engine {
             .map(String::as_str)
             .chain(snippets)
             .collect();
-        let definitions = tools.iter().filter(|_| pupil.is_native);
+        let definitions = tools.iter().filter(|_| key.is_native);
         let definitions = definitions.map(|spec| spec.function_definition().to_string());
-        Ok(Lesson {
+        Ok(CachedPrompt {
             definitions: definitions.collect::<String>().into(),
             formatter,
-            held: Arc::default(),
+            reply_constraint: Arc::default(),
             grammar,
             system: parts.join("\n\n").into(),
             examples,
@@ -349,11 +358,11 @@ impl Engine {
 
     /// Whether tools show code in the snippet format: then the model does so,
     /// too (R195).
-    fn shows_snippets(&self, pupil: &Pupil, offered: &Toolset) -> bool {
+    fn shows_snippets(&self, key: &PromptKey, offered: &Toolset) -> bool {
         if offered.is_empty() {
             return false;
         }
-        let mut tools = pupil.registry.iter();
+        let mut tools = key.registry.iter();
         self.tools.snippet_format() == SnippetFormat::Always
             || tools.any(|tool| tool.gives_snippets() && offered.contains(&tool.spec().name))
     }
@@ -375,9 +384,9 @@ impl Engine {
 }
 
 /// The tools of these names, or all (C6).
-fn offered(pupil: &Pupil) -> Result<Toolset, RunError> {
-    let all = pupil.registry.toolset();
-    let Some(names) = &pupil.names else {
+fn offered(key: &PromptKey) -> Result<Toolset, RunError> {
+    let all = key.registry.toolset();
+    let Some(names) = &key.names else {
         return Ok(all.clone());
     };
     let unknown = names.iter().find(|name| !all.contains(name));

@@ -8,7 +8,7 @@ use ptk_protocol::Role;
 use ptk_store::{Call, Content, Item, Transcript};
 use serde_json::Value;
 
-use crate::engine::Terms;
+use crate::engine::TurnConfig;
 use crate::render::{self, Renderer};
 
 /// The request behind an ordinary conversation, before the question.
@@ -26,19 +26,19 @@ const MAX_ARGUMENT: usize = 120;
 /// the reply to that could not be used (`is_retry`), it gets the conversation as
 /// it was: a model that chooses its words without chance would fail the same way.
 pub(crate) fn messages(
-    terms: &Terms,
+    config: &TurnConfig,
     messages: Vec<Message>,
     transcript: &Transcript,
     question: &str,
     is_retry: bool,
 ) -> Vec<Message> {
-    if terms.tools.is_empty() {
+    if config.tools.is_empty() {
         return messages;
     }
-    let (mut messages, request) = if terms.is_native || is_retry {
+    let (mut messages, request) = if config.is_native || is_retry {
         (messages, ORDINARY)
     } else {
-        (plain_conversation(terms, transcript.items()), PLAIN)
+        (plain_conversation(config, transcript.items()), PLAIN)
     };
     // Small models repeat a question that comes first or stands alone.
     messages.push(Message::user(format!("{request} {question}")));
@@ -47,8 +47,8 @@ pub(crate) fn messages(
 
 /// The conversation with plain results instead of calls, and without the
 /// question of this turn.
-fn plain_conversation(terms: &Terms, items: &[Item]) -> Vec<Message> {
-    let renderer = Renderer { terms };
+fn plain_conversation(config: &TurnConfig, items: &[Item]) -> Vec<Message> {
+    let renderer = Renderer { config };
     let is_question =
         |item: &Item| matches!(&item.content, Content::Message(it) if it.role == Role::User);
     let question = items.iter().rposition(is_question).unwrap_or_default();
@@ -98,6 +98,6 @@ fn plain_result(renderer: &Renderer<'_>, call: &Call) -> String {
         text.push_str("Failed: ");
         text.push_str(&result.error);
     }
-    let text = renderer.terms.formatter.break_marks(&text).into_owned();
+    let text = renderer.config.formatter.break_marks(&text).into_owned();
     renderer.bounded(text)
 }

@@ -39,16 +39,16 @@
 //!
 //! | Module | Its one concern |
 //! |---|---|
-//! | `ptk`, `builder`, `engine`, `lesson` | the face: [`Ptk`], and what it is put together from |
+//! | `ptk`, `builder`, `engine`, `prompt_cache` | [`Ptk`], and what it is put together from |
 //! | `options`, `stop` | what holds for a run, and how it is stopped |
 //! | `session`, `ending` | the loop: one [`Step`] after the other, and how it ends |
 //! | `model` | a model as it is asked: [`Model`], and what is noticed of it |
 //! | `ask`, `final_request`, `read`, `parser` | asking the model, also for the last time, and reading its reply |
 //! | `recover` | a model that does not reply: asking again, in another way, or another one |
 //! | `calls`, `consent` | running calls, and asking about those that are in doubt |
-//! | `loops`, `heed` | a model that goes round in circles |
+//! | `loops`, `loop_breaker` | models that repeat themselves |
 //! | `window`, `tokens`, `render`, `compact`, `context` | what the model is shown, how much that is, making room, and seeing it |
-//! | `small`, `help` | a small model that helps the one that answers |
+//! | `helper_model`, `helper` | a small model that chooses files and shortens results |
 //! | `log`, `turn` | what is written down, and what follows from it |
 //! | `probe` | finding out how a model is best asked: [`try_model`] |
 //! | `replay` | a session against today's parser and policies: [`Replay`] |
@@ -70,30 +70,30 @@ mod builder;
 mod calls;
 mod compact;
 mod consent;
+mod constrained;
 mod context;
 mod ending;
 mod engine;
 mod error;
 mod execution;
 mod final_request;
-mod heed;
-mod held;
-mod help;
+mod helper;
+mod helper_model;
 mod hooks;
-mod lesson;
 mod log;
+mod loop_breaker;
 mod loops;
 mod model;
 mod options;
 mod parser;
 mod probe;
+mod prompt_cache;
 mod ptk;
 mod read;
 mod recover;
 mod render;
 mod replay;
 mod session;
-mod small;
 mod spans;
 mod stop;
 mod tokens;
@@ -107,6 +107,7 @@ pub use compact::Compacted;
 pub use context::ContextUse;
 pub use error::RunError;
 pub use execution::{CallRecord, Execution};
+pub use helper_model::{ChooseFiles, MAX_FILES, Shorten, SmallModel};
 pub use hooks::{
     CallAction, CallInfo, Duplicate, DuplicateAction, ErrorAction, IterationAction, IterationInfo,
     ReplyKind, Streamed,
@@ -123,7 +124,6 @@ pub use ptk::Ptk;
 pub use render::{Teaching, merged, one_prompt};
 pub use replay::{Difference, Differing, Fate, Meaning, ReadCall, Replay};
 pub use session::{Iteration, Session, Step};
-pub use small::{ChooseFiles, MAX_FILES, Shorten, SmallModel};
 pub use tokens::{Tokenizer, of_model as tokens_of};
 pub use window::{Estimate, MARGIN, TokenCounter};
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use ptk_llm::{Capabilities, Form, Manner, Memory, Prices, Provider, Sampling, memory_key};
+use ptk_llm::{Capabilities, Form, Memory, ModelProfile, Prices, Provider, Sampling, memory_key};
 use tokio::time::Instant;
 
 use crate::{Hold, Mode};
@@ -190,11 +190,11 @@ pub struct Approach {
 /// models themselves; a [`Ptk`](crate::Ptk) has its own.
 ///
 /// ```
-/// use ptk::llm::{Forgetful, Script};
+/// use ptk::llm::{InMemory, Script};
 /// use ptk::{Candidate, Mode, Model};
 ///
 /// let candidate = Candidate::new(Model::new(Script::new(["Hello."])));
-/// let approach = candidate.approach(None, Mode::Auto, &Forgetful::default());
+/// let approach = candidate.approach(None, Mode::Auto, &InMemory::default());
 /// assert!(!approach.is_native, "nothing in the script is a native call");
 /// ```
 #[derive(Debug)]
@@ -332,18 +332,18 @@ impl Candidate {
         let Some(key) = memory_key(&*self.model.provider, name) else {
             return;
         };
-        let manner = Manner {
+        let profile = ModelProfile {
             native_tools: Some(false),
             why: why.to_owned(),
             is_tried: false,
             ..memory.recall(&key).unwrap_or_default()
         };
-        memory.remember(&key, manner);
+        memory.remember(&key, profile);
     }
 
     /// How it calls tools: as is wanted, or else as was found out, or else as
     /// it can.
-    fn is_native(&self, mode: Mode, can: Capabilities, found: &Manner) -> bool {
+    fn is_native(&self, mode: Mode, can: Capabilities, found: &ModelProfile) -> bool {
         match mode {
             Mode::Native => true,
             Mode::Text => false,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use ptk_llm::{LlmErrorKind, Manner};
+use ptk_llm::{LlmErrorKind, ModelProfile};
 use ptk_protocol::dialects::Registry as Dialects;
 use ptk_protocol::{Arguments, ToolSpec};
 use ptk_store::Usage;
@@ -130,12 +130,12 @@ impl Trial {
 
     /// What is known of the model, if this is the best way.
     #[must_use]
-    pub fn manner(&self) -> Manner {
+    pub fn profile(&self) -> ModelProfile {
         let (native_tools, dialect) = match &self.way {
             Way::Native => (Some(true), None),
             Way::Text(dialect) => (Some(false), Some(dialect.clone())),
         };
-        Manner {
+        ModelProfile {
             native_tools,
             dialect,
             context_window: None,
@@ -194,9 +194,9 @@ pub fn best(trials: &[Trial]) -> Option<&Trial> {
 /// // One that never calls a tool.
 /// let model = Model::new(Script::new(["Hello"; 4]));
 /// let way = Way::Text("ptk".to_owned());
-/// let (dialects, patience) = (Registry::builtin(), Duration::from_secs(60));
+/// let (dialects, timeout) = (Registry::builtin(), Duration::from_secs(60));
 /// let cancel = CancellationToken::new();
-/// let trial = try_model(&model, way, &dialects, patience, cancel, |_| ()).await?;
+/// let trial = try_model(&model, way, &dialects, timeout, cancel, |_| ()).await?;
 /// assert_eq!(trial.verdicts.last(), Some(&Verdict::Right));
 /// assert_eq!(trial.points(), 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -111,21 +111,21 @@ impl Ptk {
     ) -> Result<Iteration, RunError> {
         let engine = &*self.engine;
         let stop = Stop::new(&options);
-        let terms = engine.terms(options)?;
-        let renderer = Renderer { terms: &terms };
+        let config = engine.config(options)?;
+        let renderer = Renderer { config: &config };
         let shown: Vec<Message> = messages.iter().map(|said| renderer.said(said)).collect();
-        let mut request = ask::request(&terms, shown, false);
-        request.format = engine.format(&terms, 0);
+        let mut request = ask::request(&config, shown, false);
+        request.format = engine.format(&config, 0);
         let tell = |streamed: &Streamed<'_>| engine.hooks.streamed(streamed);
         let mut heard = Assembly::new();
-        let listening = ask::listen(engine, &terms, &request, &stop, &tell, &mut heard);
+        let listening = ask::listen(engine, &config, &request, &stop, &tell, &mut heard);
         let reply = listening.await?;
         let said = ask::said(
             heard.so_far(),
             std::time::Duration::ZERO,
-            terms.candidate.model.prices,
+            config.candidate.model.prices,
         );
-        let parsed = read::parsed(&read::settled(reply, &terms, &said), &said);
+        let parsed = read::parsed(&read::settled(reply, &config, &said), &said);
         Ok(Iteration {
             iteration: 1,
             kind: ReplyKind::from(parsed.outcome),

@@ -11,7 +11,7 @@ use ptk_store::{ModelReplied, NativeCall, ReplyOutcome, ReplyParsed};
 use serde_json::Value;
 
 use crate::ReplyParser;
-use crate::engine::Terms;
+use crate::engine::TurnConfig;
 
 /// The name of the form of native calls.
 const NATIVE: &str = "native";
@@ -22,16 +22,16 @@ pub(crate) const EMPTY: &str = "Your reply was empty. Call a tool, or answer in 
 const REPEATED: &str = "Your reply repeated itself without end, so it was stopped. Call a tool, or answer in a few words";
 
 /// Reads a reply that was written down.
-pub(crate) fn whole(parser: &dyn ReplyParser, terms: &Terms, said: &ModelReplied) -> Reply {
+pub(crate) fn whole(parser: &dyn ReplyParser, config: &TurnConfig, said: &ModelReplied) -> Reply {
     let mut reply = Reply::default();
-    let mut reading = parser.begin(&terms.grammar);
+    let mut reading = parser.begin(&config.grammar);
     reading.push(&said.text, &mut |event| reply.absorb(event));
     reading.finish(&mut |event| reply.absorb(event));
-    settled(reply, terms, said)
+    settled(reply, config, said)
 }
 
 /// Adds to what was found in the text what came beside it.
-pub(crate) fn settled(mut reply: Reply, terms: &Terms, said: &ModelReplied) -> Reply {
+pub(crate) fn settled(mut reply: Reply, config: &TurnConfig, said: &ModelReplied) -> Reply {
     let is_cut = said.finish_reason.as_deref() == Some("length");
     if is_cut {
         reply.cut_by_limit();
@@ -49,7 +49,7 @@ pub(crate) fn settled(mut reply: Reply, terms: &Terms, said: &ModelReplied) -> R
     let last = said.calls.len();
     let native = said.calls.iter().zip(1..).map(|(call, number)| {
         let may_be_cut = breaks_off && number == last;
-        self::native(&terms.tools, call, end, may_be_cut)
+        self::native(&config.tools, call, end, may_be_cut)
     });
     let native: Vec<ParsedCall> = native.collect();
     // Some models also write down what they call (L5).

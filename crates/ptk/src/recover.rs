@@ -9,7 +9,7 @@ use ptk_protocol::{ErrorCode, Reply};
 use ptk_store::Failure;
 use tokio::time::sleep;
 
-use crate::engine::Terms;
+use crate::engine::TurnConfig;
 use crate::{RunError, Session, Streamed};
 
 /// How long to wait before a request is sent again for the first time; then
@@ -56,24 +56,24 @@ impl Session {
     /// If nothing helps.
     pub(crate) async fn recover(
         &mut self,
-        terms: &Terms,
+        config: &TurnConfig,
         effort: &mut Effort,
         error: LlmError,
     ) -> Result<(), RunError> {
         if error.kind == LlmErrorKind::TooLong {
-            let cost = self.used(terms);
-            if cost < effort.available.unwrap_or(terms.budget.available) {
+            let cost = self.used(config);
+            if cost < effort.available.unwrap_or(config.budget.available) {
                 // The window is smaller than was thought. Instructions and
                 // tools cannot be made any shorter.
-                effort.available = Some(terms.base() + (cost - terms.base()) * 7 / 10);
+                effort.available = Some(config.base() + (cost - config.base()) * 7 / 10);
                 effort.refused = Some(error.into());
                 return Ok(());
             }
         }
-        if error.kind == LlmErrorKind::NoTools && terms.is_native && terms.may_change {
-            return self.teach(terms, &error.to_string()).await;
+        if error.kind == LlmErrorKind::NoTools && config.is_native && config.may_change {
+            return self.teach(config, &error.to_string()).await;
         }
-        effort.failed.push(terms.rank);
+        effort.failed.push(config.rank);
         // What one would not say is not asked of another.
         let may_ask = error.kind != LlmErrorKind::Filtered;
         let next = self.engine.next_model(&effort.failed);
@@ -84,7 +84,7 @@ impl Session {
             Some(_) => LONGEST_WAIT_BEFORE_ANOTHER,
             None => LONGEST_WAIT,
         };
-        if error.is_retryable() && effort.tries < terms.options.provider_retries && wait <= longest
+        if error.is_retryable() && effort.tries < config.options.provider_retries && wait <= longest
         {
             effort.tries += 1;
             effort.failed.pop();
@@ -99,14 +99,14 @@ impl Session {
             return Err(error.into());
         };
         if error.kind != LlmErrorKind::TooLong {
-            self.engine.rest(terms.rank);
+            self.engine.rest(config.rank);
         }
         effort.turn_to_another();
         let other = self.engine.name_of(next);
         tracing::warn!(%error, other, "another model is asked");
         self.begin_again(format!("{other} is asked instead: {error}"))
             .await?;
-        self.change(terms.options.clone(), next)
+        self.change(config.options.clone(), next)
     }
 
     /// The conversation fits into this model no more, whatever is left out of
@@ -117,11 +117,11 @@ impl Session {
     /// If there is no other.
     pub(crate) async fn outgrow(
         &mut self,
-        terms: &Terms,
+        config: &TurnConfig,
         effort: &mut Effort,
         error: RunError,
     ) -> Result<(), RunError> {
-        effort.failed.push(terms.rank);
+        effort.failed.push(config.rank);
         let Some(next) = self.engine.next_model(&effort.failed) else {
             return Err(error);
         };
@@ -133,55 +133,55 @@ impl Session {
         let entry = self.log.entry(Failure::new(&reason));
         self.log.append(vec![entry]).await?;
         self.publish(EventKind::MessageRestarted { reason });
-        self.change(terms.options.clone(), next)
+        self.change(config.options.clone(), next)
     }
 
     /// Looks whether the model was shown its tools at all, and how it calls
     /// them. Whether it has to be asked again.
     pub(crate) async fn watch(
         &mut self,
-        terms: &Terms,
+        config: &TurnConfig,
         completion: &Completion,
         reply: &Reply,
     ) -> Result<bool, RunError> {
-        if !terms.is_native || !terms.may_change || terms.tools.is_empty() {
+        if !config.is_native || !config.may_change || config.tools.is_empty() {
             return Ok(false);
         }
         let (has_called, has_written) = (!completion.calls.is_empty(), !reply.calls.is_empty());
-        let candidate = &terms.candidate;
+        let candidate = &config.candidate;
         let shown = completion.usage.map_or(0, |usage| usage.input_tokens);
-        let tools = terms.tools_cost();
+        let tools = config.tools_cost();
         // Some servers do not count what they have seen before, so their own
         // word goes first.
         let may_be_left_out = !has_called && !has_written && !candidate.is_vouched_for();
         if may_be_left_out && shown > 0 && tools >= FEW && shown < tools / SHOWN {
             let why = format!(
                 "{} left out the tools: it read {shown} tokens, and they take about {tools}",
-                self.engine.name_of(terms.rank)
+                self.engine.name_of(config.rank)
             );
-            self.teach(terms, &why).await?;
+            self.teach(config, &why).await?;
             return Ok(true);
         }
         if candidate.has_written(has_written && !has_called) {
-            self.note_text(terms, "it writes its calls into its text");
-            self.change(terms.options.clone(), terms.rank)?;
+            self.note_text(config, "it writes its calls into its text");
+            self.change(config.options.clone(), config.rank)?;
         }
         Ok(false)
     }
 
     /// From now on the model is taught its tools in words.
-    async fn teach(&mut self, terms: &Terms, why: &str) -> Result<(), RunError> {
-        self.note_text(terms, why);
+    async fn teach(&mut self, config: &TurnConfig, why: &str) -> Result<(), RunError> {
+        self.note_text(config, why);
         let again = "The model is asked again, with its tools told in words";
         self.begin_again(format!("{again}: {why}")).await?;
-        self.change(terms.options.clone(), terms.rank)
+        self.change(config.options.clone(), config.rank)
     }
 
     /// Remembers that a model is better taught its tools in words.
-    fn note_text(&self, terms: &Terms, why: &str) {
+    fn note_text(&self, config: &TurnConfig, why: &str) {
         tracing::info!(why, "tools are told in words");
-        let (model, memory) = (terms.model.as_deref(), &*self.engine.memory);
-        terms.candidate.turn_to_text(model, memory, why);
+        let (model, memory) = (config.model.as_deref(), &*self.engine.memory);
+        config.candidate.turn_to_text(model, memory, why);
     }
 
     /// What was said so far is no reply, and the person is told why.

@@ -12,13 +12,13 @@ use serde_json::{Map, Value};
 
 use crate::TokenCounter;
 use crate::compact::LEFT_OUT;
-use crate::engine::Terms;
+use crate::engine::TurnConfig;
 use crate::turn::is_fault;
 use crate::window::{cost, most};
 
 /// Writes messages as one model wants them.
 pub(crate) struct Renderer<'a> {
-    pub(crate) terms: &'a Terms,
+    pub(crate) config: &'a TurnConfig,
 }
 
 /// What is shown of an item, and what it takes, in tokens.
@@ -55,7 +55,7 @@ impl Renderer<'_> {
         match &item.content {
             Content::Message(message) => vec![self.said(message)],
             Content::Reply(reply) => self.reply(reply),
-            Content::Rejected(text) if self.terms.form == Form::Prompt => {
+            Content::Rejected(text) if self.config.form == Form::Prompt => {
                 vec![Message::tool(text)]
             }
             Content::Rejected(text) => vec![self.note(text)],
@@ -67,7 +67,7 @@ impl Renderer<'_> {
     /// Something that no person said. Many models know instructions only at
     /// the beginning of a conversation.
     pub(crate) fn note(&self, text: &str) -> Message {
-        if self.terms.is_native {
+        if self.config.is_native {
             Message::system(text)
         } else {
             Message::user(text)
@@ -82,7 +82,7 @@ impl Renderer<'_> {
             Role::User => Message::User(text),
             Role::Assistant => self.assistant(text, message.tool_calls.clone(), None),
             Role::Tool => match &message.tool_call_id {
-                Some(id) if self.terms.is_native => Message::Result {
+                Some(id) if self.config.is_native => Message::Result {
                     id: id.clone(),
                     name: String::new(),
                     text,
@@ -94,14 +94,14 @@ impl Renderer<'_> {
     }
 
     fn assistant(&self, mut text: String, calls: Vec<ToolCall>, state: Option<Value>) -> Message {
-        if self.terms.is_native {
+        if self.config.is_native {
             return Message::Assistant { text, calls, state };
         }
         if !calls.is_empty() {
             if !text.is_empty() {
                 text.push('\n');
             }
-            text.push_str(&self.terms.formatter.tool_calls(&calls));
+            text.push_str(&self.config.formatter.tool_calls(&calls));
         }
         Message::assistant(text)
     }
@@ -120,14 +120,14 @@ impl Renderer<'_> {
             let text = told.unwrap_or_default().to_owned();
             messages.push(self.assistant(text, calls, said.state.clone()));
         }
-        if is_native && self.terms.is_native {
+        if is_native && self.config.is_native {
             messages.extend(reply.calls.iter().map(|call| self.native_result(call)));
             messages.extend(failed(&reply.calls).map(Message::System));
         } else if !reply.calls.is_empty() && reply.has_results() {
             let several = reply.calls.len() > 1;
             let results = reply.calls.iter().map(|call| {
                 let id = several.then_some(call.id.as_str());
-                let told = self.terms.formatter.tool_result(&call.result(), id);
+                let told = self.config.formatter.tool_result(&call.result(), id);
                 let mut told = self.bounded(told);
                 told.extend(self.right_call(call));
                 told
@@ -136,7 +136,7 @@ impl Renderer<'_> {
             let results = results.join("\n\n");
             // In a conversation that is one text they stand as in the examples,
             // and not as something that the user says.
-            messages.push(match self.terms.form {
+            messages.push(match self.config.form {
                 Form::Prompt => Message::tool(results),
                 Form::Chat => Message::User(results),
             });
@@ -153,17 +153,17 @@ impl Renderer<'_> {
         if call.result().success || !call.problems.iter().any(is_unfit) {
             return None;
         }
-        let right = example::call(self.terms.meant(call)?);
-        let right = self.terms.formatter.tool_calls(&[right]);
+        let right = example::call(self.config.meant(call)?);
+        let right = self.config.formatter.tool_calls(&[right]);
         Some(format!("\nA right call looks like this:\n{right}"))
     }
 
     /// A result that no call of the model's brought forth.
     pub(crate) fn result(&self, result: &ToolResult) -> String {
-        if self.terms.is_native {
+        if self.config.is_native {
             native(result)
         } else {
-            self.terms.formatter.tool_result(result, None)
+            self.config.formatter.tool_result(result, None)
         }
     }
 
@@ -181,9 +181,9 @@ impl Renderer<'_> {
     /// One result does not fill the window: of what is too long, the beginning
     /// and the end are shown.
     pub(crate) fn bounded(&self, text: String) -> String {
-        let most = self.terms.budget.of_a_result();
+        let most = self.config.budget.of_a_result();
         // No token has less than a byte.
-        if text.len() as u64 <= most || self.terms.tokens.count(&text) <= most {
+        if text.len() as u64 <= most || self.config.tokens.count(&text) <= most {
             return text;
         }
         let keep = usize::try_from(most).unwrap_or(usize::MAX) * 3 / 2;

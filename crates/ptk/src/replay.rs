@@ -11,7 +11,7 @@ use ptk_store::{
 };
 use ptk_tools::Foreseen;
 
-use crate::engine::{Engine, Terms};
+use crate::engine::{Engine, TurnConfig};
 use crate::turn::is_fault;
 use crate::{RunError, RunOptions, log, read};
 
@@ -145,7 +145,7 @@ pub(crate) async fn replay(
         return Ok(None);
     }
     let mut replaying = Replaying {
-        terms: engine.terms(options)?,
+        config: engine.config(options)?,
         engine,
         found: Replay::default(),
         turn: 0,
@@ -173,7 +173,7 @@ pub(crate) async fn replay(
 
 struct Replaying<'a> {
     engine: &'a Engine,
-    terms: Terms,
+    config: TurnConfig,
     found: Replay,
     turn: u64,
     /// The reply whose meaning comes next.
@@ -215,7 +215,7 @@ impl Replaying<'_> {
         }
         let Some(said) = self.said.take() else { return };
         self.found.replies += 1;
-        let mut reply = read::whole(&*self.engine.parser, &self.terms, &said);
+        let mut reply = read::whole(&*self.engine.parser, &self.config, &said);
         self.copies.mark(&mut reply, &said.text);
         let before = Meaning::of(parsed);
         let after = Meaning::of(&read::parsed(&reply, &said));

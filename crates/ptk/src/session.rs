@@ -14,7 +14,7 @@ use ptk_store::{
 };
 use tokio::time::Instant;
 
-use crate::engine::{Engine, Terms};
+use crate::engine::{Engine, TurnConfig};
 use crate::log::Log;
 use crate::render::Shown;
 use crate::stop::Stop;
@@ -31,7 +31,7 @@ const CONTINUE: &str = "Continue from where you left off. Do not repeat what you
 pub struct Session {
     pub(crate) engine: Arc<Engine>,
     pub(crate) log: Log,
-    pub(crate) terms: Option<Arc<Terms>>,
+    pub(crate) config: Option<Arc<TurnConfig>>,
     pub(crate) stop: Stop,
     /// When the turn was begun, or resumed.
     pub(crate) since: Instant,
@@ -79,7 +79,7 @@ impl Session {
         Self {
             engine,
             log,
-            terms: None,
+            config: None,
             stop,
             since: Instant::now(),
             shown: HashMap::new(),
@@ -98,7 +98,7 @@ impl Session {
     ///
     /// If the log cannot be read.
     pub async fn transcript(&mut self) -> Result<&Transcript, RunError> {
-        self.take_up().await?;
+        self.load_transcript().await?;
         Ok(&self.log.transcript)
     }
 
@@ -142,7 +142,7 @@ impl Session {
     pub async fn execute(&mut self, prompt: impl Into<String>, options: RunOptions) -> Execution {
         match self.begin(prompt, options).await {
             Ok(()) => self.drive().await,
-            Err(error) => self.unbegun(error),
+            Err(error) => self.failed_to_start(error),
         }
     }
 
@@ -155,12 +155,12 @@ impl Session {
         self.since = Instant::now();
         let ready = match self.load().await {
             Ok(()) if self.log.transcript.next() == Next::Prompt => return None,
-            Ok(()) => self.agree(options),
+            Ok(()) => self.configure_turn(options),
             Err(error) => Err(error),
         };
         Some(match ready {
             Ok(()) => self.drive().await,
-            Err(error) => self.unbegun(error),
+            Err(error) => self.failed_to_start(error),
         })
     }
 
@@ -180,7 +180,7 @@ impl Session {
         self.load().await?;
         let parent = options.parent.clone();
         let settings = options.settings.clone();
-        self.agree(options)?;
+        self.configure_turn(options)?;
         self.engine.tools.begin_turn();
         let mut entries: Vec<NewEntry> = self.log.beginning().into_iter().collect();
         if self.log.transcript.next() != Next::Prompt {
@@ -202,37 +202,37 @@ impl Session {
     /// have seen.
     pub(crate) async fn load(&mut self) -> Result<(), RunError> {
         self.log.claim().await?;
-        self.take_up().await
+        self.load_transcript().await
     }
 
     /// Takes up what was written and what the tools have seen.
-    pub(crate) async fn take_up(&mut self) -> Result<(), RunError> {
+    pub(crate) async fn load_transcript(&mut self) -> Result<(), RunError> {
         let seen = self.log.load().await?;
         self.engine.tools.remember(seen);
         Ok(())
     }
 
     /// From now on this holds.
-    fn agree(&mut self, options: RunOptions) -> Result<(), RunError> {
+    fn configure_turn(&mut self, options: RunOptions) -> Result<(), RunError> {
         self.stop = Stop::new(&options);
         self.shown.clear();
-        self.terms = Some(Arc::new(self.engine.terms(options)?));
+        self.config = Some(Arc::new(self.engine.config(options)?));
         Ok(())
     }
 
     /// From now on this model is asked, as it is best asked. All else stays.
     pub(crate) fn change(&mut self, options: RunOptions, rank: usize) -> Result<(), RunError> {
         self.shown.clear();
-        self.terms = Some(Arc::new(self.engine.terms_with(options, rank)?));
+        self.config = Some(Arc::new(self.engine.terms_with(options, rank)?));
         Ok(())
     }
 
-    pub(crate) fn terms(&mut self) -> Result<Arc<Terms>, RunError> {
-        if self.terms.is_none() {
-            self.agree(self.engine.options.clone())?;
+    pub(crate) fn config(&mut self) -> Result<Arc<TurnConfig>, RunError> {
+        if self.config.is_none() {
+            self.configure_turn(self.engine.options.clone())?;
         }
         let none = || RunError::NoTurn(self.log.session.clone());
-        self.terms.clone().ok_or_else(none)
+        self.config.clone().ok_or_else(none)
     }
 
     /// Does whatever comes next (R81).
@@ -243,23 +243,23 @@ impl Session {
     /// [begin](Self::begin) another one.
     pub async fn step(&mut self) -> Result<Step, RunError> {
         self.load().await?;
-        let terms = self.terms()?;
+        let config = self.config()?;
         self.stop.check()?;
         match self.log.transcript.next() {
-            Next::Ask { again } => self.ask(&terms, again).await,
-            Next::Parse { reply } => self.parse(&terms, reply).await,
-            Next::Calls { reply } => self.call(&terms, reply).await,
-            Next::Reject { reply } => self.reject(&terms, reply).await,
-            Next::End { reply } => self.end(&terms, reply).await,
+            Next::Ask { again } => self.ask(&config, again).await,
+            Next::Parse { reply } => self.parse(&config, reply).await,
+            Next::Calls { reply } => self.call(&config, reply).await,
+            Next::Reject { reply } => self.reject(&config, reply).await,
+            Next::End { reply } => self.end(&config, reply).await,
             _ => Err(RunError::NoTurn(self.log.session.clone())),
         }
     }
 
     /// Tells the model that its reply cannot be used, unless it was told too
     /// often (C3, C4).
-    async fn reject(&mut self, terms: &Terms, reply: u64) -> Result<Step, RunError> {
-        self.endure(terms)?;
-        let text = self.correction(terms, reply);
+    async fn reject(&mut self, config: &TurnConfig, reply: u64) -> Result<Step, RunError> {
+        self.check_retry_limit(config)?;
+        let text = self.correction(config, reply);
         let rejected = ReplyRejected {
             text: text.clone(),
             attempt: self.log.turn.unusable,
@@ -270,9 +270,9 @@ impl Session {
     }
 
     /// Fails if too many replies in a row could not be used.
-    pub(crate) fn endure(&self, terms: &Terms) -> Result<(), RunError> {
+    pub(crate) fn check_retry_limit(&self, config: &TurnConfig) -> Result<(), RunError> {
         let turn = &self.log.turn;
-        if turn.unusable <= terms.options.protocol_retries {
+        if turn.unusable <= config.options.protocol_retries {
             return Ok(());
         }
         let fault = turn.fault.clone();
@@ -286,37 +286,37 @@ impl Session {
         Err(RunError::failed(fault.code, message))
     }
 
-    fn correction(&self, terms: &Terms, reply: u64) -> String {
+    fn correction(&self, config: &TurnConfig, reply: u64) -> String {
         let items = self.log.transcript.items().iter();
         let said = items.rev().find_map(|item| match &item.content {
             Content::Reply(said) if item.seq == reply => Some(&said.reply),
             _ => None,
         });
-        let reply = said.map(|said| read::whole(&*self.engine.parser, terms, said));
+        let reply = said.map(|said| read::whole(&*self.engine.parser, config, said));
         let reply = reply.unwrap_or_default();
-        let correction = if terms.is_native {
+        let correction = if config.is_native {
             let faults: Vec<_> = reply.faults().collect();
             let told = || ptk_protocol::explain(faults.iter().copied());
             (!faults.is_empty()).then(|| format!("{} Please try again.", told()))
         } else {
-            reply.correction(&*terms.formatter, &terms.tools)
+            reply.correction(&*config.formatter, &config.tools)
         };
         correction.unwrap_or_else(|| read::EMPTY.to_owned())
     }
 
     /// The answer is there. If it is about a file that was not read, the model
     /// answers again; if it ran into its limit, it goes on with it, once.
-    async fn end(&mut self, terms: &Arc<Terms>, reply: u64) -> Result<Step, RunError> {
+    async fn end(&mut self, config: &Arc<TurnConfig>, reply: u64) -> Result<Step, RunError> {
         if self.log.turn.answers_again == Some(reply) {
-            return self.ask(terms, false).await;
+            return self.ask(config, false).await;
         }
-        if self.send_back_unread(terms, reply).await? {
+        if self.send_back_unread(config, reply).await? {
             return Ok(Step::Continued);
         }
         let turn = &self.log.turn;
         let may_go_on = turn.finish == Some(FinishReason::Length)
             && turn.answers.len() == 1
-            && turn.iterations < terms.options.max_iterations;
+            && turn.iterations < config.options.max_iterations;
         if may_go_on {
             // It may have been told before the process was killed.
             let last = self.log.transcript.items().last();
@@ -325,7 +325,7 @@ impl Session {
                 self.log.append(vec![entry]).await?;
                 return Ok(Step::Continued);
             }
-            return self.ask(terms, false).await;
+            return self.ask(config, false).await;
         }
         let answer = turn.answers.concat().trim().to_owned();
         let ended = TurnEnded {

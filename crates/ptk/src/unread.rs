@@ -9,7 +9,7 @@ use ptk_tools::tools::{Glob, ListFiles};
 use ptk_tools::{Effect, TypedTool as _};
 use serde_json::json;
 
-use crate::engine::Terms;
+use crate::engine::TurnConfig;
 use crate::turn::{ANSWER_AGAIN, UNREAD};
 use crate::{CallRecord, RunError, Session};
 
@@ -30,10 +30,10 @@ impl Session {
     /// answered without looking at it. Says whether it did.
     pub(crate) async fn send_back_unread(
         &mut self,
-        terms: &Terms,
+        config: &TurnConfig,
         reply: u64,
     ) -> Result<bool, RunError> {
-        let Some(path) = self.unread(terms) else {
+        let Some(path) = self.unread(config) else {
             return Ok(false);
         };
         let message = format!("The model answered without reading {path}, so it is asked again.");
@@ -58,13 +58,13 @@ impl Session {
     ///
     /// Models with a native tool API are trained to decide when to call; those
     /// that are taught in text often answer what they expect to be there.
-    fn unread(&self, terms: &Terms) -> Option<String> {
+    fn unread(&self, config: &TurnConfig) -> Option<String> {
         let turn = &self.log.turn;
-        let may_call = !terms.is_native
+        let may_call = !config.is_native
             && turn.must_answer.is_none()
-            && turn.iterations < terms.options.max_iterations
-            && turn.made() < terms.options.max_tool_calls
-            && self.can_read(terms);
+            && turn.iterations < config.options.max_iterations
+            && turn.made() < config.options.max_tool_calls
+            && self.can_read(config);
         // Any other call may have shown the file without naming it.
         let shows_others = |call: &CallRecord| {
             let mut values = call.arguments.as_map().values();
@@ -83,9 +83,9 @@ impl Session {
         files.find(|file| !turn.told_unread.contains(file) && !self.is_known(file))
     }
 
-    fn can_read(&self, terms: &Terms) -> bool {
+    fn can_read(&self, config: &TurnConfig) -> bool {
         let registry = self.engine.tools.registry();
-        let mut offered = terms.tools.names().filter_map(|name| registry.get(name));
+        let mut offered = config.tools.names().filter_map(|name| registry.get(name));
         offered.any(|tool| tool.effects().has(Effect::Read))
     }
 

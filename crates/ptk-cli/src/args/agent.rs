@@ -15,7 +15,7 @@ pub(crate) struct RunArgs {
     pub(crate) prompt: Vec<String>,
 
     #[command(flatten)]
-    pub(crate) place: PlaceArgs,
+    pub(crate) session: SessionArgs,
 
     #[command(flatten)]
     pub(crate) agent: AgentArgs,
@@ -23,7 +23,7 @@ pub(crate) struct RunArgs {
 
 /// The session that something belongs to.
 #[derive(Debug, Args)]
-pub(crate) struct PlaceArgs {
+pub(crate) struct SessionArgs {
     /// The session to go on with, by its id or the beginning of it; a new one
     /// of this name if there is none
     #[arg(
@@ -43,7 +43,7 @@ pub(crate) struct PlaceArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ChatArgs {
     #[command(flatten)]
-    pub(crate) place: PlaceArgs,
+    pub(crate) session: SessionArgs,
 
     /// Line by line, without taking the whole screen; so it is where there is
     /// no terminal that could be taken

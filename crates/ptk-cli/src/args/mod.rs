@@ -20,9 +20,9 @@ use crate::input::Source;
 
 pub(crate) use agent::{
     AgentArgs, ChatArgs, CheckSessionsArgs, DeleteSessionsArgs, ExportFormat, ExportSessionArgs,
-    ForkSessionArgs, ImportSessionsArgs, ModeName, ModelArgs, PlaceArgs, ProbeArgs,
-    RenameSessionArgs, ReplayArgs, ResumeArgs, RunArgs, ScopeArgs, SearchSessionsArgs,
-    SessionsCommand, ShowSessionArgs, duration,
+    ForkSessionArgs, ImportSessionsArgs, ModeName, ModelArgs, ProbeArgs, RenameSessionArgs,
+    ReplayArgs, ResumeArgs, RunArgs, ScopeArgs, SearchSessionsArgs, SessionArgs, SessionsCommand,
+    ShowSessionArgs, duration,
 };
 use code::{INDEX_EXAMPLES, SEARCH_EXAMPLES};
 pub(crate) use code::{IndexArgs, OnlyBy, SearchArgs};

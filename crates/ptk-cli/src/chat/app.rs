@@ -11,7 +11,7 @@ use ptk::events::{Delivery, EventKind};
 use ptk::tools::Decision;
 use ptk::view::{CallView, Conversation, Item, ItemKind};
 
-use super::command::{self, Command};
+use super::command::{self, ChatCommand};
 use super::complete::{self, Candidate, Files};
 use super::desk::Asked;
 use super::draw::Canvas;
@@ -41,7 +41,7 @@ pub(crate) enum Action {
     /// A command line is to be run.
     Run(String),
     /// The chat itself is to do something.
-    Do(Command),
+    Do(ChatCommand),
     /// What is going on is to stop.
     Stop,
     /// Everything is to be drawn anew.

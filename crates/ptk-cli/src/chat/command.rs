@@ -6,7 +6,7 @@ use ptk_protocol::schema::suggest;
 
 /// Something that the chat itself is to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Command {
+pub(crate) enum ChatCommand {
     Help,
     New,
     Sessions(Option<String>),
@@ -104,7 +104,7 @@ pub(crate) const ALL: [Spec; 19] = [
 /// # Errors
 ///
 /// In words for whoever typed it.
-pub(crate) fn read(text: &str) -> Option<Result<Command, String>> {
+pub(crate) fn read(text: &str) -> Option<Result<ChatCommand, String>> {
     let said = text.strip_prefix('/')?;
     let (word, rest) = match said.split_once(char::is_whitespace) {
         Some((word, rest)) => (word, rest.trim()),
@@ -116,48 +116,48 @@ pub(crate) fn read(text: &str) -> Option<Result<Command, String>> {
     Some(command(word, rest))
 }
 
-fn command(word: &str, rest: &str) -> Result<Command, String> {
+fn command(word: &str, rest: &str) -> Result<ChatCommand, String> {
     let some = (!rest.is_empty()).then(|| rest.to_owned());
     let needed = |what: &str| {
         let missing = || format!("/{word} wants {what}: /{word} {}", takes(word));
         some.clone().ok_or_else(missing)
     };
-    let bare = |command: Command| match rest {
+    let bare = |command: ChatCommand| match rest {
         "" => Ok(command),
         _ => Err(format!("/{word} takes nothing behind it")),
     };
     match word {
-        "help" => bare(Command::Help),
-        "new" | "clear" => bare(Command::New),
-        "sessions" => Ok(Command::Sessions(some)),
+        "help" => bare(ChatCommand::Help),
+        "new" | "clear" => bare(ChatCommand::New),
+        "sessions" => Ok(ChatCommand::Sessions(some)),
         "resume" => Ok(match some {
-            Some(id) => Command::Resume(id),
-            None => Command::Sessions(None),
+            Some(id) => ChatCommand::Resume(id),
+            None => ChatCommand::Sessions(None),
         }),
-        "fork" => bare(Command::Fork),
-        "rename" => needed("a title").map(Command::Rename),
-        "export" => Ok(Command::Export(some.map(PathBuf::from))),
+        "fork" => bare(ChatCommand::Fork),
+        "rename" => needed("a title").map(ChatCommand::Rename),
+        "export" => Ok(ChatCommand::Export(some.map(PathBuf::from))),
         "undo" => match rest {
-            "" | "call" => Ok(Command::Undo(Extent::Call)),
-            "turn" => Ok(Command::Undo(Extent::Turn)),
-            "session" => Ok(Command::Undo(Extent::Session)),
+            "" | "call" => Ok(ChatCommand::Undo(Extent::Call)),
+            "turn" => Ok(ChatCommand::Undo(Extent::Turn)),
+            "session" => Ok(ChatCommand::Undo(Extent::Session)),
             _ => Err("/undo takes back a call, a turn or a session: /undo turn".to_owned()),
         },
-        "redo" => bare(Command::Redo),
-        "model" => Ok(Command::Model(some)),
-        "dialect" => Ok(Command::Dialect(some)),
-        "tools" => Ok(Command::Tools(some)),
-        "context" => bare(Command::Context),
-        "compact" => bare(Command::Compact),
-        "cost" => bare(Command::Cost),
+        "redo" => bare(ChatCommand::Redo),
+        "model" => Ok(ChatCommand::Model(some)),
+        "dialect" => Ok(ChatCommand::Dialect(some)),
+        "tools" => Ok(ChatCommand::Tools(some)),
+        "context" => bare(ChatCommand::Context),
+        "compact" => bare(ChatCommand::Compact),
+        "cost" => bare(ChatCommand::Cost),
         "inspect" => match some.map(|number| number.parse()) {
-            None => Ok(Command::Inspect(None)),
-            Some(Ok(number)) => Ok(Command::Inspect(Some(number))),
+            None => Ok(ChatCommand::Inspect(None)),
+            Some(Ok(number)) => Ok(ChatCommand::Inspect(Some(number))),
             Some(Err(_)) => Err("/inspect wants the number of a call: /inspect 2".to_owned()),
         },
-        "copy" => bare(Command::Copy),
-        "mouse" => bare(Command::Mouse),
-        "quit" | "exit" | "q" => bare(Command::Quit),
+        "copy" => bare(ChatCommand::Copy),
+        "mouse" => bare(ChatCommand::Mouse),
+        "quit" | "exit" | "q" => bare(ChatCommand::Quit),
         _ => Err(unknown(word)),
     }
 }
@@ -183,14 +183,14 @@ mod tests {
     #[test]
     fn commands_are_read() {
         let good = |text: &str| read(text).unwrap().unwrap();
-        assert_eq!(good("/undo turn"), Command::Undo(Extent::Turn));
+        assert_eq!(good("/undo turn"), ChatCommand::Undo(Extent::Turn));
         assert_eq!(
             good("/rename  A title "),
-            Command::Rename("A title".to_owned())
+            ChatCommand::Rename("A title".to_owned())
         );
-        assert_eq!(good("/resume"), Command::Sessions(None));
-        assert_eq!(good("/inspect 2"), Command::Inspect(Some(2)));
-        assert_eq!(good("/q"), Command::Quit);
+        assert_eq!(good("/resume"), ChatCommand::Sessions(None));
+        assert_eq!(good("/inspect 2"), ChatCommand::Inspect(Some(2)));
+        assert_eq!(good("/q"), ChatCommand::Quit);
         for spec in &ALL {
             let text = format!("/{} x", spec.name);
             assert!(read(&text).is_some(), "{text}");

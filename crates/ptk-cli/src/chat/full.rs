@@ -28,11 +28,11 @@ use super::app::{Action, App};
 use super::complete::Files;
 use super::desk::Asked;
 use super::draw::{self, Light};
-use super::host::{Asking, Done, Host, News, unwritten};
+use super::host::{Done, Host, News, QuestionTarget, unwritten};
 use super::orders::{self, Told};
 use super::overlay::Overlay;
 use super::text::code;
-use crate::agent::Place;
+use crate::agent::SessionHandle;
 use crate::args::ChatArgs;
 use crate::exit::{self, Exit};
 use crate::interrupt::{Interrupt, Interrupts};
@@ -53,11 +53,16 @@ const SLICE: Duration = Duration::from_millis(4);
 
 /// Talks in the whole terminal until somebody leaves.
 pub(crate) async fn run(args: &ChatArgs) -> Result<Exit> {
-    let place = Place::wanted(&args.place, &args.agent.config).await?;
-    let is_open = place.known.as_ref().is_some_and(sessions::is_resumable);
+    let handle = SessionHandle::wanted(&args.session, &args.agent.config).await?;
+    let is_open = handle.known.as_ref().is_some_and(sessions::is_resumable);
     let (questions, asked) = unbounded_channel();
     let screen = Screen::kept();
-    let mut host = Host::open(args.agent.clone(), place, screen, Asking::Desk(questions))?;
+    let mut host = Host::open(
+        args.agent.clone(),
+        handle,
+        screen,
+        QuestionTarget::Desk(questions),
+    )?;
     let conversation = host.conversation().await?;
     let files = Files::new(host.tools().workspace().root().to_owned());
     files.look();
@@ -72,7 +77,7 @@ pub(crate) async fn run(args: &ChatArgs) -> Result<Exit> {
         host.resume();
     }
     let leaving = leaving();
-    let mut paper = Paper::take()?;
+    let mut paper = ScreenSession::take()?;
     let mut chat = Chat {
         app,
         host,
@@ -106,7 +111,7 @@ fn tell_place(app: &mut App, host: &Host) {
 }
 
 /// The terminal, while it is ours.
-struct Paper {
+struct ScreenSession {
     terminal: Terminal<CrosstermBackend<io::Stdout>>,
     /// Whether it tells more of keys than others do.
     is_enhanced: bool,
@@ -117,7 +122,7 @@ struct Paper {
 /// Tells of a panic.
 type Hook = Arc<dyn Fn(&panic::PanicHookInfo<'_>) + Send + Sync>;
 
-impl Paper {
+impl ScreenSession {
     fn take() -> Result<Self> {
         let is_enhanced = terminal::supports_keyboard_enhancement().unwrap_or(false);
         enter(is_enhanced, true).context("the terminal cannot be taken; try --plain")?;
@@ -158,7 +163,7 @@ impl Paper {
     }
 }
 
-impl Drop for Paper {
+impl Drop for ScreenSession {
     fn drop(&mut self) {
         leave();
         let hook = Arc::clone(&self.hook);
@@ -219,7 +224,7 @@ enum Next {
 }
 
 impl Chat {
-    async fn run(&mut self, paper: &mut Paper) -> Result<Exit> {
+    async fn run(&mut self, paper: &mut ScreenSession) -> Result<Exit> {
         let mut input = EventStream::new();
         let mut tick = tokio::time::interval(TICK);
         let mut drawn = Instant::now();
@@ -311,7 +316,7 @@ impl Chat {
         }
     }
 
-    fn draw(&mut self, paper: &mut Paper) -> Result<()> {
+    fn draw(&mut self, paper: &mut ScreenSession) -> Result<()> {
         let light = Light {
             now: SystemTime::now(),
             is_coloured: self.is_coloured,
@@ -325,7 +330,7 @@ impl Chat {
         Ok(())
     }
 
-    async fn input(&mut self, event: &Event, paper: &mut Paper) -> Result<Next> {
+    async fn input(&mut self, event: &Event, paper: &mut ScreenSession) -> Result<Next> {
         for action in self.app.input(event, Instant::now()) {
             if let Next::Leave(exit) = self.act(action, paper).await? {
                 return Ok(Next::Leave(exit));
@@ -334,7 +339,7 @@ impl Chat {
         Ok(Next::Go)
     }
 
-    async fn act(&mut self, action: Action, paper: &mut Paper) -> Result<Next> {
+    async fn act(&mut self, action: Action, paper: &mut ScreenSession) -> Result<Next> {
         match action {
             Action::Ask(prompt) => self.ask(prompt),
             Action::Run(line) => {
@@ -351,9 +356,9 @@ impl Chat {
         Ok(Next::Go)
     }
 
-    async fn obey(&mut self, command: super::command::Command) -> Result<Next> {
+    async fn obey(&mut self, command: super::command::ChatCommand) -> Result<Next> {
         let number = match &command {
-            super::command::Command::Inspect(number) => *number,
+            super::command::ChatCommand::Inspect(number) => *number,
             _ => None,
         };
         let chosen = self.app.call(number).cloned();

@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 
 use super::desk::{Asked, Desk, Typed, Typist};
 use super::orders::fenced;
-use crate::agent::{Agent, Face, Place};
+use crate::agent::{Agent, Face, SessionHandle};
 use crate::approver::approver;
 use crate::args::AgentArgs;
 use crate::config;
@@ -36,7 +36,7 @@ const SHELL: &str = "bash";
 const COMMAND: &str = "command";
 
 /// Who is asked about calls.
-pub(crate) enum Asking {
+pub(crate) enum QuestionTarget {
     /// Whoever shows the chat.
     Desk(mpsc::UnboundedSender<Asked>),
     /// The person at the terminal, line by line.
@@ -49,12 +49,12 @@ pub(crate) struct Host {
     /// What was said on the command line, which holds for each session anew.
     given: AgentArgs,
     pub(crate) screen: Screen,
-    pub(crate) place: Place,
+    pub(crate) handle: SessionHandle,
     pub(crate) agent: Agent,
     pub(crate) events: Subscription,
     /// The undos of this chat, the last one last.
     pub(crate) undone: Vec<String>,
-    asking: Asking,
+    asking: QuestionTarget,
     typed: Typed,
     session: Option<Session>,
     work: Option<Work>,
@@ -95,18 +95,18 @@ pub(crate) enum Done {
 impl Host {
     pub(crate) fn open(
         args: AgentArgs,
-        place: Place,
+        handle: SessionHandle,
         screen: Screen,
-        asking: Asking,
+        asking: QuestionTarget,
     ) -> Result<Self> {
         let typed = Typed::default();
-        let agent = build(&args, &place, &screen, &asking, &typed, None)?;
+        let agent = build(&args, &handle, &screen, &asking, &typed, None)?;
         let events = agent.ptk.tools().bus().subscribe(Filter::all());
         Ok(Self {
             given: args.clone(),
             args,
             screen,
-            place,
+            handle,
             agent,
             events,
             undone: Vec::new(),
@@ -123,11 +123,11 @@ impl Host {
     }
 
     pub(crate) fn store(&self) -> &SqliteStore {
-        &self.place.store
+        &self.handle.store
     }
 
     pub(crate) fn id(&self) -> &SessionId {
-        &self.place.id
+        &self.handle.id
     }
 
     pub(crate) fn is_busy(&self) -> bool {
@@ -142,7 +142,7 @@ impl Host {
         self.told.clear();
         loop {
             let stretch = Stretch::after(after, PAGE);
-            let page = self.place.store.read(&self.place.id, stretch).await?;
+            let page = self.handle.store.read(&self.handle.id, stretch).await?;
             let Some(last) = page.last() else {
                 return Ok(conversation);
             };
@@ -166,22 +166,22 @@ impl Host {
     /// that does not work.
     pub(crate) fn change(&mut self, args: AgentArgs) -> Result<()> {
         let tools = Some(self.tools().clone());
-        let mut settings = self.place.settings.clone();
+        let mut settings = self.handle.settings.clone();
         if args.model != self.args.model {
             // Another model is not to be had where the one before was.
             settings.remove("provider");
             settings.remove("model");
         }
-        let place = Place {
-            store: self.place.store.clone(),
-            id: self.place.id.clone(),
-            known: self.place.known.clone(),
+        let handle = SessionHandle {
+            store: self.handle.store.clone(),
+            id: self.handle.id.clone(),
+            known: self.handle.known.clone(),
             settings,
             given: 0,
         };
         let agent = build(
             &args,
-            &place,
+            &handle,
             &self.screen,
             &self.asking,
             &self.typed,
@@ -189,26 +189,33 @@ impl Host {
         )?;
         self.agent = agent;
         self.args = args;
-        self.place = place;
+        self.handle = handle;
         self.session = None;
         Ok(())
     }
 
     /// Goes on in another session.
-    pub(crate) async fn switch(&mut self, place: Place) -> Result<()> {
+    pub(crate) async fn switch(&mut self, handle: SessionHandle) -> Result<()> {
         // What was chosen in a session holds in that one.
-        let args = if place.known.is_some() {
+        let args = if handle.known.is_some() {
             self.given.clone()
         } else {
             self.args.clone()
         };
-        let built = build(&args, &place, &self.screen, &self.asking, &self.typed, None);
+        let built = build(
+            &args,
+            &handle,
+            &self.screen,
+            &self.asking,
+            &self.typed,
+            None,
+        );
         let agent = built?;
-        self.place.store.release(&self.place.id).await?;
+        self.handle.store.release(&self.handle.id).await?;
         self.events = agent.ptk.tools().bus().subscribe(Filter::all());
         self.agent = agent;
         self.args = args;
-        self.place = place;
+        self.handle = handle;
         self.session = None;
         self.told.clear();
         self.undone.clear();
@@ -216,9 +223,9 @@ impl Host {
     }
 
     /// A session that was not there before.
-    pub(crate) fn fresh(&self) -> Place {
-        Place {
-            store: self.place.store.clone(),
+    pub(crate) fn fresh(&self) -> SessionHandle {
+        SessionHandle {
+            store: self.handle.store.clone(),
             id: SessionId::new(),
             known: None,
             settings: Map::new(),
@@ -227,13 +234,13 @@ impl Host {
     }
 
     /// A session that is there.
-    pub(crate) async fn known(&self, found: Overview) -> Result<Place> {
-        Place::here(self.place.store.clone(), found, &self.args.config).await
+    pub(crate) async fn known(&self, found: Overview) -> Result<SessionHandle> {
+        SessionHandle::here(self.handle.store.clone(), found, &self.args.config).await
     }
 
     /// The session, which nobody works on.
     pub(crate) fn take_session(&mut self) -> Session {
-        let id = &self.place.id;
+        let id = &self.handle.id;
         let session = self.session.take();
         session.unwrap_or_else(|| self.agent.ptk.session(id.clone()))
     }
@@ -393,26 +400,26 @@ impl Host {
             work.running.abort();
             let _ = work.running.await;
         }
-        self.place.store.release(&self.place.id).await?;
+        self.handle.store.release(&self.handle.id).await?;
         let kept = config::sessions(&self.args.config)?;
-        Ok(sessions::tidy(&self.place.store, &kept).await?)
+        Ok(sessions::tidy(&self.handle.store, &kept).await?)
     }
 }
 
 fn build(
     args: &AgentArgs,
-    place: &Place,
+    handle: &SessionHandle,
     screen: &Screen,
-    asking: &Asking,
+    asking: &QuestionTarget,
     typed: &Typed,
     tools: Option<ToolManager>,
 ) -> Result<Agent> {
     let who = |workspace: PathBuf, note: Option<String>| -> Arc<dyn Approver> {
         match asking {
-            Asking::Desk(questions) => {
+            QuestionTarget::Desk(questions) => {
                 Arc::new(Desk::new(workspace, note, questions.clone(), typed.clone()))
             }
-            Asking::Terminal => Arc::new(Typist {
+            QuestionTarget::Terminal => Arc::new(Typist {
                 typed: typed.clone(),
                 other: approver(workspace, note, screen.clone()),
             }),
@@ -423,7 +430,7 @@ fn build(
         approver: &who,
         tools,
     };
-    Agent::new(args, place, 0, &face)
+    Agent::new(args, handle, 0, &face)
 }
 
 /// What is written down of a command that the person has run.

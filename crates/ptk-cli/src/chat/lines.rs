@@ -8,16 +8,16 @@ use ptk::RunError;
 use ptk::view::Conversation;
 
 use super::command;
-use super::host::{Asking, Done, Host, unwritten};
+use super::host::{Done, Host, QuestionTarget, unwritten};
 use super::orders::{self, Told};
-use crate::agent::Place;
+use crate::agent::SessionHandle;
 use crate::args::ChatArgs;
 use crate::commands::run::{Watched, watch};
 use crate::exit::{self, Exit};
 use crate::interrupt::Interrupts;
 use crate::sessions::{self, short};
 use crate::view::clean::visible;
-use crate::view::{self, Json, Markdown, Person, Screen, View};
+use crate::view::{self, HumanView, Json, MarkdownStream, Screen, View};
 
 /// What stands before what is typed.
 const MARK: &str = "› ";
@@ -25,8 +25,8 @@ const MARK: &str = "› ";
 /// Talks line by line until there is no further line.
 pub(crate) async fn run(args: &ChatArgs, out: &mut impl Write) -> Result<Exit> {
     let agent = &args.agent;
-    let place = Place::wanted(&args.place, &agent.config).await?;
-    let known = place.known.clone();
+    let handle = SessionHandle::wanted(&args.session, &agent.config).await?;
+    let known = handle.known.clone();
     let screen = if agent.quiet {
         Screen::quiet()
     } else if agent.json {
@@ -35,7 +35,7 @@ pub(crate) async fn run(args: &ChatArgs, out: &mut impl Write) -> Result<Exit> {
         Screen::live()
     };
     let is_new = known.is_none();
-    let mut host = Host::open(agent.clone(), place, screen, Asking::Terminal)?;
+    let mut host = Host::open(agent.clone(), handle, screen, QuestionTarget::Terminal)?;
     if agent.json {
         view::session(host.id().as_str(), is_new, out)?;
     }
@@ -133,7 +133,7 @@ impl Talk {
         let begun = match command::read(line) {
             Some(Ok(command)) => {
                 let number = match &command {
-                    command::Command::Inspect(number) => *number,
+                    command::ChatCommand::Inspect(number) => *number,
                     _ => None,
                 };
                 self.shown = host.conversation().await?;
@@ -201,7 +201,7 @@ impl Talk {
         let mut view: Box<dyn View> = if self.has_json {
             Box::new(Json::default())
         } else {
-            Box::new(Person::new(host.screen.clone(), host.tools().clone()))
+            Box::new(HumanView::new(host.screen.clone(), host.tools().clone()))
         };
         let watched = watch(running, &mut host.events, &cancel, view.as_mut(), out).await?;
         let ended = match watched {
@@ -273,7 +273,7 @@ fn told(host: &Host, said: Result<String>) -> Exit {
 
 /// A text to read.
 fn page(text: &str, out: &mut impl Write) -> Result<()> {
-    let mut markdown = Markdown::default();
+    let mut markdown = MarkdownStream::default();
     let shown = markdown.push(text) + &markdown.finish();
     out.write_all(shown.as_bytes())?;
     if !shown.ends_with('\n') {

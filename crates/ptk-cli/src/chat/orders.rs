@@ -16,7 +16,7 @@ use ptk::view::{CallState, CallView, Conversation};
 use ptk::{ContextUse, RunError};
 use ptk_local::Library;
 
-use super::command::{ALL, Command, Extent};
+use super::command::{ALL, ChatCommand, Extent};
 use super::host::{Done, Host};
 use super::overlay::Entry;
 use crate::commands::undo;
@@ -53,62 +53,62 @@ pub(crate) enum Told {
 
 /// Does what it is told.
 pub(crate) async fn obey(
-    command: Command,
+    command: ChatCommand,
     host: &mut Host,
     shown: &Conversation,
     chosen: Option<&CallView>,
 ) -> Result<Told> {
     let needs_quiet = !matches!(
         command,
-        Command::Help
-            | Command::Cost
-            | Command::Inspect(_)
-            | Command::Copy
-            | Command::Mouse
-            | Command::Quit
-            | Command::Export(_)
-            | Command::Sessions(_)
-            | Command::Model(None)
-            | Command::Dialect(None)
-            | Command::Tools(None)
+        ChatCommand::Help
+            | ChatCommand::Cost
+            | ChatCommand::Inspect(_)
+            | ChatCommand::Copy
+            | ChatCommand::Mouse
+            | ChatCommand::Quit
+            | ChatCommand::Export(_)
+            | ChatCommand::Sessions(_)
+            | ChatCommand::Model(None)
+            | ChatCommand::Dialect(None)
+            | ChatCommand::Tools(None)
     );
     if needs_quiet && host.is_busy() {
         bail!("something is still being done; Esc stops it");
     }
     match command {
-        Command::Help => Ok(Told::Page("Help".to_owned(), help())),
-        Command::New => begin_anew(host).await,
-        Command::Sessions(words) => list_sessions(host, words.as_deref()).await,
-        Command::Resume(id) => resume(host, &id).await,
-        Command::Fork => fork_session(host).await,
-        Command::Rename(title) => retitle(host, &title).await,
-        Command::Export(path) => export_session(host, path).await,
-        Command::Undo(extent) => {
+        ChatCommand::Help => Ok(Told::Page("Help".to_owned(), help())),
+        ChatCommand::New => begin_anew(host).await,
+        ChatCommand::Sessions(words) => list_sessions(host, words.as_deref()).await,
+        ChatCommand::Resume(id) => resume(host, &id).await,
+        ChatCommand::Fork => fork_session(host).await,
+        ChatCommand::Rename(title) => retitle(host, &title).await,
+        ChatCommand::Export(path) => export_session(host, path).await,
+        ChatCommand::Undo(extent) => {
             take_back(host, extent);
             Ok(Told::Begun)
         }
-        Command::Redo => redo(host),
-        Command::Model(None) => Ok(models(host)),
-        Command::Model(Some(name)) => change_model(host, &name),
-        Command::Dialect(None) => dialects(host),
-        Command::Dialect(Some(name)) => change_dialect(host, &name),
-        Command::Tools(None) => Ok(Told::Page("Tools".to_owned(), tools(host))),
-        Command::Tools(Some(names)) => change_tools(host, &names),
-        Command::Context => context(host).await,
-        Command::Compact => {
+        ChatCommand::Redo => redo(host),
+        ChatCommand::Model(None) => Ok(models(host)),
+        ChatCommand::Model(Some(name)) => change_model(host, &name),
+        ChatCommand::Dialect(None) => dialects(host),
+        ChatCommand::Dialect(Some(name)) => change_dialect(host, &name),
+        ChatCommand::Tools(None) => Ok(Told::Page("Tools".to_owned(), tools(host))),
+        ChatCommand::Tools(Some(names)) => change_tools(host, &names),
+        ChatCommand::Context => context(host).await,
+        ChatCommand::Compact => {
             host.compact();
             Ok(Told::Begun)
         }
-        Command::Cost => Ok(Told::Page("Cost".to_owned(), cost(host, shown))),
-        Command::Inspect(_) => inspect(chosen),
-        Command::Copy => {
+        ChatCommand::Cost => Ok(Told::Page("Cost".to_owned(), cost(host, shown))),
+        ChatCommand::Inspect(_) => inspect(chosen),
+        ChatCommand::Copy => {
             let answer = shown.answer().map(str::to_owned);
             answer
                 .map(Told::Copied)
                 .ok_or_else(|| anyhow!("there is no answer yet"))
         }
-        Command::Mouse => Ok(Told::Mouse),
-        Command::Quit => Ok(Told::Quit),
+        ChatCommand::Mouse => Ok(Told::Mouse),
+        ChatCommand::Quit => Ok(Told::Quit),
     }
 }
 
@@ -173,7 +173,7 @@ fn entry(session: &Overview, about: Option<String>) -> Entry {
     Entry {
         name: if name.is_empty() { id.to_owned() } else { name },
         about: format!("{} ago, {turns}{open} · {id}{about}", age(session.updated)),
-        command: Command::Resume(session.id.as_str().to_owned()),
+        command: ChatCommand::Resume(session.id.as_str().to_owned()),
     }
 }
 
@@ -332,7 +332,7 @@ fn models(host: &Host) -> Told {
     let mut entries = Vec::new();
     for (name, about) in crate::agent::named_models(&host.args.config).unwrap_or_default() {
         entries.push(Entry {
-            command: Command::Model(Some(name.clone())),
+            command: ChatCommand::Model(Some(name.clone())),
             name,
             about,
         });
@@ -341,7 +341,7 @@ fn models(host: &Host) -> Told {
     for model in library.unwrap_or_default().answering() {
         let name = format!("local/{}", model.entry.name);
         entries.push(Entry {
-            command: Command::Model(Some(name.clone())),
+            command: ChatCommand::Model(Some(name.clone())),
             name,
             about: "on this machine".to_owned(),
         });
@@ -391,7 +391,7 @@ fn dialects(host: &Host) -> Result<Told> {
     let (registry, _) = crate::agent::dialects(&host.args.config)?;
     let names = crate::engine::read_dialects(&registry);
     let entries = names.into_iter().map(|name| Entry {
-        command: Command::Dialect(Some(name.clone())),
+        command: ChatCommand::Dialect(Some(name.clone())),
         about: match host.args.dialect.as_deref() {
             Some(now) if now == name => "is taught now".to_owned(),
             _ => String::new(),

@@ -3,7 +3,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::command::Command;
+use super::command::ChatCommand;
 use super::text::Lines;
 
 /// What stands over the conversation.
@@ -40,7 +40,7 @@ pub(crate) struct Entry {
     pub(crate) name: String,
     pub(crate) about: String,
     /// What is done then.
-    pub(crate) command: Command,
+    pub(crate) command: ChatCommand,
 }
 
 /// What somebody wants of it.
@@ -48,7 +48,7 @@ pub(crate) struct Entry {
 pub(crate) enum Said {
     Nothing,
     Close,
-    Do(Command),
+    Do(ChatCommand),
 }
 
 impl Overlay {

@@ -32,7 +32,7 @@ const ALL: [Protection; 6] = [
 /// What was found out about a protection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum State {
+enum CheckState {
     /// It is there.
     Protected,
     /// It is not.
@@ -44,7 +44,7 @@ enum State {
 #[derive(Debug, Serialize)]
 struct Finding {
     what: Protection,
-    state: State,
+    state: CheckState,
     means: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
@@ -62,7 +62,7 @@ struct Recorded {
 
 /// What `--json` prints.
 #[derive(Debug, Serialize)]
-struct Report<'a> {
+struct DoctorReport<'a> {
     sandbox: &'a [Finding],
     notes: &'a Notes,
     undo: &'a Recorded,
@@ -121,7 +121,7 @@ pub(crate) fn run(args: &DoctorArgs, out: &mut impl Write) -> Result<Exit> {
     let undo = runtime.block_on(try_to_record())?;
     let notes = Notes::new()?;
     if args.json {
-        let report = Report {
+        let report = DoctorReport {
             sandbox: &findings,
             notes: &notes,
             undo: &undo,
@@ -134,7 +134,7 @@ pub(crate) fn run(args: &DoctorArgs, out: &mut impl Write) -> Result<Exit> {
     }
     let is_well = findings
         .iter()
-        .all(|finding| finding.state == State::Protected);
+        .all(|finding| finding.state == CheckState::Protected);
     Ok(if is_well { Exit::Success } else { Exit::Failed })
 }
 
@@ -142,9 +142,9 @@ fn print(findings: &[Finding], out: &mut impl Write) -> Result<()> {
     writeln!(out, "The sandbox that commands run in:")?;
     for finding in findings {
         let sign = match finding.state {
-            State::Protected => "ok",
-            State::Missing => "MISSING",
-            State::Broken => "BROKEN",
+            CheckState::Protected => "ok",
+            CheckState::Missing => "MISSING",
+            CheckState::Broken => "BROKEN",
         };
         let what = finding.what.to_string();
         writeln!(out, "  {sign:<8} {what:<26} {}", finding.means)?;
@@ -155,7 +155,7 @@ fn print(findings: &[Finding], out: &mut impl Write) -> Result<()> {
     }
     if findings
         .iter()
-        .any(|finding| finding.state != State::Protected)
+        .any(|finding| finding.state != CheckState::Protected)
     {
         writeln!(
             out,
@@ -342,11 +342,11 @@ async fn examine() -> Result<Vec<Finding>> {
             .iter()
             .find(|missing| missing.what == what);
         let state = match missing {
-            Some(_) => State::Missing,
-            None if scene.got_past(what).await? => State::Broken,
-            None => State::Protected,
+            Some(_) => CheckState::Missing,
+            None if scene.got_past(what).await? => CheckState::Broken,
+            None => CheckState::Protected,
         };
-        let advice = (state == State::Missing).then(|| advice(what));
+        let advice = (state == CheckState::Missing).then(|| advice(what));
         findings.push(Finding {
             what,
             state,

@@ -73,7 +73,7 @@ pub(crate) fn run(args: &IndexArgs, out: &mut impl Write) -> Result<Exit> {
 
 /// Brings an index up to date, and shows how far that is.
 pub(crate) fn update(index: &Index, long: &Long) -> Result<Report> {
-    let mut shown = Shown::default();
+    let mut shown = IndexStatus::default();
     let updated = index.update(&long.is_stopped, &mut |progress| shown.tell(progress));
     shown.screen.doing(None);
     Ok(updated?)
@@ -180,7 +180,7 @@ fn number(count_of: usize) -> String {
 }
 
 /// How far it is: a line that moves, on a terminal.
-struct Shown {
+struct IndexStatus {
     screen: Screen,
     since: Instant,
     /// When the meaning was begun with, which goes at a speed of its own.
@@ -188,7 +188,7 @@ struct Shown {
     drawn: Option<Instant>,
 }
 
-impl Default for Shown {
+impl Default for IndexStatus {
     fn default() -> Self {
         Self {
             screen: Screen::live(),
@@ -199,7 +199,7 @@ impl Default for Shown {
     }
 }
 
-impl Shown {
+impl IndexStatus {
     fn tell(&mut self, progress: Progress) {
         if self.drawn.is_some_and(|at| at.elapsed() < BEAT) {
             return;

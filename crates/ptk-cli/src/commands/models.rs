@@ -251,7 +251,7 @@ fn add(args: &AddModelArgs, out: &mut impl Write) -> Result<Exit> {
     let library = Library::open_default()?;
     let keep = if args.copy { Keep::Copy } else { Keep::Path };
     let long = Long::begin()?;
-    let mut shown = Shown::default();
+    let mut shown = ModelRow::default();
     let name = args.name.as_deref();
     let mut tell = |progress| shown.tell(progress);
     let added = library.add(&args.path, name, keep, &long.stop, &mut tell);
@@ -268,7 +268,7 @@ fn add(args: &AddModelArgs, out: &mut impl Write) -> Result<Exit> {
 fn pull(args: &PullModelArgs, out: &mut impl Write) -> Result<Exit> {
     let library = Library::open_default()?;
     let long = Long::begin()?;
-    let mut shown = Shown::default();
+    let mut shown = ModelRow::default();
     let (name, pulled) = if Address::is_meant(&args.wanted) {
         let (sha256, name) = (args.sha256.as_deref(), args.name.as_deref());
         let address = Address::new(&args.wanted, sha256, name);
@@ -372,7 +372,7 @@ fn conclude(entry: &Entry, verb: &str, out: &mut impl Write) -> Result<Exit> {
 }
 
 /// How far it is: a line that moves on a terminal, and else one for each step.
-struct Shown {
+struct ModelRow {
     screen: Screen,
     since: Instant,
     drawn: Option<Instant>,
@@ -383,7 +383,7 @@ struct Shown {
     is_told: bool,
 }
 
-impl Default for Shown {
+impl Default for ModelRow {
     fn default() -> Self {
         Self {
             screen: Screen::live(),
@@ -396,7 +396,7 @@ impl Default for Shown {
     }
 }
 
-impl Shown {
+impl ModelRow {
     fn tell(&mut self, progress: Progress) {
         if self.step != Some(progress.step) {
             self.step = Some(progress.step);

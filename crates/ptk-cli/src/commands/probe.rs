@@ -126,7 +126,7 @@ fn conclude(
     let memory = ptk::tools::state_folder().map(|folder| FileMemory::new(folder.join(MEMORY)));
     let kept = match (memory, model.memory_key()) {
         (Some(memory), Some(key)) if !args.dry_run => {
-            memory.remember(&key, best.manner());
+            memory.remember(&key, best.profile());
             memory.recall(&key).map(|_| memory.path().to_owned())
         }
         _ => None,

@@ -7,7 +7,7 @@ use ptk::store::ReplyOutcome;
 use ptk::{Difference, Differing, Fate, Meaning, ReadCall};
 use serde_json::{Value, json};
 
-use crate::agent::{Agent, Place};
+use crate::agent::{Agent, SessionHandle};
 use crate::args::ReplayArgs;
 use crate::exit::Exit;
 use crate::printer::{self, AnsiColor, Style};
@@ -30,9 +30,9 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut impl Write) -> Result<Exit> {
         if let Err(error) = sessions::check_place(&found, &args.config) {
             writeln!(printer::stderr(), "By the rules of this folder: {error}.")?;
         }
-        let place = Place::known(store, found).await?;
-        let agent = Agent::to_replay(args, &place)?;
-        let replay = agent.ptk.replay(&place.id, agent.options).await?;
+        let handle = SessionHandle::known(store, found).await?;
+        let agent = Agent::to_replay(args, &handle)?;
+        let replay = agent.ptk.replay(&handle.id, agent.options).await?;
         replay.ok_or_else(|| sessions::unknown(&args.session))
     })?;
     for difference in &replay.differences {

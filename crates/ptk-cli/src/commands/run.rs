@@ -13,7 +13,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{Agent, Face, PATIENCE, Place};
+use crate::agent::{Agent, Face, PATIENCE, SessionHandle};
 use crate::approver::approver;
 use crate::args::{AgentArgs, Cli, ResumeArgs, RunArgs};
 use crate::config;
@@ -22,7 +22,7 @@ use crate::input::Source;
 use crate::interrupt::{Interrupt, Interrupts};
 use crate::printer;
 use crate::sessions;
-use crate::view::{self, Json, Person, Screen, View};
+use crate::view::{self, HumanView, Json, Screen, View};
 
 /// How often the screen moves.
 const TICK: Duration = Duration::from_millis(100);
@@ -42,8 +42,8 @@ pub(crate) fn run(args: &RunArgs, out: &mut impl Write) -> Result<Exit> {
     let prompt = prompt(&args.prompt)?;
     let runtime = runtime()?;
     let ended = runtime.block_on(async {
-        let place = Place::wanted(&args.place, &args.agent.config).await?;
-        work(&args.agent, place, Task::Prompt(prompt), out).await
+        let handle = SessionHandle::wanted(&args.session, &args.agent.config).await?;
+        work(&args.agent, handle, Task::Prompt(prompt), out).await
     });
     runtime.shutdown_timeout(PATIENCE);
     ended
@@ -58,8 +58,8 @@ pub(crate) fn resume(args: &ResumeArgs, out: &mut impl Write) -> Result<Exit> {
             None => last_open(&store, args).await?,
         };
         sessions::check_resumable(&found)?;
-        let place = Place::here(store, found, &args.agent.config).await?;
-        work(&args.agent, place, Task::Resume, out).await
+        let handle = SessionHandle::here(store, found, &args.agent.config).await?;
+        work(&args.agent, handle, Task::Resume, out).await
     });
     runtime.shutdown_timeout(PATIENCE);
     ended
@@ -123,7 +123,12 @@ fn piped() -> Result<String> {
 }
 
 /// Runs, shows how, and says how it ended.
-async fn work(args: &AgentArgs, place: Place, task: Task, out: &mut impl Write) -> Result<Exit> {
+async fn work(
+    args: &AgentArgs,
+    handle: SessionHandle,
+    task: Task,
+    out: &mut impl Write,
+) -> Result<Exit> {
     let screen = if args.quiet {
         Screen::quiet()
     } else if args.json {
@@ -133,7 +138,7 @@ async fn work(args: &AgentArgs, place: Place, task: Task, out: &mut impl Write) 
     };
     let given = match task {
         Task::Prompt(_) => 0,
-        Task::Resume => place.given,
+        Task::Resume => handle.given,
     };
     let kept = config::sessions(&args.config)?;
     let face = Face {
@@ -141,21 +146,21 @@ async fn work(args: &AgentArgs, place: Place, task: Task, out: &mut impl Write) 
         approver: &|workspace, note| approver(workspace, note, screen.clone()),
         tools: None,
     };
-    let agent = Agent::new(args, &place, given, &face)?;
+    let agent = Agent::new(args, &handle, given, &face)?;
     let types = EventType::ALL.iter().copied();
     let (filter, mut view): (_, Box<dyn View>) = if args.json {
-        view::session(place.id.as_str(), place.known.is_none(), out)?;
+        view::session(handle.id.as_str(), handle.known.is_none(), out)?;
         (Filter::all(), Box::new(Json::default()))
     } else {
         let seen = types.filter(|it| *it != EventType::ToolStep);
-        let person = Person::new(screen, agent.ptk.tools().clone());
+        let person = HumanView::new(screen, agent.ptk.tools().clone());
         (Filter::types(seen), Box::new(person))
     };
     for note in &agent.notes {
         view.say(note, out)?;
     }
     let mut events = agent.ptk.tools().bus().subscribe(filter);
-    let mut session = agent.ptk.session(place.id.clone());
+    let mut session = agent.ptk.session(handle.id.clone());
     let cancel = agent.options.cancel.clone();
     let options: RunOptions = agent.options;
     let running = tokio::spawn(async move {
@@ -175,26 +180,26 @@ async fn work(args: &AgentArgs, place: Place, task: Task, out: &mut impl Write) 
             }
         }
         Watched::Ended(None) => {
-            let id = sessions::short(&place.id);
+            let id = sessions::short(&handle.id);
             return Err(anyhow!(
                 "session {id} was not interrupted; `ptk --session {id} \"…\"` goes on with it"
             ));
         }
         Watched::Left => {
             // Whoever has left may not read any more either.
-            let _ = view.left(&format!("Left. {}", go_on(&place.id)), out);
+            let _ = view.left(&format!("Left. {}", go_on(&handle.id)), out);
             Exit::Interrupted
         }
         Watched::Unread => {
             exit::say(&format!(
                 "nobody reads the output any more. {}",
-                go_on(&place.id)
+                go_on(&handle.id)
             ));
             Exit::Failed
         }
     };
-    place.store.release(&place.id).await?;
-    if let Err(error) = sessions::tidy(&place.store, &kept).await {
+    handle.store.release(&handle.id).await?;
+    if let Err(error) = sessions::tidy(&handle.store, &kept).await {
         view.say(&format!("Old sessions could not be removed: {error}"), out)?;
     }
     Ok(exit)

@@ -64,7 +64,7 @@ pub(crate) fn run(args: &SearchArgs, out: &mut impl Write) -> Result<Exit> {
         error => anyhow!(error),
     })?;
     let is_terminal = printer::is_stdout_terminal();
-    let shown = Shown {
+    let shown = SearchRow {
         root: index.workspace().root().to_owned(),
         words: Words::new(Stemming::Off).list(&query.text),
         has_links: is_terminal && std::env::var_os("TERM").is_some_and(|term| term != "dumb"),
@@ -119,14 +119,14 @@ fn query(args: &SearchArgs) -> Result<Query> {
 }
 
 /// How results are shown to a person.
-struct Shown {
+struct SearchRow {
     root: PathBuf,
     /// The words that are looked for.
     words: Vec<String>,
     has_links: bool,
 }
 
-impl Shown {
+impl SearchRow {
     fn text(&self, hit: &Hit) -> String {
         let place = format!(
             "{}:{}-{}",

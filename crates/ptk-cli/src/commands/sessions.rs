@@ -22,7 +22,7 @@ use crate::printer::{self, Style};
 use crate::sessions::{self, short};
 use crate::terminal::Terminal;
 use crate::view::clean::{in_line, visible};
-use crate::view::{Markdown, age};
+use crate::view::{MarkdownStream, age};
 
 const STRONG: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();
@@ -153,7 +153,7 @@ async fn show(args: &ShowSessionArgs, out: &mut (impl Write + Send)) -> Result<E
     }
     let mut pretty = Pretty {
         out,
-        markdown: Markdown::default(),
+        markdown: MarkdownStream::default(),
         rest: Vec::new(),
         is_terminal: printer::is_stdout_terminal(),
     };
@@ -165,7 +165,7 @@ async fn show(args: &ShowSessionArgs, out: &mut (impl Write + Send)) -> Result<E
 /// Markdown for a terminal, where stdout is one.
 struct Pretty<'a, W: Write> {
     out: &'a mut W,
-    markdown: Markdown,
+    markdown: MarkdownStream,
     /// The beginning of a character.
     rest: Vec<u8>,
     is_terminal: bool,

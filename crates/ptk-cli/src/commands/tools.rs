@@ -22,7 +22,7 @@ use crate::config::{self, Tools, Withheld};
 use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::permissions::gather;
-use crate::person::Person;
+use crate::person::ToolReport;
 use crate::printer;
 use crate::view::Screen;
 
@@ -271,7 +271,7 @@ fn call(args: &CallToolArgs, out: &mut impl Write) -> Result<Exit> {
     }
     // Whatever runs in the background ends with the manager. A question that
     // nobody answers is not waited for.
-    let person = Person {
+    let person = ToolReport {
         tools: names,
         outputs: Arc::clone(manager.outputs()),
         workspace: args.config.workspace.clone(),

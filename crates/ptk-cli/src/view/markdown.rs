@@ -16,10 +16,10 @@ const MAX_DIGITS: usize = 9;
 
 /// Colours a text piece by piece. The pieces do not matter, only the text.
 #[derive(Debug, Default)]
-pub(crate) struct Markdown {
+pub(crate) struct MarkdownStream {
     /// The fence that is open: its sign, and how many of them.
     fence: Option<(char, usize)>,
-    line: Line,
+    line: LineState,
     /// What cannot be said yet, because the next character decides: signs that
     /// may be marks.
     held: String,
@@ -58,7 +58,7 @@ impl Inline {
 
 /// What is known of the line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Line {
+enum LineState {
     /// It has just begun: `held` is all of it.
     #[default]
     Start,
@@ -72,7 +72,7 @@ enum Line {
     Code,
 }
 
-impl Markdown {
+impl MarkdownStream {
     /// The next piece, as far as it can be shown.
     pub(crate) fn push(&mut self, text: &str) -> String {
         for c in text.chars() {
@@ -86,7 +86,7 @@ impl Markdown {
         if std::mem::take(&mut self.has_returned) {
             self.part('\r');
         }
-        if self.line == Line::Start {
+        if self.line == LineState::Start {
             self.begin(None);
         }
         self.release(None);
@@ -113,7 +113,7 @@ impl Markdown {
             self.end_line();
             return;
         }
-        if self.line == Line::Start {
+        if self.line == LineState::Start {
             if self.may_be_mark(c) {
                 self.held.push(c);
                 return;
@@ -121,28 +121,28 @@ impl Markdown {
             self.begin(Some(c));
         }
         match self.line {
-            Line::Start | Line::Inline => self.inline(c),
-            Line::Heading => self.show(c, HEADING),
-            Line::Opening(sign) => {
+            LineState::Start | LineState::Inline => self.inline(c),
+            LineState::Heading => self.show(c, HEADING),
+            LineState::Opening(sign) => {
                 // `` ```a``` `` is code in a line, and no fence.
                 if sign == '`' && c == '`' {
                     self.fence = None;
                 }
                 self.show(c, MARK);
             }
-            Line::Closing => self.show(c, MARK),
-            Line::Code => self.show(c, CODE),
+            LineState::Closing => self.show(c, MARK),
+            LineState::Code => self.show(c, CODE),
         }
     }
 
     fn end_line(&mut self) {
-        if self.line == Line::Start {
+        if self.line == LineState::Start {
             self.begin(None);
         }
         self.release(Some('\n'));
         self.restyle(Style::new());
         self.out.push('\n');
-        self.line = Line::Start;
+        self.line = LineState::Start;
         self.inline = Inline::default();
         self.is_escaped = false;
         self.before = None;
@@ -183,25 +183,25 @@ impl Markdown {
                 if sign == open && count >= length && next.is_none_or(char::is_whitespace) =>
             {
                 self.fence = None;
-                self.line = Line::Closing;
+                self.line = LineState::Closing;
                 MARK
             }
             (Some(_), _) => {
-                self.line = Line::Code;
+                self.line = LineState::Code;
                 CODE
             }
             (None, Some(sign)) => {
                 self.fence = Some((sign, count));
-                self.line = Line::Opening(sign);
+                self.line = LineState::Opening(sign);
                 MARK
             }
             (None, None) => {
-                self.line = Line::Inline;
+                self.line = LineState::Inline;
                 let is_item = sign.is_some_and(|sign| matches!(sign, '-' | '*' | '+'))
                     || said.ends_with(['.', ')']);
                 match (sign, next) {
                     (Some('#'), Some(' ')) => {
-                        self.line = Line::Heading;
+                        self.line = LineState::Heading;
                         HEADING
                     }
                     (Some(_), Some(' ')) if is_item => MARK,
@@ -296,7 +296,7 @@ mod tests {
 
     /// With the styles as letters: h heading, c code, m mark, b bold, i italic.
     fn styled(text: &str) -> String {
-        let mut markdown = Markdown::default();
+        let mut markdown = MarkdownStream::default();
         let mut shown = markdown.push(text);
         shown.push_str(&markdown.finish());
         for (style, name) in [
@@ -348,14 +348,14 @@ mod tests {
     #[test]
     fn pieces_do_not_matter_and_nothing_is_lost() {
         let text = "# T\n\n1. a **b\u{1b}** `c` \\*d\n- *e*_f_ g_h\n```x\n*y*\n  ```\n~~~\nz\r\n";
-        let mut markdown = Markdown::default();
+        let mut markdown = MarkdownStream::default();
         let whole = markdown.push(text) + &markdown.finish();
         for cut in 0..=text.len() {
             if !text.is_char_boundary(cut) {
                 continue;
             }
             let (first, second) = text.split_at(cut);
-            let mut markdown = Markdown::default();
+            let mut markdown = MarkdownStream::default();
             let mut shown = markdown.push(first);
             shown.push_str(&markdown.push(second));
             shown.push_str(&markdown.finish());

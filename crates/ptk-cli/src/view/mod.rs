@@ -26,8 +26,8 @@ use ptk::events::Delivery;
 
 pub(crate) use call::{about, in_a_line};
 pub(crate) use json::{Json, session};
-pub(crate) use markdown::Markdown;
-pub(crate) use person::Person;
+pub(crate) use markdown::MarkdownStream;
+pub(crate) use person::HumanView;
 pub(crate) use screen::Screen;
 pub(crate) use words::{age, count, fitting, money, size, took};
 

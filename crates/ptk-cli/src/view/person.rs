@@ -15,7 +15,7 @@ use ptk::{Execution, RunError};
 use super::call::{about, in_a_line};
 use super::clean::{in_line, visible};
 use super::words::{money, took};
-use super::{Markdown, Screen, View};
+use super::{MarkdownStream, Screen, View};
 use crate::printer::{self, AnsiColor, Style};
 use crate::sessions;
 
@@ -34,12 +34,12 @@ const BESIDE_THOUGHT: usize = 14;
 const THINKING: &str = "thinking";
 
 /// Shows a run to a person.
-pub(crate) struct Person {
+pub(crate) struct HumanView {
     screen: Screen,
     tools: ToolManager,
     /// Whether the answer is shown while it is written.
     is_live: bool,
-    markdown: Markdown,
+    markdown: MarkdownStream,
     /// What was said in the reply that is coming in.
     said: String,
     /// Whether the cursor stands behind something.
@@ -51,13 +51,13 @@ pub(crate) struct Person {
     thinking_since: Instant,
 }
 
-impl Person {
+impl HumanView {
     pub(crate) fn new(screen: Screen, tools: ToolManager) -> Self {
         let person = Self {
             is_live: printer::is_stdout_terminal() && !screen.is_quiet(),
             screen,
             tools,
-            markdown: Markdown::default(),
+            markdown: MarkdownStream::default(),
             said: String::new(),
             is_in_line: false,
             may_go_on: false,
@@ -217,7 +217,7 @@ impl Person {
     }
 }
 
-impl View for Person {
+impl View for HumanView {
     fn event(&mut self, delivery: &Delivery, out: &mut dyn Write) -> Result<()> {
         self.conversation.deliver(delivery);
         let event = match delivery {

@@ -25,7 +25,7 @@ const WIDTH: usize = 80;
 /// The terminal that progress is shown on. Clones are the same one.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Screen {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<ScreenState>>,
 }
 
 /// What becomes of what is said.
@@ -43,7 +43,7 @@ enum Voice {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ScreenState {
     voice: Voice,
     doing: Option<(String, Instant)>,
     /// What else there is to say about that.
@@ -88,7 +88,7 @@ impl Screen {
         Some(text.trim().to_owned()).filter(|text| !text.is_empty())
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ScreenState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -167,19 +167,19 @@ impl Screen {
     }
 
     /// Keeps everybody else quiet until it is dropped.
-    pub(crate) fn question(&self) -> Asking {
+    pub(crate) fn question(&self) -> ScreenPause {
         let mut state = self.lock();
         state.clear();
         state.questions += 1;
-        Asking(self.clone())
+        ScreenPause(self.clone())
     }
 }
 
 /// A question is open.
 #[derive(Debug)]
-pub(crate) struct Asking(Screen);
+pub(crate) struct ScreenPause(Screen);
 
-impl Drop for Asking {
+impl Drop for ScreenPause {
     fn drop(&mut self) {
         let mut state = self.0.lock();
         state.questions -= 1;
@@ -190,7 +190,7 @@ impl Drop for Asking {
     }
 }
 
-impl State {
+impl ScreenState {
     fn clear(&mut self) {
         if std::mem::take(&mut self.is_drawn) {
             write(&printer::control(CLEAR));

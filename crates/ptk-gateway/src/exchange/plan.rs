@@ -51,9 +51,9 @@ impl Plan {
         let only = only.filter(|_| !is_native);
         let dialects = &gateway.dialects;
         let form = approach.can.form;
-        let lesson = contract
+        let tool_prompt = contract
             .offer
-            .lesson(&gateway.workers, &formatter, dialects, only, names, form)
+            .tool_prompt(&gateway.workers, &formatter, dialects, only, names, form)
             .await?;
         let passes_format = is_native || approach.can.constraint != Constraint::None;
         let keeps_format = contract.format != Format::Text && !passes_format;
@@ -77,7 +77,7 @@ impl Plan {
                 whole: is_whole,
                 ..Request::default()
             },
-            grammar: lesson.grammar.clone(),
+            grammar: tool_prompt.grammar.clone(),
             formatter,
             is_native,
             keeps_format,
@@ -115,7 +115,7 @@ impl Plan {
         }
         let messages = plan.told(chat, approach.can.form);
         let system = chat.system.as_deref().into_iter();
-        let system = system.chain(Some(&*lesson.system)).map(str::to_owned);
+        let system = system.chain(Some(&*tool_prompt.system)).map(str::to_owned);
         let system: Vec<String> = system
             .chain(duties(chat, keeps_format))
             .filter(|it| !it.is_empty())
@@ -126,7 +126,7 @@ impl Plan {
             plan.request.messages = vec![one_prompt(&*plan.formatter, &system, &messages)];
             plan.request.stop.extend(plan.formatter.stops());
         } else {
-            plan.request.examples = Arc::clone(&lesson.examples);
+            plan.request.examples = Arc::clone(&tool_prompt.examples);
             plan.request.messages = merged(messages);
             plan.request.system = (!system.is_empty()).then_some(system);
         }

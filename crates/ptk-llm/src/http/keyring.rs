@@ -63,7 +63,7 @@ impl Keyring {
 
 /// Does something that may never end, on a thread of its own.
 fn within<T: Send + 'static>(
-    patience: Duration,
+    timeouts: Duration,
     work: impl FnOnce() -> Result<T, KeyringError> + Send + 'static,
 ) -> Result<T, KeyringError> {
     let (tell, told) = std::sync::mpsc::channel();
@@ -73,7 +73,7 @@ fn within<T: Send + 'static>(
         let _ = tell.send(work());
     });
     started.map_err(|error| KeyringError::Unusable(error.to_string()))?;
-    told.recv_timeout(patience)
+    told.recv_timeout(timeouts)
         .unwrap_or(Err(KeyringError::Late))
 }
 
@@ -158,8 +158,8 @@ mod tests {
             let _ = closed.recv();
             Ok(())
         };
-        let patience = Duration::from_millis(1);
-        assert_eq!(within(patience, stuck), Err(KeyringError::Late));
+        let timeouts = Duration::from_millis(1);
+        assert_eq!(within(timeouts, stuck), Err(KeyringError::Late));
         assert_eq!(within(CHANGE, || Ok(7)), Ok(7));
     }
 }

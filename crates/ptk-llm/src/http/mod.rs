@@ -34,7 +34,7 @@ pub use services::{Grammar, Kind, SERVICES, Service};
 
 /// How long a server is waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
+pub struct Timeouts {
     /// Until there is a connection.
     pub connect: Duration,
     /// Until the next piece of a reply. Models on small machines read a long
@@ -44,7 +44,7 @@ pub struct Patience {
     pub whole: Duration,
 }
 
-impl Default for Patience {
+impl Default for Timeouts {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(10),

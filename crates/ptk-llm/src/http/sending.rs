@@ -17,7 +17,7 @@ use super::completion::{Completion, Dialect};
 use super::failure::{Refusal, bounded};
 use super::services::{Grammar, Kind, Service};
 use super::{
-    Key, Patience, Trouble, Wire, anthropic, gemini, learn, ollama, openai, responses, shown,
+    Key, Timeouts, Trouble, Wire, anthropic, gemini, learn, ollama, openai, responses, shown,
 };
 use crate::{
     Api, Capabilities, Deltas, Form, KnownModel, LlmError, LlmErrorKind, Provider, Request,
@@ -48,7 +48,7 @@ pub struct HttpProvider {
     base: Url,
     model: Option<String>,
     key: Option<Key>,
-    patience: Patience,
+    timeouts: Timeouts,
     /// What follows from what it speaks.
     capabilities: Capabilities,
     is_hosted: bool,
@@ -119,20 +119,20 @@ impl HttpProvider {
     /// If the address is none.
     pub fn at(kind: Kind, address: &str) -> Result<Self, SetupError> {
         let base = base(kind, address)?;
-        let patience = Patience::default();
+        let timeouts = Timeouts::default();
         let wire = wire(kind, Grammar::Unknown);
         Ok(Self {
             name: base.host_str().unwrap_or_default().to_owned(),
             kind,
             model: None,
             key: None,
-            patience,
+            timeouts,
             capabilities: Capabilities {
                 form: wire.form(),
                 ..Capabilities::default()
             },
             is_hosted: false,
-            client: client(patience, &base)?,
+            client: client(timeouts, &base)?,
             base,
             wire,
         })
@@ -157,16 +157,16 @@ impl HttpProvider {
     /// # Errors
     ///
     /// If the system lets nobody connect.
-    pub fn patience(mut self, patience: Patience) -> Result<Self, SetupError> {
-        self.client = client(patience, &self.base)?;
-        self.patience = patience;
+    pub fn timeouts(mut self, timeouts: Timeouts) -> Result<Self, SetupError> {
+        self.client = client(timeouts, &self.base)?;
+        self.timeouts = timeouts;
         Ok(self)
     }
 
-    /// Whether others on the way to it can read along: it is asked without
-    /// encryption, and neither on this machine nor near it.
+    /// Whether the key is sent without encryption to a server that is neither on
+    /// this machine nor in a private network.
     #[must_use]
-    pub fn is_overheard(&self) -> bool {
+    pub fn sends_key_in_cleartext(&self) -> bool {
         self.base.scheme() == "http" && !is_near(&self.base)
     }
 
@@ -285,7 +285,7 @@ impl HttpProvider {
             let body = start_of(response, MAX_WHOLE).await;
             serde_json::from_slice(&body).ok()
         };
-        timeout_at(Instant::now() + self.patience.connect, told)
+        timeout_at(Instant::now() + self.timeouts.connect, told)
             .await
             .ok()?
     }
@@ -310,7 +310,7 @@ impl HttpProvider {
         if request.whole {
             return until;
         }
-        until.min(Instant::now() + self.patience.idle)
+        until.min(Instant::now() + self.timeouts.idle)
     }
 }
 
@@ -372,9 +372,9 @@ fn wire(kind: Kind, grammar: Grammar) -> Arc<dyn Wire> {
     }
 }
 
-fn client(patience: Patience, base: &Url) -> Result<Client, SetupError> {
+fn client(timeouts: Timeouts, base: &Url) -> Result<Client, SetupError> {
     let mut client = Client::builder()
-        .connect_timeout(patience.connect)
+        .connect_timeout(timeouts.connect)
         .tcp_nodelay(true)
         // A key is not carried to somebody else.
         .redirect(reqwest::redirect::Policy::none())
@@ -453,7 +453,7 @@ impl Provider for HttpProvider {
 
     fn stream<'a>(&'a self, request: &'a Request) -> Deltas<'a> {
         let answer = async move {
-            let until = Instant::now() + self.patience.whole;
+            let until = Instant::now() + self.timeouts.whole;
             match self.sent(request, until).await {
                 Ok(response) => Answer::new(self, request, response, until).deltas(),
                 Err(error) => stream::iter([Err(error)]).boxed(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
-use ptk_llm::http::{HttpProvider, Key, Kind, Patience};
+use ptk_llm::http::{HttpProvider, Key, Kind, Timeouts};
 use ptk_llm::{Delta, FinishReason, LlmErrorKind, Provider as _, complete};
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -286,9 +286,9 @@ async fn a_server_that_falls_silent_is_not_waited_for_without_end() {
         let silence = Instant::now();
         let error = reply.await.unwrap().unwrap_err();
         assert_eq!(error.kind, LlmErrorKind::TimedOut);
-        let patience = Patience::default();
+        let timeouts = Timeouts::default();
         assert!(
-            silence.elapsed() < patience.idle * 2,
+            silence.elapsed() < timeouts.idle * 2,
             "for minutes, not for an hour"
         );
         tokio::time::resume();
@@ -474,7 +474,7 @@ fn it_is_known_where_others_can_read_along() {
         ("http://gpu.local:8000/v1", false),
     ] {
         let provider = HttpProvider::at(Kind::OpenAi, address).unwrap();
-        assert_eq!(provider.is_overheard(), expected, "{address}");
+        assert_eq!(provider.sends_key_in_cleartext(), expected, "{address}");
     }
 }
 

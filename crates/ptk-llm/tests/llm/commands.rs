@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
-use ptk_llm::http::Patience;
+use ptk_llm::http::Timeouts;
 use ptk_llm::{
     CommandProvider, Completion, Delta, Form, LlmError, LlmErrorKind, Message, Provider as _,
     Request, complete,
@@ -143,17 +143,17 @@ async fn a_reply_without_end_is_given_up() {
 #[tokio::test]
 async fn a_command_that_falls_silent_is_not_waited_for_without_end() {
     let request = Request::new([Message::user("Hi")]);
-    for patience in [
-        Patience {
+    for timeouts in [
+        Timeouts {
             idle: Duration::from_millis(50),
-            ..Patience::default()
+            ..Timeouts::default()
         },
-        Patience {
+        Timeouts {
             whole: Duration::from_millis(50),
-            ..Patience::default()
+            ..Timeouts::default()
         },
     ] {
-        let provider = shell("echo Half; sleep 1000").patience(patience);
+        let provider = shell("echo Half; sleep 1000").timeouts(timeouts);
         let error = complete(&provider, &request).await.unwrap_err();
         assert_eq!(error.kind, LlmErrorKind::TimedOut);
     }

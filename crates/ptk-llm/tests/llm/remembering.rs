@@ -2,13 +2,13 @@
 
 use std::fs;
 
-use ptk_llm::{FileMemory, Manner, Memory as _};
+use ptk_llm::{FileMemory, Memory as _, ModelProfile};
 
-fn manner(dialect: &str) -> Manner {
-    Manner {
+fn profile(dialect: &str) -> ModelProfile {
+    ModelProfile {
         dialect: Some(dialect.to_owned()),
         is_tried: true,
-        ..Manner::default()
+        ..ModelProfile::default()
     }
 }
 
@@ -20,12 +20,12 @@ fn what_several_find_out_at_once_is_all_remembered() {
     std::thread::scope(|scope| {
         for key in &keys {
             let path = &path;
-            scope.spawn(move || FileMemory::new(path).remember(key, manner(key)));
+            scope.spawn(move || FileMemory::new(path).remember(key, profile(key)));
         }
     });
     let memory = FileMemory::new(&path);
     for key in &keys {
-        assert_eq!(memory.recall(key), Some(manner(key)));
+        assert_eq!(memory.recall(key), Some(profile(key)));
     }
 }
 
@@ -38,8 +38,8 @@ fn a_file_that_makes_no_sense_is_put_aside() {
     fs::write(&path, broken).unwrap();
     let memory = FileMemory::new(&path);
     assert_eq!(memory.recall("a"), None);
-    memory.remember("b", manner("ptk"));
-    assert_eq!(memory.recall("b"), Some(manner("ptk")));
+    memory.remember("b", profile("ptk"));
+    assert_eq!(memory.recall("b"), Some(profile("ptk")));
     let aside = folder.path().join("models.json.unreadable");
     assert_eq!(fs::read_to_string(aside).unwrap(), broken);
 }
@@ -53,9 +53,9 @@ fn one_entry_that_makes_no_sense_does_not_spoil_the_others() {
     let memory = FileMemory::new(&path);
     assert_eq!(
         (memory.recall("a"), memory.recall("b")),
-        (None, Some(manner("xml")))
+        (None, Some(profile("xml")))
     );
-    memory.remember("c", manner("ptk"));
+    memory.remember("c", profile("ptk"));
     assert!(
         fs::read_to_string(&path).unwrap().contains("perhaps"),
         "nothing is lost"

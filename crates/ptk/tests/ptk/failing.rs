@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt as _, StreamExt as _, stream};
 use ptk::llm::{
-    Capabilities, Delta, Deltas, FileMemory, FinishReason, LlmError, Manner, Memory, Prices,
+    Capabilities, Delta, Deltas, FileMemory, FinishReason, LlmError, Memory, ModelProfile, Prices,
     Provider, Request, Script, Usage, memory_key,
 };
 use ptk::store::{EntryKind, MemoryStore, SessionId, Store, Stretch};
@@ -443,13 +443,13 @@ async fn what_was_tried_counts_most() {
         ..Server::new(model.clone())
     };
     let memory = Arc::new(FileMemory::new(scene.folder.path().join("models.json")));
-    let manner = Manner {
+    let profile = ModelProfile {
         native_tools: Some(false),
         dialect: Some("xml".to_owned()),
         is_tried: true,
-        ..Manner::default()
+        ..ModelProfile::default()
     };
-    memory.remember(&memory_key(&server, None).unwrap(), manner);
+    memory.remember(&memory_key(&server, None).unwrap(), profile);
     let ptk = scene.builder(server).memory(memory).build().unwrap();
     ptk.run("Hi").await.unwrap();
     let request = model.requests().remove(0);

@@ -58,7 +58,7 @@ struct Laid {
     revision: u64,
     is_open: bool,
     is_chosen: bool,
-    layout: item::Layout,
+    layout: item::ItemLayout,
     /// When it was laid out, and how long that took.
     at: Option<(Instant, Duration)>,
 }

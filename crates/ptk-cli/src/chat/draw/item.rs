@@ -3,7 +3,7 @@
 use ptk::view::{Item, ItemKind, Said, Standing, Tone};
 use ratatui::text::{Line, Span};
 
-use super::super::text::markdown::Markdown;
+use super::super::text::markdown::MarkdownLayout;
 use super::super::text::{Lines, style, wrap};
 use super::{Light, call};
 use crate::view::clean::visible;
@@ -23,16 +23,16 @@ pub(super) struct Look<'a> {
 
 /// An item in lines. What was laid out of one that grows is not laid out again.
 #[derive(Debug, Default)]
-pub(super) struct Layout {
+pub(super) struct ItemLayout {
     /// What the model says.
-    markdown: Markdown,
+    markdown: MarkdownLayout,
     /// Whatever else there is.
     lines: Lines,
     is_text: bool,
     is_broken: bool,
 }
 
-impl Layout {
+impl ItemLayout {
     pub(super) fn lay_out(&mut self, item: &Item, look: &Look<'_>) {
         self.is_text = false;
         self.lines = match &item.kind {

@@ -8,7 +8,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 use super::super::app::App;
 use super::super::overlay::{List, Overlay, Page};
-use super::super::text::markdown::Markdown;
+use super::super::text::markdown::MarkdownLayout;
 use super::super::text::{Lines, style, wrap};
 use crate::view::clean::in_line;
 
@@ -35,7 +35,7 @@ fn page(frame: &mut Frame<'_>, area: Rect, page: &mut Page) {
     let inner = framed(frame, area, &page.title, "↑↓ PgUp PgDn · Esc closes");
     let is_laid = matches!(&page.lines, Some((width, _)) if *width == inner.width);
     if !is_laid {
-        let lines = Markdown::lines(&page.text, usize::from(inner.width));
+        let lines = MarkdownLayout::lines(&page.text, usize::from(inner.width));
         page.lines = Some((inner.width, lines));
     }
     let lines = page.lines.as_ref().map_or(&[][..], |(_, lines)| lines);

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use super::super::app::{Action, App};
-use super::super::command::Command;
+use super::super::command::ChatCommand;
 use super::super::complete::Files;
 use super::super::desk::Asked;
 use super::super::overlay::{Entry, Overlay};
@@ -505,7 +505,10 @@ fn files_and_commands_are_offered() {
     assert_eq!(stage.app.editor.text(), "/rename ");
     stage.types("A title");
     let done = stage.key(KeyCode::Enter);
-    assert_eq!(done, [Action::Do(Command::Rename("A title".to_owned()))]);
+    assert_eq!(
+        done,
+        [Action::Do(ChatCommand::Rename("A title".to_owned()))]
+    );
     stage.types("/forc");
     assert_eq!(stage.key(KeyCode::Enter), []);
     assert!(
@@ -521,7 +524,7 @@ fn lists_are_chosen_from() {
     let entry = |name: &str| Entry {
         name: name.to_owned(),
         about: "2 turns".to_owned(),
-        command: Command::Resume(name.to_owned()),
+        command: ChatCommand::Resume(name.to_owned()),
     };
     let entries = ["first", "second", "third"].map(entry).to_vec();
     stage.app.overlay = Some(Overlay::list("Conversations", entries));
@@ -529,7 +532,7 @@ fn lists_are_chosen_from() {
     insta::assert_snapshot!(stage.screen());
     stage.types("hird");
     let done = stage.key(KeyCode::Enter);
-    assert_eq!(done, [Action::Do(Command::Resume("third".to_owned()))]);
+    assert_eq!(done, [Action::Do(ChatCommand::Resume("third".to_owned()))]);
     assert!(stage.app.overlay.is_none());
 }
 

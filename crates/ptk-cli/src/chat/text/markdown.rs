@@ -18,7 +18,7 @@ const BETWEEN: usize = 3;
 
 /// A text that may still grow. What is whole of it is laid out once.
 #[derive(Debug, Default)]
-pub(crate) struct Markdown {
+pub(crate) struct MarkdownLayout {
     width: usize,
     /// The blocks that nothing follows any more.
     done: String,
@@ -30,7 +30,7 @@ pub(crate) struct Markdown {
     code: Coloured,
 }
 
-impl Markdown {
+impl MarkdownLayout {
     /// Lays the text out in lines of this width.
     pub(crate) fn lay_out(&mut self, text: &str, width: usize) {
         if self.width != width || !text.starts_with(&self.done) {
@@ -110,7 +110,7 @@ fn line_behind_gap(text: &str, at: usize) -> Option<usize> {
 
 /// A whole text in lines of a width.
 fn laid_out(text: &str, width: usize, code: &mut Coloured) -> Lines {
-    let mut layout = Layout {
+    let mut layout = BlockLayout {
         width,
         lines: Vec::new(),
         inline: Vec::new(),
@@ -146,7 +146,7 @@ struct Table {
     rows: Vec<Vec<Vec<Span<'static>>>>,
 }
 
-struct Layout<'a> {
+struct BlockLayout<'a> {
     width: usize,
     lines: Lines,
     inline: Vec<Span<'static>>,
@@ -161,7 +161,7 @@ struct Layout<'a> {
     needs_gap: bool,
 }
 
-impl Layout<'_> {
+impl BlockLayout<'_> {
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Start(tag) => self.start(tag),
@@ -548,7 +548,7 @@ mod tests {
     use super::*;
 
     fn shown(text: &str, width: usize) -> String {
-        let lines = Markdown::lines(text, width);
+        let lines = MarkdownLayout::lines(text, width);
         let lines: Vec<String> = lines
             .iter()
             .map(|line| line.to_string().trim_end().to_owned())
@@ -569,7 +569,7 @@ mod tests {
     #[test]
     fn it_fits_however_narrow_it_is() {
         for width in 12..80 {
-            for line in Markdown::lines(TEXT, width) {
+            for line in MarkdownLayout::lines(TEXT, width) {
                 assert!(line.width() <= width, "{width}: {line}");
             }
         }
@@ -577,12 +577,12 @@ mod tests {
 
     #[test]
     fn a_text_that_grows_ends_as_if_it_had_come_at_once() {
-        let mut growing = Markdown::default();
+        let mut growing = MarkdownLayout::default();
         for end in (0..=TEXT.len()).filter(|end| TEXT.is_char_boundary(*end)) {
             growing.lay_out(TEXT.get(..end).unwrap(), 40);
         }
         let grown: Lines = growing.from(0).cloned().collect();
-        assert_eq!(grown, Markdown::lines(TEXT, 40));
+        assert_eq!(grown, MarkdownLayout::lines(TEXT, 40));
         assert_eq!(growing.len(), grown.len());
         for first in 0..grown.len() {
             assert_eq!(growing.from(first).next(), grown.get(first));
@@ -596,12 +596,12 @@ mod tests {
     #[test]
     fn nothing_takes_long_however_odd_it_is() {
         let deep = format!("{}{}", ">".repeat(3000), "word ".repeat(300));
-        for line in Markdown::lines(&deep, 40) {
+        for line in MarkdownLayout::lines(&deep, 40) {
             assert!(line.width() <= 40, "{line}");
         }
         let cells = "a long cell |".repeat(300);
         let table = format!("|{cells}\n|{}\n|{cells}\n", "---|".repeat(300));
-        Markdown::lines(&table, 80);
+        MarkdownLayout::lines(&table, 80);
     }
 
     #[test]

@@ -104,7 +104,7 @@ impl Work<'_, '_, '_> {
         }
         let length = input.text.len();
         if step == Step::More && text.end {
-            self.machine.vain += length;
+            self.machine.wasted_bytes += length;
             step = if reading.settler.is_untouched() {
                 reading.findings.refusal = Some(Refusal::CutOff);
                 Step::Reject
@@ -112,7 +112,7 @@ impl Work<'_, '_, '_> {
                 Step::Done(length)
             };
         } else if step == Step::Reject {
-            self.machine.vain += reading.findings.examined.max(1);
+            self.machine.wasted_bytes += reading.findings.examined.max(1);
             if committed || !reading.settler.is_untouched() {
                 step = Step::Done(length);
             }
@@ -185,7 +185,7 @@ impl Work<'_, '_, '_> {
         match closed {
             Closes::Unknown => self.wait(State::QuotedMark(Box::new(quoted))),
             Closes::Never => {
-                self.machine.vain += quoted.search - quoted.range.end;
+                self.machine.wasted_bytes += quoted.search - quoted.range.end;
                 let quotation = Quotation::None;
                 let marked = true;
                 self.skip_mark(quoted.range, Back::Prose { quotation, marked })
@@ -269,7 +269,7 @@ impl Work<'_, '_, '_> {
                     && let Closes::Before(behind) = closing_ticks(self.text, &mut search, count)
                     && behind < range.end
                 {
-                    self.machine.vain += range.len();
+                    self.machine.wasted_bytes += range.len();
                     return self.is_quoted(range.start, behind, quotation);
                 }
                 self.go(State::Quoted(Box::new(Quoted {
@@ -297,7 +297,7 @@ impl Work<'_, '_, '_> {
                 }
                 self.leave(end);
                 if !whole {
-                    self.machine.vain += held.range.len();
+                    self.machine.wasted_bytes += held.range.len();
                 }
                 if whole {
                     self.hold_draft(held);
@@ -316,7 +316,7 @@ impl Work<'_, '_, '_> {
                         _ => true,
                     });
                 if !only_declared {
-                    self.machine.vain += range.len();
+                    self.machine.wasted_bytes += range.len();
                     return self.fence_is_quotation(fence);
                 }
                 self.hold_push(Held {

@@ -286,7 +286,7 @@ struct Machine {
     line: Line,
     hold: Option<Hold>,
     calls: usize,
-    vain: usize,
+    wasted_bytes: usize,
     /// How many marks around several calls are open.
     sections: usize,
     /// Whether nothing but white space was seen since a call or the mark of a
@@ -318,7 +318,7 @@ impl Machine {
             line: Line::default(),
             hold: None,
             calls: 0,
-            vain: 0,
+            wasted_bytes: 0,
             sections: 0,
             behind_call: false,
             last: None,

@@ -14,8 +14,8 @@ const MAX_INFO: usize = 256;
 /// How many bytes may be read in vain, as a multiple of the bytes passed. Past
 /// that, what looks like a call and is none is no longer tried, so that the
 /// work stays in proportion to the input.
-const VAIN_FACTOR: usize = 16;
-const VAIN_ALLOWANCE: usize = 1 << 16;
+const WASTE_FACTOR: usize = 16;
+const WASTE_ALLOWANCE: usize = 1 << 16;
 
 impl<'a> Work<'a, '_, '_> {
     pub(super) fn prose(&mut self) -> bool {
@@ -141,7 +141,7 @@ impl<'a> Work<'a, '_, '_> {
 
     /// Whether so much was read in vain that nothing more is tried.
     fn is_weary(&self) -> bool {
-        self.machine.vain > VAIN_ALLOWANCE + VAIN_FACTOR * self.machine.seen
+        self.machine.wasted_bytes > WASTE_ALLOWANCE + WASTE_FACTOR * self.machine.seen
     }
 
     /// A mark that belongs to no construct: the end of a section, markup that

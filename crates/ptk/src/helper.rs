@@ -1,5 +1,5 @@
-//! What the small model does in a run. It is written down and told, and where
-//! it fails, the run goes on without.
+//! The tasks of the small model in a run. Each is logged and published; where one
+//! fails, the run goes on without it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use tokio::time::{Instant, timeout};
 use tracing::Instrument as _;
 
 use crate::ask::counted;
-use crate::engine::Terms;
+use crate::engine::TurnConfig;
+use crate::helper_model::{ChooseFiles, MAX_FILES, Shorten, SmallModel};
 use crate::render::{self, Renderer};
 use crate::session::millis;
-use crate::small::{ChooseFiles, MAX_FILES, Shorten, SmallModel};
 use crate::{RunError, Session, spans};
 
 /// The most tokens of a choice, and of a result in short.
@@ -36,7 +36,7 @@ const SHORTEN: &str = "You shorten the result of a tool for another model, which
 
 impl Session {
     /// Has files chosen, once a turn, if that is wanted.
-    pub(crate) async fn choose_files(&mut self, terms: &Terms) -> Result<(), RunError> {
+    pub(crate) async fn choose_files(&mut self, config: &TurnConfig) -> Result<(), RunError> {
         let engine = Arc::clone(&self.engine);
         let Some(small) = &engine.small else {
             return Ok(());
@@ -70,14 +70,14 @@ impl Session {
         self.tell(&replied, None);
         let mut entries = vec![self.log.entry(replied)];
         if !told.is_empty() {
-            let text = shown_files(terms, &told);
+            let text = shown_files(config, &told);
             entries.push(self.log.entry(Said::system(text)));
         }
         self.log.append(entries).await
     }
 
     /// Has the results of the last reply shortened that are too long.
-    pub(crate) async fn shorten_results(&mut self, terms: &Terms) -> Result<(), RunError> {
+    pub(crate) async fn shorten_results(&mut self, config: &TurnConfig) -> Result<(), RunError> {
         let engine = Arc::clone(&self.engine);
         let Some(small) = &engine.small else {
             return Ok(());
@@ -93,19 +93,19 @@ impl Session {
         let calls = last.map_or(&[][..], |reply| reply.calls.as_slice());
         let tried = &self.log.turn.shortened;
         let long = calls.iter().filter_map(|call| {
-            let text = long_text(terms, shorten, call)?;
+            let text = long_text(config, shorten, call)?;
             (!tried.contains(&call.id)).then(|| (call.id.clone(), call.name.clone(), text))
         });
         let long: Vec<(CallId, String, String)> = long.collect();
         for (id, tool, text) in long {
-            self.shorten(terms, small, &id, &tool, text).await?;
+            self.shorten(config, small, &id, &tool, text).await?;
         }
         Ok(())
     }
 
     async fn shorten(
         &mut self,
-        terms: &Terms,
+        config: &TurnConfig,
         small: &SmallModel,
         id: &CallId,
         tool: &str,
@@ -126,7 +126,7 @@ impl Session {
             Ok(answer) => {
                 replied.usage = answer.usage;
                 let short = answer.text.trim();
-                let is_shorter = terms.tokens.count(short) * 2 < terms.tokens.count(&text);
+                let is_shorter = config.tokens.count(short) * 2 < config.tokens.count(&text);
                 if short.is_empty() || !is_shorter {
                     replied.error = Some("what it gave back is not shorter".to_owned());
                 }
@@ -322,8 +322,8 @@ impl Session {
 }
 
 /// What the model that answers is told of the files.
-fn shown_files(terms: &Terms, files: &[(String, Result<ToolResult, String>)]) -> String {
-    let renderer = Renderer { terms };
+fn shown_files(config: &TurnConfig, files: &[(String, Result<ToolResult, String>)]) -> String {
+    let renderer = Renderer { config };
     let files = files.iter().map(|(path, read)| match read {
         Ok(result) => format!("{path}\n{}", renderer.result(result)),
         Err(error) => format!("{path}\nIt could not be read: {error}"),
@@ -333,7 +333,7 @@ fn shown_files(terms: &Terms, files: &[(String, Result<ToolResult, String>)]) ->
 }
 
 /// The result of a call, if it is to be shortened.
-fn long_text(terms: &Terms, shorten: &Shorten, call: &Call) -> Option<String> {
+fn long_text(config: &TurnConfig, shorten: &Shorten, call: &Call) -> Option<String> {
     let CallState::Ended { result, .. } = &call.state else {
         return None;
     };
@@ -346,7 +346,7 @@ fn long_text(terms: &Terms, shorten: &Shorten, call: &Call) -> Option<String> {
         return None;
     }
     let text = render::plain_text(result);
-    (terms.tokens.count(&text) > shorten.above).then_some(text)
+    (config.tokens.count(&text) > shorten.above).then_some(text)
 }
 
 /// What the small model said.

@@ -1,5 +1,5 @@
-//! What a model is taught: the tools, the grammar and the instructions. Made
-//! once for a set of tools, and not for every turn.
+//! Instructions, tool definitions and grammar, built once for a set of tools
+//! instead of every turn.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -8,14 +8,14 @@ use ptk_protocol::format::DefinitionStyle;
 use ptk_protocol::{Formatter, Grammar, Toolset};
 use ptk_tools::Registry;
 
-use crate::held::Held;
+use crate::constrained::ReplyConstraint;
 
 /// Sets of tools that are remembered: most programs have one or two.
-const MAX_LESSONS: usize = 8;
+const MAX_PROMPTS: usize = 8;
 
 /// What follows from the tools and the way in which they are called.
 #[derive(Debug, Clone)]
-pub(crate) struct Lesson {
+pub(crate) struct CachedPrompt {
     /// The tools that are offered.
     pub(crate) tools: Toolset,
     pub(crate) grammar: Grammar,
@@ -30,12 +30,12 @@ pub(crate) struct Lesson {
     /// What teaches.
     pub(crate) formatter: Arc<dyn Formatter>,
     /// What replies can be held to, made when it is first needed.
-    pub(crate) held: Arc<OnceLock<Option<Held>>>,
+    pub(crate) reply_constraint: Arc<OnceLock<Option<ReplyConstraint>>>,
 }
 
-/// For whom a lesson is.
+/// What a cached prompt depends on.
 #[derive(Debug, Clone)]
-pub(crate) struct Pupil {
+pub(crate) struct PromptKey {
     /// The tools there are. A changed set is another one.
     pub(crate) registry: Arc<Registry>,
     /// Those that are offered.
@@ -53,7 +53,7 @@ pub(crate) struct Pupil {
     pub(crate) definitions: DefinitionStyle,
 }
 
-impl PartialEq for Pupil {
+impl PartialEq for PromptKey {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.registry, &other.registry)
             && self.names == other.names
@@ -66,33 +66,33 @@ impl PartialEq for Pupil {
     }
 }
 
-/// The lessons that were given, the newest last.
+/// The prompts that were built, the newest last.
 #[derive(Debug, Default)]
-pub(crate) struct Lessons {
-    given: Mutex<Vec<(Pupil, Lesson)>>,
+pub(crate) struct PromptCache {
+    given: Mutex<Vec<(PromptKey, CachedPrompt)>>,
 }
 
-impl Lessons {
-    /// The lesson that was given before, or a new one.
+impl PromptCache {
+    /// The cached prompt for this key, built if there is none.
     pub(crate) fn get<E>(
         &self,
-        pupil: Pupil,
-        make: impl FnOnce(&Pupil) -> Result<Lesson, E>,
-    ) -> Result<Lesson, E> {
-        let known = self.lock().iter().find(|(of, _)| *of == pupil).cloned();
-        if let Some((_, lesson)) = known {
-            return Ok(lesson);
+        key: PromptKey,
+        make: impl FnOnce(&PromptKey) -> Result<CachedPrompt, E>,
+    ) -> Result<CachedPrompt, E> {
+        let known = self.lock().iter().find(|(of, _)| *of == key).cloned();
+        if let Some((_, cached_prompt)) = known {
+            return Ok(cached_prompt);
         }
-        let lesson = make(&pupil)?;
+        let cached_prompt = make(&key)?;
         let mut given = self.lock();
-        if given.len() >= MAX_LESSONS {
+        if given.len() >= MAX_PROMPTS {
             given.remove(0);
         }
-        given.push((pupil, lesson.clone()));
-        Ok(lesson)
+        given.push((key, cached_prompt.clone()));
+        Ok(cached_prompt)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<(Pupil, Lesson)>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<(PromptKey, CachedPrompt)>> {
         self.given.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,6 +1,6 @@
-//! A model that goes round in circles is told. If it goes on, it is asked for
-//! its answer without tools; only if it calls one even then, the run fails. The
-//! same if it writes down a result once more instead of an answer.
+//! Brings a model that repeats itself to its answer: it is told first, then asked
+//! to answer without tools, and the run fails only if it calls one even then. The
+//! same holds for a model that writes results itself.
 
 use ptk_events::EventKind;
 use ptk_protocol::{ErrorCode, Message};

@@ -1,6 +1,6 @@
-//! Replies that are held to a form in which no call can be malformed: a
-//! grammar in the words of the dialect that the model was taught, or JSON by a
-//! schema, which is put into those words before anybody reads it.
+//! Constrained replies, in which no call can be malformed: by a grammar of the
+//! dialect that the model was taught, or by a JSON schema, whose JSON is rewritten
+//! in that dialect before it is parsed.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use serde_json::value::RawValue;
 
 /// What replies are held to, and how they are read.
 #[derive(Debug, Clone)]
-pub(crate) struct Held {
+pub(crate) struct ReplyConstraint {
     format: ResponseFormat,
     /// What reads them, where not all that is usually read can stand in them.
     grammar: Option<Grammar>,
 }
 
-impl Held {
+impl ReplyConstraint {
     /// What a model can be held to that is taught these tools.
     pub(crate) fn new(
         constraint: Constraint,

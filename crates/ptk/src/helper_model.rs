@@ -1,5 +1,4 @@
-//! A small model that helps the one that answers: what it may do, and its own
-//! limits.
+//! Settings of a small model that helps the main one: its tasks and limits.
 
 use std::fmt;
 use std::sync::Arc;
