@@ -10,7 +10,7 @@ use crate::engine;
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
-    /// What to do. What comes on stdin stands behind it
+    /// The prompt; text from stdin is appended
     #[arg(value_name = "PROMPT")]
     pub(crate) prompt: Vec<String>,
 
@@ -24,8 +24,8 @@ pub(crate) struct RunArgs {
 /// The session that something belongs to.
 #[derive(Debug, Args)]
 pub(crate) struct SessionArgs {
-    /// The session to go on with, by its id or the beginning of it; a new one
-    /// of this name if there is none
+    /// Session to continue, by id or unique prefix; created under this name if
+    /// there is none
     #[arg(
         long,
         value_name = "ID",
@@ -35,7 +35,7 @@ pub(crate) struct SessionArgs {
     )]
     pub(crate) session: Option<String>,
 
-    /// Go on with the last session in this workspace
+    /// Continue the last session of this workspace
     #[arg(short = 'c', long = "continue", help_heading = "Session")]
     pub(crate) go_on: bool,
 }
@@ -45,8 +45,8 @@ pub(crate) struct ChatArgs {
     #[command(flatten)]
     pub(crate) session: SessionArgs,
 
-    /// Line by line, without taking the whole screen; so it is where there is
-    /// no terminal that could be taken
+    /// Print line by line instead of using the whole screen; the default
+    /// without a terminal
     #[arg(long, help_heading = "Output")]
     pub(crate) plain: bool,
 
@@ -56,8 +56,8 @@ pub(crate) struct ChatArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ResumeArgs {
-    /// The session, by its id or the beginning of it; the last interrupted one
-    /// in this workspace if none is named
+    /// Session, by id or unique prefix [default: the last interrupted one of
+    /// this workspace]
     #[arg(value_name = "ID")]
     pub(crate) session: Option<String>,
 
@@ -67,11 +67,11 @@ pub(crate) struct ResumeArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReplayArgs {
-    /// The session, by its id or the beginning of it
+    /// Session, by id or unique prefix
     #[arg(value_name = "ID")]
     pub(crate) session: String,
 
-    /// Read calls in this form only; in that of the session if nothing is said
+    /// Parse calls in this dialect only [default: the session's]
     #[arg(
         long,
         value_name = "NAME",
@@ -80,11 +80,11 @@ pub(crate) struct ReplayArgs {
     )]
     pub(crate) dialect: Option<String>,
 
-    /// What to do before a call that changes something and that no rule decides
+    /// What to do about a call that changes something when no rule matches
     #[arg(long, value_enum, env = "PTK_APPROVE", hide_env_values = true)]
     pub(crate) approve: Option<Approve>,
 
-    /// Print each difference as one JSON object
+    /// Print each difference as a JSON object
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -114,10 +114,10 @@ impl From<ModeName> for ptk::Mode {
 /// Which model is asked.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub(crate) struct ModelArgs {
-    /// Where the model is: a service such as `openai`, `anthropic`, `ai-studio`,
-    /// `groq`, `openrouter`, `ollama`, `llama.cpp`, `vllm` or `lmstudio`, the
-    /// address of a server that speaks as OpenAI's does, `cmd:COMMAND`, or
-    /// `script:FILE`, which says what a file says; docs/models.md has them all
+    /// Provider of the model: a service such as `openai`, `anthropic`,
+    /// `ai-studio`, `groq`, `openrouter`, `ollama`, `llama.cpp`, `vllm` or
+    /// `lmstudio`, the URL of an OpenAI-compatible server, `cmd:COMMAND`, or
+    /// `script:FILE` for scripted replies; docs/models.md lists all
     #[arg(
         long,
         value_name = "NAME",
@@ -127,7 +127,7 @@ pub(crate) struct ModelArgs {
     )]
     pub(crate) provider: Option<String>,
 
-    /// The model there, or one that [models] in ptk.toml gives this name
+    /// Model at the provider, or a name from [models] in ptk.toml
     #[arg(
         long,
         value_name = "NAME",
@@ -143,20 +143,20 @@ pub(crate) struct ProbeArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
 
-    /// The forms of calls to try, with commas between them; those that are most
-    /// likely to work if nothing is said, `all` for every one
+    /// Dialects to try, separated by commas; `all` for every one [default: the
+    /// most likely]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) dialects: Vec<String>,
 
-    /// Print what was found out, and do not remember it
+    /// Print the result without saving it
     #[arg(long)]
     pub(crate) dry_run: bool,
 
-    /// How long a question may take, such as 30s or 5m
+    /// Timeout of each question, such as 30s or 5m
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "2m")]
     pub(crate) timeout: Duration,
 
-    /// Print each trial as one JSON object
+    /// Print each trial as a JSON object
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -170,8 +170,7 @@ pub(crate) struct AgentArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
 
-    /// How the model calls tools: by its API, in text, or `auto`, which finds
-    /// out what it can do
+    /// How the model calls tools: `native` API, `text`, or `auto` to detect it
     #[arg(
         long,
         value_enum,
@@ -181,8 +180,7 @@ pub(crate) struct AgentArgs {
     )]
     pub(crate) mode: Option<ModeName>,
 
-    /// The form in which the model is taught to call tools; without one, `ptk`
-    /// is taught and all are read
+    /// Dialect that the model is taught [default: ptk; all dialects are parsed]
     #[arg(
         long,
         value_name = "NAME",
@@ -194,8 +192,7 @@ pub(crate) struct AgentArgs {
     )]
     pub(crate) dialect: Option<String>,
 
-    /// The tools that the model is offered: names with commas between them;
-    /// '' for none
+    /// Tools to offer, separated by commas; '' for none
     #[arg(
         long,
         value_name = "NAMES",
@@ -205,8 +202,8 @@ pub(crate) struct AgentArgs {
     )]
     pub(crate) tools: Option<String>,
 
-    /// What to do before a call that changes something and that no rule decides;
-    /// `ask` if ptk.toml and `ptk permissions` say nothing else
+    /// What to do about a call that changes something when no rule matches
+    /// [default: ask]
     #[arg(
         long,
         value_enum,
@@ -216,11 +213,12 @@ pub(crate) struct AgentArgs {
     )]
     pub(crate) approve: Option<Approve>,
 
-    /// Show what a command changed, and ask, before it comes into the workspace
+    /// Show the changes of each command and ask before applying them to the
+    /// workspace
     #[arg(long, help_heading = "Tools")]
     pub(crate) review: bool,
 
-    /// How often the model is asked at most; 10 if nothing is said
+    /// Maximum number of model requests [default: 10]
     #[arg(
         long,
         value_name = "N",
@@ -231,7 +229,7 @@ pub(crate) struct AgentArgs {
     )]
     pub(crate) max_iterations: Option<u32>,
 
-    /// How many tool calls it may make; 20 if nothing is said
+    /// Maximum number of tool calls [default: 20]
     #[arg(
         long,
         value_name = "N",
@@ -241,8 +239,7 @@ pub(crate) struct AgentArgs {
     )]
     pub(crate) max_tool_calls: Option<u32>,
 
-    /// How long the run may take, such as `90s` or `5m`; no limit if nothing is
-    /// said
+    /// Time limit of the run, such as `90s` or `5m` [default: none]
     #[arg(
         long,
         value_name = "TIME",
@@ -253,11 +250,11 @@ pub(crate) struct AgentArgs {
     )]
     pub(crate) timeout: Option<Duration>,
 
-    /// Print what happens as JSON, one event a line
+    /// Print events as JSON lines
     #[arg(long, help_heading = "Output")]
     pub(crate) json: bool,
 
-    /// Print the answer and nothing else
+    /// Print only the answer
     #[arg(short, long, help_heading = "Output", conflicts_with = "json")]
     pub(crate) quiet: bool,
 
@@ -284,42 +281,42 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum SessionsCommand {
-    /// List the sessions of this workspace, the last one first
+    /// List the sessions of this workspace, newest first
     List(ScopeArgs),
-    /// Show what was said and done in a session
+    /// Show the conversation of a session
     Show(ShowSessionArgs),
-    /// Find words in what was said
+    /// Search the text of sessions
     Search(SearchSessionsArgs),
-    /// Give a session a title
+    /// Rename a session
     #[command(after_help = super::RENAME_EXAMPLES)]
     Rename(RenameSessionArgs),
-    /// Begin a session with what was said in another one
+    /// Start a new session from the turns of another
     #[command(after_help = super::FORK_EXAMPLES)]
     Fork(ForkSessionArgs),
-    /// Write a session as JSON lines or Markdown
+    /// Export a session as JSON lines or Markdown
     #[command(after_help = super::EXPORT_EXAMPLES)]
     Export(ExportSessionArgs),
-    /// Take in sessions that were exported as JSON lines
+    /// Import sessions that were exported as JSON lines
     Import(ImportSessionsArgs),
-    /// Remove sessions with all that was said in them
+    /// Delete sessions and their logs
     #[command(after_help = super::DELETE_EXAMPLES)]
     Delete(DeleteSessionsArgs),
-    /// Look whether everything is as it was written
+    /// Check the integrity of the session database
     Check(CheckSessionsArgs),
 }
 
 /// Which sessions are looked at, and how they are told.
 #[derive(Debug, Args)]
 pub(crate) struct ScopeArgs {
-    /// Those of all workspaces
+    /// Include all workspaces
     #[arg(long)]
     pub(crate) all: bool,
 
-    /// How many lines at most
+    /// Maximum number of lines
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) limit: usize,
 
-    /// Print one JSON object a line
+    /// Print JSON lines
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -329,22 +326,22 @@ pub(crate) struct ScopeArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowSessionArgs {
-    /// The session, by its id or the beginning of it
+    /// Session, by id or unique prefix
     #[arg(value_name = "ID")]
     pub(crate) session: String,
 
-    /// Show what the model thought, too
+    /// Include the model's reasoning
     #[arg(long, conflicts_with = "json")]
     pub(crate) thoughts: bool,
 
-    /// Print the log, one JSON object an entry
+    /// Print the log as JSON lines
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct SearchSessionsArgs {
-    /// The words; what stands in quotation marks has to stand so
+    /// Words to search for; quote a phrase to match it exactly
     #[arg(value_name = "WORDS", required = true)]
     pub(crate) words: Vec<String>,
 
@@ -354,52 +351,52 @@ pub(crate) struct SearchSessionsArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct RenameSessionArgs {
-    /// The session, by its id or the beginning of it
+    /// Session, by id or unique prefix
     #[arg(value_name = "ID")]
     pub(crate) session: String,
 
-    /// The title; an empty one brings its first prompt back
+    /// New title; an empty one restores the first prompt
     #[arg(value_name = "TITLE", required = true)]
     pub(crate) title: Vec<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ForkSessionArgs {
-    /// The session, by its id or the beginning of it; it stays as it is
+    /// Session, by id or unique prefix; it is not changed
     #[arg(value_name = "ID")]
     pub(crate) session: String,
 
-    /// Only its first turns; all that have ended if nothing is said
+    /// Number of turns to copy [default: all that have ended]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) turns: Option<u64>,
 
-    /// Print what was made as one JSON object
+    /// Print the new session as a JSON object
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ExportSessionArgs {
-    /// The session, by its id or the beginning of it
+    /// Session, by id or unique prefix
     #[arg(value_name = "ID")]
     pub(crate) session: String,
 
-    /// The form
+    /// Output format
     #[arg(long, value_enum, default_value_t = ExportFormat::Jsonl)]
     pub(crate) format: ExportFormat,
 
-    /// With Markdown: what the model thought, too. The JSON lines have all of it
+    /// Include reasoning in Markdown; JSON lines always include it
     #[arg(long)]
     pub(crate) thoughts: bool,
 
-    /// The file to write, which must not exist yet; stdout if none is named
+    /// Output file, which must not exist [default: stdout]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum ExportFormat {
-    /// The whole log, one JSON object an entry, which `ptk sessions import` reads
+    /// The whole log as JSON lines, for `ptk sessions import`
     Jsonl,
     /// The conversation, for people
     Markdown,
@@ -407,18 +404,18 @@ pub(crate) enum ExportFormat {
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportSessionsArgs {
-    /// The file; `-` or nothing reads stdin
+    /// Input file [default: stdin]
     #[arg(value_name = "FILE", default_value = "-", hide_default_value = true, value_hint = ValueHint::FilePath)]
     pub(crate) source: crate::input::Source,
 
-    /// The workspace that the sessions belong to from now on [default: .]
+    /// Workspace that the sessions are assigned to [default: .]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) workspace: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct DeleteSessionsArgs {
-    /// The sessions, by their ids or the beginnings of them
+    /// Sessions, by id or unique prefix
     #[arg(
         value_name = "ID",
         required_unless_present_any = ["older_than", "keep"],
@@ -426,22 +423,22 @@ pub(crate) struct DeleteSessionsArgs {
     )]
     pub(crate) sessions: Vec<String>,
 
-    /// Those to which nothing was written for so long, such as `30d`
+    /// Sessions not used for this long, such as `30d`
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(crate) older_than: Option<Duration>,
 
-    /// All but the last so many
+    /// All but the newest N
     #[arg(long, value_name = "N")]
     pub(crate) keep: Option<usize>,
 
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(short, long)]
     pub(crate) yes: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckSessionsArgs {
-    /// Make the lists and the index anew that follow from the log
+    /// Rebuild the tables that are derived from the log
     #[arg(long)]
     pub(crate) rebuild: bool,
 }

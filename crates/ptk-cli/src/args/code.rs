@@ -10,11 +10,11 @@ use super::ConfigArgs;
 
 #[derive(Debug, Args)]
 pub(crate) struct IndexArgs {
-    /// Go on, and take up changes as they are made
+    /// Keep running and index changes as they are made
     #[arg(long)]
     pub(crate) watch: bool,
 
-    /// Print what was done as JSON, one object for each update
+    /// Print each update as a JSON object
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -24,39 +24,39 @@ pub(crate) struct IndexArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct SearchArgs {
-    /// What the code is about: words, names, a question
+    /// Search query: words, names or a question
     #[arg(value_name = "QUERY", required = true)]
     pub(crate) query: Vec<String>,
 
-    /// How many results to give at most
+    /// Maximum number of results
     #[arg(long, value_name = "N", default_value = "10")]
     pub(crate) top: NonZero<usize>,
 
-    /// Go by words only (bm25) or by meaning only (dense)
+    /// Rank by words only (bm25) or by meaning only (dense)
     #[arg(long, value_name = "LIST")]
     pub(crate) only: Option<OnlyBy>,
 
-    /// Put results that say the same behind others
+    /// Rank near-duplicates lower
     #[arg(long)]
     pub(crate) diverse: bool,
 
-    /// Consider files that match a glob, as in a .gitignore; `!` leaves out
+    /// Only files that match a glob, as in .gitignore; `!` excludes
     #[arg(long, value_name = "GLOB", help_heading = "Filters")]
     pub(crate) path: Vec<String>,
 
-    /// Consider files in this language, such as rust or python
+    /// Only files in this language, such as rust or python
     #[arg(long, value_name = "NAME", help_heading = "Filters")]
     pub(crate) language: Vec<Language>,
 
-    /// Consider code of this kind, such as function, method or struct
+    /// Only code of this kind, such as function, method or struct
     #[arg(long, value_name = "NAME", help_heading = "Filters")]
     pub(crate) kind: Vec<Kind>,
 
-    /// Consider what defines this name
+    /// Only definitions of this name
     #[arg(long, value_name = "NAME", help_heading = "Filters")]
     pub(crate) symbol: Vec<String>,
 
-    /// Search the index as it is, without a look at the files first
+    /// Search the index without updating it first
     #[arg(long)]
     pub(crate) no_update: bool,
 

@@ -45,84 +45,85 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Have a model do something with tools, and print its answer
+    /// Run a prompt with tools and print the answer
     #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArgs>),
-    /// Talk with a model that has tools, in the whole terminal
+    /// Chat with a model that has tools
     #[command(after_help = CHAT_EXAMPLES)]
     Chat(Box<ChatArgs>),
-    /// Go on with a run that was interrupted
+    /// Resume an interrupted run
     #[command(after_help = RESUME_EXAMPLES)]
     Resume(Box<ResumeArgs>),
-    /// List, show, find, name, fork, export and remove sessions
+    /// Manage sessions
     #[command(subcommand)]
     Sessions(SessionsCommand),
-    /// Read and judge a session again, and show what would be different today
+    /// Replay a session against the current parser and rules, and show the
+    /// differences
     #[command(after_help = REPLAY_EXAMPLES)]
     Replay(ReplayArgs),
-    /// Find the tool calls in a model's reply and print them as JSON
+    /// Parse the tool calls in a model's reply and print them as JSON
     #[command(after_help = PARSE_EXAMPLES)]
     Parse(ParseArgs),
     /// Print the system prompt that teaches a model to call tools
     #[command(after_help = PROMPT_EXAMPLES)]
     Prompt(PromptArgs),
-    /// List the tools, show one, or call it directly
+    /// List tools, show one, or call one directly
     #[command(subcommand)]
     Tools(ToolsCommand),
-    /// Take back what tools have changed in a workspace
+    /// Undo changes that tools made in a workspace
     #[command(after_help = UNDO_EXAMPLES)]
     Undo(UndoArgs),
-    /// Index the code of a workspace, so that it can be searched
+    /// Index the code of a workspace for searching
     #[command(after_help = INDEX_EXAMPLES)]
     Index(IndexArgs),
     /// Search the code of a workspace by words and by meaning
     #[command(after_help = SEARCH_EXAMPLES)]
     Search(SearchArgs),
-    /// Serve models to programs that speak the API of OpenAI, Anthropic or Ollama
+    /// Serve models to OpenAI, Anthropic and Ollama clients
     #[command(after_help = SERVE_EXAMPLES)]
     Serve(Box<ServeArgs>),
-    /// Find out how a model is best asked to call tools, and remember it
+    /// Detect how a model best calls tools, and save the result
     #[command(after_help = PROBE_EXAMPLES)]
     Probe(ProbeArgs),
-    /// Say what works on this machine, and what is missing
+    /// Check what works on this machine
     #[command(after_help = DOCTOR_EXAMPLES)]
     Doctor(DoctorArgs),
-    /// Show which calls run without asking and which never, and change that
+    /// Manage the rules for tool calls
     #[command(subcommand, after_help = PERMISSIONS_EXAMPLES)]
     Permissions(PermissionsCommand),
-    /// Keep the keys of services in the system's keyring
+    /// Manage API keys in the system's keyring
     #[command(subcommand, after_help = KEYS_EXAMPLES)]
     Keys(KeysCommand),
-    /// List, get, take in and remove models in files, on this machine
+    /// Manage local models
     #[command(subcommand, after_help = MODELS_EXAMPLES)]
     Models(ModelsCommand),
-    /// Log in to the pages that models are behind
+    /// Log in to web pages of models
     #[cfg(feature = "browser")]
     #[command(subcommand)]
     Browser(BrowserCommand),
-    /// Print a script that completes ptk's commands and flags in a shell
+    /// Print a shell completion script
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions(CompletionsArgs),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
-    /// Print what was found as one JSON object
+    /// Print the findings as a JSON object
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ParseArgs {
-    /// The file with the reply; `-` or nothing reads stdin
+    /// File with the reply [default: stdin]
     #[arg(value_name = "FILE", default_value = "-", hide_default_value = true, value_hint = ValueHint::FilePath)]
     pub(crate) source: Source,
 
-    /// The tools that the model was given; a case's own `tools` go first
+    /// File of tool definitions; a case's own `tools` take precedence
     #[arg(long, value_name = "FILE", help_heading = "Reading", value_hint = ValueHint::FilePath)]
     pub(crate) tool_defs: Option<PathBuf>,
 
-    /// The form the calls are written in; `auto` finds out
+    /// Dialect of the calls; `auto` detects it
     #[arg(
         long,
         value_name = "NAME",
@@ -133,15 +134,15 @@ pub(crate) struct ParseArgs {
     )]
     pub(crate) dialect: String,
 
-    /// Read one case a line: {"input", "tools"?, "dialect"?, "chunks"?}
+    /// Parse one case per line: {"input", "tools"?, "dialect"?, "chunks"?}
     #[arg(long, help_heading = "Mode")]
     pub(crate) jsonl: bool,
 
-    /// Tell in words why each piece was taken for what it is
+    /// Explain why each piece was parsed as it was
     #[arg(long, help_heading = "Mode", conflicts_with = "jsonl")]
     pub(crate) explain: bool,
 
-    /// Read one JSON-like value, mend it and print it as JSON
+    /// Repair one JSON-like value and print it as JSON
     #[arg(long, help_heading = "Mode", conflicts_with_all = ["jsonl", "explain", "tool_defs", "dialect", "workspace", "config"])]
     pub(crate) repair: bool,
 
@@ -151,19 +152,19 @@ pub(crate) struct ParseArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ToolsCommand {
-    /// List the tools: PTK's own and those that ptk.toml declares
+    /// List built-in tools and those declared in ptk.toml
     List(ListToolsArgs),
-    /// Show what a model is told about a tool
+    /// Show a tool as models see it
     #[command(after_help = SHOW_TOOL_EXAMPLES)]
     Show(ShowToolArgs),
-    /// Call a tool, through every check that a model's call goes through
+    /// Call a tool, with every check that a model's call gets
     #[command(after_help = CALL_TOOL_EXAMPLES)]
     Call(CallToolArgs),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ListToolsArgs {
-    /// Print one JSON object a tool
+    /// Print each tool as a JSON object
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -173,10 +174,10 @@ pub(crate) struct ListToolsArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowToolArgs {
-    /// The tool's name
+    /// Name of the tool
     pub(crate) name: String,
 
-    /// Print the definition as the native tool APIs have it
+    /// Print the definition in the form of native tool APIs
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -186,23 +187,24 @@ pub(crate) struct ShowToolArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct CallToolArgs {
-    /// The tool's name
+    /// Name of the tool
     pub(crate) name: String,
 
-    /// The arguments as a JSON object; `-` reads them from stdin
+    /// Arguments as a JSON object; `-` reads stdin
     #[arg(value_name = "JSON", default_value = "{}", hide_default_value = true)]
     pub(crate) arguments: String,
 
-    /// What to do before a call that changes something and that no rule decides;
-    /// `ask` if ptk.toml and `ptk permissions` say nothing else
+    /// What to do about a call that changes something when no rule matches
+    /// [default: ask]
     #[arg(long, value_enum, env = "PTK_APPROVE", hide_env_values = true)]
     pub(crate) approve: Option<Approve>,
 
-    /// Print the events of the call, and its result as the last line, as JSON
+    /// Print events and, as the last line, the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Show what a command changed, and ask, before it comes into the workspace
+    /// Show the changes of each command and ask before applying them to the
+    /// workspace
     #[arg(long)]
     pub(crate) review: bool,
 
@@ -216,11 +218,11 @@ pub(crate) struct CallToolArgs {
 /// What commands may do.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct SandboxArgs {
-    /// Let commands reach the network, and services of this machine
+    /// Allow commands to use the network, including services on this machine
     #[arg(long)]
     pub(crate) network: bool,
 
-    /// Let commands do whatever you may do
+    /// Run commands without a sandbox
     #[arg(long, conflicts_with = "network")]
     pub(crate) no_sandbox: bool,
 }
@@ -228,11 +230,11 @@ pub(crate) struct SandboxArgs {
 /// What to do before a call that changes something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Approve {
-    /// Ask on the terminal; without one, refuse
+    /// Ask on the terminal; refuse if there is none
     Ask,
-    /// Let it run
+    /// Allow the call
     Auto,
-    /// Refuse it, and whatever a rule allows too
+    /// Refuse the call, and calls that rules allow as well
     Deny,
 }
 
@@ -248,19 +250,19 @@ impl From<Approve> for Mode {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PermissionsCommand {
-    /// List the rules in force here, and where each stands
+    /// List the rules in force and where each is defined
     List(ListPermissionsArgs),
-    /// Take a rule back that was agreed to for good
+    /// Remove a rule that was saved with "always"
     #[command(after_help = REMOVE_PERMISSION_EXAMPLES)]
     Remove(RemovePermissionArgs),
-    /// Let the workspace's ptk.toml, as it is now, allow what it says
+    /// Trust the workspace's ptk.toml in its current state
     #[command(after_help = TRUST_EXAMPLES)]
     Trust(TrustArgs),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ListPermissionsArgs {
-    /// Print one JSON object a rule
+    /// Print each rule as a JSON object
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -270,7 +272,7 @@ pub(crate) struct ListPermissionsArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct RemovePermissionArgs {
-    /// The rule, as `ptk permissions list` shows it
+    /// Rule, as `ptk permissions list` shows it
     pub(crate) rule: String,
 
     #[command(flatten)]
@@ -279,7 +281,7 @@ pub(crate) struct RemovePermissionArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct TrustArgs {
-    /// Trust it without asking
+    /// Do not ask for confirmation
     #[arg(long)]
     pub(crate) yes: bool,
 
@@ -289,93 +291,93 @@ pub(crate) struct TrustArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeysCommand {
-    /// Keep a key, typed unseen or read from stdin
+    /// Save a key, read from the terminal or stdin
     Set(KeyArgs),
-    /// Forget a key
+    /// Delete a key
     Remove(KeyArgs),
-    /// List the services that have a key, and where it is
+    /// List services with a key, and where it is stored
     List(ListKeysArgs),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct KeyArgs {
-    /// The service, such as `openai`
+    /// Service, such as `openai`
     pub(crate) name: String,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ListKeysArgs {
-    /// Print one JSON object a service
+    /// Print each service as a JSON object
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ModelsCommand {
-    /// List the models that are here, and those that can be had
+    /// List installed and available models
     List(ListModelsArgs),
-    /// Take in a GGUF file that you have
+    /// Add a GGUF file
     #[command(after_help = ADD_MODEL_EXAMPLES)]
     Add(AddModelArgs),
-    /// Get a model, by its name or from an address
+    /// Download a model by name or URL
     #[command(after_help = PULL_MODEL_EXAMPLES)]
     Pull(PullModelArgs),
-    /// Remove a model, whole or half fetched; a file that was only remembered stays
+    /// Remove a model or a partial download; files added without --copy are
+    /// kept
     Remove(RemoveModelArgs),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ListModelsArgs {
-    /// Print one JSON object a model
+    /// Print each model as a JSON object
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct AddModelArgs {
-    /// The file
+    /// GGUF file
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) path: PathBuf,
 
-    /// What to call it; as the file, if nothing is said
+    /// Name of the model [default: the file's name]
     #[arg(long)]
     pub(crate) name: Option<String>,
 
-    /// Copy the file; without this, only its place is remembered
+    /// Copy the file instead of recording its path
     #[arg(long)]
     pub(crate) copy: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct PullModelArgs {
-    /// The model, as `ptk models list` names it, or the https:// address of a GGUF
-    /// file
+    /// Model, as `ptk models list` names it, or the https:// URL of a GGUF file
     #[arg(value_name = "NAME|URL", default_value = "qwen2.5-coder-0.5b")]
     pub(crate) wanted: String,
 
-    /// The SHA-256 that the file at the address has to have
+    /// Expected SHA-256 of the file at the URL
     #[arg(long, value_name = "HEX")]
     pub(crate) sha256: Option<String>,
 
-    /// What to call a model from an address [default: as the file]
+    /// Name of a model from a URL [default: the file's name]
     #[arg(long)]
     pub(crate) name: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct RemoveModelArgs {
-    /// The model, as `ptk models list` names it
+    /// Model, as `ptk models list` names it
     pub(crate) name: String,
 }
 
 /// Where the configuration is.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ConfigArgs {
-    /// The folder whose ptk.toml counts; `.` if nothing else is said
+    /// Workspace directory [default: .]
     #[arg(long, value_name = "DIR", help_heading = "Configuration", value_hint = ValueHint::DirPath)]
     pub(crate) workspace: Option<PathBuf>,
 
-    /// The configuration to read instead of the workspace's ptk.toml
+    /// Configuration file to use instead of the workspace's ptk.toml
     #[arg(long, value_name = "FILE", help_heading = "Configuration", value_hint = ValueHint::FilePath)]
     pub(crate) config: Option<PathBuf>,
 }
@@ -422,11 +424,11 @@ pub(crate) fn unknown_dialect(flag: &str, name: &str, known: Vec<String>) -> cla
 
 #[derive(Debug, Args)]
 pub(crate) struct PromptArgs {
-    /// The tools to teach
+    /// File of tool definitions
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) tool_defs: PathBuf,
 
-    /// The form to teach
+    /// Dialect to teach
     #[arg(
         long,
         value_name = "NAME",
@@ -435,11 +437,11 @@ pub(crate) struct PromptArgs {
     )]
     pub(crate) dialect: String,
 
-    /// How much to say about each tool
+    /// Level of detail of tool descriptions
     #[arg(long, value_enum, default_value_t = PromptStyle::Full)]
     pub(crate) style: PromptStyle,
 
-    /// Print {"dialect", "style", "prompt"} instead of the bare text
+    /// Print {"dialect", "style", "prompt"} as JSON
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -452,7 +454,7 @@ pub(crate) struct PromptArgs {
 pub(crate) enum PromptStyle {
     /// Descriptions, types, allowed values and defaults of every parameter
     Full,
-    /// One line a tool, for models with a small window
+    /// One line per tool, for small context windows
     Signature,
 }
 
@@ -462,11 +464,11 @@ pub(crate) enum PromptStyle {
     reason = "each is a flag on the command line"
 )]
 pub(crate) struct UndoArgs {
-    /// The call to take back, or the undo to take back; see --list
+    /// Call or undo to revert; see --list
     #[arg(long, value_name = "ID", help_heading = "What", group = "what")]
     pub(crate) call: Option<String>,
 
-    /// All calls of a turn; of the last one if none is named
+    /// All calls of a turn [default: the last turn]
     #[arg(
         long,
         value_name = "ID",
@@ -481,19 +483,19 @@ pub(crate) struct UndoArgs {
     #[arg(long, value_name = "ID", help_heading = "What", group = "what")]
     pub(crate) session: Option<String>,
 
-    /// Leave files alone that others have changed since, and undo the rest
+    /// Skip files that were changed by others since, and undo the rest
     #[arg(long)]
     pub(crate) keep_others: bool,
 
-    /// Show what would be done, as a diff, and do nothing
+    /// Show the changes as a diff without making them
     #[arg(long, conflicts_with = "list")]
     pub(crate) dry_run: bool,
 
-    /// List what was changed and could be undone, the newest first
+    /// List what can be undone, newest first
     #[arg(long, conflicts_with_all = ["what", "keep_others"])]
     pub(crate) list: bool,
 
-    /// Print JSON: an object a call with --list, else one for the undo
+    /// Print JSON: with --list an object per call, otherwise one for the undo
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -504,14 +506,14 @@ pub(crate) struct UndoArgs {
 #[cfg(feature = "browser")]
 #[derive(Debug, Subcommand)]
 pub(crate) enum BrowserCommand {
-    /// Open a page in a window, to log in; ptk stays logged in after that
+    /// Open a page in a browser window to log in; the login is kept
     Login(LoginArgs),
 }
 
 #[cfg(feature = "browser")]
 #[derive(Debug, Args)]
 pub(crate) struct LoginArgs {
-    /// The page: one that ptk.toml describes, or `ai-studio`
+    /// Page, as declared in ptk.toml, or `ai-studio`
     pub(crate) name: String,
 
     #[command(flatten)]
@@ -520,7 +522,7 @@ pub(crate) struct LoginArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArgs {
-    /// The shell that will read the script
+    /// Shell
     pub(crate) shell: clap_complete::Shell,
 }
 

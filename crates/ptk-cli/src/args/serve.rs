@@ -11,8 +11,8 @@ use crate::engine;
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
-    /// Where to listen; port 0 takes a free one. Beyond this machine a key is
-    /// needed
+    /// Address to listen on; port 0 picks a free port. Addresses other than
+    /// loopback need --keys
     #[arg(
         long,
         value_name = "ADDRESS",
@@ -22,8 +22,8 @@ pub(crate) struct ServeArgs {
     )]
     pub(crate) listen: SocketAddr,
 
-    /// A server that speaks as OpenAI's does, by its base address: whatever
-    /// model is asked for is asked of it. Its key is taken from `PTK_API_KEY`
+    /// Base URL of an OpenAI-compatible server that all requests are sent to;
+    /// its key is read from `PTK_API_KEY`
     #[arg(
         long,
         value_name = "URL",
@@ -37,8 +37,7 @@ pub(crate) struct ServeArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
 
-    /// How models call tools: by their API, in text, or `auto`, which finds out
-    /// what they can do
+    /// How models call tools: `native` API, `text`, or `auto` to detect it
     #[arg(
         long,
         value_enum,
@@ -49,8 +48,8 @@ pub(crate) struct ServeArgs {
     )]
     pub(crate) mode: ModeName,
 
-    /// The form in which models are taught to call tools, and the only one that
-    /// is read; without one, all are read
+    /// Dialect that models are taught, and the only one parsed [default: ptk;
+    /// all are parsed]
     #[arg(
         long,
         value_name = "NAME",
@@ -62,22 +61,20 @@ pub(crate) struct ServeArgs {
     )]
     pub(crate) dialect: Option<String>,
 
-    /// Tools of PTK's own that are run here for clients that send none: names
-    /// with commas between them
+    /// Built-in tools to run for clients that send none, separated by commas
     #[arg(long, value_name = "NAMES", help_heading = "Tools")]
     pub(crate) tools: Option<String>,
 
-    /// What to do before a call of these that changes something and that no
-    /// rule decides; nobody is there to be asked, so `ask` refuses it
+    /// What to do about a call of these tools that changes something when no
+    /// rule matches; `ask` refuses it, as there is no terminal
     #[arg(long, value_enum, requires = "tools", help_heading = "Tools")]
     pub(crate) approve: Option<Approve>,
 
     #[command(flatten)]
     pub(crate) sandbox: SandboxArgs,
 
-    /// A file with the keys of those who may ask, a line each: NAME KEY
-    /// [concurrent=N] [per-minute=N] [body=MEGABYTES] [seconds=N]. It is read
-    /// again when it changes
+    /// File of client keys, one per line: NAME KEY [concurrent=N]
+    /// [per-minute=N] [body=MEGABYTES] [seconds=N]; reloaded when it changes
     #[arg(
         long,
         value_name = "FILE",
@@ -88,42 +85,40 @@ pub(crate) struct ServeArgs {
     )]
     pub(crate) keys: Option<PathBuf>,
 
-    /// A name of this server, beside localhost; may be given several times
+    /// Host name of this server besides localhost; repeatable
     #[arg(long, value_name = "NAME", help_heading = "Access")]
     pub(crate) host: Vec<String>,
 
-    /// Pages that may ask, by their origin, such as `https://chat.example`; may
-    /// be given several times
+    /// Allowed origin of web pages, such as `https://chat.example`; repeatable
     #[arg(long, value_name = "ORIGIN", help_heading = "Access")]
     pub(crate) cors: Vec<String>,
 
-    /// The most megabytes of a request
+    /// Maximum size of a request, in megabytes
     #[arg(long, value_name = "N", default_value_t = 32, help_heading = "Limits", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) max_body: u32,
 
-    /// How many requests are answered at the same time
+    /// Maximum number of concurrent requests
     #[arg(long, value_name = "N", default_value_t = 4096, help_heading = "Limits", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_concurrent: u32,
 
-    /// How many connections are open at the same time
+    /// Maximum number of open connections
     #[arg(long, value_name = "N", default_value_t = 8192, help_heading = "Limits", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_connections: u32,
 
-    /// The most megabytes of all requests that are read or answered at the
-    /// same time
+    /// Maximum total size of concurrent requests, in megabytes
     #[arg(long, value_name = "N", default_value_t = 256, help_heading = "Limits", value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
     pub(crate) max_body_memory: u32,
 
-    /// How long an answer may take, such as 90s or 1h
+    /// Time limit of an answer, such as 90s or 1h
     #[arg(long, value_name = "TIME", default_value = "1h", help_heading = "Limits", value_parser = duration)]
     pub(crate) timeout: Duration,
 
-    /// Keep each reply that had to be repaired, or could not be read, in this
-    /// folder, without secrets, for `ptk parse --jsonl`
+    /// Save replies that were repaired or unreadable in this directory, without
+    /// secrets, for `ptk parse --jsonl`
     #[arg(long, value_name = "DIR", help_heading = "Watching", value_hint = ValueHint::DirPath)]
     pub(crate) capture: Option<PathBuf>,
 
-    /// What is written on stderr of each request that has ended
+    /// What to log to stderr for each finished request
     #[arg(long, value_enum, default_value = "json", help_heading = "Watching")]
     pub(crate) access_log: AccessLog,
 
@@ -134,12 +129,12 @@ pub(crate) struct ServeArgs {
 /// What is written of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum AccessLog {
-    /// A line of JSON, without what was asked and answered
+    /// A JSON line without the contents
     Json,
-    /// The same with what was asked and answered, up to a megabyte each,
-    /// without secrets
+    /// The same with request and response, up to a megabyte each, without
+    /// secrets
     Contents,
-    /// Nothing
+    /// No log
     Off,
 }
 
