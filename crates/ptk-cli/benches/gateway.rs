@@ -50,7 +50,7 @@ const START: Duration = Duration::from_secs(180);
 /// Bars: how often the bare proxy's time may be taken.
 const REQUEST_BAR: f64 = 1.3;
 const PIECE_BAR: f64 = 1.2;
-const MEMORY_BAR: u64 = 12 * 1024;
+const MEMORY_BAR: u64 = 24 * 1024;
 
 /// What the model answers: words and a call.
 const REPLY: &str = "I'll look that up.\n<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Rome\"}}\n</tool_call>";
