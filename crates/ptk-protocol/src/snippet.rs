@@ -140,7 +140,7 @@ pub enum SnippetProblem {
 #[must_use]
 pub fn read(text: &str) -> Vec<Found> {
     let breaks: Vec<usize> = memchr::memchr_iter(b'\n', text.as_bytes()).collect();
-    let reader = Reader { text, breaks };
+    let reader = SnippetReader { text, breaks };
     let mut found = Vec::new();
     let mut at = 0;
     let mut closes = true;
@@ -166,14 +166,14 @@ struct Header {
     behind: usize,
 }
 
-struct Reader<'t> {
+struct SnippetReader<'t> {
     text: &'t str,
     /// Offsets of the line breaks, so that a header promising a million lines
     /// costs no more than one promising two.
     breaks: Vec<usize>,
 }
 
-impl Reader<'_> {
+impl SnippetReader<'_> {
     fn header(&self, at: usize) -> Option<Header> {
         let content = self.text.get(at + OPEN.len()..)?;
         let line = content.split('\n').next()?;

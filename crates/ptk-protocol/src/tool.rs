@@ -96,11 +96,11 @@ impl ToolSpec {
 /// The tools that a model was offered, found by name. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct Toolset {
-    inner: Arc<Inner>,
+    inner: Arc<ToolsetInner>,
 }
 
 #[derive(Debug, Default)]
-struct Inner {
+struct ToolsetInner {
     specs: Vec<ToolSpec>,
     /// Their positions, by length and letters of the name: a handful of names
     /// is compared sooner than hashed.
@@ -151,7 +151,7 @@ impl Toolset {
         by_name.sort_by_key(|&position| specs.get(position).map(|spec| rank(&spec.name)));
         let compiled = specs.iter().map(|_| OnceLock::new()).collect();
         Ok(Self {
-            inner: Arc::new(Inner {
+            inner: Arc::new(ToolsetInner {
                 specs,
                 by_name,
                 compiled,
@@ -166,7 +166,7 @@ impl Toolset {
     }
 
     fn position(&self, name: &str) -> Option<usize> {
-        let Inner { specs, by_name, .. } = &*self.inner;
+        let ToolsetInner { specs, by_name, .. } = &*self.inner;
         let rank_at = |&position: &usize| specs.get(position).map(|spec| rank(&spec.name));
         let found = by_name.binary_search_by_key(&Some(rank(name)), rank_at);
         by_name.get(found.ok()?).copied()

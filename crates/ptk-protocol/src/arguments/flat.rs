@@ -7,7 +7,7 @@ use std::vec::IntoIter;
 use serde_json::{Map, Value};
 
 use super::{EXACT_DIGITS, has_inexact_number};
-use crate::json::decode::{Decoded, Decoding, Stop, plain_run};
+use crate::json::decode::{Decoded, Decoding, StringStop, plain_run};
 
 /// From this length on a string takes the room that is left at once, instead
 /// of growing step by step.
@@ -22,7 +22,7 @@ pub(super) fn read(
     offset: usize,
     decoded: Vec<Decoded>,
 ) -> Option<(Map<String, Value>, bool)> {
-    let mut reader = Reader {
+    let mut reader = FlatReader {
         json,
         at: 0,
         offset,
@@ -66,14 +66,14 @@ pub(super) fn read(
     }
 }
 
-struct Reader<'a> {
+struct FlatReader<'a> {
     json: &'a str,
     at: usize,
     offset: usize,
     decoded: Peekable<IntoIter<Decoded>>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> FlatReader<'a> {
     fn rest(&self) -> &'a [u8] {
         self.json.as_bytes().get(self.at..).unwrap_or_default()
     }
@@ -107,7 +107,7 @@ impl<'a> Reader<'a> {
         let mut string = Decoding::new(start, 2 * run);
         loop {
             match string.read(self.json) {
-                Stop::Full(needed) => {
+                StringStop::Full(needed) => {
                     let length = string.text.len();
                     // Escapes are longer than what they stand for.
                     let rest = self.json.len() - string.at;
@@ -118,11 +118,11 @@ impl<'a> Reader<'a> {
                     };
                     string.text.reserve_exact(more.max(needed));
                 }
-                Stop::Quote => {
+                StringStop::Quote => {
                     self.at = string.at + 1;
                     return Some(string.text);
                 }
-                Stop::Cut | Stop::Fault => return None,
+                StringStop::Cut | StringStop::Fault => return None,
             }
         }
     }

@@ -34,7 +34,7 @@ impl Dialect for Arrows {
         Box::new(ArrowsReader {
             at: OPEN.len(),
             space: 0,
-            state: State::Head,
+            state: ArrowState::ArrowHead,
             values: None,
         })
     }
@@ -49,13 +49,13 @@ struct ArrowsReader {
     at: usize,
     /// How far white space behind `at` was skipped.
     space: usize,
-    state: State,
+    state: ArrowState,
     values: Option<NamedValues>,
 }
 
 #[derive(Debug)]
-enum State {
-    Head,
+enum ArrowState {
+    ArrowHead,
     Option,
     Value(String),
     Text(Quoted),
@@ -94,29 +94,29 @@ impl Reader for ArrowsReader {
 
 impl ArrowsReader {
     fn step(&mut self, input: &Input<'_>, out: &mut Findings) -> Option<Step> {
-        match std::mem::replace(&mut self.state, State::Option) {
-            State::Head => self.head(input),
-            State::Option => self.option(input),
-            State::Value(key) => self.value(input, key),
-            State::Text(quoted) => self.text(input, quoted),
-            State::Json {
+        match std::mem::replace(&mut self.state, ArrowState::Option) {
+            ArrowState::ArrowHead => self.head(input),
+            ArrowState::Option => self.option(input),
+            ArrowState::Value(key) => self.value(input, key),
+            ArrowState::Text(quoted) => self.text(input, quoted),
+            ArrowState::Json {
                 key,
                 start,
                 scanner,
             } => self.json(input, key, start, scanner),
-            State::Word { key, start } => self.word(input, key, start),
-            State::Braces(count) => self.braces(input, count),
-            State::After => Some(self.after(input, out)),
-            State::Botched(fault) => Some(self.botched(input, out, fault)),
+            ArrowState::Word { key, start } => self.word(input, key, start),
+            ArrowState::Braces(count) => self.braces(input, count),
+            ArrowState::After => Some(self.after(input, out)),
+            ArrowState::Botched(fault) => Some(self.botched(input, out, fault)),
         }
     }
 
-    fn wait(&mut self, state: State) -> Step {
+    fn wait(&mut self, state: ArrowState) -> Step {
         self.state = state;
         Step::More
     }
 
-    fn go(&mut self, state: State) -> Option<Step> {
+    fn go(&mut self, state: ArrowState) -> Option<Step> {
         self.state = state;
         None
     }
@@ -130,9 +130,11 @@ impl ArrowsReader {
         let rest = input.from(self.at);
         let window = rest.get(..floor(rest, MAX_HEAD)).unwrap_or("");
         match read_head(window) {
-            Head::More if !input.end && rest.len() < MAX_HEAD => Some(self.wait(State::Head)),
-            Head::More | Head::None => Some(Step::Reject),
-            Head::Found {
+            ArrowHead::More if !input.end && rest.len() < MAX_HEAD => {
+                Some(self.wait(ArrowState::ArrowHead))
+            }
+            ArrowHead::More | ArrowHead::None => Some(Step::Reject),
+            ArrowHead::Finding {
                 name,
                 length,
                 has_args,
@@ -140,9 +142,9 @@ impl ArrowsReader {
                 self.values = Some(NamedValues::new(name));
                 self.at += length;
                 self.go(if has_args {
-                    State::Option
+                    ArrowState::Option
                 } else {
-                    State::Braces(2)
+                    ArrowState::Braces(2)
                 })
             }
         }
@@ -153,23 +155,23 @@ impl ArrowsReader {
         let rest = input.from(at);
         if rest.starts_with(',') {
             self.at = at + 1;
-            return self.go(State::Option);
+            return self.go(ArrowState::Option);
         }
         if rest.starts_with('}') {
             self.at = at + 1;
-            return self.go(State::Braces(1));
+            return self.go(ArrowState::Braces(1));
         }
         let window = rest.get(..floor(rest, MAX_NAME)).unwrap_or("");
         let name = window.trim_start_matches('-');
         let dashes = window.len() - name.len();
         let end = name.find(|c: char| c.is_whitespace() || matches!(c, '=' | '"' | '}' | '{'));
         match end {
-            _ if !rest.is_empty() && dashes == 0 => self.go(State::Botched(at)),
-            None if rest.len() < MAX_NAME => Some(self.wait(State::Option)),
-            None | Some(0) => self.go(State::Botched(at)),
+            _ if !rest.is_empty() && dashes == 0 => self.go(ArrowState::Botched(at)),
+            None if rest.len() < MAX_NAME => Some(self.wait(ArrowState::Option)),
+            None | Some(0) => self.go(ArrowState::Botched(at)),
             Some(end) => {
                 self.at = at + dashes + end;
-                self.go(State::Value(name.get(..end).unwrap_or("").to_owned()))
+                self.go(ArrowState::Value(name.get(..end).unwrap_or("").to_owned()))
             }
         }
     }
@@ -177,9 +179,9 @@ impl ArrowsReader {
     fn value(&mut self, input: &Input<'_>, key: String) -> Option<Step> {
         let at = self.skip_space(input);
         match input.byte(at) {
-            None => Some(self.wait(State::Value(key))),
+            None => Some(self.wait(ArrowState::Value(key))),
             Some(b'=') if input.byte(at + 1).is_none() && !input.end => {
-                Some(self.wait(State::Value(key)))
+                Some(self.wait(ArrowState::Value(key)))
             }
             Some(b'=') => {
                 self.at = at
@@ -188,23 +190,23 @@ impl ArrowsReader {
                     } else {
                         1
                     };
-                self.go(State::Value(key))
+                self.go(ArrowState::Value(key))
             }
             Some(b'"') => {
                 if let Some(values) = &mut self.values {
                     values.open_string(&key);
                 }
-                self.go(State::Text(Quoted::simple(b'"', at)))
+                self.go(ArrowState::Text(Quoted::simple(b'"', at)))
             }
-            Some(b'{' | b'[') => self.go(State::Json {
+            Some(b'{' | b'[') => self.go(ArrowState::Json {
                 key,
                 start: at,
                 scanner: Scanner::new(at),
             }),
-            Some(b'}') => self.go(State::Botched(at)),
+            Some(b'}') => self.go(ArrowState::Botched(at)),
             Some(_) => {
                 self.at = at;
-                self.go(State::Word { key, start: at })
+                self.go(ArrowState::Word { key, start: at })
             }
         }
     }
@@ -224,13 +226,13 @@ impl ArrowsReader {
             }
         };
         match quoted.read(input.text, input.end, &mut append, &mut closes) {
-            None => Some(self.wait(State::Text(quoted))),
+            None => Some(self.wait(ArrowState::Text(quoted))),
             Some(end) => {
                 if let Some(values) = &mut self.values {
                     values.close_string();
                 }
                 self.at = end;
-                self.go(State::Option)
+                self.go(ArrowState::Option)
             }
         }
     }
@@ -243,18 +245,18 @@ impl ArrowsReader {
         mut scanner: Scanner,
     ) -> Option<Step> {
         match scanner.scan(input.text) {
-            Scan::More => Some(self.wait(State::Json {
+            Scan::More => Some(self.wait(ArrowState::Json {
                 key,
                 start,
                 scanner,
             })),
-            Scan::Fault(at) => self.go(State::Botched(at)),
+            Scan::Fault(at) => self.go(ArrowState::Botched(at)),
             Scan::Done(end) => {
                 if let Some(values) = &mut self.values {
                     values.json(&key, input.slice(start..end));
                 }
                 self.at = end;
-                self.go(State::Option)
+                self.go(ArrowState::Option)
             }
         }
     }
@@ -263,23 +265,23 @@ impl ArrowsReader {
         let rest = input.from(self.at);
         let Some(length) = rest.find(|c: char| c.is_whitespace() || matches!(c, ',' | '}')) else {
             self.at += rest.len();
-            return Some(self.wait(State::Word { key, start }));
+            return Some(self.wait(ArrowState::Word { key, start }));
         };
         self.at += length;
         if let Some(values) = &mut self.values {
             values.plain(&key, input.slice(start..self.at), input);
         }
-        self.go(State::Option)
+        self.go(ArrowState::Option)
     }
 
     /// The braces that close the arguments and the call: `count` have come.
     fn braces(&mut self, input: &Input<'_>, count: usize) -> Option<Step> {
         let at = self.skip_space(input);
         match input.byte(at) {
-            None if !input.end => Some(self.wait(State::Braces(count))),
+            None if !input.end => Some(self.wait(ArrowState::Braces(count))),
             Some(b'}') if count < 2 => {
                 self.at = at + 1;
-                self.go(State::Braces(count + 1))
+                self.go(ArrowState::Braces(count + 1))
             }
             _ => {
                 if count < 2
@@ -287,7 +289,7 @@ impl ArrowsReader {
                 {
                     values.note(ProblemCode::MissingCloser, at..at);
                 }
-                self.go(State::After)
+                self.go(ArrowState::After)
             }
         }
     }
@@ -296,8 +298,8 @@ impl ArrowsReader {
         let at = self.skip_space(input);
         let rest = input.from(at);
         let end = match mark_at(rest, CLOSE) {
-            MarkAt::Partial if !input.end => return self.wait(State::After),
-            MarkAt::Found { length, .. } => {
+            MarkAt::Partial if !input.end => return self.wait(ArrowState::After),
+            MarkAt::Finding { length, .. } => {
                 self.finish(out, self.at, Whole::Yes);
                 return Step::Done(at + length);
             }
@@ -313,7 +315,7 @@ impl ArrowsReader {
 
     fn botched(&mut self, input: &Input<'_>, out: &mut Findings, fault: usize) -> Step {
         let Some(end) = botched_end(input, fault, CLOSE) else {
-            return self.wait(State::Botched(fault));
+            return self.wait(ArrowState::Botched(fault));
         };
         if let Some(values) = &mut self.values {
             values.problem(
@@ -334,8 +336,8 @@ impl ArrowsReader {
 }
 
 /// What stands between the opening mark and the arguments.
-enum Head {
-    Found {
+enum ArrowHead {
+    Finding {
         name: String,
         length: usize,
         has_args: bool,
@@ -345,7 +347,7 @@ enum Head {
 }
 
 /// Reads `{tool => "f", args => {`.
-fn read_head(text: &str) -> Head {
+fn read_head(text: &str) -> ArrowHead {
     let mut rest = text;
     for token in ["{", "tool", "=>"] {
         match expect(rest, token) {
@@ -355,15 +357,15 @@ fn read_head(text: &str) -> Head {
     }
     let lead = rest.trim_start();
     let Some(end) = lead.find([',', '}', '\n']) else {
-        return Head::More;
+        return ArrowHead::More;
     };
     let name = lead.get(..end).unwrap_or("").trim();
     let name = name.trim_matches(['"', '\'']);
     if name.is_empty() || name.contains(char::is_whitespace) {
-        return Head::None;
+        return ArrowHead::None;
     }
     rest = lead.get(end..).unwrap_or("");
-    let found = |rest: &str, has_args| Head::Found {
+    let found = |rest: &str, has_args| ArrowHead::Finding {
         name: name.to_owned(),
         length: text.len() - rest.len(),
         has_args,
@@ -382,11 +384,11 @@ fn read_head(text: &str) -> Head {
 }
 
 /// What stands behind the token and the white space before it.
-fn expect<'a>(text: &'a str, token: &str) -> Result<&'a str, Head> {
+fn expect<'a>(text: &'a str, token: &str) -> Result<&'a str, ArrowHead> {
     let lead = text.trim_start();
     match lead.strip_prefix(token) {
         Some(behind) => Ok(behind),
-        None if token.starts_with(lead) => Err(Head::More),
-        None => Err(Head::None),
+        None if token.starts_with(lead) => Err(ArrowHead::More),
+        None => Err(ArrowHead::None),
     }
 }

@@ -165,7 +165,7 @@ struct Raw {
 }
 
 /// What a line between the marks is.
-enum Line<'a> {
+enum BlockLine<'a> {
     Blank,
     Close(usize),
     Value(String, &'a str),
@@ -237,7 +237,7 @@ impl BlockReader {
             .trim_start_matches([' ', '\t', '\r']);
         match (line.chars().next(), mark_at(line, &[CLOSE])) {
             (_, MarkAt::Partial) if !input.end => return Err(Step::More),
-            (None | Some('\n'), _) | (_, MarkAt::Found { .. }) => {}
+            (None | Some('\n'), _) | (_, MarkAt::Finding { .. }) => {}
             (Some(_), _) => match line.find('\n') {
                 Some(end) if ends_with_close(line.get(..end).unwrap_or("")) => {}
                 None if input.end && ends_with_close(line) => {}
@@ -260,22 +260,22 @@ impl BlockReader {
             return Some(Step::More);
         };
         match read_line(line) {
-            Line::Close(length) => {
+            BlockLine::Close(length) => {
                 let end = self.at + length;
                 return Some(self.finish(out, self.at, end, Whole::Yes));
             }
-            Line::Blank if behind > input.text.len() => {
+            BlockLine::Blank if behind > input.text.len() => {
                 return Some(self.unended(out, input.text.len()));
             }
-            Line::Blank => self.at = behind,
-            Line::Other if !may_become_argument(line) || behind <= input.text.len() => {
+            BlockLine::Blank => self.at = behind,
+            BlockLine::Other if !may_become_argument(line) || behind <= input.text.len() => {
                 self.broken = Some((self.at, self.at));
             }
             // YAML's way to write text of several lines, which this form lacks.
-            Line::Value(_, "|" | "|-" | ">" | ">-") => {
+            BlockLine::Value(_, "|" | "|-" | ">" | ">-") => {
                 self.broken = Some((self.at, self.at));
             }
-            Line::Value(key, value) if ends_with_close(value) => {
+            BlockLine::Value(key, value) if ends_with_close(value) => {
                 let kept = value.len() - CLOSE.len();
                 self.add(&key, value.get(..kept).unwrap_or("").trim_end(), input, out);
                 let end = self.at + line.trim_end().len();
@@ -286,11 +286,11 @@ impl BlockReader {
                 let end = input.text.len();
                 return Some(self.cut(out, end));
             }
-            Line::Value(key, value) => {
+            BlockLine::Value(key, value) => {
                 self.add(&key, value, input, out);
                 self.at = behind;
             }
-            Line::Raw(key, word) => {
+            BlockLine::Raw(key, word) => {
                 if let Some(values) = &mut self.values {
                     values.open(&key, Says::Text, false, input);
                 }
@@ -302,7 +302,7 @@ impl BlockReader {
                 });
                 self.at = behind;
             }
-            Line::Other => return Some(self.unended(out, self.at)),
+            BlockLine::Other => return Some(self.unended(out, self.at)),
         }
         None
     }
@@ -464,28 +464,28 @@ fn continues(input: &Input<'_>, mut at: usize) -> Option<bool> {
         };
         let behind = at + line.len() + 1;
         match read_line(line) {
-            Line::Blank => at = behind,
-            Line::Other => return Some(false),
-            Line::Close(_) | Line::Value(..) | Line::Raw(..) => return Some(true),
+            BlockLine::Blank => at = behind,
+            BlockLine::Other => return Some(false),
+            BlockLine::Close(_) | BlockLine::Value(..) | BlockLine::Raw(..) => return Some(true),
         }
     }
     Some(false)
 }
 
-fn read_line(line: &str) -> Line<'_> {
+fn read_line(line: &str) -> BlockLine<'_> {
     let line = line.strip_suffix('\r').unwrap_or(line);
     let trimmed = line.trim_start();
     if trimmed.is_empty() {
-        return Line::Blank;
+        return BlockLine::Blank;
     }
     if trimmed
         .get(..CLOSE.len())
         .is_some_and(|start| start.eq_ignore_ascii_case(CLOSE))
     {
-        return Line::Close(line.len() - trimmed.len() + CLOSE.len());
+        return BlockLine::Close(line.len() - trimmed.len() + CLOSE.len());
     }
     let Some((key, rest)) = read_key(trimmed) else {
-        return Line::Other;
+        return BlockLine::Other;
     };
     let rest = rest.trim();
     if let Some(word) = rest.strip_prefix("<<") {
@@ -497,9 +497,9 @@ fn read_line(line: &str) -> Line<'_> {
             .chars()
             .all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
         return if is_word && !word.is_empty() {
-            Line::Raw(key, word)
+            BlockLine::Raw(key, word)
         } else {
-            Line::Other
+            BlockLine::Other
         };
     }
     match rest.strip_prefix(':') {
@@ -507,11 +507,11 @@ fn read_line(line: &str) -> Line<'_> {
             Some(word)
                 if !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || c == '_') =>
             {
-                Line::Raw(key, word)
+                BlockLine::Raw(key, word)
             }
-            _ => Line::Value(key, value.trim()),
+            _ => BlockLine::Value(key, value.trim()),
         },
-        None => Line::Other,
+        None => BlockLine::Other,
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::engine::call_object::{Reading, begins_call, is_call_key, read_object};
+use super::engine::call_object::{ObjectCall, begins_call, is_call_key, read_object};
 use super::engine::json_marks::JsonMarks;
 use super::engine::marked_json::MarkedJson;
 use super::engine::repair_message;
@@ -46,7 +46,7 @@ impl Dialect for Json {
     fn reader(&self, _trigger: usize) -> Box<dyn Reader> {
         Box::new(BareJson {
             scanner: Scanner::new(0),
-            state: State::Undecided,
+            state: BareState::Undecided,
             shown: 0,
             is_known: false,
         })
@@ -54,7 +54,7 @@ impl Dialect for Json {
 }
 
 #[derive(Debug)]
-enum State {
+enum BareState {
     /// It may be a call or not.
     Undecided,
     /// It starts like a call.
@@ -73,7 +73,7 @@ enum State {
 #[derive(Debug)]
 struct BareJson {
     scanner: Scanner,
-    state: State,
+    state: BareState,
     shown: usize,
     /// Whether it was looked at as a call that is expected.
     is_known: bool,
@@ -83,10 +83,10 @@ impl Reader for BareJson {
     fn read(&mut self, input: &Input<'_>, out: &mut Findings) -> Step {
         loop {
             match &mut self.state {
-                State::Undecided => match starts_like_a_call(input) {
+                BareState::Undecided => match starts_like_a_call(input) {
                     Some(true) => {
                         self.scanner = Scanner::new(Self::object_start(input));
-                        self.state = State::Call;
+                        self.state = BareState::Call;
                     }
                     Some(false) if input.text.starts_with('[') => return Step::Reject,
                     Some(false) => match self.scanner.scan(input.text) {
@@ -97,35 +97,37 @@ impl Reader for BareJson {
                     },
                     None => return Step::More,
                 },
-                State::Text => return self.text(input, out),
-                State::Expected(reader) => return reader.read(input, out),
-                State::Call if input.sure && !self.is_known => {
+                BareState::Text => return self.text(input, out),
+                BareState::Expected(reader) => return reader.read(input, out),
+                BareState::Call if input.sure && !self.is_known => {
                     let scan = self.scanner.scan(input.text);
                     self.is_known = scan != Scan::More || input.end;
                     if begins_call(&self.scanner.members, input) {
                         let reader = MarkedJson::bare(Arc::clone(&NO_MARKS));
-                        self.state = State::Expected(Box::new(reader));
+                        self.state = BareState::Expected(Box::new(reader));
                     } else if self.is_known {
                         self.scanner = Scanner::new(0);
                     } else {
                         return Step::More;
                     }
                 }
-                State::Call if !self.is_known => {
+                BareState::Call if !self.is_known => {
                     self.is_known = true;
                     self.scanner = Scanner::new(0);
                 }
-                State::Call => match self.scanner.scan(input.text) {
+                BareState::Call => match self.scanner.scan(input.text) {
                     Scan::More if !input.end => return Step::More,
-                    Scan::Done(end) => self.state = State::Whole { end, next: end },
-                    Scan::More | Scan::Fault(_) => self.state = State::Broken(Region::default()),
+                    Scan::Done(end) => self.state = BareState::Whole { end, next: end },
+                    Scan::More | Scan::Fault(_) => {
+                        self.state = BareState::Broken(Region::default())
+                    }
                 },
-                State::Whole { end, next } => {
+                BareState::Whole { end, next } => {
                     let (end, next) = (*end, input.skip_space(*next));
-                    self.state = State::Whole { end, next };
+                    self.state = BareState::Whole { end, next };
                     return whole(input, out, end, next);
                 }
-                State::Broken(region) => {
+                BareState::Broken(region) => {
                     return match region.end(input) {
                         Some(end) => broken(input, out, end),
                         None => Step::More,
@@ -147,7 +149,7 @@ impl BareJson {
 
     fn begin_text(&mut self) {
         self.scanner = Scanner::new(0);
-        self.state = State::Text;
+        self.state = BareState::Text;
     }
 
     /// Passes the value on as text while it comes in, so that nothing inside
@@ -223,21 +225,25 @@ fn whole(input: &Input<'_>, out: &mut Findings, end: usize, next: usize) -> Step
         _ if mark_at(input.from(next), input.stops) == MarkAt::Partial && !input.end => {
             return Step::More;
         }
-        MarkAt::Found { .. } => {}
+        MarkAt::Finding { .. } => {}
         MarkAt::Partial | MarkAt::None => {
             let ends_line =
                 line.contains('\n') || next == input.text.len() || input.is_silent(next);
-            if !ends_line && !matches!(mark_at(input.from(next), input.stops), MarkAt::Found { .. })
+            if !ends_line
+                && !matches!(
+                    mark_at(input.from(next), input.stops),
+                    MarkAt::Finding { .. }
+                )
             {
                 return as_text(out, end);
             }
         }
     }
-    let marked = matches!(closer, MarkAt::Found { .. });
+    let marked = matches!(closer, MarkAt::Finding { .. });
     let behind = match closer {
         // The mark of a section is not this call's own.
-        MarkAt::Found { .. } if input.in_section => end,
-        MarkAt::Found { length, .. } => next + length,
+        MarkAt::Finding { .. } if input.in_section => end,
+        MarkAt::Finding { length, .. } => next + length,
         _ if joined => next + 1,
         MarkAt::Partial | MarkAt::None => end,
     };
@@ -280,7 +286,7 @@ fn joins(input: &Input<'_>, at: usize) -> Option<bool> {
 /// The marks that a bare call lacks: with PTK's own keys it should have had
 /// both, and before a closing mark it should have had an opening one.
 fn missing_marks(
-    reading: &Reading<'_>,
+    reading: &ObjectCall<'_>,
     end: usize,
     closed: bool,
     input: &Input<'_>,
@@ -316,7 +322,7 @@ fn cut_list(input: &Input<'_>, out: &mut Findings) -> Option<Step> {
         }
         at = input.skip_space(at + 1);
     }
-    let is_call = |(reading, _): &(Reading<'_>, Range<usize>)| is_named(reading, input, false);
+    let is_call = |(reading, _): &(ObjectCall<'_>, Range<usize>)| is_named(reading, input, false);
     if whole.is_empty() || input.byte(at) != Some(b'{') || !whole.iter().all(is_call) {
         return None;
     }
@@ -349,13 +355,13 @@ fn broken(input: &Input<'_>, out: &mut Findings, region: usize) -> Step {
         return as_text(out, region);
     };
     let guessed = guesses_last_quote(&mended, text);
-    let closing_mark = matches!(input.closing_mark(region), MarkAt::Found { .. });
+    let closing_mark = matches!(input.closing_mark(region), MarkAt::Finding { .. });
     let doubtful = is_doubtful(&mended, closing_mark);
     let Repaired { json, fixes, end } = mended;
     let closer = input.closing_mark(region);
     let (behind, marked) = match closer {
-        MarkAt::Found { .. } if input.in_section => (region, true),
-        MarkAt::Found { length, .. } => (region + length, true),
+        MarkAt::Finding { .. } if input.in_section => (region, true),
+        MarkAt::Finding { length, .. } => (region + length, true),
         _ => (region, false),
     };
     let behind_value = fixes
@@ -419,7 +425,7 @@ fn broken(input: &Input<'_>, out: &mut Findings, region: usize) -> Step {
 
 fn give(
     out: &mut Findings,
-    reading: Reading<'_>,
+    reading: ObjectCall<'_>,
     range: Range<usize>,
     problems: Vec<Problem>,
     status: Status,
@@ -455,14 +461,14 @@ fn as_text(out: &mut Findings, end: usize) -> Step {
 
 /// Without marks only a declared name makes a call. Where no tools were
 /// declared, PTK's own keys or a closing mark have to do.
-fn named_for_sure(readings: &[Reading<'_>], input: &Input<'_>, marked: bool) -> bool {
+fn named_for_sure(readings: &[ObjectCall<'_>], input: &Input<'_>, marked: bool) -> bool {
     !readings.is_empty()
         && readings
             .iter()
             .all(|reading| is_named(reading, input, marked))
 }
 
-fn is_named(reading: &Reading<'_>, input: &Input<'_>, marked: bool) -> bool {
+fn is_named(reading: &ObjectCall<'_>, input: &Input<'_>, marked: bool) -> bool {
     match input.tools {
         Some(tools) => tools
             .get(&reading.name)
@@ -473,7 +479,7 @@ fn is_named(reading: &Reading<'_>, input: &Input<'_>, marked: bool) -> bool {
 
 /// Whether the arguments are a schema: this is the tool's definition, as the
 /// prompt may have shown it, and no call.
-fn is_definition(reading: &Reading<'_>, tool: &ToolSpec) -> bool {
+fn is_definition(reading: &ObjectCall<'_>, tool: &ToolSpec) -> bool {
     reading
         .args
         .get("type")
@@ -484,7 +490,7 @@ fn is_definition(reading: &Reading<'_>, tool: &ToolSpec) -> bool {
 
 /// Whether arguments that stand beside the name are the tool's: `{"name":
 /// "bash", "pid": 12}` is data about a process, not a call of `bash`.
-fn fits(reading: &Reading<'_>, tool: &ToolSpec) -> bool {
+fn fits(reading: &ObjectCall<'_>, tool: &ToolSpec) -> bool {
     let flat = reading
         .problems
         .iter()
@@ -493,7 +499,7 @@ fn fits(reading: &Reading<'_>, tool: &ToolSpec) -> bool {
     !flat || reading.args.as_map().keys().all(declared)
 }
 
-fn readings<'t>(json: &'t str, input: &Input<'_>, end: usize) -> Option<Vec<Reading<'t>>> {
+fn readings<'t>(json: &'t str, input: &Input<'_>, end: usize) -> Option<Vec<ObjectCall<'t>>> {
     let span = Span::new(0, end);
     if json.starts_with('{') {
         return Some(vec![read_object(json, input, span).ok()?]);
@@ -538,7 +544,7 @@ impl Region {
                 }
                 (byte, Some(quote)) if byte == quote => self.quote = None,
                 (b'<', None) => match input.closing_mark(self.at) {
-                    MarkAt::Found { .. } => return Some(self.at),
+                    MarkAt::Finding { .. } => return Some(self.at),
                     MarkAt::Partial if !input.end => return None,
                     MarkAt::Partial | MarkAt::None => {}
                 },
@@ -576,7 +582,7 @@ fn line_ends_region(input: &Input<'_>, at: usize) -> Option<bool> {
         None if !input.end => None,
         Some(b'\n' | b'<' | b'`') | None => match input.closing_mark(at + 1) {
             MarkAt::Partial if !input.end => None,
-            MarkAt::Found { .. } => Some(false),
+            MarkAt::Finding { .. } => Some(false),
             MarkAt::Partial | MarkAt::None => Some(true),
         },
         Some(_) => Some(false),
@@ -597,7 +603,7 @@ fn ends_line(input: &Input<'_>, at: usize) -> LineEnd {
     let next = input.skip_space(at);
     match input.closing_mark(next) {
         MarkAt::Partial if !input.end => LineEnd::More,
-        MarkAt::Found { .. } => LineEnd::At(next),
+        MarkAt::Finding { .. } => LineEnd::At(next),
         MarkAt::Partial | MarkAt::None => LineEnd::At(at),
     }
 }

@@ -481,30 +481,31 @@ fn mistral_head(text: &str) -> HeadAt {
     let rest = text.trim_start();
     let lead = text.len() - rest.len();
     if rest.starts_with(['[', '{']) {
-        return HeadAt::Found(None, lead);
+        return HeadAt::Finding(None, lead);
     }
     let Some((name, behind)) = leading_name(rest) else {
         return HeadAt::More;
     };
     let at = |rest: &str| text.len() - rest.len();
-    let found =
-        |id: Option<&str>, rest: &str| HeadAt::Found(Some(Called::new(name).with_id(id)), at(rest));
+    let found = |id: Option<&str>, rest: &str| {
+        HeadAt::Finding(Some(Called::new(name).with_id(id)), at(rest))
+    };
     if name.is_empty() {
         return HeadAt::None;
     }
     let behind = behind.trim_start();
     match mark_at(behind, &["{", "[ARGS]", "[CALL_ID]"]) {
-        MarkAt::Found { index: 0, .. } => found(None, behind),
-        MarkAt::Found { index: 1, length } => found(None, behind.get(length..).unwrap_or("")),
-        MarkAt::Found { length, .. } => {
+        MarkAt::Finding { index: 0, .. } => found(None, behind),
+        MarkAt::Finding { index: 1, length } => found(None, behind.get(length..).unwrap_or("")),
+        MarkAt::Finding { length, .. } => {
             let id = behind.get(length..).unwrap_or("");
             let Some(end) = id.find(['[', '{']) else {
                 return HeadAt::More;
             };
             let (id, args) = id.split_at_checked(end).unwrap_or((id, ""));
             match mark_at(args, &["{", "[ARGS]"]) {
-                MarkAt::Found { index: 0, .. } => found(Some(id), args),
-                MarkAt::Found { length, .. } => found(Some(id), args.get(length..).unwrap_or("")),
+                MarkAt::Finding { index: 0, .. } => found(Some(id), args),
+                MarkAt::Finding { length, .. } => found(Some(id), args.get(length..).unwrap_or("")),
                 MarkAt::Partial => HeadAt::More,
                 MarkAt::None => HeadAt::None,
             }
@@ -517,10 +518,10 @@ fn mistral_head(text: &str) -> HeadAt {
 /// The name stands again in the JSON.
 fn inkling_head(text: &str) -> HeadAt {
     if text.trim_start().starts_with('{') {
-        return HeadAt::Found(None, 0);
+        return HeadAt::Finding(None, 0);
     }
     match name_head(text, &["<|content_invoke_tool_json|>"]) {
-        HeadAt::Found(_, length) => HeadAt::Found(None, length),
+        HeadAt::Finding(_, length) => HeadAt::Finding(None, length),
         other => other,
     }
 }
@@ -534,7 +535,7 @@ const DEEPSEEK_SEPARATOR: &str = "<｜tool▁sep｜>";
 /// `function<｜tool▁sep｜>f` and a line break.
 fn deepseek_v3_head(text: &str) -> HeadAt {
     let length = match name_head(text, &[DEEPSEEK_SEPARATOR]) {
-        HeadAt::Found(_, length) => length,
+        HeadAt::Finding(_, length) => length,
         other => return other,
     };
     let rest = text.get(length..).unwrap_or("");
@@ -542,7 +543,7 @@ fn deepseek_v3_head(text: &str) -> HeadAt {
     match leading_name(name) {
         None => HeadAt::More,
         Some(("", _)) => HeadAt::Other,
-        Some((name, behind)) => HeadAt::Found(Some(Called::new(name)), text.len() - behind.len()),
+        Some((name, behind)) => HeadAt::Finding(Some(Called::new(name)), text.len() - behind.len()),
     }
 }
 
@@ -554,13 +555,13 @@ fn deepseek_v31_head(text: &str) -> HeadAt {
 /// `functions.f:0<|tool_call_argument_begin|>`.
 fn kimi_head(text: &str) -> HeadAt {
     match name_head(text, &["<|tool_call_argument_begin|>"]) {
-        HeadAt::Found(Some(Called { name: id, .. }), length) => {
+        HeadAt::Finding(Some(Called { name: id, .. }), length) => {
             let name = id.strip_prefix("functions.").unwrap_or(&id);
             let name = match name.rsplit_once(':') {
                 Some((name, counter)) if counter.chars().all(|c| c.is_ascii_digit()) => name,
                 _ => name,
             };
-            HeadAt::Found(Some(Called::new(name).with_id(Some(&id))), length)
+            HeadAt::Finding(Some(Called::new(name).with_id(Some(&id))), length)
         }
         other => other,
     }
@@ -582,7 +583,7 @@ fn element_head(text: &str) -> HeadAt {
             Some(behind) if behind.trim_start().starts_with('{') && !name.is_empty() => {
                 let mut called = Called::new(name);
                 called.tail = Some(format!("</{name}>"));
-                HeadAt::Found(Some(called), text.len() - behind.len())
+                HeadAt::Finding(Some(called), text.len() - behind.len())
             }
             Some(behind) if behind.trim().is_empty() => HeadAt::More,
             _ => HeadAt::None,
@@ -604,7 +605,7 @@ fn line_head(text: &str) -> HeadAt {
             match object.chars().next() {
                 None => HeadAt::More,
                 Some('{') if own_line => {
-                    HeadAt::Found(Some(Called::new(name)), text.len() - object.len())
+                    HeadAt::Finding(Some(Called::new(name)), text.len() - object.len())
                 }
                 Some(_) => HeadAt::None,
             }
@@ -659,5 +660,5 @@ fn harmony_head(text: &str) -> HeadAt {
     if name.is_empty() {
         return HeadAt::None;
     }
-    HeadAt::Found(Some(Called::new(name)), end + MESSAGE.len())
+    HeadAt::Finding(Some(Called::new(name)), end + MESSAGE.len())
 }

@@ -122,7 +122,7 @@ pub struct Trigger {
     /// What stands there.
     pub pattern: Pattern,
     /// Where it counts.
-    pub place: Place,
+    pub place: TriggerPosition,
     /// How sure it is that the mark is this dialect's.
     pub claim: Claim,
 }
@@ -158,7 +158,7 @@ impl Trigger {
     pub fn anywhere(mark: impl Into<String>) -> Self {
         Self {
             pattern: Pattern::Mark(mark.into()),
-            place: Place::Anywhere,
+            place: TriggerPosition::Anywhere,
             claim: Claim::Own,
         }
     }
@@ -167,7 +167,7 @@ impl Trigger {
     pub fn at_line_start(mark: impl Into<String>) -> Self {
         Self {
             pattern: Pattern::Mark(mark.into()),
-            place: Place::LineStart,
+            place: TriggerPosition::LineStart,
             claim: Claim::Own,
         }
     }
@@ -187,7 +187,7 @@ impl Trigger {
                 before: before.into(),
                 after: after.into(),
             },
-            place: Place::LineStart,
+            place: TriggerPosition::LineStart,
             claim: Claim::Own,
         }
     }
@@ -195,7 +195,7 @@ impl Trigger {
 
 /// Where a mark counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum TriggerPosition {
     /// Wherever it stands.
     Anywhere,
     /// Where nothing but white space precedes it on its line.
@@ -266,11 +266,11 @@ pub trait Writer {
 /// The dialects that a parser or formatter can choose from, by name.
 #[derive(Debug, Clone)]
 pub struct Registry {
-    inner: Arc<Inner>,
+    inner: Arc<RegistryInner>,
 }
 
 #[derive(Debug)]
-struct Inner {
+struct RegistryInner {
     dialects: Vec<Arc<dyn Dialect>>,
     /// The marks of all dialects, put together when they are first needed.
     table: OnceLock<Arc<Table>>,
@@ -341,7 +341,7 @@ impl Registry {
     fn with(dialects: Vec<Arc<dyn Dialect>>) -> Self {
         let table = OnceLock::new();
         Self {
-            inner: Arc::new(Inner { dialects, table }),
+            inner: Arc::new(RegistryInner { dialects, table }),
         }
     }
 

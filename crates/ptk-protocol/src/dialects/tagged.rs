@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::engine::json_marks::is_tool_name;
 use super::engine::section::Section;
-use super::engine::tag_form::{JsonBody, Named, Param, TagForm};
+use super::engine::tag_form::{JsonBody, NamePosition, Param, TagForm};
 use super::marked::hermes_text;
 use super::{Dialect, Trigger, Writer};
 use crate::parse::Reader;
@@ -72,7 +72,7 @@ impl Dialect for Tagged {
     }
 
     fn writer(&self) -> Option<&dyn Writer> {
-        (self.form.named != Named::Tag).then_some(self)
+        (self.form.named != NamePosition::Tag).then_some(self)
     }
 }
 
@@ -114,12 +114,12 @@ impl Writer for Tagged {
 fn function_form(sections: &[(&str, &str)]) -> TagForm {
     TagForm {
         open: vec!["<function=".to_owned()],
-        named: Named::Rest,
+        named: NamePosition::Rest,
         tag_end: ">".to_owned(),
         close: vec!["</function>".to_owned()],
         param: Param::Tag {
             open: "<parameter=".to_owned(),
-            named: Named::Rest,
+            named: NamePosition::Rest,
             close: "</parameter>".to_owned(),
         },
         groups: Vec::new(),
@@ -135,12 +135,12 @@ fn function_form(sections: &[(&str, &str)]) -> TagForm {
 fn invoke_form(prefix: &str, sections: &[(&str, &str)]) -> TagForm {
     TagForm {
         open: vec![format!("<{prefix}invoke")],
-        named: Named::Attribute("name".to_owned()),
+        named: NamePosition::Attribute("name".to_owned()),
         tag_end: ">".to_owned(),
         close: vec![format!("</{prefix}invoke>")],
         param: Param::Tag {
             open: format!("<{prefix}parameter"),
-            named: Named::Attribute("name".to_owned()),
+            named: NamePosition::Attribute("name".to_owned()),
             close: format!("</{prefix}parameter>"),
         },
         groups: Vec::new(),
@@ -156,7 +156,7 @@ fn key_value_form(sections: &[(&str, &str)]) -> TagForm {
     let tags = |tag: &str| (format!("<{tag}>"), format!("</{tag}>"));
     TagForm {
         open: vec!["<tool_call>".to_owned()],
-        named: Named::Behind(vec!["<tool_sep>".to_owned()]),
+        named: NamePosition::Behind(vec!["<tool_sep>".to_owned()]),
         tag_end: ">".to_owned(),
         close: vec!["</tool_call>".to_owned()],
         param: Param::Pair {
@@ -176,12 +176,12 @@ fn param_form(sections: &[(&str, &str)]) -> TagForm {
     let groups = ["<params>", "</params>", "<parameters>", "</parameters>"];
     TagForm {
         open: vec!["<function".to_owned()],
-        named: Named::Attribute("name".to_owned()),
+        named: NamePosition::Attribute("name".to_owned()),
         tag_end: ">".to_owned(),
         close: vec!["</function>".to_owned()],
         param: Param::Tag {
             open: "<param".to_owned(),
-            named: Named::Attribute("name".to_owned()),
+            named: NamePosition::Attribute("name".to_owned()),
             close: "</param>".to_owned(),
         },
         groups: groups.map(str::to_owned).to_vec(),
@@ -196,7 +196,7 @@ fn param_form(sections: &[(&str, &str)]) -> TagForm {
 fn element_form() -> TagForm {
     TagForm {
         open: vec!["<".to_owned()],
-        named: Named::Tag,
+        named: NamePosition::Tag,
         tag_end: ">".to_owned(),
         close: Vec::new(),
         param: Param::Element {
@@ -325,12 +325,12 @@ fn further_families() -> Vec<Tagged> {
             "kimi-k3",
             TagForm {
                 open: vec!["<|open|>call".to_owned()],
-                named: Named::Attribute("tool".to_owned()),
+                named: NamePosition::Attribute("tool".to_owned()),
                 tag_end: "<|sep|>".to_owned(),
                 close: vec!["<|close|>call<|sep|>".to_owned()],
                 param: Param::Tag {
                     open: "<|open|>argument".to_owned(),
-                    named: Named::Attribute("key".to_owned()),
+                    named: NamePosition::Attribute("key".to_owned()),
                     close: "<|close|>argument<|sep|>".to_owned(),
                 },
                 groups: Vec::new(),
@@ -406,12 +406,12 @@ impl TagForm {
         let end = &self.tag_end;
         let name = &call.name;
         let head = match &self.named {
-            Named::Attribute(key) => format!("{open} {key}=\"{name}\"{end}"),
-            Named::Behind(ends) if !self.sections.is_empty() => {
+            NamePosition::Attribute(key) => format!("{open} {key}=\"{name}\"{end}"),
+            NamePosition::Behind(ends) if !self.sections.is_empty() => {
                 format!("{open}{name}{}", ends.first().unwrap_or(&empty))
             }
-            Named::Behind(_) => format!("{open}{name}"),
-            Named::Rest | Named::Tag => format!("{open}{name}{end}"),
+            NamePosition::Behind(_) => format!("{open}{name}"),
+            NamePosition::Rest | NamePosition::Tag => format!("{open}{name}{end}"),
         };
         self.write_behind(head, call)
     }
@@ -442,7 +442,7 @@ impl TagForm {
             let on_own_lines = matches!(
                 self.param,
                 Param::Tag {
-                    named: Named::Rest,
+                    named: NamePosition::Rest,
                     ..
                 }
             );
@@ -454,7 +454,7 @@ impl TagForm {
             match &self.param {
                 Param::Tag {
                     open,
-                    named: Named::Attribute(name),
+                    named: NamePosition::Attribute(name),
                     close,
                 } => text.push_str(&format!(
                     "{open} {name}=\"{key}\"{}{end}{value}{close}\n",

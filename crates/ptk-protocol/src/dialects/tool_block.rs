@@ -43,12 +43,12 @@ struct ToolBlockReader {
     /// The end of what belongs to the call.
     end: usize,
     values: Option<NamedValues>,
-    value: Option<Value>,
+    value: Option<ToolBlockValue>,
 }
 
 /// An argument whose value is coming in.
 #[derive(Debug)]
-struct Value {
+struct ToolBlockValue {
     key: String,
     start: usize,
     /// Whether it starts with a quote, so that it may be a string of JSON.
@@ -59,7 +59,7 @@ struct Value {
 
 /// What a line around the values is.
 #[derive(Debug, PartialEq, Eq)]
-enum Line<'a> {
+enum ToolBlockLine<'a> {
     Blank,
     Begin(&'a str),
     /// A fence, or the next call.
@@ -112,10 +112,10 @@ impl ToolBlockReader {
         behind: usize,
     ) -> Option<Step> {
         match read_line(line) {
-            Line::Blank => None,
-            Line::Begin(key) => {
+            ToolBlockLine::Blank => None,
+            ToolBlockLine::Begin(key) => {
                 self.end = self.at + line.trim_end().len();
-                self.value = Some(Value {
+                self.value = Some(ToolBlockValue {
                     key: key.to_owned(),
                     start: behind.min(input.text.len()),
                     is_quoted: false,
@@ -126,9 +126,9 @@ impl ToolBlockReader {
                 }
                 None
             }
-            Line::Border => Some(self.finish(out, Whole::Yes)),
-            Line::Other if self.is_sent() => Some(self.finish(out, Whole::Yes)),
-            Line::Other => Some(Step::Reject),
+            ToolBlockLine::Border => Some(self.finish(out, Whole::Yes)),
+            ToolBlockLine::Other if self.is_sent() => Some(self.finish(out, Whole::Yes)),
+            ToolBlockLine::Other => Some(Step::Reject),
         }
     }
 
@@ -205,7 +205,7 @@ impl ToolBlockReader {
 }
 
 /// The value is whole. Some models put strings into quotes.
-fn close(values: &mut NamedValues, value: &Value, raw: &str, input: &Input<'_>) {
+fn close(values: &mut NamedValues, value: &ToolBlockValue, raw: &str, input: &Input<'_>) {
     if !value.is_open {
         values.text(&value.key, "", input);
     } else if !value.is_quoted {
@@ -233,27 +233,27 @@ fn ends_value(input: &Input<'_>, mut at: usize) -> Option<bool> {
             None => return None,
         };
         match read_line(line) {
-            Line::Blank => at += line.len() + 1,
-            Line::Begin(_) | Line::Border => return Some(true),
-            Line::Other => return Some(false),
+            ToolBlockLine::Blank => at += line.len() + 1,
+            ToolBlockLine::Begin(_) | ToolBlockLine::Border => return Some(true),
+            ToolBlockLine::Other => return Some(false),
         }
     }
     Some(false)
 }
 
-fn read_line(line: &str) -> Line<'_> {
+fn read_line(line: &str) -> ToolBlockLine<'_> {
     let line = line.trim();
     let is_fence = |mark: &str| {
         line.strip_prefix(mark)
             .is_some_and(|rest| rest.trim_matches(['`', '~']).is_empty())
     };
     if line.is_empty() {
-        Line::Blank
+        ToolBlockLine::Blank
     } else if let Some(key) = line.strip_prefix(BEGIN) {
-        Line::Begin(key.trim())
+        ToolBlockLine::Begin(key.trim())
     } else if is_fence("```") || is_fence("~~~") || line.starts_with(NAME) {
-        Line::Border
+        ToolBlockLine::Border
     } else {
-        Line::Other
+        ToolBlockLine::Other
     }
 }

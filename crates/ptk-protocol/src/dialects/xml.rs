@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use serde_json::Value;
 
-use super::engine::tag_form::{JsonBody, Named, Param, TagForm};
+use super::engine::tag_form::{JsonBody, NamePosition, Param, TagForm};
 use super::{Dialect, Trigger, Writer};
 use crate::ToolCall;
 use crate::parse::Reader;
@@ -17,12 +17,12 @@ const CDATA_END: &str = "]]>";
 static FORM: LazyLock<Arc<TagForm>> = LazyLock::new(|| {
     Arc::new(TagForm {
         open: vec!["<tool".to_owned()],
-        named: Named::Attribute("name".to_owned()),
+        named: NamePosition::Attribute("name".to_owned()),
         tag_end: ">".to_owned(),
         close: vec!["</tool>".to_owned()],
         param: Param::Tag {
             open: "<arg".to_owned(),
-            named: Named::Attribute("name".to_owned()),
+            named: NamePosition::Attribute("name".to_owned()),
             close: "</arg>".to_owned(),
         },
         groups: Vec::new(),

@@ -69,7 +69,7 @@ impl Writer for Yaml {
 struct YamlReader {
     at: usize,
     searched: usize,
-    stage: Stage,
+    stage: YamlStage,
     values: Option<NamedValues>,
     body: YamlBody,
     end: usize,
@@ -77,7 +77,7 @@ struct YamlReader {
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum YamlStage {
     #[default]
     Tool,
     Args,
@@ -95,7 +95,7 @@ impl Reader for YamlReader {
             let behind = (self.at + line.len() + 1).min(input.text.len());
             let text = line.trim_end();
             match self.stage {
-                Stage::Tool => {
+                YamlStage::Tool => {
                     let Some(name) = header(text, "TOOL:").filter(|name| is_name(name)) else {
                         return Step::Reject;
                     };
@@ -104,9 +104,9 @@ impl Reader for YamlReader {
                     }
                     self.values = Some(NamedValues::new(name));
                     self.end = self.at + text.len();
-                    self.stage = Stage::Args;
+                    self.stage = YamlStage::Args;
                 }
-                Stage::Args => {
+                YamlStage::Args => {
                     if let Some(reasoning) = header(text, "REASONING:") {
                         let reasoning = serde_json::from_str(reasoning)
                             .unwrap_or_else(|_| reasoning.to_owned());
@@ -116,7 +116,7 @@ impl Reader for YamlReader {
                         self.end = self.at + text.len();
                     } else if let Some(inline) = header(text, "ARGS:") {
                         self.end = self.at + text.len();
-                        self.stage = Stage::Body;
+                        self.stage = YamlStage::Body;
                         if !inline.is_empty() {
                             let start = self.end - inline.len();
                             self.take_line(input, out, start, inline);
@@ -126,7 +126,7 @@ impl Reader for YamlReader {
                         return self.without_args(input, out);
                     }
                 }
-                Stage::Body => {
+                YamlStage::Body => {
                     let blank = text.trim().is_empty();
                     if !blank && !line.starts_with([' ', '\t']) && !self.is_parameter(text, input) {
                         return self.finish(input, out);
@@ -141,8 +141,8 @@ impl Reader for YamlReader {
             if last {
                 self.ends_reply = true;
                 return match self.stage {
-                    Stage::Body => self.finish(input, out),
-                    Stage::Tool | Stage::Args => self.without_args(input, out),
+                    YamlStage::Body => self.finish(input, out),
+                    YamlStage::Tool | YamlStage::Args => self.without_args(input, out),
                 };
             }
             self.at = behind;

@@ -21,11 +21,11 @@ use serde_json::{Map, Value};
 
 use crate::Arguments;
 use crate::dialects::Registry;
-use find::{Finder, Found};
+use find::{Finder, FoundMark};
 
 /// Where a mark means something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum MarkPosition {
     /// Wherever it stands, in any case.
     Anywhere,
     /// At the start of a line, in any case.
@@ -42,7 +42,7 @@ pub enum Place {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Mark {
     text: String,
-    place: Place,
+    place: MarkPosition,
     /// The characters one of which has to follow. Where there are none,
     /// anything may but more of a name.
     next: String,
@@ -50,7 +50,7 @@ pub struct Mark {
 
 impl Mark {
     /// A mark, such as `<PTK_CALL` (the end of a tag need not be named).
-    pub fn new(text: impl Into<String>, place: Place) -> Self {
+    pub fn new(text: impl Into<String>, place: MarkPosition) -> Self {
         let text = text.into();
         let next = String::new();
         Self { text, place, next }
@@ -210,7 +210,7 @@ impl Guard {
     }
 
     /// The offsets behind the first characters of the marks that `choose` takes.
-    fn places(&self, text: &str, choose: impl Fn(&Found) -> bool) -> Vec<usize> {
+    fn places(&self, text: &str, choose: impl Fn(&FoundMark) -> bool) -> Vec<usize> {
         let mut places = Vec::new();
         self.finder.each(text, |found| {
             if choose(found) {
@@ -245,7 +245,7 @@ fn overlap(marks: &[Mark]) -> Option<(usize, usize, usize)> {
         .iter()
         .enumerate()
         .zip(marks)
-        .filter(|(_, mark)| mark.place == Place::Anywhere)
+        .filter(|(_, mark)| mark.place == MarkPosition::Anywhere)
         .map(|(lowered, _)| lowered)
         .collect();
     let firsts: BTreeSet<char> = anywhere
@@ -397,13 +397,13 @@ mod tests {
     #[test]
     fn dialects_add_marks_unless_they_overlap() {
         let mut marks = Guard::standard_marks();
-        marks.push(Mark::new("{{RUN", Place::Anywhere).before(" "));
+        marks.push(Mark::new("{{RUN", MarkPosition::Anywhere).before(" "));
         let guard = Guard::new(marks.clone()).unwrap();
         assert_eq!(guard.neutralise("{{RUN f {{RUNS"), "{~{RUN f {{RUNS");
 
-        marks.push(Mark::new("[<think", Place::Anywhere));
+        marks.push(Mark::new("[<think", MarkPosition::Anywhere));
         assert!(matches!(Guard::new(marks), Err(GuardError::Overlap { .. })));
-        assert!(Guard::new([Mark::new("<", Place::Anywhere)]).is_err());
+        assert!(Guard::new([Mark::new("<", MarkPosition::Anywhere)]).is_err());
     }
 
     fn texts() -> impl Strategy<Value = String> {

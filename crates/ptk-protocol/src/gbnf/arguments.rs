@@ -64,7 +64,7 @@ const LIMITING: &[&str] = &[
 ];
 
 /// Turns the schema of one tool into rules.
-pub(super) struct Arguments<'a> {
+pub(super) struct ArgumentRules<'a> {
     rules: &'a mut Rules,
     outside: &'a mut Vec<Outside>,
     spec: &'a ToolSpec,
@@ -78,14 +78,14 @@ pub(super) struct Arguments<'a> {
 
 /// Where a part of a schema stands.
 #[derive(Clone)]
-struct Place {
+struct SchemaPath {
     pointer: String,
     /// What its rule is called.
     name: String,
     depth: u32,
 }
 
-impl Place {
+impl SchemaPath {
     fn keyword(&self, keyword: &str) -> Self {
         Self {
             pointer: format!("{}/{keyword}", self.pointer),
@@ -109,7 +109,7 @@ impl Place {
     }
 }
 
-impl<'a> Arguments<'a> {
+impl<'a> ArgumentRules<'a> {
     pub(super) fn new(
         rules: &'a mut Rules,
         outside: &'a mut Vec<Outside>,
@@ -128,7 +128,7 @@ impl<'a> Arguments<'a> {
 
     /// A rule for the object of all arguments.
     pub(super) fn object(mut self) -> Part {
-        let place = Place {
+        let place = SchemaPath {
             pointer: String::new(),
             name: self.spec.name.clone(),
             depth: 0,
@@ -144,7 +144,7 @@ impl<'a> Arguments<'a> {
     }
 
     /// Says that something cannot be kept.
-    fn leave_out(&mut self, place: &Place, keyword: &str) {
+    fn leave_out(&mut self, place: &SchemaPath, keyword: &str) {
         let outside = Outside {
             tool: self.spec.name.clone(),
             path: place.pointer.clone(),
@@ -155,14 +155,14 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    fn leave_out_all(&mut self, place: &Place, keywords: &Map<String, Value>, names: &[&str]) {
+    fn leave_out_all(&mut self, place: &SchemaPath, keywords: &Map<String, Value>, names: &[&str]) {
         for name in names.iter().filter(|name| keywords.contains_key(**name)) {
             self.leave_out(place, name);
         }
     }
 
     /// What fits the schema, of these types.
-    fn value(&mut self, schema: Schema<'a>, kinds: Kinds, place: &Place) -> Part {
+    fn value(&mut self, schema: Schema<'a>, kinds: Kinds, place: &SchemaPath) -> Part {
         if place.depth > MAX_DEPTH {
             self.leave_out(place, "depth");
             return self.any(kinds);
@@ -193,7 +193,7 @@ impl<'a> Arguments<'a> {
         schema: Schema<'a>,
         keywords: &'a Map<String, Value>,
         kinds: Kinds,
-        place: &Place,
+        place: &SchemaPath,
     ) -> Part {
         self.leave_out_all(place, keywords, OF_ALL);
         let named = keywords.get("type").map(Kinds::of_type);
@@ -232,7 +232,7 @@ impl<'a> Arguments<'a> {
         schema: Schema<'a>,
         keyword: &'static str,
         kinds: Kinds,
-        place: &Place,
+        place: &SchemaPath,
     ) -> Part {
         if keyword == "$ref" {
             return self.reference(schema, kinds, place);
@@ -267,7 +267,7 @@ impl<'a> Arguments<'a> {
     }
 
     /// What is referred to, as a rule of its own.
-    fn reference(&mut self, schema: Schema<'a>, kinds: Kinds, place: &Place) -> Part {
+    fn reference(&mut self, schema: Schema<'a>, kinds: Kinds, place: &SchemaPath) -> Part {
         let pointer = schema.node().get("$ref").and_then(Value::as_str);
         let (Some(pointer), Some(target)) = (pointer, schema.referenced()) else {
             self.leave_out(place, "$ref");
@@ -284,7 +284,7 @@ impl<'a> Arguments<'a> {
         let index = self.rules.reserve(&place.name);
         self.references.insert(key, index);
         self.followed.push(key);
-        let place = Place {
+        let place = SchemaPath {
             pointer: pointer.trim_start_matches('#').to_owned(),
             name: place.name.clone(),
             depth: place.depth + 1,
@@ -301,7 +301,7 @@ impl<'a> Arguments<'a> {
         schema: Schema<'a>,
         values: &[&Value],
         kinds: Kinds,
-        place: &Place,
+        place: &SchemaPath,
     ) -> Part {
         // To try each value takes as long as there are values.
         let is_limited = schema.node().as_object().is_some_and(|keywords| {
@@ -344,7 +344,7 @@ impl<'a> Arguments<'a> {
         schema: Schema<'a>,
         keywords: &'a Map<String, Value>,
         kinds: Kinds,
-        place: &Place,
+        place: &SchemaPath,
     ) -> Part {
         // Nothing is written before what follows now.
         let followed = std::mem::take(&mut self.followed);
@@ -395,7 +395,7 @@ impl<'a> Arguments<'a> {
         Part::one_of(parts.map(|(_, part)| part).collect())
     }
 
-    fn string(&mut self, keywords: &Map<String, Value>, place: &Place) -> Part {
+    fn string(&mut self, keywords: &Map<String, Value>, place: &SchemaPath) -> Part {
         self.leave_out_all(place, keywords, &["pattern"]);
         let least = self.count(keywords, place, "minLength").unwrap_or(0);
         let most = self.count(keywords, place, "maxLength");
@@ -409,7 +409,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    fn number(&mut self, keywords: &Map<String, Value>, place: &Place, kind: Kinds) -> Part {
+    fn number(&mut self, keywords: &Map<String, Value>, place: &SchemaPath, kind: Kinds) -> Part {
         let is_whole = kind == Kinds::INTEGER;
         let step = keywords.get("multipleOf");
         let is_any_step = step.is_some_and(|step| is_whole && step.as_f64() == Some(1.0));
@@ -446,7 +446,7 @@ impl<'a> Arguments<'a> {
     fn count(
         &mut self,
         keywords: &Map<String, Value>,
-        place: &Place,
+        place: &SchemaPath,
         name: &'static str,
     ) -> Option<u32> {
         let count = keywords.get(name)?.as_f64();
@@ -461,7 +461,7 @@ impl<'a> Arguments<'a> {
         &mut self,
         schema: Schema<'a>,
         keywords: &'a Map<String, Value>,
-        place: &Place,
+        place: &SchemaPath,
     ) -> Part {
         self.leave_out_all(place, keywords, OF_ARRAYS);
         let least = self.count(keywords, place, "minItems").unwrap_or(0);
@@ -499,7 +499,7 @@ impl<'a> Arguments<'a> {
     }
 
     /// What fits a schema inside another one, as a rule of its own.
-    fn inner(&mut self, schema: Schema<'a>, place: &Place) -> Part {
+    fn inner(&mut self, schema: Schema<'a>, place: &SchemaPath) -> Part {
         match self.value(schema, Kinds::ALL, place) {
             Part::Rule(index) => Part::Rule(index),
             part => self.rules.add(&place.name, part),
@@ -513,7 +513,7 @@ impl<'a> Arguments<'a> {
         first: &[Schema<'a>],
         rest: Option<Schema<'a>>,
         (least, most): (u32, Option<u32>),
-        place: &Place,
+        place: &SchemaPath,
     ) -> Part {
         let most_first = most.map_or(first.len(), |most| {
             usize::try_from(most).unwrap_or(usize::MAX).min(first.len())
@@ -548,7 +548,7 @@ impl<'a> Arguments<'a> {
         &mut self,
         schema: Schema<'a>,
         keywords: &'a Map<String, Value>,
-        place: &Place,
+        place: &SchemaPath,
     ) -> Part {
         self.leave_out_all(place, keywords, OF_OBJECTS);
         let empty = Map::new();
@@ -595,7 +595,7 @@ impl<'a> Arguments<'a> {
     fn count_members(
         &mut self,
         keywords: &Map<String, Value>,
-        place: &Place,
+        place: &SchemaPath,
         required: usize,
         declared: usize,
     ) {
@@ -614,7 +614,7 @@ impl<'a> Arguments<'a> {
     }
 
     /// An object without declared members: any names, and values of one kind.
-    fn map(&mut self, schema: Schema<'a>, others: Option<&'a Value>, place: &Place) -> Part {
+    fn map(&mut self, schema: Schema<'a>, others: Option<&'a Value>, place: &SchemaPath) -> Part {
         match others {
             None | Some(Value::Bool(true)) => self.rules.object(),
             Some(Value::Bool(false)) => Part::text("{}"),

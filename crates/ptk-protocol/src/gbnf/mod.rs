@@ -116,7 +116,7 @@ impl Gbnf {
         let mut rules = rules::Rules::default();
         let mut outside = Vec::new();
         let args =
-            arguments::Arguments::new(&mut rules, &mut outside, spec, MAX_ARGUMENTS).object();
+            arguments::ArgumentRules::new(&mut rules, &mut outside, spec, MAX_ARGUMENTS).object();
         let fruitful = rules.fruitful();
         let fits = matches!(args, Part::Rule(index) if fruitful.get(index) == Some(&true));
         let args = if fits {

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::arguments::Arguments;
+use super::arguments::ArgumentRules;
 use super::rules::Rules;
-use super::text::{Ends, Marks};
+use super::text::{Ends, MarkTree};
 use super::{Gbnf, MAX_ARGUMENTS, MAX_SIZE, Outside, Part};
 use crate::dialects::{Dialect, Pattern, Registry, Writer};
 use crate::parse::REASONING;
@@ -26,7 +26,7 @@ const REASON: &str = "ptk";
 
 /// What a dialect writes around the arguments of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Frame {
+struct CallFrame {
     before: String,
     /// What stands between the arguments and the model's reason for the call,
     /// where the form has a place for it.
@@ -72,7 +72,7 @@ pub(super) fn calls(tools: &Toolset, dialect: &Arc<dyn Dialect>) -> Option<Calls
         .ok()?;
     let mut rules = Rules::default();
     let mut outside = Vec::new();
-    let mut known: Vec<(&str, Frame, Part)> = Vec::new();
+    let mut known: Vec<(&str, CallFrame, Part)> = Vec::new();
     for (index, spec) in tools.iter().enumerate() {
         let unknown = |keyword: &str| Outside {
             tool: spec.name.clone(),
@@ -85,7 +85,7 @@ pub(super) fn calls(tools: &Toolset, dialect: &Arc<dyn Dialect>) -> Option<Calls
         };
         let left = MAX_ARGUMENTS.saturating_sub(rules.size());
         let limit = rules.size() + left / (tools.len() - index);
-        let args = Arguments::new(&mut rules, &mut outside, spec, limit).object();
+        let args = ArgumentRules::new(&mut rules, &mut outside, spec, limit).object();
         known.push((&spec.name, frame, args));
     }
     let fruitful = rules.fruitful();
@@ -123,7 +123,7 @@ pub(super) fn calls(tools: &Toolset, dialect: &Arc<dyn Dialect>) -> Option<Calls
 }
 
 /// What the writer writes around the arguments, if the parser reads it back.
-fn frame(writer: &dyn Writer, name: &str, grammar: &Grammar) -> Option<Frame> {
+fn frame(writer: &dyn Writer, name: &str, grammar: &Grammar) -> Option<CallFrame> {
     let call = stand_in(name);
     let text = writer.call(&call);
     let (before, after) = split(&text)?;
@@ -135,7 +135,7 @@ fn frame(writer: &dyn Writer, name: &str, grammar: &Grammar) -> Option<Frame> {
     if !is_same || read.status != Status::Complete || !reply.text.trim().is_empty() {
         return None;
     }
-    Some(Frame {
+    Some(CallFrame {
         before: before.to_owned(),
         reason: reason(writer, call, after),
         after: after.to_owned(),
@@ -167,7 +167,7 @@ fn reason(writer: &dyn Writer, call: ToolCall, after: &str) -> Option<String> {
 }
 
 /// How the writer puts several calls together.
-fn several(writer: &dyn Writer, known: &[(&str, Frame, Part)]) -> Several {
+fn several(writer: &dyn Writer, known: &[(&str, CallFrame, Part)]) -> Several {
     let written = |names: &[&str]| {
         let calls: Vec<ToolCall> = names.iter().map(|name| stand_in(name)).collect();
         let text = writer.calls(&calls);
@@ -194,7 +194,7 @@ fn several(writer: &dyn Writer, known: &[(&str, Frame, Part)]) -> Several {
         if *before != head.before || *after != frame.after {
             return Several::None;
         }
-        let join = |link: &str, first: &Frame| {
+        let join = |link: &str, first: &CallFrame| {
             let behind = link.strip_prefix(first.after.as_str())?;
             behind
                 .strip_suffix(frame.before.as_str())
@@ -218,7 +218,7 @@ fn several(writer: &dyn Writer, known: &[(&str, Frame, Part)]) -> Several {
 }
 
 /// One call of any tool.
-fn one(rules: &mut Rules, known: &[(&str, Frame, Part)]) -> Part {
+fn one(rules: &mut Rules, known: &[(&str, CallFrame, Part)]) -> Part {
     let heads: Vec<&str> = known
         .iter()
         .map(|(_, frame, _)| frame.before.as_str())
@@ -241,7 +241,7 @@ fn one(rules: &mut Rules, known: &[(&str, Frame, Part)]) -> Part {
 }
 
 /// Several calls in a list.
-fn listed(rules: &mut Rules, known: &[(&str, Frame, Part)], links: &[String]) -> Part {
+fn listed(rules: &mut Rules, known: &[(&str, CallFrame, Part)], links: &[String]) -> Part {
     let heads: Vec<&str> = known
         .iter()
         .map(|(_, frame, _)| frame.before.as_str())
@@ -273,7 +273,7 @@ fn listed(rules: &mut Rules, known: &[(&str, Frame, Part)], links: &[String]) ->
 }
 
 /// The model's reason behind the arguments, or none.
-fn reasoned(rules: &mut Rules, frame: &Frame) -> Part {
+fn reasoned(rules: &mut Rules, frame: &CallFrame) -> Part {
     match &frame.reason {
         None => Part::text(""),
         Some(lead) => Part::all_of([Part::text(lead), rules.string()]).optional(),
@@ -305,14 +305,14 @@ pub(super) fn reply(tools: &Toolset, dialect: &Arc<dyn Dialect>) -> Option<Gbnf>
     };
     let thoughts = || REASONING.iter().flat_map(|(open, close)| [*open, *close]);
     let kept_out = || marks.iter().map(String::as_str).chain(thoughts());
-    let all = Marks::new(kept_out());
+    let all = MarkTree::new(kept_out());
     let words = all.words(&mut rules, "words", Ends::Anywhere);
     let mut thoughts = thinking(Some(&words.any()));
     let mut says = vec![rules.add("answer", words.some())];
     if let Some(calls) = calls {
         // A fence that stays open would quote the calls.
         let fences = ["```", "~~~"].into_iter();
-        let all = Marks::new(kept_out().chain(fences));
+        let all = MarkTree::new(kept_out().chain(fences));
         let lead = all.words(&mut rules, "lead", Ends::AtLineStart).any();
         // Where the prompt opened the thoughts, they are only closed.
         thoughts.push(Part::all_of([lead.clone(), Part::one_of(thinking(None))]));

@@ -12,14 +12,14 @@ const MAX_MARK: usize = 6;
 
 /// The beginnings of all marks, as a tree with a way back from each.
 #[derive(Debug)]
-pub(super) struct Marks {
-    nodes: Vec<Node>,
+pub(super) struct MarkTree {
+    nodes: Vec<MarkTreeNode>,
     /// All characters of marks, in lower case.
     letters: BTreeSet<char>,
 }
 
 #[derive(Debug, Default, Clone)]
-struct Node {
+struct MarkTreeNode {
     next: BTreeMap<char, usize>,
     /// The longest beginning of a mark that this one ends with.
     back: usize,
@@ -36,10 +36,10 @@ pub(super) enum Ends {
     AtLineStart,
 }
 
-impl Marks {
+impl MarkTree {
     /// These marks; letters count in any case.
     pub(super) fn new<S: AsRef<str>>(marks: impl IntoIterator<Item = S>) -> Self {
-        let mut nodes = vec![Node::default()];
+        let mut nodes = vec![MarkTreeNode::default()];
         let mut letters = BTreeSet::new();
         for mark in marks {
             let mut at = 0;
@@ -50,7 +50,7 @@ impl Marks {
                 let Some(node) = nodes.get_mut(at) else { break };
                 at = *node.next.entry(c).or_insert(end);
                 if at == end {
-                    nodes.push(Node::default());
+                    nodes.push(MarkTreeNode::default());
                 }
             }
             if let Some(node) = nodes.get_mut(at).filter(|_| at > 0) {
@@ -172,7 +172,7 @@ impl Marks {
 /// Words without marks.
 #[derive(Debug)]
 pub(super) struct Words<'m> {
-    marks: &'m Marks,
+    marks: &'m MarkTree,
     /// The rule behind each beginning of a mark that is none itself.
     states: Vec<Option<usize>>,
     /// The rule at the start of a line.

@@ -132,7 +132,7 @@ pub(crate) struct Decoding {
 }
 
 /// Where the reading of a string stops.
-pub(crate) enum Stop {
+pub(crate) enum StringStop {
     /// At the quote that closes it.
     Quote,
     /// There is no room left; so many bytes come next.
@@ -155,14 +155,14 @@ impl Decoding {
 
     /// Reads on in `text`. No room is made: whoever asks knows best how much
     /// more may come.
-    pub(crate) fn read(&mut self, text: &str) -> Stop {
+    pub(crate) fn read(&mut self, text: &str) -> StringStop {
         let bytes = text.as_bytes();
         loop {
             let rest = bytes.get(self.at..).unwrap_or_default();
             let run = plain_run(rest);
             let needed = run + char::MAX.len_utf8();
             if self.text.capacity() - self.text.len() < needed {
-                return Stop::Full(needed);
+                return StringStop::Full(needed);
             }
             let behind = self.at + run;
             self.text
@@ -175,12 +175,12 @@ impl Decoding {
                         self.at += length;
                         self.escaped = self.at;
                     }
-                    Escape::Cut => return Stop::Cut,
-                    Escape::Bad => return Stop::Fault,
+                    Escape::Cut => return StringStop::Cut,
+                    Escape::Bad => return StringStop::Fault,
                 },
-                Some(b'"') => return Stop::Quote,
-                Some(_) => return Stop::Fault,
-                None => return Stop::Cut,
+                Some(b'"') => return StringStop::Quote,
+                Some(_) => return StringStop::Fault,
+                None => return StringStop::Cut,
             }
         }
     }

@@ -4,10 +4,10 @@ use std::ops::Range;
 
 use crate::ProblemCode;
 
-use super::writer::Writer;
+use super::writer::RepairWriter;
 
 /// What an escape is to become.
-enum Escape {
+enum EscapeRepair {
     /// Valid as it stands; so many bytes long.
     Keep(usize),
     /// So many bytes are replaced.
@@ -26,7 +26,7 @@ pub(super) enum Limit {
 /// Copies a stretch of the input as the content of a string; `quote` is what a
 /// double quote in it is noted as.
 pub(super) fn copy_content(
-    writer: &mut Writer<'_>,
+    writer: &mut RepairWriter<'_>,
     text: &str,
     stretch: Range<usize>,
     limit: Limit,
@@ -52,7 +52,7 @@ pub(super) fn copy_content(
 
 /// Writes `content`, which stands near `at` in the input, as the content of a
 /// string.
-pub(super) fn write_content(writer: &mut Writer<'_>, content: &str, at: usize, limit: Limit) {
+pub(super) fn write_content(writer: &mut RepairWriter<'_>, content: &str, at: usize, limit: Limit) {
     let mut done = 0;
     let mut next = 0;
     while let Some(offset) = next_special(content, next) {
@@ -81,9 +81,9 @@ fn mend(content: &str, at: usize, limit: Limit) -> (usize, String, Option<Proble
     match content.as_bytes().get(at) {
         Some(b'"') => (1, "\\\"".to_owned(), Some(ProblemCode::UnescapedQuote)),
         Some(b'\\') => match escape(content, at, limit) {
-            Escape::Keep(length) => (length, String::new(), None),
-            Escape::Replace(length, new) => (length, new, Some(ProblemCode::BadEscape)),
-            Escape::Cut => (
+            EscapeRepair::Keep(length) => (length, String::new(), None),
+            EscapeRepair::Replace(length, new) => (length, new, Some(ProblemCode::BadEscape)),
+            EscapeRepair::Cut => (
                 content.len() - at,
                 String::new(),
                 Some(ProblemCode::BadEscape),
@@ -105,32 +105,32 @@ fn escaped(control: u8) -> String {
     }
 }
 
-fn escape(content: &str, at: usize, limit: Limit) -> Escape {
+fn escape(content: &str, at: usize, limit: Limit) -> EscapeRepair {
     let rest = content.get(at + 1..).unwrap_or_default();
     let Some(character) = rest.chars().next() else {
         return match limit {
-            Limit::CutOff => Escape::Cut,
-            Limit::Whole => Escape::Replace(1, "\\\\".to_owned()),
+            Limit::CutOff => EscapeRepair::Cut,
+            Limit::Whole => EscapeRepair::Replace(1, "\\\\".to_owned()),
         };
     };
     match character {
-        '"' | '\\' | '/' | 'b' | 'f' | 'n' | 'r' | 't' => Escape::Keep(2),
+        '"' | '\\' | '/' | 'b' | 'f' | 'n' | 'r' | 't' => EscapeRepair::Keep(2),
         'u' => unicode_escape(rest, limit),
         'x' => match hex(rest, 1, 2) {
-            Some(code) => Escape::Replace(4, format!("\\u{code:04x}")),
-            None => Escape::Replace(1, "\\\\".to_owned()),
+            Some(code) => EscapeRepair::Replace(4, format!("\\u{code:04x}")),
+            None => EscapeRepair::Replace(1, "\\\\".to_owned()),
         },
-        '\'' | '`' => Escape::Replace(1, String::new()),
+        '\'' | '`' => EscapeRepair::Replace(1, String::new()),
         control if control < ' ' => {
-            Escape::Replace(2, escaped(u8::try_from(control).unwrap_or(b' ')))
+            EscapeRepair::Replace(2, escaped(u8::try_from(control).unwrap_or(b' ')))
         }
         // A regular expression, a path or a shell command whose backslash was
         // not doubled: dropping it would change what it does.
-        'd' | 's' | 'w' => Escape::Replace(1, "\\\\".to_owned()),
+        'd' | 's' | 'w' => EscapeRepair::Replace(1, "\\\\".to_owned()),
         letter if letter.is_ascii_lowercase() && !is_windows_path(content) => {
-            Escape::Replace(1, String::new())
+            EscapeRepair::Replace(1, String::new())
         }
-        _ => Escape::Replace(1, "\\\\".to_owned()),
+        _ => EscapeRepair::Replace(1, "\\\\".to_owned()),
     }
 }
 
@@ -140,33 +140,33 @@ fn is_windows_path(content: &str) -> bool {
 }
 
 /// `rest` begins with the `u`.
-fn unicode_escape(rest: &str, limit: Limit) -> Escape {
+fn unicode_escape(rest: &str, limit: Limit) -> EscapeRepair {
     let Some(code) = hex(rest, 1, 4) else {
         let digits = rest.get(1..).unwrap_or_default();
         let cut = digits.len() < 4 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
         return if cut && limit == Limit::CutOff {
-            Escape::Cut
+            EscapeRepair::Cut
         } else {
-            Escape::Replace(1, "\\\\".to_owned())
+            EscapeRepair::Replace(1, "\\\\".to_owned())
         };
     };
     match code {
         0xd800..=0xdbff => {
             let low = rest.get(5..).unwrap_or_default();
             if low.starts_with("\\u") && matches!(hex(low, 2, 4), Some(0xdc00..=0xdfff)) {
-                return Escape::Keep(12);
+                return EscapeRepair::Keep(12);
             }
             let begun = low.len() < 6
                 && "\\u".starts_with(low.get(..low.len().min(2)).unwrap_or(low))
                 && low.bytes().skip(2).all(|byte| byte.is_ascii_hexdigit());
             if begun && limit == Limit::CutOff {
-                Escape::Cut
+                EscapeRepair::Cut
             } else {
-                Escape::Replace(6, "\u{fffd}".to_owned())
+                EscapeRepair::Replace(6, "\u{fffd}".to_owned())
             }
         }
-        0xdc00..=0xdfff => Escape::Replace(6, "\u{fffd}".to_owned()),
-        _ => Escape::Keep(6),
+        0xdc00..=0xdfff => EscapeRepair::Replace(6, "\u{fffd}".to_owned()),
+        _ => EscapeRepair::Keep(6),
     }
 }
 

@@ -4,7 +4,7 @@
 #[derive(Debug, Clone)]
 pub(super) struct Frame {
     pub(super) kind: Kind,
-    pub(super) state: State,
+    pub(super) state: FrameState,
     /// The closer that belongs to it in the input.
     pub(super) closer: u8,
     /// Where it begins in the output.
@@ -24,8 +24,8 @@ pub(super) struct Frame {
 impl Frame {
     pub(super) fn new(kind: Kind, closer: u8, opened: usize) -> Self {
         let state = match kind {
-            Kind::Object => State::Key,
-            Kind::Root | Kind::Array | Kind::Group => State::Value,
+            Kind::Object => FrameState::Key,
+            Kind::Root | Kind::Array | Kind::Group => FrameState::Value,
         };
         Self {
             kind,
@@ -60,7 +60,7 @@ impl Kind {
 
 /// What is due next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum FrameState {
     Key,
     Colon,
     Value,

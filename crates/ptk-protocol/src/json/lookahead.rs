@@ -5,11 +5,11 @@
 
 use super::blank::{blank_end, fence_length, is_comment};
 use super::frame::{Frame, Kind};
-use super::quotes::Quote;
+use super::quotes::QuoteFamily;
 
 /// Where a string stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum StringPosition {
     Key,
     Value,
 }
@@ -18,7 +18,7 @@ pub(super) struct Lookahead<'a> {
     text: &'a str,
     bytes: &'a [u8],
     /// For each kind of quote: from where it was looked for, and where it is.
-    closings: [Option<(usize, Option<usize>)>; Quote::COUNT],
+    closings: [Option<(usize, Option<usize>)>; QuoteFamily::COUNT],
     /// The latest quote that could end a bare word, whether it does, and the
     /// last character before it that no bare word holds.
     word_quote: Option<(usize, bool, usize)>,
@@ -31,7 +31,7 @@ impl<'a> Lookahead<'a> {
         Self {
             text,
             bytes: text.as_bytes(),
-            closings: [None; Quote::COUNT],
+            closings: [None; QuoteFamily::COUNT],
             word_quote: None,
             stop: None,
         }
@@ -43,9 +43,15 @@ impl<'a> Lookahead<'a> {
 
     /// Whether a string of which the closing quote ends at `at` can end there.
     /// `plain`: no unescaped quote was seen in it.
-    pub(super) fn closes(&mut self, stack: &[Frame], place: Place, at: usize, plain: bool) -> bool {
+    pub(super) fn closes(
+        &mut self,
+        stack: &[Frame],
+        place: StringPosition,
+        at: usize,
+        plain: bool,
+    ) -> bool {
         let next = blank_end(self.text, at);
-        if place == Place::Key {
+        if place == StringPosition::Key {
             return match self.byte(next) {
                 None | Some(b':' | b',' | b'}' | b'=') => true,
                 Some(_) => is_comment(self.text, next) || self.key_ends(at),
@@ -66,7 +72,7 @@ impl<'a> Lookahead<'a> {
                 None => return true,
                 Some(b',') => {
                     let next = blank_end(self.text, p + 1);
-                    return (popped && Quote::opening(self.text, next).is_some())
+                    return (popped && QuoteFamily::opening(self.text, next).is_some())
                         || self.fits_after_comma(stack, level, p + 1);
                 }
                 Some(closer @ (b'}' | b']' | b')')) => {
@@ -97,7 +103,7 @@ impl<'a> Lookahead<'a> {
 
     /// `"}",`: the closers are content, and the quote behind them closes.
     fn reopens(&self, p: usize) -> bool {
-        Quote::opening(self.text, p).is_some_and(|(_, length)| {
+        QuoteFamily::opening(self.text, p).is_some_and(|(_, length)| {
             let next = self.byte(blank_end(self.text, p + length));
             matches!(next, Some(b',' | b'}' | b']' | b':'))
         })
@@ -130,7 +136,7 @@ impl<'a> Lookahead<'a> {
     /// The quote that ends a bare word with a comma at `at`, as in
     /// `{a: Rome, IT", b: 1}`.
     pub(super) fn quote_after_comma(&mut self, stack: &[Frame], at: usize) -> Option<usize> {
-        let quote = self.next_closing(Quote::Double, at)?;
+        let quote = self.next_closing(QuoteFamily::Double, at)?;
         let (ends, last) = match self.word_quote {
             Some((known, ends, last)) if known == quote => (ends, last),
             _ => {
@@ -139,7 +145,7 @@ impl<'a> Lookahead<'a> {
                     .iter()
                     .rposition(|byte| matches!(byte, b':' | b'{' | b'}' | b'[' | b']' | b'\n'));
                 let last = last.map_or(0, |offset| at + offset);
-                let ends = self.closes(stack, Place::Value, quote + 1, false);
+                let ends = self.closes(stack, StringPosition::Value, quote + 1, false);
                 self.word_quote = Some((quote, ends, last));
                 (ends, last)
             }
@@ -154,7 +160,8 @@ impl<'a> Lookahead<'a> {
         match kind {
             Kind::Object => self.is_key(p),
             _ => {
-                Quote::opening(self.text, p).is_some() || matches!(self.byte(p), Some(b'{' | b'['))
+                QuoteFamily::opening(self.text, p).is_some()
+                    || matches!(self.byte(p), Some(b'{' | b'['))
             }
         }
     }
@@ -175,9 +182,10 @@ impl<'a> Lookahead<'a> {
         }
         if self.byte(p) == Some(b'+') {
             let operand = blank_end(self.text, p + 1);
-            return operand >= self.bytes.len() || Quote::opening(self.text, operand).is_some();
+            return operand >= self.bytes.len()
+                || QuoteFamily::opening(self.text, operand).is_some();
         }
-        let quote = Quote::opening(self.text, p);
+        let quote = QuoteFamily::opening(self.text, p);
         match kind {
             Kind::Object => match self.byte(p) {
                 Some(b'{') => self.opens_object(p),
@@ -226,14 +234,14 @@ impl<'a> Lookahead<'a> {
 
     /// Whether a key with its colon stands at `p`; or a part of one, cut off.
     pub(super) fn is_key(&mut self, p: usize) -> bool {
-        if let Some((quote, length)) = Quote::opening(self.text, p) {
+        if let Some((quote, length)) = QuoteFamily::opening(self.text, p) {
             return self.is_quoted_key(quote, p + length);
         }
         let end = self.name_end(p);
         if end == p {
             return self.byte(p) == Some(b'\\') && self.byte(p + 1) == Some(b'"');
         }
-        let end = end + Quote::opening(self.text, end).map_or(0, |(_, length)| length);
+        let end = end + QuoteFamily::opening(self.text, end).map_or(0, |(_, length)| length);
         let colon = blank_end(self.text, end);
         if self.byte(colon) != Some(b':') {
             return false;
@@ -249,13 +257,13 @@ impl<'a> Lookahead<'a> {
 
     /// A key in quotes that the text does not cut off.
     fn is_whole_key(&mut self, p: usize) -> bool {
-        let Some((quote, length)) = Quote::opening(self.text, p) else {
+        let Some((quote, length)) = QuoteFamily::opening(self.text, p) else {
             return false;
         };
         self.next_closing(quote, p + length).is_some() && self.is_quoted_key(quote, p + length)
     }
 
-    fn is_quoted_key(&mut self, quote: Quote, mut from: usize) -> bool {
+    fn is_quoted_key(&mut self, quote: QuoteFamily, mut from: usize) -> bool {
         if let Some(length) = quote.closing(self.text, from) {
             if self.byte(blank_end(self.text, from + length)) == Some(b':') {
                 return true;
@@ -279,7 +287,7 @@ impl<'a> Lookahead<'a> {
 
     /// `"key" 1`, `"key" {`, `"key" "text"`: only the colon is missing.
     fn is_value_of_key(&self, p: usize) -> bool {
-        match Quote::opening(self.text, p) {
+        match QuoteFamily::opening(self.text, p) {
             Some(_) => !self.reopens(p),
             None => self.is_value(p),
         }
@@ -309,7 +317,7 @@ impl<'a> Lookahead<'a> {
     }
 
     /// The next quote from `from` on that would close `quote` and is not escaped.
-    pub(super) fn next_closing(&mut self, quote: Quote, from: usize) -> Option<usize> {
+    pub(super) fn next_closing(&mut self, quote: QuoteFamily, from: usize) -> Option<usize> {
         let memo = self.closings.get_mut(quote.index())?;
         if let Some((since, found)) = *memo
             && since <= from
@@ -350,7 +358,7 @@ impl<'a> Lookahead<'a> {
                 let end = self.name_end(p);
                 self.ends_value(end)
             }
-            _ if Quote::opening(self.text, p).is_some() => true,
+            _ if QuoteFamily::opening(self.text, p).is_some() => true,
             _ => {
                 let end = self.name_end(p);
                 let name = self.text.get(p..end).unwrap_or_default();
@@ -378,7 +386,7 @@ impl<'a> Lookahead<'a> {
 
     pub(super) fn name_end(&self, p: usize) -> usize {
         let rest = self.bytes.get(p..).unwrap_or_default();
-        let curly = |at: usize| Quote::opening(self.text, at).is_some();
+        let curly = |at: usize| QuoteFamily::opening(self.text, at).is_some();
         let mut end = p;
         for &byte in rest {
             let part = byte.is_ascii_alphanumeric()

@@ -2,7 +2,7 @@
 
 /// The family of a quote, which decides what closes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Quote {
+pub(super) enum QuoteFamily {
     Double,
     Single,
     Backtick,
@@ -12,7 +12,7 @@ pub(super) enum Quote {
     CurlySingle,
 }
 
-impl Quote {
+impl QuoteFamily {
     pub(super) const COUNT: usize = 5;
 
     pub(super) const fn index(self) -> usize {

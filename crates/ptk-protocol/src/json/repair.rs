@@ -4,17 +4,17 @@
 use crate::ProblemCode;
 
 use super::blank::{blank_end, fence_length, foreign_blank, is_comment};
-use super::frame::{Frame, Kind, State};
-use super::lookahead::{Lookahead, Place};
-use super::quotes::Quote;
-use super::writer::Writer;
+use super::frame::{Frame, FrameState, Kind};
+use super::lookahead::{Lookahead, StringPosition};
+use super::quotes::QuoteFamily;
+use super::writer::RepairWriter;
 use super::{End, MAX_DEPTH, RepairError, Repaired};
 
 pub(super) struct Repairer<'a> {
     pub(super) text: &'a str,
     pub(super) bytes: &'a [u8],
     pub(super) pos: usize,
-    pub(super) writer: Writer<'a>,
+    pub(super) writer: RepairWriter<'a>,
     pub(super) look: Lookahead<'a>,
     pub(super) stack: Vec<Frame>,
     /// Whether the text ended inside a string.
@@ -32,7 +32,7 @@ impl<'a> Repairer<'a> {
             text,
             bytes: text.as_bytes(),
             pos: 0,
-            writer: Writer::new(text),
+            writer: RepairWriter::new(text),
             look: Lookahead::new(text),
             stack: vec![Frame::new(Kind::Root, 0, 0)],
             in_string: false,
@@ -62,7 +62,7 @@ impl<'a> Repairer<'a> {
         self.finish()
     }
 
-    fn progress(&self) -> (usize, usize, Option<(Kind, State)>) {
+    fn progress(&self) -> (usize, usize, Option<(Kind, FrameState)>) {
         let top = self.stack.last().map(|frame| (frame.kind, frame.state));
         (self.pos, self.stack.len(), top)
     }
@@ -72,11 +72,11 @@ impl<'a> Repairer<'a> {
             return Ok(());
         }
         match (self.kind(), self.state()) {
-            (Kind::Root, State::After) => self.after_root(byte)?,
-            (_, State::After) => self.after_value(byte)?,
-            (_, State::Key) => self.key(byte),
-            (_, State::Colon) => self.colon(byte),
-            (_, State::Value) => self.value(byte)?,
+            (Kind::Root, FrameState::After) => self.after_root(byte)?,
+            (_, FrameState::After) => self.after_value(byte)?,
+            (_, FrameState::Key) => self.key(byte),
+            (_, FrameState::Colon) => self.colon(byte),
+            (_, FrameState::Value) => self.value(byte)?,
         }
         Ok(())
     }
@@ -140,11 +140,13 @@ impl<'a> Repairer<'a> {
         self.stack.last().map_or(Kind::Root, |frame| frame.kind)
     }
 
-    pub(super) fn state(&self) -> State {
-        self.stack.last().map_or(State::After, |frame| frame.state)
+    pub(super) fn state(&self) -> FrameState {
+        self.stack
+            .last()
+            .map_or(FrameState::After, |frame| frame.state)
     }
 
-    pub(super) fn set_state(&mut self, state: State) {
+    pub(super) fn set_state(&mut self, state: FrameState) {
         if let Some(top) = self.stack.last_mut() {
             top.state = state;
         }
@@ -171,7 +173,7 @@ impl<'a> Repairer<'a> {
             top.count += 1;
             top.separator = top.comma.take();
             top.string = false;
-            top.state = State::After;
+            top.state = FrameState::After;
         }
     }
 
@@ -215,7 +217,7 @@ impl<'a> Repairer<'a> {
         // `{color: #fff}` is a value.
         let colour = self.byte(self.pos) == Some(b'#')
             && self.kind() == Kind::Object
-            && self.state() == State::Value
+            && self.state() == FrameState::Value
             && self
                 .byte(self.pos + 1)
                 .is_some_and(|byte| byte.is_ascii_alphanumeric());
@@ -246,7 +248,7 @@ impl<'a> Repairer<'a> {
 
     fn skip_ellipsis_or_fence(&mut self) -> bool {
         match self.byte(self.pos) {
-            Some(b'.' | 0xe2) if self.state() != State::Colon => {
+            Some(b'.' | 0xe2) if self.state() != FrameState::Colon => {
                 let rest = self.text.get(self.pos..).unwrap_or_default();
                 let dots = rest.bytes().take_while(|&byte| byte == b'.').count();
                 let length = if rest.starts_with('…') {
@@ -260,11 +262,11 @@ impl<'a> Repairer<'a> {
                     .is_some_and(u8::is_ascii_alphanumeric);
                 if length < 3
                     || glued
-                    || (self.kind() == Kind::Root && self.state() == State::Value)
+                    || (self.kind() == Kind::Root && self.state() == FrameState::Value)
                 {
                     return false;
                 }
-                if self.kind() == Kind::Object && self.state() == State::Value {
+                if self.kind() == Kind::Object && self.state() == FrameState::Value {
                     self.begin_value();
                     self.writer.insert(self.pos, "null");
                 }
@@ -312,12 +314,12 @@ impl<'a> Repairer<'a> {
             b'\\' if self.byte(self.pos + 1) == Some(b'"') => {
                 self.begin_value();
                 self.escaped_string();
-                self.set_state(State::Colon);
+                self.set_state(FrameState::Colon);
             }
-            _ if Quote::opening(self.text, self.pos).is_some() => {
+            _ if QuoteFamily::opening(self.text, self.pos).is_some() => {
                 self.begin_value();
-                self.string(Place::Key);
-                self.set_state(State::Colon);
+                self.string(StringPosition::Key);
+                self.set_state(FrameState::Colon);
             }
             _ => self.bare_key(),
         }
@@ -327,29 +329,29 @@ impl<'a> Repairer<'a> {
         match byte {
             b':' => {
                 self.pos += 1;
-                self.set_state(State::Value);
+                self.set_state(FrameState::Value);
             }
             b'=' => {
                 let length = 1 + usize::from(self.byte(self.pos + 1) == Some(b'>'));
                 self.writer.note(ProblemCode::MissingColon, self.pos);
                 self.writer.replace(self.pos, self.pos + length, ":");
                 self.pos += length;
-                self.set_state(State::Value);
+                self.set_state(FrameState::Value);
             }
             b',' | b'}' | b']' | b')' => {
                 if self.stack.last().is_some_and(|top| top.count == 1) {
                     self.become_array();
-                    self.set_state(State::After);
+                    self.set_state(FrameState::After);
                 } else {
                     self.writer.note(ProblemCode::MissingColon, self.pos);
                     self.writer.insert(self.pos, ":null");
-                    self.set_state(State::After);
+                    self.set_state(FrameState::After);
                 }
             }
             _ => {
                 self.writer.note(ProblemCode::MissingColon, self.pos);
                 self.writer.insert(self.pos, ":");
-                self.set_state(State::Value);
+                self.set_state(FrameState::Value);
             }
         }
     }
@@ -385,9 +387,9 @@ impl<'a> Repairer<'a> {
                 self.escaped_string();
                 self.mark_string();
             }
-            _ if Quote::opening(self.text, self.pos).is_some() => {
+            _ if QuoteFamily::opening(self.text, self.pos).is_some() => {
                 self.begin_value();
-                self.string(Place::Value);
+                self.string(StringPosition::Value);
                 self.mark_string();
             }
             _ => self.word()?,

@@ -4,8 +4,8 @@ use crate::ProblemCode;
 
 use super::RepairError;
 use super::blank::{blank_end, fence_length};
-use super::frame::{Kind, State};
-use super::quotes::Quote;
+use super::frame::{FrameState, Kind};
+use super::quotes::QuoteFamily;
 use super::repair::Repairer;
 
 impl Repairer<'_> {
@@ -29,7 +29,7 @@ impl Repairer<'_> {
                 b',' => self.drop_input(1, ProblemCode::ExtraComma),
                 b':' | b';' => self.drop_input(1, ProblemCode::SurroundingText),
                 b'\\' if self.byte(self.pos + 1) == Some(b'"') => return Ok(()),
-                _ => match Quote::opening(self.text, self.pos) {
+                _ => match QuoteFamily::opening(self.text, self.pos) {
                     // A quote and nothing else is the value of nothing.
                     Some((_, length)) if self.is_last(self.pos + length) => {
                         self.drop_input(length, ProblemCode::MissingQuotes);
@@ -72,7 +72,7 @@ impl Repairer<'_> {
         for offset in memchr::memchr2_iter(b'{', b'[', self.bytes.get(from..)?) {
             let at = from + offset;
             let inside = blank_end(self.text, at + 1);
-            let quoted = Quote::opening(self.text, inside).is_some()
+            let quoted = QuoteFamily::opening(self.text, inside).is_some()
                 || (self.byte(inside) == Some(b'\\') && self.byte(inside + 1) == Some(b'"'));
             let object = self.byte(at) == Some(b'{');
             let sure = if object {
@@ -142,7 +142,7 @@ impl Repairer<'_> {
         self.pos = next;
         if let Some(root) = self.stack.first_mut() {
             root.comma = Some(comma);
-            root.state = State::Value;
+            root.state = FrameState::Value;
         }
     }
 

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::decode::{Decoded, Decoding, Escape, Stop, escape, plain_run};
+use super::decode::{Decoded, Decoding, Escape, StringStop, escape, plain_run};
 
 /// Nesting beyond this is refused; `serde_json` refuses it at 128, and there is
 /// a bit for each bracket.
@@ -38,7 +38,7 @@ pub(crate) enum Scan {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ScanState {
     Value,
     FirstElement,
     FirstKey,
@@ -50,7 +50,7 @@ enum State {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Frame {
+enum ScanFrame {
     Object,
     Array,
 }
@@ -64,23 +64,23 @@ struct Frames {
 }
 
 impl Frames {
-    fn push(&mut self, frame: Frame) {
-        self.arrays = self.arrays << 1 | u128::from(frame == Frame::Array);
+    fn push(&mut self, frame: ScanFrame) {
+        self.arrays = self.arrays << 1 | u128::from(frame == ScanFrame::Array);
         self.depth += 1;
     }
 
-    fn pop(&mut self) -> Option<Frame> {
+    fn pop(&mut self) -> Option<ScanFrame> {
         let last = self.last()?;
         self.arrays >>= 1;
         self.depth -= 1;
         Some(last)
     }
 
-    fn last(&self) -> Option<Frame> {
+    fn last(&self) -> Option<ScanFrame> {
         match (self.depth, self.arrays & 1) {
             (0, _) => None,
-            (_, 0) => Some(Frame::Object),
-            _ => Some(Frame::Array),
+            (_, 0) => Some(ScanFrame::Object),
+            _ => Some(ScanFrame::Array),
         }
     }
 }
@@ -90,7 +90,7 @@ impl Frames {
 pub(crate) struct Scanner {
     at: usize,
     token: usize,
-    state: State,
+    state: ScanState,
     stack: Frames,
     settled: usize,
     /// The members of the root object seen so far.
@@ -106,7 +106,7 @@ impl Scanner {
         Self {
             at,
             token: at,
-            state: State::Value,
+            state: ScanState::Value,
             stack: Frames::default(),
             settled: at,
             members: Vec::new(),
@@ -132,7 +132,7 @@ impl Scanner {
     /// that did not close, or else the place that the scan has come to.
     pub(crate) fn doubtful_from(&self) -> usize {
         match self.state {
-            State::Text { .. } => self.token,
+            ScanState::Text { .. } => self.token,
             _ => self.at,
         }
     }
@@ -141,7 +141,7 @@ impl Scanner {
     /// did not end yet.
     pub(crate) fn position(&self) -> usize {
         match self.state {
-            State::Word => self.token,
+            ScanState::Word => self.token,
             _ => self.at,
         }
     }
@@ -151,16 +151,16 @@ impl Scanner {
         let bytes = text.as_bytes();
         while let Some(&byte) = bytes.get(self.at) {
             let step = match self.state {
-                State::Text { key } => self.text(text, key),
-                State::Word => self.word(bytes),
+                ScanState::Text { key } => self.text(text, key),
+                ScanState::Word => self.word(bytes),
                 _ if matches!(byte, b' ' | b'\t' | b'\n' | b'\r') => {
                     self.at += 1;
                     continue;
                 }
-                State::Value | State::FirstElement => self.value(byte),
-                State::FirstKey | State::Key => self.key(byte),
-                State::Colon => self.colon(byte),
-                State::AfterValue => self.after_value(byte),
+                ScanState::Value | ScanState::FirstElement => self.value(byte),
+                ScanState::FirstKey | ScanState::Key => self.key(byte),
+                ScanState::Colon => self.colon(byte),
+                ScanState::AfterValue => self.after_value(byte),
             };
             match step {
                 Ok(true) => {}
@@ -175,31 +175,31 @@ impl Scanner {
     }
 
     fn value(&mut self, byte: u8) -> Result<bool, ()> {
-        if self.state == State::FirstElement && byte == b']' {
-            return self.close(Frame::Array);
+        if self.state == ScanState::FirstElement && byte == b']' {
+            return self.close(ScanFrame::Array);
         }
         match byte {
             b'{' | b'[' if self.stack.depth >= MAX_DEPTH => return Err(()),
             b'{' => {
                 self.open_member_value();
-                self.stack.push(Frame::Object);
-                self.state = State::FirstKey;
+                self.stack.push(ScanFrame::Object);
+                self.state = ScanState::FirstKey;
             }
             b'[' => {
                 self.open_member_value();
-                self.stack.push(Frame::Array);
-                self.state = State::FirstElement;
+                self.stack.push(ScanFrame::Array);
+                self.state = ScanState::FirstElement;
             }
             _ if self.stack.depth == 0 => return Err(()),
             b'"' => {
                 self.open_member_value();
                 self.token = self.at;
-                self.state = State::Text { key: false };
+                self.state = ScanState::Text { key: false };
             }
             b'-' | b'0'..=b'9' | b'a'..=b'z' => {
                 self.open_member_value();
                 self.token = self.at;
-                self.state = State::Word;
+                self.state = ScanState::Word;
                 return Ok(true);
             }
             _ => return Err(()),
@@ -212,11 +212,11 @@ impl Scanner {
         match byte {
             b'"' => {
                 self.token = self.at;
-                self.state = State::Text { key: true };
+                self.state = ScanState::Text { key: true };
                 self.at += 1;
                 Ok(true)
             }
-            b'}' if self.state == State::FirstKey => self.close(Frame::Object),
+            b'}' if self.state == ScanState::FirstKey => self.close(ScanFrame::Object),
             _ => Err(()),
         }
     }
@@ -227,30 +227,30 @@ impl Scanner {
         }
         self.at += 1;
         self.settled = self.at;
-        self.state = State::Value;
+        self.state = ScanState::Value;
         Ok(true)
     }
 
     fn after_value(&mut self, byte: u8) -> Result<bool, ()> {
         match (byte, self.stack.last()) {
-            (b',', Some(Frame::Object)) => {
+            (b',', Some(ScanFrame::Object)) => {
                 self.at += 1;
-                self.state = State::Key;
+                self.state = ScanState::Key;
                 Ok(true)
             }
-            (b',', Some(Frame::Array)) => {
+            (b',', Some(ScanFrame::Array)) => {
                 self.settled = self.at;
                 self.at += 1;
-                self.state = State::Value;
+                self.state = ScanState::Value;
                 Ok(true)
             }
-            (b'}', Some(Frame::Object)) => self.close(Frame::Object),
-            (b']', Some(Frame::Array)) => self.close(Frame::Array),
+            (b'}', Some(ScanFrame::Object)) => self.close(ScanFrame::Object),
+            (b']', Some(ScanFrame::Array)) => self.close(ScanFrame::Array),
             _ => Err(()),
         }
     }
 
-    fn close(&mut self, frame: Frame) -> Result<bool, ()> {
+    fn close(&mut self, frame: ScanFrame) -> Result<bool, ()> {
         if self.stack.pop() != Some(frame) {
             return Err(());
         }
@@ -300,7 +300,7 @@ impl Scanner {
                     closed: false,
                 });
             }
-            self.state = State::Colon;
+            self.state = ScanState::Colon;
             // Mostly it follows at once.
             if bytes.get(self.at) == Some(&b':') {
                 return self.colon(b':');
@@ -316,14 +316,14 @@ impl Scanner {
         let mut string = Decoding::new(start, 2 * LONG);
         let stop = loop {
             match string.read(text) {
-                Stop::Full(needed) => {
+                StringStop::Full(needed) => {
                     let rest = text.len() - string.at;
                     let more = string.text.len().min(rest);
                     string.text.reserve_exact(more.max(needed));
                 }
-                Stop::Quote => break Ok(true),
-                Stop::Cut => break Ok(false),
-                Stop::Fault => break Err(()),
+                StringStop::Quote => break Ok(true),
+                StringStop::Cut => break Ok(false),
+                StringStop::Fault => break Err(()),
             }
         };
         self.at = string.at;
@@ -341,7 +341,7 @@ impl Scanner {
     /// value of an object's member does, as a repair may turn a string in an
     /// array into a key.
     fn is_live(&self, key: bool) -> bool {
-        !key && self.stack.last() == Some(Frame::Object)
+        !key && self.stack.last() == Some(ScanFrame::Object)
     }
 
     /// Takes note of how much of the string, which was read on from `start` and
@@ -388,9 +388,9 @@ impl Scanner {
     }
 
     fn end_value(&mut self) {
-        self.state = State::AfterValue;
+        self.state = ScanState::AfterValue;
         if self.stack.depth == 1
-            && self.stack.last() == Some(Frame::Object)
+            && self.stack.last() == Some(ScanFrame::Object)
             && let Some(member) = self.members.last_mut()
         {
             member.value.end = self.at;

@@ -4,8 +4,8 @@ use crate::ProblemCode;
 
 use super::blank::blank_end;
 use super::escapes::{Limit, copy_content, unescape_once, write_content};
-use super::lookahead::{Place, swallowed_colon};
-use super::quotes::Quote;
+use super::lookahead::{StringPosition, swallowed_colon};
+use super::quotes::QuoteFamily;
 use super::repair::Repairer;
 
 /// Where a string ends.
@@ -40,18 +40,18 @@ struct Embedded {
 
 impl Repairer<'_> {
     /// A string, from its opening quote.
-    pub(super) fn string(&mut self, place: Place) {
+    pub(super) fn string(&mut self, place: StringPosition) {
         self.quoted(place, true);
     }
 
     /// A further string that continues the one written last.
     pub(super) fn continue_string(&mut self) {
-        self.quoted(Place::Value, false);
+        self.quoted(StringPosition::Value, false);
     }
 
-    fn quoted(&mut self, place: Place, opens: bool) {
+    fn quoted(&mut self, place: StringPosition, opens: bool) {
         let open = self.pos;
-        let Some((quote, length)) = Quote::opening(self.text, open) else {
+        let Some((quote, length)) = QuoteFamily::opening(self.text, open) else {
             return;
         };
         let run = self.opening_run(quote, open, length, place);
@@ -68,14 +68,14 @@ impl Repairer<'_> {
             Ending::Quote | Ending::Swallowing => Limit::Whole,
         };
         if !extent.clean {
-            if quote != Quote::Double
+            if quote != QuoteFamily::Double
                 && let Some(at) = extent.first_inner
             {
                 self.writer.note(ProblemCode::UnescapedQuote, at);
             }
             // A double quote in a string of other quotes is not the model's fault.
             let inner = match quote {
-                Quote::Double => ProblemCode::UnescapedQuote,
+                QuoteFamily::Double => ProblemCode::UnescapedQuote,
                 _ => ProblemCode::WrongQuotes,
             };
             copy_content(&mut self.writer, self.text, start..extent.end, limit, inner);
@@ -91,7 +91,13 @@ impl Repairer<'_> {
     }
 
     /// How many quotes open the string: some models double or triple them.
-    fn opening_run(&mut self, quote: Quote, open: usize, length: usize, place: Place) -> usize {
+    fn opening_run(
+        &mut self,
+        quote: QuoteFamily,
+        open: usize,
+        length: usize,
+        place: StringPosition,
+    ) -> usize {
         let mut quotes = 1;
         while quotes < 7 && quote.closing(self.text, open + quotes * length) == Some(length) {
             quotes += 1;
@@ -109,16 +115,22 @@ impl Repairer<'_> {
         }
     }
 
-    fn extent(&mut self, quote: Quote, start: usize, run: usize, place: Place) -> Extent {
+    fn extent(
+        &mut self,
+        quote: QuoteFamily,
+        start: usize,
+        run: usize,
+        place: StringPosition,
+    ) -> Extent {
         let (one, other) = quote.closing_bytes();
         let mut embedded: Option<Embedded> = None;
         let mut inner = 0_usize;
         let mut first_inner = None;
-        let mut clean = quote == Quote::Double && run == 1;
+        let mut clean = quote == QuoteFamily::Double && run == 1;
         let mut at = start;
         loop {
             let rest = self.bytes.get(at..).unwrap_or_default();
-            let special = if quote == Quote::Double {
+            let special = if quote == QuoteFamily::Double {
                 let special = memchr::memchr2(b'"', b'\\', rest);
                 clean &= !has_control(rest.get(..special.unwrap_or(0)).unwrap_or_default());
                 special
@@ -191,7 +203,7 @@ impl Repairer<'_> {
             inner += 1;
             first_inner.get_or_insert(at);
             clean = false;
-            if embedded.is_none() && self.embedding && place == Place::Value {
+            if embedded.is_none() && self.embedding && place == StringPosition::Value {
                 embedded = Some(Embedded {
                     counted: start,
                     open: 0,
@@ -202,9 +214,9 @@ impl Repairer<'_> {
     }
 
     /// `{"key: "value"}`: what was read as a key holds its colon.
-    fn is_swallowed_key(&self, place: Place, start: usize, at: usize) -> bool {
+    fn is_swallowed_key(&self, place: StringPosition, start: usize, at: usize) -> bool {
         let next = self.byte(blank_end(self.text, at + 1));
-        place == Place::Key
+        place == StringPosition::Key
             && self
                 .text
                 .get(start..at)
@@ -216,15 +228,15 @@ impl Repairer<'_> {
     /// at `at` opens the next one.
     fn swallowed(
         &mut self,
-        quote: Quote,
+        quote: QuoteFamily,
         start: usize,
         at: usize,
         inner: usize,
-        place: Place,
+        place: StringPosition,
     ) -> Option<usize> {
         let content = self.text.get(start..at)?;
         let trimmed = content.trim_end();
-        if place == Place::Key {
+        if place == StringPosition::Key {
             // Only at the first quote: the content is read from its beginning.
             return match inner {
                 0 => swallowed_colon(content).map(|length| start + length),
@@ -266,9 +278,9 @@ impl Repairer<'_> {
 
     /// The text ended inside the string. If it ends with just the closers that
     /// are open, only the quote was forgotten.
-    fn cut_off(&mut self, start: usize, place: Place) -> Extent {
+    fn cut_off(&mut self, start: usize, place: StringPosition) -> Extent {
         let content = self.text.get(start..).unwrap_or_default();
-        if place == Place::Key
+        if place == StringPosition::Key
             && content.trim_end().ends_with('}')
             && let Some(length) = swallowed_colon(content)
         {

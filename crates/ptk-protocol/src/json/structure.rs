@@ -4,8 +4,8 @@ use crate::ProblemCode;
 
 use super::RepairError;
 use super::blank::{blank_end, fence_length};
-use super::frame::{Kind, State};
-use super::quotes::Quote;
+use super::frame::{FrameState, Kind};
+use super::quotes::QuoteFamily;
 use super::repair::Repairer;
 
 impl Repairer<'_> {
@@ -51,8 +51,8 @@ impl Repairer<'_> {
         };
         top.comma = Some(position);
         top.state = match top.kind {
-            Kind::Object => State::Key,
-            Kind::Root | Kind::Array | Kind::Group => State::Value,
+            Kind::Object => FrameState::Key,
+            Kind::Root | Kind::Array | Kind::Group => FrameState::Value,
         };
     }
 
@@ -87,7 +87,7 @@ impl Repairer<'_> {
             object.latest = latest + 1;
             object.separator = Some(separator + 1);
             object.count += 1;
-            object.state = State::Value;
+            object.state = FrameState::Value;
         }
         self.pos += 1;
         true
@@ -105,7 +105,7 @@ impl Repairer<'_> {
         self.push(Kind::Object, b'}', latest)?;
         if let Some(top) = self.stack.last_mut() {
             top.count = 1;
-            top.state = State::Value;
+            top.state = FrameState::Value;
         }
         self.pos += 1;
         Ok(())
@@ -115,7 +115,7 @@ impl Repairer<'_> {
     pub(super) fn join_strings(&mut self) {
         let operand = blank_end(self.text, self.pos + 1);
         let strings = self.stack.last().is_some_and(|top| top.string)
-            && Quote::opening(self.text, operand).is_some()
+            && QuoteFamily::opening(self.text, operand).is_some()
             && fence_length(self.text, operand).is_none();
         if !strings || !self.writer.reopen_string(self.pos) {
             self.drop_input(1, ProblemCode::Joined);
@@ -133,7 +133,7 @@ impl Repairer<'_> {
             return;
         };
         top.kind = Kind::Array;
-        top.state = State::Value;
+        top.state = FrameState::Value;
         let opened = top.opened;
         self.writer.note(ProblemCode::ExtraCloser, self.pos);
         self.writer.take_back(self.pos, opened);
@@ -224,7 +224,7 @@ impl Repairer<'_> {
     }
 
     pub(super) fn is_sure_key(&mut self, at: usize) -> bool {
-        let Some((quote, length)) = Quote::opening(self.text, at) else {
+        let Some((quote, length)) = QuoteFamily::opening(self.text, at) else {
             return false;
         };
         let Some(end) = self.look.next_closing(quote, at + length) else {
@@ -244,11 +244,11 @@ impl Repairer<'_> {
             self.writer.take_back(from, comma);
         }
         match (frame.kind, frame.state) {
-            (Kind::Object, State::Colon) => {
+            (Kind::Object, FrameState::Colon) => {
                 self.writer.note(ProblemCode::MissingColon, from);
                 self.writer.insert(from, ":null");
             }
-            (Kind::Object, State::Value) => {
+            (Kind::Object, FrameState::Value) => {
                 self.writer.note(ProblemCode::ForeignLiteral, from);
                 self.writer.insert(from, "null");
             }

@@ -2,7 +2,7 @@
 //! walked through, so that one fault does not make a long text slow.
 
 use super::RepairError;
-use super::frame::{Kind, State};
+use super::frame::{FrameState, Kind};
 use super::repair::Repairer;
 
 /// How far before the fault the careful reading begins: a fault may have its
@@ -29,14 +29,14 @@ impl Repairer<'_> {
                     if let Some(top) = self.stack.last_mut() {
                         top.comma = Some(position);
                         top.state = match top.kind {
-                            Kind::Object => State::Key,
-                            Kind::Root | Kind::Array | Kind::Group => State::Value,
+                            Kind::Object => FrameState::Key,
+                            Kind::Root | Kind::Array | Kind::Group => FrameState::Value,
                         };
                     }
                     self.pos += 1;
                 }
                 b':' => {
-                    self.set_state(State::Value);
+                    self.set_state(FrameState::Value);
                     self.pos += 1;
                 }
                 b'"' => match self.valid_string_end(limit) {
@@ -66,10 +66,10 @@ impl Repairer<'_> {
     }
 
     fn walk_over(&mut self, end: usize, first: u8) {
-        let is_key = self.state() == State::Key;
+        let is_key = self.state() == FrameState::Key;
         self.begin_value();
         if is_key {
-            self.set_state(State::Colon);
+            self.set_state(FrameState::Colon);
         } else if first == b'"' {
             self.mark_string();
         }

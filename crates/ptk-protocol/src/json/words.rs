@@ -5,10 +5,10 @@ use crate::ProblemCode;
 use super::RepairError;
 use super::blank::{blank_end, fence_length, is_comment};
 use super::escapes::{Limit, copy_content};
-use super::frame::{Kind, State};
-use super::lookahead::Place;
+use super::frame::{FrameState, Kind};
+use super::lookahead::StringPosition;
 use super::numbers::{self, Number};
-use super::quotes::Quote;
+use super::quotes::QuoteFamily;
 use super::repair::Repairer;
 
 /// The JSON literal that `word` stands for, in whatever language.
@@ -76,7 +76,9 @@ impl Repairer<'_> {
         );
         match self.byte(end) {
             Some(b'"' | b'\'') if known => {
-                !self.look.closes(&self.stack, Place::Value, end + 1, true)
+                !self
+                    .look
+                    .closes(&self.stack, StringPosition::Value, end + 1, true)
             }
             _ => false,
         }
@@ -114,7 +116,7 @@ impl Repairer<'_> {
             Some(_) => {
                 gap.contains('\n')
                     || is_comment(self.text, next)
-                    || Quote::opening(self.text, next).is_some()
+                    || QuoteFamily::opening(self.text, next).is_some()
                     || (!gap.is_empty() && self.kind() == Kind::Object && self.look.is_key(next))
                     || (!gap.is_empty() && self.kind() == Kind::Array && self.look.is_number(next))
             }
@@ -168,11 +170,11 @@ impl Repairer<'_> {
 
     /// `12"`: the opening quote was forgotten.
     fn drop_stray_quote(&mut self) {
-        if let Some((_, length)) = Quote::opening(self.text, self.pos)
+        if let Some((_, length)) = QuoteFamily::opening(self.text, self.pos)
             && fence_length(self.text, self.pos).is_none()
             && self
                 .look
-                .closes(&self.stack, Place::Value, self.pos + length, true)
+                .closes(&self.stack, StringPosition::Value, self.pos + length, true)
         {
             self.drop_input(length, ProblemCode::MissingQuotes);
         }
@@ -234,10 +236,10 @@ impl Repairer<'_> {
                 b'/' | b'#' => at > start && spaced && is_comment(self.text, at),
                 b'`' if fence_length(self.text, at).is_some() => at > start,
                 b'"' | b'\'' | b'`' | 0xe2 => {
-                    if let Some((_, length)) = Quote::opening(self.text, at) {
+                    if let Some((_, length)) = QuoteFamily::opening(self.text, at) {
                         if self
                             .look
-                            .closes(&self.stack, Place::Value, at + length, false)
+                            .closes(&self.stack, StringPosition::Value, at + length, false)
                         {
                             return (at, at + length);
                         }
@@ -277,7 +279,7 @@ impl Repairer<'_> {
         let mut stop = start;
         while let Some(byte) = self.byte(stop) {
             let quote = matches!(byte, b'"' | b'\'' | b'`' | 0xe2)
-                && Quote::opening(self.text, stop).is_some()
+                && QuoteFamily::opening(self.text, stop).is_some()
                 && !(byte == b'\''
                     && self
                         .byte(stop + 1)
@@ -312,12 +314,12 @@ impl Repairer<'_> {
         );
         self.writer.insert(end, "\"");
         self.pos = end;
-        if let Some((_, length)) = Quote::opening(self.text, end)
+        if let Some((_, length)) = QuoteFamily::opening(self.text, end)
             && self.byte(blank_end(self.text, end + length)) == Some(b':')
         {
             self.writer.skip(end, end + length);
             self.pos = end + length;
         }
-        self.set_state(State::Colon);
+        self.set_state(FrameState::Colon);
     }
 }

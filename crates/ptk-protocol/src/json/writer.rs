@@ -8,14 +8,14 @@ const BLANK: [char; 4] = [' ', '\t', '\r', '\n'];
 
 /// Everything before `copied` in the input has been dealt with; what follows
 /// is copied when something has to be changed, or at the end.
-pub(super) struct Writer<'a> {
+pub(super) struct RepairWriter<'a> {
     text: &'a str,
     copied: usize,
     out: String,
     fixes: Vec<Fix>,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> RepairWriter<'a> {
     pub(super) fn new(text: &'a str) -> Self {
         Self {
             text,

@@ -8,7 +8,7 @@ use super::marks::Tree;
 use super::reader::MarkAt;
 use super::table::{Candidate, Hit, LineAt, NOTHING, Next, Stops, Stretch, Table};
 use crate::Toolset;
-use crate::dialects::{Dialect, Place, Registry, UnknownDialect};
+use crate::dialects::{Dialect, Registry, TriggerPosition, UnknownDialect};
 
 /// What happens to calls that are drafted inside reasoning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -44,12 +44,12 @@ pub enum Fences {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Grammar {
-    inner: Arc<Inner>,
+    inner: Arc<GrammarInner>,
     is_transcript: bool,
 }
 
 #[derive(Debug)]
-struct Inner {
+struct GrammarInner {
     tools: Option<Toolset>,
     names: Names,
     table: Arc<Table>,
@@ -165,7 +165,7 @@ impl GrammarBuilder {
         };
         let names = Names::new(self.tools.as_ref());
         Ok(Grammar {
-            inner: Arc::new(Inner {
+            inner: Arc::new(GrammarInner {
                 tools: self.tools,
                 names,
                 table,
@@ -360,7 +360,7 @@ impl Grammar {
         let named = match self.named_at(rest, text.end) {
             NamedAt::Partial => return Next::Partial(at),
             NamedAt::None => None,
-            NamedAt::Found(candidates, length) => Some((candidates, length)),
+            NamedAt::Finding(candidates, length) => Some((candidates, length)),
         };
         let marked = walk
             .longest
@@ -410,9 +410,9 @@ impl Grammar {
             match names.at(name, &named.after, end) {
                 NameAt::None => {}
                 NameAt::Partial => return NamedAt::Partial,
-                NameAt::Found(length) => {
+                NameAt::Finding(length) => {
                     let length = named.before.len() + length + 1;
-                    return NamedAt::Found(&named.candidates, length);
+                    return NamedAt::Finding(&named.candidates, length);
                 }
             }
         }
@@ -440,7 +440,7 @@ impl Grammar {
             && hit.named.is_empty()
             && hit
                 .candidates()
-                .all(|candidate| candidate.place == Place::LineStart)
+                .all(|candidate| candidate.place == TriggerPosition::LineStart)
     }
 
     /// Whether what follows a word at the start of a line makes it a mark: a
@@ -473,7 +473,7 @@ impl Grammar {
                 hit.meaning.closer
                     || hit
                         .candidates()
-                        .any(|candidate| candidate.place == Place::Anywhere),
+                        .any(|candidate| candidate.place == TriggerPosition::Anywhere),
             ),
         }
     }
@@ -491,7 +491,7 @@ struct Names {
 /// Whether a tool's name stands somewhere.
 enum NameAt {
     /// One of this length, with what has to follow it.
-    Found(usize),
+    Finding(usize),
     Partial,
     None,
 }
@@ -537,7 +537,7 @@ impl Names {
         };
         match behind.chars().next() {
             None if !end => NameAt::Partial,
-            Some(c) if after.contains(c) => NameAt::Found(length),
+            Some(c) if after.contains(c) => NameAt::Finding(length),
             _ => self.search(text, after),
         }
     }
@@ -548,7 +548,7 @@ impl Names {
             text.strip_prefix(name.as_str())
                 .is_some_and(|behind| behind.starts_with(|c| after.contains(c)))
         });
-        found.map_or(NameAt::None, |name| NameAt::Found(name.len()))
+        found.map_or(NameAt::None, |name| NameAt::Finding(name.len()))
     }
 }
 
@@ -564,7 +564,7 @@ impl Grammar {
         match self.mark_at(&Stretch { all: text, end }, 0) {
             Next::None if text.is_empty() && !end => MarkAt::Partial,
             Next::Partial(_) => MarkAt::Partial,
-            Next::Mark(hit) if hit.meaning.closer => MarkAt::Found {
+            Next::Mark(hit) if hit.meaning.closer => MarkAt::Finding {
                 index: 0,
                 length: hit.end,
             },
@@ -574,7 +574,7 @@ impl Grammar {
 }
 
 enum NamedAt<'g> {
-    Found(&'g [Candidate], usize),
+    Finding(&'g [Candidate], usize),
     Partial,
     None,
 }

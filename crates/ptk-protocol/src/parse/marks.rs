@@ -70,22 +70,22 @@ pub(super) struct Walk {
 /// All marks, letters in any case, as a tree.
 #[derive(Debug)]
 pub(super) struct Tree {
-    nodes: Vec<Node>,
-    roots: Box<[Option<Place>; 256]>,
+    nodes: Vec<TrieNode>,
+    roots: Box<[Option<NodeIndex>; 256]>,
 }
 
 /// Where a node stands among all.
-type Place = NonZeroU32;
+type NodeIndex = NonZeroU32;
 
 /// There are hundreds of them for each way of reading, so they are small.
 #[derive(Debug, Clone, Copy)]
-struct Node {
+struct TrieNode {
     byte: u8,
     /// The number of the mark that ends here, and one more.
     mark: Option<NonZeroU32>,
     /// The first of those behind it, and the next behind the same one.
-    first: Option<Place>,
-    next: Option<Place>,
+    first: Option<NodeIndex>,
+    next: Option<NodeIndex>,
 }
 
 impl Tree {
@@ -108,11 +108,11 @@ impl Tree {
         tree
     }
 
-    fn root(&self, byte: u8) -> Option<Place> {
+    fn root(&self, byte: u8) -> Option<NodeIndex> {
         self.roots.get(usize::from(byte)).copied().flatten()
     }
 
-    fn node(&self, place: Place) -> Option<&Node> {
+    fn node(&self, place: NodeIndex) -> Option<&TrieNode> {
         self.nodes.get(place.get() as usize - 1)
     }
 
@@ -140,14 +140,14 @@ impl Tree {
     }
 
     /// Adds a node behind another.
-    fn add(&mut self, byte: u8, behind: Option<Place>) -> Option<Place> {
-        let place = Place::new(u32::try_from(self.nodes.len()).ok()? + 1)?;
+    fn add(&mut self, byte: u8, behind: Option<NodeIndex>) -> Option<NodeIndex> {
+        let place = NodeIndex::new(u32::try_from(self.nodes.len()).ok()? + 1)?;
         let mut next = None;
         if let Some(behind) = behind {
             let node = self.nodes.get_mut(behind.get() as usize - 1)?;
             next = node.first.replace(place);
         }
-        self.nodes.push(Node {
+        self.nodes.push(TrieNode {
             byte,
             mark: None,
             first: None,
@@ -156,7 +156,7 @@ impl Tree {
         Some(place)
     }
 
-    fn child(&self, at: Place, byte: u8) -> Option<Place> {
+    fn child(&self, at: NodeIndex, byte: u8) -> Option<NodeIndex> {
         let mut place = self.node(at)?.first;
         while let Some(here) = place {
             let node = self.node(here)?;

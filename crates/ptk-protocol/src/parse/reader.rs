@@ -213,13 +213,13 @@ pub struct FoundCall {
 /// the first byte of the construct.
 #[derive(Debug, Default)]
 pub struct Findings {
-    pub(crate) found: Vec<Found>,
+    pub(crate) found: Vec<Finding>,
     pub(crate) examined: usize,
     pub(crate) refusal: Option<Refusal>,
 }
 
 #[derive(Debug)]
-pub(crate) enum Found {
+pub(crate) enum Finding {
     Piece(SpanKind, Range<usize>),
     Start(String),
     Delta(String),
@@ -232,7 +232,7 @@ pub(crate) enum Found {
 const FINDINGS_OF_A_CALL: usize = 8;
 
 impl Findings {
-    fn push(&mut self, found: Found) {
+    fn push(&mut self, found: Finding) {
         if self.found.capacity() == 0 {
             self.found.reserve(FINDINGS_OF_A_CALL);
         }
@@ -243,21 +243,21 @@ impl Findings {
     /// order; what is left out between them counts as [`SpanKind::Mark`].
     pub fn piece(&mut self, kind: SpanKind, range: Range<usize>) {
         if !range.is_empty() {
-            self.push(Found::Piece(kind, range));
+            self.push(Finding::Piece(kind, range));
         }
     }
 
     /// A call begins and its name is known. From here on the reader may not
     /// reject, and every start is followed by one [`Findings::call`].
     pub fn start(&mut self, name: &str) {
-        self.push(Found::Start(name.to_owned()));
+        self.push(Finding::Start(name.to_owned()));
     }
 
     /// Further text of the call's arguments. The fragments of one call, put
     /// together, are the JSON of its arguments.
     pub fn delta(&mut self, json: &str) {
         if !json.is_empty() {
-            self.push(Found::Delta(json.to_owned()));
+            self.push(Finding::Delta(json.to_owned()));
         }
     }
 
@@ -265,13 +265,13 @@ impl Findings {
     /// just so.
     pub fn delta_at(&mut self, range: Range<usize>) {
         if !range.is_empty() {
-            self.push(Found::DeltaAt(range));
+            self.push(Finding::DeltaAt(range));
         }
     }
 
     /// The call has ended.
     pub fn call(&mut self, call: FoundCall) {
-        self.push(Found::Call(Box::new(call)));
+        self.push(Finding::Call(Box::new(call)));
     }
 
     /// Something was meant as a call and cannot be read: `range` is kept
@@ -285,7 +285,7 @@ impl Findings {
     ) {
         self.piece(SpanKind::Problem, range.clone());
         let span = Span::new(range.start, range.end);
-        self.push(Found::Problem(
+        self.push(Finding::Problem(
             Problem::new(code, message, span).with_raw(raw),
         ));
     }
@@ -312,7 +312,7 @@ impl Findings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MarkAt {
     /// The mark of this index stands there, this many bytes long.
-    Found {
+    Finding {
         /// Index into the list of marks.
         index: usize,
         /// Its length in bytes.
@@ -333,7 +333,7 @@ pub fn mark_at<S: AsRef<str>>(text: &str, marks: &[S]) -> MarkAt {
         let mark = mark.as_ref().as_bytes();
         match bytes.get(..mark.len()) {
             Some(start) if start.eq_ignore_ascii_case(mark) => {
-                return MarkAt::Found {
+                return MarkAt::Finding {
                     index,
                     length: mark.len(),
                 };

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::hold::Item;
-use super::reader::{Found, FoundCall};
+use super::reader::{Finding, FoundCall};
 use crate::dialects::Dialect;
 use crate::{ParsedCall, Problem, ProblemCode, Span, SpanKind, ToolCall, Toolset, schema};
 
@@ -39,30 +39,30 @@ impl Settler {
     /// Tells the items for one finding.
     pub(super) fn settle(
         &mut self,
-        found: Found,
+        found: Finding,
         tools: Option<&Toolset>,
         tell: &mut dyn FnMut(Item),
     ) {
         self.touched = true;
         match found {
-            Found::Piece(kind, range) => self.piece(kind, &range, tell),
-            Found::Start(name) => {
+            Finding::Piece(kind, range) => self.piece(kind, &range, tell),
+            Finding::Start(name) => {
                 self.started = true;
                 tell(Item::Start(name));
             }
-            Found::Delta(json) => tell(Item::Delta(json)),
-            Found::DeltaAt(range) => {
+            Finding::Delta(json) => tell(Item::Delta(json)),
+            Finding::DeltaAt(range) => {
                 let range = self.start + range.start..self.start + range.end;
                 tell(Item::DeltaAt(range));
             }
-            Found::Call(call) => {
+            Finding::Call(call) => {
                 if !self.started {
                     tell(Item::Start(call.name.clone()));
                 }
                 self.started = false;
                 tell(Item::Call(Box::new(self.call(*call, tools))));
             }
-            Found::Problem(problem) => tell(Item::Problem(self.absolute(problem))),
+            Finding::Problem(problem) => tell(Item::Problem(self.absolute(problem))),
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::forged::{self, Forgery};
 use super::marks::{Needles, Tree};
-use crate::dialects::{Claim, Dialect, Pattern, Place};
+use crate::dialects::{Claim, Dialect, Pattern, TriggerPosition};
 
 /// The tags around reasoning, opening and closing.
 pub(crate) const REASONING: &[(&str, &str)] = &[
@@ -61,7 +61,7 @@ pub(super) struct Meaning {
     /// It is a closing tag with a word of many a markup for its name.
     pub(super) is_common: bool,
     /// Markup that says nothing by itself.
-    pub(super) silent: Option<Place>,
+    pub(super) silent: Option<TriggerPosition>,
     pub(super) fence: Option<u8>,
     pub(super) label: bool,
     /// It begins what is not the model's to write.
@@ -93,7 +93,7 @@ pub(super) struct Choice {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Candidate {
     pub(super) choice: Choice,
-    pub(super) place: Place,
+    pub(super) place: TriggerPosition,
     pub(super) claim: Claim,
     /// The mark as the dialect writes it; marks are found in any case.
     pub(super) mark: Arc<str>,
@@ -179,7 +179,7 @@ impl<'g> Hit<'g> {
 
 /// Dialects whose calls begin with a tool's name between these.
 #[derive(Debug)]
-pub(super) struct Named {
+pub(super) struct ToolNameTrigger {
     pub(super) before: String,
     pub(super) after: String,
     pub(super) candidates: Vec<Candidate>,
@@ -191,7 +191,7 @@ pub(crate) struct Table {
     pub(super) dialects: Vec<Arc<dyn Dialect>>,
     pub(super) tree: Tree,
     pub(super) meanings: Vec<Meaning>,
-    pub(super) named: Vec<Named>,
+    pub(super) named: Vec<ToolNameTrigger>,
     /// All closing marks.
     pub(super) closers: Vec<String>,
     /// What a search stops at.
@@ -241,8 +241,8 @@ impl Stops {
 impl Table {
     /// The table of these dialects, which are tried in this order.
     pub(crate) fn new(dialects: Vec<Arc<dyn Dialect>>) -> Self {
-        let mut marks = Marks::default();
-        let mut named: Vec<Named> = Vec::new();
+        let mut marks = MarkMeanings::default();
+        let mut named: Vec<ToolNameTrigger> = Vec::new();
         for (index, dialect) in dialects.iter().enumerate() {
             for (trigger, found) in dialect.triggers().into_iter().enumerate() {
                 let (place, claim) = (found.place, found.claim);
@@ -266,7 +266,7 @@ impl Table {
                             .find(|named| named.before == before && named.after == after);
                         match same {
                             Some(named) => named.candidates.push(candidate("")),
-                            None => named.push(Named {
+                            None => named.push(ToolNameTrigger {
                                 before,
                                 after,
                                 candidates: vec![candidate("")],
@@ -296,7 +296,7 @@ impl Table {
             marks.meaning(close).reasoning_end = true;
         }
         for end in END_OF_TURN {
-            marks.meaning(end).silent = Some(Place::Anywhere);
+            marks.meaning(end).silent = Some(TriggerPosition::Anywhere);
         }
         marks.meaning("`").fence = Some(b'`');
         marks.meaning("~~~").fence = Some(b'~');
@@ -317,7 +317,11 @@ impl Table {
         Self::with(dialects, marks, named)
     }
 
-    fn with(dialects: Vec<Arc<dyn Dialect>>, marks: Marks, named: Vec<Named>) -> Self {
+    fn with(
+        dialects: Vec<Arc<dyn Dialect>>,
+        marks: MarkMeanings,
+        named: Vec<ToolNameTrigger>,
+    ) -> Self {
         let mut needles = Vec::new();
         let mut starts = Vec::new();
         let mut turns = Vec::new();
@@ -399,21 +403,21 @@ impl Meaning {
             || self.reasoning_end
             || self.closer
             || self.fence.is_some()
-            || self.silent == Some(Place::Anywhere);
-        let line_start = |candidate: &Candidate| candidate.place == Place::LineStart;
+            || self.silent == Some(TriggerPosition::Anywhere);
+        let line_start = |candidate: &Candidate| candidate.place == TriggerPosition::LineStart;
         !elsewhere && self.candidates.iter().all(line_start)
     }
 }
 
 /// Marks, in lower case, and what they mean.
 #[derive(Default)]
-struct Marks {
+struct MarkMeanings {
     texts: Vec<String>,
     meanings: Vec<Meaning>,
     places: HashMap<String, usize>,
 }
 
-impl Marks {
+impl MarkMeanings {
     fn meaning(&mut self, mark: &str) -> &mut Meaning {
         let mark = mark.to_ascii_lowercase();
         let at = if let Some(at) = self.places.get(&mark) {

@@ -35,12 +35,12 @@ pub(crate) fn coerce(schema: Schema<'_>, node: Node, log: &mut Vec<Coercion>) ->
     coercer.coerce(schema, node)
 }
 
-enum Step {
+enum CoercionStep {
     Property(String),
     Item(usize),
 }
 
-impl std::fmt::Display for Step {
+impl std::fmt::Display for CoercionStep {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Property(name) => write!(f, ".{name}"),
@@ -51,7 +51,7 @@ impl std::fmt::Display for Step {
 
 struct Coercer<'a> {
     budget: Budget,
-    path: Vec<Step>,
+    path: Vec<CoercionStep>,
     log: &'a mut Vec<Coercion>,
 }
 
@@ -141,7 +141,7 @@ impl Coercer<'_> {
                     .enumerate()
                     .map(|(index, item)| match schema.item(index) {
                         Some(schema) => {
-                            self.at(Step::Item(index), |this| this.coerce(schema, item))
+                            self.at(CoercionStep::Item(index), |this| this.coerce(schema, item))
                         }
                         None => item,
                     })
@@ -152,7 +152,7 @@ impl Coercer<'_> {
                     .into_iter()
                     .map(|(name, value)| match schema.own_property(&name) {
                         Some(schema) => {
-                            let step = Step::Property(name.clone());
+                            let step = CoercionStep::Property(name.clone());
                             (name, self.at(step, |this| this.coerce(schema, value)))
                         }
                         None => (name, value),
@@ -189,7 +189,9 @@ impl Coercer<'_> {
         let known = self.log.len();
         self.note(node.kind_name(), "array");
         let item = match schema.item(0) {
-            Some(item) => self.at(Step::Item(0), |this| this.coerce(item, node.clone())),
+            Some(item) => self.at(CoercionStep::Item(0), |this| {
+                this.coerce(item, node.clone())
+            }),
             None => node.clone(),
         };
         let array = Node::Array(vec![item]);
@@ -218,7 +220,7 @@ impl Coercer<'_> {
         Node::Number(digits)
     }
 
-    fn at<T>(&mut self, step: Step, work: impl FnOnce(&mut Self) -> T) -> T {
+    fn at<T>(&mut self, step: CoercionStep, work: impl FnOnce(&mut Self) -> T) -> T {
         self.path.push(step);
         let result = work(self);
         self.path.pop();
@@ -226,7 +228,7 @@ impl Coercer<'_> {
     }
 
     fn note(&mut self, from: &'static str, to: &'static str) {
-        let path: String = self.path.iter().map(Step::to_string).collect();
+        let path: String = self.path.iter().map(CoercionStep::to_string).collect();
         let path = path.trim_start_matches('.').to_owned();
         self.log.push(Coercion { path, from, to });
     }

@@ -147,7 +147,7 @@ impl Complexity {
         if patterns > MAX_PATTERNS {
             return Err(ComplexityError::Patterns);
         }
-        let mut counter = Counter {
+        let mut counter = SchemaCounter {
             targets: &targets,
             counted: HashMap::new(),
         };
@@ -160,14 +160,14 @@ impl Complexity {
 }
 
 /// Counts the schemas that apply to one value.
-struct Counter<'s> {
+struct SchemaCounter<'s> {
     targets: &'s Targets<'s>,
     /// What is known: how many there are, and how deep they nest. `None` for
     /// one whose count is under way.
     counted: HashMap<*const Value, Option<(u64, usize)>>,
 }
 
-impl<'s> Counter<'s> {
+impl<'s> SchemaCounter<'s> {
     /// `by` is the reference that leads here, `outer` how many schemas this one
     /// is nested in.
     fn count(

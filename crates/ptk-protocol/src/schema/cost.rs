@@ -22,7 +22,7 @@ const TEXT: usize = 64;
 /// the depth of the value multiply, and some schemas that look harmless double
 /// the work with each level of the value.
 pub(super) fn is_affordable(root: &Value, targets: &Targets<'_>, value: &Value) -> bool {
-    let mut counter = Counter {
+    let mut counter = CostCounter {
         targets,
         left: weight(value)
             .saturating_mul(PER_PART)
@@ -41,12 +41,12 @@ fn weight(value: &Value) -> u64 {
     }
 }
 
-struct Counter<'s, 't> {
+struct CostCounter<'s, 't> {
     targets: &'t Targets<'s>,
     left: u64,
 }
 
-impl Counter<'_, '_> {
+impl CostCounter<'_, '_> {
     fn spend(&mut self, cost: u64) -> Option<()> {
         self.left = self.left.checked_sub(cost)?;
         Some(())

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::template::{param_marks, tag_form};
-use super::{Body, Declaration, Fault, check_mark};
+use super::{Body, Declaration, DeclarationFault, check_mark};
 use crate::ToolCall;
 use crate::dialects::engine::json_marks::{Head, JsonMarks, is_tool_name};
 use crate::dialects::engine::marked_json::MarkedJson;
 use crate::dialects::engine::python::write_python;
 use crate::dialects::engine::python_calls::PythonCalls;
 use crate::dialects::engine::section::Section;
-use crate::dialects::engine::tag_form::{Named, TagForm};
+use crate::dialects::engine::tag_form::{NamePosition, TagForm};
 use crate::dialects::marked::hermes_text;
 use crate::dialects::{CallKeys, Claim, Dialect, Trigger, Writer};
 use crate::parse::Reader;
@@ -37,7 +37,7 @@ enum Form {
 }
 
 impl Declared {
-    pub(super) fn new(declaration: &Declaration) -> Result<Self, Fault> {
+    pub(super) fn new(declaration: &Declaration) -> Result<Self, DeclarationFault> {
         let marks = || JsonMarks {
             right: 1,
             ..JsonMarks::new(declaration.open.clone(), declaration.close.clone())
@@ -69,7 +69,7 @@ impl Declared {
     }
 
     /// Whether every mark is one that can be told from prose, and given once.
-    pub(super) fn check(&self) -> Result<(), Fault> {
+    pub(super) fn check(&self) -> Result<(), DeclarationFault> {
         let mut marks: Vec<(&'static str, &str)> = Vec::new();
         marks.extend(self.opens().iter().map(|mark| ("open", mark.as_str())));
         marks.extend(self.closes().iter().map(|mark| ("close", mark.as_str())));
@@ -90,7 +90,7 @@ impl Declared {
             // Marks count in any case.
             let lowered = mark.to_ascii_lowercase();
             if known.contains(&lowered) {
-                return Err(Fault::Twice(mark.to_owned()));
+                return Err(DeclarationFault::Twice(mark.to_owned()));
             }
             known.push(lowered);
         }
@@ -303,8 +303,8 @@ fn head(form: &TagForm, name: &str) -> String {
     let open = form.open.first().map_or("", String::as_str);
     let end = &form.tag_end;
     match &form.named {
-        Named::Attribute(key) => format!("{open} {key}=\"{name}\"{end}"),
-        Named::Behind(ends) => format!("{open}{name}{}", ends.concat()),
-        Named::Rest | Named::Tag => format!("{open}{name}{end}"),
+        NamePosition::Attribute(key) => format!("{open} {key}=\"{name}\"{end}"),
+        NamePosition::Behind(ends) => format!("{open}{name}{}", ends.concat()),
+        NamePosition::Rest | NamePosition::Tag => format!("{open}{name}{end}"),
     }
 }

@@ -125,13 +125,13 @@ pub struct DeclarationError {
     /// Its place in the list of declarations.
     pub index: usize,
     /// What is wrong.
-    pub fault: Fault,
+    pub fault: DeclarationFault,
 }
 
 /// What is wrong with a declaration.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Fault {
+pub enum DeclarationFault {
     /// The name cannot be chosen on a command line.
     #[error("`{0}` is no name for a dialect; use letters, digits, `.`, `_` and `-`")]
     BadName(String),
@@ -260,7 +260,7 @@ pub fn register(
             let taken = known()
                 .any(|known| known.name() == name || known.aliases().contains(&name.as_str()));
             if taken {
-                return Err(error(Fault::TakenName(name.clone())));
+                return Err(error(DeclarationFault::TakenName(name.clone())));
             }
         }
         declared.push(dialect);
@@ -274,7 +274,7 @@ impl Declaration {
     /// # Errors
     ///
     /// If the declaration makes no sense.
-    pub fn build(&self) -> Result<Arc<dyn Dialect>, Fault> {
+    pub fn build(&self) -> Result<Arc<dyn Dialect>, DeclarationFault> {
         self.check_names()?;
         self.check_fields()?;
         let dialect = Declared::new(self)?;
@@ -282,14 +282,14 @@ impl Declaration {
         Ok(Arc::new(dialect))
     }
 
-    fn check_names(&self) -> Result<(), Fault> {
+    fn check_names(&self) -> Result<(), DeclarationFault> {
         check_count("aliases", &self.aliases)?;
         for name in std::iter::once(&self.name).chain(&self.aliases) {
             let is_name = name
                 .chars()
                 .all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'));
             if name.is_empty() || !is_name || name.len() > MAX_LENGTH || name == "auto" {
-                return Err(Fault::BadName(name.clone()));
+                return Err(DeclarationFault::BadName(name.clone()));
             }
         }
         let mut names: Vec<&String> = std::iter::once(&self.name).chain(&self.aliases).collect();
@@ -298,11 +298,11 @@ impl Declaration {
             [one, other] if one == other => Some((*one).clone()),
             _ => None,
         });
-        twice.map_or(Ok(()), |name| Err(Fault::TakenName(name)))
+        twice.map_or(Ok(()), |name| Err(DeclarationFault::TakenName(name)))
     }
 
     /// Whether each field belongs to the body, and none is missing.
-    fn check_fields(&self) -> Result<(), Fault> {
+    fn check_fields(&self) -> Result<(), DeclarationFault> {
         let body = self.body.name();
         let idle = [
             ("name_keys", !self.name_keys.is_empty(), Body::Json),
@@ -312,15 +312,15 @@ impl Declaration {
         ];
         for (field, given, belongs_to) in idle {
             if given && self.body != belongs_to {
-                return Err(Fault::Idle { field, body });
+                return Err(DeclarationFault::Idle { field, body });
             }
         }
         if self.open.is_empty() {
-            return Err(Fault::NoMark("open"));
+            return Err(DeclarationFault::NoMark("open"));
         }
         if self.body == Body::Tags && self.close.is_empty() {
             let field = "close";
-            return Err(Fault::Missing { field, body });
+            return Err(DeclarationFault::Missing { field, body });
         }
         for (field, entries) in [
             ("open", &self.open),
@@ -339,66 +339,66 @@ impl Declaration {
             .iter()
             .find(|key| self.args_keys.contains(key))
         {
-            return Err(Fault::SameKey(key.clone()));
+            return Err(DeclarationFault::SameKey(key.clone()));
         }
         for end in &self.name_end {
             if end.trim() != end {
                 let (field, mark) = ("name_end", end.clone());
-                return Err(Fault::Padded { field, mark });
+                return Err(DeclarationFault::Padded { field, mark });
             }
             if end.starts_with(is_name_character) {
-                return Err(Fault::PartOfName(end.clone()));
+                return Err(DeclarationFault::PartOfName(end.clone()));
             }
         }
         Ok(())
     }
 }
 
-fn check_count(field: &'static str, entries: &[String]) -> Result<(), Fault> {
+fn check_count(field: &'static str, entries: &[String]) -> Result<(), DeclarationFault> {
     let count = entries.len();
     if count > MAX_ENTRIES {
-        return Err(Fault::TooMany { field, count });
+        return Err(DeclarationFault::TooMany { field, count });
     }
     Ok(())
 }
 
-fn check_entry(field: &'static str, entry: &str) -> Result<(), Fault> {
+fn check_entry(field: &'static str, entry: &str) -> Result<(), DeclarationFault> {
     if entry.trim().is_empty() {
-        return Err(Fault::Blank(field));
+        return Err(DeclarationFault::Blank(field));
     }
     let length = entry.len();
     if length > MAX_LENGTH {
-        return Err(Fault::TooLong { field, length });
+        return Err(DeclarationFault::TooLong { field, length });
     }
     Ok(())
 }
 
 /// Whether a text can be a mark: one that is not found in any prose.
-fn check_mark(field: &'static str, mark: &str) -> Result<(), Fault> {
+fn check_mark(field: &'static str, mark: &str) -> Result<(), DeclarationFault> {
     check_entry(field, mark)?;
     let owned = || mark.to_owned();
     if mark.trim() != mark {
         let mark = owned();
-        return Err(Fault::Padded { field, mark });
+        return Err(DeclarationFault::Padded { field, mark });
     }
     if mark.chars().count() < 2 || mark.chars().all(char::is_alphanumeric) {
         let mark = owned();
-        return Err(Fault::TooCommon { field, mark });
+        return Err(DeclarationFault::TooCommon { field, mark });
     }
     if mark.contains(['~', '\n', '\r']) {
         let mark = owned();
-        return Err(Fault::Unguarded { field, mark });
+        return Err(DeclarationFault::Unguarded { field, mark });
     }
     let is_tag = |tag: &str| tag.eq_ignore_ascii_case(mark);
     if REASONING
         .iter()
         .any(|(open, close)| is_tag(open) || is_tag(close))
     {
-        return Err(Fault::Reasoning(owned()));
+        return Err(DeclarationFault::Reasoning(owned()));
     }
     if mark.starts_with('`') {
         let mark = owned();
-        return Err(Fault::Fence { field, mark });
+        return Err(DeclarationFault::Fence { field, mark });
     }
     Ok(())
 }

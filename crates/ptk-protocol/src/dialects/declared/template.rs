@@ -1,9 +1,9 @@
 //! Calls in tags, declared by how they look: `<call:NAME>` and
 //! `<p k="KEY">VALUE</p>`.
 
-use super::{Declaration, Fault};
+use super::{Declaration, DeclarationFault};
 use crate::dialects::engine::section::Section;
-use crate::dialects::engine::tag_form::{JsonBody, Named, Param, TagForm};
+use crate::dialects::engine::tag_form::{JsonBody, NamePosition, Param, TagForm};
 
 const NAME: &str = "NAME";
 const KEY: &str = "KEY";
@@ -14,22 +14,25 @@ const ARGUMENTS: &str = "'<p k=\"KEY\">VALUE</p>', \"<p=KEY>VALUE</p>\", \"<k>KE
 /// The opening tag of a call, up to its name, where that stands, and what ends
 /// the tag, if the tag holds the name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Opening {
+struct TagTemplate {
     open: String,
-    named: Named,
+    named: NamePosition,
     tag_end: Option<String>,
 }
 
 /// The form that is declared.
-pub(super) fn tag_form(declaration: &Declaration) -> Result<TagForm, Fault> {
+pub(super) fn tag_form(declaration: &Declaration) -> Result<TagForm, DeclarationFault> {
     let body = declaration.body.name();
-    let argument = declaration.argument.as_deref().ok_or(Fault::Missing {
-        field: "argument",
-        body,
-    })?;
+    let argument = declaration
+        .argument
+        .as_deref()
+        .ok_or(DeclarationFault::Missing {
+            field: "argument",
+            body,
+        })?;
     let (param, argument_end) = param(argument)?;
     let mut open = Vec::new();
-    let mut first: Option<Opening> = None;
+    let mut first: Option<TagTemplate> = None;
     for template in &declaration.open {
         let opening = opening(template)?;
         open.push(opening.open.clone());
@@ -39,7 +42,7 @@ pub(super) fn tag_form(declaration: &Declaration) -> Result<TagForm, Fault> {
         }
         same_end(first.tag_end.as_deref(), opening.tag_end.as_deref())?;
     }
-    let first = first.ok_or(Fault::NoMark("open"))?;
+    let first = first.ok_or(DeclarationFault::NoMark("open"))?;
     same_end(first.tag_end.as_deref(), argument_end.as_deref())?;
     let tag_end = first.tag_end.or(argument_end);
     let section = declaration.section.iter();
@@ -59,17 +62,17 @@ pub(super) fn tag_form(declaration: &Declaration) -> Result<TagForm, Fault> {
     })
 }
 
-fn same_end(one: Option<&str>, other: Option<&str>) -> Result<(), Fault> {
+fn same_end(one: Option<&str>, other: Option<&str>) -> Result<(), DeclarationFault> {
     match (one, other) {
         (Some(one), Some(other)) if one != other => {
-            Err(Fault::TagEnds(one.to_owned(), other.to_owned()))
+            Err(DeclarationFault::TagEnds(one.to_owned(), other.to_owned()))
         }
         _ => Ok(()),
     }
 }
 
-fn not_understood(field: &'static str, template: &str, example: &'static str) -> Fault {
-    Fault::Template {
+fn not_understood(field: &'static str, template: &str, example: &'static str) -> DeclarationFault {
+    DeclarationFault::Template {
         field,
         template: template.to_owned(),
         example,
@@ -100,38 +103,38 @@ fn attribute(tag: &str) -> Option<(&str, &str, char)> {
     (is_key && !key.is_empty()).then_some((open, key, quote))
 }
 
-fn opening(template: &str) -> Result<Opening, Fault> {
+fn opening(template: &str) -> Result<TagTemplate, DeclarationFault> {
     let fault = || not_understood("open", template, CALLS);
     let (before, behind) = around(template, NAME).ok_or_else(fault)?;
     if let Some((open, key, quote)) = attribute(before) {
         let tag_end = behind.strip_prefix(quote).filter(|end| !end.is_empty());
-        return Ok(Opening {
+        return Ok(TagTemplate {
             open: open.to_owned(),
-            named: Named::Attribute(key.to_owned()),
+            named: NamePosition::Attribute(key.to_owned()),
             tag_end: Some(tag_end.ok_or_else(fault)?.to_owned()),
         });
     }
     if is_whole(before) {
         let ends = Some(behind).filter(|end| !end.is_empty());
-        return Ok(Opening {
+        return Ok(TagTemplate {
             open: before.to_owned(),
-            named: Named::Behind(ends.map(str::to_owned).into_iter().collect()),
+            named: NamePosition::Behind(ends.map(str::to_owned).into_iter().collect()),
             tag_end: None,
         });
     }
     if before.is_empty() || before == "<" || behind.is_empty() {
         return Err(fault());
     }
-    Ok(Opening {
+    Ok(TagTemplate {
         open: before.to_owned(),
-        named: Named::Rest,
+        named: NamePosition::Rest,
         tag_end: Some(behind.to_owned()),
     })
 }
 
 /// How an argument is written, and what ends its tag, if the tag holds the
 /// argument's name.
-fn param(template: &str) -> Result<(Param, Option<String>), Fault> {
+fn param(template: &str) -> Result<(Param, Option<String>), DeclarationFault> {
     let fault = || not_understood("argument", template, ARGUMENTS);
     let (tag, close) = around(template, VALUE).ok_or_else(fault)?;
     if let Some(prefix) = tag.strip_suffix("<KEY>") {
@@ -150,7 +153,7 @@ fn param(template: &str) -> Result<(Param, Option<String>), Fault> {
         let tag_end = behind.strip_prefix(quote).filter(|end| !end.is_empty());
         let param = Param::Tag {
             open: open.to_owned(),
-            named: Named::Attribute(key.to_owned()),
+            named: NamePosition::Attribute(key.to_owned()),
             close,
         };
         return Ok((param, Some(tag_end.ok_or_else(fault)?.to_owned())));
@@ -169,7 +172,7 @@ fn param(template: &str) -> Result<(Param, Option<String>), Fault> {
     }
     let param = Param::Tag {
         open: before.to_owned(),
-        named: Named::Rest,
+        named: NamePosition::Rest,
         close,
     };
     Ok((param, Some(behind.to_owned())))

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use super::json_marks::JsonMarks;
 use super::marked_json::MarkedJson;
-use crate::parse::{Findings, Found, Input, Peek, Reader, Step};
+use crate::parse::{Finding, Findings, Input, Peek, Reader, Step};
 
 /// What a call starts with.
 pub(crate) const ACTION: &str = "Action:";
@@ -45,7 +45,7 @@ impl Reader for Action {
         if !self.is_meant
             && let Some(first) = out.found.first()
         {
-            self.is_meant = matches!(first, Found::Start(name) if input.declares(name));
+            self.is_meant = matches!(first, Finding::Start(name) if input.declares(name));
             if !self.is_meant {
                 out.found.clear();
                 out.examined(input.text.len());

@@ -77,7 +77,7 @@ pub(crate) fn begins_arguments(object: &str, tool: &ToolSpec) -> Option<bool> {
 
 /// What the members of an object say as a call.
 #[derive(Debug)]
-pub(crate) struct Reading<'t> {
+pub(crate) struct ObjectCall<'t> {
     pub(crate) name: String,
     pub(crate) args: Arguments,
     /// The arguments as they stand in the text.
@@ -91,7 +91,7 @@ pub(crate) struct Reading<'t> {
     pub(crate) own_keys: bool,
 }
 
-impl Reading<'_> {
+impl ObjectCall<'_> {
     /// The call, with what is wrong around it said first.
     pub(crate) fn into_call(
         self,
@@ -295,7 +295,7 @@ impl CallObject {
         &mut self,
         input: &Input<'t>,
         end: usize,
-    ) -> Result<Reading<'t>, Problem> {
+    ) -> Result<ObjectCall<'t>, Problem> {
         let span = Span::new(self.start, end);
         let decoded = std::mem::take(&mut self.scanner.decoded);
         let members = &self.scanner.members;
@@ -317,7 +317,7 @@ impl CallObject {
     /// contradicts them: the call can then no longer be told right.
     pub(crate) fn complete(
         &self,
-        reading: &Reading<'_>,
+        reading: &ObjectCall<'_>,
         input: &Input<'_>,
         out: &mut Findings,
     ) -> Option<()> {
@@ -350,7 +350,7 @@ impl CallObject {
 }
 
 /// Reads `{"f": {…}}`.
-fn keyed_call<'t>(text: &'t str, members: &[Member], span: Span) -> Option<Reading<'t>> {
+fn keyed_call<'t>(text: &'t str, members: &[Member], span: Span) -> Option<ObjectCall<'t>> {
     let [member] = members else {
         return None;
     };
@@ -360,14 +360,14 @@ fn keyed_call<'t>(text: &'t str, members: &[Member], span: Span) -> Option<Readi
     let reading = json
         .starts_with('{')
         .then(|| read_arguments(&called, json, span));
-    reading?.ok().map(|reading| Reading {
+    reading?.ok().map(|reading| ObjectCall {
         args_closed: true,
         ..reading
     })
 }
 
 /// Reads `{"f": {…}}` that stands alone, such as the outcome of a repair.
-pub(crate) fn read_keyed(json: &str, span: Span) -> Option<Reading<'_>> {
+pub(crate) fn read_keyed(json: &str, span: Span) -> Option<ObjectCall<'_>> {
     let mut scanner = Scanner::new(0);
     match scanner.scan(json) {
         Scan::Done(_) => keyed_call(json, &scanner.members, span),
@@ -380,7 +380,7 @@ pub(crate) fn read_arguments<'t>(
     called: &Called,
     json: &'t str,
     span: Span,
-) -> Result<Reading<'t>, Problem> {
+) -> Result<ObjectCall<'t>, Problem> {
     reading_of(called, json, Arguments::from_json(json), span)
 }
 
@@ -390,8 +390,8 @@ fn reading_of<'t>(
     json: &'t str,
     args: Result<Arguments, serde_json::Error>,
     span: Span,
-) -> Result<Reading<'t>, Problem> {
-    Ok(Reading {
+) -> Result<ObjectCall<'t>, Problem> {
+    Ok(ObjectCall {
         name: called.name.clone(),
         args: args.map_err(|error| unreadable_arguments(&error, span))?,
         args_json: Cow::Borrowed(json),
@@ -408,7 +408,7 @@ pub(crate) fn read_object<'t>(
     json: &'t str,
     input: &Input<'_>,
     span: Span,
-) -> Result<Reading<'t>, Problem> {
+) -> Result<ObjectCall<'t>, Problem> {
     let mut scanner = Scanner::new(0);
     match scanner.scan(json) {
         Scan::Done(_) => read_members(json, &scanner.members, Vec::new(), input, span),
@@ -436,7 +436,7 @@ fn read_members<'t>(
     decoded: Vec<Decoded>,
     input: &Input<'_>,
     span: Span,
-) -> Result<Reading<'t>, Problem> {
+) -> Result<ObjectCall<'t>, Problem> {
     let members: Vec<Entry<'t>> = members
         .iter()
         .filter_map(|member| {
@@ -472,7 +472,7 @@ fn read_members<'t>(
             span,
         ));
     };
-    let mut reading = Reading {
+    let mut reading = ObjectCall {
         name: name.into_owned(),
         args: Arguments::new(),
         args_json: Cow::Borrowed("{}"),
@@ -569,7 +569,7 @@ fn flat_arguments(
     members: &[Entry<'_>],
     name_at: Option<usize>,
     span: Span,
-    reading: &mut Reading<'_>,
+    reading: &mut ObjectCall<'_>,
 ) {
     let mut json = String::from("{");
     for (

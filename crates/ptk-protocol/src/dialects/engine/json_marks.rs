@@ -57,7 +57,7 @@ pub(crate) enum Head {
 pub(crate) enum HeadAt {
     /// The JSON follows behind this many bytes. It is the arguments of the
     /// call, if that is known by now.
-    Found(Option<Called>, usize),
+    Finding(Option<Called>, usize),
     /// More text has to come to tell.
     More,
     /// The reply ends before that can be told.
@@ -89,7 +89,7 @@ impl Head {
     pub(super) fn read(&self, text: &str, end: bool) -> HeadAt {
         let window = text.get(..floor(text, MAX_HEAD)).unwrap_or("");
         let found = match self {
-            Self::None => return HeadAt::Found(None, 0),
+            Self::None => return HeadAt::Finding(None, 0),
             Self::Read(read) => read(window),
             Self::Name(ends) if ends.is_empty() => name_before_json(window),
             Self::Name(ends) => name_head(window, ends),
@@ -111,9 +111,9 @@ pub(crate) fn name_head<S: AsRef<str>>(text: &str, ends: &[S]) -> HeadAt {
     let mark = behind.trim_start();
     match mark_at(mark, ends) {
         _ if name.is_empty() => HeadAt::None,
-        MarkAt::Found { length, .. } => {
+        MarkAt::Finding { length, .. } => {
             let length = text.len() - mark.len() + length;
-            HeadAt::Found(Some(Called::new(name)), length)
+            HeadAt::Finding(Some(Called::new(name)), length)
         }
         MarkAt::Partial => HeadAt::More,
         MarkAt::None => HeadAt::None,
@@ -129,7 +129,7 @@ fn name_before_json(text: &str) -> HeadAt {
             let object = behind.trim_start();
             match object.chars().next() {
                 None => HeadAt::More,
-                Some('{') => HeadAt::Found(Some(Called::new(name)), text.len() - object.len()),
+                Some('{') => HeadAt::Finding(Some(Called::new(name)), text.len() - object.len()),
                 Some(_) => HeadAt::None,
             }
         }

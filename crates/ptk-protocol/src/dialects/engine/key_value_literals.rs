@@ -17,7 +17,7 @@ pub(crate) const STRINGS: &[&str] = &["<|\"|>", "<escape>"];
 /// What stands where an argument's name may be.
 pub(crate) enum KeyAt {
     /// A name, and how long it is with its colon.
-    Found(String, usize),
+    Finding(String, usize),
     More,
     None,
 }
@@ -31,7 +31,7 @@ pub(crate) fn key_at(text: &str, end: bool) -> KeyAt {
     };
     let (key, length) = match mark_at(text, STRINGS) {
         MarkAt::Partial => return undecided,
-        MarkAt::Found { index, length } => {
+        MarkAt::Finding { index, length } => {
             let mark = STRINGS.get(index).copied().unwrap_or_default();
             let rest = text.get(length..).unwrap_or("");
             match rest.find(mark) {
@@ -64,7 +64,7 @@ pub(crate) fn key_at(text: &str, end: bool) -> KeyAt {
     match colon.bytes().next() {
         None => undecided,
         Some(b':') if !key.is_empty() || length > 0 => {
-            KeyAt::Found(key, length + (rest.len() - colon.len()) + 1)
+            KeyAt::Finding(key, length + (rest.len() - colon.len()) + 1)
         }
         Some(_) => KeyAt::None,
     }
@@ -133,7 +133,7 @@ impl Nesting {
                 }
                 Some(b'<') => match mark_at(input.from(self.at), STRINGS) {
                     MarkAt::Partial if !input.end => return NestingAt::More,
-                    MarkAt::Found { index, length } => {
+                    MarkAt::Finding { index, length } => {
                         self.string = STRINGS.get(index).copied();
                         self.at += length;
                         continue;
@@ -188,7 +188,7 @@ impl<'a> Values<'a> {
             return None;
         }
         let rest = self.rest();
-        if let MarkAt::Found { index, length } = mark_at(rest, STRINGS) {
+        if let MarkAt::Finding { index, length } = mark_at(rest, STRINGS) {
             let rest = rest.get(length..)?;
             let mark = STRINGS.get(index)?;
             let end = rest.find(mark)?;
@@ -228,7 +228,7 @@ impl<'a> Values<'a> {
         json.push('{');
         let mut first = true;
         while !self.take('}') {
-            let KeyAt::Found(key, length) = key_at(self.rest(), true) else {
+            let KeyAt::Finding(key, length) = key_at(self.rest(), true) else {
                 return None;
             };
             self.at += length;

@@ -9,13 +9,13 @@ impl KeyValueMarks {
     pub(crate) fn write(&self, call: &ToolCall) -> String {
         let node = call.args.to_json();
         let mut body = String::new();
-        let mut json = Json { text: &node, at: 0 };
+        let mut json = JsonTokens { text: &node, at: 0 };
         self.write_value(&mut json, &mut body);
         format!("{}{CALL}{}{body}{}", self.open, call.name, self.close)
     }
 
     /// Writes the JSON value that comes next.
-    fn write_value(&self, json: &mut Json<'_>, out: &mut String) {
+    fn write_value(&self, json: &mut JsonTokens<'_>, out: &mut String) {
         match json.next() {
             Token::Text(text) => out.push_str(&self.string(&text)),
             Token::Mark('{') => {
@@ -75,7 +75,7 @@ fn is_plain_key(key: &str) -> bool {
 }
 
 /// The tokens of valid JSON.
-struct Json<'a> {
+struct JsonTokens<'a> {
     text: &'a str,
     at: usize,
 }
@@ -87,7 +87,7 @@ enum Token<'a> {
     End,
 }
 
-impl<'a> Json<'a> {
+impl<'a> JsonTokens<'a> {
     fn next(&mut self) -> Token<'a> {
         let rest = self.text.get(self.at..).unwrap_or("").trim_start();
         self.at = self.text.len() - rest.len();

@@ -31,7 +31,7 @@ pub(crate) struct KeyValues {
     at: usize,
     /// How far white space behind `at` was skipped.
     space: usize,
-    state: State,
+    state: KeyValueState,
     start: usize,
     values: Option<NamedValues>,
     /// Whether the call is told while it comes in.
@@ -39,7 +39,7 @@ pub(crate) struct KeyValues {
 }
 
 #[derive(Debug)]
-enum State {
+enum KeyValueState {
     Lead,
     Name,
     Key {
@@ -80,7 +80,7 @@ impl KeyValues {
             is_marked,
             at: if is_marked { marks.open.len() } else { 0 },
             space: 0,
-            state: State::Lead,
+            state: KeyValueState::Lead,
             start: 0,
             values: None,
             live: is_marked,
@@ -92,12 +92,12 @@ impl KeyValues {
         self.space
     }
 
-    fn wait(&mut self, state: State) -> Step {
+    fn wait(&mut self, state: KeyValueState) -> Step {
         self.state = state;
         Step::More
     }
 
-    fn go(&mut self, state: State) -> Option<Step> {
+    fn go(&mut self, state: KeyValueState) -> Option<Step> {
         self.state = state;
         None
     }
@@ -105,13 +105,13 @@ impl KeyValues {
     fn lead(&mut self, input: &Input<'_>, out: &mut Findings) -> Option<Step> {
         let at = self.skip_space(input);
         match mark_at(input.from(at), &[CALL]) {
-            MarkAt::Partial if !input.end => Some(self.wait(State::Lead)),
+            MarkAt::Partial if !input.end => Some(self.wait(KeyValueState::Lead)),
             MarkAt::Partial if self.is_marked => Some(without_calls(input, out)),
             MarkAt::Partial | MarkAt::None => Some(Step::Reject),
-            MarkAt::Found { length, .. } => {
+            MarkAt::Finding { length, .. } => {
                 self.start = at;
                 self.at = at + length;
-                self.go(State::Name)
+                self.go(KeyValueState::Name)
             }
         }
     }
@@ -122,7 +122,7 @@ impl KeyValues {
         let Some(end) = window.find(['{', '<', '\n', '(']) else {
             let undecided = rest.len() < MAX_NAME;
             return match (undecided, input.end) {
-                (true, false) => Some(self.wait(State::Name)),
+                (true, false) => Some(self.wait(KeyValueState::Name)),
                 (true, true) if self.is_marked => Some(without_calls(input, out)),
                 _ => Some(Step::Reject),
             };
@@ -142,7 +142,7 @@ impl KeyValues {
         }
         self.values = Some(values);
         self.at += end + 1;
-        self.go(State::Key { first: true })
+        self.go(KeyValueState::Key { first: true })
     }
 
     fn key(&mut self, input: &Input<'_>, first: bool) -> Option<Step> {
@@ -151,26 +151,26 @@ impl KeyValues {
         if rest.starts_with('}') {
             self.live = true;
             self.at = at + 1;
-            return self.go(State::After);
+            return self.go(KeyValueState::After);
         }
         if rest.starts_with(',') && !first {
             self.at = at + 1;
-            return self.go(State::Key { first: true });
+            return self.go(KeyValueState::Key { first: true });
         }
         match key_at(rest, input.end) {
-            KeyAt::More => Some(self.wait(State::Key { first })),
+            KeyAt::More => Some(self.wait(KeyValueState::Key { first })),
             KeyAt::None => self.fault(at),
-            KeyAt::Found(key, length) => {
+            KeyAt::Finding(key, length) => {
                 self.live = true;
                 self.at = at + length;
-                self.go(State::Value(key))
+                self.go(KeyValueState::Value(key))
             }
         }
     }
 
     fn fault(&mut self, at: usize) -> Option<Step> {
         if self.live {
-            self.go(State::Botched(at))
+            self.go(KeyValueState::Botched(at))
         } else {
             Some(Step::Reject)
         }
@@ -180,14 +180,14 @@ impl KeyValues {
         let at = self.skip_space(input);
         let rest = input.from(at);
         match mark_at(rest, STRINGS) {
-            MarkAt::Partial if !input.end => return Some(self.wait(State::Value(key))),
-            MarkAt::Found { index, length } => {
+            MarkAt::Partial if !input.end => return Some(self.wait(KeyValueState::Value(key))),
+            MarkAt::Finding { index, length } => {
                 let start = at + length;
                 if let Some(values) = &mut self.values {
                     values.open(&key, Says::Text, false, input);
                 }
                 let mark = STRINGS.get(index).copied().unwrap_or_default();
-                return self.go(State::Text {
+                return self.go(KeyValueState::Text {
                     start,
                     search: start,
                     mark,
@@ -196,19 +196,19 @@ impl KeyValues {
             MarkAt::Partial | MarkAt::None => {}
         }
         match rest.bytes().next() {
-            None => Some(self.wait(State::Value(key))),
-            Some(b'"') => self.go(State::Quoted {
+            None => Some(self.wait(KeyValueState::Value(key))),
+            Some(b'"') => self.go(KeyValueState::Quoted {
                 key,
                 text: String::new(),
                 quoted: Quoted::simple(b'"', at),
             }),
-            Some(b'{' | b'[') => self.go(State::Nested {
+            Some(b'{' | b'[') => self.go(KeyValueState::Nested {
                 key,
                 start: at,
                 search: Nesting::new(at),
             }),
             Some(b',' | b'}' | b']') => self.fault(at),
-            Some(_) => self.go(State::Bare {
+            Some(_) => self.go(KeyValueState::Bare {
                 key,
                 start: at,
                 search: at,
@@ -233,7 +233,7 @@ impl KeyValues {
             let Some(found) = found else {
                 search = input.text.len() - begun(input.from(search), mark);
                 self.grow(input.slice(start..search));
-                return Some(self.wait(State::Text {
+                return Some(self.wait(KeyValueState::Text {
                     start,
                     search,
                     mark,
@@ -244,7 +244,7 @@ impl KeyValues {
             match input.peek(behind) {
                 Peek::More => {
                     self.grow(input.slice(start..end));
-                    return Some(self.wait(State::Text {
+                    return Some(self.wait(KeyValueState::Text {
                         start,
                         search: end,
                         mark,
@@ -255,7 +255,7 @@ impl KeyValues {
                         values.close(input.slice(start..end), input);
                     }
                     self.at = behind;
-                    return self.go(State::Next);
+                    return self.go(KeyValueState::Next);
                 }
                 Peek::Byte(_) => search = behind,
             }
@@ -279,13 +279,13 @@ impl KeyValues {
         let mut closes = |at| closes_quoted(input, at);
         let mut append = |piece: &str| text.push_str(piece);
         match quoted.read(input.text, input.end, &mut append, &mut closes) {
-            None => Some(self.wait(State::Quoted { key, text, quoted })),
+            None => Some(self.wait(KeyValueState::Quoted { key, text, quoted })),
             Some(end) => {
                 if let Some(values) = &mut self.values {
                     values.verbatim(&key, &text, input);
                 }
                 self.at = end;
-                self.go(State::Next)
+                self.go(KeyValueState::Next)
             }
         }
     }
@@ -298,7 +298,9 @@ impl KeyValues {
         mut search: Nesting,
     ) -> Option<Step> {
         let end = match search.search(input) {
-            NestingAt::More => return Some(self.wait(State::Nested { key, start, search })),
+            NestingAt::More => {
+                return Some(self.wait(KeyValueState::Nested { key, start, search }));
+            }
             NestingAt::Fault => return self.fault(start),
             NestingAt::End(end) => end,
         };
@@ -312,7 +314,7 @@ impl KeyValues {
             }
         }
         self.at = end;
-        self.go(State::Next)
+        self.go(KeyValueState::Next)
     }
 
     /// A value without marks ends before the next argument or the call's end.
@@ -327,7 +329,7 @@ impl KeyValues {
             let rest = input.from(search);
             let Some(found) = memchr::memchr2(b',', b'}', rest.as_bytes()) else {
                 search += rest.len();
-                return Some(self.wait(State::Bare { key, start, search }));
+                return Some(self.wait(KeyValueState::Bare { key, start, search }));
             };
             let end = search + found;
             if input.byte(end) == Some(b',') {
@@ -336,13 +338,13 @@ impl KeyValues {
                 let lead = window.trim_start();
                 match key_at(lead, input.end) {
                     KeyAt::More if behind.len() < MAX_NAME => {
-                        return Some(self.wait(State::Bare {
+                        return Some(self.wait(KeyValueState::Bare {
                             key,
                             start,
                             search: end,
                         }));
                     }
-                    KeyAt::Found(..) => {}
+                    KeyAt::Finding(..) => {}
                     _ if lead.starts_with('}') => {}
                     _ => {
                         search = end + 1;
@@ -354,15 +356,15 @@ impl KeyValues {
                 values.plain(&key, input.slice(start..end).trim(), input);
             }
             self.at = end;
-            return self.go(State::Next);
+            return self.go(KeyValueState::Next);
         }
     }
 
     fn next(&mut self, input: &Input<'_>) -> Option<Step> {
         let at = self.skip_space(input);
         match input.byte(at) {
-            None => Some(self.wait(State::Next)),
-            Some(b',' | b'}') => self.go(State::Key { first: false }),
+            None => Some(self.wait(KeyValueState::Next)),
+            Some(b',' | b'}') => self.go(KeyValueState::Key { first: false }),
             Some(_) => self.fault(at),
         }
     }
@@ -372,14 +374,14 @@ impl KeyValues {
         let at = self.skip_space(input);
         let rest = input.from(at);
         let end = match mark_at(rest, &[self.marks.close, CALL]) {
-            MarkAt::Partial if !input.end => return Some(self.wait(State::After)),
-            MarkAt::Found { index: 0, length } => {
+            MarkAt::Partial if !input.end => return Some(self.wait(KeyValueState::After)),
+            MarkAt::Finding { index: 0, length } => {
                 self.finish(out, Whole::Yes);
                 return Some(Step::Done(at + length));
             }
-            MarkAt::Found { .. } if self.is_marked => {
+            MarkAt::Finding { .. } if self.is_marked => {
                 self.finish(out, Whole::Yes);
-                return self.go(State::Lead);
+                return self.go(KeyValueState::Lead);
             }
             MarkAt::Partial if self.marks.close.starts_with(rest) && !rest.is_empty() => {
                 at + rest.len()
@@ -395,7 +397,7 @@ impl KeyValues {
 
     fn botched(&mut self, input: &Input<'_>, out: &mut Findings, fault: usize) -> Step {
         let Some(end) = botched_end(input, fault, &[self.marks.close]) else {
-            return self.wait(State::Botched(fault));
+            return self.wait(KeyValueState::Botched(fault));
         };
         if let Some(values) = &mut self.values {
             values.problem(
@@ -416,22 +418,22 @@ impl KeyValues {
     }
 
     fn step(&mut self, input: &Input<'_>, out: &mut Findings) -> Option<Step> {
-        match std::mem::replace(&mut self.state, State::After) {
-            State::Lead => self.lead(input, out),
-            State::Name => self.name(input, out),
-            State::Key { first } => self.key(input, first),
-            State::Value(key) => self.value(input, key),
-            State::Text {
+        match std::mem::replace(&mut self.state, KeyValueState::After) {
+            KeyValueState::Lead => self.lead(input, out),
+            KeyValueState::Name => self.name(input, out),
+            KeyValueState::Key { first } => self.key(input, first),
+            KeyValueState::Value(key) => self.value(input, key),
+            KeyValueState::Text {
                 start,
                 search,
                 mark,
             } => self.text(input, start, search, mark),
-            State::Quoted { key, text, quoted } => self.quoted(input, key, text, quoted),
-            State::Nested { key, start, search } => self.nested(input, key, start, search),
-            State::Bare { key, start, search } => self.bare(input, key, start, search),
-            State::Next => self.next(input),
-            State::After => self.after(input, out),
-            State::Botched(fault) => Some(self.botched(input, out, fault)),
+            KeyValueState::Quoted { key, text, quoted } => self.quoted(input, key, text, quoted),
+            KeyValueState::Nested { key, start, search } => self.nested(input, key, start, search),
+            KeyValueState::Bare { key, start, search } => self.bare(input, key, start, search),
+            KeyValueState::Next => self.next(input),
+            KeyValueState::After => self.after(input, out),
+            KeyValueState::Botched(fault) => Some(self.botched(input, out, fault)),
         }
     }
 }

@@ -10,14 +10,14 @@ pub(crate) const MAX_DEPTH: usize = 64;
 /// Finds the bracket that closes what is open. Strings in either quote,
 /// tripled or not, with escapes, hide what is in them.
 #[derive(Debug)]
-pub(crate) struct Brackets {
+pub(crate) struct BracketFinder {
     at: usize,
     depth: usize,
-    quote: Option<Quote>,
+    quote: Option<OpenQuote>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Quote {
+struct OpenQuote {
     byte: u8,
     triple: bool,
 }
@@ -33,7 +33,7 @@ pub(crate) enum Search {
     Fault(usize),
 }
 
-impl Brackets {
+impl BracketFinder {
     /// A search that starts behind the opening bracket.
     pub(crate) fn new(at: usize) -> Self {
         Self {
@@ -87,7 +87,7 @@ impl Brackets {
                     if run == 2 {
                         self.at += 2;
                     } else {
-                        self.quote = Some(Quote { byte, triple });
+                        self.quote = Some(OpenQuote { byte, triple });
                         self.at += run;
                     }
                 }
@@ -266,7 +266,7 @@ impl<'a> Literals<'a> {
 
     fn string(&mut self, text: &mut String, raw: bool) -> Option<()> {
         let mut quoted = match Quoted::open(self.text, self.at, true, raw) {
-            Opening::Found(quoted) => quoted,
+            Opening::Finding(quoted) => quoted,
             Opening::More => return None,
         };
         let mut closes = |_| Some(true);
@@ -369,10 +369,10 @@ mod tests {
     #[test]
     fn the_end_is_found_at_any_split() {
         let text = r#"f(a=")", b='''x')''', c=[")", {"k": ("\")")}]) tail"#;
-        let expected = Brackets::new(2).search(text, true);
+        let expected = BracketFinder::new(2).search(text, true);
         assert_eq!(expected, Search::Done(text.len() - 5));
         for cut in 0..text.len() {
-            let mut search = Brackets::new(2);
+            let mut search = BracketFinder::new(2);
             let mut found = search.search(&text[..cut], false);
             if found == Search::More {
                 found = search.search(text, true);

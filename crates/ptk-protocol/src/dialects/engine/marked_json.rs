@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::call_object::{CallObject, Called, Reading, begins_arguments};
+use super::call_object::{CallObject, Called, ObjectCall, begins_arguments};
 use super::json_marks::{Head, HeadAt, JsonMarks, MAX_HEAD, is_name_character};
 use super::named_values::{NamedValues, Whole};
 use super::repair_message;
@@ -29,7 +29,7 @@ pub(super) struct List {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum MarkedState {
     Head,
     Lead,
     Element,
@@ -47,7 +47,7 @@ pub(crate) struct MarkedJson {
     pub(super) called: Option<Called>,
     /// Whether the call has no marks, though it may end with one.
     is_bare: bool,
-    state: State,
+    state: MarkedState,
     at: usize,
     /// How far white space behind `at` was skipped.
     space: usize,
@@ -70,7 +70,7 @@ impl MarkedJson {
             open_length,
             called: None,
             is_bare: false,
-            state: State::Head,
+            state: MarkedState::Head,
             at: open_length.saturating_sub(overlap),
             space: 0,
             list: None,
@@ -92,7 +92,7 @@ impl MarkedJson {
             called: Some(called),
             at,
             open_length: at,
-            state: State::Lead,
+            state: MarkedState::Lead,
             ..Self::new(marks, 0)
         }
     }
@@ -101,7 +101,7 @@ impl MarkedJson {
     pub(crate) fn bare(marks: Arc<JsonMarks>) -> Self {
         Self {
             is_bare: true,
-            state: State::Lead,
+            state: MarkedState::Lead,
             ..Self::new(marks, 0)
         }
     }
@@ -111,7 +111,7 @@ impl MarkedJson {
         let rest = input.from(self.at);
         let is_json = rest.trim_start().starts_with(['{', '[']);
         if is_json && matches!(self.marks.head, Head::Name(_)) {
-            self.state = State::Lead;
+            self.state = MarkedState::Lead;
             return None;
         }
         let head = self.marks.head.read(rest, input.end);
@@ -135,10 +135,10 @@ impl MarkedJson {
                 }
                 return self.botched(input, out, at);
             }
-            HeadAt::Found(called, length) => {
+            HeadAt::Finding(called, length) => {
                 self.called = called;
                 self.at += length;
-                self.state = State::Lead;
+                self.state = MarkedState::Lead;
             }
         }
         None
@@ -173,7 +173,7 @@ impl MarkedJson {
         if let Some(called) = &self.called {
             match mark_at(rest, &self.marks.close) {
                 MarkAt::Partial if !input.end => return Some(Step::More),
-                MarkAt::Found { .. } => {
+                MarkAt::Finding { .. } => {
                     let called = called.clone();
                     return self.without_arguments(out, called, at);
                 }
@@ -201,7 +201,7 @@ impl MarkedJson {
             Some(b'[') if self.called.is_none() => {
                 self.list = Some(List { comma: None });
                 self.at = at + 1;
-                self.state = State::Element;
+                self.state = MarkedState::Element;
             }
             Some(b'`') => match fence_line(rest) {
                 FenceLine::Whole(length) => {
@@ -224,7 +224,7 @@ impl MarkedJson {
             None if self.marks.by_key => CallObject::by_key(at),
             None => CallObject::new(at),
         });
-        self.state = State::Object;
+        self.state = MarkedState::Object;
     }
 
     /// A call whose closing mark follows its name at once.
@@ -242,7 +242,7 @@ impl MarkedJson {
             range: 0..at,
         });
         self.at = at;
-        self.state = State::After;
+        self.state = MarkedState::After;
         None
     }
 
@@ -327,12 +327,12 @@ impl MarkedJson {
                 }
                 self.at = at + 1;
                 self.list = None;
-                self.state = State::After;
+                self.state = MarkedState::After;
             }
             Some(b'<' | b'[' | b'`') | None if self.pending.is_some() => {
                 self.note(ProblemCode::MissingCloser, at..at);
                 self.list = None;
-                self.state = State::After;
+                self.state = MarkedState::After;
             }
             _ => {
                 self.flush(out);
@@ -353,7 +353,7 @@ impl MarkedJson {
                 let at = object.doubtful_from();
                 if self.marks.opens_in(input.from(at)) {
                     self.tolerant = Some(Tolerant::endless(start, input.text.len()));
-                    self.state = State::Tolerant;
+                    self.state = MarkedState::Tolerant;
                 } else {
                     self.go_tolerant(start, at);
                 }
@@ -377,9 +377,9 @@ impl MarkedJson {
                 self.at = end;
                 self.told = true;
                 self.state = if self.list.is_some() {
-                    State::Element
+                    MarkedState::Element
                 } else {
-                    State::After
+                    MarkedState::After
                 };
             }
         }
@@ -388,7 +388,7 @@ impl MarkedJson {
 
     fn go_tolerant(&mut self, body: usize, fault: usize) {
         self.tolerant = Some(Tolerant::new(body, fault));
-        self.state = State::Tolerant;
+        self.state = MarkedState::Tolerant;
     }
 
     /// What stands behind the JSON before the closing mark, or instead of it.
@@ -397,7 +397,7 @@ impl MarkedJson {
         if let Some(tail) = self.called.as_ref().and_then(|called| called.tail.as_ref()) {
             match mark_at(rest, std::slice::from_ref(tail)) {
                 MarkAt::Partial if !input.end => return Before::Step(Step::More),
-                MarkAt::Found { length, .. } => {
+                MarkAt::Finding { length, .. } => {
                     self.at = at + length;
                     if let Some(called) = &mut self.called {
                         called.tail = None;
@@ -410,7 +410,7 @@ impl MarkedJson {
         if self.is_bare && !input.in_section {
             match input.closing_mark(at) {
                 MarkAt::Partial if !input.end => return Before::Step(Step::More),
-                MarkAt::Found { length, .. } => {
+                MarkAt::Finding { length, .. } => {
                     if !self
                         .notes
                         .iter()
@@ -447,7 +447,7 @@ impl MarkedJson {
             Before::Step(step) => return Some(step),
         }
         match mark_at(rest, &self.marks.close) {
-            MarkAt::Found { index, length } => {
+            MarkAt::Finding { index, length } => {
                 if self
                     .called
                     .as_ref()
@@ -515,7 +515,7 @@ impl MarkedJson {
         match mark_at(input.from(at), &self.marks.open) {
             _ if self.marks.may_stay_open => {}
             MarkAt::Partial if !input.end => return Step::More,
-            MarkAt::Found { length, .. } if self.called.is_none() => {
+            MarkAt::Finding { length, .. } if self.called.is_none() => {
                 let behind = input.peek(at + length);
                 if behind == Peek::More {
                     return Step::More;
@@ -543,7 +543,7 @@ impl MarkedJson {
     /// Keeps a call until its closing is known, as that belongs to its status.
     pub(super) fn keep(
         &mut self,
-        reading: Reading<'_>,
+        reading: ObjectCall<'_>,
         range: Range<usize>,
         status: Status,
         problems: Vec<Problem>,
@@ -595,12 +595,12 @@ impl Reader for MarkedJson {
     fn read(&mut self, input: &Input<'_>, out: &mut Findings) -> Step {
         loop {
             let step = match self.state {
-                State::Head => self.head(input, out),
-                State::Lead => self.lead(input, out),
-                State::Element => self.element(input, out),
-                State::Object => self.object(input, out),
-                State::After => self.after(input, out),
-                State::Tolerant => Some(self.tolerant(input, out)),
+                MarkedState::Head => self.head(input, out),
+                MarkedState::Lead => self.lead(input, out),
+                MarkedState::Element => self.element(input, out),
+                MarkedState::Object => self.object(input, out),
+                MarkedState::After => self.after(input, out),
+                MarkedState::Tolerant => Some(self.tolerant(input, out)),
             };
             if let Some(step) = step {
                 return step;

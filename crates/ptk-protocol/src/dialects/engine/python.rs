@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use super::literals::{
-    Brackets, Search, is_string_prefix, json_as_python, python_literal, python_word,
+    BracketFinder, Search, is_string_prefix, json_as_python, python_literal, python_word,
 };
 use super::named_values::NamedValues;
 use super::quoted::{Opening, Quoted};
@@ -63,7 +63,7 @@ pub(crate) enum Leniency {
 pub(crate) struct PythonCall {
     values: NamedValues,
     at: usize,
-    state: State,
+    state: PythonState,
     leniency: Leniency,
     beginning: Beginning,
     given: HashSet<String>,
@@ -84,7 +84,7 @@ enum Key {
 }
 
 #[derive(Debug)]
-enum State {
+enum PythonState {
     Argument,
     Name {
         start: usize,
@@ -110,7 +110,7 @@ enum State {
     Nested {
         key: Key,
         start: usize,
-        search: Brackets,
+        search: BracketFinder,
     },
     After,
 }
@@ -121,7 +121,7 @@ impl PythonCall {
         Self {
             values: NamedValues::new(name),
             at,
-            state: State::Argument,
+            state: PythonState::Argument,
             leniency,
             beginning: Beginning::Unknown,
             given: HashSet::new(),
@@ -153,17 +153,19 @@ impl PythonCall {
     /// Reads on.
     pub(crate) fn read(&mut self, input: &Input<'_>) -> Progress {
         loop {
-            let step = match std::mem::replace(&mut self.state, State::After) {
-                State::Argument => self.argument(input),
-                State::Name { start } => self.name(input, start),
-                State::NameEnd { start, end } => self.name_end(input, start, end),
-                State::Value(key) => self.value(input, key),
-                State::Word { key, start } => self.word(input, key, start),
-                State::Bare { key, start } => self.bare(input, key, start),
-                State::Text { key, quoted } => self.text(input, key, quoted),
-                State::AfterText(key) => self.after_text(input, key),
-                State::Nested { key, start, search } => self.nested(input, key, start, search),
-                State::After => self.after(input),
+            let step = match std::mem::replace(&mut self.state, PythonState::After) {
+                PythonState::Argument => self.argument(input),
+                PythonState::Name { start } => self.name(input, start),
+                PythonState::NameEnd { start, end } => self.name_end(input, start, end),
+                PythonState::Value(key) => self.value(input, key),
+                PythonState::Word { key, start } => self.word(input, key, start),
+                PythonState::Bare { key, start } => self.bare(input, key, start),
+                PythonState::Text { key, quoted } => self.text(input, key, quoted),
+                PythonState::AfterText(key) => self.after_text(input, key),
+                PythonState::Nested { key, start, search } => {
+                    self.nested(input, key, start, search)
+                }
+                PythonState::After => self.after(input),
             };
             if let Some(progress) = step {
                 return progress;
@@ -171,12 +173,12 @@ impl PythonCall {
         }
     }
 
-    fn wait(&mut self, state: State) -> Progress {
+    fn wait(&mut self, state: PythonState) -> Progress {
         self.state = state;
         Progress::More
     }
 
-    fn go(&mut self, state: State) -> Option<Progress> {
+    fn go(&mut self, state: PythonState) -> Option<Progress> {
         self.state = state;
         None
     }
@@ -191,18 +193,20 @@ impl PythonCall {
         self.at = input.skip_space(self.at);
         let rest = input.from(self.at);
         match rest.chars().next() {
-            None => Some(self.wait(State::Argument)),
+            None => Some(self.wait(PythonState::Argument)),
             Some(')') => {
                 self.begins(Beginning::Empty);
                 Some(Progress::Done(self.at + 1))
             }
-            Some('*') if rest.len() < 2 => Some(self.wait(State::Argument)),
+            Some('*') if rest.len() < 2 => Some(self.wait(PythonState::Argument)),
             Some('*') if rest.starts_with("**") => {
                 self.begins(Beginning::Value);
                 self.at += 2;
-                self.go(State::Value(Key::Spread))
+                self.go(PythonState::Value(Key::Spread))
             }
-            Some(c) if c.is_alphanumeric() || c == '_' => self.go(State::Name { start: self.at }),
+            Some(c) if c.is_alphanumeric() || c == '_' => {
+                self.go(PythonState::Name { start: self.at })
+            }
             Some(_) => self.positional(input, self.at),
         }
     }
@@ -237,7 +241,7 @@ impl PythonCall {
             );
             Key::Nobody
         };
-        self.go(State::Value(key))
+        self.go(PythonState::Value(key))
     }
 
     fn name(&mut self, input: &Input<'_>, start: usize) -> Option<Progress> {
@@ -245,12 +249,12 @@ impl PythonCall {
         match rest.find(|c: char| !(c.is_alphanumeric() || c == '_')) {
             None => {
                 self.at += rest.len();
-                Some(self.wait(State::Name { start }))
+                Some(self.wait(PythonState::Name { start }))
             }
             Some(length) => {
                 let end = self.at + length;
                 self.at = end;
-                self.go(State::NameEnd { start, end })
+                self.go(PythonState::NameEnd { start, end })
             }
         }
     }
@@ -260,8 +264,10 @@ impl PythonCall {
         self.at = input.skip_space(self.at);
         let next = (input.byte(self.at), input.byte(self.at + 1));
         match next {
-            (None, _) => Some(self.wait(State::NameEnd { start, end })),
-            (Some(b'='), None) if !input.end => Some(self.wait(State::NameEnd { start, end })),
+            (None, _) => Some(self.wait(PythonState::NameEnd { start, end })),
+            (Some(b'='), None) if !input.end => {
+                Some(self.wait(PythonState::NameEnd { start, end }))
+            }
             (Some(b'='), Some(b'=')) => Some(Progress::Fault(self.at)),
             (Some(b'='), _) => {
                 let key = input.slice(start..end).to_owned();
@@ -276,7 +282,7 @@ impl PythonCall {
                     self.values
                         .problem(ProblemCode::InvalidArguments, &message, start..end);
                 }
-                self.go(State::Value(Key::Named(key)))
+                self.go(PythonState::Value(Key::Named(key)))
             }
             _ => self.positional(input, start),
         }
@@ -285,19 +291,19 @@ impl PythonCall {
     fn value(&mut self, input: &Input<'_>, key: Key) -> Option<Progress> {
         self.at = input.skip_space(self.at);
         match input.byte(self.at) {
-            None => Some(self.wait(State::Value(key))),
+            None => Some(self.wait(PythonState::Value(key))),
             Some(b'[' | b'(') if matches!(key, Key::Spread) => Some(Progress::Fault(self.at)),
             Some(b'{' | b'[' | b'(') => {
                 let start = self.at;
-                let search = Brackets::new(start + 1);
-                self.go(State::Nested { key, start, search })
+                let search = BracketFinder::new(start + 1);
+                self.go(PythonState::Nested { key, start, search })
             }
             Some(b',' | b')' | b']' | b'}' | b'=') => Some(Progress::Fault(self.at)),
             Some(_) if matches!(key, Key::Spread) => Some(Progress::Fault(self.at)),
             Some(b'"' | b'\'') => self.open_text(input, key, self.at, true),
             Some(_) => {
                 let start = self.at;
-                self.go(State::Word { key, start })
+                self.go(PythonState::Word { key, start })
             }
         }
     }
@@ -314,15 +320,15 @@ impl PythonCall {
         match Quoted::open(input.text, self.at, input.end, raw) {
             Opening::More if word < self.at => {
                 self.at = word;
-                Some(self.wait(State::Word { key, start: word }))
+                Some(self.wait(PythonState::Word { key, start: word }))
             }
-            Opening::More if is_first => Some(self.wait(State::Value(key))),
-            Opening::More => Some(self.wait(State::AfterText(key))),
-            Opening::Found(quoted) => {
+            Opening::More if is_first => Some(self.wait(PythonState::Value(key))),
+            Opening::More => Some(self.wait(PythonState::AfterText(key))),
+            Opening::Finding(quoted) => {
                 if is_first && let Key::Named(key) = &key {
                     self.values.open_string(key);
                 }
-                self.go(State::Text { key, quoted })
+                self.go(PythonState::Text { key, quoted })
             }
         }
     }
@@ -358,10 +364,10 @@ impl PythonCall {
             self.values.note(ProblemCode::UnescapedQuote, at..at + 1);
         }
         match end {
-            None => Some(self.wait(State::Text { key, quoted })),
+            None => Some(self.wait(PythonState::Text { key, quoted })),
             Some(end) => {
                 self.at = end;
-                self.go(State::AfterText(key))
+                self.go(PythonState::AfterText(key))
             }
         }
     }
@@ -370,13 +376,13 @@ impl PythonCall {
     fn after_text(&mut self, input: &Input<'_>, key: Key) -> Option<Progress> {
         self.at = input.skip_space(self.at);
         match input.byte(self.at) {
-            None => Some(self.wait(State::AfterText(key))),
+            None => Some(self.wait(PythonState::AfterText(key))),
             Some(b'"' | b'\'') => self.open_text(input, key, self.at, false),
             Some(_) => {
                 if matches!(key, Key::Named(_)) {
                     self.values.close_string();
                 }
-                self.go(State::After)
+                self.go(PythonState::After)
             }
         }
     }
@@ -386,7 +392,7 @@ impl PythonCall {
         let is_end = |c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '+' | '-'));
         let Some(length) = rest.find(is_end) else {
             self.at += rest.len();
-            return Some(self.wait(State::Word { key, start }));
+            return Some(self.wait(PythonState::Word { key, start }));
         };
         let end = self.at + length;
         let word = input.slice(start..end);
@@ -396,7 +402,7 @@ impl PythonCall {
         }
         let ends_value = match input.peek(end) {
             _ if self.leniency == Leniency::Strict => true,
-            Peek::More => return Some(self.wait(State::Word { key, start })),
+            Peek::More => return Some(self.wait(PythonState::Word { key, start })),
             Peek::Byte(byte) => matches!(byte, b',' | b')'),
             Peek::End => true,
         };
@@ -404,11 +410,11 @@ impl PythonCall {
             Some(json) if ends_value => {
                 self.add(&key, &json);
                 self.at = end;
-                self.go(State::After)
+                self.go(PythonState::After)
             }
             _ if self.leniency == Leniency::Mend => {
                 self.at = start;
-                self.go(State::Bare { key, start })
+                self.go(PythonState::Bare { key, start })
             }
             _ => Some(Progress::Fault(start)),
         }
@@ -419,7 +425,7 @@ impl PythonCall {
         let rest = input.from(self.at);
         let Some(length) = memchr::memchr2(b',', b')', rest.as_bytes()) else {
             self.at += rest.len();
-            return Some(self.wait(State::Bare { key, start }));
+            return Some(self.wait(PythonState::Bare { key, start }));
         };
         let end = self.at + length;
         let raw = input.slice(start..end).trim();
@@ -428,7 +434,7 @@ impl PythonCall {
             self.values.note(ProblemCode::MissingQuotes, start..end);
         }
         self.at = end;
-        self.go(State::After)
+        self.go(PythonState::After)
     }
 
     fn nested(
@@ -436,10 +442,10 @@ impl PythonCall {
         input: &Input<'_>,
         key: Key,
         start: usize,
-        mut search: Brackets,
+        mut search: BracketFinder,
     ) -> Option<Progress> {
         let end = match search.search(input.text, input.end) {
-            Search::More => return Some(self.wait(State::Nested { key, start, search })),
+            Search::More => return Some(self.wait(PythonState::Nested { key, start, search })),
             Search::Fault(at) => return Some(Progress::Fault(at)),
             Search::Done(end) => end,
         };
@@ -451,7 +457,7 @@ impl PythonCall {
             (None, _) => return Some(Progress::Fault(start)),
         }
         self.at = end;
-        self.go(State::After)
+        self.go(PythonState::After)
     }
 
     fn add(&mut self, key: &Key, json: &str) {
@@ -465,11 +471,11 @@ impl PythonCall {
     fn after(&mut self, input: &Input<'_>) -> Option<Progress> {
         self.at = input.skip_space(self.at);
         match input.byte(self.at) {
-            None => Some(self.wait(State::After)),
+            None => Some(self.wait(PythonState::After)),
             Some(b')') => Some(Progress::Done(self.at + 1)),
             Some(b',') => {
                 self.at += 1;
-                self.go(State::Argument)
+                self.go(PythonState::Argument)
             }
             Some(_) => Some(Progress::Fault(self.at)),
         }

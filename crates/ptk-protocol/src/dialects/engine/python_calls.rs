@@ -28,7 +28,7 @@ pub(crate) struct PythonMarks {
 /// The marks around one construct: the length of the one that opens it, and
 /// those that close it.
 #[derive(Debug)]
-struct Marks {
+struct CallListMarks {
     open: usize,
     close: Arc<[String]>,
     may_stay_open: bool,
@@ -37,13 +37,13 @@ struct Marks {
 /// Reads the calls between one pair of marks.
 #[derive(Debug)]
 pub(crate) struct PythonCalls {
-    marks: Marks,
+    marks: CallListMarks,
     at: usize,
     /// How far white space behind `at` was skipped.
     space: usize,
     /// How far the end of the line was looked for.
     searched: usize,
-    state: State,
+    state: CallListState,
     is_list: bool,
     /// Whether the calls are told while they come in.
     live: bool,
@@ -54,7 +54,7 @@ pub(crate) struct PythonCalls {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum CallListState {
     Lead,
     Name,
     Call,
@@ -73,7 +73,7 @@ impl PythonCalls {
     /// A reader that starts at an opening mark of this length.
     pub(crate) fn behind(open: usize, close: Arc<[String]>, may_stay_open: bool) -> Self {
         Self {
-            marks: Marks {
+            marks: CallListMarks {
                 open,
                 close,
                 may_stay_open,
@@ -81,7 +81,7 @@ impl PythonCalls {
             at: open,
             space: 0,
             searched: 0,
-            state: State::Lead,
+            state: CallListState::Lead,
             is_list: false,
             live: open > 0,
             call: None,
@@ -95,7 +95,7 @@ impl PythonCalls {
         self.space
     }
 
-    fn go(&mut self, state: State) -> Option<Step> {
+    fn go(&mut self, state: CallListState) -> Option<Step> {
         self.state = state;
         None
     }
@@ -112,7 +112,7 @@ impl PythonCalls {
             }
             Some(c) if is_name(c) && (self.is_list || self.marks.open > 0) => {
                 self.at = at;
-                self.go(State::Name)
+                self.go(CallListState::Name)
             }
             Some(_) => Some(out.refuse(Refusal::NoCallBehind)),
         }
@@ -161,7 +161,7 @@ impl PythonCalls {
         }
         self.call = Some((call, start));
         self.is_first = false;
-        self.go(State::Call)
+        self.go(CallListState::Call)
     }
 
     /// No call stands where one was to be expected.
@@ -190,9 +190,9 @@ impl PythonCalls {
                     self.whole.push((call.into_values(), range));
                 }
                 self.at = end;
-                self.go(State::Between { comma: false })
+                self.go(CallListState::Between { comma: false })
             }
-            Progress::Fault(at) if self.live => self.go(State::Botched(at)),
+            Progress::Fault(at) if self.live => self.go(CallListState::Botched(at)),
             Progress::Fault(at) => {
                 out.examined(at);
                 Some(out.refuse(Refusal::NoLiteral))
@@ -222,23 +222,23 @@ impl PythonCalls {
             None if !input.end => Some(Step::More),
             Some(',') if !comma => {
                 self.at = at + 1;
-                self.go(State::Between { comma: true })
+                self.go(CallListState::Between { comma: true })
             }
             Some(']') if self.is_list => {
                 self.at = at + 1;
-                self.go(State::After)
+                self.go(CallListState::After)
             }
             Some(c) if is_name(c) && (comma || !self.is_list || self.live) => {
                 if self.is_list && !comma {
                     self.note(ProblemCode::MissingComma, at..at);
                 }
                 self.at = at;
-                self.go(State::Name)
+                self.go(CallListState::Name)
             }
-            None if !self.is_list => self.go(State::After),
+            None if !self.is_list => self.go(CallListState::After),
             None => {
                 self.note(ProblemCode::MissingCloser, at..at);
-                self.go(State::After)
+                self.go(CallListState::After)
             }
             Some(_) => self.list_stays_open(out),
         }
@@ -256,7 +256,7 @@ impl PythonCalls {
         if self.is_list {
             self.note(ProblemCode::MissingCloser, self.at..self.at);
         }
-        self.go(State::After)
+        self.go(CallListState::After)
     }
 
     fn after(&mut self, input: &Input<'_>, out: &mut Findings) -> Step {
@@ -266,7 +266,7 @@ impl PythonCalls {
         let at = self.skip_space(input);
         let rest = input.from(at);
         let end = match mark_at(rest, &self.marks.close) {
-            MarkAt::Found { length, .. } => {
+            MarkAt::Finding { length, .. } => {
                 self.flush(out);
                 return Step::Done(at + length);
             }
@@ -333,12 +333,12 @@ impl Reader for PythonCalls {
     fn read(&mut self, input: &Input<'_>, out: &mut Findings) -> Step {
         loop {
             let step = match self.state {
-                State::Lead => self.lead(input, out),
-                State::Name => self.name(input, out),
-                State::Call => self.call(input, out),
-                State::Between { comma } => self.between(input, out, comma),
-                State::After => Some(self.after(input, out)),
-                State::Botched(fault) => Some(self.botched(input, out, fault)),
+                CallListState::Lead => self.lead(input, out),
+                CallListState::Name => self.name(input, out),
+                CallListState::Call => self.call(input, out),
+                CallListState::Between { comma } => self.between(input, out, comma),
+                CallListState::After => Some(self.after(input, out)),
+                CallListState::Botched(fault) => Some(self.botched(input, out, fault)),
             };
             if let Some(step) = step {
                 return step;

@@ -15,7 +15,7 @@ pub(crate) struct Quoted {
 #[derive(Debug)]
 pub(crate) enum Opening {
     /// A string.
-    Found(Quoted),
+    Finding(Quoted),
     /// More text has to come to tell whether the quote is tripled.
     More,
 }
@@ -31,7 +31,7 @@ impl Quoted {
             return Opening::More;
         }
         let triple = run == 3;
-        Opening::Found(Self {
+        Opening::Finding(Self {
             quote,
             triple,
             raw,

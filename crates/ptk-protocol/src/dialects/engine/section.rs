@@ -54,7 +54,7 @@ impl Reader for AddressReader {
         let window = window.get(..floor(window, LIMIT)).unwrap_or("");
         match name_head(window, &[close]) {
             HeadAt::More if !input.end => Step::More,
-            HeadAt::Found(_, length) => {
+            HeadAt::Finding(_, length) => {
                 let at = input.skip_space(open.len() + length);
                 match input.call_begins(at) {
                     None => Step::More,

@@ -15,7 +15,7 @@ pub(crate) struct TagForm {
     /// What opens a call, up to its name or attributes.
     pub(crate) open: Vec<String>,
     /// Where the name of a call stands.
-    pub(crate) named: Named,
+    pub(crate) named: NamePosition,
     /// What ends an opening tag.
     pub(crate) tag_end: String,
     /// What closes a call. Empty where that is the tool's name in a tag.
@@ -49,7 +49,7 @@ pub(crate) enum JsonBody {
 
 /// Where a name stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Named {
+pub(crate) enum NamePosition {
     /// In the rest of the tag: `<function=f>`.
     Rest,
     /// In an attribute: `<invoke name="f">`.
@@ -68,7 +68,7 @@ pub(crate) enum Param {
         /// The tag up to the name or its attributes.
         open: String,
         /// Where its name stands.
-        named: Named,
+        named: NamePosition,
         /// The closing tag.
         close: String,
     },
@@ -92,13 +92,15 @@ impl TagForm {
         let mut triggers: Vec<Trigger> = Vec::new();
         for open in &self.open {
             match &self.named {
-                Named::Attribute(_) => {
+                NamePosition::Attribute(_) => {
                     for space in [" ", "\n", "\t"] {
                         triggers.push(Trigger::anywhere(format!("{open}{space}")));
                     }
                 }
-                Named::Rest | Named::Behind(_) => triggers.push(Trigger::anywhere(open)),
-                Named::Tag => triggers.push(Trigger::tool_name(open, "> \n\t/")),
+                NamePosition::Rest | NamePosition::Behind(_) => {
+                    triggers.push(Trigger::anywhere(open))
+                }
+                NamePosition::Tag => triggers.push(Trigger::tool_name(open, "> \n\t/")),
             }
         }
         triggers.extend(self.sections.iter().map(Section::trigger));
@@ -114,13 +116,13 @@ impl TagForm {
 
     /// Whether a call may begin with the tool's name, its opening mark missing.
     fn named_first(&self) -> bool {
-        matches!(self.named, Named::Behind(_))
+        matches!(self.named, NamePosition::Behind(_))
     }
 
     /// A reader for the trigger of this index.
     pub(crate) fn reader(form: &Arc<Self>, trigger: usize) -> Box<dyn Reader> {
         let calls = match form.named {
-            Named::Attribute(_) => form.open.len() * 3,
+            NamePosition::Attribute(_) => form.open.len() * 3,
             _ => form.open.len(),
         };
         let Some(section) = trigger.checked_sub(calls) else {

@@ -3,7 +3,7 @@
 
 use serde_json::value::RawValue;
 
-use super::call_object::{Reading, read_arguments, read_keyed, read_object};
+use super::call_object::{ObjectCall, read_arguments, read_keyed, read_object};
 use super::marked_json::MarkedJson;
 use super::repair_message;
 use crate::json::{End, Repaired, repair};
@@ -50,7 +50,7 @@ impl Tolerant {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stop {
+enum BodyEnd {
     Close { at: usize, length: usize },
     Open { at: usize },
     End { at: usize },
@@ -73,40 +73,40 @@ impl MarkedJson {
             };
             let last = search.tries + 1 >= MAX_TRIES;
             let (at, behind) = match stop {
-                Stop::Close { at, length } => (at, at + length),
-                Stop::Open { at } | Stop::End { at } => (at, at),
+                BodyEnd::Close { at, length } => (at, at + length),
+                BodyEnd::Open { at } | BodyEnd::End { at } => (at, at),
             };
             let repaired = repair(self.without_list_end(input.slice(body..at)));
             match (stop, repaired) {
                 (_, Err(error)) => {
                     let message = format!("The call cannot be read: {error}");
                     let code = match stop {
-                        Stop::End { .. } => ProblemCode::Truncated,
-                        Stop::Close { .. } | Stop::Open { .. } => ProblemCode::Malformed,
+                        BodyEnd::End { .. } => ProblemCode::Truncated,
+                        BodyEnd::Close { .. } | BodyEnd::Open { .. } => ProblemCode::Malformed,
                     };
                     self.tolerant = None;
                     return self.unreadable(code, input, out, message, (body, at, behind));
                 }
                 // A quote behind the mark may close the string that it stands in.
-                (Stop::Close { .. }, Ok(repaired))
+                (BodyEnd::Close { .. }, Ok(repaired))
                     if matches!(repaired.end, End::Open { .. })
                         && input.peek(behind) == Peek::More =>
                 {
                     return Step::More;
                 }
-                (Stop::Close { .. }, Ok(repaired))
+                (BodyEnd::Close { .. }, Ok(repaired))
                     if is_settled(&repaired)
                         && !(matches!(repaired.end, End::Open { .. })
                             && input.peek(behind) == Peek::Byte(b'"')) =>
                 {
-                    return self.accept(input, out, &repaired, at, behind, Closing::Marked);
+                    return self.accept(input, out, &repaired, at, behind, BrokenEnd::Marked);
                 }
-                (Stop::Open { .. }, Ok(repaired))
+                (BodyEnd::Open { .. }, Ok(repaired))
                     if !matches!(repaired.end, End::InString { .. }) =>
                 {
-                    return self.accept(input, out, &repaired, at, behind, Closing::Missing);
+                    return self.accept(input, out, &repaired, at, behind, BrokenEnd::Missing);
                 }
-                (Stop::End { .. }, Ok(repaired)) => {
+                (BodyEnd::End { .. }, Ok(repaired)) => {
                     return self.give_up(input, out, &repaired, at);
                 }
                 (_, Ok(repaired)) if last => return self.give_up(input, out, &repaired, at),
@@ -114,7 +114,7 @@ impl MarkedJson {
                     if let Some(search) = &mut self.tolerant {
                         search.tries += 1;
                         search.search = behind.max(at + 1);
-                        if matches!(stop, Stop::Close { .. }) && search.first_close.is_none() {
+                        if matches!(stop, BodyEnd::Close { .. }) && search.first_close.is_none() {
                             search.first_close = Some((at, behind));
                         }
                     }
@@ -131,7 +131,7 @@ impl MarkedJson {
         }
     }
 
-    fn next_stop(&self, input: &Input<'_>, search: &Tolerant) -> Option<Stop> {
+    fn next_stop(&self, input: &Input<'_>, search: &Tolerant) -> Option<BodyEnd> {
         let text = input.text;
         let from = search.search.min(text.len());
         let found = self
@@ -148,13 +148,13 @@ impl MarkedJson {
         let end = hard.unwrap_or(text.len());
         match found.filter(|_| hard.is_none()) {
             Some(found) if found.pattern().as_usize() < self.marks.close.len() => {
-                Some(Stop::Close {
+                Some(BodyEnd::Close {
                     at: found.start(),
                     length: found.len(),
                 })
             }
-            Some(found) => Some(Stop::Open { at: found.start() }),
-            None if hard.is_some() || input.end => Some(Stop::End { at: end }),
+            Some(found) => Some(BodyEnd::Open { at: found.start() }),
+            None if hard.is_some() || input.end => Some(BodyEnd::End { at: end }),
             None => None,
         }
     }
@@ -172,14 +172,14 @@ impl MarkedJson {
             return Step::Reject;
         };
         if search.is_endless {
-            return self.accept(input, out, last, at, at, Closing::Doubtful);
+            return self.accept(input, out, last, at, at, BrokenEnd::Doubtful);
         }
         if let Some((close, behind)) = search.first_close
             && let Ok(repaired) = repair(self.without_list_end(input.slice(search.body..close)))
         {
-            return self.accept(input, out, &repaired, close, behind, Closing::Doubtful);
+            return self.accept(input, out, &repaired, close, behind, BrokenEnd::Doubtful);
         }
-        self.accept(input, out, last, at, at, Closing::Missing)
+        self.accept(input, out, last, at, at, BrokenEnd::Missing)
     }
 
     fn accept(
@@ -189,7 +189,7 @@ impl MarkedJson {
         repaired: &Repaired,
         at: usize,
         mut behind: usize,
-        closing: Closing,
+        closing: BrokenEnd,
     ) -> Step {
         let Some(search) = self.tolerant.take() else {
             return Step::Reject;
@@ -197,7 +197,7 @@ impl MarkedJson {
         let body = search.body;
         let text = input.slice(body..at);
         let mut end = body + text.trim_end().len();
-        if closing == Closing::Missing {
+        if closing == BrokenEnd::Missing {
             // Prose behind a value that closed is the person's, not the call's.
             if repaired.end == End::Closed
                 && repaired
@@ -221,7 +221,7 @@ impl MarkedJson {
         let readings = match self.readings(&repaired.json, input, Span::new(body, end)) {
             Ok(readings) => readings,
             Err(problem) => {
-                let cut = closing == Closing::Missing && repaired.end != End::Closed;
+                let cut = closing == BrokenEnd::Missing && repaired.end != End::Closed;
                 let code = if cut {
                     ProblemCode::Truncated
                 } else {
@@ -233,14 +233,14 @@ impl MarkedJson {
         let last = readings.len().saturating_sub(1);
         for (position, reading) in readings.into_iter().enumerate() {
             let whole = match (repaired.end, closing) {
-                (End::Closed | End::Open { .. }, Closing::Marked) => true,
-                (End::Closed, Closing::Missing) => !guesses_last_quote(repaired, text),
-                (End::Open { depth }, Closing::Missing) => {
+                (End::Closed | End::Open { .. }, BrokenEnd::Marked) => true,
+                (End::Closed, BrokenEnd::Missing) => !guesses_last_quote(repaired, text),
+                (End::Open { depth }, BrokenEnd::Missing) => {
                     position < last || (depth == 1 && reading.args_closed)
                 }
-                (_, Closing::Doubtful) | (End::InString { .. }, _) => false,
+                (_, BrokenEnd::Doubtful) | (End::InString { .. }, _) => false,
             };
-            let whole = whole && !is_doubtful(repaired, closing == Closing::Marked);
+            let whole = whole && !is_doubtful(repaired, closing == BrokenEnd::Marked);
             let mut problems = if position == 0 {
                 problems.clone()
             } else {
@@ -260,7 +260,10 @@ impl MarkedJson {
             if !consistent || (whole && self.hides_a_mark(repaired, text)) {
                 self.spoil(body..end);
             }
-            if position == last && closing == Closing::Missing && whole && !self.marks.may_stay_open
+            if position == last
+                && closing == BrokenEnd::Missing
+                && whole
+                && !self.marks.may_stay_open
             {
                 self.note(ProblemCode::MissingCloseMark, end..end);
             }
@@ -275,7 +278,7 @@ impl MarkedJson {
         json: &'t str,
         input: &Input<'_>,
         span: Span,
-    ) -> Result<Vec<Reading<'t>>, Problem> {
+    ) -> Result<Vec<ObjectCall<'t>>, Problem> {
         if let Some(called) = &self.called {
             return Ok(vec![read_arguments(called, json, span)?]);
         }
@@ -305,7 +308,7 @@ impl MarkedJson {
     /// while it streamed. `false` if that announcement was another call's.
     fn send(
         &mut self,
-        reading: &Reading<'_>,
+        reading: &ObjectCall<'_>,
         whole: bool,
         input: &Input<'_>,
         out: &mut Findings,
@@ -384,7 +387,7 @@ impl MarkedJson {
 
 /// How the end of a broken call was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Closing {
+enum BrokenEnd {
     /// By its closing mark.
     Marked,
     /// By a closing mark that may belong to a string.

@@ -23,7 +23,7 @@ pub(crate) struct YamlBody {
     base: Option<usize>,
     /// The argument that is coming in.
     entry: Option<Range<usize>>,
-    block: Option<Block>,
+    block: Option<BlockText>,
     /// Why an argument could not be read.
     error: Option<String>,
     has_plain_lines: bool,
@@ -33,7 +33,7 @@ pub(crate) struct YamlBody {
 
 /// Text of several lines behind `|`.
 #[derive(Debug)]
-struct Block {
+struct BlockText {
     /// The column of the text, known from its first line.
     column: Option<usize>,
     /// What becomes of the last line break.
@@ -100,7 +100,7 @@ impl YamlBody {
                 match block_of(line.trim()) {
                     Some((key, chomping)) => {
                         values.open_string(&key);
-                        self.block = Some(Block {
+                        self.block = Some(BlockText {
                             column: None,
                             chomping,
                             breaks: 0,
@@ -194,7 +194,7 @@ impl YamlBody {
 
     /// Whether something can be told of the arguments already.
     pub(crate) fn has_something(&self) -> bool {
-        let has_text = |block: &Block| !block.is_empty;
+        let has_text = |block: &BlockText| !block.is_empty;
         self.error.is_none() && (self.has_values || self.block.as_ref().is_some_and(has_text))
     }
 

@@ -1,6 +1,6 @@
 //! Finding marks, whole and broken, in one pass over the text.
 
-use super::{Mark, Place, is_name, rest};
+use super::{Mark, MarkPosition, is_name, rest};
 
 /// The label of the model's own messages in a transcript.
 const LABEL: &str = "ASSISTANT:";
@@ -17,7 +17,7 @@ pub(super) struct Finder {
 }
 
 /// A mark that was found.
-pub(super) struct Found {
+pub(super) struct FoundMark {
     /// The offset behind its first character.
     pub(super) behind_first: usize,
     /// How many `~` stand there.
@@ -47,7 +47,7 @@ impl Finder {
                 same.push(index);
             }
             let first = mark.text.bytes().next().unwrap_or_default();
-            if mark.place == Place::Anywhere {
+            if mark.place == MarkPosition::Anywhere {
                 set(&mut stops, first.to_ascii_lowercase());
                 set(&mut stops, first.to_ascii_uppercase());
             }
@@ -60,7 +60,7 @@ impl Finder {
     }
 
     /// Looks at every place where a mark stands, in order.
-    pub(super) fn each(&self, text: &str, mut look: impl FnMut(&Found)) {
+    pub(super) fn each(&self, text: &str, mut look: impl FnMut(&FoundMark)) {
         if self.marks.is_empty() {
             return;
         }
@@ -86,7 +86,7 @@ impl Finder {
     }
 
     /// A mark that counts at the start of the line at `from`.
-    fn at_line(&self, text: &str, from: usize, look: &mut impl FnMut(&Found)) {
+    fn at_line(&self, text: &str, from: usize, look: &mut impl FnMut(&FoundMark)) {
         let lead = line_start(text.get(from..).unwrap_or_default());
         self.at_start(text, lead, look);
         // What follows a label that models copy still starts the line.
@@ -98,18 +98,18 @@ impl Finder {
     }
 
     /// A mark at the start of `lead`, the end of the text, where a line starts.
-    fn at_start(&self, text: &str, lead: &str, look: &mut impl FnMut(&Found)) {
+    fn at_start(&self, text: &str, lead: &str, look: &mut impl FnMut(&FoundMark)) {
         let Some(first) = lead.chars().next() else {
             return;
         };
         let behind_first = text.len() - lead.len() + first.len_utf8();
         for (mark, behind) in self.marks_at(text, first, behind_first) {
             let means_something = match mark.place {
-                Place::Anywhere => continue,
-                Place::LineStart | Place::LineStartExact => true,
-                Place::LineStartBeforeCall => may_be_called(behind),
+                MarkPosition::Anywhere => continue,
+                MarkPosition::LineStart | MarkPosition::LineStartExact => true,
+                MarkPosition::LineStartBeforeCall => may_be_called(behind),
             };
-            look(&Found {
+            look(&FoundMark {
                 behind_first,
                 tildes: 0,
                 means_something,
@@ -118,14 +118,14 @@ impl Finder {
     }
 
     /// A mark that counts anywhere and begins at `at`.
-    fn at_first(&self, text: &str, at: usize, look: &mut impl FnMut(&Found)) {
+    fn at_first(&self, text: &str, at: usize, look: &mut impl FnMut(&FoundMark)) {
         let Some(first) = text.get(at..).and_then(|rest| rest.chars().next()) else {
             return;
         };
         let behind_first = at + first.len_utf8();
         let mut marks = self.marks_at(text, first, behind_first);
-        if marks.any(|(mark, _)| mark.place == Place::Anywhere) {
-            look(&Found {
+        if marks.any(|(mark, _)| mark.place == MarkPosition::Anywhere) {
+            look(&FoundMark {
                 behind_first,
                 tildes: 0,
                 means_something: true,
@@ -135,13 +135,13 @@ impl Finder {
 
     /// A mark that is broken by the `~` at `at`. It is one wherever it stands,
     /// so that it can be mended wherever a model quotes it.
-    fn broken(&self, text: &str, at: usize, tildes: usize, look: &mut impl FnMut(&Found)) {
+    fn broken(&self, text: &str, at: usize, tildes: usize, look: &mut impl FnMut(&FoundMark)) {
         let before = text.get(..at).unwrap_or_default();
         let Some(first) = before.chars().next_back() else {
             return;
         };
         if self.marks_at(text, first, at + tildes).next().is_some() {
-            look(&Found {
+            look(&FoundMark {
                 behind_first: at,
                 tildes,
                 means_something: true,
@@ -166,7 +166,7 @@ impl Finder {
             let wanted = rest(&mark.text);
             let (written, behind) = text.split_at_checked(wanted.len())?;
             let starts_so = mark.text.chars().next()?;
-            let same = if mark.place == Place::LineStartExact {
+            let same = if mark.place == MarkPosition::LineStartExact {
                 starts_so == first && written == wanted
             } else {
                 starts_so.eq_ignore_ascii_case(&first) && written.eq_ignore_ascii_case(wanted)

@@ -6,7 +6,7 @@
 //! plain word, as in `<tool ` or `<function=`, what follows it counts too: a
 //! source file may hold `List<Tool>` and `<functional>`.
 
-use super::{Mark, Place, is_name, overlap, rest};
+use super::{Mark, MarkPosition, is_name, overlap, rest};
 use crate::dialects::{self, Claim, Pattern, Registry, Trigger};
 use crate::parse::REASONING;
 
@@ -29,22 +29,22 @@ pub(super) fn of(registry: &Registry) -> Vec<Mark> {
             add(&mut marks, of_trigger(&trigger));
         }
         for close in dialect.closers().iter().chain(&dialect.section_ends()) {
-            add(&mut marks, shortened(close, Place::Anywhere));
+            add(&mut marks, shortened(close, MarkPosition::Anywhere));
         }
         for word in dialect
             .writer()
             .iter()
             .flat_map(|writer| [writer.result_word(), writer.error_word()])
         {
-            add(&mut marks, Some(Mark::new(word, Place::LineStart)));
+            add(&mut marks, Some(Mark::new(word, MarkPosition::LineStart)));
         }
     }
     for tag in REASONING.iter().flat_map(|(open, close)| [open, close]) {
-        add(&mut marks, shortened(tag, Place::Anywhere));
+        add(&mut marks, shortened(tag, MarkPosition::Anywhere));
     }
     let roles = ROLES
         .iter()
-        .map(|role| Mark::new(*role, Place::LineStartExact));
+        .map(|role| Mark::new(*role, MarkPosition::LineStartExact));
     marks.extend(roles);
     untangled(marks)
 }
@@ -55,7 +55,7 @@ fn untangled(mut marks: Vec<Mark>) -> Vec<Mark> {
     while let Some((first, _, at)) = overlap(&marks) {
         let tail = marks.get(first).and_then(|mark| {
             let text = mark.text.get(at..).filter(|text| !rest(text).is_empty())?;
-            let place = Place::Anywhere;
+            let place = MarkPosition::Anywhere;
             Some(Mark::new(text, place).before(mark.next.as_str()))
         });
         let Some(tail) = tail else {
@@ -74,15 +74,15 @@ fn of_trigger(trigger: &Trigger) -> Option<Mark> {
         return None;
     };
     match trigger.place {
-        dialects::Place::Anywhere => shortened(mark, Place::Anywhere),
+        dialects::TriggerPosition::Anywhere => shortened(mark, MarkPosition::Anywhere),
         // `to=f` says nothing unless marks follow, and those are broken.
-        dialects::Place::LineStart if trigger.claim == Claim::Section => None,
-        dialects::Place::LineStart => {
-            let mark = shortened(mark, Place::LineStart)?;
+        dialects::TriggerPosition::LineStart if trigger.claim == Claim::Section => None,
+        dialects::TriggerPosition::LineStart => {
+            let mark = shortened(mark, MarkPosition::LineStart)?;
             let is_ordinary = ORDINARY.contains(&mark.text.to_lowercase().as_str());
             Some(Mark {
                 place: if is_ordinary {
-                    Place::LineStartBeforeCall
+                    MarkPosition::LineStartBeforeCall
                 } else {
                     mark.place
                 },
@@ -94,7 +94,7 @@ fn of_trigger(trigger: &Trigger) -> Option<Mark> {
 
 /// What makes a mark one. `None` where it has no letter, such as `{` and `[`:
 /// breaking those would break every file.
-fn shortened(mark: &str, place: Place) -> Option<Mark> {
+fn shortened(mark: &str, place: MarkPosition) -> Option<Mark> {
     let name_at = mark.find(is_name)?;
     let (signs, name) = mark.split_at_checked(name_at)?;
     let name_end = name.find(|c| !is_name(c)).unwrap_or(name.len());

@@ -3,13 +3,14 @@
 use std::ops::Range;
 
 use super::{
-    Back, Quotation, Quoted, QuotedMark, Reading, State, Text, Work, is_run_open, run_length,
+    Back, EngineState, OpenConstruct, Quotation, QuotedConstruct, QuotedMark, Text, Work,
+    is_run_open, run_length,
 };
 use crate::dialects::NO_KEYS;
 use crate::parse::grammar::Drafts;
 use crate::parse::hold::{Held, Hold, HoldKind, Item, has_call};
 use crate::parse::line::Line;
-use crate::parse::reader::{Findings, Found, Input, Step, floor};
+use crate::parse::reader::{Finding, Findings, Input, Step, floor};
 use crate::parse::settle::Settler;
 use crate::parse::table::{Candidates, Table};
 use crate::parse::trace::{Decision, Quote, Refusal};
@@ -42,7 +43,7 @@ impl Work<'_, '_, '_> {
                 (Some(Vec::new()), vec![close])
             }
         };
-        let reading = Reading {
+        let reading = OpenConstruct {
             start,
             dialect: candidate.dialect,
             candidates,
@@ -54,7 +55,7 @@ impl Work<'_, '_, '_> {
             stops,
             back,
         };
-        self.go(State::Reading(Box::new(reading)))
+        self.go(EngineState::Reading(Box::new(reading)))
     }
 
     /// What looked like a construct is none: its first character is passed and
@@ -67,17 +68,17 @@ impl Work<'_, '_, '_> {
                     self.machine.line.name_mark();
                 }
                 self.skip_char(start);
-                self.go(State::Prose)
+                self.go(EngineState::Prose)
             }
             Back::Reasoning { tag } => {
                 self.skip_char(start);
-                self.go(State::Reasoning { tag, fenced: false })
+                self.go(EngineState::Reasoning { tag, fenced: false })
             }
             Back::Fence(fence) => self.fence_is_quotation(fence),
         }
     }
 
-    pub(super) fn reading(&mut self, mut reading: Box<Reading>) -> bool {
+    pub(super) fn reading(&mut self, mut reading: Box<OpenConstruct>) -> bool {
         let text = self.text;
         let dialect = self.grammar.dialect(reading.dialect);
         let input = Input {
@@ -93,7 +94,7 @@ impl Work<'_, '_, '_> {
         let mut step = reading.reader.read(&input, &mut reading.findings);
         let committed = reading.findings.is_committed();
         for found in reading.findings.found.drain(..) {
-            reading.tells |= matches!(found, Found::Call(_) | Found::Problem(_));
+            reading.tells |= matches!(found, Finding::Call(_) | Finding::Problem(_));
             let deferred = &mut reading.deferred;
             let mut tell = |item| match deferred {
                 Some(deferred) => deferred.push(item),
@@ -118,7 +119,7 @@ impl Work<'_, '_, '_> {
             }
         }
         match step {
-            Step::More => self.wait(State::Reading(reading)),
+            Step::More => self.wait(EngineState::Reading(reading)),
             Step::Reject => {
                 let refusal = reading.findings.refusal.unwrap_or(Refusal::OtherForm);
                 self.note(reading.start..reading.start, |work| Decision::Refused {
@@ -148,13 +149,13 @@ impl Work<'_, '_, '_> {
                 self.hold_push(Held::fence_line(range.clone()));
                 self.machine.told = range.end;
                 self.machine.seen = range.end;
-                self.go(State::FenceOfCalls(fence))
+                self.go(EngineState::FenceOfCalls(fence))
             }
             Back::Reasoning { tag } => {
                 let end = range.end;
                 self.hold_draft(Held::draft_mark(range));
                 self.leave(end);
-                self.go(State::Reasoning { tag, fenced: false })
+                self.go(EngineState::Reasoning { tag, fenced: false })
             }
             Back::Prose {
                 quotation: Quotation::None,
@@ -164,13 +165,15 @@ impl Work<'_, '_, '_> {
                 self.machine.line = Line::default();
                 self.machine.sections += 1;
                 self.machine.behind_call = true;
-                self.go(State::Prose)
+                self.go(EngineState::Prose)
             }
-            Back::Prose { quotation, .. } => self.go(State::QuotedMark(Box::new(QuotedMark {
-                search: range.end,
-                range,
-                quotation,
-            }))),
+            Back::Prose { quotation, .. } => {
+                self.go(EngineState::QuotedMark(Box::new(QuotedMark {
+                    search: range.end,
+                    range,
+                    quotation,
+                })))
+            }
         }
     }
 
@@ -183,7 +186,7 @@ impl Work<'_, '_, '_> {
             Quotation::Mark(mark) => self.closing_quote(&quoted.range, &mut quoted.search, mark),
         };
         match closed {
-            Closes::Unknown => self.wait(State::QuotedMark(Box::new(quoted))),
+            Closes::Unknown => self.wait(EngineState::QuotedMark(Box::new(quoted))),
             Closes::Never => {
                 self.machine.wasted_bytes += quoted.search - quoted.range.end;
                 let quotation = Quotation::None;
@@ -233,10 +236,10 @@ impl Work<'_, '_, '_> {
             self.machine.line.close_ticks();
         }
         self.tell(SpanKind::Text, behind);
-        self.go(State::Prose)
+        self.go(EngineState::Prose)
     }
 
-    pub(super) fn construct_ends(&mut self, mut reading: Reading, end: usize) -> bool {
+    pub(super) fn construct_ends(&mut self, mut reading: OpenConstruct, end: usize) -> bool {
         let range = reading.start..end;
         self.machine.last = Some(reading.dialect);
         self.note(range.clone(), |work| {
@@ -254,8 +257,8 @@ impl Work<'_, '_, '_> {
             }
             self.leave(end);
             return match reading.back {
-                Back::Reasoning { tag } => self.go(State::Reasoning { tag, fenced: false }),
-                _ => self.go(State::Prose),
+                Back::Reasoning { tag } => self.go(EngineState::Reasoning { tag, fenced: false }),
+                _ => self.go(EngineState::Prose),
             };
         };
         items.extend(tail);
@@ -272,7 +275,7 @@ impl Work<'_, '_, '_> {
                     self.machine.wasted_bytes += range.len();
                     return self.is_quoted(range.start, behind, quotation);
                 }
-                self.go(State::Quoted(Box::new(Quoted {
+                self.go(EngineState::Quoted(Box::new(QuotedConstruct {
                     search: range.end,
                     range,
                     items,
@@ -306,7 +309,7 @@ impl Work<'_, '_, '_> {
                 } else {
                     self.emit_all(held.as_calls);
                 }
-                self.go(State::Reasoning { tag, fenced: false })
+                self.go(EngineState::Reasoning { tag, fenced: false })
             }
             Back::Fence(fence) => {
                 let only_declared = has_call(&items)
@@ -325,7 +328,7 @@ impl Work<'_, '_, '_> {
                     as_calls: items,
                 });
                 self.leave(end);
-                self.go(State::FenceOfCalls(fence))
+                self.go(EngineState::FenceOfCalls(fence))
             }
         }
     }
@@ -356,7 +359,7 @@ impl Work<'_, '_, '_> {
 
     /// A construct may be quoted: by inline code that closes on the same
     /// line, or by quotation marks right around it.
-    pub(super) fn quoted(&mut self, mut quoted: Quoted) -> bool {
+    pub(super) fn quoted(&mut self, mut quoted: QuotedConstruct) -> bool {
         let text = self.text;
         let closed = match quoted.quotation {
             Quotation::None => Closes::Never,
@@ -368,12 +371,12 @@ impl Work<'_, '_, '_> {
             Quotation::Ticks(count) => closing_ticks(text, &mut quoted.search, count),
         };
         match closed {
-            Closes::Unknown => self.wait(State::Quoted(Box::new(quoted))),
+            Closes::Unknown => self.wait(EngineState::Quoted(Box::new(quoted))),
             Closes::Never => {
                 let end = quoted.range.end;
                 self.emit_all(quoted.items);
                 self.leave(end);
-                self.go(State::Prose)
+                self.go(EngineState::Prose)
             }
             Closes::Before(behind) => self.is_quoted(quoted.range.start, behind, quoted.quotation),
         }

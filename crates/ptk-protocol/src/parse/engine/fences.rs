@@ -1,7 +1,7 @@
 //! Code fences: quotations, but for one that ends the reply and holds nothing
 //! but calls.
 
-use super::{Back, Fence, State, Work, is_run_open, run_length};
+use super::{Back, EngineState, Fence, Work, is_run_open, run_length};
 use crate::SpanKind;
 use crate::parse::grammar::Fences;
 use crate::parse::hold::{Held, Hold, HoldKind};
@@ -19,7 +19,7 @@ impl Work<'_, '_, '_> {
             self.pass(behind);
             self.tell(SpanKind::Text, behind);
             self.note(start..behind, |_| Decision::Quoted(Quote::Fence));
-            return self.go(State::Fence(fence));
+            return self.go(EngineState::Fence(fence));
         }
         if matches!(&self.machine.hold, Some(hold) if hold.kind == HoldKind::Reasoning) {
             self.resolve_as_quoted(Kept::AnswerFollows, Quote::EarlyFence);
@@ -32,7 +32,7 @@ impl Work<'_, '_, '_> {
         hold.held.push(Held::fence_line(start..behind));
         self.pass(behind);
         self.machine.told = behind;
-        self.go(State::FenceOfCalls(fence))
+        self.go(EngineState::FenceOfCalls(fence))
     }
 
     /// In a quotation: everything up to the closing line is text.
@@ -44,19 +44,19 @@ impl Work<'_, '_, '_> {
             let Some(found) = memchr::memchr(fence.byte, rest.as_bytes()) else {
                 self.pass(text.len());
                 self.tell(SpanKind::Text, text.len());
-                return self.wait(State::Fence(fence));
+                return self.wait(EngineState::Fence(fence));
             };
             let start = at + found;
             self.pass(start);
             match self.closing_line(start, fence) {
                 Closing::Unknown => {
                     self.tell(SpanKind::Text, start);
-                    return self.wait(State::Fence(fence));
+                    return self.wait(EngineState::Fence(fence));
                 }
                 Closing::Yes(behind) => {
                     self.pass(behind);
                     self.tell(SpanKind::Text, behind);
-                    return self.go(State::Prose);
+                    return self.go(EngineState::Prose);
                 }
                 Closing::No => {
                     at = start + run_length(text.from(start), fence.byte);
@@ -107,11 +107,11 @@ impl Work<'_, '_, '_> {
             if text.end && !self.machine.hold.as_ref().is_some_and(Hold::has_calls) {
                 self.resolve_as_quoted(Kept::Policy, Quote::MixedFence);
             }
-            return self.wait(State::FenceOfCalls(fence));
+            return self.wait(EngineState::FenceOfCalls(fence));
         }
         if rest.as_bytes().first() == Some(&fence.byte) {
             match self.closing_line(start, fence) {
-                Closing::Unknown => return self.wait(State::FenceOfCalls(fence)),
+                Closing::Unknown => return self.wait(EngineState::FenceOfCalls(fence)),
                 Closing::Yes(behind) => {
                     if !self.machine.hold.as_ref().is_some_and(Hold::has_calls) {
                         return self.fence_is_quotation(fence);
@@ -119,7 +119,7 @@ impl Work<'_, '_, '_> {
                     self.hold_push(Held::fence_line(start..behind));
                     self.pass(behind);
                     self.machine.told = behind;
-                    return self.go(State::Prose);
+                    return self.go(EngineState::Prose);
                 }
                 Closing::No => {}
             }
@@ -129,7 +129,7 @@ impl Work<'_, '_, '_> {
             end: text.end,
         };
         let candidates = match self.grammar.mark_at(&stretch, 0) {
-            Next::Partial(_) => return self.wait(State::FenceOfCalls(fence)),
+            Next::Partial(_) => return self.wait(EngineState::FenceOfCalls(fence)),
             Next::None => Candidates::default(),
             Next::Mark(hit) => {
                 let end = start + hit.end;
@@ -140,7 +140,7 @@ impl Work<'_, '_, '_> {
                     && !self.machine.has_said
                 {
                     match self.is_forged(forgery, start, end) {
-                        None => return self.wait(State::FenceOfCalls(fence)),
+                        None => return self.wait(EngineState::FenceOfCalls(fence)),
                         Some(true) => return self.forge(forgery, start),
                         Some(false) => {}
                     }
@@ -152,7 +152,7 @@ impl Work<'_, '_, '_> {
                     self.hold_push(Held::fence_line(start..end));
                     self.machine.told = end;
                     self.machine.seen = end;
-                    return self.go(State::FenceOfCalls(fence));
+                    return self.go(EngineState::FenceOfCalls(fence));
                 }
                 if !candidates.is_empty() {
                     self.note_tried(&hit, &candidates);
@@ -169,7 +169,7 @@ impl Work<'_, '_, '_> {
     /// The fence holds something else than calls.
     pub(super) fn fence_is_quotation(&mut self, fence: Fence) -> bool {
         self.resolve_as_quoted(Kept::AnswerFollows, Quote::MixedFence);
-        self.go(State::Fence(fence))
+        self.go(EngineState::Fence(fence))
     }
 }
 

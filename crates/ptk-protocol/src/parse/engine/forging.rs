@@ -1,6 +1,6 @@
 //! The end of a reply whose model goes on as a tool, or as somebody else.
 
-use super::{State, Work};
+use super::{EngineState, Work};
 use crate::parse::forged::Forgery;
 use crate::parse::hold::{Hold, Item};
 use crate::parse::table::LABEL;
@@ -73,12 +73,12 @@ impl Work<'_, '_, '_> {
         self.tell(SpanKind::Text, start);
         self.conclude();
         self.note(start..start, |_| Decision::Forged);
-        self.go(State::Forged(forgery))
+        self.go(EngineState::Forged(forgery))
     }
 
     /// Tells what the model wrote behind the end of its reply.
     pub(super) fn discard_forgery(&mut self) {
-        let State::Forged(forgery) = self.machine.state else {
+        let EngineState::Forged(forgery) = self.machine.state else {
             return;
         };
         let range = self.machine.told..self.text.len();

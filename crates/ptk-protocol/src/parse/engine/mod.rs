@@ -108,7 +108,7 @@ impl Parser {
     /// ```
     #[must_use]
     pub fn is_over(&self) -> bool {
-        matches!(self.machine.state, State::Forged(_))
+        matches!(self.machine.state, EngineState::Forged(_))
     }
 
     /// Takes the next chunk and gives what became known by it.
@@ -164,7 +164,7 @@ impl Parser {
 const LONG_BUFFER: usize = 1 << 20;
 
 /// Where the machine is. Offsets are those of the reply, not of the buffer.
-enum State {
+enum EngineState {
     Prose,
     Reasoning {
         tag: usize,
@@ -175,9 +175,9 @@ enum State {
     /// In a fence that holds nothing but calls so far.
     FenceOfCalls(Fence),
     /// A reader is at work.
-    Reading(Box<Reading>),
+    Reading(Box<OpenConstruct>),
     /// A construct stands inside what may be a quotation; what follows decides.
-    Quoted(Box<Quoted>),
+    Quoted(Box<QuotedConstruct>),
     /// The same for a mark around several calls.
     QuotedMark(Box<QuotedMark>),
     /// Behind the end of the reply, where the model goes on in other roles.
@@ -190,7 +190,7 @@ struct Fence {
     length: usize,
 }
 
-struct Reading {
+struct OpenConstruct {
     start: usize,
     dialect: usize,
     candidates: Candidates,
@@ -205,7 +205,7 @@ struct Reading {
     back: Back,
 }
 
-impl Reading {
+impl OpenConstruct {
     /// Whether the construct stands in prose that may not quote it.
     fn is_in_prose(&self) -> bool {
         matches!(
@@ -240,7 +240,7 @@ enum Quotation {
     Mark(char),
 }
 
-struct Quoted {
+struct QuotedConstruct {
     range: Range<usize>,
     items: Vec<Item>,
     quotation: Quotation,
@@ -282,7 +282,7 @@ struct Machine {
     told: usize,
     /// Everything before this was looked at.
     seen: usize,
-    state: State,
+    state: EngineState,
     line: Line,
     hold: Option<Hold>,
     calls: usize,
@@ -303,12 +303,12 @@ struct Machine {
 impl Machine {
     fn new(grammar: &Grammar) -> Self {
         let state = if grammar.starts_in_reasoning() {
-            State::Reasoning {
+            EngineState::Reasoning {
                 tag: 0,
                 fenced: false,
             }
         } else {
-            State::Prose
+            EngineState::Prose
         };
         Self {
             base: 0,
@@ -350,9 +350,9 @@ impl Machine {
             keep = keep.min(hold.start);
         }
         match &self.state {
-            State::Reading(reading) => keep = keep.min(reading.start),
-            State::Quoted(quoted) => keep = keep.min(quoted.range.start),
-            State::QuotedMark(quoted) => keep = keep.min(quoted.range.start),
+            EngineState::Reading(reading) => keep = keep.min(reading.start),
+            EngineState::Quoted(quoted) => keep = keep.min(quoted.range.start),
+            EngineState::QuotedMark(quoted) => keep = keep.min(quoted.range.start),
             _ => {}
         }
         let used = keep - self.base;
@@ -372,17 +372,17 @@ struct Work<'a, 's, 'm> {
 impl Work<'_, '_, '_> {
     /// Makes one step; `false` if more text has to come first.
     pub(super) fn step(&mut self) -> bool {
-        match std::mem::replace(&mut self.machine.state, State::Prose) {
-            State::Prose => self.prose(),
-            State::Reasoning { tag, fenced } => self.reasoning(tag, fenced),
-            State::Fence(fence) => self.fence(fence),
-            State::FenceOfCalls(fence) => self.fence_of_calls(fence),
-            State::Reading(reading) => self.reading(reading),
-            State::Quoted(quoted) => self.quoted(*quoted),
-            State::QuotedMark(quoted) => self.quoted_mark(*quoted),
-            State::Forged(forgery) => {
+        match std::mem::replace(&mut self.machine.state, EngineState::Prose) {
+            EngineState::Prose => self.prose(),
+            EngineState::Reasoning { tag, fenced } => self.reasoning(tag, fenced),
+            EngineState::Fence(fence) => self.fence(fence),
+            EngineState::FenceOfCalls(fence) => self.fence_of_calls(fence),
+            EngineState::Reading(reading) => self.reading(reading),
+            EngineState::Quoted(quoted) => self.quoted(*quoted),
+            EngineState::QuotedMark(quoted) => self.quoted_mark(*quoted),
+            EngineState::Forged(forgery) => {
                 self.machine.seen = self.text.len();
-                self.wait(State::Forged(forgery))
+                self.wait(EngineState::Forged(forgery))
             }
         }
     }
@@ -403,12 +403,12 @@ impl Work<'_, '_, '_> {
         dialect.map_or("", |dialect| dialect.name()).to_owned()
     }
 
-    pub(super) fn wait(&mut self, state: State) -> bool {
+    pub(super) fn wait(&mut self, state: EngineState) -> bool {
         self.machine.state = state;
         false
     }
 
-    pub(super) fn go(&mut self, state: State) -> bool {
+    pub(super) fn go(&mut self, state: EngineState) -> bool {
         self.machine.state = state;
         true
     }

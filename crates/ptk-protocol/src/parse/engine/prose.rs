@@ -1,7 +1,7 @@
 //! Prose: where marks are looked for, and told from what only quotes them.
 
-use super::{Back, Fence, Quotation, State, Work, is_run_open, run_length};
-use crate::dialects::{Claim, Place};
+use super::{Back, EngineState, Fence, Quotation, Work, is_run_open, run_length};
+use crate::dialects::{Claim, TriggerPosition};
 
 use crate::parse::hold::Item;
 use crate::parse::line::Line;
@@ -27,12 +27,12 @@ impl<'a> Work<'a, '_, '_> {
             Next::None => {
                 self.pass(text.len());
                 self.tell(SpanKind::Text, text.len());
-                return self.wait(State::Prose);
+                return self.wait(EngineState::Prose);
             }
             Next::Partial(at) => {
                 self.pass(at);
                 self.tell(SpanKind::Text, at);
-                return self.wait(State::Prose);
+                return self.wait(EngineState::Prose);
             }
             Next::Mark(hit) => hit,
         };
@@ -52,7 +52,7 @@ impl<'a> Work<'a, '_, '_> {
             match self.is_forged(forgery, start, end) {
                 None => {
                     self.tell(SpanKind::Text, start);
-                    return self.wait(State::Prose);
+                    return self.wait(EngineState::Prose);
                 }
                 Some(true) => return self.forge(forgery, start),
                 Some(false) => {}
@@ -60,7 +60,7 @@ impl<'a> Work<'a, '_, '_> {
         }
         if meaning.label {
             self.pass(end);
-            return self.go(State::Prose);
+            return self.go(EngineState::Prose);
         }
         let quoted = self.machine.line.open_ticks().is_some() || self.machine.line.is_quotation();
         let blank = self.machine.line.is_blank();
@@ -72,12 +72,12 @@ impl<'a> Work<'a, '_, '_> {
             match self.text.from(end).bytes().next() {
                 None if !blank && !self.text.end => {
                     self.tell(SpanKind::Text, start);
-                    return self.wait(State::Prose);
+                    return self.wait(EngineState::Prose);
                 }
                 Some(b' ') if !blank => {
                     self.machine.line.name_mark();
                     self.skip_char(start);
-                    return self.go(State::Prose);
+                    return self.go(EngineState::Prose);
                 }
                 _ => {}
             }
@@ -85,7 +85,7 @@ impl<'a> Work<'a, '_, '_> {
             self.mark(start..end);
             self.note(start..end, |_| Decision::Reasoning);
             self.machine.line = Line::default();
-            return self.go(State::Reasoning { tag, fenced: false });
+            return self.go(EngineState::Reasoning { tag, fenced: false });
         }
         if meaning.silent.is_some() && !quoted {
             return self.stray_mark(&hit);
@@ -101,7 +101,7 @@ impl<'a> Work<'a, '_, '_> {
             };
             let marked = hit
                 .candidates()
-                .any(|candidate| candidate.place == Place::Anywhere);
+                .any(|candidate| candidate.place == TriggerPosition::Anywhere);
             self.note_tried(&hit, &candidates);
             return self.begin(start, candidates, Back::Prose { quotation, marked });
         }
@@ -110,7 +110,7 @@ impl<'a> Work<'a, '_, '_> {
             return self.stray_mark(&hit);
         }
         self.skip_char(start);
-        self.go(State::Prose)
+        self.go(EngineState::Prose)
     }
 
     /// Writes down which dialects a mark may be of.
@@ -164,7 +164,7 @@ impl<'a> Work<'a, '_, '_> {
             Some(true)
         } else if named || (meaning.is_common && self.machine.last.is_none()) {
             Some(false)
-        } else if meaning.silent == Some(Place::LineStart) || blank {
+        } else if meaning.silent == Some(TriggerPosition::LineStart) || blank {
             Some(blank)
         } else {
             self.ends_line(end)
@@ -172,12 +172,12 @@ impl<'a> Work<'a, '_, '_> {
         match stands_apart {
             None => {
                 self.tell(SpanKind::Text, start);
-                return self.wait(State::Prose);
+                return self.wait(EngineState::Prose);
             }
             Some(false) => {
                 self.note(start..end, |_| Decision::InSentence);
                 self.skip_char(start);
-                return self.go(State::Prose);
+                return self.go(EngineState::Prose);
             }
             Some(true) => {}
         }
@@ -202,7 +202,7 @@ impl<'a> Work<'a, '_, '_> {
             let problem = Problem::new(ProblemCode::StrayMark, message, Span::new(start, end));
             self.emit(Item::Problem(problem.with_raw(raw)));
         }
-        self.go(State::Prose)
+        self.go(EngineState::Prose)
     }
 
     /// Whether the mark ends a section whose opening mark is missing: a call
@@ -273,7 +273,7 @@ impl<'a> Work<'a, '_, '_> {
             hit.candidates().filter(|candidate| {
                 // A tool's name in a block of code is quoted.
                 let in_code = candidate.mark.is_empty() && self.machine.line.is_indented();
-                candidate.place == Place::Anywhere || (blank && !in_code)
+                candidate.place == TriggerPosition::Anywhere || (blank && !in_code)
             })
         };
         let mark = self.text.slice(&(hit.start..hit.end));
@@ -291,7 +291,7 @@ impl<'a> Work<'a, '_, '_> {
         let run = run_length(text.from(start), byte);
         if is_run_open(text, start + run, run) {
             self.tell(SpanKind::Text, start);
-            return self.wait(State::Prose);
+            return self.wait(EngineState::Prose);
         }
         if run >= 3 && self.machine.line.may_open_fence() {
             let rest = text.from(start + run);
@@ -302,7 +302,7 @@ impl<'a> Work<'a, '_, '_> {
             let Some(newline) = memchr::memchr(b'\n', line) else {
                 if !text.end && line.len() < MAX_INFO {
                     self.tell(SpanKind::Text, start);
-                    return self.wait(State::Prose);
+                    return self.wait(EngineState::Prose);
                 }
                 return self.pass_ticks(start, run, byte);
             };
@@ -320,6 +320,6 @@ impl<'a> Work<'a, '_, '_> {
         if byte == b'`' {
             self.machine.line.ticks(run);
         }
-        self.go(State::Prose)
+        self.go(EngineState::Prose)
     }
 }

@@ -1,6 +1,6 @@
 //! Reasoning: everything up to its closing tag, and the calls drafted in it.
 
-use super::{Back, State, Work, is_run_open, run_length};
+use super::{Back, EngineState, Work, is_run_open, run_length};
 use crate::SpanKind;
 use crate::parse::grammar::Drafts;
 use crate::parse::hold::Held;
@@ -11,7 +11,7 @@ use crate::parse::trace::{Decision, Kept, Quote};
 impl Work<'_, '_, '_> {
     pub(super) fn reasoning(&mut self, tag: usize, fenced: bool) -> bool {
         let text = self.text;
-        let same = State::Reasoning { tag, fenced };
+        let same = EngineState::Reasoning { tag, fenced };
         let hit = match self.next() {
             Next::None => {
                 self.pass(text.len());
@@ -38,7 +38,7 @@ impl Work<'_, '_, '_> {
             self.mark(start..end);
             self.note(start..end, |_| Decision::ReasoningEnd);
             self.machine.line = Line::default();
-            return self.go(State::Prose);
+            return self.go(EngineState::Prose);
         }
         if let Some(byte) = meaning.fence {
             let run = run_length(text.from(start), byte);
@@ -48,7 +48,7 @@ impl Work<'_, '_, '_> {
             }
             let toggles = run >= 3 && self.machine.line.is_blank();
             self.pass_ticks(start, run, byte);
-            return self.go(State::Reasoning {
+            return self.go(EngineState::Reasoning {
                 tag,
                 fenced: fenced != toggles,
             });

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::{State, Work};
+use super::{EngineState, Work};
 use crate::dialects::engine::repair_message;
 use crate::parse::event::Event;
 use crate::parse::grammar::Drafts;
@@ -141,7 +141,7 @@ impl Work<'_, '_, '_> {
     pub(super) fn conclude(&mut self) {
         let kept = match &self.machine.hold {
             Some(hold) if hold.kind == HoldKind::Reasoning => {
-                let open = matches!(self.machine.state, State::Reasoning { .. });
+                let open = matches!(self.machine.state, EngineState::Reasoning { .. });
                 if self.grammar.drafts() != Drafts::Rescue || !hold.has_calls() {
                     Some(Kept::Policy)
                 } else if self.machine.calls > 0 {

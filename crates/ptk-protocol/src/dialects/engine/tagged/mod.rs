@@ -14,7 +14,7 @@ use super::call_object::Called;
 use super::json_marks::{JsonMarks, is_tool_name, leading_name};
 use super::marked_json::MarkedJson;
 use super::named_values::{NamedValues, Says, Whole};
-use super::tag_form::{JsonBody, Named, Param, TagForm};
+use super::tag_form::{JsonBody, NamePosition, Param, TagForm};
 use super::tags::{TagEnd, attribute, behind_line_break, tag_end};
 use super::tolerant::find_ignoring_case;
 use values::{Follows, Nest};
@@ -40,7 +40,7 @@ pub(super) struct TagReader {
     at: usize,
     /// How far white space behind `at` was skipped.
     space: usize,
-    state: State,
+    state: TaggedState,
     values: Option<NamedValues>,
     /// What closes the call.
     close: Vec<String>,
@@ -56,7 +56,7 @@ pub(super) struct TagReader {
 
 /// A value that did not end yet.
 #[derive(Debug)]
-struct Value {
+struct TagValue {
     key: String,
     start: usize,
     search: usize,
@@ -67,16 +67,16 @@ struct Value {
 }
 
 #[derive(Debug, Default)]
-enum State {
+enum TaggedState {
     #[default]
     Head,
     Between,
     /// The name of an argument that stands between tags.
     Key,
-    Lead(Value),
-    Value(Value),
+    Lead(TagValue),
+    TagValue(TagValue),
     CData {
-        value: Value,
+        value: TagValue,
         text: String,
     },
     Json,
@@ -87,21 +87,21 @@ impl Reader for TagReader {
     fn read(&mut self, input: &Input<'_>, out: &mut Findings) -> Step {
         loop {
             let step = match std::mem::take(&mut self.state) {
-                State::Head => self.head(input, out),
-                State::Between => self.between(input, out),
-                State::Key => self.key(input, out),
-                State::Lead(value) => self.lead(input, value),
-                State::Value(value) => self.value(input, out, value),
-                State::CData { value, text } => self.cdata(input, out, value, text),
-                State::Json => match &mut self.json {
+                TaggedState::Head => self.head(input, out),
+                TaggedState::Between => self.between(input, out),
+                TaggedState::Key => self.key(input, out),
+                TaggedState::Lead(value) => self.lead(input, value),
+                TaggedState::TagValue(value) => self.value(input, out, value),
+                TaggedState::CData { value, text } => self.cdata(input, out, value, text),
+                TaggedState::Json => match &mut self.json {
                     Some(json) => {
                         let step = json.read(input, out);
-                        self.state = State::Json;
+                        self.state = TaggedState::Json;
                         return step;
                     }
                     None => Some(Step::Reject),
                 },
-                State::Broken => self.broken(input, out),
+                TaggedState::Broken => self.broken(input, out),
             };
             if let Some(step) = step {
                 return step;
@@ -117,7 +117,7 @@ impl TagReader {
             form: Arc::clone(form),
             at: 0,
             space: 0,
-            state: State::Head,
+            state: TaggedState::Head,
             values: None,
             close: form.close.clone(),
             sure: false,
@@ -132,12 +132,12 @@ impl TagReader {
         clippy::unnecessary_wraps,
         reason = "it is what the functions of the states give back"
     )]
-    fn wait(&mut self, state: State) -> Option<Step> {
+    fn wait(&mut self, state: TaggedState) -> Option<Step> {
         self.state = state;
         Some(Step::More)
     }
 
-    fn go(&mut self, state: State) -> Option<Step> {
+    fn go(&mut self, state: TaggedState) -> Option<Step> {
         self.state = state;
         None
     }
@@ -148,7 +148,7 @@ impl TagReader {
         let mut at = self.at.max(self.space);
         loop {
             at = input.skip_space(at);
-            let literal = matches!(self.form.named, Named::Behind(_))
+            let literal = matches!(self.form.named, NamePosition::Behind(_))
                 && input.byte(at) == Some(b'\\')
                 && input.byte(at + 1) == Some(b'n');
             if !literal {
@@ -174,7 +174,7 @@ impl TagReader {
         let rest = input.from(open);
         let rest = rest.get(..floor(rest, MAX_HEAD)).unwrap_or("");
         let (name, behind, closed) = match &form.named {
-            Named::Behind(ends) => {
+            NamePosition::Behind(ends) => {
                 let lead = rest.trim_start();
                 let Some((name, behind)) = leading_name(lead) else {
                     return self.undecided(input, out, open);
@@ -189,7 +189,7 @@ impl TagReader {
                 }
                 let length = match mark_at(mark, ends) {
                     MarkAt::Partial if !input.end => return self.undecided(input, out, open),
-                    MarkAt::Found { length, .. } => length,
+                    MarkAt::Finding { length, .. } => length,
                     MarkAt::Partial | MarkAt::None => 0,
                 };
                 (
@@ -198,7 +198,7 @@ impl TagReader {
                     false,
                 )
             }
-            Named::Rest | Named::Attribute(_) | Named::Tag => {
+            NamePosition::Rest | NamePosition::Attribute(_) | NamePosition::Tag => {
                 let end = match tag_end(rest, &form.tag_end) {
                     TagEnd::At(end) => end,
                     TagEnd::Open => return self.undecided(input, out, open),
@@ -210,15 +210,15 @@ impl TagReader {
                 let closed = inner.ends_with('/');
                 let inner = inner.strip_suffix('/').unwrap_or(inner);
                 let name = match &form.named {
-                    Named::Attribute(key) => attribute(inner, key).unwrap_or_default(),
-                    Named::Tag => inner.split_whitespace().next().unwrap_or("").to_owned(),
+                    NamePosition::Attribute(key) => attribute(inner, key).unwrap_or_default(),
+                    NamePosition::Tag => inner.split_whitespace().next().unwrap_or("").to_owned(),
                     _ => inner.trim().trim_matches(['"', '\'']).to_owned(),
                 };
                 (name, open + end + form.tag_end.len(), closed)
             }
         };
         let is_name = match form.named {
-            Named::Attribute(_) => !name.is_empty(),
+            NamePosition::Attribute(_) => !name.is_empty(),
             _ => is_tool_name(&name),
         };
         if !is_name || name.len() > MAX_NAME {
@@ -227,14 +227,14 @@ impl TagReader {
         self.at = behind;
         self.declared = input.declares(&name);
         self.sure = input.knows(&name);
-        if form.named == Named::Tag {
+        if form.named == NamePosition::Tag {
             self.close = vec![format!("</{name}>")];
         }
         let mut values = NamedValues::new(name);
         if open == 0 {
             values.note(ProblemCode::MissingOpenMark, 0..0);
         }
-        if let Named::Attribute(_) = form.named
+        if let NamePosition::Attribute(_) = form.named
             && let Some(reasoning) = attribute(input.slice(open..behind), "reasoning")
         {
             values.set_reasoning(reasoning);
@@ -247,7 +247,7 @@ impl TagReader {
             return Some(Step::Done(self.at));
         }
         self.values = Some(values);
-        self.go(State::Between)
+        self.go(TaggedState::Between)
     }
 
     /// More of the opening tag has to come.
@@ -259,16 +259,16 @@ impl TagReader {
         if input.end {
             return Some(self.cut_head(input, out, rest));
         }
-        self.wait(State::Head)
+        self.wait(TaggedState::Head)
     }
 
     /// The reply ends in the opening tag: a call that was cut off, if the name
     /// of a declared tool stands in it.
     fn cut_head(&mut self, input: &Input<'_>, out: &mut Findings, rest: &str) -> Step {
         let name = match &self.form.named {
-            Named::Attribute(key) => attribute(rest, key).unwrap_or_default(),
-            Named::Rest => rest.trim().trim_matches(['"', '\'']).to_owned(),
-            Named::Behind(_) | Named::Tag => String::new(),
+            NamePosition::Attribute(key) => attribute(rest, key).unwrap_or_default(),
+            NamePosition::Rest => rest.trim().trim_matches(['"', '\'']).to_owned(),
+            NamePosition::Behind(_) | NamePosition::Tag => String::new(),
         };
         if !input.declares(&name) {
             return Step::Reject;
@@ -291,34 +291,34 @@ impl TagReader {
         let at = self.skip_gap(input);
         let rest = input.from(at);
         if rest.is_empty() && !input.end {
-            return self.wait(State::Between);
+            return self.wait(TaggedState::Between);
         }
         // A line break that is written out may be cut.
         if rest == "\\" && !input.end {
-            return self.wait(State::Between);
+            return self.wait(TaggedState::Between);
         }
         let form = Arc::clone(&self.form);
-        let is_word = matches!(form.named, Named::Behind(_)) && self.given.is_empty();
+        let is_word = matches!(form.named, NamePosition::Behind(_)) && self.given.is_empty();
         match mark_at(rest, &self.close) {
             // `<tool_call> and </tool_call>` is prose.
-            MarkAt::Found { .. } if is_word && !self.declared => {
+            MarkAt::Finding { .. } if is_word && !self.declared => {
                 return Some(out.refuse(Refusal::UndeclaredTool));
             }
-            MarkAt::Found { length, .. } if form.json != JsonBody::Only => {
+            MarkAt::Finding { length, .. } if form.json != JsonBody::Only => {
                 return Some(self.finish(input, out, at, at + length, Whole::Yes));
             }
-            MarkAt::Partial if !input.end => return self.wait(State::Between),
+            MarkAt::Partial if !input.end => return self.wait(TaggedState::Between),
             MarkAt::Partial if self.is_sent() && !rest.is_empty() => {
                 return Some(self.unended(input, out, at + rest.len()));
             }
             _ => {}
         }
         match mark_at(rest, &form.groups) {
-            MarkAt::Found { length, .. } => {
+            MarkAt::Finding { length, .. } => {
                 self.at = at + length;
-                return self.go(State::Between);
+                return self.go(TaggedState::Between);
             }
-            MarkAt::Partial if !input.end => return self.wait(State::Between),
+            MarkAt::Partial if !input.end => return self.wait(TaggedState::Between),
             MarkAt::Partial | MarkAt::None => {}
         }
         if rest.starts_with('{') && form.json != JsonBody::No && self.given.is_empty() {
@@ -328,7 +328,7 @@ impl TagReader {
             return Some(out.refuse(Refusal::NoJson));
         }
         match mark_at(rest, &[self.param_open()]) {
-            MarkAt::Partial if !input.end => return self.wait(State::Between),
+            MarkAt::Partial if !input.end => return self.wait(TaggedState::Between),
             MarkAt::Partial => {
                 let whole = rest.is_empty() && self.is_sent();
                 let end = at + rest.len();
@@ -338,16 +338,16 @@ impl TagReader {
                     self.cut(input, out, end)
                 });
             }
-            MarkAt::Found { length, .. } => {
+            MarkAt::Finding { length, .. } => {
                 if let Param::Pair { .. } = form.param {
                     self.at = at + length;
-                    return self.go(State::Key);
+                    return self.go(TaggedState::Key);
                 }
                 return self.param(input, out, at);
             }
             MarkAt::None => {}
         }
-        self.foreign(input, out, at, State::Between)
+        self.foreign(input, out, at, TaggedState::Between)
     }
 
     /// Something else than an argument or the end of the call. Where more has to
@@ -357,7 +357,7 @@ impl TagReader {
         input: &Input<'_>,
         out: &mut Findings,
         at: usize,
-        state: State,
+        state: TaggedState,
     ) -> Option<Step> {
         match input.is_marked(at) {
             None => return self.wait(state),
@@ -372,8 +372,8 @@ impl TagReader {
         if self.is_sent() {
             return Some(self.unended(input, out, self.at));
         }
-        if self.declared && !matches!(self.form.named, Named::Behind(_)) {
-            return self.go(State::Broken);
+        if self.declared && !matches!(self.form.named, NamePosition::Behind(_)) {
+            return self.go(TaggedState::Broken);
         }
         out.examined(at);
         Some(out.refuse(Refusal::NoCallBehind))
@@ -381,7 +381,7 @@ impl TagReader {
 
     /// Whether a closing mark stands at `at`.
     fn closes(input: &Input<'_>, at: usize) -> bool {
-        matches!(input.closing_mark(at), MarkAt::Found { .. })
+        matches!(input.closing_mark(at), MarkAt::Finding { .. })
     }
 
     /// A declared tool is named, but what follows are no arguments. It is a
@@ -399,7 +399,7 @@ impl TagReader {
                 out.examined(BROKEN_LIMIT.min(input.text.len()));
                 return Some(out.refuse(Refusal::NeverCloses));
             }
-            return self.wait(State::Broken);
+            return self.wait(TaggedState::Broken);
         };
         let body = window.get(..end).unwrap_or("");
         let opens_again = || {
@@ -407,7 +407,7 @@ impl TagReader {
             opens.any(|open| find_ignoring_case(body, 0, open).is_some())
         };
         // `<f>` may be an element of anything.
-        if self.form.named == Named::Tag || opens_again() {
+        if self.form.named == NamePosition::Tag || opens_again() {
             out.examined(self.at + end);
             return Some(out.refuse(Refusal::NoCallBehind));
         }
@@ -421,12 +421,12 @@ impl TagReader {
     fn json_body(&mut self, input: &Input<'_>, at: usize) -> Option<Step> {
         let values = self.values.take()?;
         let open = match self.form.named {
-            Named::Tag => vec![format!("<{}>", values.name())],
+            NamePosition::Tag => vec![format!("<{}>", values.name())],
             _ => self.form.open.clone(),
         };
         let marks = JsonMarks::new(open, self.close.clone());
         let called = Called::new(values.name());
-        if !self.sure && input.tools.is_some() && self.form.named == Named::Tag {
+        if !self.sure && input.tools.is_some() && self.form.named == NamePosition::Tag {
             return Some(Step::Reject);
         }
         let mut json = MarkedJson::arguments_of(Arc::new(marks), called, at);
@@ -434,7 +434,7 @@ impl TagReader {
             json.note(ProblemCode::FlatArguments, at..at);
         }
         self.json = Some(json);
-        self.go(State::Json)
+        self.go(TaggedState::Json)
     }
 
     /// The opening tag of an argument.
@@ -444,9 +444,9 @@ impl TagReader {
         let rest = input.from(at + open.len());
         let end = match tag_end(rest, &form.tag_end) {
             TagEnd::At(end) => end,
-            TagEnd::Open if !input.end => return self.wait(State::Between),
+            TagEnd::Open if !input.end => return self.wait(TaggedState::Between),
             TagEnd::Open => return Some(self.cut(input, out, input.text.len())),
-            TagEnd::None => return self.foreign(input, out, at, State::Between),
+            TagEnd::None => return self.foreign(input, out, at, TaggedState::Between),
         };
         let tag = rest.get(..end).unwrap_or("");
         let closed = tag.ends_with('/');
@@ -455,7 +455,7 @@ impl TagReader {
         let (key, close) = match &form.param {
             Param::Tag { named, close, .. } => {
                 let key = match named {
-                    Named::Attribute(name) => attribute(inner, name),
+                    NamePosition::Attribute(name) => attribute(inner, name),
                     _ => Some(inner.trim().trim_matches(['"', '\'']).to_owned())
                         .filter(|key| !key.is_empty()),
                 };
@@ -469,7 +469,7 @@ impl TagReader {
             Param::Pair { .. } => (None, String::new()),
         };
         let Some(key) = key.filter(|key| key.len() <= MAX_NAME) else {
-            return self.foreign(input, out, at, State::Between);
+            return self.foreign(input, out, at, TaggedState::Between);
         };
         let says = says(inner);
         self.at = behind;
@@ -479,13 +479,13 @@ impl TagReader {
             let skip = if closed { 0 } else { close.len() };
             self.end_value(input, out, &key, &given.unwrap_or_default());
             self.at = behind + skip;
-            return self.go(State::Between);
+            return self.go(TaggedState::Between);
         }
         let value = self.open_value(key, behind, close);
         self.go(if form.is_xml {
-            State::Lead(value)
+            TaggedState::Lead(value)
         } else {
-            State::Value(value)
+            TaggedState::TagValue(value)
         })
     }
 
@@ -518,15 +518,15 @@ impl TagReader {
                 return Some(self.cut(input, out, input.text.len()));
             }
             if rest.len() >= MAX_NAME {
-                return self.foreign(input, out, self.at, State::Key);
+                return self.foreign(input, out, self.at, TaggedState::Key);
             }
-            return self.wait(State::Key);
+            return self.wait(TaggedState::Key);
         };
         if found.is_none() && rest.len() < MAX_NAME {
             return if input.end {
                 Some(self.cut(input, out, input.text.len()))
             } else {
-                self.wait(State::Key)
+                self.wait(TaggedState::Key)
             };
         }
         let name = window.get(..end).unwrap_or("").trim().to_owned();
@@ -540,11 +540,11 @@ impl TagReader {
                 continue;
             }
             match mark_at(rest, &[&value.0]) {
-                _ if rest == "\\" && !input.end => return self.wait(State::Key),
-                MarkAt::Partial if !input.end => return self.wait(State::Key),
+                _ if rest == "\\" && !input.end => return self.wait(TaggedState::Key),
+                MarkAt::Partial if !input.end => return self.wait(TaggedState::Key),
                 MarkAt::Partial => return Some(self.cut(input, out, input.text.len())),
-                MarkAt::None => return self.foreign(input, out, at, State::Key),
-                MarkAt::Found { length, .. } => {
+                MarkAt::None => return self.foreign(input, out, at, TaggedState::Key),
+                MarkAt::Finding { length, .. } => {
                     at += length;
                     break;
                 }
@@ -553,7 +553,7 @@ impl TagReader {
         self.at = at;
         self.begin(&name, Says::Nothing, input);
         let value = self.open_value(name, at, value.1.clone());
-        self.go(State::Value(value))
+        self.go(TaggedState::TagValue(value))
     }
 
     /// An argument begins.

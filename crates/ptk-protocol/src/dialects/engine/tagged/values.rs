@@ -3,16 +3,16 @@
 
 use std::ops::Range;
 
-use super::{CDATA, CDATA_END, MAX_NAME, State, TagReader, Value};
+use super::{CDATA, CDATA_END, MAX_NAME, TagReader, TagValue, TaggedState};
 use crate::ProblemCode;
 use crate::dialects::engine::json_marks::leading_name;
-use crate::dialects::engine::tag_form::{Named, Param};
+use crate::dialects::engine::tag_form::{NamePosition, Param};
 use crate::dialects::engine::tags::{TagEnd, attribute, tag_end, trim_lines};
 use crate::dialects::engine::tolerant::find_ignoring_case;
 use crate::parse::{Findings, Input, MarkAt, Step, floor, mark_at};
 
 /// What ends a value, or may.
-enum Mark {
+enum ValueEnd {
     /// The value's closing tag.
     Close(usize),
     /// The end of the call, the closing tag of the value missing.
@@ -63,19 +63,19 @@ pub(super) enum Follows {
 
 impl TagReader {
     /// The start of a value in XML: CDATA, or text.
-    pub(super) fn lead(&mut self, input: &Input<'_>, value: Value) -> Option<Step> {
+    pub(super) fn lead(&mut self, input: &Input<'_>, value: TagValue) -> Option<Step> {
         self.space = input.skip_space(value.start.max(self.space));
         match mark_at(input.from(self.space), &[CDATA]) {
-            MarkAt::Partial if !input.end => self.wait(State::Lead(value)),
-            MarkAt::Found { length, .. } => {
+            MarkAt::Partial if !input.end => self.wait(TaggedState::Lead(value)),
+            MarkAt::Finding { length, .. } => {
                 self.at = self.space + length;
                 let search = self.at;
-                self.go(State::CData {
-                    value: Value { search, ..value },
+                self.go(TaggedState::CData {
+                    value: TagValue { search, ..value },
                     text: String::new(),
                 })
             }
-            MarkAt::Partial | MarkAt::None => self.go(State::Value(value)),
+            MarkAt::Partial | MarkAt::None => self.go(TaggedState::TagValue(value)),
         }
     }
 
@@ -83,7 +83,7 @@ impl TagReader {
         &mut self,
         input: &Input<'_>,
         out: &mut Findings,
-        mut value: Value,
+        mut value: TagValue,
     ) -> Option<Step> {
         loop {
             let nest = &value.nest;
@@ -97,17 +97,17 @@ impl TagReader {
                 return self.end(input, out, &value, ended);
             }
             let (at, mark) = match self.next_mark(input, &value) {
-                Ok((at, Mark::Stop)) => return self.stopped(input, out, &value, at),
+                Ok((at, ValueEnd::Stop)) => return self.stopped(input, out, &value, at),
                 Err(safe) if input.end => return self.stopped(input, out, &value, safe),
                 Err(safe) => return self.wait_in(input, out, value, safe),
                 Ok(found) => found,
             };
             let follows = match mark {
-                Mark::Close(length) => self.follows(input, at + length, true),
-                Mark::CallEnd(length) => self.follows(input, at + length, false),
-                Mark::Call(length) => self.is_call(input, &value, at, length),
-                Mark::Next if value.nest.calls == 0 => self.is_next_argument(input, &value, at),
-                Mark::Next | Mark::Param | Mark::Stop => Follows::No,
+                ValueEnd::Close(length) => self.follows(input, at + length, true),
+                ValueEnd::CallEnd(length) => self.follows(input, at + length, false),
+                ValueEnd::Call(length) => self.is_call(input, &value, at, length),
+                ValueEnd::Next if value.nest.calls == 0 => self.is_next_argument(input, &value, at),
+                ValueEnd::Next | ValueEnd::Param | ValueEnd::Stop => Follows::No,
             };
             if follows == Follows::More {
                 return self.wait_in(input, out, value, at);
@@ -121,26 +121,32 @@ impl TagReader {
 
     /// Counts what opens and closes in the value. Gives back where it ended, if
     /// that is known now.
-    fn meet(&self, value: &mut Value, at: usize, mark: &Mark, follows: bool) -> Option<Ended> {
+    fn meet(
+        &self,
+        value: &mut TagValue,
+        at: usize,
+        mark: &ValueEnd,
+        follows: bool,
+    ) -> Option<Ended> {
         let nest = &mut value.nest;
         let (open, close) = match mark {
-            Mark::Call(_) => {
+            ValueEnd::Call(_) => {
                 nest.calls += 1;
                 nest.is_call |= follows;
                 return None;
             }
-            Mark::Param => {
+            ValueEnd::Param => {
                 nest.params += 1;
                 return None;
             }
-            Mark::Next if !follows => {
+            ValueEnd::Next if !follows => {
                 nest.params += usize::from(!matches!(self.form.param, Param::Pair { .. }));
                 return None;
             }
-            Mark::Close(length) => (&mut nest.params, Some(*length)),
-            Mark::CallEnd(_) if nest.calls == 0 && nest.ended.is_some() => return nest.ended,
-            Mark::CallEnd(_) => (&mut nest.calls, None),
-            Mark::Next | Mark::Stop => (&mut 0, None),
+            ValueEnd::Close(length) => (&mut nest.params, Some(*length)),
+            ValueEnd::CallEnd(_) if nest.calls == 0 && nest.ended.is_some() => return nest.ended,
+            ValueEnd::CallEnd(_) => (&mut nest.calls, None),
+            ValueEnd::Next | ValueEnd::Stop => (&mut 0, None),
         };
         let is_inside = *open > 0;
         *open = open.saturating_sub(1);
@@ -164,13 +170,13 @@ impl TagReader {
         &mut self,
         input: &Input<'_>,
         out: &mut Findings,
-        mut value: Value,
+        mut value: TagValue,
         at: usize,
     ) -> Option<Step> {
         value.search = at;
         let known = value.nest.ended.map_or(at, |ended| ended.at);
         self.grow(input, out, value.start..known);
-        self.wait(State::Value(value))
+        self.wait(TaggedState::TagValue(value))
     }
 
     /// Nothing of the value follows behind `at`.
@@ -178,7 +184,7 @@ impl TagReader {
         &mut self,
         input: &Input<'_>,
         out: &mut Findings,
-        value: &Value,
+        value: &TagValue,
         at: usize,
     ) -> Option<Step> {
         if let Some(ended) = value.nest.ended {
@@ -192,7 +198,7 @@ impl TagReader {
         &mut self,
         input: &Input<'_>,
         out: &mut Findings,
-        value: &Value,
+        value: &TagValue,
         ended: Ended,
     ) -> Option<Step> {
         let range = value.start..ended.at;
@@ -217,11 +223,11 @@ impl TagReader {
             self.end_value(input, out, &value.key, raw.trim_end());
             self.at = ended.at;
         }
-        self.go(State::Between)
+        self.go(TaggedState::Between)
     }
 
     /// The next mark that may end the value, or how far there is none.
-    fn next_mark(&self, input: &Input<'_>, value: &Value) -> Result<(usize, Mark), usize> {
+    fn next_mark(&self, input: &Input<'_>, value: &TagValue) -> Result<(usize, ValueEnd), usize> {
         let bytes = input.text.as_bytes();
         let open = self.param_open();
         let first = value.close.bytes().next().unwrap_or(b'<');
@@ -236,31 +242,33 @@ impl TagReader {
             let rest = input.from(at);
             let mut partial = false;
             match mark_at(rest, std::slice::from_ref(&value.close)) {
-                MarkAt::Found { length, .. } => return Ok((at, Mark::Close(length))),
+                MarkAt::Finding { length, .. } => return Ok((at, ValueEnd::Close(length))),
                 MarkAt::Partial => partial = true,
                 MarkAt::None => {}
             }
             match mark_at(rest, &self.close) {
-                MarkAt::Found { length, .. } => return Ok((at, Mark::CallEnd(length))),
+                MarkAt::Finding { length, .. } => return Ok((at, ValueEnd::CallEnd(length))),
                 MarkAt::Partial => partial = true,
                 MarkAt::None => {}
             }
             match mark_at(rest, std::slice::from_ref(&open)) {
-                MarkAt::Found { .. } if self.may_follow_unclosed() => return Ok((at, Mark::Next)),
+                MarkAt::Finding { .. } if self.may_follow_unclosed() => {
+                    return Ok((at, ValueEnd::Next));
+                }
                 MarkAt::Partial if self.may_follow_unclosed() => partial = true,
                 _ => {}
             }
             for (index, open) in value.opens.iter().enumerate() {
                 match mark_at(rest, std::slice::from_ref(open)) {
-                    MarkAt::Found { .. } if index == 0 => return Ok((at, Mark::Param)),
-                    MarkAt::Found { length, .. } => return Ok((at, Mark::Call(length))),
+                    MarkAt::Finding { .. } if index == 0 => return Ok((at, ValueEnd::Param)),
+                    MarkAt::Finding { length, .. } => return Ok((at, ValueEnd::Call(length))),
                     MarkAt::Partial => partial = true,
                     MarkAt::None => {}
                 }
             }
             if !stop.is_empty() {
                 match mark_at(rest, &[stop]) {
-                    MarkAt::Found { .. } => return Ok((at, Mark::Stop)),
+                    MarkAt::Finding { .. } => return Ok((at, ValueEnd::Stop)),
                     MarkAt::Partial => partial = true,
                     MarkAt::None => {}
                 }
@@ -274,9 +282,9 @@ impl TagReader {
     }
 
     /// A value of this name that begins at `start`.
-    pub(super) fn open_value(&self, key: String, start: usize, close: String) -> Value {
-        let spaced = |open: &str, named: &Named| match named {
-            Named::Attribute(_) => format!("{open} "),
+    pub(super) fn open_value(&self, key: String, start: usize, close: String) -> TagValue {
+        let spaced = |open: &str, named: &NamePosition| match named {
+            NamePosition::Attribute(_) => format!("{open} "),
             _ => open.to_owned(),
         };
         let param = match &self.form.param {
@@ -285,13 +293,13 @@ impl TagReader {
             Param::Element { prefix } => format!("{prefix}<{key}>"),
         };
         let calls = self.form.open.iter().map(|open| match &self.form.named {
-            Named::Tag => {
+            NamePosition::Tag => {
                 let name = self.values.as_ref().map_or("", |values| values.name());
                 format!("{open}{name}>")
             }
             named => spaced(open, named),
         });
-        Value {
+        TagValue {
             opens: std::iter::once(param).chain(calls).collect(),
             key,
             start,
@@ -302,7 +310,7 @@ impl TagReader {
     }
 
     /// Whether a call of a declared tool begins at `at`, at the start of a line.
-    fn is_call(&self, input: &Input<'_>, value: &Value, at: usize, length: usize) -> Follows {
+    fn is_call(&self, input: &Input<'_>, value: &TagValue, at: usize, length: usize) -> Follows {
         let before = input.slice(value.start..at);
         if !before.trim_end_matches([' ', '\t']).ends_with('\n') {
             return Follows::No;
@@ -310,12 +318,12 @@ impl TagReader {
         let rest = input.from(at + length);
         let window = rest.get(..floor(rest, MAX_NAME)).unwrap_or("");
         let name = match &self.form.named {
-            Named::Attribute(key) => match tag_end(window, &self.form.tag_end) {
+            NamePosition::Attribute(key) => match tag_end(window, &self.form.tag_end) {
                 TagEnd::At(end) => attribute(window.get(..end).unwrap_or(""), key),
                 TagEnd::Open => None,
                 TagEnd::None => Some(String::new()),
             },
-            Named::Tag => return Follows::Yes,
+            NamePosition::Tag => return Follows::Yes,
             _ => leading_name(window).map(|(name, _)| name.to_owned()),
         };
         match name {
@@ -334,7 +342,7 @@ impl TagReader {
         }
         let marks = [&[self.param_open()], self.close.as_slice()].concat();
         match mark_at(rest, &marks) {
-            MarkAt::Found { .. } => Follows::Yes,
+            MarkAt::Finding { .. } => Follows::Yes,
             _ if end => Follows::No,
             MarkAt::Partial => Follows::More,
             MarkAt::None if rest == "\\" => Follows::More,
@@ -352,7 +360,9 @@ impl TagReader {
     /// of the reply follows at `at`. `in_call`: whether arguments may.
     fn follows(&self, input: &Input<'_>, behind: usize, in_call: bool) -> Follows {
         let mut at = input.skip_space(behind);
-        while input.from(at).starts_with("\\n") && matches!(self.form.named, Named::Behind(_)) {
+        while input.from(at).starts_with("\\n")
+            && matches!(self.form.named, NamePosition::Behind(_))
+        {
             at = input.skip_space(at + 2);
         }
         let rest = input.from(at);
@@ -390,7 +400,7 @@ impl TagReader {
             Some(false)
         };
         match (mark_at(rest, &marks), is_marked) {
-            (MarkAt::Found { .. }, _) => Follows::Yes,
+            (MarkAt::Finding { .. }, _) => Follows::Yes,
             // The reply ends within the next mark.
             (MarkAt::Partial, _) if input.end => Follows::Yes,
             (MarkAt::Partial, _) | (_, None) => Follows::More,
@@ -405,7 +415,7 @@ impl TagReader {
         match mark_at(input.from(at), std::slice::from_ref(&open)) {
             MarkAt::Partial if !input.end => return Follows::More,
             MarkAt::Partial | MarkAt::None => return Follows::No,
-            MarkAt::Found { .. } => {}
+            MarkAt::Finding { .. } => {}
         }
         let rest = input.from(at + open.len());
         let window = rest.get(..floor(rest, MAX_NAME)).unwrap_or("");
@@ -418,7 +428,7 @@ impl TagReader {
 
     /// Whether an argument that was not given yet begins at `at`, at the start
     /// of a line.
-    fn is_next_argument(&self, input: &Input<'_>, value: &Value, at: usize) -> Follows {
+    fn is_next_argument(&self, input: &Input<'_>, value: &TagValue, at: usize) -> Follows {
         let before = input.slice(value.start..at);
         let line_start = before.trim_end_matches(|c: char| c.is_whitespace() && c != '\n');
         if !line_start.ends_with('\n') {
@@ -441,7 +451,7 @@ impl TagReader {
         let tag = window.get(..end).unwrap_or("");
         let key = match &self.form.param {
             Param::Tag {
-                named: Named::Attribute(name),
+                named: NamePosition::Attribute(name),
                 ..
             } => attribute(tag, name).unwrap_or_default(),
             _ => tag.trim().trim_matches(['"', '\'']).to_owned(),
@@ -499,7 +509,7 @@ impl TagReader {
         &mut self,
         input: &Input<'_>,
         out: &mut Findings,
-        mut value: Value,
+        mut value: TagValue,
         mut text: String,
     ) -> Option<Step> {
         let rest = input.from(value.search).as_bytes();
@@ -507,7 +517,7 @@ impl TagReader {
             value.search = input.resume_at(value.search, CDATA_END.len());
             self.take_section(input, out, value.search);
             if !input.end {
-                return self.wait(State::CData { value, text });
+                return self.wait(TaggedState::CData { value, text });
             }
             return Some(self.cut(input, out, input.text.len()));
         };
@@ -520,16 +530,16 @@ impl TagReader {
             MarkAt::Partial if !input.end => {
                 value.search = end;
                 self.take_section(input, out, end);
-                self.wait(State::CData { value, text })
+                self.wait(TaggedState::CData { value, text })
             }
-            MarkAt::Found { index: 0, length } => {
+            MarkAt::Finding { index: 0, length } => {
                 self.take_section(input, out, end);
                 text.push_str(input.slice(self.at..end));
                 self.at = next + length;
                 value.search = self.at;
-                self.go(State::CData { value, text })
+                self.go(TaggedState::CData { value, text })
             }
-            MarkAt::Found { index, length } => {
+            MarkAt::Finding { index, length } => {
                 text.push_str(input.slice(self.at..end));
                 if let Some(values) = &mut self.values {
                     values.close_verbatim(&text, input);
@@ -541,12 +551,12 @@ impl TagReader {
                     }
                 }
                 self.at = if index > 1 { next } else { next + length };
-                self.go(State::Between)
+                self.go(TaggedState::Between)
             }
             // The end of a section that nothing fitting follows is content.
             MarkAt::Partial | MarkAt::None => {
                 value.search = end + CDATA_END.len();
-                self.go(State::CData { value, text })
+                self.go(TaggedState::CData { value, text })
             }
         }
     }
