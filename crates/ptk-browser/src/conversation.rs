@@ -1,4 +1,4 @@
-//! What the page has seen of a conversation, and what is new to it (R44).
+//! What the page has seen of a conversation, and what is new to it.
 
 use ptk_llm::{Message, Request};
 use ptk_protocol::{Formatter as _, Message as Said, PtkFormatter};

@@ -1,5 +1,5 @@
 //! Logins from a file that the user names: JSON as browser extensions export
-//! it, or Netscape's `cookies.txt` (R137).
+//! it, or Netscape's `cookies.txt`.
 
 use std::fmt;
 use std::fs::File;

@@ -161,7 +161,7 @@ impl Page {
         self.title.as_deref().unwrap_or(&self.name)
     }
 
-    /// Google's AI Studio (R136, R137), by what is publicly known of it. Not
+    /// Google's AI Studio, by what is publicly known of it. Not
     /// verified: it takes an account to see the page.
     fn ai_studio() -> Self {
         Self {

@@ -12,14 +12,14 @@ use crate::{Browser, Page};
 /// What stands before the name of a page in the name of a provider.
 const KIND: &str = "browser:";
 
-/// A model behind a page (R2, R136).
+/// A model behind a page.
 ///
 /// The browser starts with the first request and ends when this is dropped.
 /// One request is served at a time. Dropping a reply stops it on the page,
 /// where the page can be stopped.
 ///
 /// It remembers what its page has seen, so a request that goes on with the
-/// conversation sends only what is new (R44). The conversations of others are
+/// conversation sends only what is new. The conversations of others are
 /// none of its business: whatever comes, a new one can be begun.
 #[derive(Debug)]
 pub struct BrowserProvider {
@@ -52,7 +52,7 @@ impl BrowserProvider {
         driver.as_ref().is_some_and(|driver| driver.submit(job))
     }
 
-    /// What a trouble is to whoever asked (R136).
+    /// What a trouble is to whoever asked.
     fn error(&self, request: &Request, trouble: &Trouble) -> LlmError {
         let error = LlmError::of(self, request, trouble.kind());
         error.message(trouble.to_string()).page(self.page.title())

@@ -107,7 +107,7 @@ impl OpenCall {
     }
 
     /// Says that the call ended, and with what. Of a failure there is an
-    /// error first (C21). Gives how long it took, as it was told.
+    /// error first. Gives how long it took, as it was told.
     #[allow(
         clippy::must_use_candidate,
         reason = "what it tells is what it is called for"

@@ -102,7 +102,7 @@ impl Correlation {
     }
 }
 
-/// The way an event travels (R171). Each has a queue of its own at every
+/// The way an event travels. Each has a queue of its own at every
 /// subscriber, so that a flood on one pushes nothing out of the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

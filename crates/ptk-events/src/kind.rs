@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::EventType;
 
-/// What happened (R168–R170, R230–R234).
+/// What happened.
 ///
 /// It is written as part of its [`Event`](crate::Event).
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -20,7 +20,7 @@ pub enum EventKind {
         /// What was asked.
         prompt: String,
     },
-    /// A model's reply was read (R299).
+    /// A model's reply was read.
     Iteration {
         /// Which one of the run it is, counted from one.
         iteration: u32,
@@ -41,7 +41,7 @@ pub enum EventKind {
         /// Why.
         reason: String,
     },
-    /// A run ended with an answer (R300).
+    /// A run ended with an answer.
     #[serde(rename = "receiveMessage")]
     ReceiveMessage {
         /// The answer.
@@ -192,7 +192,7 @@ pub struct RunMetadata {
     pub iterations: u32,
     /// How many calls were run.
     pub tool_calls: u32,
-    /// The code in the answer that says where it is from (R193).
+    /// The code in the answer that says where it is from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub snippets: Vec<ShownCode>,
 }

@@ -37,7 +37,7 @@ pub struct LlmError {
     /// How long to wait before it is tried again, where the server says so.
     pub retry_after: Option<Duration>,
     /// What people call the page that the model is behind, if it is behind
-    /// one. Then the message says all there is to say (R136).
+    /// one. Then the message says all there is to say.
     pub page: Option<String>,
 }
 
@@ -104,7 +104,7 @@ kinds! {
     TooMuch: false, "wrote far more than fits into a reply", "limit the tokens of a reply";
     /// There was nothing in the reply.
     Empty: false, "printed nothing", "see whether it reads the prompt from stdin and prints its answer";
-    /// The command, or the browser, cannot be started (R297).
+    /// The command, or the browser, cannot be started.
     NotStarted: false, "cannot be started", "see whether it is installed, and its name right";
     /// A script has no reply left.
     ScriptEnded: false, "has no further reply", "add one to the script for each request, or limit the iterations";

@@ -13,13 +13,13 @@ use crate::{Api, Delta, LlmError, Request};
 /// A reply that is coming in. Dropping it ends the request.
 pub type Deltas<'a> = BoxStream<'a, Result<Delta, LlmError>>;
 
-/// A model, wherever it runs (R133, C15).
+/// A model, wherever it runs.
 ///
 /// A provider sends one request and passes on what comes back. It keeps
 /// nothing of a conversation, tries nothing again and runs no tools: that is
 /// for whoever asks. The one exception is a model behind a web page, which
 /// keeps the conversation itself: its provider remembers what the page has
-/// seen, and sends only what is new (R44). It too can be asked anything at any
+/// seen, and sends only what is new. It too can be asked anything at any
 /// time.
 ///
 /// ```

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-/// The error codes of the protocol (R122–R129).
+/// The error codes of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ErrorCode {
@@ -45,7 +45,7 @@ impl std::fmt::Display for ErrorCode {
     }
 }
 
-/// A failure of a run (R130).
+/// A failure of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, thiserror::Error)]
 #[error("{message}")]
 pub struct ExecutionError {

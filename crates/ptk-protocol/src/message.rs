@@ -18,7 +18,7 @@ pub enum Role {
     Tool,
 }
 
-/// One message of a conversation (R106).
+/// One message of a conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message {
     /// Who speaks.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// What a tool gave back (R239): whether it succeeded, the error if not, and
+/// What a tool gave back: whether it succeeded, the error if not, and
 /// the tool's own fields beside them.
 ///
 /// ```
@@ -40,7 +40,7 @@ pub struct ToolResult {
 }
 
 impl ToolResult {
-    /// A success with the given fields (R202).
+    /// A success with the given fields.
     pub fn success<K: Into<String>>(fields: impl IntoIterator<Item = (K, Value)>) -> Self {
         Self {
             success: true,
@@ -79,7 +79,7 @@ impl ToolResult {
         self
     }
 
-    /// What the model is shown of a success (R37): the value itself where the
+    /// What the model is shown of a success: the value itself where the
     /// tool gave one as `data` and nothing else, its fields otherwise.
     #[must_use]
     pub fn payload_json(&self) -> String {
@@ -101,7 +101,7 @@ impl ToolResult {
     }
 }
 
-/// The kinds of failure (R240–R245).
+/// The kinds of failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorType {

@@ -1,4 +1,4 @@
-//! The code snippet format (R191–R196): code together with its file and lines.
+//! The code snippet format: code together with its file and lines.
 //!
 //! ```text
 //! <code="/home/ana/app/src/main.rs" #1:3>
@@ -25,7 +25,7 @@ use crate::Span;
 const OPEN: &str = "<code=\"";
 const CLOSE: &str = "</code>";
 
-/// What to tell a model about the format (R195).
+/// What to tell a model about the format.
 pub const INSTRUCTIONS: &str = "\
 When you show code from a file, write the full path and the line numbers (first:last) like this:
 <code=\"/home/ana/app/src/main.rs\" #1:3>
@@ -344,7 +344,7 @@ mod tests {
 
     use super::*;
 
-    /// R191, R192: the header line, the code, the closing tag on its own line.
+    /// The header line, the code, the closing tag on its own line.
     #[test]
     fn a_snippet_is_written_with_its_lines() {
         let snippet = Snippet::new("/src/lib.rs", 123, "a\nb");
@@ -368,7 +368,7 @@ mod tests {
         assert!(found.iter().all(|found| found.problems.is_empty()));
     }
 
-    /// R320: the format is enforced.
+    /// The format is enforced.
     #[test]
     fn what_is_wrong_with_a_snippet_is_said() {
         for (text, code, problems) in [

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::schema::Compiled;
 
-/// A tool's face: what a model has to know to call it (R103–R105, R205).
+/// A tool's face: what a model has to know to call it.
 ///
 /// The parameters are a JSON Schema of type `object`. Whatever JSON Schema
 /// 2020-12 can say may stand there; the prompt and the checks follow it.
@@ -79,7 +79,7 @@ impl ToolSpec {
             .filter_map(Value::as_str)
     }
 
-    /// The definition in the form of the native tool APIs (R138, R205).
+    /// The definition in the form of the native tool APIs.
     #[must_use]
     pub fn function_definition(&self) -> Value {
         json!({

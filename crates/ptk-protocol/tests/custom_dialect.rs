@@ -1,5 +1,5 @@
-//! What can be added from outside the crate: a dialect of one's own (R78,
-//! R284) and a formatter of one's own (R60).
+//! What can be added from outside the crate: a dialect of one's own
+//! and a formatter of one's own.
 
 #![allow(
     clippy::unwrap_used,
@@ -155,7 +155,7 @@ fn grammar(dialect: &str) -> Grammar {
 
 const REPLY: &str = "I look. @@read_file {\"path\": \"a@@b\"}@@ Done.";
 
-/// R78, R284: `auto` reads it beside the built-in dialects.
+/// `auto` reads it beside the built-in dialects.
 #[test]
 fn a_dialect_from_outside_is_read_by_auto() {
     let text = format!(
@@ -174,7 +174,7 @@ fn a_dialect_from_outside_is_read_by_auto() {
     );
 }
 
-/// R78, R284: fixed, it reads its own calls and no others.
+/// Fixed, it reads its own calls and no others.
 #[test]
 fn a_dialect_from_outside_can_be_fixed() {
     let grammar = grammar("at-signs");
@@ -237,7 +237,7 @@ fn a_dialect_can_be_replaced() {
     assert!(parse(yaml, &grammar).calls.is_empty());
 }
 
-/// R78, R284: the formatter teaches it, and what it writes is read back.
+/// The formatter teaches it, and what it writes is read back.
 #[test]
 fn a_dialect_from_outside_is_taught_and_read_back() {
     let dialect = Arc::clone(registry().get("at-signs").unwrap());
@@ -295,7 +295,7 @@ impl Formatter for Loud {
     }
 }
 
-/// R60: a formatter behind the trait is the one that speaks.
+/// A formatter behind the trait is the one that speaks.
 #[test]
 fn a_formatter_can_be_replaced() {
     let inner = PtkFormatter::new(Arc::clone(registry().get("ptk").unwrap())).unwrap();

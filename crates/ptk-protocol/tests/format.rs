@@ -83,7 +83,7 @@ fn tools(specs: impl IntoIterator<Item = ToolSpec>) -> Toolset {
     Toolset::new(specs).unwrap()
 }
 
-/// R50: the seed's exact form.
+/// The seed's exact form.
 #[test]
 fn tool_definitions_have_the_seeds_form() {
     assert_eq!(
@@ -118,7 +118,7 @@ fn enums_defaults_nesting_and_arrays_are_spelt_out() {
     insta::assert_snapshot!(formatter().tool_definitions(&tools([rich(), none])));
 }
 
-/// R52: the short style.
+/// The short style.
 #[test]
 fn the_signature_style_takes_one_line_a_tool() {
     let short = formatter().with_style(DefinitionStyle::Signature);
@@ -152,7 +152,7 @@ fn a_signature_names_what_most_calls_need() {
     );
 }
 
-/// R59, R314: no tools, no protocol.
+/// No tools, no protocol.
 #[test]
 fn without_tools_nothing_is_said_about_tools() {
     let prompt = formatter().system_prompt(&Toolset::default());
@@ -163,13 +163,13 @@ fn without_tools_nothing_is_said_about_tools() {
     );
 }
 
-/// R59, R314: one tool.
+/// One tool.
 #[test]
 fn the_prompt_for_one_tool() {
     insta::assert_snapshot!(formatter().system_prompt(&tools([read_file()])));
 }
 
-/// R27–R29, R55, R57–R59, R314: several tools.
+/// Several tools.
 #[test]
 fn the_prompt_for_several_tools() {
     let tools = tools([read_file(), list_files(), write_file()]);
@@ -190,14 +190,14 @@ fn the_prompt_in_signature_style_with_snippets() {
     insta::assert_snapshot!(short.system_prompt(&tools([read_file(), list_files()])));
 }
 
-/// R33, C5: a dialect that takes several calls says so and shows it.
+/// A dialect that takes several calls says so and shows it.
 #[test]
 fn the_prompt_of_a_dialect_that_takes_several_calls() {
     let batch = PtkFormatter::new(Arc::new(PtkBatch::default())).unwrap();
     insta::assert_snapshot!(batch.system_prompt(&tools([read_file(), list_files()])));
 }
 
-/// R58 and the promise to small models: two examples at least, no placeholders,
+/// The promise to small models: two examples at least, no placeholders,
 /// the same bytes every time.
 #[test]
 fn prompts_are_stable_and_hold_nothing_to_copy_blindly() {
@@ -284,7 +284,7 @@ fn examples_are_turns_whose_calls_are_right_in_every_dialect() {
     assert_eq!(formatter().examples(&Toolset::default()), []);
 }
 
-/// R56, R60: another text, with the same parts.
+/// Another text, with the same parts.
 #[test]
 fn a_template_replaces_the_prompt() {
     let mut spec = read_file();
@@ -308,7 +308,7 @@ fn a_dialect_that_is_only_read_cannot_be_taught() {
     );
 }
 
-/// R43, R314: every role.
+/// Every role.
 #[test]
 fn a_conversation_is_rendered_role_by_role() {
     let mut native = Message::assistant("I look.");
@@ -343,7 +343,7 @@ fn args(json: &str) -> Arguments {
     Arguments::from_json(json).unwrap()
 }
 
-/// R37, R38, R41, R314: falsy data is data.
+/// Falsy data is data.
 #[test]
 fn results_are_rendered_whatever_they_hold() {
     let result = |result: &ToolResult| formatter().tool_result(result, None);
@@ -398,7 +398,7 @@ fn problem(code: ProblemCode, message: &str) -> Problem {
     Problem::new(code, message, Span::default())
 }
 
-/// C3, C4, R42: what was wrong, and a right call of the tool that was meant.
+/// What was wrong, and a right call of the tool that was meant.
 #[test]
 fn a_broken_call_is_answered_with_a_right_one() {
     let tools = tools([read_file(), list_files()]);

@@ -142,7 +142,7 @@ fn messages(parameters: Value, args: &Value) -> Vec<String> {
         .collect()
 }
 
-/// R224, R225, R227, R228: every fault is said, in the seeds' words.
+/// Every fault is reported.
 #[test]
 fn all_faults_are_found_at_once() {
     let parameters = json!({
@@ -206,7 +206,7 @@ fn files() -> Toolset {
     .unwrap()
 }
 
-/// C29: one finding, the protocol's phrase and the tool validator's message.
+/// One finding, the protocol's phrase and the tool validator's message.
 #[test]
 fn a_missing_parameter_has_both_phrasings_and_an_example() {
     let check = check(&files(), "read_file", Arguments::new());
@@ -236,7 +236,7 @@ fn a_misspelt_parameter_is_named_beside_the_missing_one() {
     );
 }
 
-/// C8, C30: names are exact; a near miss is not run but answered.
+/// Names are exact; a near miss is not run but answered.
 #[test]
 fn an_unknown_tool_is_answered_with_the_known_ones_and_the_near_one() {
     for name in ["ReadFile", "read-file", "functions.read_file", "READ_FILE"] {
@@ -256,7 +256,7 @@ fn an_unknown_tool_is_answered_with_the_known_ones_and_the_near_one() {
     );
 }
 
-/// R71, R72, R75, C9: the structural check and the full one.
+/// The structural check and the full one.
 #[test]
 fn validation_says_what_is_wrong_in_the_seeds_words() {
     for (call, error) in [
@@ -301,7 +301,7 @@ fn validation_says_what_is_wrong_in_the_seeds_words() {
     assert_eq!(missing.code(), Some(ErrorCode::InvalidToolCall));
 }
 
-/// R229: defaults are inserted only where that is asked for; parameters that
+/// Defaults are inserted only where that is asked for; parameters that
 /// the tool does not declare are allowed.
 #[test]
 fn defaults_are_inserted_on_request() {

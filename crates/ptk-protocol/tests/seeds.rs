@@ -48,7 +48,7 @@ fn read(text: &str) -> Reply {
     parse(text, &Grammar::auto(tools()).unwrap())
 }
 
-/// R311: a valid `<PTK_CALL>` is a call of `read_file`.
+/// A valid `<PTK_CALL>` is a call of `read_file`.
 #[test]
 fn a_ptk_call_is_a_tool_call() {
     let reply = read(
@@ -65,7 +65,7 @@ fn a_ptk_call_is_a_tool_call() {
     assert_eq!(reply.text, "I'll read that file. ");
 }
 
-/// R312: an ordinary response is text, the same content.
+/// An ordinary response is text, the same content.
 #[test]
 fn a_normal_response_is_text() {
     let reply = read("Just a normal response");
@@ -73,7 +73,7 @@ fn a_normal_response_is_text() {
     assert!(reply.calls.is_empty() && reply.problems.is_empty());
 }
 
-/// R61, R312: the answer is trimmed, the text itself is not.
+/// The answer is trimmed, the text itself is not.
 #[test]
 fn the_answer_has_no_white_space_at_its_ends() {
     let reply = read("\n  An answer. \n");
@@ -81,7 +81,7 @@ fn the_answer_has_no_white_space_at_its_ends() {
     assert_eq!(reply.text, "\n  An answer. \n");
 }
 
-/// R314: the prompt names none, one or many tools, in every dialect that is
+/// The prompt names none, one or many tools, in every dialect that is
 /// taught, and teaches nothing where there are none.
 #[test]
 fn every_dialect_teaches_none_one_or_many_tools() {
@@ -103,7 +103,7 @@ fn every_dialect_teaches_none_one_or_many_tools() {
     }
 }
 
-/// R314, R37, R38, R40, R41: success and error of a result, as `ptk` and as
+/// Success and error of a result, as `ptk` and as
 /// `legacy` show them.
 #[test]
 fn results_are_rendered_as_each_dialect_wants_them() {
@@ -129,7 +129,7 @@ fn results_are_rendered_as_each_dialect_wants_them() {
     );
 }
 
-/// R315: text, a tool call, invalid JSON.
+/// Text, a tool call, invalid JSON.
 #[test]
 fn the_parser_tells_text_calls_and_broken_calls_apart() {
     assert!(matches!(read("Hello.").outcome(), Outcome::Text("Hello.")));
@@ -141,7 +141,7 @@ fn the_parser_tells_text_calls_and_broken_calls_apart() {
     assert_eq!(broken.text, "");
 }
 
-/// R315, R71: what a call must have, whatever the tools are.
+/// What a call must have, whatever the tools are.
 #[test]
 fn a_call_is_checked_by_itself() {
     assert!(validate(&json!({"tool": "read_file", "args": {}})).is_valid());
@@ -166,7 +166,7 @@ fn a_call_is_checked_by_itself() {
     }
 }
 
-/// R315, R72, R75: what a call must have with these tools.
+/// What a call must have with these tools.
 #[test]
 fn a_call_is_checked_against_the_tools() {
     let call = |name: &str, json: Value| ToolCall::new(name, args(&json));
@@ -187,7 +187,7 @@ fn a_call_is_checked_against_the_tools() {
     }
 }
 
-/// R318: a `<TOOL_CALL>` is a call.
+/// A `<TOOL_CALL>` is a call.
 #[test]
 fn a_legacy_call_is_a_tool_call() {
     let reply = read(
@@ -198,7 +198,7 @@ fn a_legacy_call_is_a_tool_call() {
     assert_eq!(reply.calls[0].call.name, "read_file");
 }
 
-/// R318, C4: `{invalid json}` is no call, and no answer either: what was
+/// `{invalid json}` is no call, and no answer either: what was
 /// wrong is carried verbatim, for the model to be told.
 #[test]
 fn invalid_json_between_the_marks_is_no_call() {
@@ -219,7 +219,7 @@ fn invalid_json_between_the_marks_is_no_call() {
     assert!(answer.contains("<TOOL_CALL>"), "{answer}");
 }
 
-/// R313, C3: a call without its required arguments is neither text nor the
+/// A call without its required arguments is neither text nor the
 /// end of the run: it is a call with a fault, which the model is told.
 #[test]
 fn a_call_without_required_arguments_can_be_mended() {
@@ -255,7 +255,7 @@ fn falsy_data_in_results_survives() {
     }
 }
 
-/// R70: what the first clean-up of JSON destroyed: `//` and apostrophes
+/// What the first clean-up of JSON destroyed: `//` and apostrophes
 /// inside strings, also where something else needs a repair.
 #[test]
 fn urls_and_apostrophes_in_values_survive() {
@@ -318,7 +318,7 @@ fn transcript(question: &str, turns: &[Turn]) -> String {
     formatter.conversation(&messages)
 }
 
-/// R46: one call.
+/// One call.
 #[test]
 fn transcript_of_a_single_call() {
     let content = "{\n  \"name\": \"my-app\",\n  \"version\": \"1.0.0\"\n}";
@@ -335,7 +335,7 @@ fn transcript_of_a_single_call() {
     insta::assert_snapshot!(shown);
 }
 
-/// R47: a list of files.
+/// A list of files.
 #[test]
 fn transcript_of_a_list_of_files() {
     let shown = transcript(
@@ -359,7 +359,7 @@ fn transcript_of_a_list_of_files() {
     insta::assert_snapshot!(shown);
 }
 
-/// R48: a file that is not there.
+/// A file that is not there.
 #[test]
 fn transcript_of_a_missing_file() {
     let shown = transcript(
@@ -377,7 +377,7 @@ fn transcript_of_a_missing_file() {
     insta::assert_snapshot!(shown);
 }
 
-/// R43, R46: a model that repeats the whole conversation calls nothing that
+/// A model that repeats the whole conversation calls nothing that
 /// it did not call: the results in it hold no live marks.
 #[test]
 fn a_result_that_holds_a_call_cannot_be_taken_for_one() {
@@ -388,7 +388,7 @@ fn a_result_that_holds_a_call_cannot_be_taken_for_one() {
     assert!(reply.calls.is_empty(), "{shown}");
 }
 
-/// C3, C4: what goes back to the model says what was wrong, shows a right call
+/// What goes back to the model says what was wrong, shows a right call
 /// in the same dialect, and is bounded.
 #[test]
 fn a_malformed_reply_comes_with_the_message_for_the_model() {

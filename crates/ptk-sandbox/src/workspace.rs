@@ -151,7 +151,7 @@ impl Workspace {
     }
 
     /// The same workspace with a folder for temporary files, for reading and
-    /// writing (R272). It stands for the system's own: `/tmp/a` is a file in
+    /// writing. It stands for the system's own: `/tmp/a` is a file in
     /// it. Nobody else uses it, and it is removed with the workspace. Where a
     /// process was killed, the next one that comes here removes what is left.
     ///
@@ -198,7 +198,7 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// If the path has a component `..` (C27), lies outside all roots, is
+    /// If the path has a component `..`, lies outside all roots, is
     /// empty, begins with `~`, or holds a NUL byte.
     pub fn resolve(&self, path: &str) -> Result<Place, PathError> {
         let invalid = |reason| PathError::InvalidName {

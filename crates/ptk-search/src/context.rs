@@ -17,7 +17,7 @@ const MIN_LINES: usize = 3;
 /// What of a score is told.
 const DIGITS: f64 = 1e6;
 
-/// How many results are looked for when so many tokens may be given (R184).
+/// How many results are looked for when so many tokens may be given.
 ///
 /// ```
 /// use ptk_search::context::top_k;

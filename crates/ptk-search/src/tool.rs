@@ -1,5 +1,5 @@
 //! `request_code_context`: the lines of code that a model needs, within a
-//! number of tokens (R182–R190).
+//! number of tokens.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ use crate::context::{Passage, top_k, within};
 use crate::live::{Live, LiveError};
 use crate::{Index, Meaning, Progress, Query};
 
-/// No call gives more tokens than these (R188), unless told otherwise.
+/// No call gives more tokens than these, unless told otherwise.
 pub const TOKEN_LIMIT: u64 = 2048;
 /// How long a call may take that has to make the index first.
 const INDEXING: Duration = Duration::from_secs(600);
@@ -248,7 +248,7 @@ impl TypedTool for RequestCodeContext {
     }
 }
 
-/// What is looked for: what the model says, or else what the person said (R183).
+/// What is looked for: what the model says, or else what the person said.
 fn query(hint: Option<&str>, prompt: Option<&str>) -> Result<String, ToolError> {
     let texts = [hint, prompt].into_iter().flatten().map(str::trim);
     let mut texts = texts.filter(|text| !text.is_empty());

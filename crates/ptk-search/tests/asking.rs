@@ -124,7 +124,7 @@ async fn code_is_given_with_its_place() {
     let lines: Vec<&str> = ORDERS.lines().collect();
     let lines = &lines[usize::try_from(start).unwrap() - 1..usize::try_from(end).unwrap()];
     assert_eq!(found.snippet.code, lines.join("\n"));
-    // R339: the same question has the same answer.
+    // The same question has the same answer.
     let again = scene.ask(args, None).await;
     assert_eq!(again.fields, result.fields);
 }
@@ -229,7 +229,6 @@ async fn neighbours_are_one_passage() {
     }
 }
 
-/// R184.
 #[test]
 fn results_follow_the_budget() {
     let budgets = [0, 1, 1000, 1199, 1200, 2048, 4000, 100_000, u64::MAX];

@@ -1,4 +1,4 @@
-//! Conversations by id (R143–R145): for whoever wants messages and no log.
+//! Conversations by id: for whoever wants messages and no log.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use ptk_protocol::{Message, ToolResult};
 use crate::kind::Cleared;
 use crate::{NewEntry, SessionId, SessionInfo, Store, StoreError, Window, resume};
 
-/// The id of the conversation where none is named (C7).
+/// The id of the conversation where none is named.
 pub const DEFAULT_CONVERSATION: &str = "ptkHistory";
 
 /// Conversations by id, on top of any store.

@@ -12,7 +12,7 @@ use crate::signature::Signature;
 use crate::{Around, Effects, Middleware, Next, Passing};
 
 /// A layer that answers a call that only reads with the result of the same
-/// call before, as long as nothing was changed since (R102, R288). Opt-in:
+/// call before, as long as nothing was changed since. Opt-in:
 /// what other programs change beside the files that the call names is not
 /// seen.
 ///

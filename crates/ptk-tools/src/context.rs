@@ -207,8 +207,7 @@ impl CallContext {
         self.inner.events.chunk(stream, chunk);
     }
 
-    /// Says how far the work has come, for whatever takes longer than a second
-    /// (R293).
+    /// Says how far the work has come, for whatever takes longer than a second.
     pub fn progress(&self, message: &str) {
         self.emit(OutputStream::Progress, message);
     }

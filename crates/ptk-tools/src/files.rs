@@ -1,4 +1,4 @@
-//! Which files were read and written, and what they held (R214): a file is
+//! Which files were read and written, and what they held: a file is
 //! overwritten only by somebody who has seen all of it as it is now.
 
 use std::collections::HashMap;

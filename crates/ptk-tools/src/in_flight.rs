@@ -1,4 +1,4 @@
-//! Identical calls that are under way at the same time share one run (R292).
+//! Identical calls that are under way at the same time share one run.
 
 use std::collections::HashMap;
 use std::future::Future;

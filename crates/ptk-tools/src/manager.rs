@@ -56,7 +56,7 @@ impl Default for Limits {
     }
 }
 
-/// Runs calls, each through the whole pipeline (R208–R215). Cheap to clone;
+/// Runs calls, each through the whole pipeline. Cheap to clone;
 /// clones share what is remembered of files and calls.
 #[derive(Clone)]
 pub struct ToolManager {
@@ -357,7 +357,7 @@ impl ToolManager {
         outcomes
     }
 
-    /// A new turn begins: calls may be repeated (R215).
+    /// A new turn begins: calls may be repeated.
     pub fn begin_turn(&self) {
         self.inner.repeats.clear();
         if let Some(undo) = &self.inner.services.undo {

@@ -29,7 +29,7 @@ pub struct Passing<'a> {
     pub context: &'a CallContext,
 }
 
-/// A layer around calls (R220).
+/// A layer around calls.
 ///
 /// It observes by awaiting `next`, changes by giving it other arguments,
 /// answers or refuses by giving back a result without it.

@@ -1,4 +1,4 @@
-//! What a person is shown of a result in a few lines (R201).
+//! What a person is shown of a result in a few lines.
 
 use ptk_protocol::ToolResult;
 use serde_json::Value;

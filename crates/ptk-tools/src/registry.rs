@@ -10,7 +10,7 @@ use crate::Tool;
 /// The longest name that the APIs of all providers take.
 const MAX_NAME: usize = 64;
 
-/// A set of tools (R210, R216). The order in which they were registered is the
+/// A set of tools. The order in which they were registered is the
 /// order in which a model sees them.
 #[derive(Clone, Default)]
 pub struct Registry {
@@ -27,7 +27,7 @@ pub enum RegistryError {
         "`{0}` cannot be a tool's name; use up to {MAX_NAME} of the letters a to z, digits, `_` and `-`"
     )]
     Name(String),
-    /// A model cannot use what it is not told about (R221).
+    /// A model cannot use what it is not told about.
     #[error("the tool `{0}` has no description; say what it does and when to use it")]
     Undescribed(String),
     /// The parameters are no schema of an object.

@@ -1,5 +1,4 @@
-//! Calls that were made before in the same turn, with nothing changed since
-//! (R213, C13).
+//! Calls that were made before in the same turn, with nothing changed since.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::{Around, Effect, Middleware, Next, Passing};
 
-/// How often a tool is run again, unless said otherwise (C12).
+/// How often a tool is run again, unless said otherwise.
 pub const TOOL_MAX_RETRIES: u32 = 2;
 /// How long to wait before it is run again for the first time; then twice as
 /// long each time.

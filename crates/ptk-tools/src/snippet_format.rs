@@ -1,4 +1,4 @@
-//! Which results have code in the snippet format (C18).
+//! Which results have code in the snippet format.
 
 use serde::Deserialize;
 

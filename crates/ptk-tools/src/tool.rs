@@ -154,7 +154,7 @@ pub trait Tool: Send + Sync {
     ) -> BoxFuture<'a, Result<Fields, ToolError>>;
 
     /// Whether it sees itself to what a person is shown while it runs, as one
-    /// that runs a model of its own does (R207): then nothing moves beside it.
+    /// that runs a model of its own does: then nothing moves beside it.
     fn shows_itself(&self) -> bool {
         false
     }
@@ -166,7 +166,7 @@ pub trait Tool: Send + Sync {
         false
     }
 
-    /// What a person is shown of a result (R201).
+    /// What a person is shown of a result.
     fn preview(&self, result: &ToolResult, max_lines: usize) -> Vec<String> {
         preview::of(result, max_lines)
     }

@@ -1,4 +1,4 @@
-//! How often each tool was used, how long it took, and how it ended (R179).
+//! How often each tool was used, how long it took, and how it ended.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! A tool of one's own, from its definition to its result (R323–R325).
+//! A tool of one's own, from its definition to its result.
 
 #![allow(
     clippy::unwrap_used,

@@ -178,14 +178,14 @@ impl PtkBuilder {
         self
     }
 
-    /// What teaches the model its tools (R60).
+    /// What teaches the model its tools.
     #[must_use]
     pub fn formatter(mut self, formatter: impl Formatter + 'static) -> Self {
         self.formatter = Some(Arc::new(formatter));
         self
     }
 
-    /// What reads the model's replies (R78).
+    /// What reads the model's replies.
     #[must_use]
     pub fn parser(mut self, parser: impl ReplyParser + 'static) -> Self {
         self.parser = Arc::new(parser);
@@ -252,7 +252,7 @@ impl PtkBuilder {
         self
     }
 
-    /// Called when a reply was read (R92).
+    /// Called when a reply was read.
     #[must_use]
     pub fn on_iteration(
         mut self,
@@ -272,7 +272,7 @@ impl PtkBuilder {
         self
     }
 
-    /// Called when a run comes to no answer (R87).
+    /// Called when a run comes to no answer.
     #[must_use]
     pub fn on_error(
         mut self,

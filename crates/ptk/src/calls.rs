@@ -168,7 +168,7 @@ impl Session {
         });
     }
 
-    /// Where a call is told of: all of it on the channel of its tool (C17).
+    /// Where a call is told of: all of it on the channel of its tool.
     fn scope(&self, call: &Call) -> CallScope {
         let registry = self.engine.tools.registry();
         let channel = match registry.get(&call.name).map(|tool| tool.class()) {
@@ -325,7 +325,7 @@ fn incomplete() -> ToolResult {
 }
 
 /// What is wrong with a call that cannot be run, with an example of a right
-/// one (C3).
+/// one.
 fn unfit(config: &TurnConfig, call: &Call, faults: &[&LoggedProblem]) -> ToolResult {
     let messages: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();
     let result = ToolResult::failure(ErrorType::ValidationError, messages.join(". "));

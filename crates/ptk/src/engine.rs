@@ -325,7 +325,7 @@ impl Engine {
             grammar = grammar.for_transcript();
         }
         let formatter = self.taught(key);
-        // Without tools there is nothing to teach (R59).
+        // Without tools there is nothing to teach.
         let is_taught = !key.is_native && !tools.is_empty();
         let teaching = is_taught.then(|| Teaching::new(&*formatter, &tools, key.form));
         let Teaching {
@@ -357,7 +357,7 @@ impl Engine {
     }
 
     /// Whether tools show code in the snippet format: then the model does so,
-    /// too (R195).
+    /// too.
     fn shows_snippets(&self, key: &PromptKey, offered: &Toolset) -> bool {
         if offered.is_empty() {
             return false;
@@ -383,7 +383,7 @@ impl Engine {
     }
 }
 
-/// The tools of these names, or all (C6).
+/// The tools of these names, or all.
 fn offered(key: &PromptKey) -> Result<Toolset, RunError> {
     let all = key.registry.toolset();
     let Some(names) = &key.names else {

@@ -61,7 +61,7 @@ impl RunError {
         Self::Failed(ExecutionError::new(code, message))
     }
 
-    /// The code of the failure (R122–R129); `None` if it was not the model's.
+    /// The code of the failure; `None` if it was not the model's.
     #[must_use]
     pub fn code(&self) -> Option<ErrorCode> {
         match self {

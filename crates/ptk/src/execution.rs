@@ -10,7 +10,7 @@ use ptk_store::{SessionId, Usage};
 
 use crate::RunError;
 
-/// What came of a run (R115): the answer or the error, and how it came to it.
+/// What came of a run: the answer or the error, and how it came to it.
 #[derive(Debug, Clone)]
 pub struct Execution {
     /// Whether there is an answer.
@@ -55,7 +55,7 @@ impl Execution {
         }
     }
 
-    /// The code in the answer that says where it is from (R193), for editors.
+    /// The code in the answer that says where it is from, for editors.
     #[must_use]
     pub fn snippets(&self) -> Vec<ShownCode> {
         ShownCode::of(&self.content)

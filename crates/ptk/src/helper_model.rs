@@ -11,7 +11,7 @@ use crate::Model;
 /// Files that are chosen at most.
 pub const MAX_FILES: usize = 5;
 
-/// A small model that helps the one that answers (R141): it may choose files
+/// A small model that helps the one that answers: it may choose files
 /// before that one is asked, and shorten results that are too long for it.
 ///
 /// Whatever goes wrong with it is said, in the log and as an event; the run

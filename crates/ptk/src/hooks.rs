@@ -10,7 +10,7 @@ use ptk_store::ReplyOutcome;
 
 use crate::{LoopKind, RunError};
 
-/// A reply was read (R92, R113).
+/// A reply was read.
 #[derive(Debug, Clone, Copy)]
 pub struct IterationInfo<'a> {
     /// Which one of the run it is, counted from one.
@@ -35,7 +35,7 @@ pub enum ReplyKind {
 }
 
 impl ReplyKind {
-    /// Its name, as hosts know it (R299).
+    /// Its name, as hosts know it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -65,7 +65,7 @@ pub enum IterationAction {
     Stop(String),
 }
 
-/// A call is about to run (R111).
+/// A call is about to run.
 #[derive(Debug, Clone, Copy)]
 pub struct CallInfo<'a> {
     /// The id under which it runs.

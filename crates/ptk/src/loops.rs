@@ -1,4 +1,4 @@
-//! A model that goes round in circles (C13, L21): found out from its calls
+//! A model that goes round in circles: found out from its calls
 //! and what came of them.
 
 use std::collections::HashMap;

@@ -6,13 +6,13 @@ use ptk_llm::Sampling;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-/// Iterations of a run, unless said otherwise (R119, C10).
+/// Iterations of a run, unless said otherwise.
 pub const MAX_ITERATIONS: u32 = 10;
-/// Calls of a run, unless said otherwise (R120).
+/// Calls of a run, unless said otherwise.
 pub const MAX_TOOL_CALLS: u32 = 20;
-/// How often in a row the model is told that its reply cannot be used (C3).
+/// How often in a row the model is told that its reply cannot be used.
 pub const PROTOCOL_RETRIES: u32 = 3;
-/// How often a request that failed is sent again (C12).
+/// How often a request that failed is sent again.
 pub const PROVIDER_RETRIES: u32 = 2;
 
 /// What holds for a run.
@@ -33,7 +33,7 @@ pub const PROVIDER_RETRIES: u32 = 2;
 #[derive(Debug, Clone)]
 pub struct RunOptions {
     /// The tools that the model is offered, by name: all of them if nothing is
-    /// said, none if the list is empty (C6).
+    /// said, none if the list is empty.
     pub tools: Option<Vec<String>>,
     /// How often the model is asked at most. The last time it is asked for an
     /// answer without tools.
@@ -119,7 +119,7 @@ pub enum Hold {
     Never,
 }
 
-/// Which calls of a reply are run (C5).
+/// Which calls of a reply are run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CallPolicy {
     /// All of them.

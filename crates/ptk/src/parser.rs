@@ -1,4 +1,4 @@
-//! What reads the replies of a model; replaceable (R78).
+//! What reads the replies of a model; replaceable.
 
 use std::fmt::Debug;
 

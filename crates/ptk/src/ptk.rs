@@ -16,12 +16,12 @@ use crate::{
     ask, read, replay,
 };
 
-/// Tools and a model, ready to run (R12, R99). Cheap to clone; clones share
+/// Tools and a model, ready to run. Cheap to clone; clones share
 /// everything.
 #[derive(Debug, Clone)]
 pub struct Ptk {
     engine: Arc<Engine>,
-    /// The conversation of those who name none (C7).
+    /// The conversation of those who name none.
     default: Arc<Mutex<Option<Session>>>,
 }
 
@@ -50,8 +50,7 @@ impl Ptk {
         self.execute(prompt, options).await.into_result()
     }
 
-    /// Runs until there is an answer or an error, and tells how it came to it
-    /// (R80).
+    /// Runs until there is an answer or an error, and tells how it came to it.
     pub async fn execute(&self, prompt: impl Into<String>, options: RunOptions) -> Execution {
         let mut default = self.default.lock().await;
         let session = default.get_or_insert_with(|| self.session(default_conversation()));
@@ -59,7 +58,7 @@ impl Ptk {
     }
 
     /// The same as [`execute`](Self::execute), under the name that it has in
-    /// other programs (R89, C11).
+    /// other programs.
     pub async fn orchestrate_tool_calling(
         &self,
         prompt: impl Into<String>,
@@ -98,7 +97,7 @@ impl Ptk {
         replay::replay(&self.engine, id, options).await
     }
 
-    /// Asks the model once, with these messages, and reads its reply (R81).
+    /// Asks the model once, with these messages, and reads its reply.
     /// Nothing is run and nothing is written down.
     ///
     /// # Errors
@@ -139,7 +138,7 @@ impl Ptk {
         })
     }
 
-    /// Runs a tool without asking any model (R13).
+    /// Runs a tool without asking any model.
     pub async fn call(&self, call: ToolCall) -> CallOutcome {
         self.engine.tools.execute(CallRequest::new(call)).await
     }

@@ -52,7 +52,7 @@ pub(crate) fn settled(mut reply: Reply, config: &TurnConfig, said: &ModelReplied
         self::native(&config.tools, call, end, may_be_cut)
     });
     let native: Vec<ParsedCall> = native.collect();
-    // Some models also write down what they call (L5).
+    // Some models also write down what they call.
     reply.calls.retain(|written| {
         let is_same = |call: &ParsedCall| {
             call.call.name == written.call.name && call.call.args == written.call.args
@@ -72,7 +72,7 @@ pub(crate) fn parsed(reply: &Reply, said: &ModelReplied) -> ReplyParsed {
     parsed
 }
 
-/// A native call, mended as calls in text are (L4, L20).
+/// A native call, mended as calls in text are.
 fn native(tools: &Toolset, call: &NativeCall, span: Span, may_be_cut: bool) -> ParsedCall {
     let mut problems = Vec::new();
     let (args, mut status) = arguments(&call.arguments, span, &mut problems);

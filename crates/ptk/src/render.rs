@@ -167,7 +167,6 @@ impl Renderer<'_> {
         }
     }
 
-    /// R164, C23.
     fn native_result(&self, call: &Call) -> Message {
         let result = call.result();
         Message::Result {
@@ -212,7 +211,7 @@ fn summary(text: &str) -> String {
     format!("Summary of the conversation so far:\n{text}")
 }
 
-/// A word about the native calls that failed, if there are any (C28).
+/// A word about the native calls that failed, if there are any.
 fn failed(calls: &[Call]) -> Option<String> {
     let names: Vec<&str> = calls
         .iter()
@@ -318,7 +317,7 @@ pub fn one_prompt(formatter: &dyn Formatter, system: &str, messages: &[Message])
     Message::User(format!("{conversation}\n\n{}", formatter.cue()))
 }
 
-/// The conversation in PTK's own words, for whoever embeds it (R114). What the
+/// The conversation in PTK's own words, for whoever embeds it. What the
 /// model was shown of a result is not written anew.
 pub(crate) fn conversation(
     formatter: &dyn Formatter,

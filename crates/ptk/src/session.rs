@@ -20,7 +20,7 @@ use crate::render::Shown;
 use crate::stop::Stop;
 use crate::{Execution, ReplyKind, RunError, RunOptions, read};
 
-/// What the model is told where a reply ran into its limit (L9).
+/// What the model is told where a reply ran into its limit.
 const CONTINUE: &str = "Continue from where you left off. Do not repeat what you have written.";
 
 /// A conversation, with the log it is written to.
@@ -57,7 +57,7 @@ pub enum Step {
     Ended(String),
 }
 
-/// A reply (R116).
+/// A reply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Iteration {
     /// Which one of the run it is, counted from one.
@@ -138,7 +138,7 @@ impl Session {
         self.execute(prompt, options).await.into_result()
     }
 
-    /// Runs until there is an answer or an error (R80).
+    /// Runs until there is an answer or an error.
     pub async fn execute(&mut self, prompt: impl Into<String>, options: RunOptions) -> Execution {
         match self.begin(prompt, options).await {
             Ok(()) => self.drive().await,
@@ -235,7 +235,7 @@ impl Session {
         self.config.clone().ok_or_else(none)
     }
 
-    /// Does whatever comes next (R81).
+    /// Does whatever comes next.
     ///
     /// # Errors
     ///
@@ -256,7 +256,7 @@ impl Session {
     }
 
     /// Tells the model that its reply cannot be used, unless it was told too
-    /// often (C3, C4).
+    /// often.
     async fn reject(&mut self, config: &TurnConfig, reply: u64) -> Result<Step, RunError> {
         self.check_retry_limit(config)?;
         let text = self.correction(config, reply);

@@ -18,7 +18,7 @@ const ROOM: u64 = 60;
 /// How much of it one result may take, in hundredths.
 const RESULT: u64 = 25;
 
-/// Tells how many tokens a text has (R147).
+/// Tells how many tokens a text has.
 ///
 /// Too many is better than too few.
 pub trait TokenCounter: Send + Sync + Debug {

@@ -59,7 +59,6 @@ async fn what_is_sure_of_an_answer_is_streamed() {
     assert_eq!(rest, "\n\n- a fox\n- a hen\n\nThe end.");
 }
 
-/// R44.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_is_told_only_what_is_new() {
     let mut scene = Scene::new().await;

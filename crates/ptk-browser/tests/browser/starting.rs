@@ -74,7 +74,6 @@ async fn a_browser_that_crashes_is_started_again() {
     assert_eq!(asked.await.unwrap().unwrap().text, "Hello!");
 }
 
-/// R297.
 #[tokio::test(flavor = "multi_thread")]
 async fn without_chromium_one_is_told_how_to_install_it() {
     let scene = Scene::with("", |_, browser| {
@@ -92,7 +91,6 @@ async fn without_chromium_one_is_told_how_to_install_it() {
     );
 }
 
-/// R136.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_is_told_of_by_its_title() {
     let scene = Scene::with("", |page, browser| {
@@ -139,7 +137,6 @@ async fn a_profile_that_is_in_use_is_left_alone() {
     asked.await.unwrap().unwrap();
 }
 
-/// R137.
 #[tokio::test(flavor = "multi_thread")]
 async fn cookies_are_taken_from_the_forms_in_which_they_are_exported() {
     let exported = r#"[

@@ -27,7 +27,7 @@ impl View for Json {
                     EventKind::ReceiveMessage { .. } | EventKind::Error { tool: None, .. } => {
                         return Ok(());
                     }
-                    // The name that hosts know (R298).
+                    // The name that hosts know.
                     EventKind::ToolCallRequested { arguments, .. } => {
                         if let Some(line) = line.as_object_mut() {
                             line.insert("type".to_owned(), json!("toolCall"));

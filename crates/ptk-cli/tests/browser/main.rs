@@ -58,7 +58,7 @@ async fn end(child: Child) -> Ended {
     tokio::task::spawn_blocking(|| ended(child)).await.unwrap()
 }
 
-/// R2, R44: the protocol through browser automation, and only what is new.
+/// The protocol through browser automation, and only what is new.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_model_behind_a_page_calls_tools() {
     let mut stage = Stage::new().await;
@@ -110,7 +110,6 @@ async fn ctrl_c_stops_the_page_and_leaves_no_process() {
     assert!(stage.processes().is_empty());
 }
 
-/// R136.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_that_logs_out_ends_the_run_and_says_what_to_do() {
     let mut stage = Stage::new().await;
@@ -182,7 +181,6 @@ async fn an_unknown_page_is_told_of() {
     );
 }
 
-/// R297.
 #[tokio::test(flavor = "multi_thread")]
 async fn without_chromium_one_is_told_how_to_install_it() {
     let stage = Stage::new().await;

@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 
 use crate::scene::{Scene, call, calls, kinds};
 
-/// R326 to R328, R319.
 #[test]
 fn a_file_is_read_and_the_answer_says_what_is_in_it() {
     let scene = Scene::new(&[
@@ -104,7 +103,7 @@ fn what_makes_no_sense_is_said_and_nothing_is_asked() {
     );
 }
 
-/// R313: a call without its arguments is sent back, and the run goes on.
+/// A call without its arguments is sent back, and the run goes on.
 #[test]
 fn calls_that_cannot_be_used_are_sent_back() {
     let scene = Scene::new(&[
@@ -147,7 +146,7 @@ fn runs_that_come_to_no_answer_say_why() {
     }
 }
 
-/// R330: several calls in one reply, whatever becomes of the others.
+/// Several calls in one reply, whatever becomes of the others.
 #[test]
 fn several_calls_of_a_reply_run() {
     let scene = Scene::new(&[
@@ -205,7 +204,7 @@ fn a_model_is_offered_the_tools_that_were_chosen() {
     assert_eq!(scene.ptk(&["Go", "--tools", ""]).good().out, "Hello.\n");
 }
 
-/// R335: what was said before is told again.
+/// What was said before is told again.
 #[test]
 fn a_session_goes_on() {
     let scene = Scene::new(&[json!("First.")]);

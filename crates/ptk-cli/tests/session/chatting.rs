@@ -32,7 +32,7 @@ fn timeless(screen: &str) -> String {
     words.filter(|word| !is_number(word)).collect()
 }
 
-/// R326–R329: a prompt in Vietnamese, the call it takes, and the answer, all of
+/// A prompt in Vietnamese, the call it takes, and the answer, all of
 /// it on the screen.
 #[test]
 fn a_file_is_read_and_told_of() {
@@ -94,7 +94,7 @@ fn no_text_commands_the_terminal() {
     }
 }
 
-/// R330–R335: several tools, errors, limits and what was said before.
+/// Several tools, errors, limits and what was said before.
 #[test]
 fn several_tools_errors_limits_and_history() {
     let scene = Scene::new(&[]);

@@ -12,7 +12,6 @@ fn types(lines: &[Value]) -> Vec<&str> {
     types.filter(|name| *name != "tool_step").collect()
 }
 
-/// R298 to R300.
 #[test]
 fn a_run_is_told_event_by_event() {
     let scene = Scene::new(&[
@@ -74,7 +73,6 @@ fn a_call_is_told_with_its_reason_and_what_was_mended_in_it() {
     assert_eq!(asked["repairs"].as_array().unwrap().len(), 1, "{asked}");
 }
 
-/// R301.
 #[test]
 fn the_last_event_of_a_run_that_failed_is_its_error() {
     let scene = Scene::new(&[json!({"error": {"status": 401, "message": "bad key"}})]);

@@ -30,7 +30,6 @@ pub(crate) fn plain(text: &str) -> String {
     anstream::adapter::strip_str(&decoded(text)).to_string()
 }
 
-/// R329, R333.
 #[test]
 fn calls_are_shown_and_the_answer_comes_in_colours() {
     let scene = Scene::new(&[

@@ -295,7 +295,6 @@ async fn a_server_that_does_not_stream_is_understood() {
     assert_eq!(reply.usage.unwrap().input_tokens, 3);
 }
 
-/// R138.
 #[tokio::test]
 async fn a_request_has_the_form_that_the_api_wants() {
     let done = || Answer::events(&[chunk(json!({"content": "Hi."}), Some("stop"))]);

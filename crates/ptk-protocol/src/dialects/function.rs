@@ -11,7 +11,7 @@ use super::{Dialect, Trigger, Writer};
 use crate::parse::{Findings, Input, Reader, Refusal, Step};
 use crate::{ProblemCode, ToolCall};
 
-/// A call as a function's (R35). It can appear in prose by accident, so it
+/// A call as a function's. It can appear in prose by accident, so it
 /// counts only on lines of its own and with a declared tool's name.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Function;

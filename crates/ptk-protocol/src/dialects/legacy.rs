@@ -11,7 +11,7 @@ use crate::{ToolCall, ToolResult};
 
 const TAG: &str = "TOOL_CALL";
 
-/// The first version's tag and result envelope (R23, R40, R41).
+/// The first version's tag and result envelope.
 #[derive(Debug, Clone)]
 pub struct Legacy {
     marks: Arc<JsonMarks>,

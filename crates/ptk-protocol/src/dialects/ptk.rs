@@ -8,7 +8,7 @@ use crate::ToolCall;
 
 const TAG: &str = "PTK_CALL";
 
-/// The default dialect (R22). One JSON object between two tags.
+/// The default dialect. One JSON object between two tags.
 #[derive(Debug, Clone)]
 pub struct Ptk {
     tag: String,

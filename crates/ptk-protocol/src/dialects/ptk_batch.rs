@@ -9,7 +9,7 @@ use crate::ToolCall;
 
 const TAG: &str = "PTK_BATCH";
 
-/// Several calls in one block (R33). Their results come back in call order,
+/// Several calls in one block. Their results come back in call order,
 /// each with its id.
 #[derive(Debug, Clone)]
 pub struct PtkBatch {

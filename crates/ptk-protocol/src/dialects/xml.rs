@@ -33,7 +33,7 @@ static FORM: LazyLock<Arc<TagForm>> = LazyLock::new(|| {
     })
 });
 
-/// Arguments as elements (R36). A value ends at the `</arg>` behind which the
+/// Arguments as elements. A value ends at the `</arg>` behind which the
 /// next argument or the end of the call follows, so that it may hold markup;
 /// in CDATA it may hold anything.
 #[derive(Debug, Clone, Copy, Default)]

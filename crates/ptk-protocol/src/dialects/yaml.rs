@@ -7,7 +7,7 @@ use super::{Dialect, Trigger, Writer};
 use crate::parse::{Findings, Input, Reader, Refusal, Step};
 use crate::{ProblemCode, ToolCall};
 
-/// Arguments as YAML (R34). It can appear in prose by accident, so it counts
+/// Arguments as YAML. It can appear in prose by accident, so it counts
 /// only on lines of its own and with a declared tool's name. It has no closing
 /// mark, so a reply that was cut off cannot be told from a whole one.
 #[derive(Debug, Clone, Copy, Default)]

@@ -12,7 +12,7 @@ use crate::{ToolSpec, Toolset};
 /// How tools are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum DefinitionStyle {
-    /// Every parameter on a line of its own (R50).
+    /// Every parameter on a line of its own.
     #[default]
     Full,
     /// One line a tool, for small models and windows:
@@ -304,7 +304,7 @@ fn about(schema: Schema<'_>) -> String {
     let Some((last, before)) = parts.split_last() else {
         return String::new();
     };
-    // A lone description stays as its author wrote it (R50).
+    // A lone description stays as its author wrote it.
     let before: String = before
         .iter()
         .map(|part| crate::problem::sentence(part) + " ")

@@ -21,9 +21,9 @@ use crate::schema::{example, suggest};
 use crate::{Arguments, Message, Problem, Role, ToolCall, ToolResult, Toolset};
 use guard::Guard;
 
-/// What prepares the model's input (R5, R6, R49–R54). Any part of PTK that
+/// What prepares the model's input. Any part of PTK that
 /// shows something to a model goes through one, so a replacement is used
-/// everywhere (R60).
+/// everywhere.
 pub trait Formatter: Debug + Send + Sync {
     /// The system prompt that teaches the tools and how to call them.
     fn system_prompt(&self, tools: &Toolset) -> String;
@@ -96,7 +96,7 @@ pub struct NotTaught {
     pub dialect: String,
 }
 
-/// Whether the prompt asks for the code snippet format (R195).
+/// Whether the prompt asks for the code snippet format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SnippetInstructions {
     /// It does not.
@@ -177,7 +177,7 @@ impl PtkFormatter {
         self
     }
 
-    /// Another text for the system prompt (R56), with these slots:
+    /// Another text for the system prompt, with these slots:
     /// `[TOOL_DEFINITIONS]`, `[CALL_EXAMPLE]`, `[RULES]`, `[EXAMPLES]`,
     /// `[RESULT_WORD]`, `[ERROR_WORD]`. See [`DEFAULT_TEMPLATE`].
     #[must_use]
@@ -241,7 +241,7 @@ impl Formatter for PtkFormatter {
         definitions::list(tools, self.style, &self.guard)
     }
 
-    /// R43: system and tool messages as they are, the others with their role.
+    /// System and tool messages as they are, the others with their role.
     fn conversation(&self, messages: &[Message]) -> String {
         let rendered: Vec<String> = messages
             .iter()
@@ -274,7 +274,7 @@ impl Formatter for PtkFormatter {
             .into()
     }
 
-    /// R37–R41. Whatever the tool gave is untrusted, so its marks are broken.
+    /// Whatever the tool gave is untrusted, so its marks are broken.
     /// A failure carries its suggestion and whatever else the tool gave.
     fn tool_result(&self, result: &ToolResult, id: Option<&str>) -> String {
         let mut result = result.clone();
@@ -299,7 +299,6 @@ impl Formatter for PtkFormatter {
         self.guard.neutralise(text)
     }
 
-    /// C3, C4, R42.
     fn malformed(&self, problems: &[Problem], tool: Option<&str>, tools: &Toolset) -> String {
         let mut message = explain(problems);
         let meant = tool

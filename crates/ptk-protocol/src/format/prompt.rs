@@ -5,7 +5,7 @@ use super::{Formatter, PtkFormatter, SnippetInstructions};
 use crate::dialects::Writer;
 use crate::{Message, ToolCall, ToolResult, Toolset, snippet};
 
-/// The system prompt with its slots (R55). A template of your own may leave out
+/// The system prompt with its slots. A template of your own may leave out
 /// any slot.
 pub const DEFAULT_TEMPLATE: &str = "\
 You are an AI assistant with access to these tools:
@@ -24,7 +24,7 @@ When done, respond normally, without a tool call.
 
 [EXAMPLES]";
 
-/// What a model without tools is told: nothing about tools (R59).
+/// What a model without tools is told: nothing about tools.
 const WITHOUT_TOOLS: &str = "You are an AI assistant.";
 
 /// The system prompt, with the examples in it.

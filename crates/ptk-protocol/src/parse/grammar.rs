@@ -107,7 +107,7 @@ impl GrammarBuilder {
         self
     }
 
-    /// The dialects to choose from, with those added from outside (R78, R284).
+    /// The dialects to choose from, with those added from outside.
     #[must_use]
     pub fn registry(mut self, registry: Registry) -> Self {
         self.registry = registry;

@@ -158,7 +158,7 @@ impl Reply {
         (!faults.is_empty()).then(|| formatter.malformed(&faults, meant, tools))
     }
 
-    /// What the reply means (C3, C4). A reply whose only calls are unreadable
+    /// What the reply means. A reply whose only calls are unreadable
     /// or cut off is malformed, never an answer.
     #[must_use]
     pub fn outcome(&self) -> Outcome<'_> {

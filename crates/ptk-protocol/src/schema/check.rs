@@ -43,7 +43,7 @@ pub struct CheckOptions {
 }
 
 impl CheckOptions {
-    /// Parameters that were not given get their declared default (R229).
+    /// Parameters that were not given get their declared default.
     #[must_use]
     pub const fn with_defaults(mut self) -> Self {
         self.insert_defaults = true;

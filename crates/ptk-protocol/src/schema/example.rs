@@ -385,7 +385,7 @@ mod tests {
         }
     }
 
-    /// R226: the example in a suggestion is a call with every required parameter.
+    /// The example in a suggestion is a call with every required parameter.
     #[test]
     fn the_example_call_names_every_required_parameter() {
         let spec = ToolSpec::new(

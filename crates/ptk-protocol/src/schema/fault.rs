@@ -17,7 +17,7 @@ const MAX_QUOTED: usize = 60;
 
 /// Something that keeps a call from running.
 ///
-/// The same finding has two phrasings (C29): [`message`](Self::message) is
+/// The same finding has two phrasings: [`message`](Self::message) is
 /// what a tool's validator says, [`phrase`](Self::phrase) what the protocol
 /// says to a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl Fault {
         }
     }
 
-    /// What to do next: what was probably meant, and an example (R226).
+    /// What to do next: what was probably meant, and an example.
     #[must_use]
     pub fn suggestion(&self) -> Option<String> {
         let parts: Vec<&str> = [&self.hint, &self.example]
@@ -71,7 +71,7 @@ impl Fault {
         Problem::new(self.code, message, span)
     }
 
-    /// A call of a tool that does not exist (C8, C30).
+    /// A call of a tool that does not exist.
     pub(crate) fn unknown_tool(name: &str, tools: &Toolset) -> Self {
         let mut fault = Self::new(
             ProblemCode::UnknownTool,

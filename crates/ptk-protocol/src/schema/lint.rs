@@ -1,4 +1,4 @@
-//! What is poor about a tool's definition (R221).
+//! What is poor about a tool's definition.
 
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ impl std::fmt::Display for Lint {
     }
 }
 
-/// A description of fewer words tells a model too little (R221: "Read stuff").
+/// A description of fewer words tells a model too little ("Read stuff").
 const MIN_WORDS: usize = 3;
 
 impl ToolSpec {
@@ -107,7 +107,7 @@ mod tests {
 
     use super::*;
 
-    /// R221: the seeds' good definition passes, their bad one does not.
+    /// A good definition passes, a bad one does not.
     #[test]
     fn poor_definitions_are_named_and_good_ones_are_not() {
         let good = ToolSpec::new(

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{Fault, check};
 use crate::{Arguments, ErrorCode, ProblemCode, ToolCall, Toolset};
 
-/// The verdict on a call (R110).
+/// The verdict on a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Validation {
     /// Everything that is wrong with it.
@@ -42,7 +42,7 @@ impl Validation {
     }
 }
 
-/// Checks the shape of a call in PTK's JSON form: `{"tool": …, "args": {…}}` (R71).
+/// Checks the shape of a call in PTK's JSON form: `{"tool": …, "args": {…}}`.
 ///
 /// ```
 /// use ptk_protocol::schema::validate;
@@ -72,7 +72,7 @@ pub fn validate_json_call(call: &Value, tools: &Toolset) -> Validation {
     }
 }
 
-/// Checks a call: its shape, its name and its arguments (R72, R75, C9).
+/// Checks a call: its shape, its name and its arguments.
 /// Arguments that can be coerced are right.
 #[must_use]
 pub fn validate_call(call: &ToolCall, tools: &Toolset) -> Validation {

@@ -223,7 +223,7 @@ impl ReplyParsed {
     }
 }
 
-/// What a reply means for the loop (C4).
+/// What a reply means for the loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReplyOutcome {
@@ -235,7 +235,7 @@ pub enum ReplyOutcome {
     Malformed,
 }
 
-/// A reply could not be used, and the model is told why (C3).
+/// A reply could not be used, and the model is told why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplyRejected {
     /// What the model is told.

@@ -257,6 +257,6 @@ pub struct Compacted {
     pub through: u64,
 }
 
-/// The conversation begins anew; the log keeps what was said (R144).
+/// The conversation begins anew; the log keeps what was said.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cleared {}

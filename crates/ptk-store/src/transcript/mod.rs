@@ -223,7 +223,7 @@ impl Transcript {
 
     /// The conversation as a model is told it: each result in the words of
     /// `written`, in call order. A call without an end gets a result that says
-    /// so, because models and providers want one for each (L22).
+    /// so, because models and providers want one for each.
     pub fn messages(&self, written: impl Fn(&ToolResult) -> String) -> Vec<Message> {
         self.messages_of(|call| written(&call.result()))
     }

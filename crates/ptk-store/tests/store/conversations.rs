@@ -1,4 +1,4 @@
-//! Messages by the id of their conversation (R143–R145).
+//! Messages by the id of their conversation.
 
 use std::sync::Arc;
 

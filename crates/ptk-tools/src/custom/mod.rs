@@ -1,4 +1,4 @@
-//! Tools from configuration (R222, R344): a command or an HTTP endpoint with a
+//! Tools from configuration: a command or an HTTP endpoint with a
 //! JSON Schema. They run through the same pipeline as the built-in ones.
 
 mod command;

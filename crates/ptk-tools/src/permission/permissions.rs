@@ -18,7 +18,7 @@ use super::{ApprovalRequest, Approver, Decision, Rule};
 use crate::signature::Signature;
 use crate::{Effects, Plan};
 
-/// How long a question waits for its answer (L19).
+/// How long a question waits for its answer.
 pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(120);
 /// How many refused calls are remembered.
 const MAX_DENIED: usize = 10_000;

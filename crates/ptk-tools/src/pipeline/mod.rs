@@ -487,7 +487,7 @@ impl Call<'_> {
         }
     }
 
-    /// The failure of a tool: for the model with the call that failed (R203).
+    /// The failure of a tool: for the model with the call that failed.
     fn failure(&self, tool: &dyn Tool, args: &Arguments, error: ToolError) -> ToolResult {
         self.context.tell(Failure::of_error(&error));
         let message = format!("{}: {}", shown(tool, args), error.message);

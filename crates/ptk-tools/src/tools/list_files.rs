@@ -1,4 +1,4 @@
-//! `list_files`: what there is in a folder (R264).
+//! `list_files`: what there is in a folder.
 
 use ptk_protocol::{Arguments, ToolResult};
 use schemars::JsonSchema;

@@ -12,7 +12,7 @@ use crate::{CallContext, Effects, Plan, ToolError, TypedTool};
 /// How many files one call may name: each has a part of the budget that is
 /// worth having.
 const MAX_FILES: usize = 100;
-/// A number of six digits and a tab (C26).
+/// A number of six digits and a tab.
 const NUMBER: usize = 7;
 
 /// Reads several files at once, as a listing with line numbers.
@@ -242,7 +242,7 @@ fn failure(error: &ToolError) -> String {
     }
 }
 
-/// Every line behind its number (C26).
+/// Every line behind its number.
 fn numbered(first: usize, text: &str) -> String {
     if text.is_empty() {
         return String::new();

@@ -1,5 +1,5 @@
 //! `search_code`: where something stands in the code, with the lines around it
-//! (R265), in PTK's snippet format (C18).
+//!, in PTK's snippet format.
 //!
 //! Files come in the order of their worth: those that seem to define what is
 //! searched for, then those with more matches of it as a whole word, then those

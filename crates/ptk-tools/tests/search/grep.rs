@@ -386,7 +386,7 @@ async fn a_person_sees_how_many_and_the_first() {
     );
 }
 
-/// L15: what was shown counts as read, what was only counted does not.
+/// What was shown counts as read, what was only counted does not.
 #[tokio::test]
 async fn lines_that_were_shown_count_as_read() {
     let scene = project();

@@ -6,7 +6,6 @@ use serde_json::json;
 
 use crate::scene::{Model, Scene, arguments, call, text};
 
-/// R9, R317, R322, R326–R328.
 #[tokio::test]
 async fn the_model_reads_a_file_and_answers() {
     use Role::{Assistant, System, Tool, User};
@@ -32,7 +31,6 @@ async fn the_model_reads_a_file_and_answers() {
     assert!(run.messages[3].content.contains("1.0.0"));
 }
 
-/// R319.
 #[tokio::test]
 async fn what_a_tool_gave_reaches_the_model() {
     let scene = Scene::new();
@@ -46,7 +44,6 @@ async fn what_a_tool_gave_reaches_the_model() {
     assert!(last.messages.last().unwrap().text().contains("version"));
 }
 
-/// R316, R330.
 #[tokio::test]
 async fn several_tools_in_several_replies() {
     let scene = Scene::new();
@@ -67,7 +64,6 @@ async fn several_tools_in_several_replies() {
     assert_eq!(copy.unwrap(), "Buy milk.\n");
 }
 
-/// R48, R317, R332.
 #[tokio::test]
 async fn a_tool_that_fails_does_not_end_the_run() {
     let scene = Scene::new();
@@ -83,7 +79,6 @@ async fn a_tool_that_fails_does_not_end_the_run() {
     assert!(told.contains("File not found: missing.txt"), "{told}");
 }
 
-/// R145, R335, C7.
 #[tokio::test]
 async fn what_was_said_before_is_known() {
     let scene = Scene::new();
@@ -99,7 +94,7 @@ async fn what_was_said_before_is_known() {
     assert_eq!(other.run("Who am I?").await.unwrap(), "Hello, Ada.");
 }
 
-/// R13: without tools, with tools, and a tool without a model.
+/// Without tools, with tools, and a tool without a model.
 #[tokio::test]
 async fn the_three_ways_to_call() {
     let scene = Scene::new();
@@ -138,7 +133,6 @@ async fn the_three_ways_to_call() {
     assert!(outcome.result.success);
 }
 
-/// C6.
 #[tokio::test]
 async fn a_tool_that_is_not_there_cannot_be_offered() {
     let scene = Scene::new();
@@ -161,7 +155,6 @@ async fn a_tool_that_is_not_there_cannot_be_offered() {
     assert_eq!(run.content, "");
 }
 
-/// R81.
 #[tokio::test]
 async fn one_reply_can_be_asked_for_alone() {
     let scene = Scene::new();
@@ -219,7 +212,6 @@ async fn runs_can_be_spawned() {
     }
 }
 
-/// L9.
 #[tokio::test]
 async fn an_answer_that_runs_into_its_limit_goes_on_once() {
     let scene = Scene::new();

@@ -17,7 +17,7 @@ fn waits(times: &[(&str, u64)]) -> String {
     calls.collect::<Vec<_>>().join("\n")
 }
 
-/// R161, R321, R336: whatever the order in which they end.
+/// Whatever the order in which they end.
 #[tokio::test(start_paused = true)]
 async fn results_stand_in_the_order_of_the_calls() {
     let orders: [[u64; 3]; 6] = [
@@ -67,7 +67,7 @@ async fn calls_that_change_something_run_alone_and_in_order() {
     );
 }
 
-/// R167, R337: a call that hangs is a result, and the others count.
+/// A call that hangs is a result, and the others count.
 #[tokio::test(start_paused = true)]
 async fn each_call_has_a_deadline_of_its_own() {
     let scene = Scene::new();
@@ -81,7 +81,6 @@ async fn each_call_has_a_deadline_of_its_own() {
     assert!(run.messages[4].content.contains("quick is done"));
 }
 
-/// C5.
 #[tokio::test]
 async fn the_first_call_of_a_reply_is_the_only_one_where_that_is_wanted() {
     let scene = Scene::new();
@@ -95,7 +94,6 @@ async fn the_first_call_of_a_reply_is_the_only_one_where_that_is_wanted() {
     assert!(run.messages[4].content.contains("only the first call"));
 }
 
-/// R163.
 #[tokio::test]
 async fn a_tool_that_panics_is_a_result() {
     let scene = Scene::new();
@@ -219,7 +217,7 @@ async fn quoted_marks_reach_the_tool_as_they_were() {
     assert_eq!(text, "Use <PTK_CALL> to call.\n", "{:?}", run.tool_calls);
 }
 
-/// R160, R337: whoever watches sees every call, with the ids of the run.
+/// Whoever watches sees every call, with the ids of the run.
 #[tokio::test]
 async fn events_say_which_run_and_which_call_they_belong_to() {
     let scene = Scene::new();
@@ -252,7 +250,6 @@ async fn events_say_which_run_and_which_call_they_belong_to() {
     let ids: Vec<_> = run.tool_calls.iter().map(|call| call.id.clone()).collect();
     assert_eq!(started, ids);
     assert_eq!(ended, ids);
-    // R168, R299, R300.
     types.retain(|name| *name != "tool_step");
     assert_eq!(
         types,

@@ -9,7 +9,6 @@ use serde_json::json;
 
 use crate::scene::{Scene, arguments, call, write};
 
-/// R92, R113.
 #[tokio::test]
 async fn iterations_are_told_with_the_calls_before_them() {
     let scene = Scene::new();
@@ -92,7 +91,6 @@ async fn a_call_can_be_changed_answered_or_stopped() {
     }
 }
 
-/// R87.
 #[tokio::test]
 async fn an_error_is_told_and_can_have_an_answer() {
     let scene = Scene::new();
@@ -134,7 +132,7 @@ async fn an_error_before_the_run_is_told_too() {
     assert!(scene.diary()[0].starts_with("Unknown tool: nonsense"));
 }
 
-/// R142: prose arrives while the model speaks, and no markup.
+/// Prose arrives while the model speaks, and no markup.
 #[tokio::test]
 async fn prose_is_told_while_it_comes_in() {
     let scene = Scene::new();

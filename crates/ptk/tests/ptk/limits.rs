@@ -15,7 +15,6 @@ fn calls_for_ever() -> Model {
     })
 }
 
-/// R86, R316, R334, C10.
 #[tokio::test]
 async fn a_run_that_does_not_end_is_ended() {
     let scene = Scene::new();
@@ -30,7 +29,7 @@ async fn a_run_that_does_not_end_is_ended() {
     assert_eq!(run.content, "");
 }
 
-/// C10: the last time the model is asked for an answer.
+/// The last time the model is asked for an answer.
 #[tokio::test]
 async fn the_last_request_asks_for_an_answer_without_tools() {
     let scene = Scene::new();
@@ -112,7 +111,6 @@ async fn the_last_request_tells_what_was_found_in_plain_words_and_once() {
     );
 }
 
-/// R94, R316, R334.
 #[tokio::test]
 async fn no_more_calls_are_run_than_may_be() {
     let scene = Scene::new();
@@ -143,7 +141,6 @@ async fn no_more_calls_are_run_than_may_be() {
     assert_eq!(error.to_string(), "Max tool calls reached (4)");
 }
 
-/// R127.
 #[tokio::test(start_paused = true)]
 async fn a_model_that_fails_is_asked_again_where_that_may_help() {
     let scene = Scene::new();

@@ -31,7 +31,6 @@ async fn run(replies: &[String]) -> (Vec<String>, Option<ErrorCode>, u32) {
     )
 }
 
-/// C13, R129.
 #[tokio::test]
 async fn the_same_call_is_told_and_then_stopped() {
     let read = call("read_file", &json!({"path": "notes.txt"}));
@@ -73,7 +72,7 @@ async fn the_same_call_in_other_words_is_the_same() {
     assert_eq!((told.len(), code), (1, Some(ErrorCode::DuplicateToolCall)));
 }
 
-/// L14: tests are run again after each change.
+/// Tests are run again after each change.
 #[tokio::test]
 async fn what_is_done_again_after_a_change_is_no_loop() {
     let mut replies = Vec::new();
@@ -119,7 +118,6 @@ async fn calls_that_fail_in_the_same_way_are_a_loop() {
     assert_eq!(iterations, 6);
 }
 
-/// L21.
 #[tokio::test]
 async fn searches_that_find_nothing_are_a_loop() {
     let replies: Vec<String> = (0..9)

@@ -9,7 +9,6 @@ use crate::scene::{Model, Scene, call};
 
 const BROKEN: &str = "<PTK_CALL>{\"tool\": \"read_file\", \"args\": {\"path\": \"no";
 
-/// R313, C3.
 #[tokio::test]
 async fn a_call_without_its_arguments_is_sent_back() {
     let scene = Scene::new();
@@ -29,7 +28,6 @@ async fn a_call_without_its_arguments_is_sent_back() {
     assert!(told.contains("<PTK_CALL>"), "{told}");
 }
 
-/// C4.
 #[tokio::test]
 async fn a_call_that_was_cut_off_is_never_the_answer() {
     let scene = Scene::new();
@@ -61,7 +59,7 @@ async fn after_three_times_in_a_row_the_run_fails() {
     assert_eq!(ptk.run("Read notes.txt").await.unwrap(), "Milk.");
 }
 
-/// C3: `strict`.
+/// `strict`.
 #[tokio::test]
 async fn nothing_is_sent_back_where_that_is_not_wanted() {
     let scene = Scene::new();

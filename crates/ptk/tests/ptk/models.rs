@@ -44,7 +44,6 @@ fn parts_that_do_not_fit_are_said() {
     );
 }
 
-/// R60.
 #[tokio::test]
 async fn another_formatter_teaches() {
     let scene = Scene::new();
@@ -85,7 +84,6 @@ impl Reading for Words {
     fn finish(&mut self, _: &mut dyn FnMut(Event<'_>)) {}
 }
 
-/// R78.
 #[tokio::test]
 async fn another_parser_reads() {
     let scene = Scene::new();

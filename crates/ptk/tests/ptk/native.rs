@@ -15,7 +15,6 @@ fn native(replies: &Value) -> Script {
         })
 }
 
-/// R153–R164, R321.
 #[tokio::test]
 async fn native_calls_run_and_are_answered_by_id() {
     let scene = Scene::new();
@@ -65,9 +64,8 @@ async fn native_calls_run_and_are_answered_by_id() {
     };
     assert_eq!(state, &Some(json!({"signature": "s1"})));
     assert_eq!(results.len(), 2);
-    // C28.
     assert!(told.starts_with("Calls that failed: read_file."), "{told}");
-    // Models reuse ids, so each call gets one of its own (L20).
+    // Models reuse ids, so each call gets one of its own.
     assert_ne!(calls[0].id, calls[1].id);
     for (call, (result, has_failed)) in calls.iter().zip(results.iter().zip([false, true])) {
         let Message::Result {
@@ -86,7 +84,6 @@ async fn native_calls_run_and_are_answered_by_id() {
     }
 }
 
-/// L4, L20.
 #[tokio::test]
 async fn arguments_are_mended_and_checked() {
     let scene = Scene::new();
@@ -130,7 +127,6 @@ async fn a_native_call_that_was_cut_off_is_sent_back() {
     }
 }
 
-/// L5.
 #[tokio::test]
 async fn calls_in_the_text_of_a_native_answer_are_found() {
     let scene = Scene::new();

@@ -70,7 +70,6 @@ async fn cancelling_ends_the_run_wherever_it_is() {
     }
 }
 
-/// R121.
 #[tokio::test(start_paused = true)]
 async fn a_run_has_no_more_time_than_it_is_given_and_goes_on_with_more() {
     let scene = Scene::new();

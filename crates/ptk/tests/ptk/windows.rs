@@ -28,7 +28,6 @@ fn size(request: &Request) -> u64 {
     Estimate.count(system) + messages.sum::<u64>()
 }
 
-/// R146, R149, L10.
 #[tokio::test]
 async fn a_long_conversation_always_fits() {
     let scene = Scene::new();

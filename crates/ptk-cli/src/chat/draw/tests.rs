@@ -647,7 +647,7 @@ impl TypedTool for Agent {
     }
 }
 
-/// R207: nothing moves beside a tool that sees to that itself.
+/// Nothing moves beside a tool that sees to that itself.
 #[test]
 fn a_tool_can_show_itself() {
     let mut registry = Registry::new();

@@ -3,7 +3,7 @@
 //! run in the background.
 //!
 //! A command that ran is a success, whatever its exit code: that it ran is what
-//! was asked for, and `return_code` says the rest (C25). `output` is what it
+//! was asked for, and `return_code` says the rest. `output` is what it
 //! wrote to its standard output and `stderr` what it wrote to the other one;
 //! each is whole, and `error` stays empty as in every success.
 
@@ -33,7 +33,7 @@ use crate::{
     CallContext, Class, Effects, Fields, Plan, Registry, RegistryError, ToolError, Typed, TypedTool,
 };
 
-/// How long a command may take if nothing is said (C24).
+/// How long a command may take if nothing is said.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long it may take at most.
 pub const MAX_TIMEOUT: Duration = Duration::from_secs(600);
@@ -56,7 +56,7 @@ pub struct Bash {
     nonzero: NonZero,
 }
 
-/// What an exit code other than zero makes of a call (C25).
+/// What an exit code other than zero makes of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum NonZero {
     /// A success, as any command that ran: many programs say "no" so.
@@ -281,7 +281,7 @@ impl Bash {
     }
 }
 
-/// Says that a command still runs, while it does (R293).
+/// Says that a command still runs, while it does.
 async fn told_now_and_then<T>(context: &CallContext, run: impl Future<Output = T>) -> T {
     let started = Instant::now();
     let mut beat = interval_at(started + FIRST_WORD, NEXT_WORD);

@@ -1,5 +1,5 @@
 //! `get_diagnostics`: what is wrong in the project, said by the checkers that
-//! it uses (R266).
+//! it uses.
 //!
 //! What lies in the workspace says which checkers run; `ptk.toml` can name
 //! another one, and language servers. That problems were found is a success:

@@ -157,7 +157,7 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Remembers that the lines of an excerpt were shown (L15). A name that no
+    /// Remembers that the lines of an excerpt were shown. A name that no
     /// call can use cannot be written either, so it need not be remembered.
     pub(crate) fn note_read(&self, path: &[u8], excerpt: &Excerpt) {
         let place = path.to_str().map(|path| self.context.resolve(path));

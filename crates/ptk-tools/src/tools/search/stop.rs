@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 use crate::{CallContext, ToolError};
 
-/// How often a person is told how far a search is (R293).
+/// How often a person is told how far a search is.
 const PROGRESS: Duration = Duration::from_secs(1);
 /// So long before the deadline a search ends by itself: to tell what it found
 /// is better than to be stopped with nothing.

@@ -41,7 +41,7 @@ const MAGIC: [(&[u8], &str); 27] = [
 ];
 
 impl Binary {
-    /// What a reader sees instead of the content (R260).
+    /// What a reader sees instead of the content.
     pub(crate) const SHOWN: &'static str = "[Binary file - content not displayed]";
 
     /// Whether a file that begins so is no text.

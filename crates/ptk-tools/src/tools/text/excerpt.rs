@@ -32,7 +32,7 @@ pub(crate) struct Excerpt {
     /// How many bytes of the first line are wanted.
     first_line: u64,
     pub(crate) encoding: Encoding,
-    /// How many pieces line breaks cut the whole file into (R262).
+    /// How many pieces line breaks cut the whole file into.
     pub(crate) pieces: usize,
     /// How many lines the whole file has.
     pub(crate) total: usize,

@@ -15,9 +15,9 @@ pub(crate) use encoding::{Encoding, Text};
 pub(crate) use excerpt::{Content, Excerpt, ExcerptError, Taken, Wanted};
 pub(crate) use survey::HEAD;
 
-/// How much of a file is held in memory; a larger one is streamed (R271).
+/// How much of a file is held in memory; a larger one is streamed.
 pub(crate) const MAX_FILE_SIZE: u64 = 10 * 1024 * 1024;
-/// How many tokens of files one call shows (C31). With four bytes a token it
+/// How many tokens of files one call shows. With four bytes a token it
 /// stays below what a result may have.
 pub(crate) const MAX_TOKENS: usize = 10_000;
 const BYTES_PER_TOKEN: usize = 4;
@@ -29,7 +29,7 @@ pub(crate) const fn tokens(text: &str) -> usize {
     text.len().div_ceil(BYTES_PER_TOKEN)
 }
 
-/// How many pieces line breaks cut a text into (R262).
+/// How many pieces line breaks cut a text into.
 pub(crate) fn pieces(text: &str) -> usize {
     memchr::memchr_iter(b'\n', text.as_bytes()).count() + 1
 }

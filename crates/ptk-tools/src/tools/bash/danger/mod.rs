@@ -1,4 +1,4 @@
-//! What a command is about to destroy (R252, R273). Some commands are never
+//! What a command is about to destroy. Some commands are never
 //! run, because nothing good comes of them; of others a person is told what
 //! they would do, and to how much.
 //!
