@@ -85,7 +85,7 @@ fn tools(specs: impl IntoIterator<Item = ToolSpec>) -> Toolset {
 
 /// The seed's exact form.
 #[test]
-fn tool_definitions_have_the_seeds_form() {
+fn tool_definitions_have_their_documented_form() {
     assert_eq!(
         formatter().tool_definitions(&tools([read_file(), read_file_optional()])),
         "• read_file: Read content of a file\n\

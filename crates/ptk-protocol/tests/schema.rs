@@ -258,7 +258,7 @@ fn an_unknown_tool_is_answered_with_the_known_ones_and_the_near_one() {
 
 /// The structural check and the full one.
 #[test]
-fn validation_says_what_is_wrong_in_the_seeds_words() {
+fn validation_says_what_is_wrong() {
     for (call, error) in [
         (json!({"tool": "read_file", "args": {"path": "a"}}), None),
         (json!({"args": {}}), Some("Missing or invalid tool name")),
