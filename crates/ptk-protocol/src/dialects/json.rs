@@ -119,7 +119,7 @@ impl Reader for BareJson {
                     Scan::More if !input.end => return Step::More,
                     Scan::Done(end) => self.state = BareState::Whole { end, next: end },
                     Scan::More | Scan::Fault(_) => {
-                        self.state = BareState::Broken(Region::default())
+                        self.state = BareState::Broken(Region::default());
                     }
                 },
                 BareState::Whole { end, next } => {

@@ -19,14 +19,6 @@ pub(super) struct Leading {
 }
 
 impl Leading {
-    /// After something that ends on this line.
-    pub(super) fn after(line: usize) -> Self {
-        Self {
-            lines: None,
-            before: Some(line),
-        }
-    }
-
     /// A comment or an attribute: it belongs to what follows.
     pub(super) fn add(&mut self, first: usize, last: usize) {
         // A comment behind code on its line is about that.

@@ -98,7 +98,7 @@ impl TagForm {
                     }
                 }
                 NamePosition::Rest | NamePosition::Behind(_) => {
-                    triggers.push(Trigger::anywhere(open))
+                    triggers.push(Trigger::anywhere(open));
                 }
                 NamePosition::Tag => triggers.push(Trigger::tool_name(open, "> \n\t/")),
             }
