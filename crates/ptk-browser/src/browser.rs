@@ -1,4 +1,5 @@
-//! The user's Chromium: which one, with which profile, to be seen or not.
+//! The user's Chromium: the executable, its profile, and whether it shows a
+//! window.
 
 use std::fs;
 use std::io;
@@ -8,7 +9,7 @@ use std::process::Stdio;
 
 use crate::trouble::Trouble;
 
-/// Names under which Chromium is looked for.
+/// Executable names under which Chromium is looked up in `PATH`.
 const NAMES: [&str; 5] = [
     "chromium",
     "chromium-browser",
@@ -16,35 +17,35 @@ const NAMES: [&str; 5] = [
     "google-chrome",
     "chrome",
 ];
-/// The variables that name a screen.
+/// The environment variables that name a display.
 const SCREENS: [&str; 2] = ["DISPLAY", "WAYLAND_DISPLAY"];
-/// The link by which Chromium says which process uses a profile: its target is
-/// the host's name, a dash, and the process.
+/// The symlink in a profile that names the process using it: its target is the
+/// host name, a dash, and the process id.
 const LOCK: &str = "SingletonLock";
-/// Who may look into a profile, where logins are: its owner.
+/// Permissions of the profile folder, which holds logins: owner only.
 const PRIVATE: u32 = 0o700;
 
-/// A Chromium and the profile that it works with. Logins stay in the profile.
+/// A Chromium executable and its profile. Logins stay in the profile.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Browser {
-    /// The folder of the profile. It is made where it is missing, and only the
-    /// user may look into it.
+    /// The folder of the profile. It is created if missing, and only the user
+    /// can read it.
     pub profile: PathBuf,
-    /// Whether nobody is to see the window.
+    /// Whether to run without a window.
     pub headless: bool,
-    /// The program; otherwise it is looked for.
+    /// The executable; if `None`, it is looked up in `PATH`.
     pub chromium: Option<PathBuf>,
-    /// A file of cookies that are given to the browser when it starts.
+    /// A file of cookies to load when the browser starts.
     pub cookies: Option<PathBuf>,
 }
 
-/// Why no window was opened.
+/// Error of [`Browser::open_window`].
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct WindowError(Trouble);
 
 impl Browser {
-    /// A Chromium that nobody sees, with this profile.
+    /// A headless Chromium with this profile.
     pub fn new(profile: impl Into<PathBuf>) -> Self {
         Self {
             profile: profile.into(),
@@ -54,8 +55,8 @@ impl Browser {
         }
     }
 
-    /// Opens an address in a window with this profile, for a person to log in,
-    /// and waits until it is closed. Nothing but the person works that window.
+    /// Opens an address in a window with this profile, so that the user can log
+    /// in, and waits until it is closed. Only the user controls that window.
     ///
     /// # Errors
     ///
@@ -89,7 +90,7 @@ impl Browser {
         Err(Trouble::EndedAtOnce { said: last(&said) })
     }
 
-    /// The program to start.
+    /// The path of the executable to start.
     pub(crate) fn program(&self) -> Result<PathBuf, Trouble> {
         if let Some(path) = &self.chromium {
             return Ok(path.clone());
@@ -103,7 +104,7 @@ impl Browser {
         places.next().ok_or(Trouble::NoChromium)
     }
 
-    /// What holds for every window.
+    /// Command-line arguments that every Chromium process gets.
     pub(crate) fn arguments(&self) -> Vec<String> {
         let mut arguments = vec![format!("--user-data-dir={}", self.profile.display())];
         let plain = [
@@ -123,7 +124,8 @@ impl Browser {
         arguments
     }
 
-    /// Makes the profile, for the user alone, unless somebody uses it.
+    /// Creates the profile, readable by the user only, and fails if another
+    /// process uses it.
     pub(crate) fn claim(&self) -> Result<(), Trouble> {
         let made = make_private(&self.profile);
         made.map_err(|source| Trouble::Profile {
@@ -146,8 +148,8 @@ fn make_private(folder: &Path) -> io::Result<()> {
     fs::set_permissions(folder, fs::Permissions::from_mode(PRIVATE))
 }
 
-/// The process that uses a profile, if it still runs. One of another machine
-/// is left to Chromium to judge.
+/// The id of the running process that uses a profile. A lock from another
+/// machine is ignored here: Chromium itself decides about it.
 fn user_of(profile: &Path) -> Option<u32> {
     let target = fs::read_link(profile.join(LOCK)).ok()?;
     let (host, pid) = target.to_str()?.rsplit_once('-')?;
@@ -162,7 +164,7 @@ fn user_of(profile: &Path) -> Option<u32> {
     }
 }
 
-/// The last line that tells something, for a message.
+/// The last non-empty line of Chromium's stderr, for an error message.
 pub(crate) fn last(said: &str) -> String {
     let line = said.lines().rfind(|line| !line.trim().is_empty());
     line.map_or_else(String::new, |line| format!(": {}", line.trim()))

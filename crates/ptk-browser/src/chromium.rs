@@ -1,5 +1,5 @@
-//! A Chromium of our own: started, spoken to through pipes, and ended with
-//! all of its processes.
+//! A Chromium process: started, controlled through pipes, and ended with all of
+//! its child processes.
 
 use std::fs::File;
 use std::io;
@@ -22,20 +22,20 @@ use crate::connection::Connection;
 use crate::cookies;
 use crate::trouble::Trouble;
 
-/// Where Chromium hears what it is to do, and where it answers.
+/// The file descriptors on which Chromium reads commands and writes answers.
 const COMMANDS: i32 = 3;
 const ANSWERS: i32 = 4;
-/// How long it may take to start.
+/// How long Chromium may take to start.
 const START: Duration = Duration::from_secs(30);
-/// How long it may take to end by itself.
+/// How long Chromium may take to exit by itself.
 const END: Duration = Duration::from_secs(5);
-/// The most that is kept of what it writes to stderr.
+/// The most bytes of Chromium's stderr that are kept.
 const MAX_SAID: usize = 4 * 1024;
-/// What it says, in all versions, about a profile that is taken.
+/// Part of Chromium's error, in all versions, about a profile that is in use.
 const TAKEN: &str = "ProcessSingleton";
 
-/// A browser that runs. Dropping it kills it; [`Chromium::close`] lets it put
-/// its profile in order first.
+/// A running browser. Dropping it kills it; [`Chromium::close`] lets it save
+/// its profile first.
 #[derive(Debug)]
 pub(crate) struct Chromium {
     pub(crate) connection: Connection,
@@ -44,7 +44,7 @@ pub(crate) struct Chromium {
 }
 
 impl Chromium {
-    /// Starts one, with the user's cookies.
+    /// Starts Chromium, and sets the user's cookies.
     pub(crate) async fn start(browser: &Browser) -> Result<Self, Trouble> {
         let program = browser.program()?;
         let cookies = match &browser.cookies {
@@ -109,7 +109,7 @@ impl Chromium {
         Ok(chromium)
     }
 
-    /// Waits until it answers.
+    /// Waits until Chromium answers its first call.
     async fn greet(&mut self, said: &Mutex<String>) -> Result<(), Trouble> {
         let told = || last(&said.lock().unwrap_or_else(PoisonError::into_inner));
         let hello = self.connection.call(None, "Browser.getVersion", json!({}));
@@ -117,7 +117,7 @@ impl Chromium {
             hello = timeout(START, hello) => match hello {
                 Ok(Ok(_)) => Ok(()),
                 Ok(Err(_)) => {
-                    // Its last words come with its end.
+                    // The last lines of stderr arrive when the process exits.
                     let _ = timeout(END, self.child.wait()).await;
                     Err(Trouble::EndedAtOnce { said: told() })
                 }
@@ -127,7 +127,8 @@ impl Chromium {
         }
     }
 
-    /// Ends it in good order, or, if it does not want to, at once.
+    /// Closes the browser in an orderly way, or kills it if that takes too
+    /// long.
     pub(crate) async fn close(mut self) {
         let close = async {
             let _ = self.connection.call(None, "Browser.close", json!({})).await;
@@ -138,9 +139,9 @@ impl Chromium {
         }
     }
 
-    /// Ends it, and all of its processes, at once.
+    /// Kills the browser and all of its child processes.
     async fn kill(&mut self) {
-        // Only as long as nobody has asked how it ended is the number its own.
+        // The process id is valid only until the child has been reaped.
         if let (Some(group), Ok(None)) = (self.group, self.child.try_wait()) {
             let _ = kill_process_group(group, Signal::KILL);
         }
@@ -148,7 +149,7 @@ impl Chromium {
     }
 }
 
-/// Starts a program with the ends of two pipes where Chromium expects them.
+/// Spawns a program with two pipes on the descriptors that Chromium uses.
 fn spawn(mut command: std::process::Command) -> io::Result<(Child, pipe::Sender, pipe::Receiver)> {
     let (commands, sender) = io::pipe()?;
     let (receiver, answers) = io::pipe()?;
@@ -167,12 +168,12 @@ fn spawn(mut command: std::process::Command) -> io::Result<(Child, pipe::Sender,
     let receiver = pipe::Receiver::from_file(File::from(OwnedFd::from(receiver)))?;
     let mut command = tokio::process::Command::from(command);
     let child = command.kill_on_drop(true).spawn()?;
-    // It holds the ends that are Chromium's.
+    // The command still holds Chromium's ends of the pipes.
     drop(command);
     Ok((child, sender, receiver))
 }
 
-/// Keeps the end of what it writes, so that nothing waits for a reader.
+/// Keeps the end of stderr, so that Chromium never blocks on writing to it.
 fn overhear(mut stderr: ChildStderr) -> Arc<Mutex<String>> {
     let said = Arc::new(Mutex::new(String::new()));
     let kept = Arc::clone(&said);

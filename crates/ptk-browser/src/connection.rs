@@ -1,5 +1,5 @@
-//! The DevTools protocol: calls and their answers, JSON behind JSON, each with
-//! a zero byte at its end, on a pair of pipes.
+//! The DevTools protocol: calls and their answers as JSON messages, each
+//! terminated by a zero byte, on a pair of pipes.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,19 +16,19 @@ use tokio::task::JoinHandle;
 const MAX_MESSAGE: u64 = 64 * 1024 * 1024;
 /// How many messages may wait to be sent.
 const WAITING: usize = 16;
-/// The most that is kept of what a dialog says.
+/// The most characters of a dialog's message that are kept.
 const MAX_DIALOG: usize = 300;
 
-/// Why a call has no answer.
+/// Why a call failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum CallError {
     /// The browser, or the page in it, is gone.
     Gone(String),
-    /// It was not done.
+    /// The browser answered with an error.
     Refused(String),
 }
 
-/// A connection to a browser. Clones are the same one.
+/// A connection to a browser. Clones share it.
 #[derive(Debug, Clone)]
 pub(crate) struct Connection {
     shared: Arc<Shared>,
@@ -44,9 +44,9 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     waiting: HashMap<u64, oneshot::Sender<Result<Value, CallError>>>,
-    /// Why nothing more comes, once that is so.
+    /// Why the connection has ended, if it has.
     gone: Option<String>,
-    /// What a dialog said that was closed.
+    /// The message of the last dialog that was closed.
     dialog: Option<String>,
 }
 
@@ -55,7 +55,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Nothing more comes.
+    /// Marks the connection as ended and fails all pending calls.
     fn end(&self, why: &str) {
         let mut state = self.state();
         state.gone.get_or_insert_with(|| why.to_owned());
@@ -84,7 +84,7 @@ struct Refusal {
 }
 
 impl Connection {
-    /// Speaks on a pair of pipes. The task ends with them.
+    /// Starts a connection on a pair of pipes. The task ends when they close.
     pub(crate) fn on(sender: pipe::Sender, receiver: pipe::Receiver) -> (Self, JoinHandle<()>) {
         let (outbox, letters) = mpsc::channel(WAITING);
         let connection = Self {
@@ -100,7 +100,7 @@ impl Connection {
         (connection, task)
     }
 
-    /// Calls a method of the browser, or of a page that is attached to.
+    /// Calls a method of the browser, or of an attached page.
     pub(crate) async fn call(
         &self,
         session: Option<&str>,
@@ -122,7 +122,7 @@ impl Connection {
         told.await.map_err(|_| gone())?
     }
 
-    /// What the last dialog said, told once.
+    /// Takes the message of the last dialog, if there was one.
     pub(crate) fn take_dialog(&self) -> Option<String> {
         self.shared.state().dialog.take()
     }
@@ -146,7 +146,7 @@ async fn send(mut pipe: pipe::Sender, mut letters: mpsc::Receiver<Vec<u8>>) {
     }
 }
 
-/// Hands answers to those who wait for them, and closes dialogs.
+/// Passes answers to the pending calls, and closes dialogs.
 struct Answering {
     shared: Arc<Shared>,
     /// Weak, so that the pipe closes with the last connection.
@@ -182,7 +182,8 @@ impl Answering {
                     Some(refusal) => Err(CallError::Refused(refusal.message)),
                     None => Ok(incoming.result),
                 };
-                // Whoever no longer waits does not want it.
+                // The caller may have been dropped; then the answer is not
+                // needed.
                 let _ = waiter.send(answer);
             }
             return;
@@ -197,8 +198,8 @@ impl Answering {
         }
     }
 
-    /// A dialog stops everything on a page until somebody closes it. What it
-    /// asks is not agreed to, but for leaving the page.
+    /// Closes a dialog, which blocks the page while it is open. Questions are
+    /// declined, except whether to leave the page.
     async fn close_dialog(&self, incoming: Incoming) {
         let field = |name| incoming.params.get(name).and_then(Value::as_str);
         let is_leaving = field("type") == Some("beforeunload");

@@ -1,33 +1,33 @@
-//! What the page has seen of a conversation, and what is new to it.
+//! Tracks what the page has seen of a conversation, and what is new to it.
 
 use ptk_llm::{Message, Request};
 use ptk_protocol::{Formatter as _, Message as Said, PtkFormatter};
 
-/// What is to be done about a request.
+/// How to answer a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Plan {
-    /// The page goes on with its conversation.
+    /// Send this prompt in the page's current conversation.
     GoOn(String),
-    /// The page begins a new one.
+    /// Start a new conversation on the page with this prompt.
     Begin(String),
-    /// It was asked this already, and its answer was not taken yet.
+    /// The prompt was sent already, and its answer was not read yet: read it.
     Listen,
-    /// Its answer was read, and did not arrive.
+    /// The answer was read, but not delivered: deliver it again.
     Repeat(String),
 }
 
-/// The conversation that the page is in.
+/// The conversation that the page shows.
 #[derive(Debug, Default)]
 pub(crate) struct Conversation {
     system: Option<String>,
-    /// What the page was told, and what it said.
+    /// The messages of the last request that was sent to the page.
     seen: Vec<Message>,
     state: State,
 }
 
 #[derive(Debug, Default)]
 enum State {
-    /// Nothing is known of what the page shows.
+    /// It is not known what the page shows.
     #[default]
     Unknown,
     /// A prompt was sent.
@@ -39,7 +39,7 @@ enum State {
 }
 
 impl Conversation {
-    /// What to do about this request; nothing if it asks nothing.
+    /// Decides how to answer a request; `None` if the request is empty.
     pub(crate) fn plan(&self, request: &Request, instructions: &str) -> Option<Plan> {
         if let Some(rest) = self.unseen(request) {
             match (&self.state, rest) {
@@ -58,7 +58,7 @@ impl Conversation {
         (!whole.trim().is_empty()).then_some(Plan::Begin(whole))
     }
 
-    /// What of a request the page has not seen, if the rest is what it has.
+    /// The messages that the page has not seen, if it has seen all before them.
     fn unseen<'r>(&self, request: &'r Request) -> Option<&'r [Message]> {
         if matches!(self.state, State::Unknown) || self.system != request.system {
             return None;
@@ -66,32 +66,32 @@ impl Conversation {
         request.messages.strip_prefix(self.seen.as_slice())
     }
 
-    /// This was sent.
+    /// Records that this request was sent.
     pub(crate) fn asked(&mut self, request: &Request) {
         self.system.clone_from(&request.system);
         self.seen.clone_from(&request.messages);
         self.state = State::Asked;
     }
 
-    /// This came back.
+    /// Records the answer that was read.
     pub(crate) fn answered(&mut self, answer: String) {
         self.state = State::Answered(answer);
     }
 
-    /// The answer was passed on.
+    /// Records that the answer was passed on.
     pub(crate) fn told(&mut self) {
         if let State::Answered(answer) = &mut self.state {
             self.state = State::Told(std::mem::take(answer));
         }
     }
 
-    /// Nothing is known any more of what the page shows.
+    /// Resets the state: what the page shows is no longer known.
     pub(crate) fn forget(&mut self) {
         *self = Self::default();
     }
 }
 
-/// Whether these are for the model, and none of them by it.
+/// Whether there are messages, and none of them is the model's own.
 fn is_addressed(messages: &[Message]) -> bool {
     let is_own = |message: &Message| matches!(message, Message::Assistant { .. });
     !messages.is_empty() && !messages.iter().any(is_own)

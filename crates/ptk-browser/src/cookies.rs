@@ -11,10 +11,10 @@ use serde_json::{Map, Value, json};
 
 /// The longest file of cookies, in bytes: more than a browser keeps.
 const MAX_FILE: u64 = 16 * 1024 * 1024;
-/// Before the domain of a cookie that scripts may not see, in `cookies.txt`.
+/// The prefix of a cookie's domain in `cookies.txt` that hides it from scripts.
 const HTTP_ONLY: &str = "#HttpOnly_";
 
-/// Why cookies were not taken. What stands in the file is not told.
+/// Why cookies could not be read. Values from the file are never included.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CookiesError {
     #[error("the cookies in {} cannot be read: {source}", .path.display())]
@@ -30,7 +30,7 @@ pub(crate) enum CookiesError {
     Unknown { path: PathBuf, number: usize },
 }
 
-/// A cookie. Only its name and place are ever shown.
+/// A cookie. Its debug output shows only its name and domain.
 #[derive(Clone, PartialEq)]
 pub(crate) struct Cookie(Map<String, Value>);
 
@@ -42,13 +42,13 @@ impl fmt::Debug for Cookie {
 }
 
 impl Cookie {
-    /// As the browser takes it.
+    /// The cookie as JSON, as the DevTools protocol expects it.
     pub(crate) fn to_value(&self) -> Value {
         Value::Object(self.0.clone())
     }
 }
 
-/// A cookie as extensions export it. Whatever else they write is left out.
+/// A cookie as browser extensions export it. Other fields are ignored.
 #[derive(Deserialize)]
 struct Exported {
     name: String,
@@ -121,7 +121,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Cookie>, CookiesError> {
     })
 }
 
-/// The cookies in a text, or which one of them is none.
+/// Parses the cookies in a text, or returns the number of the invalid one.
 fn parse(text: &str) -> Result<Vec<Cookie>, usize> {
     let text = text.trim_start_matches('\u{feff}').trim_start();
     if text.starts_with(['[', '{']) {
@@ -160,8 +160,8 @@ fn exported(text: &str) -> Result<Vec<Cookie>, usize> {
         .collect()
 }
 
-/// A line: domain, whether hosts below it are meant, path, whether it is
-/// secure, when it ends, name, value.
+/// Parses a line of `cookies.txt`: domain, whether subdomains are included,
+/// path, whether it is secure, expiry, name, value.
 fn netscape(line: &str, http_only: bool) -> Option<Cookie> {
     let mut parts = line.trim_end_matches('\r').splitn(7, '\t');
     let mut next = || parts.next();

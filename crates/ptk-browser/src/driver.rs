@@ -17,20 +17,20 @@ use crate::tab::{Button, Look, Tab, TabError};
 use crate::tree;
 use crate::trouble::Trouble;
 
-/// How many pieces of an answer may wait to be taken.
+/// How many deltas of an answer are buffered for the caller.
 const WAITING: usize = 16;
-/// How often a page that changes all the time is looked at.
+/// The poll interval for a page that changes all the time.
 const PACE: Duration = Duration::from_millis(50);
-/// How often a page is looked at that does not say that it changed.
+/// The poll interval for a page that does not report changes.
 const TICK: Duration = Duration::from_millis(250);
 
-/// Longer than any wait.
+/// The longest time that anything is waited for.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A piece of an answer, or why there is none.
+/// A delta of an answer, or an error.
 type Told = Result<Delta, Trouble>;
 
-/// A request, and where its answer goes.
+/// A request, and the channel for its answer.
 #[derive(Debug)]
 pub(crate) struct Job {
     request: Request,
@@ -44,7 +44,8 @@ impl Job {
     }
 }
 
-/// The thread. Dropping this waits until the browser has ended.
+/// The thread that drives the browser. Dropping it waits until the browser has
+/// exited.
 #[derive(Debug)]
 pub(crate) struct Driver {
     jobs: Option<mpsc::UnboundedSender<Job>>,
@@ -52,11 +53,11 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    /// Starts the thread; nothing if there can be none.
+    /// Starts the thread; `None` if that fails.
     pub(crate) fn start(page: Page, browser: Browser) -> Option<Self> {
         let (jobs, queue) = mpsc::unbounded_channel();
-        // Its own runtime, because it outlives a request, and whoever drops the
-        // last one may have none.
+        // A runtime of its own: it outlives single requests, and the last
+        // reference may be dropped outside any runtime.
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build();
@@ -93,7 +94,7 @@ impl Drop for Driver {
     }
 }
 
-/// A browser with the page in it.
+/// A running browser and its open page.
 #[derive(Debug)]
 struct Open {
     chromium: Chromium,
@@ -107,7 +108,7 @@ struct Driving {
     conversation: Conversation,
 }
 
-/// Nobody waits for the answer any more.
+/// The receiver of the answer was dropped.
 struct Dropped;
 
 impl Driving {
@@ -132,7 +133,7 @@ impl Driving {
         self.close().await;
     }
 
-    /// What a trouble means for what is known of the page.
+    /// Closes the browser or forgets the conversation, depending on the error.
     async fn settle(&mut self, trouble: &Trouble) {
         match trouble {
             Trouble::Ended { .. } => self.close().await,
@@ -141,7 +142,8 @@ impl Driving {
         }
     }
 
-    /// Stops the answer on the page. What it had said is not known then.
+    /// Stops the answer on the page. The state of the page is unknown after
+    /// that.
     async fn stop(&mut self) {
         self.conversation.forget();
         if let (Some(open), Some(stop)) = (&self.open, &self.page.stop) {
@@ -178,8 +180,9 @@ impl Driving {
         }
     }
 
-    /// A page that was loaded anew since has lost its conversation, for all
-    /// that is known; a browser that ended is started again.
+    /// Forgets the conversation if the page was reloaded since the last
+    /// request; closes a browser that no longer answers, so that it is started
+    /// again.
     async fn notice_changes(&mut self) {
         let Some(open) = &self.open else { return };
         match open.tab.is_same().await {
@@ -197,7 +200,7 @@ impl Driving {
         }
     }
 
-    /// The tab, where there is one.
+    /// The open tab, or an error if there is none.
     fn tab(&self) -> Result<&Tab, Trouble> {
         let none = || Trouble::Ended {
             why: "it was never there".to_owned(),
@@ -225,12 +228,12 @@ impl Driving {
         self.wait_until_ready().await
     }
 
-    /// Waits until one can type.
+    /// Waits until the page accepts input.
     async fn wait_until_ready(&mut self) -> Result<(), Trouble> {
         let by = after(Instant::now(), self.page.times.load);
         loop {
             match self.readiness(by).await {
-                // It went on to another address; that one counts.
+                // The page was redirected; check the new document.
                 Err(TabError::Lost) => {}
                 Err(TabError::Trouble(trouble)) => return Err(trouble),
                 Ok(true) => return Ok(()),
@@ -245,7 +248,7 @@ impl Driving {
         }
     }
 
-    /// Whether one can type, once that is clear.
+    /// Waits until the page has loaded; `false` if it has no input in time.
     async fn readiness(&mut self, by: Instant) -> Result<bool, TabError> {
         let page = &self.page;
         let Some(open) = &mut self.open else {
@@ -268,7 +271,7 @@ impl Driving {
         }
     }
 
-    /// Types a prompt, sends it, and listens to what comes back.
+    /// Types a prompt, sends it, and reads the answer.
     async fn ask(&mut self, prompt: &str, job: &Job) -> Result<(), Trouble> {
         let (tab, page) = (self.tab()?, &self.page);
         tab.take_dialog();
@@ -321,7 +324,7 @@ impl Driving {
         }
     }
 
-    /// Listens to the answer until it settles, and passes on what is sure.
+    /// Reads the answer until it settles, and passes on the part that is final.
     async fn listen(&mut self, job: &Job) -> Result<(), Trouble> {
         let (tab, page) = (self.tab()?, &self.page);
         let begun = Instant::now();
@@ -356,7 +359,7 @@ impl Driving {
         Ok(())
     }
 
-    /// Passes on an answer that was read before.
+    /// Passes on an answer that was read earlier.
     async fn pass_on(&mut self, answer: &str, job: &Job) -> Result<(), Trouble> {
         Telling::default().finish(answer, job).await?;
         self.conversation.told();
@@ -381,18 +384,18 @@ fn logged_out(page: &Page) -> Trouble {
     }
 }
 
-/// That much later. Nobody waits for longer than a day.
+/// The given time plus a wait, which is capped at a day.
 fn after(time: Instant, wait: Duration) -> Instant {
     time + wait.min(DAY)
 }
 
-/// Waits until the page changes, though not for long.
+/// Waits for a change of the page, for a short time at most.
 async fn wait(tab: &Tab, version: u64, by: Instant) -> Result<(), TabError> {
     let now = Instant::now();
     tokio::select! {
         changed = tab.changed(version) => {
             changed?;
-            // It may change all the time.
+            // Limits the rate if the page changes all the time.
             sleep_until(by.min(now + PACE)).await;
         }
         () = sleep(by.saturating_duration_since(now).min(TICK)) => {}
@@ -400,7 +403,7 @@ async fn wait(tab: &Tab, version: u64, by: Instant) -> Result<(), TabError> {
     Ok(())
 }
 
-/// Refuses to wait any longer than the page may take.
+/// Returns a timeout error if the page has taken longer than it may.
 fn check_times(tab: &Tab, page: &Page, look: &Look, begun: Instant) -> Result<(), Trouble> {
     let said = || match tab.take_dialog() {
         Some(said) => format!("; the page said: {said}"),
@@ -432,8 +435,8 @@ fn check_times(tab: &Tab, page: &Page, look: &Look, begun: Instant) -> Result<()
     })
 }
 
-/// Whether an input took the whole of a text. What can be edited has lines of
-/// its own making.
+/// Whether an input holds the whole of a text. Whitespace is ignored, because
+/// editable elements break lines in their own way.
 fn is_same_text(one: &str, other: &str) -> bool {
     let words = |text: &str| {
         let text = text.replace('\u{a0}', " ");
@@ -444,7 +447,7 @@ fn is_same_text(one: &str, other: &str) -> bool {
     words(one) == words(other)
 }
 
-/// For how long an answer has been the same.
+/// How long an answer has been unchanged.
 #[derive(Debug, Default)]
 struct Still {
     last: Vec<String>,
@@ -468,16 +471,16 @@ impl Still {
     }
 }
 
-/// What was passed on of an answer.
+/// The part of an answer that was passed on.
 #[derive(Debug, Default)]
 struct Telling {
     told: String,
-    /// The page has shown something else since.
+    /// Whether the page no longer shows what was passed on.
     is_astray: bool,
 }
 
 impl Telling {
-    /// Passes on what is sure and new.
+    /// Passes on the part of the final text that is new.
     async fn tell(&mut self, sure: &str, job: &Job) -> Result<(), Trouble> {
         if self.is_astray {
             return Ok(());
@@ -487,11 +490,11 @@ impl Telling {
             Some(new) => {
                 let new = new.to_owned();
                 self.told.push_str(&new);
-                // Nobody may be there any more; that is noticed elsewhere.
+                // The receiver may have been dropped; `drive` notices that.
                 let _ = job.tell.send(Ok(Delta::Text(new))).await;
                 Ok(())
             }
-            // The page may be in the midst of rendering.
+            // The page may be re-rendering.
             None if self.told.starts_with(sure) => Ok(()),
             None => {
                 self.is_astray = true;
@@ -500,8 +503,8 @@ impl Telling {
         }
     }
 
-    /// Passes on the rest. What was said cannot be unsaid: an answer that
-    /// begins otherwise has to be told anew.
+    /// Passes on the rest. Text that was passed on cannot be withdrawn, so it
+    /// is an error if the answer no longer begins with it.
     async fn finish(mut self, answer: &str, job: &Job) -> Result<(), Trouble> {
         if !answer.starts_with(&self.told) {
             return Err(Trouble::Rewritten);

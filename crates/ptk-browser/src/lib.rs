@@ -35,26 +35,26 @@
 //! | `page` | what a page looks like: [`Page`], [`Send`], [`Times`] |
 //! | `browser` | the user's Chromium: [`Browser`], its profile, [`Browser::open_window`] |
 //! | `cookies` | logins from a file that the user names |
-//! | `chromium` | the process: started, spoken to through a pipe, ended |
+//! | `chromium` | the process: started, controlled through a pipe, ended |
 //! | `connection` | the DevTools protocol on that pipe |
-//! | `tab` | the page in it, and the hand that works it (`hand.js`) |
+//! | `tab` | the open page, and the script that operates it (`hand.js`) |
 //! | `tree`, `markdown/` | what an answer looks like, and the Markdown it came from |
 //! | `conversation` | what the page has seen, and what is new to it |
-//! | `driver`, `provider` | a request on its way, and the face |
-//! | `trouble` | what can go wrong, and what to do |
+//! | `driver`, `provider` | requests on the page, and [`BrowserProvider`] |
+//! | `trouble` | errors, each with what to do about it |
 //!
-//! What holds:
+//! Guarantees:
 //!
-//! - A prompt is sent whole or not at all, and only once: whoever asks again
-//!   after a failure gets the answer to the prompt that was sent. Only a page
-//!   that has lost it is sent it again.
-//! - A page is told only what it has not seen yet. Where the conversation is
-//!   another one than the page's, a new one is opened there.
-//! - Nothing is pasted into JavaScript: what the hand is given are arguments,
-//!   as JSON, in a world of its own that the page cannot reach.
-//! - Chromium is spoken to through a pipe that nobody else holds. It ends when
-//!   the pipe does, however this process ends.
-//! - Cookies are not logged, and are in no error and no debug output.
+//! - A prompt is sent whole or not at all, and only once: a request that is
+//!   retried after a failure gets the answer to the prompt that was sent. It is
+//!   sent again only if the page has lost it.
+//! - A page is sent only the messages that it has not seen yet. If the request
+//!   belongs to another conversation, a new one is started on the page.
+//! - No text is inserted into JavaScript source: the script gets its arguments
+//!   as JSON, and runs in an isolated world that the page cannot access.
+//! - Chromium is controlled through a pipe that no other process holds. It
+//!   exits when the pipe closes, however this process ends.
+//! - Cookies are never logged, and appear in no error and no debug output.
 
 mod browser;
 mod chromium;

@@ -1,15 +1,15 @@
-//! What a page looks like: where to type, what to press, where to read.
+//! The description of a chat page: its input, its buttons and its answers.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer};
 
-/// The pages that are known here. None of them was tried where this was built.
+/// Names of the built-in pages. They were not tested against the real sites.
 pub const BUILT_IN: [&str; 1] = ["ai-studio"];
 
-/// What a model is told first, where a page does not say otherwise. A page
-/// makes HTML of Markdown, which takes backslashes, stars and tags out of
-/// everything but code.
+/// The default system instructions for models behind a page. Pages render
+/// Markdown as HTML, which removes backslashes, stars and tags from everything
+/// but code.
 const INSTRUCTIONS: &str = "What you write is shown on a page that renders Markdown. Write tool \
 calls exactly as you are told, inside one code block (three backticks before and after) that holds \
 nothing but the calls and ends your reply.";
@@ -39,45 +39,46 @@ nothing but the calls and ends your reply.";
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Page {
-    /// The name that `browser:NAME` takes.
+    /// The name that is used in `browser:NAME`.
     pub name: String,
-    /// What people call it; errors do. By default the name.
+    /// The display name, used in errors. Defaults to the name.
     #[serde(default)]
     title: Option<String>,
-    /// Where a new conversation begins.
+    /// The address at which a new conversation begins.
     pub url: String,
-    /// What is typed into: a text area, or something that can be edited.
+    /// The input: a text area, or an editable element.
     pub input: String,
-    /// What sends it.
+    /// How a prompt is sent.
     pub send: Send,
-    /// An answer, each its own element; the last one that matches is read.
+    /// An element with an answer; the last one that matches is read.
     pub answer: String,
-    /// What is there while the page writes. Without it an answer counts as
-    /// whole once it is still.
+    /// An element that exists while the page writes. Without it an answer is
+    /// complete once it stops changing.
     #[serde(default)]
     pub busy: Option<String>,
-    /// What stops an answer.
+    /// A button that stops an answer.
     #[serde(default)]
     pub stop: Option<String>,
-    /// What begins a new conversation. Without it the address is opened again.
+    /// A button that starts a new conversation. Without it the address is
+    /// opened again.
     #[serde(default)]
     pub new_conversation: Option<String>,
-    /// What is to be seen only where one has to log in.
+    /// Elements that exist only if the user has to log in.
     #[serde(default)]
     pub login: Vec<String>,
-    /// How addresses begin at which one has to log in.
+    /// Prefixes of the addresses at which the user has to log in.
     #[serde(default)]
     pub login_urls: Vec<String>,
-    /// What of an answer is none of its words.
+    /// Elements inside an answer that are not part of its text.
     #[serde(default)]
     pub ignore: Vec<String>,
     /// The longest prompt that the page takes, in characters.
     #[serde(default)]
     pub max_prompt: Option<usize>,
-    /// What the model is told before everything else, because of the page.
+    /// Instructions to the model about the page, before all others.
     #[serde(default = "instructions")]
     pub instructions: String,
-    /// How long to wait for what.
+    /// Timeouts.
     #[serde(default)]
     pub times: Times,
 }
@@ -86,40 +87,40 @@ fn instructions() -> String {
     INSTRUCTIONS.to_owned()
 }
 
-/// What sends a prompt.
+/// How a prompt is sent.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Send {
-    /// A button.
+    /// By pressing the button with this selector.
     Button(String),
-    /// A key, in the input.
+    /// By pressing a key in the input.
     Key(Key),
 }
 
-/// A key that sends.
+/// A key that sends a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub enum Key {
-    /// Enter.
+    /// The Enter key.
     Enter,
-    /// Enter while Control is held.
+    /// Control and Enter together.
     #[serde(rename = "Control+Enter")]
     ControlEnter,
 }
 
-/// How long to wait for what: seconds, or a text such as `2m`.
+/// Timeouts, in seconds or as a text such as `2m`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Times {
-    /// For the page to be there, so that one can type.
+    /// For loading the page, until it accepts input.
     #[serde(deserialize_with = "duration")]
     pub load: Duration,
-    /// For an answer to begin.
+    /// For the first part of an answer.
     #[serde(deserialize_with = "duration")]
     pub first: Duration,
     /// For the whole answer.
     #[serde(deserialize_with = "duration")]
     pub answer: Duration,
-    /// How long an answer has to be still before it counts as whole.
+    /// How long an answer has to be unchanged before it is complete.
     #[serde(deserialize_with = "duration")]
     pub still: Duration,
 }
@@ -149,20 +150,20 @@ fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::E
 }
 
 impl Page {
-    /// The page of this name that is described here, if there is one.
+    /// The built-in page of this name, if there is one.
     #[must_use]
     pub fn built_in(name: &str) -> Option<Self> {
         (name == "ai-studio").then(Self::ai_studio)
     }
 
-    /// What people call it.
+    /// The display name of the page.
     #[must_use]
     pub fn title(&self) -> &str {
         self.title.as_deref().unwrap_or(&self.name)
     }
 
-    /// Google's AI Studio, by what is publicly known of it. Not
-    /// verified: it takes an account to see the page.
+    /// Google's AI Studio, from public sources. Not verified: the page needs an
+    /// account.
     fn ai_studio() -> Self {
         Self {
             name: "ai-studio".to_owned(),
@@ -192,7 +193,7 @@ impl Page {
         }
     }
 
-    /// Every selector, with the key under which it stands.
+    /// Every selector, with its key in the description.
     pub(crate) fn selectors(&self) -> Vec<(&'static str, &str)> {
         let mut all = vec![("input", self.input.as_str()), ("answer", &self.answer)];
         if let Send::Button(button) = &self.send {

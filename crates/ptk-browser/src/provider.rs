@@ -1,4 +1,4 @@
-//! The face: a provider whose model is behind a page.
+//! [`BrowserProvider`]: a provider whose model is behind a page.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -9,7 +9,7 @@ use crate::driver::{Driver, Job};
 use crate::trouble::Trouble;
 use crate::{Browser, Page};
 
-/// What stands before the name of a page in the name of a provider.
+/// The prefix of a page's name in the name of its provider.
 const KIND: &str = "browser:";
 
 /// A model behind a page.
@@ -18,20 +18,20 @@ const KIND: &str = "browser:";
 /// One request is served at a time. Dropping a reply stops it on the page,
 /// where the page can be stopped.
 ///
-/// It remembers what its page has seen, so a request that goes on with the
-/// conversation sends only what is new. The conversations of others are
-/// none of its business: whatever comes, a new one can be begun.
+/// It remembers what its page has seen, so a request that continues the
+/// conversation sends only the new messages. Any other request starts a new
+/// conversation.
 #[derive(Debug)]
 pub struct BrowserProvider {
     name: String,
     page: Page,
     browser: Browser,
-    /// Once there was a request.
+    /// Set with the first request.
     driver: Mutex<Option<Driver>>,
 }
 
 impl BrowserProvider {
-    /// The model behind this page, in this browser. Nothing is started yet.
+    /// Creates a provider for this page and browser. Nothing is started yet.
     #[must_use]
     pub fn new(page: Page, browser: Browser) -> Self {
         Self {
@@ -42,7 +42,7 @@ impl BrowserProvider {
         }
     }
 
-    /// Hands a request to the driver, which is started with the first one.
+    /// Passes a request to the driver, which is started with the first one.
     fn submit(&self, job: Job) -> bool {
         let mut driver = self.driver.lock().unwrap_or_else(PoisonError::into_inner);
         let start = || Driver::start(self.page.clone(), self.browser.clone());
@@ -52,7 +52,7 @@ impl BrowserProvider {
         driver.as_ref().is_some_and(|driver| driver.submit(job))
     }
 
-    /// What a trouble is to whoever asked.
+    /// Converts an error of the browser into the provider's error.
     fn error(&self, request: &Request, trouble: &Trouble) -> LlmError {
         let error = LlmError::of(self, request, trouble.kind());
         error.message(trouble.to_string()).page(self.page.title())

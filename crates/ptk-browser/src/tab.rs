@@ -1,4 +1,4 @@
-//! The page in the browser, and the hand that works it.
+//! The open page, and the script (`hand.js`) that operates it.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -9,13 +9,13 @@ use crate::page::{Key, Page};
 use crate::tree::Item;
 use crate::trouble::Trouble;
 
-/// What is put into the page's document, in a world of its own.
+/// The script that is run in the page's document, in an isolated world.
 const HAND: &str = include_str!("hand.js");
-/// The name of that world.
+/// The name of the isolated world.
 const WORLD: &str = "ptk";
-/// Has the hand do something.
+/// Calls a method of the script.
 const DO: &str = "function (name, ...words) { return this[name](...words); }";
-/// What Chromium says of a world that went with its document.
+/// Chromium's error messages for a world whose document is gone.
 const LOST: [&str; 5] = [
     "Cannot find context",
     "Could not find object",
@@ -24,17 +24,17 @@ const LOST: [&str; 5] = [
     "Promise was collected",
 ];
 
-/// A page that is open.
+/// An open page.
 #[derive(Debug)]
 pub(crate) struct Tab {
     connection: Connection,
     session: String,
     frame: String,
-    /// The hand, if it was put into this document.
+    /// The object id of the script, if it was injected into this document.
     hand: Option<String>,
 }
 
-/// Whether one can type.
+/// Whether the page accepts input.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Ready {
     pub(crate) version: u64,
@@ -43,20 +43,20 @@ pub(crate) struct Ready {
     pub(crate) has_input: bool,
 }
 
-/// What the page shows.
+/// The visible state of the page.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Look {
     pub(crate) version: u64,
     pub(crate) is_login: bool,
     pub(crate) is_busy: bool,
     pub(crate) has_answers: bool,
-    /// How many characters stand in the input.
+    /// How many characters the input holds.
     pub(crate) held: usize,
     /// The new answer, once there is one.
     pub(crate) items: Option<Vec<Item>>,
 }
 
-/// What came of pressing a button.
+/// The result of pressing a button.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Button {
@@ -65,12 +65,12 @@ pub(crate) enum Button {
     Pressed,
 }
 
-/// What goes wrong with a tab.
+/// An error of a tab.
 #[derive(Debug)]
 pub(crate) enum TabError {
-    /// The document is another one.
+    /// The document was replaced.
     Lost,
-    /// Something else.
+    /// Any other error.
     Trouble(Trouble),
 }
 
@@ -99,7 +99,7 @@ impl From<TabError> for Trouble {
     }
 }
 
-/// A field of what a call gave back.
+/// A text field of the result of a call.
 fn text(value: &Value, name: &str) -> Result<String, CallError> {
     let field = value.get(name).and_then(Value::as_str);
     let missing = || CallError::Refused(format!("it gave back no {name}"));
@@ -107,7 +107,7 @@ fn text(value: &Value, name: &str) -> Result<String, CallError> {
 }
 
 impl Tab {
-    /// Opens a tab, with nothing in it.
+    /// Opens an empty tab.
     pub(crate) async fn open(connection: &Connection) -> Result<Self, TabError> {
         let browser = |method, params| connection.call(None, method, params);
         let crashes = json!({"discover": true});
@@ -123,7 +123,7 @@ impl Tab {
             hand: None,
         };
         tab.call("Page.enable", json!({})).await?;
-        // Otherwise a page in a window behind others cannot be typed into.
+        // Without this, a page in a background window does not accept input.
         tab.call(
             "Emulation.setFocusEmulationEnabled",
             json!({"enabled": true}),
@@ -144,12 +144,12 @@ impl Tab {
             .await
     }
 
-    /// What a dialog said that was closed meanwhile.
+    /// The message of a dialog that was closed since the last call.
     pub(crate) fn take_dialog(&self) -> Option<String> {
         self.connection.take_dialog()
     }
 
-    /// Opens an address.
+    /// Navigates to an address.
     pub(crate) async fn visit(&mut self, url: &str) -> Result<(), TabError> {
         self.hand = None;
         let went = self.call("Page.navigate", json!({"url": url})).await?;
@@ -162,7 +162,7 @@ impl Tab {
         }
     }
 
-    /// Puts the hand into the document that is there now.
+    /// Injects the script into the current document.
     pub(crate) async fn reach_in(&mut self) -> Result<(), TabError> {
         let world = json!({"frameId": self.frame, "worldName": WORLD});
         let world = self.call("Page.createIsolatedWorld", world).await?;
@@ -174,7 +174,7 @@ impl Tab {
         Ok(())
     }
 
-    /// Whether the document is still the one that the hand is in.
+    /// Whether the document is still the one with the script.
     pub(crate) async fn is_same(&self) -> Result<bool, Trouble> {
         match self.handle::<bool>("here", &[]).await {
             Ok(is_here) => Ok(is_here),
@@ -183,7 +183,7 @@ impl Tab {
         }
     }
 
-    /// Has the hand do something with these words.
+    /// Calls a method of the script with these arguments.
     async fn handle<T: DeserializeOwned>(
         &self,
         name: &str,
@@ -209,7 +209,7 @@ impl Tab {
         read.map_err(|error| TabError::Trouble(Trouble::Refused(error.to_string())))
     }
 
-    /// Refuses a description whose selectors are none.
+    /// Checks that all selectors of the description are valid.
     pub(crate) async fn check(&self, page: &Page) -> Result<(), TabError> {
         let unsound: Vec<(String, String)> =
             self.handle("unsound", &[json!(page.selectors())]).await?;
@@ -225,19 +225,19 @@ impl Tab {
         self.handle("ready", &[words]).await
     }
 
-    /// Waits until the document is another one than that of this version.
+    /// Waits until the document has changed since this version.
     pub(crate) async fn changed(&self, version: u64) -> Result<(), TabError> {
         self.handle("changed", &[json!(version)]).await
     }
 
-    /// Types into the input, and gives back what stands there then; nothing if
+    /// Types into the input, and returns the text that it holds then; `None` if
     /// there is no input.
     pub(crate) async fn fill(&self, page: &Page, prompt: &str) -> Result<Option<String>, TabError> {
         self.handle("type", &[json!(page.input), json!(prompt)])
             .await
     }
 
-    /// Remembers the answers that are there.
+    /// Remembers the current answers, so that a new one can be recognised.
     pub(crate) async fn remember(&self, page: &Page) -> Result<(), TabError> {
         self.handle("remember", &[json!(page.answer)]).await
     }
@@ -246,7 +246,7 @@ impl Tab {
         self.handle("press", &[json!(selector)]).await
     }
 
-    /// Presses a key in the input, as a person would.
+    /// Presses a key in the input.
     pub(crate) async fn strike(&self, page: &Page, key: Key) -> Result<(), TabError> {
         let _: bool = self.handle("focus", &[json!(page.input)]).await?;
         let modifiers = match key {

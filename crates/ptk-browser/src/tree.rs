@@ -1,20 +1,20 @@
-//! What an answer looks like on the page: elements and the text in them.
+//! The HTML of an answer as a tree of elements and text.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-/// How deep elements may be nested. What is deeper counts as if it stood
-/// there: a page may be built to exhaust whoever reads it.
+/// How deep elements may be nested. Deeper ones are flattened: a page may be
+/// built to exhaust its reader.
 const MAX_DEPTH: usize = 100;
 
-/// One item of an answer, as the hand tells it.
+/// One item of an answer, in document order, as the script reports it.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Item {
     Text(String),
     Start(Start),
-    /// The element that began last ends.
+    /// The end of the element that began last.
     End(()),
 }
 
@@ -24,13 +24,13 @@ pub(crate) struct Start {
     pub(crate) tag: String,
     #[serde(default)]
     pub(crate) attributes: BTreeMap<String, String>,
-    /// Whether HTML knows no such element: it was a mark in the text.
+    /// Whether HTML has no such element: it was a tag in the model's text.
     #[serde(default)]
     pub(crate) unknown: bool,
-    /// Whether line breaks in it are shown.
+    /// Whether line breaks in it are preserved.
     #[serde(default)]
     pub(crate) pre: bool,
-    /// Whether it stands on lines of its own.
+    /// Whether it is a block element.
     #[serde(default)]
     pub(crate) block: bool,
 }
@@ -42,7 +42,7 @@ pub(crate) enum Node {
     Element(Element),
 }
 
-/// An element and what is in it.
+/// An element and its children.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Element {
     pub(crate) start: Start,
@@ -58,7 +58,7 @@ impl Element {
         self.start.attributes.get(name).map(String::as_str)
     }
 
-    /// The elements right in it.
+    /// The child elements.
     pub(crate) fn elements(&self) -> impl Iterator<Item = &Element> {
         self.children.iter().filter_map(|node| match node {
             Node::Element(element) => Some(element),
@@ -66,7 +66,7 @@ impl Element {
         })
     }
 
-    /// The first element of this name in it, however deep.
+    /// The first descendant with this tag.
     pub(crate) fn find(&self, tag: &str) -> Option<&Element> {
         self.elements().find_map(|element| {
             if element.tag() == tag {
@@ -77,7 +77,7 @@ impl Element {
     }
 }
 
-/// Puts the items together.
+/// Builds the tree from the items.
 pub(crate) fn grow(items: Vec<Item>) -> Vec<Node> {
     let mut open = vec![Element::default()];
     // Elements that are too deep to be kept.

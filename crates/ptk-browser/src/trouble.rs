@@ -1,4 +1,4 @@
-//! What can go wrong with a page, and what to do.
+//! Errors of a page, each with what to do about it.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,8 +7,8 @@ use ptk_llm::LlmErrorKind;
 
 use crate::cookies::CookiesError;
 
-/// Why there is no answer. Each says what happened and what to do; nothing of
-/// it holds a cookie.
+/// Why a request failed. Each says what happened and what to do; none contains
+/// a cookie.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Trouble {
     #[error(
@@ -94,7 +94,7 @@ pub(crate) enum Trouble {
 }
 
 impl Trouble {
-    /// Which kind of failure it is for whoever asked.
+    /// The kind of provider error.
     pub(crate) const fn kind(&self) -> LlmErrorKind {
         match self {
             Self::NoChromium

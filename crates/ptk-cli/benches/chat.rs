@@ -1,6 +1,6 @@
-//! How soon a key is seen in `ptk chat`: from its press until the terminal has
-//! it on the screen, while nothing happens, while a tool floods the screen,
-//! while a model speaks, and while a model speaks beside a tool that floods.
+//! Key latency of `ptk chat`: from a key press until the terminal shows it,
+//! while idle, while a tool floods the screen, while a model streams, and while
+//! both happen.
 //!
 //! ```sh
 //! cargo bench -p ptk-cli --bench chat
@@ -22,28 +22,28 @@ use serde_json::json;
 
 use terminal::{Size, Terminal};
 
-/// What a key may take.
+/// The most time that a key may take.
 const BAR: Duration = Duration::from_millis(16);
 const KEYS: usize = 200;
-/// Between two keys: as somebody types who types fast.
+/// The time between two keys of a fast typist.
 const PAUSE: Duration = Duration::from_millis(37);
 const SIZE: Size = Size {
     rows: NonZero::new(40).unwrap(),
     columns: NonZero::new(120).unwrap(),
 };
-/// Empties what is written.
+/// The key that clears the editor.
 const CLEAR: &str = "\u{15}";
-/// What the tool runs: it writes until it is stopped.
+/// The command of the tool: it writes until it is stopped.
 const FLOOD: &str =
     "yes xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx";
-/// A model behind a command: it calls the tool where there is a call to be
-/// made, and speaks a thousand words a second from then on.
+/// A model behind a command: it first calls the tool if there is a call, and
+/// then streams a thousand words a second.
 const SPEAKER: &str = r#"cat > /dev/null
 if [ -e call ]; then cat call; rm call; exit; fi
 exec perl -e '$| = 1; for (1..60000) { print "word$_ "; print "\n\n" if $_ % 80 == 0; select(undef, undef, undef, 0.001) }'
 "#;
 
-/// A chat with this model.
+/// Starts a chat with this model.
 fn chat(provider: &str, folder: &Path) -> Result<Terminal, Box<dyn Error>> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ptk"));
     command
@@ -57,7 +57,7 @@ fn chat(provider: &str, folder: &Path) -> Result<Terminal, Box<dyn Error>> {
     Ok(terminal)
 }
 
-/// How long each key took.
+/// Measures how long each key takes.
 fn keys(terminal: &mut Terminal) -> Result<Vec<Duration>, Box<dyn Error>> {
     let mut times = Vec::new();
     let mut typed = String::new();
@@ -80,10 +80,10 @@ fn keys(terminal: &mut Terminal) -> Result<Vec<Duration>, Box<dyn Error>> {
     Ok(times)
 }
 
-/// A figure of the kernel's about the chat: the first number behind `name` in
-/// a file of its folder in `/proc`.
+/// A figure of the kernel about the chat: the first number after `name` in a
+/// file of its folder in `/proc`.
 fn figure(terminal: &Terminal, file: &str, name: &str) -> Result<f64, Box<dyn Error>> {
-    // The chat is what the terminal is for.
+    // The chat is the terminal's foreground process.
     let pid = rustix::termios::tcgetpgrp(&terminal.keyboard)?.as_raw_nonzero();
     let text = fs::read_to_string(format!("/proc/{pid}/{file}"))?;
     let mut lines = text.lines().filter_map(|line| line.strip_prefix(name));
@@ -92,7 +92,7 @@ fn figure(terminal: &Terminal, file: &str, name: &str) -> Result<f64, Box<dyn Er
     Ok(number.ok_or("there is no number")?.parse()?)
 }
 
-/// Types, and says how that went.
+/// Types, and prints the latencies.
 fn measure(what: &str, terminal: &mut Terminal) -> Result<(), Box<dyn Error>> {
     let (start, before) = (Instant::now(), figure(terminal, "io", "rchar")?);
     let times = keys(terminal)?;

@@ -1,7 +1,7 @@
-//! What the gateway costs: CPU time for a request and for a piece of a stream,
-//! against a bare proxy of axum and reqwest that reads JSON both ways and, if
-//! `PTK_BENCH_LITELLM` names the program, against `LiteLLM`'s proxy, in the same
-//! run; and many slow streams at once.
+//! The cost of the gateway: CPU time for a request and for a piece of a stream,
+//! compared in the same run with a bare proxy of axum and reqwest that parses
+//! JSON both ways and, if `PTK_BENCH_LITELLM` names the program, with
+//! `LiteLLM`'s proxy; and many slow streams at once.
 //!
 //! ```sh
 //! cargo bench -p ptk-cli --bench gateway
@@ -9,7 +9,7 @@
 //! cargo bench -p ptk-cli --bench gateway -- restart
 //! ```
 //!
-//! The model's server, the proxies and the gateway are processes of their own.
+//! The model's server, the proxies and the gateway run in separate processes.
 
 #![allow(clippy::print_stdout, reason = "it is a report")]
 #![allow(
@@ -38,21 +38,21 @@ use tokio::net::TcpListener;
 
 type Anything = Box<dyn Error + Send + Sync>;
 
-/// Requests of a round, and pieces of a stream.
+/// The requests of a round, and the pieces of a stream.
 const REQUESTS: usize = 4_000;
 const STREAMS: usize = 60;
 const PIECES: usize = 400;
 const ROUNDS: usize = 5;
-/// For `LiteLLM`'s proxy, which would take minutes.
+/// The divisor for `LiteLLM`'s proxy, which would take minutes otherwise.
 const FEWER: usize = 20;
-/// How long it may take to start.
+/// How long `LiteLLM`'s proxy may take to start.
 const START: Duration = Duration::from_secs(180);
-/// Bars: how often the bare proxy's time may be taken.
+/// The most CPU time, as a multiple of the bare proxy's.
 const REQUEST_BAR: f64 = 1.3;
 const PIECE_BAR: f64 = 1.2;
 const MEMORY_BAR: u64 = 24 * 1024;
 
-/// What the model answers: words and a call.
+/// The model's reply: text and a call.
 const REPLY: &str = "I'll look that up.\n<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Rome\"}}\n</tool_call>";
 
 fn main() -> Result<(), Anything> {
@@ -83,11 +83,11 @@ fn main() -> Result<(), Anything> {
     }
 }
 
-/// Serves on a port, a free one if it is 0, and says which.
+/// Serves on a port, a free one if it is 0, and prints its address.
 async fn serve(router: Router, port: u16) -> Result<(), Anything> {
     let listener = TcpListener::bind(("127.0.0.1", port)).await?;
     println!("listening on http://{}", listener.local_addr()?);
-    // The kernel would hold small pieces back.
+    // Otherwise the kernel would delay small pieces.
     let listener = listener.tap_io(|stream| {
         let _ = stream.set_nodelay(true);
     });
@@ -95,7 +95,7 @@ async fn serve(router: Router, port: u16) -> Result<(), Anything> {
     Ok(())
 }
 
-/// A model's server, that says the same each time.
+/// A model's server with a fixed reply.
 async fn model(pause: Duration, port: u16) -> Result<(), Anything> {
     let answer = move |Json(body): Json<Value>| async move {
         if body["stream"] == true {
@@ -135,7 +135,7 @@ struct Bare {
     url: String,
 }
 
-/// A proxy that reads JSON both ways, and does nothing with it.
+/// A proxy that parses JSON both ways, and does nothing else with it.
 async fn bare(upstream: &str) -> Result<(), Anything> {
     let client = reqwest::Client::builder()
         .no_proxy()
@@ -183,7 +183,7 @@ async fn pass(State(bare): State<Bare>, Json(body): Json<Value>) -> Response {
         .into_response()
 }
 
-/// A process that listens.
+/// A server process.
 struct Server {
     child: Child,
     url: String,
@@ -199,7 +199,8 @@ impl Server {
     }
 
     fn gateway(upstream: &str, folder: &Path) -> Result<Self, Anything> {
-        // Another one may be measured instead: a program that takes the address.
+        // Another gateway may be measured instead: a program that takes the
+        // address.
         if let Some(other) = std::env::var_os("PTK_BENCH_GATEWAY") {
             let mut command = Command::new(other);
             command.arg(format!("{upstream}/v1")).stderr(Stdio::piped());
@@ -222,7 +223,7 @@ impl Server {
             .arg(format!("{upstream}/v1"))
             .env("PTK_STATE", folder)
             .env("XDG_CONFIG_HOME", folder)
-            // To find its way back takes memory.
+            // Backtraces take memory.
             .env_remove("RUST_BACKTRACE")
             .stderr(Stdio::piped());
         let mut child = command.spawn()?;
@@ -287,12 +288,12 @@ impl Server {
             .next()
             .unwrap_or_default()
             .to_owned();
-        // Whatever else it says is read, so that it never waits.
+        // The rest of its output is read, so that it never blocks.
         std::thread::spawn(move || told.lines().for_each(drop));
         Ok(Self { child, url })
     }
 
-    /// CPU time so far.
+    /// The CPU time so far.
     fn cpu(&self) -> Result<Duration, Anything> {
         let mut time = Duration::ZERO;
         for task in std::fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
@@ -303,7 +304,7 @@ impl Server {
         Ok(time)
     }
 
-    /// Kilobytes of memory: now, and at most.
+    /// The memory in kilobytes: now, and at most.
     fn memory(&self) -> Result<(u64, u64), Anything> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let number = |name: &str| {
@@ -338,7 +339,7 @@ fn request(stream: bool) -> Value {
         "tools": [tool("get_weather"), tool("get_news"), tool("get_time")]})
 }
 
-/// So many requests, eight at a time. How many bytes came back.
+/// Sends requests, eight at a time, and returns how many bytes came back.
 async fn load(
     client: &reqwest::Client,
     url: &str,
@@ -365,7 +366,7 @@ async fn load(
     Ok(bytes)
 }
 
-/// CPU time of a server for each of a round, or of a part of one.
+/// The CPU time of a server for each request or piece of a round.
 async fn cost(
     server: &Server,
     client: &reqwest::Client,
@@ -379,7 +380,7 @@ async fn cost(
     Ok(server.cpu()?.saturating_sub(before) / u32::try_from(each)?)
 }
 
-/// The time until the first words.
+/// The median time until the first piece.
 async fn first(server: &Server, client: &reqwest::Client) -> Result<Duration, Anything> {
     let mut times = Vec::new();
     for _ in 0..50 {
@@ -483,7 +484,7 @@ fn mib(kilobytes: u64) -> f64 {
     kilobytes as f64 / 1024.0
 }
 
-/// Many streams at once from a model that takes its time.
+/// Runs many streams at once from a slow model.
 async fn slow(streams: usize, seconds: u64) -> Result<(), Anything> {
     let folder = std::env::temp_dir().join(format!("ptk-bench-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
@@ -541,7 +542,7 @@ async fn slow(streams: usize, seconds: u64) -> Result<(), Anything> {
     Ok(())
 }
 
-/// A model's server that is killed and started again while it is asked.
+/// Kills and restarts a model's server while requests are sent.
 async fn restart() -> Result<(), Anything> {
     let folder = std::env::temp_dir().join(format!("ptk-bench-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
@@ -561,7 +562,7 @@ async fn restart() -> Result<(), Anything> {
                 let status = match request.send().await {
                     Ok(response) => {
                         let status = response.status().as_u16();
-                        // Whatever it is, it is an answer of the API.
+                        // Whatever it is, it is a response of the API.
                         let is_json = response.json::<Value>().await.is_ok();
                         if is_json { status } else { 0 }
                     }

@@ -1,5 +1,4 @@
-//! Draws the pictures of the documentation: `ptk chat` at work, as a terminal
-//! shows it.
+//! Draws the screenshots of the documentation: `ptk chat` in a terminal.
 //!
 //! ```sh
 //! cargo build -p ptk-cli
@@ -25,7 +24,7 @@ const SIZE: Size = Size {
     rows: NonZero::new(28).unwrap(),
     columns: NonZero::new(92).unwrap(),
 };
-/// A cell, in the units of the picture.
+/// The size of a cell, in the units of the picture.
 const WIDTH: usize = 9;
 const HEIGHT: usize = 19;
 const MARGIN: usize = 14;
@@ -54,7 +53,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     chat.types("Then mend it.\r")?;
     chat.shows("[y] once")?;
     save(&chat, &out.join("question.svg"))?;
-    // Whoever goes to it on purpose has read it.
+    // A question that was switched to with Tab can be answered at once.
     chat.types("\t")?;
     chat.shows("to answer")?;
     chat.types("\ty")?;
@@ -129,7 +128,7 @@ fn command(ptk: &Path, home: &Path) -> Command {
     command
 }
 
-/// Writes what is on the screen as a picture.
+/// Writes the screen as a picture.
 fn save(terminal: &Terminal, path: &Path) -> Result<(), Box<dyn Error>> {
     let screen = terminal.screen.screen();
     let (rows, columns) = (

@@ -1,5 +1,5 @@
-//! A model and tools, put together from flags, variables, configuration and,
-//! for a session that goes on, from what it was begun with.
+//! Builds an agent, a model with tools, from flags, variables, configuration
+//! and, for a session that is continued, the settings it was started with.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,33 +27,34 @@ use crate::permissions::{Gathered, gather};
 use crate::view::Screen;
 use crate::{engine, instructions, models, provider, sessions};
 
-/// Events that may wait to be shown.
+/// The capacity of the event queue.
 const CAPACITY: usize = 64 * 1024;
-/// How long is waited for what still runs when ptk ends.
+/// How long to wait for running work when ptk exits.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
-/// What was found out about models, in the folder for state.
+/// The file with what was learned about models, in the state folder.
 pub(crate) const MEMORY: &str = "models.json";
-/// What a person is told about a model that cannot call tools.
+/// The note about a model that cannot call tools.
 const TOO_SMALL: &str = "This model is too small to call tools, so it only talks; `ptk models pull` gets one that calls them.";
-/// Entries that are read at once.
+/// How many entries are read at once.
 const PAGE: usize = 200;
 
 /// Everything that a run needs.
 pub(crate) struct Agent {
     pub(crate) ptk: Ptk,
     pub(crate) options: RunOptions,
-    /// What the model is called, for a person.
+    /// The display name of the model.
     pub(crate) model: String,
-    /// What a person should know beforehand.
+    /// Notes for the user, shown before the run.
     pub(crate) notes: Vec<String>,
 }
 
-/// Where an agent is put together: who sees it, and who is asked.
+/// The user interface of an agent: its screen, and who approves calls.
 pub(crate) struct Face<'a> {
     pub(crate) screen: &'a Screen,
-    /// Who is asked, in a workspace and with a word that is said each time.
+    /// Creates the approver for a workspace, with a note that is shown with
+    /// each question.
     pub(crate) approver: &'a dyn Fn(PathBuf, Option<String>) -> Arc<dyn Approver>,
-    /// Tools that are at work already.
+    /// Existing tools to reuse, if any.
     pub(crate) tools: Option<ToolManager>,
 }
 
@@ -61,20 +62,20 @@ pub(crate) struct Face<'a> {
 pub(crate) struct SessionHandle {
     pub(crate) store: SqliteStore,
     pub(crate) id: SessionId,
-    /// What is known of it, if it is not new.
+    /// Its overview, if it is not new.
     pub(crate) known: Option<Overview>,
-    /// What its last turn was begun with.
+    /// The settings of its last turn.
     pub(crate) settings: Map<String, Value>,
-    /// How many replies a script gave in it.
+    /// How many replies of a script its last turn has used.
     pub(crate) given: usize,
 }
 
 impl SessionHandle {
-    /// The session that is wanted: by its name or its id, the last one of the
-    /// workspace, or a new one.
+    /// The requested session: by its name or id, the last one of the workspace,
+    /// or a new one.
     pub(crate) async fn wanted(args: &SessionArgs, config: &ConfigArgs) -> Result<Self> {
         let store = sessions::open()?;
-        // An empty variable is as good as none, and a flag goes before it.
+        // An empty variable counts as unset, and a flag takes precedence.
         let named = args.session.as_deref().filter(|text| !text.is_empty());
         let known = match named.filter(|_| !args.go_on) {
             Some(text) => sessions::find(&store, text).await?,
@@ -102,7 +103,7 @@ impl SessionHandle {
         }
     }
 
-    /// A session that is there, if this is its workspace.
+    /// An existing session, which must belong to this workspace.
     pub(crate) async fn here(
         store: SqliteStore,
         known: Overview,
@@ -112,10 +113,10 @@ impl SessionHandle {
         Self::known(store, known).await
     }
 
-    /// A session that is there.
+    /// An existing session.
     pub(crate) async fn known(store: SqliteStore, known: Overview) -> Result<Self> {
         let (recorded, given) = last_turn(&store, &known.id).await?;
-        // Settings in another user's database were not chosen by this one.
+        // Settings in another user's database were not chosen by this user.
         let settings = if sessions::is_foreign()? {
             Map::new()
         } else {
@@ -131,10 +132,11 @@ impl SessionHandle {
     }
 }
 
-/// What was chosen, whoever chose it.
+/// The settings of a run, from all sources.
 struct Choices {
     provider: Option<String>,
-    /// Whether the provider was named together with the model, or later.
+    /// Whether the provider was given by a flag, so that the model is not a
+    /// configured name.
     is_plain: bool,
     model: Option<String>,
     mode: Option<ModeName>,
@@ -146,7 +148,8 @@ struct Choices {
 }
 
 impl Choices {
-    /// Flags go first, then what the last turn was begun with, then files.
+    /// Combines flags, then the settings of the last turn, then configuration
+    /// files.
     fn of(args: &AgentArgs, settings: &Map<String, Value>, run: Run) -> Self {
         let text = |name: &str| {
             let value = settings.get(name).and_then(Value::as_str);
@@ -163,7 +166,7 @@ impl Choices {
         });
         let said = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
         let provider = said(&args.model.provider);
-        // Another provider has other models.
+        // The recorded model belongs to another provider.
         let recorded = text("model").filter(|_| provider.is_none());
         Self {
             is_plain: provider.is_some(),
@@ -211,7 +214,7 @@ impl Choices {
     }
 }
 
-/// What a workspace has to offer.
+/// The configuration, permissions, tools and dialects of a workspace.
 struct WorkspaceContext {
     config: Config,
     gathered: Gathered,
@@ -234,21 +237,20 @@ impl WorkspaceContext {
         })
     }
 
-    /// What the user is told of the settings that do not count, if there are
-    /// such.
+    /// A note about settings that are ignored, if there are any.
     fn ignored(&self) -> Result<Option<String>> {
         if self.gathered.is_trusted && self.gathered.untrusted.is_none() {
             return Ok(None);
         }
         let mut withheld = self.config.withheld()?;
         if self.gathered.is_trusted {
-            // Of a file that the user named, only what it allows is withheld.
+            // In a file that the user named, only permissions are withheld.
             withheld.retain(Withheld::is_permission);
         }
         Ok(config::note(&self.config.name(), &withheld))
     }
 
-    /// The model that helps the one that answers, if there is to be one.
+    /// The helper model, if one is configured.
     fn helper(&self, named: &models::Models, config: &ConfigArgs) -> Result<Option<SmallModel>> {
         let Some(helper) = config::helper(&self.config, self.gathered.is_trusted)? else {
             return Ok(None);
@@ -264,15 +266,15 @@ impl WorkspaceContext {
         Ok(Some(helper.of(small.model)))
     }
 
-    /// Which of these tools there are, and which not.
+    /// Splits tool names into those that exist and those that do not.
     fn still_there(&self, names: &[String]) -> (Vec<String>, Vec<String>) {
         let is_there = |name: &String| self.tools.registry.get(name).is_some();
         names.iter().cloned().partition(is_there)
     }
 
-    /// The names of the tools that are offered: the default ones and those that
-    /// are declared, unless others are chosen. Whoever is offered a tool is
-    /// offered what belongs to it.
+    /// The names of the offered tools: the default ones and the declared ones,
+    /// unless others are chosen. A tool is offered together with the tools that
+    /// belong to it.
     fn offered(&self, chosen: Option<&[String]>) -> Result<Vec<String>> {
         let all: Vec<&str> = self.tools.registry.toolset().names().collect();
         let unknown = chosen.unwrap_or_default();
@@ -300,7 +302,7 @@ impl WorkspaceContext {
 }
 
 impl Agent {
-    /// Puts everything together. `given` replies of a script were given before.
+    /// Builds the agent. The first `given` replies of a script are skipped.
     pub(crate) fn new(
         args: &AgentArgs,
         handle: &SessionHandle,
@@ -406,11 +408,11 @@ impl Agent {
         })
     }
 
-    /// What a session is read and judged by again. No model is asked, nothing
-    /// is run.
+    /// Builds an agent that parses and judges a session again. No model is
+    /// asked, nothing is run.
     pub(crate) fn to_replay(args: &ReplayArgs, handle: &SessionHandle) -> Result<Self> {
         let ground = WorkspaceContext::of(&args.config)?;
-        // Those that are gone are told of where they were called.
+        // Missing tools are reported where they were called.
         let names = listed(&handle.settings).map(|names| ground.still_there(&names).0);
         let offered = ground.offered(names.as_deref())?;
         let recorded = handle.settings.get("dialect").and_then(Value::as_str);
@@ -448,15 +450,14 @@ impl Agent {
     }
 }
 
-/// The tools, ready to work.
-/// What holds for tools.
+/// Settings of the tool manager.
 #[derive(Clone, Copy)]
 struct ToolTerms<'a> {
     sandbox: &'a SandboxArgs,
     config: &'a ConfigArgs,
     approve: Option<Approve>,
     review: bool,
-    /// The session that their changes are kept under.
+    /// The session that changes are recorded under.
     session: Option<&'a str>,
 }
 
@@ -492,10 +493,10 @@ fn manager(
     Ok(builder.build())
 }
 
-/// A model by what it is called, for a person.
+/// The display name of a model.
 fn told_model(provider: Option<&str>, model: Option<&str>) -> String {
     let provider = provider.map(provider::lasting);
-    // Of a long path the end says most.
+    // Of a long path, the end is shown.
     let provider = provider.map(|name| match name.rsplit_once('/') {
         Some((start, end)) if start.starts_with("script:") => format!("script:{end}"),
         _ => name,
@@ -508,14 +509,14 @@ fn told_model(provider: Option<&str>, model: Option<&str>) -> String {
     }
 }
 
-/// The tools in what a turn was begun with.
+/// The tool names in the settings of a turn.
 fn listed(settings: &Map<String, Value>) -> Option<Vec<String>> {
     let names = settings.get("tools")?.as_array()?.iter();
     Some(names.filter_map(Value::as_str).map(str::to_owned).collect())
 }
 
-/// What the last turn of a session was begun with, and how many replies a
-/// script gave in it, whatever it was asked for.
+/// The settings of a session's last turn, and how many replies of a script were
+/// used since, successful or not.
 async fn last_turn(store: &dyn Store, session: &SessionId) -> Result<(Map<String, Value>, usize)> {
     let mut given = 0;
     let mut before = u64::MAX;
@@ -528,7 +529,7 @@ async fn last_turn(store: &dyn Store, session: &SessionId) -> Result<(Map<String
         for entry in page.iter().rev() {
             match entry.kind() {
                 EntryKind::ModelReplied(_) => given += 1,
-                // Another model that helps has a script of its own.
+                // A separate helper model has a script of its own.
                 EntryKind::HelperReplied(helped) if helped.task == HelperTask::SumUp => given += 1,
                 EntryKind::Failure(failure) if failure.code.is_some() => given += 1,
                 EntryKind::TurnBegan(began) => return Ok((began.settings, given)),
@@ -538,22 +539,22 @@ async fn last_turn(store: &dyn Store, session: &SessionId) -> Result<(Map<String
     }
 }
 
-/// The dialects that replies are read in, and what the user is told of
-/// settings that do not count.
+/// The dialects that replies are parsed in, and a note about ignored settings.
 pub(crate) fn dialects(config: &ConfigArgs) -> Result<(dialects::Registry, Option<String>)> {
     let ground = WorkspaceContext::of(config)?;
     let ignored = ground.ignored()?;
     Ok((ground.dialects, ignored))
 }
 
-/// The models that have names, each with where it is.
+/// The configured models, each with its provider.
 pub(crate) fn named_models(config: &ConfigArgs) -> Result<Vec<(String, String)>> {
     let ground = WorkspaceContext::of(config)?;
     let named = config::models(&ground.config, ground.gathered.is_trusted)?;
     Ok(named.places().collect())
 }
 
-/// The tools that a server runs for others, and their names. Nobody is asked.
+/// The tools that a server runs for its clients, and their names. Calls that
+/// need approval are denied.
 pub(crate) fn hosted(
     names: &str,
     approve: Option<Approve>,
@@ -586,14 +587,14 @@ pub(crate) fn hosted(
     Ok((manager, offered))
 }
 
-/// The models that have names, each with those that are asked where it fails.
+/// The configured models, each with its fallbacks.
 pub(crate) fn named(config: &ConfigArgs) -> Result<Vec<(String, Result<Vec<ptk::Model>>)>> {
     let ground = WorkspaceContext::of(config)?;
     let named = config::models(&ground.config, ground.gathered.is_trusted)?;
     Ok(named.all(config))
 }
 
-/// The model that is wanted without any session.
+/// The model chosen by flags and configuration, without a session.
 pub(crate) fn chosen(args: &ModelArgs, config: &ConfigArgs) -> Result<models::Chosen> {
     let ground = WorkspaceContext::of(config)?;
     let is_trusted = ground.gathered.is_trusted;

@@ -1,4 +1,4 @@
-//! A person at a terminal who decides about calls that change something.
+//! Asks the user at a terminal to approve calls.
 
 use std::fmt::Write as _;
 use std::io;
@@ -16,13 +16,13 @@ use crate::view::Screen;
 
 /// How many lines of a diff or a command are shown at once.
 const MAX_LINES: usize = 200;
-/// How many of them are its last ones.
+/// How many of them are from the end.
 const LAST_LINES: usize = 50;
 
-/// Help about the answer that holds for good.
+/// Help for the answer "always".
 const ALWAYS: &str =
     "  a  the same from now on, in this workspace; `ptk permissions` takes it back\n";
-/// Help where there is no such answer.
+/// Help for calls that the sandbox cannot fully protect from.
 const UNPROTECTED: &str = "
   `ptk doctor` says how to get what the sandbox lacks. To let all commands run
   without it from now on, write [sandbox] and unprotected = \"allow\" into
@@ -32,7 +32,8 @@ const UNPROTECTED: &str = "
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const STRONG: Style = Style::new().bold();
 
-/// Whoever can be asked here. While a question is open, the screen is quiet.
+/// The approver for this process. While a question is open, the screen shows
+/// nothing else.
 pub(crate) fn approver(
     workspace: PathBuf,
     note: Option<String>,
@@ -49,7 +50,7 @@ pub(crate) fn approver(
     }
 }
 
-/// Cannot be asked, but can say what would help.
+/// Denies every call because there is no terminal, and says what would help.
 pub(crate) struct Nobody;
 
 impl Approver for Nobody {
@@ -77,9 +78,9 @@ impl Approver for Nobody {
 
 /// Asks on the terminal.
 struct TerminalApprover {
-    /// What needs not be said of a folder.
+    /// Commands in this folder are shown without it.
     workspace: PathBuf,
-    /// Said with each question.
+    /// Shown with each question.
     note: Option<String>,
     screen: Screen,
     terminal: Arc<Terminal>,
@@ -100,7 +101,7 @@ impl Approver for TerminalApprover {
     }
 }
 
-/// Tells the thread that waits at the terminal when nobody asks any more.
+/// Stops the thread that waits at the terminal when the question is dropped.
 struct Gone {
     is_gone: Arc<AtomicBool>,
     terminal: Arc<Terminal>,
@@ -109,14 +110,15 @@ struct Gone {
 impl Drop for Gone {
     fn drop(&mut self) {
         if !self.is_gone.swap(true, Ordering::Relaxed) {
-            // What is said next begins on a line of its own.
+            // Further output begins on a new line.
             drop(self.terminal.say("\n"));
         }
     }
 }
 
 impl TerminalApprover {
-    /// Asks in a thread that may wait, as long as somebody wants the answer.
+    /// Asks on a blocking thread, until there is an answer or the caller is
+    /// gone.
     async fn put(&self, question: Question) -> Decision {
         let sheet = Sheet::of(question);
         let _quiet = self.screen.question();
@@ -136,10 +138,10 @@ impl TerminalApprover {
     }
 }
 
-/// A question as it is put in words.
+/// The text of a question.
 struct Sheet {
     text: String,
-    /// All of it, where that did not fit.
+    /// The full text, if it was cut.
     rest: Option<String>,
     question: Question,
 }
@@ -191,7 +193,7 @@ impl Sheet {
                 "s" | "session" if question.has_session() => return Ok(Decision::AllowForSession),
                 "a" | "always" if question.has_always() => return Ok(Decision::AllowAlways),
                 "n" | "no" => return Ok(refused("")),
-                // Changes that are there are kept or not, on purpose.
+                // Changes are kept or dropped only by an explicit answer.
                 "" if question.kind == Kind::Call => return Ok(refused("")),
                 "d" => terminal.say(self.rest.as_deref().unwrap_or_default())?,
                 _ if question.kind == Kind::Call => terminal.say(&self.help())?,
@@ -251,8 +253,8 @@ impl Sheet {
     }
 }
 
-/// The first and the last lines, and those between them. What is to be hidden
-/// stands in neither.
+/// Cuts a text to its first and last lines, and returns the full text if it was
+/// cut. Neither gaps nor long lines can hide a part of it.
 fn cut(text: &str) -> (String, Option<String>) {
     let lines: Vec<&str> = text.lines().collect();
     let mut shown = without_gaps(&lines);

@@ -1,4 +1,4 @@
-//! The code index of a workspace: where it is kept, and what it goes by.
+//! The code index of a workspace: its folder, its model and its tool.
 
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -11,12 +11,13 @@ use ptk_sandbox::Workspace;
 use ptk_search::embed::Table;
 use ptk_search::{Index, RequestCodeContext, tool};
 
-/// The folder for indexes, in the folder for state.
+/// The folder of all indexes, in the state folder.
 const FOLDER: &str = "index";
-/// Digits of a workspace's name there.
+/// The digits of a workspace's folder name there.
 const DIGITS: usize = 16;
 
-/// The index of a workspace, by meaning as well if there is a model for that.
+/// The index of a workspace, also by meaning if an embedding model is
+/// installed.
 pub(crate) fn index(workspace: &Workspace) -> Result<Index> {
     let index = Index::new(place(workspace.root())?, workspace.clone());
     let files = Library::open_default()?.embeddings()?;
@@ -38,10 +39,10 @@ fn place(root: &Path) -> Result<PathBuf> {
     Ok(state.join(FOLDER).join(name))
 }
 
-/// The tool by which a model asks for code.
+/// The tool that gives a model code from the index.
 pub(crate) fn tool(limit: Option<NonZero<u64>>) -> RequestCodeContext {
     let open = |workspace: &Workspace| index(workspace).map_err(|error| format!("{error:#}"));
-    // What the estimate does not know is kept free.
+    // The count includes the estimate's margin of error.
     let count = |text: &str| Estimate.count(text) * 100 / u64::from(100 - Estimate.margin());
     let tool = RequestCodeContext::new(open, count);
     tool.limit(limit.map_or(tool::TOKEN_LIMIT, NonZero::get))

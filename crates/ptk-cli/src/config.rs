@@ -1,5 +1,5 @@
-//! `ptk.toml`: what a workspace declares. Each command takes the sections it
-//! needs; those that no command knows are mistakes.
+//! `ptk.toml`, the configuration. Each command reads the sections it needs; a
+//! section that no command knows is an error.
 
 mod mistakes;
 mod trust;
@@ -28,10 +28,10 @@ use crate::args::{self, ConfigArgs, SandboxArgs};
 use crate::models::{self, Models};
 use crate::{code, input};
 
-/// The file in the workspace.
+/// The name of the configuration file.
 const FILE: &str = "ptk.toml";
 
-/// The sections that there are, for all commands, and whose they may be.
+/// All sections, each with the files that may have it.
 const SECTIONS: [(&str, Standing); 14] = [
     ("run", Standing::Vetted),
     ("models", Standing::Vetted),
@@ -49,52 +49,52 @@ const SECTIONS: [(&str, Standing); 14] = [
     ("browser", Standing::UserOnly),
 ];
 
-/// How runs are done.
+/// Settings of runs.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Run {
-    /// Where the model is.
+    /// The provider.
     pub(crate) provider: Option<String>,
-    /// The model, where there are several.
+    /// The model's name.
     pub(crate) model: Option<String>,
-    /// The form in which it is taught to call tools.
+    /// The dialect in which it is taught to call tools.
     pub(crate) dialect: Option<String>,
     /// The tools that it is offered.
     pub(crate) tools: Option<Vec<String>>,
-    /// How often it is asked at most.
+    /// The most times that it is asked.
     #[serde(default, deserialize_with = "read_positive")]
     pub(crate) max_iterations: Option<u32>,
-    /// How many calls it may make.
+    /// The most tool calls.
     pub(crate) max_tool_calls: Option<u32>,
-    /// How long a run may take.
+    /// The timeout of a run.
     #[serde(default, deserialize_with = "read_duration")]
     pub(crate) timeout: Option<Duration>,
-    /// How many tokens the model can take.
+    /// The context window of the model in tokens.
     #[serde(default, deserialize_with = "read_positive")]
     pub(crate) context_window: Option<u32>,
-    /// What is done when a conversation no longer fits.
+    /// What to do when a conversation no longer fits.
     pub(crate) compaction: Option<CompactionName>,
 }
 
-/// How long sessions are kept.
+/// The retention of sessions.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Sessions {
-    /// Those to which nothing was written for longer are removed.
+    /// Sessions without a new entry for longer are removed.
     #[serde(default, deserialize_with = "read_duration")]
     pub(crate) max_age: Option<Duration>,
-    /// Only the last so many are kept.
+    /// Only the last sessions, up to this many, are kept.
     pub(crate) max_sessions: Option<u64>,
 }
 
-/// How long sessions are kept.
+/// The section about the retention of sessions.
 #[derive(Debug, Deserialize)]
 struct SessionsSection {
     #[serde(default)]
     sessions: Sessions,
 }
 
-/// What is done when a conversation no longer fits.
+/// What to do when a conversation no longer fits.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum CompactionName {
@@ -132,14 +132,14 @@ fn read_duration<'de, D: serde::Deserializer<'de>>(
     deserializer.deserialize_any(Time).map(Some)
 }
 
-/// How runs are done.
+/// The section about runs.
 #[derive(Debug, Default, Deserialize)]
 struct RunSection {
     #[serde(default)]
     run: Run,
 }
 
-/// Models by names of one's own.
+/// The section of configured models.
 #[derive(Debug, Deserialize)]
 struct ModelsSection {
     #[serde(default)]
@@ -152,18 +152,18 @@ struct ModelsSection {
 pub(crate) struct Helper {
     /// Its name in `[models]`.
     pub(crate) model: String,
-    /// Whether it chooses files before the other one is asked.
+    /// Whether it chooses files before the main model is asked.
     #[serde(default)]
     choose_files: bool,
-    /// Results of more tokens are shortened by it.
+    /// Results with more tokens are shortened by it.
     shorten_above: Option<u64>,
-    /// How long it may take each time.
+    /// Its timeout for each request.
     #[serde(default, deserialize_with = "read_duration")]
     timeout: Option<Duration>,
 }
 
 impl Helper {
-    /// The model, with what it does.
+    /// Builds the helper from its model.
     pub(crate) fn of(&self, model: ptk::Model) -> SmallModel {
         let mut small = SmallModel::of(model);
         if self.choose_files {
@@ -182,20 +182,20 @@ impl Helper {
     }
 }
 
-/// A small model that helps the one that answers.
+/// The section of the helper model.
 #[derive(Debug, Deserialize)]
 struct HelperSection {
     helper: Option<Helper>,
 }
 
-/// Forms of calls.
+/// The sections of declared dialects.
 #[derive(Debug, Deserialize)]
 struct DialectSections {
     #[serde(default)]
     dialects: Vec<Spanned<Declaration>>,
 }
 
-/// What tools there are, and how they work.
+/// The sections of tools, and how they work.
 #[derive(Debug, Deserialize)]
 struct ToolSections {
     #[serde(default)]
@@ -208,51 +208,52 @@ struct ToolSections {
     code_context: CodeContext,
 }
 
-/// How much code is given to a model that asks for it.
+/// Settings of the code context tool.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CodeContext {
-    /// Tokens of one call.
+    /// The token limit of one call.
     token_limit: Option<NonZero<u64>>,
 }
 
-/// What commands may do.
+/// The section of the sandbox.
 #[derive(Debug, Deserialize)]
 struct SandboxSection {
     #[serde(default)]
     sandbox: Sandbox,
 }
 
-/// What is kept so that calls can be undone.
+/// The section of undo.
 #[derive(Debug, Deserialize)]
 struct UndoSections {
     #[serde(default)]
     undo: undo::Options,
 }
 
-/// What may run.
+/// The section of permissions.
 #[derive(Debug, Deserialize)]
 struct PermissionSections {
     #[serde(default)]
     permissions: permission::Declaration,
 }
 
-/// A configuration, or none.
+/// A configuration file, or an empty one.
 #[derive(Debug, Default)]
 pub(crate) struct Config {
     path: PathBuf,
     text: String,
-    /// Whether the user named it, and it is not just what lies there.
+    /// Whether the user named the file, rather than it being found in the
+    /// workspace.
     is_named: bool,
 }
 
-/// The tools that there are.
+/// The available tools.
 pub(crate) struct Tools {
     pub(crate) registry: ptk_tools::Registry,
     pub(crate) snippet_format: SnippetFormat,
-    /// Names of those that are declared.
+    /// Names of the declared tools.
     pub(crate) declared: Vec<String>,
-    /// Names of those that are declared by a file that nobody trusts.
+    /// Names of tools that are declared in an untrusted file.
     pub(crate) untrusted: Vec<String>,
 }
 
@@ -281,9 +282,8 @@ pub(crate) fn read(args: &ConfigArgs) -> Result<Config> {
     Config::at(path)
 }
 
-/// The sandbox that the user wants: flags first, then the user's own
-/// configuration. A workspace's `ptk.toml` has no say in it, for it may be
-/// somebody else's.
+/// The sandbox settings: flags first, then the user's own configuration. A
+/// workspace's `ptk.toml` is not used, because it may come from someone else.
 pub(crate) fn sandbox(args: &SandboxArgs, config: &ConfigArgs) -> Result<Sandbox> {
     let section = if named(config).is_some() {
         read(config)?
@@ -299,8 +299,8 @@ pub(crate) fn sandbox(args: &SandboxArgs, config: &ConfigArgs) -> Result<Sandbox
     })
 }
 
-/// Sections that only the user's own configuration may have, each with what it
-/// would say.
+/// Sections that only the user's own configuration may have, each with a
+/// description for the error.
 #[cfg(feature = "browser")]
 pub(crate) fn own<S: DeserializeOwned>(args: &ConfigArgs, sections: &[(&str, &str)]) -> Result<S> {
     let config = read(args)?;
@@ -313,8 +313,7 @@ pub(crate) fn own<S: DeserializeOwned>(args: &ConfigArgs, sections: &[(&str, &st
     user()?.sections()
 }
 
-/// What is kept so that calls can be undone. A workspace's `ptk.toml` has a say
-/// in it once it is trusted.
+/// The undo settings. A workspace's `ptk.toml` is used only if it is trusted.
 pub(crate) fn undo(config: &Config, is_trusted: bool) -> Result<undo::Options> {
     if config.has("undo")? {
         let own = config.undo()?;
@@ -325,8 +324,8 @@ pub(crate) fn undo(config: &Config, is_trusted: bool) -> Result<undo::Options> {
     user()?.undo()
 }
 
-/// How runs are done: first what the workspace says, then the user's own. What
-/// counts of a file that is not trusted, [`trust`] decides.
+/// The settings of runs: the workspace's first, then the user's own. [`trust`]
+/// decides which settings of an untrusted file count.
 pub(crate) fn run(config: &Config, is_trusted: bool) -> Result<Run> {
     let RunSection { run: own } = config.sections()?;
     let RunSection { run: user } = if config.is_named {
@@ -352,8 +351,8 @@ pub(crate) fn run(config: &Config, is_trusted: bool) -> Result<Run> {
     })
 }
 
-/// The models that have names: the user's own, and those of the workspace once
-/// it is trusted, for what is asked goes there.
+/// The configured models: the user's own, and those of a trusted workspace,
+/// because prompts are sent to them.
 pub(crate) fn models(config: &Config, is_trusted: bool) -> Result<Models> {
     let mut models = Models::default();
     if !config.is_named {
@@ -367,8 +366,7 @@ pub(crate) fn models(config: &Config, is_trusted: bool) -> Result<Models> {
     Ok(models)
 }
 
-/// The model that helps: that of the workspace once it is trusted, or the
-/// user's own.
+/// The helper model: that of a trusted workspace, or the user's own.
 pub(crate) fn helper(config: &Config, is_trusted: bool) -> Result<Option<Helper>> {
     let HelperSection { helper: own } = config.sections()?;
     let own = own.filter(|_| is_trusted);
@@ -379,7 +377,7 @@ pub(crate) fn helper(config: &Config, is_trusted: bool) -> Result<Option<Helper>
     Ok(helper)
 }
 
-/// How long the user keeps sessions. No workspace has a say in that.
+/// The retention of sessions. A workspace's file is not used.
 pub(crate) fn sessions(args: &ConfigArgs) -> Result<Sessions> {
     let config = read(args)?;
     let section = if config.is_named {
@@ -417,8 +415,8 @@ fn variable(name: &str) -> Option<PathBuf> {
     value.map(PathBuf::from)
 }
 
-/// The dialects to choose from where nothing is run: PTK's own, and those that
-/// are declared, whoever declares them.
+/// The dialects for commands that run nothing: the built-in ones, and those
+/// declared in any file.
 pub(crate) fn dialects(args: &ConfigArgs) -> Result<Registry> {
     read(args)?.dialects()
 }
@@ -430,7 +428,7 @@ fn is_missing(error: &anyhow::Error) -> bool {
 }
 
 impl Config {
-    /// The file at this path, if there is one.
+    /// Reads the file at this path, or returns an empty configuration.
     fn at(path: PathBuf) -> Result<Self> {
         match input::read_file(&path) {
             Ok(text) => Ok(Self {
@@ -443,7 +441,7 @@ impl Config {
         }
     }
 
-    /// Where it is.
+    /// The path of the file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -459,7 +457,7 @@ impl Config {
         Ok(all.contains_key(section))
     }
 
-    /// Refuses a section by which a workspace would free itself.
+    /// Rejects a section by which a workspace would grant itself more.
     fn refuse(&self, section: &str, what: &str) -> Result<()> {
         debug_assert!(SECTIONS.contains(&(section, Standing::UserOnly)));
         let all: BTreeMap<Spanned<String>, toml::Value> = self.parsed()?;
@@ -473,7 +471,7 @@ impl Config {
         }
     }
 
-    /// The sections that a command needs; a mistake in others is for others.
+    /// Parses the sections that a command needs; errors in others are ignored.
     fn sections<S: DeserializeOwned>(&self) -> Result<S> {
         self.known_only()?;
         self.parsed()
@@ -486,7 +484,7 @@ impl Config {
         })
     }
 
-    /// Refuses sections that nobody takes: most often a name misspelt.
+    /// Rejects unknown sections, which are most often misspelt.
     fn known_only(&self) -> Result<()> {
         let all: BTreeMap<Spanned<String>, toml::Value> = self.parsed()?;
         let stranger = all
@@ -502,7 +500,7 @@ impl Config {
         Err(anyhow!("{place}: {}", with_near(&message)))
     }
 
-    /// Where something stands, for a message.
+    /// A position in the file, for an error message.
     fn place(&self, offset: usize) -> String {
         let before = self.text.get(..offset).unwrap_or(&self.text);
         let line = before.matches('\n').count() + 1;
@@ -510,15 +508,14 @@ impl Config {
         format!("{}:{line}:{column}", self.path.display())
     }
 
-    /// The dialects that replies are read in before their calls are run: a
-    /// declared one may take a quotation for a call, so it counts only in a
-    /// file that is trusted.
+    /// The dialects for replies whose calls are run: a declared one may take a
+    /// quotation for a call, so it counts only in a trusted file.
     pub(crate) fn dialects_to_run(&self, is_trusted: bool) -> Result<Registry> {
         let all = self.dialects()?;
         Ok(if is_trusted { all } else { Registry::builtin() })
     }
 
-    /// PTK's own dialects, and those that are declared.
+    /// The built-in dialects, and the declared ones.
     fn dialects(&self) -> Result<Registry> {
         let DialectSections { dialects } = self.sections()?;
         let starts: Vec<usize> = dialects.iter().map(|it| it.span().start).collect();
@@ -530,7 +527,7 @@ impl Config {
         })
     }
 
-    /// The models that it names.
+    /// Adds the models that the file declares.
     fn declare(&self, models: &mut Models) -> Result<()> {
         let section: ModelsSection = self.sections()?;
         for (name, declared) in section.models {
@@ -540,13 +537,13 @@ impl Config {
         Ok(())
     }
 
-    /// What is kept so that calls can be undone.
+    /// The undo settings of the file.
     fn undo(&self) -> Result<undo::Options> {
         let UndoSections { undo } = self.sections()?;
         Ok(undo)
     }
 
-    /// What may run, as far as this file may say so.
+    /// The permissions that the file declares.
     pub(crate) fn permissions(&self) -> Result<permission::Declaration> {
         let PermissionSections { permissions } = self.sections()?;
         permissions.entries(FILE).map_err(|error| {
@@ -556,12 +553,12 @@ impl Config {
         Ok(permissions)
     }
 
-    /// Its content in short: whoever trusts it trusts no other.
+    /// A hash of the content: trust applies to this content only.
     pub(crate) fn fingerprint(&self) -> String {
         blake3::hash(self.text.as_bytes()).to_hex().to_string()
     }
 
-    /// How a person calls it.
+    /// The display name of the file.
     pub(crate) fn name(&self) -> String {
         if self.path.as_os_str().is_empty() {
             return FILE.to_owned();
@@ -569,8 +566,8 @@ impl Config {
         self.path.display().to_string()
     }
 
-    /// PTK's own tools and those that are declared, and how they show code.
-    /// Those that are declared count only in a file that is trusted.
+    /// The built-in tools and the declared ones, and how they show code.
+    /// Declared ones count only in a trusted file.
     pub(crate) fn tools(&self, is_trusted: bool) -> Result<Tools> {
         let mut sections: ToolSections = self.sections()?;
         if !is_trusted {

@@ -1,4 +1,4 @@
-//! What the commands need of the protocol engine, and nothing else.
+//! The functions of the protocol engine that commands use.
 
 use std::sync::Arc;
 
@@ -13,18 +13,18 @@ use ptk_protocol::{
 
 use crate::args::{self, PromptStyle};
 
-/// A reply to read.
+/// A reply to parse.
 #[derive(Debug)]
 pub(crate) struct Request<'a> {
     /// The whole reply.
     pub(crate) text: &'a str,
-    /// The same in the pieces in which the parser is to be fed.
+    /// The same in the pieces that the parser is fed.
     pub(crate) chunks: Option<&'a [String]>,
-    /// The tools that the model was given, where that is known.
+    /// The tools that the model was given, if known.
     pub(crate) tools: Option<&'a Toolset>,
     /// `auto`, or the name of a dialect.
     pub(crate) dialect: &'a str,
-    /// The dialects there are.
+    /// The available dialects.
     pub(crate) registry: &'a Registry,
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn taught_dialects(registry: &Registry) -> Vec<String> {
         .collect()
 }
 
-/// Refuses a dialect that cannot be read.
+/// Checks that a dialect can be parsed.
 pub(crate) fn check_read(registry: &Registry, dialect: &str) -> Result<(), clap::Error> {
     if dialect == "auto" || registry.get(dialect).is_ok() {
         return Ok(());
@@ -56,7 +56,7 @@ pub(crate) fn check_read(registry: &Registry, dialect: &str) -> Result<(), clap:
     Err(args::unknown_dialect(args::DIALECT, dialect, known))
 }
 
-/// Refuses a dialect that cannot be taught, named with this flag.
+/// Checks that a dialect can be taught; the error names this flag.
 pub(crate) fn check_taught(
     registry: &Registry,
     flag: &str,
@@ -70,8 +70,8 @@ pub(crate) fn check_taught(
     Err(args::unknown_dialect(flag, dialect, known))
 }
 
-/// Reads a reply and gives its outcome as one line of JSON. Text rather than a
-/// value, so that no digit of a number is lost.
+/// Parses a reply and returns the outcome as one line of JSON. Text rather than
+/// a value, so that no digit of a number is lost.
 pub(crate) fn parse(request: &Request<'_>) -> Result<String> {
     let grammar = grammar(request)?;
     let mut parser = Parser::new(&grammar);
@@ -88,7 +88,7 @@ pub(crate) fn parse(request: &Request<'_>) -> Result<String> {
     Ok(serde_json::to_string(&reply)?)
 }
 
-/// Reads a reply and tells why it was read so.
+/// Parses a reply and returns notes on how it was parsed.
 pub(crate) fn explain(request: &Request<'_>) -> Result<(Reply, Vec<Note>)> {
     Ok(parse_explained(request.text, &grammar(request)?))
 }
@@ -103,15 +103,15 @@ fn grammar(request: &Request<'_>) -> Result<Grammar> {
     Ok(builder.build()?)
 }
 
-/// Mends one JSON-like value and gives it as one line of JSON.
+/// Repairs one JSON-like value and returns it as one line of JSON.
 pub(crate) fn repair(text: &str) -> Result<String> {
     let repaired = json::repair(text)?;
-    // Read and written once more, to put it on one line.
+    // Parsed and written once more, to put it on one line.
     let value: &serde_json::value::RawValue = serde_json::from_str(&repaired.json)?;
     Ok(one_line(value.get()))
 }
 
-/// The system prompt for the tools, without a word about tools where there are
+/// The system prompt for the tools; it does not mention tools if there are
 /// none.
 pub(crate) fn prompt(
     registry: &Registry,

@@ -1,4 +1,4 @@
-//! How the command ends: its exit code, and what is said on stderr.
+//! How the command ends: its exit code, and its messages on stderr.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -6,17 +6,17 @@ use std::process::ExitCode;
 use crate::printer::{self, AnsiColor, Style};
 use crate::view::clean::visible;
 
-/// The exit codes. Where nothing is to be put away, an interrupt ends the
+/// The exit codes. If there is nothing to clean up, an interrupt ends the
 /// process by its signal, which shells report as 130 as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// It did what was asked.
+    /// The command succeeded.
     Success,
-    /// It could not; stderr says why.
+    /// The command failed; stderr says why.
     Failed,
-    /// The command line makes no sense; stderr says what would.
+    /// The command line is not valid; stderr says what would be.
     WrongUsage,
-    /// Somebody pressed Ctrl-C, and everything was put away.
+    /// The user pressed Ctrl-C, and everything was cleaned up.
     Interrupted,
 }
 
@@ -31,15 +31,15 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Prints what clap has to say: help and version on stdout, mistakes on stderr.
+/// Prints clap's message: help and version on stdout, errors on stderr.
 pub(crate) fn print(answer: &clap::Error) -> Exit {
     if !answer.use_stderr() {
-        // Help is ptk's own. Nobody is left to be told that the terminal is
-        // gone.
+        // Help is ptk's own text. If stdout is closed, there is nowhere to
+        // report it.
         drop(answer.print());
         return Exit::Success;
     }
-    // A mistake quotes what was typed, and names of files.
+    // An error quotes the arguments, and names of files.
     let text = answer.render().to_string();
     match text.strip_prefix("error: ") {
         Some(message) => say(message.trim_end_matches('\n')),
@@ -48,8 +48,8 @@ pub(crate) fn print(answer: &clap::Error) -> Exit {
     Exit::WrongUsage
 }
 
-/// Says on stderr why the command failed. A reader that has seen enough, as in
-/// `ptk parse … | head`, is no failure.
+/// Reports on stderr why the command failed. A reader that closes the pipe, as
+/// in `ptk parse … | head`, is not a failure.
 pub(crate) fn report(error: &anyhow::Error) -> Exit {
     if is_broken_pipe(error) {
         return Exit::Success;
@@ -65,17 +65,17 @@ pub(crate) fn report(error: &anyhow::Error) -> Exit {
     }
 }
 
-/// What was asked for cannot be meant.
+/// An error in the command line.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct WrongUsage(String);
 
-/// The error of a command line that names something that there is not.
+/// The error for a command line that names something unknown.
 pub(crate) fn wrong_usage(message: impl Into<String>) -> anyhow::Error {
     WrongUsage(message.into()).into()
 }
 
-/// Ends the process, whatever it is stuck in. What it has started ends with it.
+/// Ends the process immediately. Everything that it has started ends with it.
 #[allow(clippy::exit, reason = "somebody insists, and nothing else has helped")]
 pub(crate) fn leave() -> ! {
     ptk_sandbox::remove_temporary_folders();
@@ -85,7 +85,7 @@ pub(crate) fn leave() -> ! {
 /// Writes an error message to stderr, coloured where that is a terminal.
 pub(crate) fn say(message: &str) {
     const LABEL: Style = AnsiColor::Red.on_default().bold();
-    // Nowhere is left to complain to if stderr is closed.
+    // If stderr is closed, there is nowhere to report it.
     drop(writeln!(
         printer::stderr(),
         "{LABEL}error:{LABEL:#} {}",
@@ -93,12 +93,12 @@ pub(crate) fn say(message: &str) {
     ));
 }
 
-/// Writes something beside the data to stderr.
+/// Writes a note to stderr.
 pub(crate) fn note(text: &str) {
     drop(writeln!(printer::stderr(), "{}", visible(text)));
 }
 
-/// Writes what stands before what is typed.
+/// Writes the input prompt.
 pub(crate) fn prompt(mark: &str) {
     const MARK: Style = AnsiColor::Magenta.on_default().bold();
     let mut stderr = printer::stderr();

@@ -1,5 +1,5 @@
-//! `ptk parse --explain`: a reply piece by piece, in words for people, with the
-//! reasons why each was taken for what it is.
+//! `ptk parse --explain`: a reply piece by piece, with the reason why each was
+//! taken for what it is.
 
 use std::fmt;
 use std::ops::Range;
@@ -15,10 +15,10 @@ use crate::printer::{self, AnsiColor, Style};
 const EXCERPT: usize = 60;
 /// The most characters that are shown of a call's arguments.
 const ARGUMENTS: usize = 200;
-/// Where the reasons stand, below the excerpt of their piece.
+/// The indentation of reasons, below the excerpt of their piece.
 const INDENT: &str = "                  ";
 
-/// How kinds and places look.
+/// The styles of kinds and positions.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Palette {
     position: Style,
@@ -61,7 +61,7 @@ impl Palette {
     }
 }
 
-/// Everything there is to say about a reply.
+/// Explains a reply.
 pub(crate) fn report(request: &Request<'_>, palette: Palette) -> Result<String> {
     let (reply, notes) = engine::explain(request)?;
     let mut report = ExplainReport {
@@ -127,7 +127,7 @@ impl ExplainReport<'_> {
         }
     }
 
-    /// A reason, with its place where that is not the piece's own.
+    /// Adds a reason, with its position if that is not the piece's own.
     fn reason(&mut self, piece: &Piece, at: usize, reason: &str) {
         let dim = self.palette.position;
         let position = if at == piece.start {
@@ -172,8 +172,7 @@ impl ExplainReport<'_> {
     }
 }
 
-/// Those of the items that start in the range; they are in the order of the
-/// reply.
+/// The items that start in the range; they are in the order of the reply.
 fn within<T>(items: &[T], range: Range<usize>, span: fn(&T) -> Span) -> &[T] {
     let start = items.partition_point(|item| span(item).start < range.start);
     let end = items.partition_point(|item| span(item).start < range.end);
@@ -215,7 +214,7 @@ fn summary(reply: &Reply) -> String {
     parts.join(", ")
 }
 
-/// What to do where nothing was called although it may have been meant.
+/// What to do if nothing was called although a call may have been intended.
 fn hints(
     request: &Request<'_>,
     reply: &Reply,
@@ -297,12 +296,12 @@ fn excerpt(text: &str, most: usize) -> String {
     shown
 }
 
-/// Characters without a shape of their own, some of which turn the line around.
+/// Characters that are not visible, some of which change the text direction.
 fn is_invisible(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
-/// A place for people: lines and characters, counted from one.
+/// A position for the user: line and column, counted from one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Position {
     line: usize,
@@ -315,8 +314,8 @@ impl fmt::Display for Position {
     }
 }
 
-/// Turns offsets into places. It goes on from the last one, so that a long
-/// reply is not counted through again for every piece.
+/// Converts offsets to positions. It continues from the last one, so that a
+/// long reply is not scanned again for every piece.
 #[derive(Debug)]
 struct Places<'t> {
     text: &'t str,

@@ -1,4 +1,4 @@
-//! Reading of files and stdin, within limits.
+//! Reads files and stdin, within limits.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -9,11 +9,11 @@ use anyhow::{Context, Result, ensure};
 
 use crate::printer;
 
-/// The most that is read of one text or one line: far beyond what a model
+/// The most bytes that are read of one text or line: far beyond what a model
 /// writes, and small enough that a wrong file cannot exhaust the memory.
 pub(crate) const MAX_INPUT: usize = 256 << 20;
 
-/// Where a text comes from.
+/// The source of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Source {
     /// Standard input, `-` on the command line.
@@ -48,7 +48,7 @@ impl Source {
             Self::Stdin => {
                 let stdin = io::stdin();
                 if stdin.is_terminal() {
-                    // A hint, no more: reading goes on without it.
+                    // Only a hint: if it cannot be written, reading continues.
                     drop(writeln!(
                         printer::stderr(),
                         "Reading from the terminal; end the text with Ctrl-D."
@@ -97,7 +97,7 @@ pub(crate) struct Lines<R> {
     limit: usize,
 }
 
-/// One line, or why it cannot be had.
+/// One line, or why it cannot be read.
 #[derive(Debug)]
 pub(crate) struct InputLine<'a> {
     /// Counted from one.
@@ -105,7 +105,7 @@ pub(crate) struct InputLine<'a> {
     pub(crate) text: Result<&'a str, LineError>,
 }
 
-/// Why a line cannot be had. The next one can.
+/// Why a line cannot be read. The next one can.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum LineError {
     #[error("longer than {limit} bytes; split the case")]
@@ -154,7 +154,7 @@ impl<R: Read> Lines<R> {
         }))
     }
 
-    /// Whether the next line has to be waited for.
+    /// Whether reading the next line would block.
     pub(crate) fn is_drained(&self) -> bool {
         self.reader.buffer().is_empty()
     }
@@ -166,7 +166,7 @@ impl<R: Read> Lines<R> {
     }
 }
 
-/// What a JSON error says, without the position that `serde_json` puts behind it.
+/// The message of a JSON error, without the position that `serde_json` appends.
 pub(crate) fn without_position(error: &serde_json::Error) -> String {
     let position = format!(" at line {} column {}", error.line(), error.column());
     let message = error.to_string();

@@ -1,24 +1,24 @@
-//! What the model is told before everything else.
+//! The system instructions of a run.
 
 use std::io::Read as _;
 
 use ptk::sandbox::Workspace;
 
-/// What people write for those who work in a folder.
+/// The file with instructions for agents in a folder.
 const FILE: &str = "AGENTS.md";
-/// Bytes of it that are told.
+/// The most bytes of it that are used.
 const MAX: usize = 64 * 1024;
 
-/// What the model is told, and what a person should know about it.
+/// The system instructions, and a note about them for the user.
 #[derive(Debug)]
 pub(crate) struct Instructions {
     pub(crate) text: String,
     pub(crate) note: Option<String>,
 }
 
-/// What its work is, and what the workspace's own instructions say. It is not
-/// told where the folder is: small models do other things in other folders then,
-/// and what they have read cannot be used again in another one.
+/// Describes the model's task, and adds the workspace's own instructions. They
+/// do not name the folder: small models would behave differently in other
+/// folders, and the cached prompt could not be reused there.
 pub(crate) fn of(workspace: &Workspace, has_tools: bool) -> Instructions {
     let mut text = "You help a person who works in a folder.".to_owned();
     if has_tools {
@@ -48,8 +48,8 @@ pub(crate) fn of(workspace: &Workspace, has_tools: bool) -> Instructions {
     Instructions { text, note }
 }
 
-/// The file, and whether there is more of it. No link leads out of the
-/// workspace.
+/// Reads the file, and whether it was cut. Links that leave the workspace are
+/// not followed.
 fn read(workspace: &Workspace) -> anyhow::Result<Option<(String, bool)>> {
     let place = workspace.place(FILE.as_ref())?;
     if place.node()?.is_none() {

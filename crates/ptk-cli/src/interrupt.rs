@@ -1,9 +1,9 @@
-//! Signals by which somebody wants a run to end.
+//! Signals that end a run.
 
-/// How it is to end.
+/// How a run is to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Interrupt {
-    /// Ctrl-C: whoever watches wants it to stop.
+    /// Ctrl-C: the user wants it to stop.
     Stop,
     /// The terminal is gone, or the machine shuts down.
     Leave,
@@ -24,7 +24,7 @@ struct Signals {
 }
 
 impl Interrupts {
-    /// From now on signals are waited for.
+    /// Starts to listen for signals.
     #[cfg(unix)]
     pub(crate) fn new() -> Self {
         use tokio::signal::unix::{SignalKind, signal};
@@ -41,13 +41,13 @@ impl Interrupts {
         }
     }
 
-    /// From now on signals are waited for.
+    /// Starts to listen for signals.
     #[cfg(not(unix))]
     pub(crate) fn new() -> Self {
         Self {}
     }
 
-    /// The next one. Without signals there is nothing to wait for.
+    /// Waits for the next signal; for ever if signals cannot be received.
     #[cfg(unix)]
     pub(crate) async fn next(&mut self) -> Interrupt {
         let Some(signals) = &mut self.signals else {
@@ -61,7 +61,7 @@ impl Interrupts {
         }
     }
 
-    /// The next one. Without signals there is nothing to wait for.
+    /// Waits for the next signal; for ever if signals cannot be received.
     #[cfg(not(unix))]
     pub(crate) async fn next(&mut self) -> Interrupt {
         if tokio::signal::ctrl_c().await.is_err() {

@@ -1,4 +1,4 @@
-//! Models in files: which one is meant.
+//! Finds local models.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use ptk_local::{Library, Local, Settings};
 
 use crate::provider::ModelAddress;
 
-/// The model of this name or in this file; the only one there is if nothing is
-/// said.
+/// The model of this name or in this file; the only installed one if none is
+/// named.
 pub(crate) fn provider(place: ModelAddress<'_>) -> Result<Arc<dyn Provider>> {
     let library = Library::open_default()?;
     let name = match place.model {
@@ -30,12 +30,12 @@ pub(crate) fn provider(place: ModelAddress<'_>) -> Result<Arc<dyn Provider>> {
     Ok(Arc::new(Local::open(settings)?))
 }
 
-/// How far loading is, until it is done.
+/// The loading progress as a text, until it is complete.
 fn loading(done: f32) -> Option<String> {
     (done < 1.0).then(|| format!("loading the model, {:.0} %", done * 100.0))
 }
 
-/// The model that is there, if there is just one.
+/// The only installed model, or an error if there are none or several.
 fn only(library: &Library) -> Result<String> {
     let listing = library.list()?;
     let models: Vec<_> = listing.answering().collect();
@@ -54,7 +54,7 @@ fn only(library: &Library) -> Result<String> {
     }
 }
 
-/// Whether a model is there without anybody choosing it.
+/// Whether exactly one model is installed, so that it need not be named.
 pub(crate) fn is_there() -> bool {
     let library = Library::open_default().and_then(|library| library.list());
     library.is_ok_and(|listing| listing.answering().count() == 1)

@@ -1,4 +1,4 @@
-//! Work that takes long and can be stopped.
+//! Long work that can be interrupted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,16 +10,16 @@ use tokio_util::sync::CancellationToken;
 use crate::exit;
 use crate::interrupt::Interrupts;
 
-/// Something that takes long and can be stopped.
+/// A runtime for long work that can be interrupted.
 pub(crate) struct Long {
     pub(crate) runtime: Runtime,
     pub(crate) stop: CancellationToken,
-    /// The same, for whoever looks at it now and then.
+    /// The same as a flag, for code that polls.
     pub(crate) is_stopped: Arc<AtomicBool>,
 }
 
 impl Long {
-    /// From now on Ctrl-C stops it; once more, it ends the process.
+    /// Starts it: Ctrl-C cancels the work, and a second one ends the process.
     pub(crate) fn begin() -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)

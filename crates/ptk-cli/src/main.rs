@@ -48,7 +48,7 @@ mod view;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // When it was run as the helper that starts commands, this is its end.
+    // If this process is the helper that starts commands, it does not return.
     ptk_sandbox::command::enter();
     #[cfg(feature = "otel")]
     let _sending = telemetry::start();
@@ -56,7 +56,7 @@ fn main() -> ExitCode {
         Ok(cli) => commands::run(&cli).unwrap_or_else(|error| exit::report(&error)),
         Err(answer) => exit::print(&answer),
     };
-    // A thread that is still at work may hold one.
+    // A thread that is still running may hold one.
     ptk_sandbox::remove_temporary_folders();
     ended.into()
 }

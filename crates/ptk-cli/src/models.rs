@@ -13,24 +13,23 @@ use crate::args::{ConfigArgs, ModeName};
 use crate::view::Screen;
 use crate::{config, provider};
 
-/// A model that has a name.
+/// A configured model.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Declared {
-    /// Where it is.
+    /// Its provider.
     provider: String,
-    /// What it is called there.
+    /// Its name at the provider.
     model: Option<String>,
-    /// The address, where it is not the provider's usual one.
+    /// The address, if it is not the provider's default.
     base_url: Option<String>,
-    /// The variable that holds the key, where it is not the provider's usual
-    /// one.
+    /// The variable that holds the key, if it is not the provider's default.
     key_variable: Option<String>,
     /// How it calls tools.
     mode: Option<ModeName>,
-    /// The form of calls that it is taught.
+    /// The dialect that it is taught.
     dialect: Option<String>,
-    /// How many tokens it can take.
+    /// The context window in tokens.
     #[serde(default, deserialize_with = "config::read_positive")]
     context_window: Option<u32>,
     /// The most tokens of a reply.
@@ -40,16 +39,16 @@ pub(crate) struct Declared {
     top_p: Option<f32>,
     top_k: Option<u32>,
     seed: Option<u64>,
-    /// When it is held to a form in which no call can be malformed.
+    /// When its replies are constrained by a grammar.
     grammar: Option<Grammar>,
-    /// What it costs, in US dollars for a million tokens.
+    /// Its prices, in US dollars for a million tokens.
     prices: Option<Prices>,
-    /// Models that are asked where it fails, by their names.
+    /// The names of its fallbacks.
     #[serde(default)]
     fallback: Vec<String>,
 }
 
-/// When a model is held to a form in which no call can be malformed.
+/// When a model's replies are constrained by a grammar.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Grammar {
@@ -68,39 +67,40 @@ impl From<Grammar> for Hold {
     }
 }
 
-/// The models that have names, each with where it stands.
+/// The configured models, each with its position in the file.
 #[derive(Debug, Default)]
 pub(crate) struct Models(BTreeMap<String, (Declared, String)>);
 
-/// Which model is wanted.
+/// The requested model.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wanted<'a> {
     pub(crate) provider: Option<&'a str>,
-    /// Whether the provider was named for this model: then it is one of its.
+    /// Whether the provider was given for this model: then it is not a
+    /// configured name.
     pub(crate) is_plain: bool,
     pub(crate) model: Option<&'a str>,
-    /// Where pages are described, for a model behind one.
+    /// The configuration with pages, for a model behind one.
     pub(crate) config: &'a ConfigArgs,
-    /// Where a person sees how far loading is.
+    /// The screen that shows the progress of loading.
     pub(crate) screen: Option<&'a Screen>,
 }
 
 /// The model that was chosen.
 #[derive(Debug)]
 pub(crate) struct Chosen {
-    /// Where it is; `None` if it has a name.
+    /// Its provider; `None` if it is a configured model.
     pub(crate) provider: Option<String>,
     pub(crate) model: Model,
-    /// Those that are asked where it fails.
+    /// Its fallbacks.
     pub(crate) fallbacks: Vec<Model>,
-    /// How many tokens it can take, where that is said.
+    /// The configured context window in tokens.
     pub(crate) context_window: Option<u32>,
-    /// The dialects that they are taught, where that is said, each with where.
+    /// The configured dialects, each with its position in the file.
     dialects: Vec<(String, String)>,
 }
 
 impl Chosen {
-    /// Refuses dialects that there are not.
+    /// Checks that the dialects exist.
     pub(crate) fn check(&self, dialects: &Registry) -> Result<()> {
         for (name, place) in &self.dialects {
             if let Err(unknown) = dialects.get(name) {
@@ -116,7 +116,7 @@ impl Models {
         self.0.insert(name, (declared, place));
     }
 
-    /// These go before those that are there.
+    /// Adds models; they replace existing ones of the same name.
     pub(crate) fn extend(&mut self, others: Self) {
         self.0.extend(others.0);
     }
@@ -125,7 +125,7 @@ impl Models {
         self.0.is_empty()
     }
 
-    /// Each with where it is.
+    /// The names, each with its provider and model.
     pub(crate) fn places(&self) -> impl Iterator<Item = (String, String)> {
         self.0.iter().map(|(name, (declared, _))| {
             let at = declared.base_url.as_ref().unwrap_or(&declared.provider);
@@ -135,7 +135,7 @@ impl Models {
         })
     }
 
-    /// Each with what asking it means: where it goes, and with which key.
+    /// The names, each with where its requests go, and with which key.
     pub(crate) fn described(&self) -> impl Iterator<Item = (String, String)> {
         self.places().map(|(name, at)| {
             let mut what = format!("asks {at}");
@@ -151,8 +151,8 @@ impl Models {
         })
     }
 
-    /// The model that is wanted, and those that are asked where it fails. Of a
-    /// script that many replies were given already.
+    /// The requested model, and its fallbacks. The first `given` replies of a
+    /// script are skipped.
     pub(crate) fn choose(
         &self,
         wanted: Wanted<'_>,
@@ -208,7 +208,7 @@ impl Models {
         })
     }
 
-    /// All of them, each with those that are asked where it fails.
+    /// All configured models, each with its fallbacks.
     pub(crate) fn all(&self, config: &ConfigArgs) -> Vec<(String, Result<Vec<Model>>)> {
         let models = |name: &String| {
             let wanted = Wanted {
@@ -229,7 +229,7 @@ impl Models {
             .collect()
     }
 
-    /// This name and those that follow where its model fails, each once.
+    /// Collects this name and its fallbacks, each once.
     fn follow<'a>(&'a self, name: &'a str, names: &mut Vec<&'a str>) -> Result<()> {
         if names.contains(&name) {
             return Ok(());

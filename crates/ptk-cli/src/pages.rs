@@ -1,5 +1,5 @@
-//! Models behind web pages: the pages that the user has described, those that
-//! are built in, and the browser that opens them.
+//! Models behind web pages: the configured pages, the built-in ones, and the
+//! browser that opens them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use serde::Deserialize;
 use crate::args::ConfigArgs;
 use crate::config;
 
-/// The folder for profiles, in the folder for state.
+/// The folder of all profiles, in the state folder.
 const PROFILES: &str = "browser";
 
-/// What the user says about pages.
+/// The sections about pages.
 #[derive(Debug, Default, Deserialize)]
 struct Sections {
     #[serde(default)]
@@ -25,22 +25,22 @@ struct Sections {
     browser: Settings,
 }
 
-/// How pages are opened.
+/// Settings of the browser.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
     /// The folder of the profile, instead of one for each page.
     profile: Option<PathBuf>,
-    /// Whether nobody is to see the window.
+    /// Whether to run without a window.
     headless: Option<bool>,
-    /// The program.
+    /// The executable of the browser.
     chromium: Option<PathBuf>,
     /// A file with cookies.
     cookies: Option<PathBuf>,
 }
 
-/// The page of this name, and the browser for it. A workspace has no say in
-/// either: the browser is where the user is logged in.
+/// The page of this name, and the browser for it. A workspace's file is not
+/// used: the browser is where the user is logged in.
 pub(crate) fn find(name: &str, args: &ConfigArgs) -> Result<(Page, Browser)> {
     let sections = [
         ("pages", "which pages are opened"),
@@ -70,7 +70,7 @@ pub(crate) fn provider(name: &str, args: &ConfigArgs) -> Result<Arc<dyn Provider
     Ok(Arc::new(BrowserProvider::new(page, browser)))
 }
 
-/// Where logins of a page are kept, if the user names no other place.
+/// The default profile folder of a page.
 fn profile(name: &str) -> Result<PathBuf> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     ensure!(

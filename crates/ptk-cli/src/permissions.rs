@@ -1,4 +1,5 @@
-//! The rules in force here: the user's own and those of the configuration.
+//! The permission rules in force: the user's own and those of the
+//! configuration.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,29 +12,30 @@ use crate::config::{self, Config};
 use crate::view::Screen;
 use crate::view::clean::visible;
 
-/// What holds in a workspace.
+/// The permissions of a workspace.
 #[derive(Debug)]
 pub(crate) struct Gathered {
-    /// The workspace, without links.
+    /// The workspace, with links resolved.
     pub(crate) workspace: PathBuf,
-    /// The user's file, where there can be one.
+    /// The user's permissions file, if there can be one.
     pub(crate) file: Option<UserFile>,
-    /// The rules that count.
+    /// The rules in force.
     pub(crate) entries: Vec<Entry>,
-    /// What happens where no rule decides, if somebody said it.
+    /// The mode for calls that no rule decides, if configured.
     pub(crate) mode: Option<Mode>,
-    /// What the configuration grants, but may not: it is not trusted yet.
+    /// The permissions that the configuration declares, if some are withheld
+    /// because it is not trusted.
     pub(crate) untrusted: Option<Declaration>,
-    /// Whether what it declares counts.
+    /// Whether the configuration's other settings count.
     pub(crate) is_trusted: bool,
-    /// The file that the user named, if so.
+    /// The configuration that the user named, if any.
     named: Option<PathBuf>,
     patience: Option<u64>,
 }
 
-/// Gathers what holds in a workspace. What the configuration grants counts
-/// only if the user has said so for this very content: it may have come with
-/// a stranger's code.
+/// Gathers the permissions of a workspace. What the configuration allows counts
+/// only if the user has trusted this exact content: it may have come with
+/// someone else's code.
 pub(crate) fn gather(config: &Config, workspace: &Path) -> Result<Gathered> {
     let workspace = workspace.canonicalize()?;
     let file = UserFile::find();
@@ -71,7 +73,7 @@ pub(crate) fn gather(config: &Config, workspace: &Path) -> Result<Gathered> {
 }
 
 impl Gathered {
-    /// The same for the tools, in the mode of a flag if there is one.
+    /// Converts them for the tool manager, with the mode of a flag if given.
     pub(crate) fn permissions(self, mode: Option<Mode>, screen: &Screen) -> Permissions {
         let mode = mode.or(self.mode).unwrap_or_default();
         let mut permissions = Permissions::new(mode).rules(self.entries);
@@ -82,7 +84,7 @@ impl Gathered {
             permissions = permissions.guarding(named);
         }
         match self.file {
-            // The user's configuration lies beside it.
+            // The user's configuration is in the same folder.
             Some(file) => permissions
                 .guarding_folder(file.path().parent().unwrap_or(file.path()).to_owned())
                 .kept_by(Notebook {
@@ -95,7 +97,7 @@ impl Gathered {
     }
 }
 
-/// Writes into the user's file, and says so.
+/// Saves rules in the user's file, and reports it.
 struct Notebook {
     file: UserFile,
     workspace: PathBuf,

@@ -1,5 +1,5 @@
-//! The result of a call for the person who made it. The words in a result are
-//! for a model, which can make other calls; a person has the command line.
+//! Shows the result of a call to the user who made it. Its text is written for
+//! a model, which can make other calls; a user has the command line.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -13,23 +13,23 @@ use serde_json::{Map, Value};
 use crate::exit;
 use crate::printer;
 
-/// Fields that hold what a person wants to see; the first that is there counts.
+/// Fields with the main content; the first that exists is shown.
 const CONTENT: [&str; 7] = [
     "content", "output", "matches", "files", "snippets", "diff", "results",
 ];
-/// Fields that say something about it.
+/// Fields with notes about the content.
 const NOTES: [&str; 5] = ["note", "notice", "hint", "next", "undo"];
-/// Words before a name that make it the name of a tool.
+/// Words before a name that make it a tool's name.
 const BEFORE_A_TOOL: [&str; 3] = ["use", "with", "through"];
 
-/// Somebody at the command line.
+/// Shows results on the command line.
 pub(crate) struct ToolReport {
     /// The names of all tools.
     pub(crate) tools: Vec<String>,
-    /// What was too long for the result. It goes with this process, so that
-    /// only now it can be shown.
+    /// The full outputs that were cut in results. They are removed when the
+    /// process ends, so they are shown now.
     pub(crate) outputs: Arc<Outputs>,
-    /// The workspace that was named.
+    /// The workspace, if the user named one.
     pub(crate) workspace: Option<PathBuf>,
 }
 
@@ -71,7 +71,7 @@ impl ToolReport {
         Ok(())
     }
 
-    /// A text, whole even where the result has a part of it.
+    /// Writes a text, in full even if the result has only a part of it.
     fn text(&self, text: &str, out: &mut impl Write) -> Result<()> {
         let kept = kept_under(text).and_then(|handle| self.outputs.open(handle).ok());
         if let Some(mut file) = kept {
@@ -112,7 +112,7 @@ impl ToolReport {
         Ok(())
     }
 
-    /// The text with command lines in the place of tools and of calls.
+    /// Replaces tools and calls in a text by command lines.
     fn in_commands(&self, text: &str) -> String {
         let mut told = String::new();
         let mut rest = text;
@@ -154,7 +154,7 @@ impl ToolReport {
     }
 }
 
-/// What an item of a list says: itself, or the code that it is about.
+/// The text of a list's item: itself, or its code snippet.
 fn said(item: &Value) -> Option<&str> {
     let snippet = || item.get("snippet").and_then(Value::as_str);
     item.as_str().or_else(snippet)
@@ -164,13 +164,13 @@ fn is_name_part(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Whether a plain word behind this text is a tool: "use edit", not "this edit".
+/// Whether a word after this text is a tool: "use edit", not "this edit".
 fn stands_for_a_tool(before: &str) -> bool {
     let word = before.split_whitespace().next_back().unwrap_or_default();
     BEFORE_A_TOOL.contains(&word.to_lowercase().as_str())
 }
 
-/// Reads `(path="a", offset=3)`: the arguments as JSON, and what follows.
+/// Parses `(path="a", offset=3)`: the arguments as JSON, and the rest.
 fn read_call(text: &str) -> Option<(String, &str)> {
     let mut rest = text.strip_prefix('(')?;
     let mut arguments = Vec::new();
@@ -193,7 +193,7 @@ fn read_call(text: &str) -> Option<(String, &str)> {
     }
 }
 
-/// Reads a JSON value, and what follows it.
+/// Parses a JSON value, and returns the rest.
 fn read_value(text: &str) -> Option<(Value, &str)> {
     if text.starts_with(['"', '[', '{']) {
         let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
@@ -205,8 +205,7 @@ fn read_value(text: &str) -> Option<(Value, &str)> {
     Some((value, text.get(word.len()..)?))
 }
 
-/// The handle under which the whole of a text is kept, where it says that a
-/// part of it was left out.
+/// The handle of the full output, if a text says that a part was left out.
 fn kept_under(text: &str) -> Option<&str> {
     let notice = text.lines().find(|line| line.starts_with("[… "))?;
     let (_, handle) = notice.split_once("path=\"")?;

@@ -1,12 +1,12 @@
-//! Everything that reaches a terminal goes through here.
+//! All output to a terminal goes through this module.
 //!
-//! File names, models and tools may hold codes that a terminal obeys. So
-//! whatever is written to stdout or stderr is made visible where that is a
-//! terminal, in every command: clippy refuses `io::stdout`, `io::stderr` and
-//! their like anywhere else. What ptk itself wants a terminal to obey, colours
-//! above all, is sealed: it stands between two marks that are made at random
-//! when the process starts, so that no text can hold them. Where the output is
-//! not a terminal, data stays as it is, byte for byte.
+//! File names, models and tools may contain codes that control a terminal. So
+//! everything that is written to stdout or stderr is escaped if that is a
+//! terminal, in every command: clippy rejects `io::stdout`, `io::stderr` and
+//! the like anywhere else. Codes that ptk itself sends, mainly colours, are
+//! sealed: they stand between two marks that are chosen at random when the
+//! process starts, so that no text can contain them. If the output is not a
+//! terminal, data is written unchanged, byte for byte.
 
 use std::fmt::{self, Write as _};
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
@@ -18,8 +18,8 @@ use clap::builder::styling;
 
 use crate::view::clean;
 
-/// What opens and closes a seal: characters that Unicode leaves to programs
-/// for their own use, in an order that is different in each process.
+/// The mark around a sealed code: Unicode noncharacters, in an order that is
+/// different in each process.
 static MARK: LazyLock<String> = LazyLock::new(|| {
     let number = RandomState::new().build_hasher().finish();
     let digits = format!("{number:016x}");
@@ -28,37 +28,37 @@ static MARK: LazyLock<String> = LazyLock::new(|| {
     std::iter::once('\u{fdd0}').chain(inner).collect()
 });
 
-/// Seals what a terminal is to obey.
+/// Seals a code for the terminal.
 fn sealed(code: &str) -> String {
     let mark = MARK.as_str();
     format!("{mark}{code}{mark}")
 }
 
-/// A code that moves the cursor or clears the line. It is written only where
-/// there is a terminal.
+/// Seals a code that moves the cursor or clears the line. It is written only to
+/// a terminal.
 pub(crate) fn control(code: &str) -> String {
     sealed(code)
 }
 
-/// A character of an answer that joins or colours others.
+/// Seals a character of an answer that joins or colours others.
 pub(crate) fn verbatim(c: char) -> String {
     sealed(c.encode_utf8(&mut [0; 4]))
 }
 
-/// A text that opens an address, where terminals can do that. The address has
-/// to be percent-encoded.
+/// A text that links to an address, in terminals that support it. The address
+/// has to be percent-encoded.
 pub(crate) fn link(address: &str, text: &str) -> String {
     let open = sealed(&format!("\u{1b}]8;;{address}\u{1b}\\"));
     let close = sealed("\u{1b}]8;;\u{1b}\\");
     format!("{open}{text}{close}")
 }
 
-/// How a text looks. As text it is sealed: `{style}` begins it, `{style:#}`
-/// ends it.
+/// A text style. Displayed, it is sealed: `{style}` begins it, `{style:#}` ends
+/// it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Style(styling::Style);
 
-/// The colours there are.
+/// The supported colours.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum AnsiColor {
     Red,
@@ -113,16 +113,16 @@ impl fmt::Display for Style {
     }
 }
 
-/// What the output takes.
+/// The capabilities of an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Surface {
-    /// Whether it obeys codes, so that text has to be made visible.
+    /// Whether it interprets codes, so that text has to be escaped.
     is_terminal: bool,
     has_colours: bool,
     notation: Notation,
 }
 
-/// How a character is written that must not be obeyed.
+/// How a control character is escaped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Notation {
     /// As `\u{1b}`.
@@ -140,7 +140,7 @@ impl Surface {
         }
     }
 
-    /// Appends a code that was sealed, if it is wanted.
+    /// Appends a sealed code, if the output supports it.
     fn push_sealed(self, out: &mut Vec<u8>, code: &[u8]) {
         let is_look =
             (code.starts_with(b"\x1b[") && code.ends_with(b"m")) || code.starts_with(b"\x1b]8;");
@@ -155,7 +155,7 @@ impl Surface {
         }
     }
 
-    /// Appends text of anybody.
+    /// Appends text, escaped if the output is a terminal.
     fn push_text(self, out: &mut Vec<u8>, text: &[u8]) {
         if !self.is_terminal {
             out.extend_from_slice(text);
@@ -164,7 +164,7 @@ impl Surface {
         for chunk in text.utf8_chunks() {
             let mut chars = chunk.valid().chars().peekable();
             while let Some(c) = chars.next() {
-                // The end of a line as some systems write it.
+                // A CRLF line ending.
                 let is_break = c == '\r' && chars.peek() == Some(&'\n');
                 if clean::is_seen(c) {
                     out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
@@ -191,7 +191,7 @@ impl Surface {
         }
     }
 
-    /// A whole text as it is written there.
+    /// Renders a whole text for this output.
     fn render(self, text: &str) -> Vec<u8> {
         let mut out = Vec::with_capacity(text.len());
         for (number, part) in text.split(MARK.as_str()).enumerate() {
@@ -205,13 +205,13 @@ impl Surface {
     }
 }
 
-/// Where text is written.
+/// A writer that escapes text for its output.
 #[derive(Debug)]
 pub(crate) struct Printer<W: Write> {
     to: W,
     surface: Surface,
-    /// What is not decided about: the beginning of a mark, of a character or
-    /// of a sealed code.
+    /// Bytes that are not decided yet: the beginning of a mark, of a character
+    /// or of a sealed code.
     pending: Vec<u8>,
     is_sealed: bool,
 }
@@ -226,13 +226,13 @@ impl<W: Write> Printer<W> {
         }
     }
 
-    /// The same with JSON in it.
+    /// Sets the notation of escaped characters.
     pub(crate) fn notation(mut self, notation: Notation) -> Self {
         self.surface.notation = notation;
         self
     }
 
-    /// Writes what can be decided about.
+    /// Writes all bytes that are decided.
     fn advance(&mut self) -> io::Result<()> {
         let mark = MARK.as_bytes();
         let mut out = Vec::with_capacity(self.pending.len());
@@ -258,7 +258,7 @@ impl<W: Write> Printer<W> {
     }
 }
 
-/// How many bytes at the end cannot be decided about yet.
+/// How many bytes at the end are not decided yet.
 fn undecided(text: &[u8], mark: &[u8], is_terminal: bool) -> usize {
     let most = mark.len().min(text.len());
     let partial = (1..=most).rev().find(|length| {
@@ -276,7 +276,7 @@ fn undecided(text: &[u8], mark: &[u8], is_terminal: bool) -> usize {
     }
     match std::str::from_utf8(text) {
         Err(error) if error.error_len().is_none() => text.len() - error.valid_up_to(),
-        // Behind a byte that begins no character another may begin.
+        // After an invalid byte, another character may begin.
         Err(_) => {
             let tail = text.get(text.len().saturating_sub(3)..).unwrap_or_default();
             let starts = tail.iter().rposition(|byte| *byte >= 0xc0);
@@ -300,7 +300,7 @@ impl<W: Write> Write for Printer<W> {
         self.to.flush()
     }
 
-    /// All of it at once: others may write to the same terminal.
+    /// Writes everything at once: others may write to the same terminal.
     fn write_fmt(&mut self, text: fmt::Arguments<'_>) -> io::Result<()> {
         self.write_all(text.to_string().as_bytes())
     }
@@ -314,13 +314,13 @@ impl<W: Write> Drop for Printer<W> {
         }
         let mut out = Vec::new();
         self.surface.push_text(&mut out, &rest);
-        // There is no one left to report it to.
+        // There is nowhere to report an error.
         drop(self.to.write_all(&out));
         drop(self.to.flush());
     }
 }
 
-/// The one place where the streams of the process are taken.
+/// The only place where the streams of the process are used.
 #[expect(
     clippy::disallowed_methods,
     reason = "what is written goes through the printer that is made of it"
@@ -342,20 +342,20 @@ mod streams {
     }
 }
 
-/// Standard output: data, and what people are shown of it.
+/// Standard output, for data.
 pub(crate) fn stdout() -> Printer<io::BufWriter<io::Stdout>> {
     let (stdout, surface) = streams::stdout();
     Printer::new(io::BufWriter::new(stdout), surface)
 }
 
-/// Standard error: everything else. Each write is whole, and goes out at once.
+/// Standard error, for everything else. Each write is sent at once.
 pub(crate) fn stderr() -> Printer<io::Stderr> {
     let (stderr, surface) = streams::stderr();
     Printer::new(stderr, surface)
 }
 
-/// The terminal for code that draws all of it, cell by cell, and makes every
-/// text visible that it draws.
+/// The raw terminal, for code that draws the whole screen and escapes all text
+/// itself.
 pub(crate) fn full_screen() -> io::Stdout {
     streams::stdout().0
 }
@@ -368,23 +368,23 @@ pub(crate) fn is_stderr_terminal() -> bool {
     streams::stderr().1.is_terminal
 }
 
-/// Whether colours are wanted on stdout.
+/// Whether stdout supports colours.
 pub(crate) fn has_colours() -> bool {
     streams::stdout().1.has_colours
 }
 
-/// Standard error, for its size.
+/// The handle of standard error, to get its size.
 #[cfg(unix)]
 pub(crate) fn stderr_handle() -> io::Stderr {
     streams::stderr().0
 }
 
-/// A text as a terminal that is opened by its name gets it.
+/// Renders a text for a terminal that was opened by its path.
 pub(crate) fn for_terminal(terminal: &std::fs::File, text: &str) -> Vec<u8> {
     Surface::of(terminal.is_terminal(), AutoStream::choice(terminal)).render(text)
 }
 
-/// A text without what was sealed, and as visible as on a terminal.
+/// A text without sealed codes, escaped as for a terminal.
 pub(crate) fn plain(text: &str) -> String {
     let mut surface = Surface::of(true, ColorChoice::Never);
     let parts = text.split(MARK.as_str()).enumerate();

@@ -16,42 +16,42 @@ use crate::args::ConfigArgs;
 use crate::exit;
 use crate::view::Screen;
 
-/// A model that says what a file says.
+/// The prefix of a model that replays a script file.
 const SCRIPT: &str = "script:";
-/// A command that is a model.
+/// The prefix of a command that acts as a model.
 const COMMAND: &str = "cmd:";
-/// A model in a file.
+/// The name of the provider for local models.
 const LOCAL: &str = "local";
-/// A model behind a page.
+/// The prefix of a model behind a page.
 const BROWSER: &str = "browser:";
-/// The key for a server that is known only by its address. No other one is
-/// sent there.
+/// The variable with the key for a server that is given only by its address. No
+/// other key is sent there.
 const KEY: &str = "PTK_API_KEY";
-/// Where Ollama listens.
+/// The default address of Ollama.
 const OLLAMA: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 11434);
-/// How long it is looked for.
+/// The timeout for checking whether Ollama is running.
 const MOMENT: Duration = Duration::from_millis(100);
 
-/// Where a model is, and what it is called there.
+/// The provider and the name of a model.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ModelAddress<'a> {
     /// The name of the provider.
     pub(crate) provider: &'a str,
     pub(crate) model: Option<&'a str>,
-    /// Its address, where it is not the usual one.
+    /// Its address, if it is not the default.
     pub(crate) address: Option<&'a str>,
-    /// The variable that holds the key, where it is not the usual one.
+    /// The variable that holds the key, if it is not the default.
     pub(crate) key: Option<&'a str>,
-    /// How many tokens it is to take, where that is said.
+    /// The configured context window in tokens.
     #[cfg_attr(
         not(feature = "local"),
         expect(dead_code, reason = "only models in files are told")
     )]
     pub(crate) context_window: Option<u32>,
-    /// Where pages are described, for a model behind one.
+    /// The configuration with pages, for a model behind one.
     pub(crate) config: &'a ConfigArgs,
-    /// Where a person sees how far loading is.
+    /// The screen that shows the progress of loading.
     #[cfg_attr(
         not(feature = "local"),
         expect(dead_code, reason = "only models in files are told")
@@ -59,7 +59,7 @@ pub(crate) struct ModelAddress<'a> {
     pub(crate) screen: Option<&'a Screen>,
 }
 
-/// The model at this place. Of a script that many replies were given already.
+/// The provider for a model. The first `given` replies of a script are skipped.
 pub(crate) fn at(address_of: ModelAddress<'_>, given: usize) -> Result<Arc<dyn Provider>> {
     let (name, model) = (address_of.provider, address_of.model);
     if let Some(page) = name.strip_prefix(BROWSER) {
@@ -95,7 +95,7 @@ pub(crate) fn at(address_of: ModelAddress<'_>, given: usize) -> Result<Arc<dyn P
     };
     let own = address_of.key.map(|variable| [variable]);
     let keys = own.as_ref().map_or(keys, |own| own.as_slice());
-    // The service's own may be in the keyring.
+    // The service's key may be in the keyring.
     let service = Service::named(name).filter(|_| needs_key && own.is_none());
     let key = service.map_or_else(|| Key::of_variables(keys), Key::of_service);
     if key.is_none() && (needs_key || own.is_some()) {
@@ -103,8 +103,8 @@ pub(crate) fn at(address_of: ModelAddress<'_>, given: usize) -> Result<Arc<dyn P
         let or = or.unwrap_or_default();
         bail!("{name} wants a key; set {}{or}", keys.join(" or "));
     }
-    // One that was named for this place goes there; a service's own is for it
-    // alone, and for whoever it is said to trust.
+    // A key configured for this server is sent there; a service's own key is
+    // sent only to that service, or to an address configured for it.
     let is_services = own.is_none() && keys != [KEY].as_slice();
     if key.is_some() && is_services && provider.sends_key_in_cleartext() {
         bail!(
@@ -123,12 +123,12 @@ pub(crate) fn at(address_of: ModelAddress<'_>, given: usize) -> Result<Arc<dyn P
     Ok(Arc::new(provider.with_model(&model)))
 }
 
-/// The model of a server that has just one.
+/// The only model of a server, or an error if it has several.
 fn only_model(name: &str, provider: &HttpProvider) -> Result<String> {
-    /// Names that are told of.
+    /// The most names that are listed.
     const MOST: usize = 10;
 
-    // A runtime of its own, because this may be called from within one.
+    // A runtime of its own, because this may be called inside one.
     let ask = || {
         let mut builder = tokio::runtime::Builder::new_current_thread();
         let runtime = builder.enable_all().build()?;
@@ -178,8 +178,8 @@ fn on_this_machine(_: ModelAddress<'_>) -> Result<Arc<dyn Provider>> {
     )
 }
 
-/// Where the model is if nobody says so: a file is on this machine, and so is
-/// the only one there is.
+/// The provider if none is given: local for a GGUF file, or if exactly one
+/// local model is installed.
 pub(crate) fn assumed(model: Option<&str>) -> Option<&'static str> {
     match model {
         Some(name) => {
@@ -200,7 +200,7 @@ const fn is_one_here() -> bool {
     false
 }
 
-/// The model that a command line is: its words, without a shell.
+/// The provider for a command line, which is split into words without a shell.
 fn command(line: &str) -> Result<Arc<dyn Provider>> {
     let words = shlex::split(line);
     let words =
@@ -211,18 +211,19 @@ fn command(line: &str) -> Result<Arc<dyn Provider>> {
     Ok(Arc::new(CommandProvider::new(program, words)))
 }
 
-/// A service and an address, where one speaks as the other does elsewhere:
+/// The service and the address of a server that uses the service's API:
 /// `completion:http://127.0.0.1:8000/v1`.
 fn elsewhere(address_of: ModelAddress<'_>) -> Option<(&'static Service, &str)> {
     let (service, address) = match address_of.address {
-        // Whatever it is: nothing goes elsewhere than was said.
+        // A configured address is used whatever it is, so that nothing is sent
+        // elsewhere.
         Some(address) => (address_of.provider, address),
         None => prefixed(address_of.provider)?,
     };
     Some((Service::named(service)?, address))
 }
 
-/// What stands before an address, and the address.
+/// Splits a name into a service and an address.
 fn prefixed(name: &str) -> Option<(&str, &str)> {
     let parts = name.split_once(':')?;
     parts.1.contains("://").then_some(parts)
@@ -242,7 +243,8 @@ fn unknown(name: &str) -> anyhow::Error {
     ))
 }
 
-/// The same name wherever one stands, as it may be written down.
+/// The name as it may be stored: independent of the current folder, and without
+/// passwords.
 pub(crate) fn lasting(name: &str) -> String {
     if let Some(file) = name.strip_prefix(SCRIPT) {
         let path = std::path::absolute(file).unwrap_or_else(|_| file.into());
@@ -254,7 +256,7 @@ pub(crate) fn lasting(name: &str) -> String {
     }
 }
 
-/// What is said where no model was chosen: what is easiest here goes first.
+/// The error if no model is chosen, with the easiest options first.
 pub(crate) fn none<'a>(
     note: Option<&str>,
     named: impl Iterator<Item = &'a String>,
@@ -269,7 +271,7 @@ pub(crate) fn none<'a>(
     let library = Library::open_default().and_then(|library| library.list());
     let listing = library.unwrap_or_default();
     let here: Vec<_> = listing.answering().collect();
-    // A model in a file helps only a ptk that can answer from one.
+    // A local model helps only if ptk was built with llama.cpp.
     let is_local = cfg!(feature = "local");
     let mut way = |way: &str, why: &str| {
         let _ = write!(text, "\n  {way:<41} {why}");

@@ -1,5 +1,5 @@
-//! What a person is asked about a call: what it would do, and what can be
-//! answered.
+//! The question to the user about a call: what it would do, and the possible
+//! answers.
 
 use std::path::Path;
 
@@ -9,34 +9,34 @@ use crate::view::clean::{in_line, visible};
 
 /// How many characters of a line are shown at once.
 const MAX_LINE: usize = 4000;
-/// How many of them are its last ones.
+/// How many of them are from the end.
 const LAST_CHARACTERS: usize = 1000;
-/// So many empty lines are no more than a gap.
+/// The most empty lines that are shown as they are.
 const GAP: usize = 2;
 
-/// A question, in words that can be shown.
+/// A question, with its texts escaped for display.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Question {
     pub(crate) kind: Kind,
     pub(crate) tool: String,
-    /// What it is for, in a few words.
+    /// The purpose of the call, in a few words.
     pub(crate) purpose: String,
-    /// The diff or the command, all of it.
+    /// The whole diff or command.
     pub(crate) body: String,
-    /// Where a command would run, where that is not the workspace.
+    /// The folder of a command, if it is not the workspace.
     pub(crate) folder: Option<String>,
-    /// What is dangerous about it.
+    /// Warnings about the call.
     pub(crate) warnings: Vec<String>,
-    /// What else there is to know.
+    /// Further remarks.
     pub(crate) remarks: Vec<String>,
-    /// The rules that would allow it, and others like it. Nothing where nobody
-    /// should agree to more than this.
+    /// The rules that would allow it, and similar calls. Empty if only this
+    /// call may be allowed.
     pub(crate) rules: String,
-    /// Whether the machine cannot protect from it in full.
+    /// Whether the sandbox cannot fully protect from it.
     pub(crate) is_unprotected: bool,
 }
 
-/// What is decided about.
+/// What the user decides about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Whether a call runs.
@@ -46,7 +46,7 @@ pub(crate) enum Kind {
 }
 
 impl Question {
-    /// Whether a call is to run in this workspace.
+    /// The question whether to run a call in this workspace.
     pub(crate) fn of(request: &ApprovalRequest<'_>, workspace: &Path, note: Option<&str>) -> Self {
         let plan = request.plan;
         let body = match plan.summary.trim_end() {
@@ -80,7 +80,7 @@ impl Question {
         }
     }
 
-    /// Whether what a command has changed is to be kept.
+    /// The question whether to keep the changes of a command.
     pub(crate) fn of_changes(review: &Review<'_>) -> Self {
         let count = review.changes.len();
         let are = if count == 1 { "change" } else { "changes" };
@@ -101,18 +101,18 @@ impl Question {
         }
     }
 
-    /// Whether a yes can hold for the session.
+    /// Whether the answer "session" is possible.
     pub(crate) fn has_session(&self) -> bool {
         !self.rules.is_empty()
     }
 
-    /// Whether a yes can hold for good.
+    /// Whether the answer "always" is possible.
     pub(crate) fn has_always(&self) -> bool {
         self.has_session() && !self.is_unprotected
     }
 }
 
-/// A no, with a word for the model.
+/// A denial, with a message for the model.
 pub(crate) fn refused(word: &str) -> Decision {
     Decision::Deny(match word.trim() {
         "" => "the user said no".to_owned(),
@@ -120,7 +120,7 @@ pub(crate) fn refused(word: &str) -> Decision {
     })
 }
 
-/// What the call is for, in a few words.
+/// The purpose of a call, in a few words.
 fn purpose(request: &ApprovalRequest<'_>) -> String {
     let plan = request.plan;
     let writes: Vec<String> = plan.writes.iter().map(ToString::to_string).collect();
@@ -131,7 +131,8 @@ fn purpose(request: &ApprovalRequest<'_>) -> String {
     }
 }
 
-/// Lines without what only makes them long: gaps, and the middle of a line.
+/// Shortens lines for display: runs of empty lines, and the middle of long
+/// lines.
 pub(crate) fn without_gaps(lines: &[&str]) -> Vec<String> {
     let mut shown = Vec::new();
     let is_empty = |line: &&str| line.trim().is_empty();

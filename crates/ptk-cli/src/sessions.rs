@@ -1,4 +1,4 @@
-//! The sessions of this user: where they are kept, and which one is meant.
+//! The user's sessions: where they are stored, and how they are found.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -10,18 +10,17 @@ use ptk::store::{Listing, Overview, Retention, SessionId, SqliteStore, Store, St
 use crate::args::ConfigArgs;
 use crate::config;
 
-/// The file in the folder for state.
+/// The file in the state folder.
 const FILE: &str = "sessions.db";
-/// What fresh ids begin with; nobody needs to type it.
+/// The prefix of generated ids, which users need not type.
 const PREFIX: &str = "session_";
-/// Characters of a fresh id that tell it from others: the time it was made,
-/// and a little chance.
+/// The characters of a generated id that identify it: its time, and some random
+/// ones.
 const SHORT: usize = 16;
-/// Sessions that a beginning may stand for before it is said that there are
-/// more.
+/// The most sessions that are listed if a prefix is ambiguous.
 const MAX_NAMED: usize = 5;
 
-/// Opens the store, and makes it where there is none.
+/// Opens the store, and creates it if there is none.
 pub(crate) fn open() -> Result<SqliteStore> {
     let path = path()?;
     if let Some(folder) = path.parent() {
@@ -35,12 +34,12 @@ pub(crate) fn open() -> Result<SqliteStore> {
     SqliteStore::open_redacting(path, Redaction::secrets()).map_err(told)
 }
 
-/// Opens the store, and makes anew what follows from its log.
+/// Opens the store, and rebuilds its index from its log.
 pub(crate) fn open_rebuilding() -> Result<SqliteStore> {
     Ok(SqliteStore::open_rebuilding(path()?, Redaction::secrets())?)
 }
 
-/// The error with the command that helps, where there is one.
+/// Adds the command that helps to an error, if there is one.
 fn told(error: StoreError) -> anyhow::Error {
     match error {
         StoreError::IndexDamaged { place, detail } => anyhow!(
@@ -50,12 +49,12 @@ fn told(error: StoreError) -> anyhow::Error {
     }
 }
 
-/// Opens the store to read it; `None` if nothing was ever written.
+/// Opens the store read-only; `None` if it does not exist.
 pub(crate) fn open_to_read() -> Result<Option<SqliteStore>> {
     match SqliteStore::open_read_only(path()?) {
         Ok(store) => Ok(Some(store)),
         Err(StoreError::Missing { .. }) => Ok(None),
-        // Whoever may write can bring it up to date.
+        // Opening it for writing migrates it.
         Err(StoreError::OlderSchema { .. }) => Ok(Some(open()?)),
         Err(error) => Err(told(error)),
     }
@@ -68,8 +67,8 @@ fn path() -> Result<PathBuf> {
     Ok(folder.join(FILE))
 }
 
-/// Whether the database belongs to another user, who then decided what its
-/// sessions were begun with.
+/// Whether the database belongs to another user, who then chose the settings of
+/// its sessions.
 #[cfg(unix)]
 pub(crate) fn is_foreign() -> Result<bool> {
     use std::os::unix::fs::MetadataExt as _;
@@ -82,13 +81,13 @@ pub(crate) fn is_foreign() -> Result<bool> {
     Ok(false)
 }
 
-/// Whether a session has an open turn that may go on.
+/// Whether a session has an open turn that may be resumed.
 pub(crate) fn is_resumable(session: &Overview) -> bool {
     session.is_open && check_resumable(session).is_ok()
 }
 
-/// Refuses to resume a turn that this user did not begin in this workspace:
-/// its prompt and its pending calls are somebody else's.
+/// Checks that a turn may be resumed: not if another user began it, or if it
+/// has no workspace.
 pub(crate) fn check_resumable(session: &Overview) -> Result<()> {
     let id = short(&session.id);
     if is_foreign()? {
@@ -105,7 +104,7 @@ pub(crate) fn check_resumable(session: &Overview) -> Result<()> {
     Ok(())
 }
 
-/// The workspace as the log names it.
+/// The workspace's path as it is stored in the log.
 pub(crate) fn workspace(args: &ConfigArgs) -> Result<String> {
     let folder = config::workspace(args).unwrap_or_else(|| PathBuf::from("."));
     let real = folder.canonicalize();
@@ -117,15 +116,15 @@ fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// The session that somebody means by its id, or by the beginning of one that
-/// nobody has chosen; `None` if there is none.
+/// Finds a session by its id, or by the beginning of a generated id; `None` if
+/// there is none.
 pub(crate) async fn find(store: &dyn Store, text: &str) -> Result<Option<Overview>> {
     if let Ok(id) = text.parse::<SessionId>()
         && let Some(found) = store.session(&id).await?
     {
         return Ok(Some(found));
     }
-    // Names that people give are whole: `fix-1` is not `fix-12`.
+    // Names that users chose must match as a whole: `fix-1` is not `fix-12`.
     let fresh = text.strip_prefix(PREFIX).unwrap_or(text);
     let is_hex = fresh.chars().all(|c| c.is_ascii_hexdigit());
     if fresh.is_empty() || !is_hex {
@@ -150,7 +149,7 @@ pub(crate) async fn find(store: &dyn Store, text: &str) -> Result<Option<Overvie
     }
 }
 
-/// The same, where it has to be there.
+/// Finds a session, or fails.
 pub(crate) async fn existing(store: &dyn Store, text: &str) -> Result<Overview> {
     find(store, text).await?.ok_or_else(|| unknown(text))
 }
@@ -159,8 +158,8 @@ pub(crate) fn unknown(text: &str) -> anyhow::Error {
     anyhow!("there is no session `{text}`; `ptk sessions list --all` shows those there are")
 }
 
-/// The last session of a workspace; where that is wanted, the last one that
-/// was interrupted and that nobody works on.
+/// The last session of a workspace; with `is_interrupted`, the last one that
+/// was interrupted and has no writer.
 pub(crate) async fn last(
     store: &dyn Store,
     workspace: &str,
@@ -184,7 +183,7 @@ pub(crate) async fn last(
     }
 }
 
-/// Refuses a session of another workspace: what it is about is not here.
+/// Checks that a session belongs to this workspace.
 pub(crate) fn check_place(session: &Overview, args: &ConfigArgs) -> Result<()> {
     let here = workspace(args)?;
     match session.info.workspace.as_deref() {
@@ -196,14 +195,14 @@ pub(crate) fn check_place(session: &Overview, args: &ConfigArgs) -> Result<()> {
     }
 }
 
-/// Removes the sessions that the user does not want to keep.
+/// Removes sessions according to the retention settings.
 pub(crate) async fn tidy(store: &SqliteStore, kept: &config::Sessions) -> Result<(), StoreError> {
     let mut retention = Retention::forever();
     if let Some(age) = kept.max_age {
         retention = retention.no_older_than(age);
     }
     if let Some(most) = kept.max_sessions {
-        // The one that has just been written stays.
+        // The session that was just written is always kept.
         retention = retention.no_more_than(most.max(1));
     }
     if retention != Retention::forever() {
@@ -212,7 +211,7 @@ pub(crate) async fn tidy(store: &SqliteStore, kept: &config::Sessions) -> Result
     Ok(())
 }
 
-/// As much of an id as a person needs to name it.
+/// The short form of an id that users can type.
 pub(crate) fn short(id: &SessionId) -> &str {
     match id.as_str().strip_prefix(PREFIX) {
         Some(rest) => rest.get(..SHORT).unwrap_or(rest),

@@ -1,4 +1,4 @@
-//! Spans and metrics, for whoever has set `OTEL_EXPORTER_OTLP_ENDPOINT`.
+//! Exports spans and metrics if `OTEL_EXPORTER_OTLP_ENDPOINT` is set.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -7,15 +7,15 @@ use ptk_telemetry::{Telemetry, TelemetryError};
 
 use crate::printer;
 
-/// How long the end of the program waits for a receiver that does not answer.
+/// How long the exit waits for a collector that does not answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Sends what is left when it is dropped, within its time.
+/// Exports the remaining data when it is dropped, within a timeout.
 #[must_use]
 pub(crate) struct Sending(Option<Telemetry>);
 
-/// Sends spans and metrics from now on, if that is wanted. What cannot be sent
-/// stops nobody from working.
+/// Starts to export spans and metrics, if configured. Failures are only
+/// warnings.
 pub(crate) fn start() -> Sending {
     let telemetry = Telemetry::from_env().and_then(|telemetry| {
         telemetry.as_ref().map_or(Ok(()), Telemetry::install)?;
@@ -41,6 +41,6 @@ impl Drop for Sending {
 }
 
 fn warn(error: &TelemetryError) {
-    // Nobody is left to be told that the terminal is gone.
+    // If stderr is closed, there is nowhere to report it.
     drop(writeln!(printer::stderr(), "warning: {error}"));
 }

@@ -1,5 +1,5 @@
-//! The terminal of whoever can be asked: where questions are written, and
-//! where answers are typed.
+//! The terminal for questions to the user: where they are written, and where
+//! answers are typed.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead as _, IsTerminal as _, Read as _, Write as _};
@@ -9,24 +9,24 @@ use std::time::Duration;
 
 use crate::printer;
 
-/// The terminal of the process, whatever its stdin is.
+/// The controlling terminal of the process, whatever its stdin is.
 const TERMINAL: &str = "/dev/tty";
-/// How often a question looks whether it is still asked, in milliseconds.
+/// How often a question checks whether it was dropped, in milliseconds.
 #[cfg(unix)]
 const BEAT: i64 = 100;
 
-/// Somebody who can be asked.
+/// A terminal at which the user can be asked.
 #[derive(Debug)]
 pub(crate) struct Terminal {
     keyboard: Keyboard,
     screen: QuestionOutput,
 }
 
-/// Where answers are typed.
+/// Where answers are read.
 #[derive(Debug)]
 enum Keyboard {
     Stdin,
-    /// Stdin is something else, such as the end of a pipe.
+    /// Stdin is not a terminal, but for example a pipe.
     Terminal(File),
 }
 
@@ -34,14 +34,14 @@ enum Keyboard {
 #[derive(Debug)]
 enum QuestionOutput {
     Stderr,
-    /// Stderr is something else, such as a file.
+    /// Stderr is not a terminal, but for example a file.
     Terminal(File),
 }
 
 impl Terminal {
-    /// That of the person who sees what is written, if there is one. Where
-    /// stderr goes elsewhere, whoever has begun the command is asked at the
-    /// terminal that it was begun at, as long as it is in the foreground there.
+    /// The user's terminal, if there is one. If stderr is redirected, the
+    /// controlling terminal is used, as long as this process is in its
+    /// foreground.
     pub(crate) fn find() -> Option<Self> {
         let screen = if printer::is_stderr_terminal() {
             QuestionOutput::Stderr
@@ -59,8 +59,8 @@ impl Terminal {
         Some(Self { keyboard, screen })
     }
 
-    /// Writes something there.
-    // Not locked while waiting: others may have something to say meanwhile.
+    /// Writes a text to the terminal.
+    // Not locked while waiting, so that others can write meanwhile.
     pub(crate) fn say(&self, text: &str) -> io::Result<()> {
         match &self.screen {
             QuestionOutput::Stderr => {
@@ -76,7 +76,7 @@ impl Terminal {
         }
     }
 
-    /// What was typed before the question was there is no answer to it.
+    /// Discards input that was typed before the question was shown.
     pub(crate) fn forget_typed(&self) {
         #[cfg(unix)]
         {
@@ -88,7 +88,7 @@ impl Terminal {
         }
     }
 
-    /// The next line, or nothing where there is none to come.
+    /// Reads the next line; `None` at the end of input.
     pub(crate) fn line(&self, gone: &AtomicBool) -> io::Result<Option<String>> {
         self.wait(gone)?;
         if gone.load(Ordering::Relaxed) {
@@ -97,7 +97,7 @@ impl Terminal {
         let mut answer = String::new();
         let read = match &self.keyboard {
             Keyboard::Stdin => io::stdin().lock().read_line(&mut answer)?,
-            // A terminal gives a line at a time.
+            // A terminal returns one line at a time.
             Keyboard::Terminal(file) => {
                 let mut bytes = [0; 1024];
                 let mut file = file;
@@ -111,8 +111,8 @@ impl Terminal {
         Ok((read > 0).then_some(answer))
     }
 
-    /// Waits until there is something to read, or nobody asks any more: a
-    /// question that went away must not take the next answer.
+    /// Waits until there is input, or the question is dropped, so that it does
+    /// not read the answer to the next one.
     #[cfg(unix)]
     fn wait(&self, gone: &AtomicBool) -> io::Result<()> {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -129,8 +129,8 @@ impl Terminal {
             let mut one = [one];
             let found = poll(&mut one, Some(&beat));
             if one.iter().any(|it| it.revents().contains(PollFlags::HUP)) {
-                // The terminal is gone, and a signal is on its way that says
-                // so. That is no answer.
+                // The terminal is gone, and a signal will end the process. This
+                // is not an answer.
                 std::thread::sleep(Duration::from_millis(BEAT.unsigned_abs()));
                 continue;
             }
@@ -149,8 +149,8 @@ impl Terminal {
     }
 }
 
-/// Whether this process has the terminal. Whoever works in the background
-/// would be stopped when it reads there.
+/// Whether this process is in the terminal's foreground. One in the background
+/// would be stopped when it reads.
 #[cfg(unix)]
 fn is_in_front(terminal: &File) -> bool {
     let front = rustix::termios::tcgetpgrp(terminal);

@@ -1,6 +1,6 @@
-//! Tool definitions in the forms in which people have them: a JSON array, an
-//! object with `tools`, or JSON lines; each tool as PTK, the `OpenAI` API, the
-//! Anthropic API or MCP writes it.
+//! Reads tool definitions in common formats: a JSON array, an object with
+//! `tools`, or JSON lines; each tool as PTK, the `OpenAI` API, the Anthropic
+//! API or MCP writes it.
 
 use std::path::Path;
 
@@ -28,8 +28,8 @@ pub(crate) fn read_file(path: &Path) -> Result<Toolset> {
     })
 }
 
-/// Takes an array of tools, or an object with `tools`. Of two tools with one
-/// name the later counts, as in the APIs that such lists come from.
+/// Parses an array of tools, or an object with `tools`. Of two tools with the
+/// same name the later counts, as in the APIs that such lists come from.
 pub(crate) fn from_value(value: Value) -> Result<Toolset> {
     let mut specs: Vec<ToolSpec> = Vec::new();
     for spec in specs_of(value)? {

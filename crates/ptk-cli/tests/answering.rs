@@ -1,6 +1,6 @@
-//! Whole runs with real weights on this machine. `PTK_TEST_MODELS` is a folder
-//! of models with Qwen2.5-Coder 0.5B in it, and `PTK_TEST_MODEL` a file with a
-//! model that is too small to call tools; `scripts/test features` sees to both.
+//! Whole runs with a real local model. `PTK_TEST_MODELS` is a folder of models
+//! with Qwen2.5-Coder 0.5B in it, and `PTK_TEST_MODEL` a file with a model that
+//! is too small to call tools; `scripts/test features` provides both.
 
 #![allow(
     clippy::unwrap_used,
@@ -25,8 +25,8 @@ struct Scene {
 }
 
 impl Scene {
-    /// A workspace. The model is told where it is, and says other things
-    /// elsewhere, so each test has the same place each time.
+    /// A workspace. Its path may affect the model's answers, so each test uses
+    /// the same path each time.
     fn new() -> Self {
         let test = std::thread::current().name().unwrap().to_owned();
         let place = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
@@ -45,7 +45,7 @@ impl Scene {
         scene
     }
 
-    /// A workspace, and a library with this model alone.
+    /// A workspace, and a library with only this model.
     fn with(name: &str, weights: &str) -> Self {
         let scene = Self::new();
         let added = scene.ptk(&["models", "add", weights, "--name", name]);
@@ -53,7 +53,7 @@ impl Scene {
         scene
     }
 
-    /// With the model that ptk pulls if nothing is said.
+    /// A workspace with the model that ptk pulls by default.
     fn with_default() -> Self {
         let folder = std::env::var("PTK_TEST_MODELS").expect("run `scripts/test features`");
         let name = "qwen2.5-coder-0.5b";
@@ -82,7 +82,7 @@ impl Scene {
         command
     }
 
-    /// What it prints on both streams.
+    /// Runs `ptk`, and returns its output of both streams.
     fn ptk(&self, args: &[&str]) -> String {
         let output = self.command(args).output().unwrap();
         let (out, err) = (&output.stdout, &output.stderr);
@@ -95,7 +95,7 @@ impl Scene {
         text
     }
 
-    /// The calls and the answer of a run.
+    /// Runs a prompt, and returns the calls and the answer.
     fn ask(&self, text: &str, flags: &[&str]) -> (Vec<Value>, String) {
         let args = [
             &["run", "--json", "--approve", "auto"],
@@ -130,7 +130,7 @@ fn small_weights() -> String {
 #[test]
 fn a_file_is_read_and_told_of() {
     let scene = Scene::with_default();
-    // Nothing is chosen: the only model there is is asked.
+    // No model is named: the only installed one is used.
     let (calls, answer) = scene.ask("Read Cargo.toml and tell me the version", &[]);
     let [call] = calls.as_slice() else {
         panic!("{calls:?} {answer}");
@@ -172,7 +172,7 @@ fn a_model_that_is_too_small_for_tools_talks_and_is_said_to_be_so() {
     assert!(said.lines().count() > 1, "it says nothing: {said}");
 }
 
-/// There is no tool API to call, and no way around that.
+/// Native tool calls are not supported for local models.
 #[test]
 fn native_calls_of_a_file_are_refused_with_what_to_do() {
     let scene = Scene::with("small", &small_weights());
@@ -201,7 +201,7 @@ fn calls_in_text_are_held_to_their_grammar() {
         "2",
     ];
     let args = [&args[..], &limits[..], &["--", "List the files in src."]].concat();
-    // Whether it calls is its own affair; what it calls can be read.
+    // It may call or not; if it does, the call can be parsed.
     let output = scene.command(&args).output().unwrap();
     let events = String::from_utf8_lossy(&output.stdout);
     for event in events
@@ -216,7 +216,7 @@ fn calls_in_text_are_held_to_their_grammar() {
     assert!(events.contains("\"iteration\""), "{events}");
 }
 
-/// The chat, in a real terminal, with a real model.
+/// Runs the chat in a real terminal with a real model.
 #[test]
 #[ignore = "takes a minute; scripts/long-checks answering runs it"]
 fn it_can_be_talked_with() {

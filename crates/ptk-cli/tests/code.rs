@@ -57,7 +57,7 @@ impl Scene {
         self.command(args).output().unwrap()
     }
 
-    /// The JSON lines that it prints.
+    /// Runs `ptk`, and returns its JSON lines.
     fn lines(&self, args: &[&str]) -> Vec<Value> {
         let output = self.run(args);
         assert!(output.status.success(), "{output:?}");
@@ -88,7 +88,7 @@ fn a_workspace_is_indexed_once() {
         text(&again.stderr).contains("ptk models pull wordllama"),
         "{again:?}"
     );
-    // Nothing of it is in the workspace.
+    // The index is not in the workspace.
     let names = fs::read_dir(scene.path(".")).unwrap();
     assert_eq!(names.count(), 2);
 }
@@ -108,7 +108,7 @@ fn code_is_found_and_shown() {
     assert_eq!(found[0]["id"], "src/mail.rs#1:3");
     assert_eq!(found[0]["state"], "current");
     assert!(found[0]["text"].as_str().unwrap().contains("smtp::send"));
-    // What is new is found, too, unless that is not wanted.
+    // New files are found, too, unless updating is turned off.
     scene.write("src/fax.rs", "fn send_fax() {}\n");
     let old = scene.lines(&["search", "send_fax", "--json", "--no-update"]);
     assert!(old.iter().all(|hit| hit["path"] != "src/fax.rs"), "{old:?}");

@@ -1,4 +1,4 @@
-//! The `ptk` binary as a person or a script meets it.
+//! The `ptk` binary as a user or a script uses it.
 
 use std::borrow::Cow;
 use std::io::{BufRead, BufReader, Write};
@@ -108,7 +108,7 @@ fn text_that_is_not_utf8_is_refused_with_its_offset() {
     );
 }
 
-/// What `ptk parse --jsonl` answers to one case.
+/// Runs `ptk parse --jsonl` with one case.
 fn answer(case: &serde_json::Value) -> serde_json::Value {
     let output = ptk(&["parse", "--jsonl"])
         .write_stdin(case.to_string())

@@ -23,7 +23,7 @@ fn what_is_said_to_protect_does() {
     assert!(!findings.iter().any(|it| is(it, "broken")), "{report}");
     let missing: Vec<_> = findings.iter().filter(|it| is(it, "missing")).collect();
     assert!(missing.iter().all(|it| it["how"].is_string()), "{report}");
-    // Where it cannot be, it is said why.
+    // If it does not work, the reason is given.
     let undo = &report["undo"];
     assert_eq!(undo["recorded"] == true, undo["why"].is_null(), "{report}");
     let expected = i32::from(!missing.is_empty());

@@ -1,4 +1,4 @@
-//! What help and documents show is what the binary does.
+//! The examples in help and documents match what the binary does.
 
 use std::io;
 use std::path::Path;
@@ -19,9 +19,9 @@ fn shell(line: &str) -> io::Result<Output> {
     Command::new("bash")
         .args(["-o", "pipefail", "-c", line])
         .env("PATH", path)
-        // Nobody's own rules.
+        // Without the user's own rules.
         .env("XDG_CONFIG_HOME", "/nonexistent")
-        // Nor anybody's sessions.
+        // Without the user's sessions.
         .env("PTK_STATE", concat!(env!("CARGO_TARGET_TMPDIR"), "/documents"))
         .stdin(Stdio::null())
         .current_dir(ROOT)
@@ -90,7 +90,7 @@ fn examples_in_the_help_run() {
     }
 }
 
-/// Every example of a form, read with the declaration that stands above it.
+/// Every example of a dialect is parsed with the declaration above it.
 #[test]
 fn declared_dialects_in_the_documents_read_what_is_shown() {
     let document = std::fs::read_to_string(format!("{ROOT}/docs/declared-dialects.md")).unwrap();

@@ -1,10 +1,10 @@
-//! Attempts to get out of the sandbox: none succeeds, neither as root nor as
-//! an ordinary user.
+//! Attempts to escape the sandbox: none succeeds, neither as root nor as an
+//! ordinary user.
 //!
-//! Each attempt is a script that a command runs. Whether it got out is not
-//! asked of the script, but looked up outside: files are as they were, nobody
-//! connected to the servers, the process to be killed lives, and the secrets
-//! were not told.
+//! Each attempt is a script that a command runs. Whether it escaped is not
+//! asked of the script, but checked outside: files are unchanged, the servers
+//! had no connections, the process to be killed is alive, and the secrets were
+//! not printed.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #![allow(
@@ -20,7 +20,7 @@ mod escape;
 
 use escape::{Scene, Who};
 
-/// The user of the test: root, most often.
+/// As the user of the test: most often root.
 #[test]
 fn nothing_gets_out() {
     Scene::new(Who::Same).try_all();
@@ -36,7 +36,7 @@ fn nothing_gets_out_where_there_are_no_namespaces() {
     only_by_root(Who::Bare);
 }
 
-/// A program that tries at random changes nothing either.
+/// A program that makes random attempts changes nothing either.
 #[test]
 fn a_program_with_a_free_hand_changes_nothing() {
     Scene::new(Who::Same).fuzz(30, 400);
@@ -58,7 +58,7 @@ fn a_program_with_a_free_hand_changes_nothing_in_a_minute() {
     }
 }
 
-/// It is limited just where `ptk doctor` says so.
+/// Shared memory is limited exactly where `ptk doctor` says so.
 #[test]
 fn shared_memory_is_limited_where_there_are_control_groups() {
     let output = assert_cmd::Command::new(assert_cmd::cargo::cargo_bin!("ptk"))
@@ -79,7 +79,7 @@ fn shared_memory_is_limited_where_there_are_control_groups() {
     );
 }
 
-/// What cannot get out anywhere proves nothing.
+/// An attempt that fails even without a sandbox proves nothing.
 #[test]
 #[ignore = "runs the attempts without a sandbox; scripts/long-checks escapes does"]
 fn all_get_out_where_nothing_holds_them() {
@@ -87,7 +87,7 @@ fn all_get_out_where_nothing_holds_them() {
     escape::try_free();
 }
 
-/// Only root can become somebody else.
+/// Runs as another user, which only root can do.
 fn only_by_root(who: Who) {
     if escape::is_root() {
         Scene::new(who).try_all();

@@ -1,5 +1,5 @@
-//! What `ptk` leaves outside the workspace: no temporary folder, however it
-//! ends, and nothing that others than its owner can read, whatever the umask.
+//! Files that `ptk` leaves outside the workspace: no temporary folder, however
+//! it ends, and nothing that other users can read, whatever the umask.
 
 #![allow(
     clippy::unwrap_used,
@@ -17,7 +17,7 @@ use assert_cmd::cargo::cargo_bin;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-/// A home of its own, with a workspace and a folder for temporary files.
+/// A home folder with a workspace and a folder for temporary files.
 struct Home {
     folder: TempDir,
 }
@@ -43,7 +43,7 @@ impl Home {
         self.folder.path().join(name)
     }
 
-    /// `ptk` with these arguments, in the most open umask.
+    /// `ptk` with these arguments, and a umask of zero.
     fn ptk(&self, args: &[&str]) -> Command {
         let mut command = Command::new("sh");
         command
@@ -65,14 +65,14 @@ impl Home {
         command
     }
 
-    /// What is left in the folder for temporary files.
+    /// The entries left in the folder for temporary files.
     fn left(&self) -> Vec<PathBuf> {
         let left = fs::read_dir(self.path("tmp")).unwrap();
         left.map(|entry| entry.unwrap().path()).collect()
     }
 }
 
-/// Everything in a folder that others than its owner can do anything with.
+/// Collects everything in a folder that other users can access.
 fn open_to_others(folder: &Path, found: &mut Vec<String>) {
     let entries = fs::read_dir(folder).unwrap();
     for path in entries.map(|entry| entry.unwrap().path()) {

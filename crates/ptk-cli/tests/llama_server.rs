@@ -1,7 +1,7 @@
-//! llama.cpp's own server with a real model: `ptk` in front of it, beside it
-//! and behind the gateway. `scripts/test features` installs both; the variable
-//! `PTK_TEST_LLAMA_SERVER` is a Python with the package of the server, and
-//! `PTK_TEST_MODELS` a folder with the model.
+//! llama.cpp's own server with a real model: `ptk` as its client, beside it and
+//! as a gateway. `scripts/test features` installs both; `PTK_TEST_LLAMA_SERVER`
+//! is a Python with the server's package, and `PTK_TEST_MODELS` a folder with
+//! the model.
 
 #![cfg(unix)]
 #![allow(
@@ -24,10 +24,10 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 const MODEL: &str = "qwen2.5-coder-0.5b";
-/// Asked of the server itself, the model writes a call for it into its text.
+/// A prompt to which the model itself writes a call into its text.
 const QUESTION: &str = "Read go.mod and tell me the version of cobra.";
 
-/// A program that is ended with the test.
+/// A process that is ended with the test.
 struct Running(Child);
 
 impl Drop for Running {
@@ -62,11 +62,11 @@ impl Scene {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        // It says where it is once it answers.
+        // It prints its address once it is ready.
         let lines = BufReader::new(server.stdout.take().unwrap()).lines();
         let mut lines = lines.map_while(Result::ok);
         let address = lines.find(|line| line.starts_with("http://"));
-        // The model is told where it is, and says other things elsewhere.
+        // The workspace's path may affect the model's answers.
         let test = std::thread::current().name().unwrap().to_owned();
         let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
         drop(fs::remove_dir_all(&place));
@@ -108,7 +108,7 @@ impl Scene {
         (output.status.code(), text + &errors)
     }
 
-    /// The events of a run.
+    /// Runs a prompt, and returns its events.
     fn run(&self, mode: &str, question: &str) -> Vec<Value> {
         let (_, said) = self.ptk(&[
             "run",
@@ -128,7 +128,7 @@ impl Scene {
         events
     }
 
-    /// The gateway in front of the server.
+    /// Starts the gateway in front of the server.
     fn gateway(&self) -> (Running, String) {
         let args = [
             "serve",
@@ -152,7 +152,7 @@ fn of<'e>(events: &'e [Value], kind: &str) -> Vec<&'e Value> {
     events.iter().filter(|it| it["type"] == kind).collect()
 }
 
-/// What a client sends that has tools of its own.
+/// A request of a client that has tools of its own.
 fn request(is_streamed: bool) -> Value {
     let tool = |name: &str, about: &str| {
         json!({"type": "function", "function": {
@@ -184,8 +184,8 @@ async fn ask(address: &str, is_streamed: bool) -> String {
     text
 }
 
-/// Without a name the model is the one that the server has, and how much it
-/// takes is what the server says.
+/// Without a name the server's only model is used, with the context window that
+/// the server reports.
 #[tokio::test]
 async fn the_server_says_which_model_it_has_and_how_much_it_takes() {
     let scene = Scene::new();
@@ -211,7 +211,7 @@ async fn the_server_says_which_model_it_has_and_how_much_it_takes() {
 #[test]
 fn a_question_takes_a_call_and_gets_an_answer_in_text() {
     let scene = Scene::new();
-    // The server offers tools of its own, and text is known to do better.
+    // The server supports native tools, but text works better.
     let events = scene.run("auto", QUESTION);
     let calls = of(&events, "tool_call_start");
     assert_eq!(calls[0]["tool"], "read_file", "{calls:?}");
@@ -225,8 +225,8 @@ fn a_question_takes_a_call_and_gets_an_answer_in_text() {
     }
 }
 
-/// The server's own tool calling leaves the call in the text; a run reads it
-/// there all the same.
+/// The server's native tool calling leaves the call in the text; a run parses
+/// it all the same.
 #[test]
 #[ignore = "takes a minute; scripts/long-checks answering runs it"]
 fn calls_in_text_are_read_where_the_servers_own_tools_are_used() {
@@ -275,7 +275,7 @@ async fn clients_get_calls_where_the_server_alone_gives_text() {
     assert!(streamed.trim_end().ends_with("data: [DONE]"), "{streamed}");
 }
 
-/// Text does better with this model, and that is found out and remembered.
+/// The probe finds that text works better with this model, and remembers it.
 #[test]
 #[ignore = "takes two minutes; scripts/long-checks answering runs it"]
 fn a_probe_chooses_text() {

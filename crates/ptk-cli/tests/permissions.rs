@@ -1,4 +1,4 @@
-//! Who is asked, what is shown, and what an answer leaves behind.
+//! Approval of calls: who is asked, what is shown, and which rules are saved.
 
 #![cfg(unix)]
 #![allow(
@@ -16,10 +16,10 @@ use rexpect::session::{PtySession, spawn_command};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// How long a terminal is waited for, in milliseconds.
+/// The timeout of terminal interactions, in milliseconds.
 const PATIENCE: u64 = 20_000;
 
-/// Runs a program where no namespaces of mounts can be made.
+/// Runs a program where no mount namespaces can be created.
 const WITHOUT_MOUNTS: &str = r#"echo 0 > /proc/sys/user/max_mnt_namespaces && exec "$0" "$@""#;
 
 struct Scene {
@@ -56,7 +56,7 @@ impl Scene {
         self.in_place(command)
     }
 
-    /// The same on a machine that cannot protect in full.
+    /// The same on a machine without full protection.
     fn unprotected_command(&self, args: &[&str]) -> Command {
         let mut command = Command::new("unshare");
         command
@@ -71,13 +71,13 @@ impl Scene {
             .current_dir(self.root())
             .env("XDG_CONFIG_HOME", self.folder.path().join("config"))
             .env("NO_COLOR", "1")
-            // Commands may write there, and this scene lies in it.
+            // Commands may write to that folder, which contains this scene.
             .env_remove("CARGO_TARGET_DIR")
             .env_remove("PTK_APPROVE");
         command
     }
 
-    /// `ptk` without a terminal: its exit code, and what it said.
+    /// Runs `ptk` without a terminal: its exit code and output.
     fn ptk(&self, args: &[&str]) -> (i32, String) {
         self.said_by(self.command(args))
     }
@@ -93,12 +93,12 @@ impl Scene {
         let folder = self.folder.path().canonicalize().unwrap();
         let text = text.replace(folder.to_str().unwrap(), "FOLDER");
         let text = text.replace(self.folder.path().to_str().unwrap(), "FOLDER");
-        // On a busy machine it says that it is still at it.
+        // On a busy machine it reports that it is still running.
         let lines = text.split_inclusive('\n');
         lines.filter(|it| !it.starts_with("running for ")).collect()
     }
 
-    /// A call at a terminal.
+    /// Calls a tool at a terminal.
     fn at_terminal(&self, tool: &str, args: &Value) -> Terminal<'_> {
         let args = args.to_string();
         self.terminal(self.command(&["tools", "call", tool, &args]))
@@ -116,7 +116,7 @@ impl Scene {
         self.at_terminal("bash", &json!({"command": command}))
     }
 
-    /// A call without a terminal.
+    /// Runs a command without a terminal.
     fn bash(&self, command: &str) -> (i32, String) {
         let args = json!({"command": command}).to_string();
         self.ptk(&["tools", "call", "bash", &args])
@@ -129,7 +129,7 @@ struct Terminal<'a> {
 }
 
 impl Terminal<'_> {
-    /// Everything up to the end of the question.
+    /// Reads up to the end of the question.
     fn question(&mut self) -> String {
         self.until("(\\? help|\\)): $")
     }
@@ -143,14 +143,14 @@ impl Terminal<'_> {
         self.session.send_line(answer).unwrap();
     }
 
-    /// What is said behind the answer, to the end.
+    /// Reads the rest of the output after the answer.
     fn rest(mut self) -> String {
         let text = self.session.exp_eof().unwrap();
         self.scene.plain(&decoded(&text))
     }
 }
 
-/// The terminal's bytes come as a character each.
+/// Decodes the terminal's bytes, which come as one character each.
 fn decoded(text: &str) -> String {
     let bytes = text.chars().filter_map(|c| u8::try_from(c).ok());
     let text = String::from_utf8(bytes.collect()).unwrap();
@@ -234,7 +234,7 @@ fn what_shells_read_differently_runs_by_no_rule() {
     fs::write(scene.user_file(), "allow = [\"bash(cat *)\"]\n").unwrap();
     let (code, said) = scene.bash("cat <<'EOF'\nfine\nEOF\n");
     assert_eq!((code, said.contains("fine")), (0, true), "{said}");
-    // For bash the text ends at the first EOF, and what follows runs.
+    // For bash the text ends at the first EOF, and the rest runs.
     let (code, said) = scene.bash("cat <<'E'OF\nfine\nEOF\ntouch pwned\n");
     assert_eq!(code, 1, "{said}");
     assert!(said.contains("was not allowed"), "{said}");
@@ -383,7 +383,7 @@ fn a_strangers_file_forbids_but_grants_nothing_until_it_is_trusted() {
     assert_eq!(scene.bash("cat a.txt").0, 0);
     assert_eq!(scene.bash("pwd").0, 0);
     assert_eq!(scene.bash("ls").0, 1);
-    // Another content is another file.
+    // Changed content is no longer trusted.
     write("[permissions]\nallow = [\"bash(cat *)\", \"bash(rm *)\"]\n");
     assert_eq!(scene.bash("cat a.txt").0, 1);
 }
@@ -473,7 +473,7 @@ fn always_holds_for_a_checker_as_it_is_declared() {
     assert!(!scene.path("new").exists());
 }
 
-/// Ways to write the file with the rules, where the workspace is the home.
+/// Ways to write the rules file if the workspace is the home folder.
 const WAYS: [&str; 7] = [
     "mkdir -p .config && cd .config && mkdir -p ptk && echo \"mode = 'auto'\" > ptk/permissions.toml",
     "mkdir -p .config/ptk; cd .config/ptk; echo \"mode = 'auto'\" > permissions.toml",
@@ -518,7 +518,7 @@ fn nothing_writes_the_users_configuration() {
         let said = call("bash", &json!({ "command": way }));
         assert!(written().is_empty(), "{way}: {said}");
     }
-    // All else in it is the workspace as any other.
+    // Everything else in it can be changed like any workspace.
     let said = call(
         "bash",
         &json!({"command": "mkdir -p .config/mine && echo 1 > .config/mine/a && cat .config/mine/a"}),
@@ -576,7 +576,7 @@ fn the_end_of_the_input_is_a_no() {
     assert!(Path::new(&scene.path("a.txt")).exists());
 }
 
-/// Whether a machine that cannot protect in full can be had here.
+/// Whether full protection can be disabled on this machine.
 #[cfg(target_os = "linux")]
 fn has_unprotected() -> bool {
     let mut command = Command::new("unshare");
@@ -646,7 +646,7 @@ fn what_cannot_be_protected_does_not_run_where_nobody_is_asked() {
     let call = ["tools", "call", "bash", r#"{"command": "cat a.txt"}"#];
     let auto = [&call[..], &["--approve", "auto"]].concat();
     let refused = scene.said_by(scene.unprotected_command(&auto));
-    // Without layers, all files are kept first, and that may take a while.
+    // Without layers, all files are saved first, which may take a while.
     let told = refused.1.lines();
     let told: Vec<&str> = told.filter(|it| !it.starts_with("running for ")).collect();
     insta::assert_snapshot!(told.join("\n"), @r"
@@ -656,7 +656,7 @@ fn what_cannot_be_protected_does_not_run_where_nobody_is_asked() {
     let asked = scene.said_by(scene.unprotected_command(&call));
     assert_eq!(asked.0, refused.0);
     assert!(asked.1.contains("nobody can be asked here"), "{}", asked.1);
-    // Not even on a terminal: who wants no questions gets none.
+    // Not even on a terminal: with `--approve auto` there are no questions.
     let terminal = scene.terminal(scene.unprotected_command(&auto));
     assert_eq!(terminal.rest(), refused.1);
     let config = scene.folder.path().join("config/ptk");

@@ -1,4 +1,4 @@
-//! The binary sends spans where the variable of OpenTelemetry says so.
+//! The binary exports spans if OpenTelemetry's variable is set.
 
 #![cfg(feature = "otel")]
 #![allow(

@@ -1,5 +1,5 @@
-//! What reaches a terminal: no command lets file names, models, tools or
-//! configurations send codes that the terminal obeys.
+//! Output to a terminal: no command lets file names, models, tools or
+//! configurations send control codes.
 
 #![cfg(unix)]
 #![allow(
@@ -18,13 +18,13 @@ use rexpect::session::spawn_command;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// How long a terminal is waited for, in milliseconds.
+/// The timeout of terminal interactions, in milliseconds.
 const PATIENCE: u64 = 60_000;
 
-/// Clears the screen, hides text, sets the clipboard, opens a link, rings,
-/// overwrites, turns round and hides: as C0 and as C1 codes.
+/// Codes that clear the screen, hide text, set the clipboard, open a link, ring
+/// the bell, overwrite, reverse and hide: as C0 and as C1 codes.
 const HOSTILE: &str = "X\u{1b}[2J\u{1b}[8m\u{1b}]52;c;eA==\u{7}\u{1b}]8;;http://e\u{1b}\\Y\u{9b}2J\u{9d}0;t\u{9c}\u{8}\u{7f}\u{202e}\u{200b}\u{2066}Z";
-/// What a title may hold.
+/// The hostile characters that a title may contain.
 const TITLE: &str = "X\u{202e}\u{200b}\u{9b}2JZ";
 
 struct Scene {
@@ -85,15 +85,15 @@ impl Scene {
         command
     }
 
-    /// What a command writes to a terminal, byte for byte.
+    /// The bytes that a command writes to a terminal.
     fn shown(&self, args: &[&str]) -> Vec<u8> {
         let mut session = spawn_command(self.command(args), Some(PATIENCE)).unwrap();
         let text = session.exp_eof().unwrap();
-        // The bytes come as a character each.
+        // The bytes come as one character each.
         text.chars().filter_map(|c| u8::try_from(c).ok()).collect()
     }
 
-    /// What a command writes to a pipe.
+    /// The bytes that a command writes to a pipe.
     fn piped(&self, args: &[&str]) -> Vec<u8> {
         let mut command = self.command(args);
         let output = command.stdin(Stdio::null()).output().unwrap();
@@ -105,8 +105,8 @@ fn file_name() -> String {
     format!("{}.txt", HOSTILE.replace('/', ""))
 }
 
-/// The text without what ptk itself sends: colours, the line that is cleared,
-/// and links to files.
+/// The text without ptk's own codes: colours, the status line, and links to
+/// files.
 fn without_own(text: &str) -> String {
     let mut rest = text;
     let mut left = String::new();
@@ -138,13 +138,13 @@ fn without_own(text: &str) -> String {
     left
 }
 
-/// Fails if a terminal would obey something that ptk has not sent.
+/// Fails if the output contains control codes that are not ptk's own.
 fn assert_harmless(args: &[&str], bytes: &[u8]) -> String {
     let text = String::from_utf8(bytes.to_vec());
     let text = text.unwrap_or_else(|error| panic!("{args:?}: {error}"));
     let left = without_own(&text);
     for (at, c) in left.char_indices() {
-        // The terminal writes \r\n; the line that moves begins with \r.
+        // The terminal writes \r\n; the status line begins with \r.
         let is_fine = matches!(c, '\n' | '\t' | '\r') || !c.is_control();
         let is_hidden = matches!(
             c,
@@ -195,7 +195,7 @@ fn no_command_lets_text_command_the_terminal() {
     let (bad, reply, defs) = (text(&bad), text(&reply), text(&defs));
     let config = file_name().replace(".txt", ".toml");
     fs::write(scene.path(&config), format!("[{TITLE:?}]\n")).unwrap();
-    // The command, and whether hostile text has to be seen in what it shows.
+    // The command, and whether its output must contain the hostile text.
     let table: &[(&[&str], bool)] = &[
         (&["Hi", "--session", "s", "--approve", "auto"], true),
         (&["Hi", "--quiet", "--approve", "auto"], true),
@@ -338,7 +338,7 @@ fn a_question_does_not_command_the_terminal() {
     assert!(shown.contains("\\u{9b}"), "{shown}");
 }
 
-/// Data is data: whoever pipes it gets it as it is.
+/// Data in a pipe is written unchanged.
 #[test]
 fn data_in_a_pipe_stays_as_it_is() {
     let scene = Scene::new();
@@ -357,7 +357,7 @@ fn data_in_a_pipe_stays_as_it_is() {
     }
 }
 
-/// JSON on a terminal can still be read as JSON.
+/// JSON on a terminal can still be parsed as JSON.
 #[test]
 fn json_on_a_terminal_stays_json() {
     let scene = Scene::new();

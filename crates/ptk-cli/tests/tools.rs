@@ -36,12 +36,12 @@ impl Scene {
             .args(args)
             .arg("--workspace")
             .arg(self.folder.path())
-            // Nobody's own rules.
+            // Without the user's own rules.
             .env("XDG_CONFIG_HOME", self.folder.path().join("none"));
         command
     }
 
-    /// Lets the workspace's configuration count as it is.
+    /// Trusts the workspace's configuration as it is.
     fn trust(&self) {
         let mut command = assert_cmd::Command::new(cargo_bin!("ptk"));
         command
@@ -52,10 +52,10 @@ impl Scene {
             .success();
     }
 
-    /// A pipe that whoever is alive holds open, and a script `hold` that opens
-    /// it and goes on with `command`. What is in `.git` is not below the layer
-    /// that commands work over, and no command line may name it without a
-    /// question.
+    /// A FIFO that every living process holds open, and a script `hold` that
+    /// opens it and continues with `command`. Files in `.git` are not part of
+    /// the layer that commands work over, and a command line that names them
+    /// needs approval.
     fn fifo(&self, command: &str) -> PathBuf {
         let script = format!("exec 3>.git/alive; echo up >&3; {command}\n");
         std::fs::write(self.folder.path().join("hold"), script).unwrap();
@@ -67,7 +67,7 @@ impl Scene {
         fifo
     }
 
-    /// Calls a tool; gives back the exit code and every line of JSON.
+    /// Calls a tool; returns the exit code and every line of JSON.
     fn call(&self, name: &str, args: &Value, more: &[&str]) -> (i32, Vec<Value>) {
         let args = args.to_string();
         let mut all = vec!["call", name, &args, "--json"];
@@ -113,7 +113,7 @@ fn a_person_sees_the_content_and_errors_on_stderr() {
     );
 }
 
-/// What a person is told on stderr.
+/// The messages on stderr.
 fn told(scene: &Scene, args: &[&str]) -> String {
     let output = scene.ptk(args).output().unwrap();
     let folder = scene.folder.path().to_str().unwrap();
@@ -157,7 +157,7 @@ fn a_person_is_told_of_commands_not_of_tools() {
     ] {
         assert_eq!(told(&scene, &[&args[..], &auto].concat()), expected);
     }
-    // Who refuses says why, and nothing of what a model is to do then.
+    // A denial names the reason, without advice meant for a model.
     let refused = told(&scene, &["call", "bash", r#"{"command": "ls"}"#]);
     assert_eq!(
         refused,
@@ -237,7 +237,7 @@ fn wrong_usage_has_its_own_exit_code() {
     ] {
         scene.ptk(wrong).assert().code(2);
     }
-    // A model's mistake is a result.
+    // A model's mistake gives an error result.
     let (code, lines) = scene.call("read_file", &json!({}), &[]);
     assert_eq!(code, 1);
     assert_eq!(
@@ -297,7 +297,7 @@ type = "string"
 "#;
     let path = scene.folder.path().join("ptk.toml");
     std::fs::write(&path, config).unwrap();
-    // It may have come with somebody's code.
+    // The file may have come with someone else's code.
     for args in [
         &["show", "count"][..],
         &["call", "count", "{}", "--approve", "auto"],
@@ -312,7 +312,7 @@ type = "string"
     let list = scene.ptk(&["list"]).assert().success();
     assert!(!String::from_utf8_lossy(&list.get_output().stdout).contains("count "));
     scene.trust();
-    // Whatever the file says of its effects: somebody is asked.
+    // The call needs approval, whatever effects the file declares.
     let (code, lines) = scene.call("count", &json!({"path": "a.txt"}), &[]);
     assert_eq!(
         (code, &lines.last().unwrap()["error_type"]),
@@ -434,8 +434,8 @@ fn interrupt(name: &str) {
     assert!(alive.next().is_none(), "all who could write are gone");
 }
 
-/// Not even `kill -9` leaves a command behind: whatever it holds open is closed
-/// in the end.
+/// Not even `kill -9` leaves a command behind: in the end, everything that it
+/// holds open is closed.
 #[test]
 fn a_command_ends_with_ptk_however_that_ends() {
     let scene = Scene::new();

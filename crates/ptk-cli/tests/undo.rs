@@ -1,5 +1,5 @@
-//! `ptk undo`: what `ptk tools call` has changed, taken back by another
-//! process, even if the first one was killed.
+//! `ptk undo`: changes by `ptk tools call` are reverted by another process,
+//! even if the first one was killed.
 
 #![allow(
     clippy::unwrap_used,
@@ -58,7 +58,7 @@ impl Scene {
         assert!(output.status.success(), "{output:?}");
     }
 
-    /// The exit code, stdout and stderr.
+    /// Runs `ptk undo`: the exit code, stdout and stderr.
     fn undo(&self, args: &[&str]) -> (i32, String, String) {
         let mut all = vec!["undo"];
         all.extend(args);
@@ -83,7 +83,7 @@ impl Scene {
     }
 }
 
-/// What goes away while it is looked at is left out.
+/// Adds a folder's content; files that disappear meanwhile are left out.
 fn add(folder: &Path, picture: &mut BTreeMap<PathBuf, (u32, Option<Vec<u8>>)>) {
     for entry in fs::read_dir(folder).into_iter().flatten() {
         let path = entry.unwrap().path();
@@ -91,7 +91,7 @@ fn add(folder: &Path, picture: &mut BTreeMap<PathBuf, (u32, Option<Vec<u8>>)>) {
             continue;
         };
         let name = path.file_name().unwrap().to_str().unwrap();
-        // What a killed process leaves of a write says so by its name.
+        // Unfinished writes of a killed process have a temporary name.
         if ptk_sandbox::is_temporary_name(name.as_ref()) {
             continue;
         }
@@ -218,14 +218,14 @@ fn what_cannot_be_kept_is_refused_with_a_way_on() {
     assert!(!scene.path("a").exists());
 }
 
-/// A number that is not the same every time, below a limit.
+/// A random number below a limit.
 fn chance(limit: u64) -> u64 {
     use std::hash::{BuildHasher as _, RandomState};
     RandomState::new().hash_one(0) % limit
 }
 
-/// Starts a command and kills it: at any moment of its life, or, every other
-/// round, at any moment after it has changed the first file.
+/// Starts a command and kills it: at a random time, or, every other round, at a
+/// random time after it has changed the first file.
 fn killed(scene: &Scene, mut command: Command, round: u32, life: Duration) {
     let first = scene.path("f0");
     let before = fs::read(&first).ok();
@@ -248,7 +248,7 @@ fn killed(scene: &Scene, mut command: Command, round: u32, life: Duration) {
     child.wait().unwrap();
 }
 
-/// How long a command takes that nobody kills.
+/// How long a command takes if it is not killed.
 fn life(mut command: Command) -> Duration {
     let start = Instant::now();
     assert!(command.output().unwrap().status.success());
@@ -270,7 +270,7 @@ fn prepared() -> Scene {
 const COMMAND: &str =
     "for f in f*; do echo new > $f; done; rm f0; mv d e; mkdir -p x/y; chmod 600 f1";
 
-/// Kills a call at any moment; what it has done can be undone.
+/// Kills a call at a random time; its changes can be undone.
 fn kill_calls(rounds: u32) {
     let scene = prepared();
     let before = scene.picture();
@@ -281,7 +281,7 @@ fn kill_calls(rounds: u32) {
     let mut changed = 0;
     for round in 0..rounds {
         killed(&scene, scene.ptk(&args), round, life);
-        // The list waits until everything has ended that the call started.
+        // The list waits until all processes of the call have ended.
         let (code, _, told) = scene.undo(&["--list"]);
         assert_eq!(code, 0, "round {round}: {told}");
         let left = scene.picture();
@@ -303,8 +303,8 @@ fn kill_calls(rounds: u32) {
     println!("{changed} of {rounds} calls had changed something when they were killed");
 }
 
-/// Kills an undo at any moment; every file is as before or as after it, and
-/// the undo can be finished.
+/// Kills an undo at a random time; every file is as before or after it, and the
+/// undo can be finished.
 fn kill_undos(rounds: u32) {
     let scene = prepared();
     scene.bash(COMMAND);
@@ -319,7 +319,7 @@ fn kill_undos(rounds: u32) {
         let left = scene.picture();
         for (path, seen) in &left {
             let known = [before.get(path), after.get(path)];
-            // A folder is nobody else's until it has its permissions.
+            // A new folder has no final permissions at first.
             assert!(
                 known.contains(&Some(seen)) || seen.1.is_none(),
                 "round {round}: {}",
@@ -327,14 +327,14 @@ fn kill_undos(rounds: u32) {
             );
         }
         cut += u32::from(left != after && left != before);
-        // Killed before it began, killed in the middle, or killed after all
-        // was done, but before it said so.
+        // Killed before it began, in the middle, or after all was done, but
+        // before it reported so.
         if scene.newest()["tool"] != "undo" {
             let (code, out, told) = scene.undo(&[]);
             assert_eq!(code, 0, "round {round}: {out}{told}");
         }
         assert_eq!(scene.picture(), before, "round {round}");
-        // It was one undo, whoever finished it.
+        // It was one undo, whichever process finished it.
         let undo = scene.newest();
         assert_eq!(scene.undo(&["--call", undo["id"].as_str().unwrap()]).0, 0);
         assert_eq!(scene.picture(), after, "round {round}");

@@ -1,4 +1,4 @@
-//! The bus: who subscribed, and how an event gets to them.
+//! The bus, which delivers events to subscribers.
 
 use std::io;
 use std::sync::{Arc, PoisonError};
@@ -9,16 +9,16 @@ use crate::{
     CallScope, CallbackGuard, Channel, Correlation, Delivery, Event, Filter, Subscription,
 };
 
-/// How much waits at a subscriber before something is dropped. A capacity
+/// How much is queued for a subscriber before something is dropped. A capacity
 /// of no events is taken as one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capacities {
-    /// Events on the realtime channel.
+    /// The most events on the realtime channel.
     pub realtime: usize,
-    /// Events on the background channel.
+    /// The most events on the background channel.
     pub background: usize,
-    /// Bytes of output on each channel. The newest chunk is kept whatever its
-    /// length.
+    /// The most bytes of output on each channel. The newest chunk is kept
+    /// whatever its length.
     pub chunk_bytes: usize,
 }
 
@@ -34,21 +34,20 @@ impl Default for Capacities {
     }
 }
 
-/// Carries events from those who publish to those who subscribed. Clones are
-/// the same bus.
+/// Delivers events from publishers to subscribers. Clones are the same bus.
 #[derive(Debug, Clone, Default)]
 pub struct Bus {
     registry: Arc<Registry>,
 }
 
 impl Bus {
-    /// A bus with the default capacities.
+    /// Creates a bus with the default capacities.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A bus with these capacities.
+    /// Creates a bus with these capacities.
     #[must_use]
     pub fn with_capacity(capacities: Capacities) -> Self {
         Self {
@@ -59,10 +58,10 @@ impl Bus {
         }
     }
 
-    /// Puts the event into the queues of all who want it.
+    /// Puts the event into the queues of all subscribers that want it.
     ///
-    /// It waits for nobody and cannot fail: a subscriber that is too slow
-    /// loses events, and is told which.
+    /// It does not wait and cannot fail: a subscriber that is too slow loses
+    /// events, and is notified which.
     ///
     /// The events of a call go through [`call`](Self::call), which keeps them
     /// on one channel and in order.
@@ -82,13 +81,12 @@ impl Bus {
         Subscription::new(self.register(filter))
     }
 
-    /// Has a callback called with the events that match, from now on, until
-    /// the guard is dropped or the bus is gone. It runs on a thread of its
-    /// own.
+    /// Calls a callback with the events that match, from now on, until the
+    /// guard is dropped or the bus is gone. It runs on a thread of its own.
     ///
     /// # Errors
     ///
-    /// If the system gives no thread.
+    /// If no thread can be spawned.
     pub fn on(
         &self,
         filter: Filter,
@@ -97,13 +95,13 @@ impl Bus {
         CallbackGuard::spawn(self.register(filter), callback)
     }
 
-    /// What a call needs to tell of itself. Without a call id it is given a
-    /// fresh one. All its events travel on `channel`.
+    /// The scope that publishes the events of a call. Without a call id it is
+    /// given a fresh one. All its events travel on `channel`.
     pub fn call(&self, correlation: Correlation, channel: Channel) -> CallScope {
         CallScope::new(self.clone(), correlation, channel)
     }
 
-    /// How many are subscribed.
+    /// How many subscribers there are.
     #[must_use]
     pub fn subscriber_count(&self) -> usize {
         self.registry.subscribers().len()
@@ -120,12 +118,12 @@ impl Bus {
     }
 }
 
-/// Who subscribed.
+/// The subscribers of a bus.
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
     capacities: Capacities,
-    /// Whoever publishes works on the list as it was, so that the lock is
-    /// free again before anyone is woken.
+    /// Publishers work on a snapshot of the list, so that the lock is free
+    /// again before any subscriber is woken.
     subscribers: RwLock<Arc<Vec<Arc<Subscriber>>>>,
 }
 

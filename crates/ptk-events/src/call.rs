@@ -11,20 +11,20 @@ use serde_json::Value;
 use crate::sync::{Mutex, MutexGuard};
 use crate::{Bus, CallId, Channel, Correlation, Event, EventKind, OutputStream, ToolStep};
 
-/// What a session asks for, and how it came to that.
+/// A call that a session requests, and why.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Requested {
     /// The tool's name.
     pub tool: String,
-    /// What it is asked to work on.
+    /// The arguments of the call.
     pub arguments: Value,
-    /// Why the model wants it.
+    /// The model's reason for the call.
     pub reasoning: Option<String>,
-    /// What was mended in the call, for a person.
+    /// What was repaired in the call, for the user.
     pub repairs: Vec<String>,
 }
 
-/// A call that has not begun. Made by [`Bus::call`].
+/// A call that has not begun. Created by [`Bus::call`].
 #[derive(Debug)]
 #[must_use = "a call tells nothing until it starts"]
 pub struct CallScope {
@@ -51,7 +51,7 @@ impl CallScope {
         &self.call_id
     }
 
-    /// Says that a session asks for the call.
+    /// Publishes that a session requests the call.
     pub fn requested(&self, call: Requested) {
         self.publish(EventKind::ToolCallRequested {
             tool: call.tool,
@@ -61,7 +61,7 @@ impl CallScope {
         });
     }
 
-    /// Says that the call begins.
+    /// Publishes that the call begins.
     pub fn start(self, tool: impl Into<String>, arguments: Value) -> OpenCall {
         let tool = tool.into();
         self.publish(EventKind::ToolCallStart {
@@ -99,15 +99,15 @@ pub struct OpenCall {
 }
 
 impl OpenCall {
-    /// What the running tool tells through. Clones of it can go to other
-    /// tasks and threads.
+    /// The publisher of the running tool's events. Clones of it can be passed
+    /// to other tasks and threads.
     #[must_use]
     pub fn events(&self) -> &CallEvents {
         &self.events
     }
 
-    /// Says that the call ended, and with what. Of a failure there is an
-    /// error first. Gives how long it took, as it was told.
+    /// Publishes the end of the call and its result. A failure is published as
+    /// an error first. Returns the duration, as it was published.
     #[allow(
         clippy::must_use_candidate,
         reason = "what it tells is what it is called for"
@@ -120,7 +120,8 @@ impl OpenCall {
     fn settle(&self, result: impl FnOnce() -> ToolResult) -> Duration {
         let duration = self.started.elapsed();
         let line = &self.events.line;
-        // Whoever was telling something has finished, nobody can begin.
+        // Events that were being published are finished, and no new ones can
+        // begin.
         let Some(bus) = line.bus().take() else {
             return duration;
         };
@@ -155,32 +156,32 @@ impl Drop for OpenCall {
     }
 }
 
-/// What a running tool tells through. Once the call has ended, it tells
-/// nothing more.
+/// The publisher of a running tool's events. Once the call has ended, it
+/// publishes nothing more.
 #[derive(Debug, Clone)]
 pub struct CallEvents {
     line: Arc<Line>,
 }
 
 impl CallEvents {
-    /// What the call belongs to, its own id included.
+    /// The ids that the call belongs to, its own included.
     #[must_use]
     pub fn correlation(&self) -> &Correlation {
         &self.line.correlation
     }
 
-    /// Says how a step of the call's way went.
+    /// Publishes how a step of the call's pipeline ended.
     pub fn step(&self, step: ToolStep) {
         self.publish(EventKind::ToolStep(step));
     }
 
-    /// Says that a person is asked about the call.
+    /// Publishes that the user is asked about the call.
     pub fn held(&self) {
         let tool = self.line.tool.clone();
         self.publish(EventKind::ToolCallHeld { tool });
     }
 
-    /// Passes on what the tool wrote. If that is nothing, nothing is said.
+    /// Publishes output of the tool. Empty output is not published.
     pub fn chunk(&self, stream: OutputStream, text: impl Into<String>) {
         let chunk = text.into();
         if !chunk.is_empty() {
@@ -188,8 +189,8 @@ impl CallEvents {
         }
     }
 
-    /// Says that something went wrong which does not end the call. What ends
-    /// it is said by [`OpenCall::end`].
+    /// Publishes an error that does not end the call. One that ends it is
+    /// published by [`OpenCall::end`].
     pub fn error(&self, error_type: ErrorType, message: impl Into<String>) {
         self.publish(EventKind::Error {
             tool: Some(self.line.tool.clone()),
@@ -205,13 +206,13 @@ impl CallEvents {
     }
 }
 
-/// What all who tell of one call share.
+/// The state that all publishers of one call share.
 #[derive(Debug)]
 struct Line {
     tool: String,
     correlation: Correlation,
     channel: Channel,
-    /// Gone once the call has ended. Locked while an event is published, which
+    /// Taken once the call has ended. Locked while an event is published, which
     /// keeps the events of a call in one order for all.
     bus: Mutex<Option<Bus>>,
 }

@@ -1,4 +1,4 @@
-//! The subscriber's side, for those who want to be called.
+//! Subscriptions whose events are passed to a callback.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,14 +12,15 @@ use crate::sync::thread::{self, JoinHandle};
 /// A callback that gets events, until this guard is dropped or the bus is
 /// gone.
 ///
-/// It runs on a thread of its own: it may block, and holds nobody up. If it
-/// panics, that is counted, and it gets the next event all the same.
+/// It runs on a thread of its own: it may block without delaying publishers or
+/// other subscribers. If it panics, that is counted, and it gets the next event
+/// all the same.
 #[derive(Debug)]
 #[must_use = "dropping the guard ends the subscription"]
 pub struct CallbackGuard {
     registration: Registration,
     panics: Arc<AtomicU64>,
-    /// Gone once it was waited for.
+    /// The thread, until it was joined.
     thread: Option<JoinHandle<()>>,
 }
 
@@ -35,7 +36,8 @@ impl CallbackGuard {
             .name("ptk-subscriber".to_owned())
             .spawn(move || {
                 while let Some(delivery) = subscriber.next_blocking() {
-                    // What a panic leaves half done is the callback's own.
+                    // State that a panic leaves half done belongs to the
+                    // callback.
                     let call = AssertUnwindSafe(|| callback(&delivery));
                     if catch_unwind(call).is_err() {
                         counter.fetch_add(1, Ordering::Relaxed);
@@ -55,8 +57,8 @@ impl CallbackGuard {
         self.panics.load(Ordering::Relaxed)
     }
 
-    /// Takes no more events, and waits until the callback has had those that
-    /// came before.
+    /// Takes no more events, and waits until the callback has processed those
+    /// that came before.
     ///
     /// Called from the callback itself it does not wait.
     pub fn drain(&mut self) {
@@ -64,7 +66,7 @@ impl CallbackGuard {
         if let Some(thread) = self.thread.take()
             && thread.thread().id() != thread::current().id()
         {
-            // The thread catches every panic, so it has nothing to tell.
+            // The thread catches every panic, so joining it cannot fail.
             let _ = thread.join();
         }
     }

@@ -1,15 +1,14 @@
-//! Whether whoever listens to spans wants to know what was said in them.
+//! Whether subscribers of spans want the content of conversations.
 
 use tracing::Level;
 
-/// The target under which a subscriber of `tracing` says that spans may carry
-/// what was said: prompts, replies, arguments and results. Whoever does not
-/// let it pass gets none of that.
+/// The target that a subscriber of `tracing` enables to get spans with content:
+/// prompts, replies, arguments and results. Without it, spans carry no content.
 pub const CONTENT: &str = "ptk::content";
 
-/// Whether somebody wants it.
+/// Whether a subscriber has enabled [`CONTENT`].
 #[must_use]
 pub fn is_content_wanted() -> bool {
-    // The target has to stand here as it is.
+    // The macro needs the target as a literal.
     tracing::enabled!(target: "ptk::content", Level::TRACE)
 }

@@ -1,4 +1,4 @@
-//! What a subscriber gets.
+//! What a subscriber receives.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,13 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Channel, Event, EventType};
 
-/// What a subscriber gets: an event, or word of those it missed.
+/// What a subscriber receives: an event, or a notice of those it missed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Delivery {
     /// An event.
     Event(Arc<Event>),
-    /// Events were dropped here, because the subscriber was slower than they
-    /// came.
+    /// Events were dropped here, because the subscriber was too slow.
     Missed(Missed),
 }
 
@@ -28,7 +27,7 @@ impl Delivery {
     }
 }
 
-/// What was dropped at one place of a channel.
+/// The events that were dropped at one position of a channel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Missed {
     /// The channel with the gap.

@@ -1,4 +1,4 @@
-//! An event, and what ties it to others.
+//! Events and their correlation ids.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{CallId, EventKind, RequestId, wire};
 
-/// Something that happened, when, and what it belongs to.
+/// Something that happened, with its time and correlation ids.
 ///
 /// As JSON it is one flat object. Ids that do not apply are left out.
 ///
@@ -24,7 +24,7 @@ pub struct Event {
     /// When it happened. Written in UTC, to the millisecond.
     #[serde(deserialize_with = "wire::read_time")]
     pub ts: SystemTime,
-    /// What it belongs to.
+    /// The ids that it belongs to.
     #[serde(flatten)]
     pub correlation: Correlation,
     /// The channel it travels on.
@@ -35,7 +35,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// An event of this moment.
+    /// Creates an event of this moment.
     #[must_use]
     pub fn new(correlation: Correlation, channel: Channel, kind: EventKind) -> Self {
         Self {
@@ -47,14 +47,15 @@ impl Event {
     }
 }
 
-/// No finer than what is written, so that an event reads back as it was.
+/// Rounds a time to the precision of the JSON, so that an event reads back the
+/// same.
 fn to_the_millisecond(time: SystemTime) -> SystemTime {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     let nanos = since.subsec_millis() * 1_000_000;
     UNIX_EPOCH + Duration::new(since.as_secs(), nanos)
 }
 
-/// What an event belongs to.
+/// The ids that tie an event to others.
 ///
 /// ```
 /// use ptk_events::{Correlation, RequestId};
@@ -78,7 +79,7 @@ pub struct Correlation {
 }
 
 impl Correlation {
-    /// Part of this request.
+    /// Correlates with this request.
     #[must_use]
     pub fn of_request(request: RequestId) -> Self {
         Self {
@@ -87,14 +88,14 @@ impl Correlation {
         }
     }
 
-    /// The same, caused by the call or request with this id.
+    /// Sets the call or request that caused it.
     #[must_use]
     pub fn caused_by(mut self, parent: impl Into<String>) -> Self {
         self.parent_id = Some(parent.into());
         self
     }
 
-    /// The same, about this call.
+    /// Sets the call that it is about.
     #[must_use]
     pub fn with_call(mut self, call: impl Into<CallId>) -> Self {
         self.call_id = Some(call.into());
@@ -102,12 +103,12 @@ impl Correlation {
     }
 }
 
-/// The way an event travels. Each has a queue of its own at every
-/// subscriber, so that a flood on one pushes nothing out of the other.
+/// The channel of an event. Each has a queue of its own at every subscriber, so
+/// that a flood on one pushes nothing out of the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Channel {
-    /// Short work that someone is watching.
+    /// Short work that a user is watching.
     Realtime,
     /// Long or expensive work.
     Background,

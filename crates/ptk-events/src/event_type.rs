@@ -1,4 +1,4 @@
-//! The types of events by name: what is written, and what filters choose by.
+//! The types of events by name, as they are written and filtered by.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,30 +19,30 @@ use serde::{Deserialize, Serialize};
 pub enum EventType {
     /// A turn began.
     TurnBegan,
-    /// A model's reply was read.
+    /// A model's reply was parsed.
     Iteration,
-    /// A model said something, and is still speaking.
+    /// A part of a model's reply arrived.
     MessageChunk,
-    /// A model is asked again, and what it said does not count.
+    /// A model is asked again, and its reply so far does not count.
     MessageRestarted,
     /// A run ended with an answer.
     #[serde(rename = "receiveMessage")]
     ReceiveMessage,
-    /// The model is no longer shown how the conversation began.
+    /// The model is no longer shown the beginning of the conversation.
     Compacted,
-    /// Something that a person should know about the run.
+    /// A note for the user about the run.
     Note,
     /// Another model helped, or failed to.
     HelperReplied,
-    /// A session asked for a call.
+    /// A session requested a call.
     ToolCallRequested,
     /// A call began.
     ToolCallStart,
-    /// A person is being asked about a call.
+    /// The user is being asked about a call.
     ToolCallHeld,
-    /// A step of a call's way ended.
+    /// A step of a call's pipeline ended.
     ToolStep,
-    /// A running tool wrote something.
+    /// A running tool wrote output.
     ToolOutputChunk,
     /// A call ended.
     ToolCallEnd,
@@ -70,7 +70,7 @@ impl EventType {
         Self::Error,
     ];
 
-    /// The name that stands in `type`.
+    /// The name in the field `type`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -111,7 +111,7 @@ impl FromStr for EventType {
     }
 }
 
-/// No event has this type.
+/// The error of an unknown event type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no event has the type `{0}`")]
 pub struct UnknownEventType(pub String);

@@ -1,9 +1,8 @@
-//! Which events a subscriber wants.
+//! Filters of subscribers.
 
 use crate::{CallId, Channel, Event, EventType, RequestId};
 
-/// Which events a subscriber wants. What it does not want takes no room in
-/// its queues.
+/// Which events a subscriber wants. Other events take no room in its queues.
 ///
 /// ```
 /// use ptk_events::{Channel, EventType, Filter};
@@ -22,13 +21,13 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Every event.
+    /// Matches every event.
     #[must_use]
     pub fn all() -> Self {
         Self::of(Types::ALL)
     }
 
-    /// The events of these types.
+    /// Matches the events of these types.
     #[must_use]
     pub fn types(types: impl IntoIterator<Item = EventType>) -> Self {
         Self::of(types.into_iter().collect())
@@ -43,28 +42,28 @@ impl Filter {
         }
     }
 
-    /// Of those, only the ones on this channel.
+    /// Restricts the filter to this channel.
     #[must_use]
     pub fn on(mut self, channel: Channel) -> Self {
         self.channel = Some(channel);
         self
     }
 
-    /// Of those, only the ones of this call.
+    /// Restricts the filter to this call.
     #[must_use]
     pub fn of_call(mut self, call: impl Into<CallId>) -> Self {
         self.call = Some(call.into());
         self
     }
 
-    /// Of those, only the ones of this request.
+    /// Restricts the filter to this request.
     #[must_use]
     pub fn of_request(mut self, request: RequestId) -> Self {
         self.request = Some(request);
         self
     }
 
-    /// Whether the event is one of those.
+    /// Whether the event matches.
     #[must_use]
     pub fn matches(&self, event: &Event) -> bool {
         fn agrees<T: PartialEq>(wanted: Option<&T>, found: Option<&T>) -> bool {

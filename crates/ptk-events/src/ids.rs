@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// One request to a session: a prompt and all that follows from it.
+/// The id of a request to a session: a prompt and all that follows from it.
 ///
 /// Ids made later sort after those made earlier (UUID version 7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -15,7 +15,7 @@ use uuid::Uuid;
 pub struct RequestId(Uuid);
 
 impl RequestId {
-    /// A fresh id.
+    /// Creates a fresh id.
     #[must_use]
     pub fn new() -> Self {
         Self(Uuid::now_v7())
@@ -54,7 +54,7 @@ impl fmt::Display for RequestId {
     }
 }
 
-/// One call of a tool. A model may have named it, so it can be any text.
+/// The id of a tool call. A model may have chosen it, so it can be any text.
 ///
 /// ```
 /// use ptk_events::CallId;
@@ -70,7 +70,7 @@ pub struct CallId(
 );
 
 impl CallId {
-    /// A fresh id.
+    /// Creates a fresh id.
     #[must_use]
     pub fn new() -> Self {
         Self(format!("call_{}", Uuid::now_v7().simple()).into())

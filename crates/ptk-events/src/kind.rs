@@ -1,4 +1,4 @@
-//! What can happen: the kinds of events and the values they carry.
+//! The kinds of events and the values they carry.
 
 use std::time::Duration;
 
@@ -17,28 +17,28 @@ use crate::EventType;
 pub enum EventKind {
     /// A turn began.
     TurnBegan {
-        /// What was asked.
+        /// The prompt of the user.
         prompt: String,
     },
-    /// A model's reply was read.
+    /// A model's reply was parsed.
     Iteration {
-        /// Which one of the run it is, counted from one.
+        /// The number of the reply in the run, counted from one.
         iteration: u32,
-        /// What it is: `text`, `tool_call` or `malformed`.
+        /// The kind of the reply: `text`, `tool_call` or `malformed`.
         #[serde(rename = "callType")]
         call_type: String,
     },
-    /// A model said something, and is still speaking.
+    /// A part of a model's reply arrived.
     MessageChunk {
-        /// What kind of words they are.
+        /// Whether it is text or reasoning.
         part: MessagePart,
-        /// The words.
+        /// The text of the part.
         chunk: String,
     },
-    /// What a model has said since its last reply does not count: it broke
-    /// off, and the model is asked again.
+    /// What a model has sent since its last reply does not count: it broke off,
+    /// and the model is asked again.
     MessageRestarted {
-        /// Why.
+        /// Why the reply broke off.
         reason: String,
     },
     /// A run ended with an answer.
@@ -46,11 +46,11 @@ pub enum EventKind {
     ReceiveMessage {
         /// The answer.
         message: String,
-        /// What it took.
+        /// The iterations and calls of the run.
         metadata: RunMetadata,
     },
-    /// The conversation no longer fits: from now on the model is not shown how
-    /// it began.
+    /// The conversation no longer fits: from now on the model is not shown its
+    /// beginning.
     Compacted {
         /// What stands in its place.
         way: CompactionWay,
@@ -58,36 +58,36 @@ pub enum EventKind {
         #[serde(default)]
         messages: Option<usize>,
     },
-    /// Something that a person should know about the run.
+    /// A note for the user about the run.
     Note {
-        /// What it is.
+        /// The text of the note.
         message: String,
     },
-    /// Another model helped the one that answers, or failed to.
+    /// A helper model replied, or failed.
     HelperReplied {
-        /// What it was asked to do: `choose_files`, `shorten` or `sum_up`.
+        /// The task of the helper: `choose_files`, `shorten` or `sum_up`.
         task: String,
-        /// The model, or where it is reached.
+        /// The name of the model or its provider.
         model: String,
         /// The files that it chose.
         #[serde(default)]
         files: Vec<String>,
-        /// Why nothing came of it.
+        /// Why the helper failed.
         #[serde(default)]
         error: Option<String>,
         /// How long it took, in milliseconds.
         duration_ms: u64,
     },
-    /// A session asked for a call, whether it runs or not.
+    /// A session requested a call, whether it runs or not.
     ToolCallRequested {
         /// The tool's name.
         tool: String,
-        /// What it was asked to work on.
+        /// The arguments of the call.
         arguments: Value,
-        /// Why the model wants it.
+        /// The model's reason for the call.
         #[serde(default)]
         reasoning: Option<String>,
-        /// What was mended in the call, for a person.
+        /// What was repaired in the call, for the user.
         #[serde(default)]
         repairs: Vec<String>,
     },
@@ -95,34 +95,34 @@ pub enum EventKind {
     ToolCallStart {
         /// The tool's name.
         tool: String,
-        /// What it works on.
+        /// The arguments of the call.
         arguments: Value,
     },
-    /// A person is being asked about a call. What follows tells how they
-    /// decided: the step [`Permission`](Step::Permission), or, where they look
-    /// at what the call has changed, its end.
+    /// The user is being asked about a call. What follows shows the decision:
+    /// the step [`Permission`](Step::Permission), or, where the user reviews
+    /// what the call has changed, its end.
     ToolCallHeld {
         /// The tool's name.
         tool: String,
     },
-    /// A step of a call's way ended.
+    /// A step of a call's pipeline ended.
     ToolStep(ToolStep),
-    /// A running tool wrote something.
+    /// A running tool wrote output.
     ToolOutputChunk {
-        /// Where it wrote.
+        /// The stream that it wrote to.
         stream: OutputStream,
-        /// What it wrote.
+        /// The output.
         chunk: String,
     },
     /// A call ended. There is exactly one for each start, whatever happened.
     ToolCallEnd {
         /// The tool's name.
         tool: String,
-        /// Whether the tool did what was asked.
+        /// Whether the call succeeded.
         success: bool,
         /// How long the call took, in milliseconds.
         duration_ms: u64,
-        /// What the tool gave back.
+        /// The result of the call.
         result: ToolResult,
     },
     /// Something failed. If it was a call, its end follows.
@@ -130,7 +130,7 @@ pub enum EventKind {
         /// The name of the tool that failed.
         #[serde(default)]
         tool: Option<String>,
-        /// What went wrong.
+        /// The message of the error.
         message: String,
         /// The kind of failure.
         #[serde(default)]
@@ -139,7 +139,7 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    /// The type under which it is written and subscribed to.
+    /// The event type, as it is written and subscribed to.
     #[must_use]
     pub fn name(&self) -> EventType {
         match self {
@@ -162,14 +162,14 @@ impl EventKind {
     }
 }
 
-/// What a model's words are.
+/// The parts of a model's reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum MessagePart {
-    /// Prose, for a person.
+    /// Prose, for the user.
     Text,
-    /// Thoughts.
+    /// Reasoning of the model.
     Reasoning,
 }
 
@@ -178,13 +178,13 @@ pub enum MessagePart {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CompactionWay {
-    /// A word that it was left out.
+    /// A notice that it was left out.
     Dropped,
     /// A summary.
     Summarised,
 }
 
-/// What a run took.
+/// How many iterations and calls a run had.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunMetadata {
@@ -192,22 +192,22 @@ pub struct RunMetadata {
     pub iterations: u32,
     /// How many calls were run.
     pub tool_calls: u32,
-    /// The code in the answer that says where it is from.
+    /// The snippets of code in the answer that name their source.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub snippets: Vec<ShownCode>,
 }
 
-/// Code in an answer, for editors: where it is from, and what is wrong with
-/// what is said about that.
+/// Code in an answer, for editors: its source, and what is wrong with the
+/// claims about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShownCode {
-    /// The file.
+    /// The path of the file.
     pub path: String,
-    /// Its first line there, counted from one.
+    /// The first line in the file, counted from one.
     pub start: u64,
-    /// Its last line.
+    /// The last line in the file.
     pub end: u64,
-    /// What is wrong.
+    /// What is wrong with the claims about it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
 }
@@ -229,7 +229,7 @@ impl ShownCode {
     }
 }
 
-/// How one step of a call's way went.
+/// How one step of a call's pipeline ended.
 ///
 /// ```
 /// use std::time::Duration;
@@ -241,11 +241,11 @@ impl ShownCode {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolStep {
-    /// Which step.
+    /// The step that ended.
     pub step: Step,
     /// How it ended.
     pub outcome: StepOutcome,
-    /// More about it, for a person.
+    /// Details for the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
     /// How long it took, in microseconds.
@@ -253,7 +253,7 @@ pub struct ToolStep {
 }
 
 impl ToolStep {
-    /// A step that ended so after this time.
+    /// Creates a step with its outcome and duration.
     #[must_use]
     pub fn new(step: Step, outcome: StepOutcome, took: Duration) -> Self {
         Self {
@@ -264,7 +264,7 @@ impl ToolStep {
         }
     }
 
-    /// The same step with a word about it.
+    /// Adds details to the step.
     #[must_use]
     pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
         self.detail = Some(detail.into());
@@ -272,7 +272,7 @@ impl ToolStep {
     }
 }
 
-/// The steps of a call's way, in order.
+/// The steps of a call's pipeline, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -281,13 +281,13 @@ pub enum Step {
     Find,
     /// Check and coerce the arguments.
     Validate,
-    /// See whether the same call was made before.
+    /// Check whether the same call was made before.
     Repeat,
-    /// See whether the call is allowed.
+    /// Check whether the call is allowed.
     Permission,
     /// Keep what is about to be overwritten.
     PreImage,
-    /// Run the tool again, which failed for a passing reason.
+    /// Run the tool again after a transient failure.
     Retry,
     /// Run the tool.
     Run,
@@ -306,13 +306,13 @@ pub enum Step {
 pub enum StepOutcome {
     /// The call goes on to the next step.
     Passed,
-    /// The step had the result itself, so the tool need not run.
+    /// The step had the result already, so the tool need not run.
     Answered,
     /// The call goes no further.
     Refused,
 }
 
-/// Where a running tool wrote.
+/// The stream that a running tool wrote to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -321,6 +321,6 @@ pub enum OutputStream {
     Stdout,
     /// Standard error.
     Stderr,
-    /// Word of how far it is.
+    /// A message about the progress.
     Progress,
 }

@@ -1,9 +1,10 @@
-//! What happens while models and tools work, told to whoever wants to know.
+//! Events of running models and tools, delivered to subscribers.
 //!
-//! A call tells of itself through the [`Bus`]: it was asked for, it started,
-//! a step passed, output came, it ended. Every [`Event`] says which request
-//! and which call it belongs to. Whoever [subscribes](Bus::subscribe) gets the
-//! events that match a [`Filter`], each at a pace of its own.
+//! A call publishes its events through the [`Bus`]: it was requested, it
+//! started, a step passed, output came, it ended. Every [`Event`] names the
+//! request and the call it belongs to. A caller that
+//! [subscribes](Bus::subscribe) gets the events that match a [`Filter`], at a
+//! pace of its own.
 //!
 //! ```
 //! use ptk_events::{Bus, Channel, Correlation, EventKind, Filter, OutputStream, RequestId};
@@ -28,14 +29,14 @@
 //!
 //! What holds:
 //!
-//! - Publishing waits for nobody and never fails. The crate needs no async
+//! - Publishing does not wait and never fails. The crate needs no async
 //!   runtime, and works on any.
 //! - Each start has exactly one end, also when a tool panics or its future is
 //!   dropped. Nothing of a call follows its end.
 //! - All events of a call travel on one channel and arrive in order.
-//! - A subscriber that is too slow loses output chunks first. It is told what
-//!   it [`Missed`], at the place where that would have stood. Nobody else
-//!   loses anything.
+//! - A subscriber that is too slow loses output chunks first. It is notified of
+//!   what it [`Missed`], at the position of the gap. Other subscribers lose
+//!   nothing.
 //!
 //! | Module | Purpose |
 //! |---|---|

@@ -1,8 +1,8 @@
-//! One channel's queue at one subscriber: bounded, and honest about what it
+//! The queue of one channel at one subscriber: bounded, and it reports what it
 //! drops.
 //!
 //! Output chunks and all other events wait in two deques and are merged by
-//! their places when they leave. So the oldest chunk is found, and dropped,
+//! their positions when they leave. So the oldest chunk is found, and dropped,
 //! without a search, however full the queue is.
 
 use std::collections::VecDeque;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::{Channel, Delivery, Event, EventKind, Missed};
 
-/// Where a delivery stands among all that the subscriber was sent.
+/// The position of a delivery among all that the subscriber was sent.
 pub(crate) type Place = u64;
 
 #[derive(Debug)]
@@ -21,23 +21,23 @@ pub(crate) struct Queue {
     /// The length of all chunks together.
     chunk_bytes: usize,
     others: VecDeque<Entry>,
-    /// What was dropped after the last entry, and where.
+    /// The events that were dropped after the last entry, and their position.
     missed_last: Gap,
     missed_last_at: Place,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// Nothing is taken as one.
+    /// The most events; zero is taken as one.
     pub(crate) events: usize,
-    /// What the chunks may come to, unless there is but one.
+    /// The most bytes of all chunks, unless there is only one.
     pub(crate) chunk_bytes: usize,
 }
 
 #[derive(Debug)]
 struct Entry {
     place: Place,
-    /// What was dropped just before it.
+    /// The events that were dropped just before it.
     missed: Gap,
     event: Arc<Event>,
 }
@@ -74,7 +74,7 @@ impl Queue {
         }
         if self.chunks.len() + self.others.len() >= self.limits.events.max(1) {
             if chunk.is_some() && self.chunks.is_empty() {
-                // It is itself the oldest chunk.
+                // The entry itself is the oldest chunk.
                 return self.note_dropped(entry);
             }
             if let Some(oldest) = self.pop_chunk().or_else(|| self.others.pop_front()) {
@@ -115,7 +115,7 @@ impl Queue {
         entry.map(|entry| Delivery::Event(entry.event))
     }
 
-    /// The place of what `pop` would give.
+    /// The position of the delivery that `pop` would return.
     pub(crate) fn next_place(&self) -> Option<Place> {
         let chunk = self.chunks.front().map(|entry| entry.place);
         let other = self.others.front().map(|entry| entry.place);
@@ -133,9 +133,9 @@ impl Queue {
         Some(oldest)
     }
 
-    /// Leaves word of what was dropped with the entry that follows it.
+    /// Records a dropped entry with the entry that follows it.
     fn note_dropped(&mut self, dropped: Entry) {
-        // What is left of the chunks is younger than the one dropped.
+        // The remaining chunks are younger than the dropped one.
         let chunk = self.chunks.front_mut();
         let other = self.others.partition_point(|one| one.place < dropped.place);
         let gap = match (chunk, self.others.get_mut(other)) {
@@ -158,7 +158,7 @@ impl Queue {
 }
 
 impl Entry {
-    /// The length of the output chunk that it is, if it is one.
+    /// The length of the output chunk, if it is one.
     fn chunk_len(&self) -> Option<usize> {
         match &self.event.kind {
             EventKind::ToolOutputChunk { chunk, .. } | EventKind::MessageChunk { chunk, .. } => {

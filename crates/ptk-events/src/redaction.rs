@@ -1,4 +1,4 @@
-//! Secrets are taken out before anything is written or sent.
+//! Removes secrets before anything is written or sent.
 
 mod forms;
 mod named;
@@ -9,18 +9,18 @@ use std::env;
 use std::fmt;
 use std::sync::Arc;
 
-/// What stands in the place of a secret.
+/// The text in the place of a secret.
 pub const REDACTED: &str = "[redacted]";
-/// What the names of variables with secrets end with.
+/// The suffixes of variable names whose values are secret.
 const ENDINGS: [&str; 5] = ["_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_CREDENTIALS"];
-/// A shorter value of a variable could stand anywhere.
+/// The shortest secret value of a variable: a shorter one could stand anywhere.
 const SHORTEST_VALUE: usize = 8;
-/// How often a text is searched: what stands behind a secret may be seen to be
-/// one only once that is gone.
+/// How often a text is searched: what follows a secret may be recognised as one
+/// only once that is removed.
 const MAX_ROUNDS: usize = 4;
 
-/// Takes secrets out of texts. It is shown every string that is written or
-/// sent, and gives back what may be.
+/// Removes secrets from texts. It gets every string that is written or sent,
+/// and returns it without secrets.
 ///
 /// ```
 /// use ptk_events::Redaction;
@@ -34,17 +34,17 @@ pub struct Redaction(Option<Arc<Redact>>);
 type Redact = dyn Fn(&str) -> Cow<'_, str> + Send + Sync;
 
 impl Redaction {
-    /// Takes out what the function takes out.
+    /// Creates a redaction with a custom function.
     pub fn new(redact: impl Fn(&str) -> Cow<'_, str> + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(redact)))
     }
 
-    /// Takes out what looks like a secret: keys and tokens in the forms of
+    /// Removes what looks like a secret: keys and tokens in the forms of
     /// well-known services, private keys, passwords in addresses, what follows
     /// `password=`, `--token`, `Authorization:` and their like, and the values
     /// of variables of this process whose names end with `_KEY`, `_TOKEN`,
     /// `_SECRET`, `_PASSWORD` or `_CREDENTIALS`. It takes time in proportion to
-    /// the text, and changes nothing in a text that it has gone over before.
+    /// the text, and changes nothing in a text that it was applied to before.
     ///
     /// ```
     /// use ptk_events::Redaction;
@@ -68,7 +68,7 @@ impl Redaction {
         Self::new(move |text| hidden(text, &values))
     }
 
-    /// What may be written or sent of a text.
+    /// The text without secrets.
     #[must_use]
     pub fn apply<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match &self.0 {
@@ -77,7 +77,7 @@ impl Redaction {
         }
     }
 
-    /// Whether it takes nothing out.
+    /// Whether it removes nothing.
     #[must_use]
     pub const fn is_nothing(&self) -> bool {
         self.0.is_none()
@@ -114,7 +114,7 @@ fn hidden<'t>(text: &'t str, values: &[String]) -> Cow<'t, str> {
     shown
 }
 
-/// Where secrets stand in a text.
+/// The positions of secrets in a text.
 #[derive(Debug, Default)]
 struct Found {
     ranges: Vec<(usize, usize)>,
@@ -127,7 +127,7 @@ impl Found {
         }
     }
 
-    /// The text without them. Those that overlap are one.
+    /// The text without the secrets. Those that overlap are one.
     fn without(mut self, text: &str) -> String {
         self.ranges.sort_unstable();
         let mut written = String::with_capacity(text.len());
@@ -144,8 +144,8 @@ impl Found {
     }
 }
 
-/// Whether this stands for a secret, and is none: a variable, a gap to be
-/// filled in, or what was taken out before.
+/// Whether this is a placeholder and not a secret: a variable, a gap to be
+/// filled in, or what was redacted before.
 fn is_placeholder(text: &str) -> bool {
     let text = text.trim_matches(['"', '\'']);
     text.starts_with(['$', '<', '{', '%', '*', '['])

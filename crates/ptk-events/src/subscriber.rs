@@ -21,7 +21,7 @@ struct Inbox {
     realtime: Queue,
     background: Queue,
     sent: u64,
-    /// Whether more may come.
+    /// Whether more deliveries may come.
     open: bool,
     waker: Option<Waker>,
 }
@@ -68,14 +68,14 @@ impl Subscriber {
         wake(inbox);
     }
 
-    /// Takes no more. What is there can still be had.
+    /// Accepts no more deliveries. Those in the queue can still be received.
     pub(crate) fn close(&self) {
         let mut inbox = self.inbox();
         inbox.open = false;
         wake(inbox);
     }
 
-    /// Forgets what is there.
+    /// Drops all queued deliveries.
     pub(crate) fn clear(&self) {
         let mut inbox = self.inbox();
         inbox.realtime.clear();
@@ -122,7 +122,7 @@ impl Subscriber {
     }
 }
 
-/// Lets go of the lock first: the one who wakes will want it.
+/// Wakes the subscriber after releasing the lock, which it needs next.
 fn wake(mut inbox: MutexGuard<'_, Inbox>) {
     let waker = inbox.waker.take();
     drop(inbox);
@@ -154,8 +154,8 @@ impl Wake for Unpark {
     }
 }
 
-/// A subscriber's place on the bus. Dropping it gives the place up, with all
-/// that still waits there.
+/// A subscriber's registration at the bus. Dropping it removes the subscriber,
+/// with all that is queued.
 #[derive(Debug)]
 pub(crate) struct Registration {
     pub(crate) registry: Weak<Registry>,
@@ -163,7 +163,7 @@ pub(crate) struct Registration {
 }
 
 impl Registration {
-    /// Takes no more. What is there can still be had.
+    /// Accepts no more deliveries. Those in the queue can still be received.
     pub(crate) fn leave(&self) {
         if let Some(registry) = self.registry.upgrade() {
             registry.remove(&self.subscriber);

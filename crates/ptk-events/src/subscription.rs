@@ -1,4 +1,4 @@
-//! The subscriber's side, for those who fetch their events.
+//! Subscriptions whose events are received by the caller.
 
 use std::future::poll_fn;
 use std::task::{Context, Poll};
@@ -6,8 +6,7 @@ use std::task::{Context, Poll};
 use crate::Delivery;
 use crate::subscriber::Registration;
 
-/// How many deliveries in a row before a task that only ever finds more lets
-/// others have their turn.
+/// How many deliveries in a row a task receives before it yields to others.
 const DELIVERIES_A_TURN: u32 = 128;
 
 /// The events that a subscriber asked for, as they come.
@@ -30,7 +29,7 @@ impl Subscription {
     }
 
     /// Waits for the next delivery. `None` when there is no [`Bus`](crate::Bus)
-    /// left and nothing waits here.
+    /// left and nothing is queued.
     ///
     /// It can be cancelled at any time, as in `select!`, and loses nothing.
     pub async fn recv(&mut self) -> Option<Delivery> {
@@ -51,8 +50,8 @@ impl Subscription {
         self.registration.subscriber.try_next()
     }
 
-    /// What [`recv`](Self::recv) waits on, for those who write futures and
-    /// streams by hand.
+    /// Polls for the next delivery, as [`recv`](Self::recv) does, for callers
+    /// that implement futures and streams by hand.
     pub fn poll_recv(&mut self, context: &mut Context<'_>) -> Poll<Option<Delivery>> {
         if self.this_turn >= DELIVERIES_A_TURN {
             self.this_turn = 0;
@@ -68,19 +67,20 @@ impl Subscription {
         next
     }
 
-    /// Takes no more events. What waits here can still be had, then `None`.
+    /// Accepts no more events. Those in the queue can still be received, then
+    /// `None`.
     pub fn close(&mut self) {
         self.registration.leave();
     }
 }
 
-/// Why there was no delivery.
+/// Why no delivery was received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TryRecvError {
-    /// Nothing waits here yet.
+    /// Nothing is queued yet.
     #[error("no event waits")]
     Empty,
-    /// Nothing waits here, and nothing more will come.
+    /// Nothing is queued, and nothing more will come.
     #[error("the bus is gone, and no event waits")]
     Closed,
 }

@@ -1,5 +1,5 @@
-//! How an event is written: one flat JSON object, the type first, then when,
-//! then whose, then what.
+//! The JSON of an event: one flat object with the type first, then the time,
+//! the correlation ids and the content.
 
 use std::fmt::Write as _;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -122,7 +122,8 @@ fn entry_if_some<M: SerializeMap>(
     value.map_or(Ok(()), |value| line.serialize_entry(name, &value))
 }
 
-/// RFC 3339, UTC, milliseconds. Times before 1970 have no such form here.
+/// Formats a time as RFC 3339, UTC, in milliseconds. Times before 1970 are
+/// written as 1970.
 fn written<E: serde::ser::Error>(time: SystemTime) -> Result<String, E> {
     let mut text = String::new();
     let time = humantime::format_rfc3339_millis(time.max(UNIX_EPOCH));

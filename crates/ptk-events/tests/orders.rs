@@ -9,7 +9,7 @@ use ptk_events::{Bus, Channel, Correlation, Event, EventKind, EventType, Filter,
 use ptk_protocol::ToolResult;
 use shuttle::{check_random, thread};
 
-/// Orders that are tried of each.
+/// How many orders are tried for each test.
 const ORDERS: usize = 5_000;
 
 fn said(call: &str, iteration: u32) -> Event {

@@ -1,14 +1,13 @@
-//! What clients get where a model does something wrong: each kind of fault,
-//! through each API, in a stream and as a whole. Prints the table of
-//! `docs/gateway.md`:
+//! What clients get where a model makes a mistake: each kind of fault, through
+//! each API, streamed and as a whole. Prints the table of `docs/gateway.md`:
 //!
 //! ```text
 //! cargo run -p ptk-gateway --example faults
 //! ```
 //!
-//! Each stream is asked for with several sizes of pieces, and has to give the
-//! same each time. Ends with an error if a call or text is lost, markup leaks,
-//! or something wrong is passed on as if it were right.
+//! Each stream is requested with several chunk sizes, and has to give the same
+//! result each time. Ends with an error if a call or text is lost, markup
+//! leaks, or something wrong is passed on as if it were right.
 
 #![allow(
     clippy::indexing_slicing,
@@ -27,7 +26,7 @@ use ptk_gateway::Gateway;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-/// The sizes of pieces, in characters, beside the whole reply at once.
+/// The chunk sizes, in characters, beside the whole reply at once.
 const SIZES: [usize; 6] = [1, 2, 3, 7, 16, 61];
 
 type Anything = Box<dyn Error + Send + Sync>;
@@ -37,10 +36,10 @@ struct Fault {
     what: &'static str,
     replies: Vec<ScriptedReply>,
     mode: Mode,
-    /// What the request asks beside the usual, in the words of chat
+    /// What the request asks beside the usual, in the format of chat
     /// completions.
     choice: Choice,
-    /// Calls that are right.
+    /// The calls that are expected.
     right: Vec<(&'static str, Value)>,
 }
 
@@ -229,7 +228,7 @@ fn faults() -> Vec<Fault> {
 
 const CITY: &str = "get_weather";
 
-/// The tools, as each API has them.
+/// The tools in the format of each API.
 fn tools(face: Face) -> Value {
     let weather = json!({"type": "object", "properties": {
         "city": {"type": "string"}, "days": {"type": "integer"},
@@ -266,7 +265,7 @@ impl Face {
         }
     }
 
-    /// Whether its clients can ask for this at all.
+    /// Whether its clients can request this at all.
     fn can(self, choice: Choice) -> bool {
         self != Self::Ollama || choice == Choice::Auto
     }
@@ -317,11 +316,11 @@ impl Face {
     }
 }
 
-/// What a client made of an answer.
+/// An answer as a client parses it.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Got {
     text: String,
-    /// Names and the JSON of arguments.
+    /// The names of calls and the JSON of their arguments.
     calls: Vec<(String, String)>,
     finish: String,
     error: Option<String>,
@@ -518,7 +517,7 @@ impl Got {
         }
     }
 
-    /// What became of a fault, in a word for the table.
+    /// The outcome of a fault, for the table.
     fn verdict(&self, fault: &Fault) -> Result<String, Anything> {
         let calls: Vec<(&str, Value)> = self
             .calls
@@ -565,7 +564,7 @@ impl Got {
             return Err(format!("{}: leaked: {self:?}", fault.what).into());
         }
         if calls != right {
-            // Arguments that lack something are told of, in a stream.
+            // In a stream, missing arguments are reported as a note.
             let is_told = codes.contains(&"missing_parameter");
             let is_one = calls.len() == 1 && calls.iter().all(|(name, _)| *name == CITY);
             if is_told && is_one {
@@ -581,7 +580,7 @@ impl Got {
     }
 }
 
-/// Asks a gateway in front of such a model.
+/// Sends a request to a gateway in front of such a model.
 async fn ask(
     fault: &Fault,
     face: Face,

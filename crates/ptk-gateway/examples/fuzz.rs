@@ -1,5 +1,5 @@
-//! Requests that no client would send, for so many seconds: nothing may panic,
-//! hang, or end in a 500, and every answer has to be one of its API.
+//! Sends requests that no client would send, for so many seconds: nothing may
+//! panic, hang, or end in a 500, and every answer has to be valid in its API.
 //!
 //! ```text
 //! cargo run --release -p ptk-gateway --example fuzz -- 3600
@@ -26,7 +26,7 @@ type Anything = Box<dyn Error + Send + Sync>;
 const PATIENCE: Duration = Duration::from_secs(20);
 static PANICS: AtomicUsize = AtomicUsize::new(0);
 
-/// Says anything, in pieces of any size.
+/// A model that replies with anything, in pieces of any size.
 #[derive(Debug)]
 struct Babbler;
 
@@ -98,7 +98,7 @@ impl Provider for Babbler {
     }
 }
 
-/// Something of a server's own.
+/// Random content that only one API has a field for.
 fn own() -> Passthrough {
     let fields = || Map::from_iter([("own".to_owned(), anything(2))]);
     match fastrand::u8(..7) {
@@ -122,7 +122,7 @@ fn own() -> Passthrough {
     }
 }
 
-/// A request of each API that is right.
+/// A valid request of each API.
 fn seeds() -> Vec<(&'static str, Value)> {
     let schema = json!({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "array", "items": {"type": "integer"}}}, "required": ["a"]});
     let function = json!({"type": "function", "function": {"name": "f", "description": "d", "parameters": schema, "strict": false}});
@@ -185,7 +185,7 @@ fn seeds() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Anything.
+/// A random JSON value.
 fn anything(depth: u32) -> Value {
     match fastrand::u8(..12) {
         0 => Value::Null,
@@ -227,7 +227,7 @@ fn anything(depth: u32) -> Value {
     }
 }
 
-/// Changes something somewhere.
+/// Changes a random part of a value.
 fn mutate(value: &mut Value) {
     let goes_on = fastrand::u8(..4) > 0;
     match value {
@@ -273,14 +273,14 @@ fn mutate(value: &mut Value) {
     }
 }
 
-/// A request, in some way wrong.
+/// A request with a random error.
 fn body(seed: &Value) -> Vec<u8> {
     let mut value = seed.clone();
     for _ in 0..fastrand::usize(..4) {
         mutate(&mut value);
     }
     let mut bytes = value.to_string().into_bytes();
-    // Now and then it is no JSON either.
+    // Now and then it is not JSON either.
     if fastrand::u8(..12) == 0 && !bytes.is_empty() {
         let at = fastrand::usize(..bytes.len());
         match fastrand::u8(..3) {

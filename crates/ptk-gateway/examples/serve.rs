@@ -1,4 +1,4 @@
-//! A gateway of one's own, in front of a server of chat completions:
+//! A custom gateway, in front of a server of chat completions:
 //!
 //! ```text
 //! cargo run -p ptk-gateway --example serve -- http://127.0.0.1:8080/v1

@@ -1,4 +1,4 @@
-//! Who may ask, and how much.
+//! Access control: which clients may send requests, and how many.
 
 use std::io;
 use std::net::IpAddr;
@@ -16,19 +16,19 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::Limits;
 use crate::failure::Failure;
 
-/// How often at most it is looked whether the file of keys has changed.
+/// How often the file of keys is checked for changes, at most.
 const LOOK: Duration = Duration::from_secs(1);
-/// The longest key.
+/// The longest key, in bytes.
 const MAX_KEY: usize = 4096;
 
-/// The keys of those who may ask, from a file that may change while it is
-/// served. A line each: a name, the key, and what it is limited to:
+/// The keys of clients, from a file that may change while the gateway runs. A
+/// line each: a name, the key, and its limits:
 ///
 /// ```text
 /// alice sk-4f1c0a concurrent=4 per-minute=60 body=2 seconds=120
 /// ```
 ///
-/// `body` is in megabytes; it and `seconds` hold for one request.
+/// `body` is in megabytes; it and `seconds` apply to one request.
 #[derive(Debug)]
 pub struct Keys {
     path: Option<PathBuf>,
@@ -43,7 +43,7 @@ struct Loaded {
     looked: Instant,
 }
 
-/// A key. It is kept as its hash.
+/// A key, stored as its hash.
 #[derive(Debug)]
 pub(crate) struct Key {
     pub(crate) name: String,
@@ -51,13 +51,13 @@ pub(crate) struct Key {
     concurrent: Option<(usize, Arc<Semaphore>)>,
     bucket: Option<Mutex<Bucket>>,
     per_minute: Option<u32>,
-    /// Megabytes of a request.
+    /// The most megabytes of a request.
     body: Option<u32>,
-    /// Seconds that an answer may take.
+    /// The most seconds that an answer may take.
     seconds: Option<u32>,
 }
 
-/// Requests that may be made now.
+/// The requests that a key may make now.
 #[derive(Debug)]
 struct Bucket {
     left: f64,
@@ -65,19 +65,19 @@ struct Bucket {
 }
 
 impl Keys {
-    /// One key, without limits.
+    /// Creates a single key, without limits.
     #[must_use]
     pub fn one(key: &str) -> Self {
         let key = Key::new("key".to_owned(), key);
         Self::of(None, vec![key], None)
     }
 
-    /// Those in a file.
+    /// Reads the keys in a file.
     ///
     /// # Errors
     ///
     /// If it cannot be read, if others than its owner may write it, or a line
-    /// is none.
+    /// is not valid.
     pub fn open(path: impl Into<PathBuf>) -> io::Result<Self> {
         let path = path.into();
         let exposure = exposure(&path)?;
@@ -92,7 +92,7 @@ impl Keys {
         })
     }
 
-    /// Why others than its owner can read the file, if they can.
+    /// Why others than the owner can read the file, if they can.
     #[must_use]
     pub fn exposure(&self) -> Option<&str> {
         self.exposure.as_deref()
@@ -111,8 +111,7 @@ impl Keys {
         }
     }
 
-    /// The key with these letters. All keys are compared, and none sooner than
-    /// another.
+    /// The key with this value. All keys are compared in constant time.
     fn find(&self, given: &str) -> Option<Arc<Key>> {
         let digest: [u8; 32] = Sha256::digest(given.as_bytes()).into();
         let mut found = None;
@@ -124,7 +123,7 @@ impl Keys {
         found
     }
 
-    /// The keys that count now. A file that cannot be read changes nothing.
+    /// The current keys. A file that cannot be read changes nothing.
     fn current(&self) -> Arc<Vec<Arc<Key>>> {
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(path) = &self.path
@@ -134,7 +133,7 @@ impl Keys {
             if changed(path) != loaded.changed {
                 match exposure(path).and_then(|_| load(path)) {
                     Ok((keys, changed)) => {
-                        // One that stays keeps what it has used up.
+                        // A key that stays keeps its usage.
                         let keys = keys.into_iter().map(|key| {
                             let same = loaded.keys.iter().find(|it| it.is_same(&key));
                             same.map_or_else(|| Arc::new(key), Arc::clone)
@@ -152,9 +151,9 @@ impl Keys {
     }
 }
 
-/// Refuses a file that others may write, who could let themselves in, and says
-/// whether others may read it. Secrets that are mounted into containers are
-/// often readable by all, so that alone is not refused.
+/// Rejects a file that others may write, because they could add keys, and
+/// returns a warning if others may read it. Secrets that are mounted into
+/// containers are often readable by all, so that alone is not rejected.
 #[cfg(unix)]
 fn exposure(path: &Path) -> io::Result<Option<String>> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -264,18 +263,19 @@ impl Key {
             && self.seconds == other.seconds
     }
 
-    /// What one of its requests may take, where that is less than what any may.
+    /// The limits of one of its requests, where they are stricter than the
+    /// general ones.
     fn limits(&self, of_all: Limits) -> Limits {
         let body = self.body.map(|megabytes| megabytes as usize * 1024 * 1024);
         let time = self.seconds.map(|it| Duration::from_secs(it.into()));
         Limits {
-            body: body.map_or(of_all.body, |passthrough| passthrough.min(of_all.body)),
-            time: time.map_or(of_all.time, |passthrough| passthrough.min(of_all.time)),
+            body: body.map_or(of_all.body, |own| own.min(of_all.body)),
+            time: time.map_or(of_all.time, |own| own.min(of_all.time)),
             ..of_all
         }
     }
 
-    /// Takes one request out of what it may make.
+    /// Counts one request against the limits of the key.
     fn take(&self) -> Result<Option<OwnedSemaphorePermit>, Failure> {
         if let (Some(bucket), Some(most)) = (&self.bucket, self.per_minute) {
             let mut bucket = bucket.lock().unwrap_or_else(PoisonError::into_inner);
@@ -317,29 +317,29 @@ impl Key {
     }
 }
 
-/// Who may ask from where.
+/// Which clients may send requests, and from where.
 #[derive(Debug, Default)]
 pub(crate) struct AccessPolicy {
     pub(crate) keys: Option<Keys>,
-    /// Names of this server, beside those of this machine.
+    /// Host names of this server, beside those of this machine.
     pub(crate) hosts: Vec<String>,
-    /// Whether any other name is one of it.
+    /// Whether any other host name is accepted.
     pub(crate) any_host: bool,
-    /// Pages that may ask, by their origins.
+    /// The origins whose pages may send requests.
     pub(crate) origins: Vec<String>,
 }
 
-/// Somebody who may ask.
+/// A client that was admitted.
 #[derive(Debug)]
 pub(crate) struct Admitted {
     pub(crate) key: Option<String>,
     pub(crate) permit: Option<OwnedSemaphorePermit>,
-    /// What the request may take.
+    /// The limits of the request.
     pub(crate) limits: Limits,
 }
 
 impl Admitted {
-    /// Somebody without a key, where none is needed.
+    /// A client without a key, where none is needed.
     pub(crate) const fn anybody(limits: Limits) -> Self {
         Self {
             key: None,
@@ -350,8 +350,8 @@ impl Admitted {
 }
 
 impl AccessPolicy {
-    /// Refuses what comes from a page of somebody else, or under a name that
-    /// is none of this server.
+    /// Rejects requests from pages of another origin, or with a host name that
+    /// is not one of this server.
     pub(crate) fn check_place(&self, headers: &HeaderMap, uri: &Uri) -> Result<(), Failure> {
         let forbidden = |message: String| Failure::new(StatusCode::FORBIDDEN, "forbidden", message);
         let host = host(headers, uri)?;
@@ -396,7 +396,7 @@ impl AccessPolicy {
         }
     }
 
-    /// Lets somebody in who has a key, where one is needed.
+    /// Admits a client with a valid key, where one is needed.
     pub(crate) fn admit(&self, headers: &HeaderMap, of_all: Limits) -> Result<Admitted, Failure> {
         let Some(keys) = &self.keys else {
             return Ok(Admitted::anybody(of_all));
@@ -419,28 +419,28 @@ impl AccessPolicy {
     }
 }
 
-/// The name under which a request comes. A proxy and this server could each
-/// take another one of two.
+/// The host name of a request. Two of them are rejected: a proxy and this
+/// server could each use another one.
 fn host<'h>(headers: &'h HeaderMap, uri: &'h Uri) -> Result<&'h str, Failure> {
-    let violation = |message: &str| Failure {
+    let invalid = |message: &str| Failure {
         param: None,
         ..Failure::new(StatusCode::BAD_REQUEST, "invalid_host", message)
     };
     let mut given = headers.get_all(HOST).iter();
     let (header, another) = (given.next(), given.next());
     if another.is_some() {
-        return Err(violation("The request has more than one Host; send one"));
+        return Err(invalid("The request has more than one Host; send one"));
     }
     let header = header
-        .map(|host| host.to_str().map_err(|_| violation("The Host is not text")))
+        .map(|host| host.to_str().map_err(|_| invalid("The Host is not text")))
         .transpose()?;
     let target = uri.authority().map(Authority::as_str);
     match (header, target) {
-        (Some(header), Some(target)) if !header.eq_ignore_ascii_case(target) => Err(violation(
+        (Some(header), Some(target)) if !header.eq_ignore_ascii_case(target) => Err(invalid(
             "The Host differs from the one in the address of the request; send the same",
         )),
         (Some(host), _) | (None, Some(host)) => Ok(host),
-        (None, None) => Err(violation("The request has no Host; send one")),
+        (None, None) => Err(invalid("The request has no Host; send one")),
     }
 }
 
@@ -460,7 +460,7 @@ fn given(headers: &HeaderMap) -> Option<&str> {
 mod tests {
     use super::*;
 
-    /// As if it had not been looked for a while.
+    /// Makes the next access check the file again.
     fn later(keys: &Keys) {
         let mut loaded = keys.loaded.lock().unwrap();
         loaded.looked = loaded.looked.checked_sub(LOOK).unwrap();

@@ -1,4 +1,4 @@
-//! The bodies of requests: read within limits, all of them together, too.
+//! Reads the bodies of requests, within limits for each and for all together.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,19 +13,19 @@ use tokio::time::timeout;
 use crate::failure::Failure;
 use crate::gateway::Limits;
 
-/// A body up to this size is not counted: connections are limited, and so small
+/// The largest body that is not counted: connections are limited, so small
 /// requests are answered while large ones have to wait.
 const SMALL: usize = 16 * 1024;
 /// Bytes that are counted as one.
 const UNIT: usize = 1024;
 
-/// What all bodies together may hold.
+/// The memory that all bodies together may take.
 #[derive(Debug)]
 pub(crate) struct Bodies {
     room: Arc<Semaphore>,
 }
 
-/// A body, and its share of what all may hold.
+/// A body, and its share of the memory.
 pub(crate) struct Received {
     pub(crate) bytes: Bytes,
     pub(crate) share: Option<OwnedSemaphorePermit>,
@@ -51,7 +51,7 @@ impl Bodies {
         most: usize,
         time: Duration,
     ) -> Result<Received, Failure> {
-        // What announces itself as too long is not waited for.
+        // A body that is announced as too long is not read.
         if body.size_hint().lower() > most as u64 {
             return Err(too_large(most));
         }
@@ -97,7 +97,7 @@ impl Bodies {
         Ok(Received { bytes, share })
     }
 
-    /// Takes a larger share.
+    /// Takes a larger share of the memory.
     fn grow(&self, share: &mut Option<OwnedSemaphorePermit>, size: usize) -> Result<(), Failure> {
         let held = share.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
         let Some(more) = size.div_ceil(UNIT).checked_sub(held).filter(|it| *it > 0) else {

@@ -1,4 +1,4 @@
-//! Replies that had to be repaired or could not be read, kept as cases that
+//! Keeps replies that had to be repaired or could not be parsed, as cases that
 //! `ptk parse --jsonl` runs again.
 
 use std::fs::{File, OpenOptions};
@@ -10,9 +10,9 @@ use ptk::events::Redaction;
 use ptk::protocol::Toolset;
 use serde_json::json;
 
-/// The file in the folder.
+/// The name of the file in the folder.
 const NAME: &str = "cases.jsonl";
-/// Bytes of it; then it is put aside, and the one before is forgotten.
+/// The size at which the file is rotated; only one older file is kept.
 const MAX_SIZE: u64 = 64 * 1024 * 1024;
 
 /// A reply to keep.
@@ -23,7 +23,7 @@ pub(crate) struct Case<'c> {
     pub(crate) model: &'c str,
 }
 
-/// Where replies are kept.
+/// The folder where replies are kept.
 #[derive(Debug)]
 pub(crate) struct Capture {
     folder: PathBuf,
@@ -42,7 +42,7 @@ impl Capture {
         })
     }
 
-    /// Keeps a reply, without secrets. What cannot be kept stops nobody.
+    /// Keeps a reply, without secrets. Errors do not affect the request.
     pub(crate) fn keep(&self, case: &Case<'_>) {
         let tools: Vec<_> = case.tools.iter().collect();
         let line = json!({
@@ -77,8 +77,8 @@ fn append(folder: &std::path::Path) -> io::Result<File> {
     options.open(folder.join(NAME))
 }
 
-/// Makes a folder that is for its owner alone. One that is there stays as it
-/// is: its owner has decided.
+/// Creates a folder that only its owner can access. An existing one stays as it
+/// is.
 fn private_folder(folder: &std::path::Path) -> io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);

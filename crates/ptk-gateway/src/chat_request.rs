@@ -15,19 +15,19 @@ use crate::response::Note;
 pub(crate) struct ChatRequest {
     /// The model, as the client calls it.
     pub(crate) model: String,
-    /// Instructions before everything else.
+    /// The system prompt.
     pub(crate) system: Option<String>,
     pub(crate) messages: Vec<Message>,
     pub(crate) contract: Contract,
     pub(crate) sampling: Sampling,
     pub(crate) max_tokens: Option<u32>,
-    /// Texts at which what is said ends.
+    /// Sequences at which the answer stops.
     pub(crate) stop: Vec<String>,
     /// The request as it was written, for a server that speaks the same API.
     pub(crate) written: Option<OriginalRequest>,
     /// The first part of the conversation that is not text, if there is one.
     pub(crate) unsupported_content: Option<UnsupportedContent>,
-    /// What the answer says of tools that only a server of the same API has.
+    /// Notes on tools that only a server of the same API has.
     pub(crate) left_out: Vec<Note>,
 }
 
@@ -49,8 +49,8 @@ pub(crate) struct OriginalRequest {
 }
 
 impl ChatRequest {
-    /// The request as it was written for an API, for one answer. What it does
-    /// not say is as the model is set up.
+    /// The request as it was written for an API, for one answer. Settings that
+    /// it lacks are taken from the model's configuration.
     pub(crate) fn verbatim(
         &self,
         api: Api,
@@ -80,7 +80,7 @@ impl ChatRequest {
             }
             Api::Responses => {
                 fill("max_output_tokens", max_tokens.map(Value::from));
-                // Nobody could ask for what is kept there, or is still to come.
+                // Clients could not fetch a stored or background response here.
                 fill("store", Some(false.into()));
                 body.remove("background");
             }
@@ -93,20 +93,20 @@ impl ChatRequest {
     }
 }
 
-/// What the answer has to keep to.
+/// The contract that the answer must fulfil.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Contract {
     /// The tools that may be called.
     pub(crate) offer: Arc<Offer>,
     pub(crate) choice: Choice,
-    /// Those among them that may be called, where not all may.
+    /// The names of tools that may be called, where not all may.
     pub(crate) allowed: Option<Vec<String>>,
-    /// Whether one call at most is to be made at a time.
+    /// Whether at most one call may be made at a time.
     pub(crate) one_call: bool,
-    /// Whether calls go out only when they are whole: the API has no pieces of
-    /// them. So each can be checked, and mended, before it does.
+    /// Whether calls are sent only when they are complete, because the API
+    /// cannot stream them. So each can be checked and corrected first.
     pub(crate) whole_calls: bool,
-    /// The form of an answer in words.
+    /// The format of an answer in text.
     pub(crate) format: Format,
 }
 
@@ -120,7 +120,7 @@ pub(crate) enum Choice {
     Tool(String),
 }
 
-/// The form of an answer in words.
+/// The format of an answer in text.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) enum Format {
     #[default]
@@ -137,7 +137,7 @@ impl Contract {
         matches!(self.choice, Choice::Required | Choice::Tool(_))
     }
 
-    /// Whether a tool that there is may be called.
+    /// Whether a known tool may be called.
     pub(crate) fn allows(&self, name: &str) -> bool {
         let is_chosen = match &self.choice {
             Choice::Auto | Choice::Required => true,

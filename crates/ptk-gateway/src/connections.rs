@@ -1,4 +1,4 @@
-//! How many clients are connected, and what becomes of one too many.
+//! Limits the number of connections, and refuses further ones.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ const FAREWELL: Duration = Duration::from_secs(2);
 /// answer.
 const MAX_DRAINED: usize = 64 * 1024;
 
-/// What a client is told that is one too many.
+/// The response to a refused client.
 const REFUSAL: &str = concat!(
     "HTTP/1.1 503 Service Unavailable\r\n",
     "retry-after: 1\r\n",
@@ -29,7 +29,7 @@ const REFUSAL: &str = concat!(
     "\"type\":\"server_error\",\"param\":null,\"code\":\"too_many_connections\"}}",
 );
 
-/// The connections there may be.
+/// The connections that are available.
 #[derive(Debug)]
 pub(crate) struct Connections {
     open: Arc<Semaphore>,
@@ -44,8 +44,8 @@ impl Connections {
         }
     }
 
-    /// A place for one more, held while it is open. Without one, the client is
-    /// told so, and `None` comes back.
+    /// A permit for one more connection, held while it is open. Without one,
+    /// the client is refused, and `None` is returned.
     pub(crate) fn admit(&self, stream: TcpStream) -> Option<(TcpStream, OwnedSemaphorePermit)> {
         if let Ok(place) = Arc::clone(&self.open).try_acquire_owned() {
             return Some((stream, place));
@@ -63,7 +63,7 @@ impl Connections {
 async fn refuse(mut stream: TcpStream) -> std::io::Result<()> {
     stream.write_all(REFUSAL.as_bytes()).await?;
     stream.shutdown().await?;
-    // To close a socket with unread bytes resets it, and the answer is lost.
+    // Closing a socket with unread bytes resets it, and the response is lost.
     let mut drained = 0;
     let mut buffer = [0; 4096];
     while drained < MAX_DRAINED {

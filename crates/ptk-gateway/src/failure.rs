@@ -1,4 +1,4 @@
-//! What a client is told where it gets no answer, whichever API it speaks.
+//! Errors for clients, normalised across APIs.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Failure {
     pub(crate) status: StatusCode,
-    /// For programs.
+    /// The code of the error, for programs.
     pub(crate) code: Cow<'static, str>,
     /// The field of the request that is wrong, where one is.
     pub(crate) param: Option<String>,
-    /// What is wrong and what to do.
+    /// The message: what is wrong and what to do.
     pub(crate) message: String,
     pub(crate) retry_after: Option<Duration>,
-    /// What the model said, where its words are all there is.
+    /// The reply of the model, where there is nothing else.
     pub(crate) words: Option<String>,
 }
 
@@ -38,7 +38,7 @@ impl Failure {
         }
     }
 
-    /// The request is not one that can be carried out.
+    /// An error of the request.
     pub(crate) fn invalid(param: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
             param: Some(param.into()),
@@ -46,7 +46,7 @@ impl Failure {
         }
     }
 
-    /// The model did not keep to what was asked of it.
+    /// An error of a model that did not fulfil the contract.
     pub(crate) fn unkept(code: &'static str, message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_GATEWAY, code, message)
     }
@@ -56,7 +56,7 @@ impl Failure {
         self
     }
 
-    /// The kind of error in OpenAI's words.
+    /// The type of error in OpenAI's format.
     pub(crate) fn openai_type(&self) -> &'static str {
         match self.status.as_u16() {
             401 => "authentication_error",
@@ -67,7 +67,7 @@ impl Failure {
         }
     }
 
-    /// The kind of error in Anthropic's words.
+    /// The type of error in Anthropic's format.
     pub(crate) fn anthropic_type(&self) -> &'static str {
         match self.status.as_u16() {
             401 => "authentication_error",
@@ -82,7 +82,7 @@ impl Failure {
         }
     }
 
-    /// The error as OpenAI's APIs write it.
+    /// The error in the format of OpenAI's APIs.
     pub(crate) fn openai(&self) -> Value {
         let mut error = json!({
             "message": self.message,
@@ -94,7 +94,7 @@ impl Failure {
         json!({ "error": error })
     }
 
-    /// The error as Anthropic's API writes it.
+    /// The error in the format of Anthropic's API.
     pub(crate) fn anthropic(&self) -> Value {
         let mut error = json!({
             "type": self.anthropic_type(),
@@ -106,12 +106,12 @@ impl Failure {
         json!({"type": "error", "error": error})
     }
 
-    /// The error as Ollama writes it.
+    /// The error in Ollama's format.
     pub(crate) fn ollama(&self) -> Value {
         json!({"error": self.message, "code": self.code})
     }
 
-    /// What the model said is not lost, though it is no answer.
+    /// Adds the reply of the model, so that it is not lost.
     fn add_words(&self, error: &mut Value) {
         if let (Some(words), Value::Object(error)) = (&self.words, error) {
             let told = json!({"code": self.code, "text": words});

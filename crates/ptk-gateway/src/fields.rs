@@ -1,5 +1,5 @@
-//! The body of a request, field by field: each is read once, by whoever knows
-//! it.
+//! The body of a request, field by field: each is parsed once, where it is
+//! used.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,14 +10,14 @@ use serde_json::value::RawValue;
 
 use crate::failure::Failure;
 
-/// The fields of a JSON object, unread.
+/// The fields of a JSON object, not parsed.
 #[derive(Debug)]
 pub(crate) struct Fields<'b> {
     fields: Vec<(Cow<'b, str>, &'b RawValue)>,
 }
 
 impl<'b> Fields<'b> {
-    /// Those of a body.
+    /// The fields of a body.
     pub(crate) fn of(body: &'b [u8]) -> Result<Self, Failure> {
         if body.trim_ascii().is_empty() {
             return Err(Failure {
@@ -34,10 +34,10 @@ impl<'b> Fields<'b> {
         })
     }
 
-    /// A field as it stands there; `None` if it is missing or null.
+    /// The raw value of a field; `None` if it is missing or null.
     pub(crate) fn raw(&mut self, name: &str) -> Option<&'b RawValue> {
         let mut found = None;
-        // Where one stands twice, the last one counts, as it does elsewhere.
+        // If a field occurs twice, the last one counts, as it does elsewhere.
         self.fields.retain(|(field, value)| {
             let is_it = field == name;
             if is_it {
@@ -48,7 +48,7 @@ impl<'b> Fields<'b> {
         found.filter(|value| value.get() != "null")
     }
 
-    /// A field, read.
+    /// Parses a field.
     pub(crate) fn read<T: DeserializeOwned>(&mut self, name: &str) -> Result<Option<T>, Failure> {
         let Some(raw) = self.raw(name) else {
             return Ok(None);
@@ -56,7 +56,7 @@ impl<'b> Fields<'b> {
         read(name, raw).map(Some)
     }
 
-    /// A field without which nothing can be done.
+    /// Parses a required field.
     pub(crate) fn need<T: DeserializeOwned>(&mut self, name: &str) -> Result<T, Failure> {
         let missing = || Failure {
             code: "missing_required_parameter".into(),
@@ -66,10 +66,10 @@ impl<'b> Fields<'b> {
     }
 }
 
-/// Reads a value that stands under a name.
+/// Parses the value of a field.
 pub(crate) fn read<T: DeserializeOwned>(name: &str, raw: &RawValue) -> Result<T, Failure> {
     serde_json::from_str(raw.get()).map_err(|error| {
-        // Where in the field it stands helps nobody who sent one line.
+        // The position in the field does not help a client that sent one line.
         let why = error.to_string();
         let why = why.split(" at line ").next().unwrap_or_default();
         Failure::invalid(name, format!("The field `{name}` cannot be read: {why}"))
@@ -98,7 +98,7 @@ impl<'de> Deserialize<'de> for Fields<'de> {
     }
 }
 
-/// A name, borrowed where it can be.
+/// The name of a field, borrowed where it can be.
 struct FieldName<'n>(Cow<'n, str>);
 
 impl<'de> Deserialize<'de> for FieldName<'de> {

@@ -1,5 +1,5 @@
-//! An answer that is written while it comes in, as the body of a response.
-//! Dropping it ends the work behind it.
+//! The body of a response that is written while the answer streams in. Dropping
+//! it ends the work behind it.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -12,7 +12,7 @@ use hyper::body::{Body, Frame};
 
 use crate::failure::Failure;
 
-/// Where an answer is written.
+/// The buffer that an answer is written to.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Outbox {
     written: Arc<Mutex<OutboxBuffer>>,
@@ -25,7 +25,7 @@ struct OutboxBuffer {
 }
 
 impl Outbox {
-    /// Writes further bytes.
+    /// Appends bytes.
     pub(crate) fn write(&self, with: impl FnOnce(&mut Vec<u8>)) {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         written.has_begun = true;

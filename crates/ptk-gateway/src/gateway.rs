@@ -1,4 +1,4 @@
-//! What is served, and to whom.
+//! The gateway and its builder.
 
 use std::collections::HashMap;
 use std::io;
@@ -26,28 +26,28 @@ use crate::offer::Offers;
 use crate::route::{Other, Route, Routes};
 use crate::workers::Workers;
 
-/// What one request, and all of them together, may take.
+/// Limits of one request, and of all of them together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of a request.
+    /// The most bytes of a request.
     pub body: usize,
-    /// Requests that are answered at the same time.
+    /// The most requests that are answered at the same time.
     pub concurrent: usize,
-    /// How long one may take.
+    /// How long one request may take.
     pub time: Duration,
-    /// Connections that are open at the same time. One more is answered with
-    /// 503.
+    /// The most connections that are open at the same time. One more is
+    /// answered with 503.
     pub connections: usize,
     /// How long the head of a request may take, and how long a connection may
     /// be idle.
     pub head_time: Duration,
     /// How long the body of a request may take.
     pub body_time: Duration,
-    /// Bytes of all requests that are read or answered at the same time. A
-    /// request that would need more is answered with 503.
+    /// The most bytes of all requests that are read or answered at the same
+    /// time. A request that would need more is answered with 503.
     pub body_memory: usize,
-    /// How long one request may compute: for its tools to be read and taught,
-    /// and for a reply to be read and checked by their schemas.
+    /// How long one request may compute: parsing and teaching its tools, and
+    /// parsing and checking a reply by their schemas.
     pub compute: Duration,
 }
 
@@ -84,7 +84,7 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    /// Puts one together.
+    /// Starts to build a gateway.
     #[must_use]
     pub fn builder() -> GatewayBuilder {
         GatewayBuilder::default()
@@ -100,7 +100,7 @@ pub(crate) struct Inner {
     pub(crate) dialects: Registry,
     pub(crate) memory: Arc<dyn Memory>,
     guard: Guard,
-    /// By dialect, and by how tools are described.
+    /// The formatters by dialect, and by how tools are described.
     formatters: Mutex<HashMap<(String, DefinitionStyle), Arc<dyn Formatter>>>,
     pub(crate) offers: Offers,
     capture: Option<Capture>,
@@ -115,7 +115,7 @@ pub(crate) struct Inner {
 }
 
 impl Inner {
-    /// What teaches a model, and shows it a conversation.
+    /// The formatter for a model and its dialect.
     pub(crate) fn formatter(&self, approach: &Approach) -> Result<Arc<dyn Formatter>, Failure> {
         let name = approach.only.as_deref().or(self.dialect.as_deref());
         let name = name.or(approach.best.as_deref()).unwrap_or("ptk");
@@ -148,27 +148,27 @@ impl Inner {
     }
 }
 
-/// Why there is no gateway.
+/// Why a gateway could not be built.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// There is nothing to serve.
+    /// There is no model to serve.
     #[error("there is no model to serve")]
     NoModel,
     /// Replies cannot be kept.
     #[error("replies cannot be kept in {folder}: {error}")]
     Capture {
-        /// Where they were to be kept.
+        /// The folder where they were to be kept.
         folder: String,
-        /// Why not.
+        /// The error of the system.
         error: io::Error,
     },
-    /// Dialects do not fit each other.
+    /// Dialects conflict with each other.
     #[error(transparent)]
     Guard(#[from] GuardError),
 }
 
-/// Puts a [`Gateway`] together.
+/// Builds a [`Gateway`].
 #[derive(Debug, Default)]
 pub struct GatewayBuilder {
     routes: Routes,
@@ -184,7 +184,7 @@ pub struct GatewayBuilder {
 }
 
 impl GatewayBuilder {
-    /// Serves a model under a name. Where it fails, the others are asked, one
+    /// Serves a model under a name. If it fails, the others are asked, one
     /// after the other.
     #[must_use]
     pub fn model(
@@ -197,7 +197,7 @@ impl GatewayBuilder {
         self
     }
 
-    /// Whatever else is asked for is asked of these.
+    /// Sets the models that serve all other names.
     #[must_use]
     pub fn any(mut self, models: impl IntoIterator<Item = Model>) -> Self {
         let route = Route::new(models.into_iter().collect());
@@ -205,8 +205,8 @@ impl GatewayBuilder {
         self
     }
 
-    /// Whatever else is asked for is asked of this server, which has models of
-    /// these names.
+    /// Sets the server that serves all other names, which has models of these
+    /// names.
     #[must_use]
     pub fn server(mut self, model: Model) -> Self {
         self.routes.set_other(Other::Server {
@@ -216,35 +216,35 @@ impl GatewayBuilder {
         self
     }
 
-    /// How the models call tools, where nothing is said of one.
+    /// Sets the default mode in which models call tools.
     #[must_use]
     pub const fn mode(mut self, mode: Mode) -> Self {
         self.mode = mode;
         self
     }
 
-    /// The dialect that models are taught, and the only one that is read.
+    /// Sets the dialect that models are taught, and the only one that is read.
     #[must_use]
     pub fn dialect(mut self, name: Option<String>) -> Self {
         self.dialect = name.filter(|name| name != "auto");
         self
     }
 
-    /// The dialects there are.
+    /// Sets the available dialects.
     #[must_use]
     pub fn dialects(mut self, dialects: Registry) -> Self {
         self.dialects = dialects;
         self
     }
 
-    /// Where it is remembered what models can do.
+    /// Sets where findings about models are remembered.
     #[must_use]
     pub fn memory(mut self, memory: Arc<dyn Memory>) -> Self {
         self.memory = Some(memory);
         self
     }
 
-    /// Keeps replies that had to be repaired, or could not be read, in a
+    /// Keeps replies that had to be repaired, or could not be parsed, in a
     /// folder.
     #[must_use]
     pub fn capture(mut self, folder: Option<PathBuf>) -> Self {
@@ -252,42 +252,42 @@ impl GatewayBuilder {
         self
     }
 
-    /// Only those with a key may ask.
+    /// Sets the keys that clients need.
     #[must_use]
     pub fn keys(mut self, keys: Option<Keys>) -> Self {
         self.access.keys = keys;
         self
     }
 
-    /// Names of this server, beside those of this machine.
+    /// Sets the host names of this server, beside those of this machine.
     #[must_use]
     pub fn hosts(mut self, names: impl IntoIterator<Item = String>) -> Self {
         self.access.hosts = names.into_iter().collect();
         self
     }
 
-    /// Any name is one of this server: it is not only for this machine.
+    /// Accepts any host name: the server is not only for this machine.
     #[must_use]
     pub fn any_host(mut self, is_so: bool) -> Self {
         self.access.any_host = is_so;
         self
     }
 
-    /// Pages that may ask, by their origins.
+    /// Sets the origins whose pages may send requests.
     #[must_use]
     pub fn origins(mut self, origins: impl IntoIterator<Item = String>) -> Self {
         self.access.origins = origins.into_iter().collect();
         self
     }
 
-    /// What requests may take.
+    /// Sets the limits of requests.
     #[must_use]
     pub const fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Tells of each request that has ended.
+    /// Sets the log of requests that have ended.
     #[must_use]
     pub fn log(mut self, log: Option<Log>) -> Self {
         self.log = log;
@@ -301,7 +301,7 @@ impl GatewayBuilder {
         self
     }
 
-    /// The gateway.
+    /// Builds the gateway.
     ///
     /// # Errors
     ///

@@ -13,11 +13,11 @@ use crate::failure::Failure;
 use crate::offer::Offer;
 use crate::response::{End, Note, ResponseEvent};
 
-/// How often the model is asked for one answer.
+/// How often the model is asked for one answer, at most.
 const MAX_ROUNDS: u32 = ptk::MAX_ITERATIONS;
 
 /// Tools that the gateway runs itself. All rules of their manager hold, and
-/// nobody is there who could be asked.
+/// there is no user to ask for consent.
 #[derive(Debug)]
 pub struct HostedTools {
     manager: ToolManager,
@@ -25,7 +25,7 @@ pub struct HostedTools {
 }
 
 impl HostedTools {
-    /// Those of these names.
+    /// Creates hosted tools from those of these names.
     #[must_use]
     pub fn new(manager: ToolManager, names: &[String]) -> Self {
         let registry = manager.registry();
@@ -40,17 +40,17 @@ impl HostedTools {
         }
     }
 
-    /// Whether they are for this request: its client has none.
+    /// Whether they are used for a request: its client offers none.
     pub(crate) fn are_for(chat: &ChatRequest) -> bool {
         chat.contract.offer.tools.is_empty() && chat.contract.choice == Choice::Auto
     }
 
-    /// What the model is offered.
+    /// The tools that the model is offered.
     pub(crate) fn offer(&self) -> Arc<Offer> {
         Arc::clone(&self.offer)
     }
 
-    /// Asks until the model answers in words, and runs what it calls.
+    /// Asks until the model answers in text, and runs its calls.
     pub(crate) async fn run(
         &self,
         exchange: &Exchange<'_>,
@@ -59,7 +59,7 @@ impl HostedTools {
         let mut chat = exchange.chat.clone();
         chat.contract.offer = Arc::clone(&self.offer);
         chat.written = None;
-        // Whoever stops listening stops the tools.
+        // If the client leaves, the tools are stopped.
         let stop = CancellationToken::new();
         let _guard = stop.clone().drop_guard();
         let mut usage = Usage::default();
@@ -89,7 +89,7 @@ impl HostedTools {
             let end = asked.run(&mut hear).await?;
             crate::exchange::add(&mut usage, end.usage);
             notes.extend(end.notes);
-            // That is said once.
+            // Clients get these notes once.
             chat.left_out.clear();
             if turn.calls.is_empty() || end.finish != FinishReason::ToolCalls {
                 return Ok(End {
@@ -118,7 +118,7 @@ impl HostedTools {
     }
 }
 
-/// What the model says at once.
+/// One reply of the model.
 #[derive(Default)]
 struct HostedTurn {
     text: String,
@@ -126,7 +126,7 @@ struct HostedTurn {
 }
 
 impl HostedTurn {
-    /// Takes in the next piece. Whether the client is told of it.
+    /// Adds the next event. Returns whether it is passed on to the client.
     fn hear(&mut self, event: ResponseEvent<'_>) -> bool {
         match event {
             ResponseEvent::Text(text) => self.text.push_str(text),
@@ -139,7 +139,7 @@ impl HostedTurn {
                     call.args = args.clone();
                 }
             }
-            // One that broke off is not run.
+            // A call that broke off is not run.
             ResponseEvent::CallCut(_) => {
                 self.calls.pop();
             }
@@ -151,7 +151,7 @@ impl HostedTurn {
     }
 }
 
-/// What the client is told of a call that was run for it.
+/// The note for the client about a call that was run for it.
 fn ran(outcome: &CallOutcome) -> Note {
     let how = if outcome.result.success {
         "ran"

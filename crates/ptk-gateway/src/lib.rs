@@ -1,10 +1,11 @@
 //! The gateway: programs send tools to an API that they already speak, and get
 //! real tool calls back, whatever the model behind it.
 //!
-//! A model that only speaks text is taught the tools, its reply is read while
-//! it streams, and what it calls is passed on as the client's API has it. What
-//! breaks the contract of a request is mended by one further request, or told
-//! plainly; it is never lost, and never passed on as if it were right.
+//! A model that only supports text is taught the tools, its reply is parsed
+//! while it streams, and its calls are passed on in the format of the client's
+//! API. What violates the contract of a request is corrected by one further
+//! request, or reported plainly; it is never lost, and never passed on as if it
+//! were right.
 //!
 //! ```
 //! use ptk::Model;
@@ -25,16 +26,16 @@
 //! | Module | Its one concern |
 //! |---|---|
 //! | `gateway` | what is served: [`Gateway`], [`Limits`] |
-//! | `server`, `ticket`, `flow` | connections, the way of a request, answers that are written while they come in |
+//! | `server`, `ticket`, `flow` | connections, the handling of a request, answers that are written while they come in |
 //! | `connections`, `bodies`, `workers` | how many connections, bytes and threads all requests together may take |
-//! | `access` | who may ask, and how much: [`Keys`] |
+//! | `access` | which clients may send requests, and how many: [`Keys`] |
 //! | `api` | the HTTP APIs, a file each: requests into `ChatRequest`, `ResponseEvent`s into responses |
 //! | `chat_request`, `fields`, `offer` | the request, normalised across APIs, and tools that are parsed once |
-//! | `exchange` | one answer: asking, reading, keeping the contract, mending |
+//! | `exchange` | one answer: asking, parsing, keeping the contract, correcting |
 //! | `response`, `failure` | the response, event by event, or the error instead |
 //! | `hosted` | tools that are run here, for clients without: [`HostedTools`] |
 //! | `route` | models by name |
-//! | `capture`, `metrics`, `log` | what is kept, counted and told of requests |
+//! | `capture`, `metrics`, `log` | what is kept, counted and logged of requests |
 
 mod access;
 mod api;

@@ -1,5 +1,5 @@
-//! What is said of a request when it has ended. What was asked and answered is
-//! in it only where that is wanted.
+//! The log of requests that have ended. It holds their content only where that
+//! is configured.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ptk::events::Redaction;
 use serde::Serialize;
 
-/// Bytes of what was asked, or answered, that are written down.
+/// The most bytes of a request, or of its answer, that are logged.
 const MAX_CONTENT: usize = 1024 * 1024;
 
 /// A request that has ended.
@@ -15,9 +15,9 @@ const MAX_CONTENT: usize = 1024 * 1024;
 pub struct Ended {
     /// The request's id, which its answer carries, too.
     pub id: String,
-    /// How it was asked.
+    /// The HTTP method.
     pub method: String,
-    /// What was asked for.
+    /// The path of the request.
     pub path: String,
     /// The model, as the client calls it.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -27,26 +27,26 @@ pub struct Ended {
     pub key: Option<String>,
     /// The status of the answer; 499 if the client went away before its end.
     pub status: u16,
-    /// How long it took.
+    /// How long the request took, in milliseconds.
     pub ms: u64,
-    /// Whether the answer came in pieces.
+    /// Whether the answer was streamed.
     pub stream: bool,
-    /// Tokens that the model was shown, as far as its server said.
+    /// Tokens of the input, as far as the model's server reported them.
     pub input_tokens: u64,
-    /// Tokens that it wrote.
+    /// Tokens of the output.
     pub output_tokens: u64,
-    /// What went wrong, for programs.
+    /// The code of the error, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What was asked, without secrets, if it is wanted ([`Log::contents`]).
+    /// The request, without secrets, if that is configured ([`Log::contents`]).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,
-    /// What was answered, likewise.
+    /// The answer, without secrets, if that is configured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,
 }
 
-/// Who is told of requests that have ended.
+/// A callback for requests that have ended.
 #[derive(Clone)]
 pub struct Log {
     tell: Arc<dyn Fn(&Ended) + Send + Sync>,
@@ -54,7 +54,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// This one.
+    /// Creates a log with this callback.
     pub fn new(tell: impl Fn(&Ended) + Send + Sync + 'static) -> Self {
         Self {
             tell: Arc::new(tell),
@@ -62,8 +62,7 @@ impl Log {
         }
     }
 
-    /// The same with what was asked and answered, up to a megabyte each, as
-    /// far as it is no secret.
+    /// Includes requests and answers, up to a megabyte each, without secrets.
     #[must_use]
     pub fn contents(mut self, is_wanted: bool) -> Self {
         self.contents = is_wanted.then(|| Arc::new(Redaction::secrets()));
@@ -78,24 +77,24 @@ impl Log {
         (self.tell)(ended);
     }
 
-    /// Where what is asked and answered is kept until then, if it is wanted.
+    /// The buffers for request and answer, if they are to be logged.
     pub(crate) fn keeps(&self) -> Option<LoggedBodies> {
         self.contents.as_ref().map(|_| LoggedBodies::default())
     }
 }
 
-/// What was asked and answered.
+/// The request and the answer, for the log.
 #[derive(Debug, Default)]
 pub(crate) struct LoggedBodies {
     pub(crate) request: LoggedBody,
     pub(crate) answer: LoggedBody,
 }
 
-/// The beginning of something long.
+/// The beginning of a long body.
 #[derive(Debug, Default)]
 pub(crate) struct LoggedBody {
     bytes: Vec<u8>,
-    /// How much more there was.
+    /// How many more bytes there were.
     more: usize,
 }
 

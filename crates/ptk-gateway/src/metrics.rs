@@ -1,4 +1,4 @@
-//! What is counted, for Prometheus.
+//! The metrics of the gateway, for Prometheus.
 
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 use ptk::llm::{LlmErrorKind, Usage};
 
-/// Bounds of how long requests take, in seconds.
+/// The buckets of request durations, in seconds.
 const SECONDS: [f64; 12] = [
     0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0, 120.0, 600.0,
 ];
@@ -37,7 +37,7 @@ impl EncodeLabelValue for ErrorLabel {
     }
 }
 
-/// What is counted.
+/// The metrics of the gateway.
 #[derive(Debug)]
 pub(crate) struct Metrics {
     registry: Registry,
@@ -165,10 +165,10 @@ impl Metrics {
         self.gave_up.inc();
     }
 
-    /// All of it, in Prometheus' text.
+    /// All metrics in Prometheus' text format.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
-        // A string takes whatever is written.
+        // Writing into a string does not fail.
         let _ = encode(&mut text, &self.registry);
         text
     }

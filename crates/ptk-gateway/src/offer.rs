@@ -1,4 +1,4 @@
-//! Tools as clients send them with every request, read once.
+//! Tools as clients send them with every request, parsed once.
 
 use std::collections::VecDeque;
 use std::hash::{BuildHasher as _, RandomState};
@@ -14,41 +14,42 @@ use serde_json::Value;
 use crate::failure::Failure;
 use crate::workers::Workers;
 
-/// Offers that are remembered: a program sends the same with every request.
+/// The most sets of tools that are cached: a program sends the same with every
+/// request.
 const MAX_OFFERS: usize = 64;
-/// Bytes of tools that are remembered, compiled schemas included.
+/// The most bytes of tools that are cached, compiled schemas included.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
 /// About how many bytes a compiled schema takes.
 const SCHEMA: usize = 512;
-/// Tools in one request. Clients offer hundreds at most.
+/// The most tools in one request. Clients offer hundreds at most.
 const MAX_TOOLS: usize = 4096;
-/// Schemas in all tools of one request.
+/// The most schemas in all tools of one request.
 const MAX_SCHEMAS: usize = 200_000;
-/// A tool with more schemas is compiled before it is called, and what calls it
-/// is read apart from other requests.
+/// A tool with more schemas is compiled before it is called, and its calls are
+/// parsed on worker threads.
 const MAX_SIMPLE: usize = 500;
-/// Ways of teaching the same tools that are remembered.
-const MAX_LESSONS: usize = 8;
+/// The most prompts for the same tools that are cached.
+const MAX_PROMPTS: usize = 8;
 
-/// A set of tools, with what follows from it.
+/// A set of tools, and what was computed from it.
 #[derive(Debug, Default)]
 pub(crate) struct Offer {
     pub(crate) tools: Toolset,
-    /// The names of those whose schema has to be kept.
+    /// The names of those whose schema is enforced.
     strict: Vec<String>,
     /// Why they can only be offered by a server that speaks the client's API,
-    /// if one of them is that API's own.
+    /// if one of them exists only there.
     pub(crate) unsupported_content: Option<Failure>,
     /// How many schemas there are in all of them.
     schemas: usize,
     /// The names of those whose arguments may take long to check.
     complex: Vec<String>,
     tool_prompts: Mutex<Vec<Arc<ToolPrompt>>>,
-    /// What reads native calls.
+    /// The grammar that parses native calls.
     native: OnceLock<Option<Grammar>>,
 }
 
-/// What a model is taught that is offered tools in words.
+/// The prompt for a model that is offered tools in text.
 #[derive(Debug)]
 pub(crate) struct ToolPrompt {
     formatter: Arc<dyn Formatter>,
@@ -58,14 +59,15 @@ pub(crate) struct ToolPrompt {
     form: Form,
     /// Example turns, where it does.
     pub(crate) examples: Arc<[Message]>,
-    /// What stands before the conversation; nothing where nothing is taught.
+    /// The instructions; empty if there are no tools.
     pub(crate) system: Arc<str>,
-    /// What reads the replies.
+    /// The grammar that parses the replies.
     pub(crate) grammar: Grammar,
 }
 
 impl Offer {
-    /// Of these tools, each with whether its schema has to be kept.
+    /// Creates an offer of these tools, each with whether its schema is
+    /// enforced.
     ///
     /// # Errors
     ///
@@ -110,13 +112,13 @@ impl Offer {
         self.strict.iter().any(|strict| strict == name)
     }
 
-    /// Whether calls of these may take long to check.
+    /// Whether calls of these tools may take long to check.
     pub(crate) fn is_complex(&self) -> bool {
         !self.complex.is_empty()
     }
 
-    /// What a model is taught that is to call these in a dialect. What was
-    /// taught before is remembered; the rest is made apart from other requests.
+    /// The prompt for a model that is to call these tools in a dialect. Prompts
+    /// are cached; new ones are made on worker threads.
     pub(crate) async fn tool_prompt(
         self: &Arc<Self>,
         workers: &Workers,
@@ -129,10 +131,10 @@ impl Offer {
         if let Some(known) = self.known_tool_prompt(formatter, only, names.as_deref(), form) {
             return Ok(known);
         }
-        let violation = |error: GrammarError| Failure::invalid("model", error.to_string());
+        let invalid = |error: GrammarError| Failure::invalid("model", error.to_string());
         if self.tools.is_empty() {
             let made = self.make_tool_prompt(formatter, dialects, only, names, form);
-            return made.map_err(violation);
+            return made.map_err(invalid);
         }
         let offer = Arc::clone(self);
         let formatter = Arc::clone(formatter);
@@ -144,7 +146,7 @@ impl Offer {
             }
             offer
                 .make_tool_prompt(&formatter, &dialects, only.as_deref(), names, form)
-                .map_err(violation)
+                .map_err(invalid)
         };
         workers.run(make).await
     }
@@ -178,7 +180,7 @@ impl Offer {
         form: Form,
     ) -> Result<Arc<ToolPrompt>, GrammarError> {
         let mut grammar = Grammar::builder().registry(if self.tools.is_empty() {
-            // Nothing can be called, so nothing is a call.
+            // Without tools, no text is a call.
             Registry::empty()
         } else {
             dialects.clone()
@@ -205,21 +207,21 @@ impl Offer {
             .tool_prompts
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        if tool_prompts.len() >= MAX_LESSONS {
+        if tool_prompts.len() >= MAX_PROMPTS {
             tool_prompts.remove(0);
         }
         tool_prompts.push(Arc::clone(&tool_prompt));
         Ok(tool_prompt)
     }
 
-    /// Those of these names.
+    /// The tools of these names.
     pub(crate) fn only(&self, names: &[String]) -> Toolset {
         let chosen = self.tools.iter().filter(|tool| names.contains(&tool.name));
         // They have differing names, or they would not stand in one set.
         Toolset::new(chosen.cloned()).unwrap_or_default()
     }
 
-    /// What reads native calls, put into the words of a dialect.
+    /// The grammar that parses native calls as calls of a dialect.
     pub(crate) fn native(&self, dialect: &str) -> Option<&Grammar> {
         let make = || {
             let grammar = Grammar::builder().tools(self.tools.clone());
@@ -229,11 +231,11 @@ impl Offer {
     }
 }
 
-/// What a schema costs. `subject` says whose it is.
+/// Measures the complexity of a schema. `subject` names its owner.
 ///
 /// # Errors
 ///
-/// If that is too much.
+/// If it is too complex.
 pub(crate) fn measure(param: &str, subject: &str, schema: &Value) -> Result<Complexity, Failure> {
     Complexity::of(schema)
         .map_err(|error| too_complex(param, format!("{subject} is too complex: {error}")))
@@ -246,26 +248,26 @@ fn too_complex(param: &str, message: String) -> Failure {
     }
 }
 
-/// The offers that were read, by the text in which they came, the newest last.
+/// The cached offers, by their JSON text, the newest last.
 #[derive(Debug, Default)]
 pub(crate) struct Offers {
     hasher: RandomState,
     known: Mutex<VecDeque<Known>>,
 }
 
-/// An offer that was read.
+/// A cached offer.
 #[derive(Debug)]
 struct Known {
     hash: u64,
-    /// The form in which tools stand in the text.
+    /// The format of the tools in the text.
     form: &'static str,
     text: Arc<str>,
     offer: Arc<Offer>,
 }
 
 impl Offers {
-    /// The offer that stands in this text, in the form of a field of an API:
-    /// the same text may be other tools in another one, or none.
+    /// The offer in this text, in the format of an API's field: in another
+    /// format, the same text may be other tools, or not valid.
     pub(crate) fn get(
         &self,
         form: &'static str,

@@ -19,11 +19,11 @@ pub(crate) enum ResponseEvent<'s> {
     },
     /// Further JSON of its arguments.
     Arguments(&'s str),
-    /// The call has all its arguments: these.
+    /// The end of the call, with its complete arguments.
     CallEnd(&'s Arguments),
-    /// The call that was begun breaks off: nothing else comes of it.
+    /// The open call breaks off: nothing else comes of it.
     CallCut(&'s Arguments),
-    /// What only the API that client and server share can express.
+    /// Content that only the API of client and server can express.
     Passthrough(&'s Passthrough),
 }
 
@@ -31,29 +31,29 @@ pub(crate) enum ResponseEvent<'s> {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct End {
     pub(crate) finish: FinishReason,
-    /// The text at which it stopped, where it is one of those that were named.
+    /// The stop sequence that was reached, if the client named it.
     pub(crate) stopped_at: Option<String>,
     pub(crate) usage: Usage,
-    /// What was not as it should be, for programs.
+    /// Notes on problems, for programs.
     pub(crate) notes: Vec<Note>,
-    /// What the model's server says of it in an API that the client speaks,
-    /// too.
+    /// The end in the format of the model's server, if the client speaks its
+    /// API.
     pub(crate) passthrough: PassthroughEnd,
 }
 
-/// How an answer ended, in the words of the model's server.
+/// How an answer ended, in the format of the model's server.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PassthroughEnd {
     pub(crate) usage: Option<Value>,
     pub(crate) reason: Map<String, Value>,
 }
 
-/// Something about an answer that was not as it should be.
+/// A note on a problem with an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Note {
     pub(crate) code: Cow<'static, str>,
     pub(crate) message: String,
-    /// The model's words, where they went nowhere else.
+    /// The text of the model, where it is nowhere else.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) raw: String,
 }
@@ -74,7 +74,7 @@ impl From<&Problem> for Note {
     }
 }
 
-/// An answer as a whole.
+/// A whole answer.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Whole {
     pub(crate) parts: Vec<ResponsePart>,
@@ -92,14 +92,14 @@ pub(crate) enum ResponsePart {
         /// The JSON, as far as it came.
         json: String,
         args: Arguments,
-        /// Whether it breaks off.
+        /// Whether the call breaks off.
         is_cut: bool,
     },
     Passthrough(Passthrough),
 }
 
 impl Whole {
-    /// Takes in the next piece.
+    /// Adds the next event.
     pub(crate) fn absorb(&mut self, event: ResponseEvent<'_>) {
         match (event, self.parts.last_mut()) {
             (ResponseEvent::Text(text), Some(ResponsePart::Text(all)))
@@ -134,7 +134,7 @@ impl Whole {
         }
     }
 
-    /// All that was said in words.
+    /// The whole text.
     pub(crate) fn text(&self) -> String {
         let texts = self.parts.iter().filter_map(|part| match part {
             ResponsePart::Text(text) => Some(text.as_str()),
@@ -143,7 +143,7 @@ impl Whole {
         texts.collect()
     }
 
-    /// All that was thought.
+    /// The whole reasoning.
     pub(crate) fn reasoning(&self) -> String {
         let texts = self.parts.iter().filter_map(|part| match part {
             ResponsePart::Reasoning(text) => Some(text.as_str()),
@@ -163,7 +163,7 @@ impl Whole {
     }
 }
 
-/// A new id that begins like this.
+/// Creates an id with this prefix.
 pub(crate) fn new_id(begins: &str) -> String {
     let mut id = String::with_capacity(begins.len() + 24);
     id.push_str(begins);

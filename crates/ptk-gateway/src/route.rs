@@ -1,6 +1,6 @@
-//! Models by the names that clients ask for.
+//! Routes model names to models.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,23 +12,23 @@ use ptk::{Approach, Candidate, Mode, Model};
 use crate::chat_request::ChatRequest;
 use crate::failure::Failure;
 
-/// Names that are remembered of those that a server was asked for.
+/// The most names that are remembered of those that a server was asked for.
 const MAX_NAMES: usize = 256;
 
-/// How long it counts how a model is asked: what was found out about it may
-/// change, by other programs, too.
+/// How long an approach is cached: findings about a model may change, by other
+/// programs, too.
 const COUNTS: Duration = Duration::from_secs(5);
 
 /// A model of a route.
 #[derive(Debug)]
 pub(crate) struct Routed {
     pub(crate) candidate: Candidate,
-    /// How it was asked last, and when that was found out.
+    /// The last approach, and when it was determined.
     approach: Mutex<Option<(Instant, Arc<Approach>)>>,
 }
 
 impl Routed {
-    /// How it is asked.
+    /// How to ask the model.
     pub(crate) fn approach(
         &self,
         name: Option<&str>,
@@ -46,7 +46,8 @@ impl Routed {
         approach
     }
 
-    /// Something was found out about it.
+    /// Drops the cached approach, because something was found out about the
+    /// model.
     pub(crate) fn forget(&self) {
         *self.approach.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
@@ -56,7 +57,7 @@ impl Routed {
 #[derive(Debug)]
 pub(crate) struct Route {
     models: Vec<Routed>,
-    /// Whether the server is asked for the model by the client's own name.
+    /// Whether the server gets the name that the client sent.
     passes_name: bool,
 }
 
@@ -74,14 +75,15 @@ impl Route {
         }
     }
 
-    /// Those that are well, then those that failed a while ago.
+    /// The models in the order of tries: those that failed a while ago are
+    /// last.
     pub(crate) fn in_turn(&self) -> impl Iterator<Item = &Routed> {
         let is_well = |model: &&Routed| !model.candidate.is_resting();
         let (well, resting): (Vec<_>, Vec<_>) = self.models.iter().partition(is_well);
         well.into_iter().chain(resting)
     }
 
-    /// What the model is called where it is not by its own name.
+    /// The name to send, if it is the client's and not the model's own.
     pub(crate) fn name_for<'a>(&self, chat: &'a ChatRequest) -> Option<&'a str> {
         self.passes_name.then_some(chat.model.as_str())
     }
@@ -102,10 +104,10 @@ pub(crate) struct Routes {
     other: Option<Other>,
 }
 
-/// Where names go that stand for no model here.
+/// Where requests for unknown names go.
 #[derive(Debug)]
 pub(crate) enum Other {
-    /// To this one, whatever they are.
+    /// To these models, whatever the name is.
     One(Arc<Route>),
     /// To a server that has models of such names.
     Server {
@@ -172,24 +174,24 @@ impl Routes {
         }
     }
 
-    /// The names that stand for models here.
+    /// The configured names.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.named.keys().map(String::as_str)
     }
 
-    /// The names of all models that there are, those of a server included.
+    /// The names of all available models, those of a server included.
     pub(crate) async fn all(&self) -> Vec<String> {
         let mut names: Vec<String> = self.names().map(str::to_owned).collect();
         match &self.other {
             Some(Other::One(route)) => {
-                let passthrough = route.models.first();
-                let passthrough = passthrough.map(|it| {
+                let model = route.models.first();
+                let name = model.map(|it| {
                     it.candidate
                         .provider()
                         .model()
                         .unwrap_or_else(|| it.candidate.provider().name())
                 });
-                names.extend(passthrough.map(str::to_owned));
+                names.extend(name.map(str::to_owned));
             }
             Some(Other::Server { model, .. }) => {
                 let candidate = Candidate::new((**model).clone());
@@ -197,12 +199,13 @@ impl Routes {
             }
             None => {}
         }
-        names.dedup();
+        let mut known = HashSet::new();
+        names.retain(|name| known.insert(name.clone()));
         names
     }
 
-    /// Whether a server behind can be reached; `None` if there is none that
-    /// could be asked.
+    /// Whether the server behind can be reached; without one, whether there is
+    /// a model at all.
     pub(crate) async fn is_ready(&self) -> bool {
         match &self.other {
             Some(Other::Server { model, .. }) => {

@@ -1,4 +1,4 @@
-//! Connections, and the way of a request from its first byte to its last.
+//! Accepts connections, and handles requests from the first byte to the last.
 
 use std::convert::Infallible;
 use std::io;
@@ -32,16 +32,17 @@ use crate::response::new_id;
 use crate::ticket::Ticket;
 use crate::{Gateway, Limits};
 
-/// Bytes that are buffered of one connection. The head of a request has to fit.
+/// The most bytes that are buffered of one connection. The head of a request
+/// has to fit.
 const MAX_BUFFER: usize = 64 * 1024;
-/// How long is waited before the next connection where none can be had.
+/// How long to wait before accepting again when no connection can be accepted.
 const BREATH: Duration = Duration::from_millis(50);
-/// The id of a request, in its answer.
+/// The header with the id of a request, in its response.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 impl Gateway {
-    /// Serves whoever connects, until `end`. Requests that are under way then
-    /// are answered to their end.
+    /// Serves clients until `end`. Requests that are running then are
+    /// completed.
     pub async fn serve(&self, listener: TcpListener, end: impl Future<Output = ()>) {
         let graceful = GracefulShutdown::new();
         let mut builder = hyper::server::conn::http1::Builder::new();
@@ -69,7 +70,8 @@ impl Gateway {
             let Some((stream, endpoint)) = connections.admit(stream) else {
                 continue;
             };
-            // Without it a small piece waits for the one before to be seen.
+            // Without it a small piece waits until the one before is
+            // acknowledged.
             let _ = stream.set_nodelay(true);
             let inner = Arc::clone(&self.inner);
             let service = service_fn(move |request| answer(Arc::clone(&inner), request));
@@ -87,7 +89,7 @@ impl Gateway {
     }
 }
 
-/// Whether no connection can be had, and not only this one.
+/// Whether no connection can be accepted, and not only this one.
 fn is_of_all(error: &io::Error) -> bool {
     !matches!(
         error.kind(),
@@ -97,7 +99,7 @@ fn is_of_all(error: &io::Error) -> bool {
     )
 }
 
-/// The body of an answer.
+/// The body of a response.
 pub(crate) struct Payload {
     body: PayloadBody,
     ticket: Ticket,
@@ -126,7 +128,7 @@ impl Body for Payload {
         if let Poll::Ready(Some(Ok(frame))) = &polled
             && let Some(bytes) = frame.data_ref()
         {
-            payload.ticket.answers(bytes);
+            payload.ticket.response_body(bytes);
         }
         if matches!(polled, Poll::Ready(None)) || payload.is_end_stream() {
             payload.ticket.whole();
@@ -148,7 +150,7 @@ impl Body for Payload {
     }
 }
 
-/// Answers a request, whatever becomes of it.
+/// Handles a request, and always answers it.
 async fn answer(
     inner: Arc<Inner>,
     request: Request<Incoming>,
@@ -282,7 +284,7 @@ async fn reply(
             ticket.hold(share);
         }
         let body = received.bytes;
-        ticket.chats(&body);
+        ticket.request_body(&body);
         let call = Call {
             time,
             gateway: Arc::clone(inner),
@@ -298,15 +300,15 @@ async fn reply(
         .unwrap_or_else(|_| Err(api::late(time)))
 }
 
-/// What pages are told that ask whether they may ask.
+/// The response to a CORS preflight request.
 fn preflight(endpoint: api::Endpoint, asked: &HeaderMap) -> Reply {
     let mut reply = Reply::whole(StatusCode::NO_CONTENT, "", Bytes::new());
     let methods = format!("{}, OPTIONS", endpoint.method());
     if let Ok(methods) = HeaderValue::from_str(&methods) {
         reply.headers.push((ACCESS_CONTROL_ALLOW_METHODS, methods));
     }
-    // Who may ask is decided by the origin; whatever it sends then is read or
-    // left alone.
+    // The origin decides whether requests are allowed; unknown headers are
+    // ignored then.
     if let Some(headers) = asked.get(ACCESS_CONTROL_REQUEST_HEADERS) {
         reply
             .headers

@@ -1,5 +1,4 @@
-//! A request on its way: what it holds while it is answered, and what is said
-//! of it at its end.
+//! A running request: what it holds until it is answered, and its log entry.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -10,10 +9,10 @@ use tokio::sync::OwnedSemaphorePermit;
 use crate::gateway::Inner;
 use crate::log::{Ended, Log, LoggedBodies};
 
-/// What a client is told of a request that it gave up.
+/// The status of a request whose client went away.
 const GONE: u16 = 499;
 
-/// A request on its way. It has ended when the last copy is gone.
+/// A running request. It has ended when the last copy is dropped.
 #[derive(Clone)]
 pub(crate) struct Ticket(Arc<TicketState>);
 
@@ -27,9 +26,9 @@ struct TicketState {
 struct RequestState {
     ended: Ended,
     is_whole: bool,
-    /// What was asked and answered, if it is to be told.
+    /// The request and the answer, if they are to be logged.
     contents: Option<LoggedBodies>,
-    /// Let go at the end.
+    /// Permits that are released at the end.
     permits: Vec<OwnedSemaphorePermit>,
 }
 
@@ -69,8 +68,8 @@ impl Ticket {
         });
     }
 
-    /// What is asked.
-    pub(crate) fn chats(&self, body: &[u8]) {
+    /// Logs a part of the request.
+    pub(crate) fn request_body(&self, body: &[u8]) {
         self.about(|about| {
             if let Some(contents) = &mut about.contents {
                 contents.request.add(body);
@@ -78,8 +77,8 @@ impl Ticket {
         });
     }
 
-    /// What is answered.
-    pub(crate) fn answers(&self, piece: &[u8]) {
+    /// Logs a part of the answer.
+    pub(crate) fn response_body(&self, piece: &[u8]) {
         self.about(|about| {
             if let Some(contents) = &mut about.contents {
                 contents.answer.add(piece);
@@ -103,7 +102,7 @@ impl Ticket {
         self.about(|about| about.ended.error = Some(code.to_owned()));
     }
 
-    /// The answer is whole.
+    /// Marks the answer as complete.
     pub(crate) fn whole(&self) {
         self.about(|about| about.is_whole = true);
     }

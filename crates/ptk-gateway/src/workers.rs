@@ -1,5 +1,5 @@
-//! Work whose length a client decides, kept off the threads that serve: reading
-//! long requests, teaching tools, checking replies by schemas.
+//! Runs work whose length a client decides on threads of its own: parsing long
+//! requests, teaching tools, checking replies by schemas.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,7 +32,7 @@ impl Workers {
         }
     }
 
-    /// Runs this on a thread of its own.
+    /// Runs work on a thread of its own.
     ///
     /// # Errors
     ///
@@ -74,8 +74,8 @@ impl Workers {
     }
 }
 
-/// Runs this here, with the other work of this thread handed to another one
-/// where there are several.
+/// Runs work on this thread, and hands its other tasks to another one where
+/// there are several.
 pub(crate) fn in_place<T>(work: impl FnOnce() -> T) -> T {
     match Handle::try_current().map(|handle| handle.runtime_flavor()) {
         Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),

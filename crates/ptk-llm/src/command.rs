@@ -26,10 +26,10 @@ use crate::{
 const PIECE: usize = 16 * 1024;
 /// Bytes that are kept of the end of its stderr.
 const MAX_ERRORS: usize = 8 * 1024;
-/// How many of its last lines are told.
+/// How many of its last lines are part of an error message.
 const LAST_LINES: usize = 5;
-/// How long the last words are waited for, where something that the command left
-/// behind keeps its output open.
+/// How long the last output is waited for, where a process that the command
+/// left behind keeps its stdout open.
 const MOMENT: Duration = Duration::from_millis(200);
 
 /// A command as a model. It is given the whole conversation as one text on its
@@ -37,8 +37,8 @@ const MOMENT: Duration = Duration::from_millis(200);
 /// ended with success.
 ///
 /// It is the user's own command: it runs with all that the user may do, with
-/// the whole environment, and in no sandbox. There is no shell: the words are
-/// the program and its arguments, as they are.
+/// the whole environment, and in no sandbox. There is no shell: program and
+/// arguments are passed as they are.
 ///
 /// ```
 /// use ptk_llm::{CommandProvider, Message, Request, complete};
@@ -60,7 +60,7 @@ pub struct CommandProvider {
 }
 
 impl CommandProvider {
-    /// A program with these arguments.
+    /// Creates a provider that runs a program with these arguments.
     pub fn new<A: Into<String>>(
         program: impl Into<String>,
         arguments: impl IntoIterator<Item = A>,
@@ -78,7 +78,7 @@ impl CommandProvider {
         }
     }
 
-    /// The same, waiting for so long.
+    /// Sets the timeouts.
     #[must_use]
     pub const fn timeouts(mut self, timeouts: Timeouts) -> Self {
         self.timeouts = timeouts;
@@ -91,7 +91,7 @@ impl Provider for CommandProvider {
         &self.name
     }
 
-    /// All of its words: one program can be many models.
+    /// The whole command line: one program can be many models.
     fn id(&self) -> Option<String> {
         let words = std::iter::once(&self.program).chain(&self.arguments);
         let words: Vec<&str> = words.map(String::as_str).collect();
@@ -121,13 +121,12 @@ impl Provider for CommandProvider {
     }
 }
 
-/// The command and all that it started in its group, ended when nobody listens
-/// any more.
+/// The command and its process group, killed when the stream is dropped.
 struct Group(Child);
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // As long as it was not waited for, the number is nobody else's.
+        // As long as it was not waited for, its process id is not reused.
         #[cfg(unix)]
         if let Some(id) = self.0.id().and_then(|id| i32::try_from(id).ok()) {
             use rustix::process::{Pid, Signal, kill_process_group};
@@ -138,12 +137,13 @@ impl Drop for Group {
     }
 }
 
-/// A command that runs.
+/// A running command.
 struct Running<'a> {
     provider: &'a CommandProvider,
     request: &'a Request,
     group: Group,
-    /// The prompt on its way. A command need not read it, or not at first.
+    /// The prompt that is being written. A command need not read it, or not at
+    /// first.
     telling: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     output: Option<ChildStdout>,
     errors: Option<ChildStderr>,
@@ -152,7 +152,7 @@ struct Running<'a> {
     /// Bytes of the reply.
     size: usize,
     has_words: bool,
-    /// How it has ended, if it has.
+    /// The exit status, once it has ended.
     status: Option<ExitStatus>,
     idle: Instant,
     until: Instant,
@@ -204,7 +204,7 @@ impl<'a> Running<'a> {
         deltas.boxed()
     }
 
-    /// What comes next: words, the end, or what went wrong.
+    /// The next delta: text, the end, or an error.
     async fn next(&mut self) -> Result<Delta, LlmError> {
         loop {
             match self.happened().await {
@@ -241,8 +241,8 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// How long further words are waited for: if it has ended, only for those
-    /// that are on their way.
+    /// How long further output is waited for: if the command has ended, only
+    /// for what is still in the pipe.
     fn timeouts(&self) -> Duration {
         match self.status {
             Some(_) => MOMENT,
@@ -250,11 +250,11 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Waits for the next thing to happen, whatever it is.
+    /// Waits for the next event of the command.
     async fn happened(&mut self) -> Happened {
         let is_running = self.status.is_none();
         tokio::select! {
-            // What was said counts before the end.
+            // Output counts before the end.
             biased;
             piece = read(&mut self.output) => Happened::Said(piece),
             piece = read(&mut self.errors) => Happened::Complained(piece),
@@ -264,7 +264,7 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// The command has ended, and so has what it says.
+    /// The last delta of a command that has ended.
     async fn ended(&mut self, status: ExitStatus) -> Result<Delta, LlmError> {
         if self.errors.is_some() {
             let rest = async {
@@ -313,17 +313,17 @@ impl<'a> Running<'a> {
     }
 }
 
-/// What happens to a command. What it says, on either way, ends with nothing.
+/// An event of a running command. `None` is the end of stdout or stderr.
 enum Happened {
     Said(Option<Vec<u8>>),
     Complained(Option<Vec<u8>>),
-    /// It was told everything.
+    /// The whole prompt was written.
     Told,
     Ended(io::Result<ExitStatus>),
     Late,
 }
 
-/// Gives it the prompt. If it does not want it, that is its own affair.
+/// Writes the prompt to stdin. A command that does not read it is not an error.
 async fn tell(mut input: ChildStdin, prompt: String) {
     let _ = input.write_all(prompt.as_bytes()).await;
     let _ = input.shutdown().await;
@@ -336,8 +336,8 @@ async fn told(telling: &mut Option<Pin<Box<dyn Future<Output = ()> + Send>>>) {
     }
 }
 
-/// What comes next, and nothing at the end; behind that, it waits without end.
-/// What cannot be read is over.
+/// The next piece, and `None` at the end; after that, it waits forever. A read
+/// error counts as the end.
 async fn read(from: &mut Option<impl AsyncRead + Unpin>) -> Option<Vec<u8>> {
     let Some(from) = from else {
         return std::future::pending().await;
@@ -353,15 +353,15 @@ fn keep(last: &mut VecDeque<u8>, bytes: &[u8]) {
     last.drain(..excess);
 }
 
-/// Text out of bytes that are cut anywhere.
+/// Decodes UTF-8 from bytes that are cut anywhere.
 #[derive(Debug, Default)]
 struct Decoder {
-    /// The beginning of a character.
+    /// The beginning of an incomplete character.
     rest: Vec<u8>,
 }
 
 impl Decoder {
-    /// Further text; `None` if it is none.
+    /// Decodes further text; `None` if it is not UTF-8.
     fn push(&mut self, bytes: &[u8]) -> Option<String> {
         self.rest.extend_from_slice(bytes);
         let end = match std::str::from_utf8(&self.rest) {

@@ -10,27 +10,27 @@ use crate::{Delta, FinishReason, LlmError, LlmErrorKind, Provider, Request, Usag
 /// The longest reply, in bytes: far more than any model writes.
 pub const MAX_REPLY: usize = 16 * 1024 * 1024;
 
-/// What the model said.
+/// A whole reply of the model.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Completion {
-    /// The text, unread: calls may be in it.
+    /// The text, not parsed: calls may be in it.
     pub text: String,
-    /// What it thought, where the server tells it apart.
+    /// The reasoning, where the server separates it.
     pub reasoning: String,
     /// The native calls, in the order in which the model made them.
     pub calls: Vec<NativeCall>,
-    /// Why it stopped.
+    /// Why the model stopped.
     pub finish: FinishReason,
-    /// What it took, where the server says so.
+    /// The usage, where the server reports it.
     pub usage: Option<Usage>,
     /// What the server wants back with this reply.
     pub state: Option<Value>,
 }
 
-/// A native call, as the server gave it. Nothing of it is checked.
+/// A native call, as the server gave it, unchecked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NativeCall {
-    /// The server's id for it.
+    /// The server's id for the call.
     pub id: Option<String>,
     /// The tool's name.
     pub name: String,
@@ -54,20 +54,20 @@ pub struct NativeCall {
 #[derive(Debug, Clone, Default)]
 pub struct Assembly {
     reply: Completion,
-    /// By index, which is the order in which the model made them.
+    /// The calls by index, which is the order in which the model made them.
     calls: BTreeMap<usize, NativeCall>,
     is_finished: bool,
     size: usize,
 }
 
 impl Assembly {
-    /// Nothing yet.
+    /// Creates an empty assembly.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes in the next piece.
+    /// Adds the next piece.
     pub fn absorb(&mut self, delta: &Delta) {
         match delta {
             Delta::Text(text) => self.reply.text.push_str(self.size.count(text)),
@@ -91,32 +91,32 @@ impl Assembly {
         }
     }
 
-    /// Whether it is longer than [`MAX_REPLY`].
+    /// Whether the reply is longer than [`MAX_REPLY`].
     #[must_use]
     pub fn is_too_long(&self) -> bool {
         self.size > MAX_REPLY
     }
 
-    /// Whether somebody said that it is whole.
+    /// Whether the server said that the reply is complete.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         self.is_finished
     }
 
-    /// Whether the model's server withheld what would have come.
+    /// Whether the server withheld the rest of the reply.
     #[must_use]
     pub fn is_withheld(&self) -> bool {
         self.reply.finish == FinishReason::ContentFilter && self.calls.is_empty()
     }
 
-    /// What there is of it, whole or not.
+    /// The reply as far as it has arrived, complete or not.
     #[must_use]
     pub fn so_far(mut self) -> Completion {
         self.reply.calls = self.calls.into_values().collect();
         self.reply
     }
 
-    /// The whole reply; `None` if nobody said that it is whole.
+    /// The whole reply; `None` if the server did not say that it is complete.
     #[must_use]
     pub fn finish(self) -> Option<Completion> {
         let is_finished = self.is_finished;
@@ -136,7 +136,7 @@ impl Count for usize {
     }
 }
 
-/// Asks, and waits for the whole reply.
+/// Sends a request, and waits for the whole reply.
 ///
 /// # Errors
 ///

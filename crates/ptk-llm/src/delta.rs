@@ -1,4 +1,4 @@
-//! What a model says, piece by piece.
+//! The pieces of a model's reply.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -11,95 +11,95 @@ use serde_json::{Map, Value};
 pub enum Delta {
     /// Further text.
     Text(String),
-    /// Further thoughts, where the server tells them apart.
+    /// Further reasoning, where the server separates it.
     Reasoning(String),
     /// A native call begins. Several may be open at once.
     CallStart {
-        /// Which call of the reply it is.
+        /// The index of the call in the reply.
         index: usize,
-        /// The server's id for it.
+        /// The server's id for the call.
         id: Option<String>,
         /// The tool's name.
         name: String,
     },
     /// Further text of a call's arguments.
     Arguments {
-        /// The call.
+        /// The index of the call.
         index: usize,
         /// The piece.
         json: String,
     },
     /// A call has all its arguments.
     CallEnd {
-        /// The call.
+        /// The index of the call.
         index: usize,
     },
-    /// Something that the server wants back, word for word, with this reply:
-    /// a signature, or thoughts that nobody else can read.
+    /// State that the server wants back, word for word, with this reply: a
+    /// signature, or reasoning that only the server can read.
     State(Value),
-    /// What the request took so far. The last one counts.
+    /// The usage of the request so far. The last one counts.
     Usage(Usage),
-    /// What only the server's own API has a place for. It comes where the
-    /// request was written for that API
-    /// ([`Request::verbatim`](crate::Request::verbatim)), and nowhere else.
+    /// Content that only the server's own API has a field for. It comes only
+    /// where the request was written for that API
+    /// ([`Request::verbatim`](crate::Request::verbatim)).
     Passthrough(Passthrough),
-    /// The reply is whole, and ended for this reason.
+    /// The end of a complete reply, and its reason.
     Finish(FinishReason),
 }
 
-/// What only one API has a place for, as its server wrote it.
+/// Content that only one API has a field for, as its server wrote it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Passthrough {
     /// Further fields of a chat completion, or of a chunk of it: of the answer
-    /// itself, of its choice, and of what is said.
+    /// itself, of its choice, and of its message.
     Fields {
-        /// Beside `choices`, such as `system_fingerprint`.
+        /// Fields beside `choices`, such as `system_fingerprint`.
         answer: Map<String, Value>,
-        /// Beside the message, such as `logprobs`.
+        /// Fields beside the message, such as `logprobs`.
         choice: Map<String, Value>,
-        /// Beside the message's text, such as `annotations`.
+        /// Fields beside the message's text, such as `annotations`.
         message: Map<String, Value>,
     },
-    /// A part that is neither text nor thoughts nor a call: what tools of the
-    /// server did, or thoughts that only it can read.
+    /// A part that is neither text nor reasoning nor a call: what tools of the
+    /// server did, or reasoning that only it can read.
     Part(Value),
-    /// The next part of this type has this id.
+    /// The id of the next part of this type.
     Id {
         /// The type of the part.
         kind: String,
-        /// The server's id for it.
+        /// The server's id for the part.
         id: String,
     },
-    /// The thoughts so far are signed so.
+    /// The signature of the reasoning so far.
     Signature(String),
-    /// A part of the text ends, which these sources are named for.
+    /// The sources of the part of the text that ends here.
     Sources(Vec<Value>),
-    /// What the request took, in the server's own words.
+    /// The usage in the server's own format.
     Usage(Value),
-    /// Why the reply ended, in the server's own words.
+    /// Why the reply ended, in the server's own format.
     Reason(Map<String, Value>),
 }
 
 /// Why a reply ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub enum FinishReason {
-    /// It was at its end.
+    /// The model completed its reply.
     #[default]
     Stop,
     /// Tools are to be called.
     ToolCalls,
-    /// It may not be longer.
+    /// The reply ran into its token limit.
     Length,
-    /// The server would not pass it on.
+    /// The server withheld the rest.
     ContentFilter,
-    /// It went on repeating itself, and was ended here.
+    /// The reply kept repeating itself, and was ended here.
     Repetition,
-    /// Something that only this server knows.
+    /// A reason that only this server knows.
     Other(String),
 }
 
 impl FinishReason {
-    /// The name that most APIs have for it.
+    /// The name that most APIs have for the reason.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
@@ -140,15 +140,15 @@ impl FromStr for FinishReason {
     }
 }
 
-/// What a request took.
+/// The usage of a request, in tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Usage {
     /// Tokens that the model was shown.
     pub input_tokens: u64,
-    /// How many of these it had seen before.
+    /// How many of these were cached.
     pub cached_tokens: u64,
-    /// Tokens that it wrote.
+    /// Tokens that the model wrote.
     pub output_tokens: u64,
-    /// How many of these were thought.
+    /// How many of these were reasoning.
     pub reasoning_tokens: u64,
 }

@@ -1,11 +1,11 @@
-//! What can go wrong with a model, whether to try again, and what to do.
+//! Errors of models: whether to try again, and what to do.
 
 use std::fmt;
 use std::time::Duration;
 
 use crate::{Provider, Request};
 
-/// Why there is no reply.
+/// Why a model gave no reply.
 ///
 /// ```
 /// use std::time::Duration;
@@ -28,22 +28,22 @@ pub struct LlmError {
     pub provider: String,
     /// The model.
     pub model: Option<String>,
-    /// What happened.
+    /// The kind of error.
     pub kind: LlmErrorKind,
-    /// The status that the server answered with.
+    /// The HTTP status of the response.
     pub status: Option<u16>,
-    /// What the server, or the system, had to say.
+    /// The message of the server or the system.
     pub message: String,
-    /// How long to wait before it is tried again, where the server says so.
+    /// How long to wait before trying again, where the server says so.
     pub retry_after: Option<Duration>,
-    /// What people call the page that the model is behind, if it is behind
-    /// one. Then the message says all there is to say.
+    /// The title of the web page that the model is behind, if it is behind one.
+    /// Then the message is complete as it is.
     pub page: Option<String>,
 }
 
 macro_rules! kinds {
     ($($(#[$about:meta])* $kind:ident: $retry:literal, $what:literal, $remedy:literal;)*) => {
-        /// What can happen. For each kind there is a line that says whether
+        /// The kinds of errors. For each there is a line that says whether
         /// trying again may help, what happened, and what to do.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[non_exhaustive]
@@ -72,9 +72,9 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// Nobody answered.
+    /// The server could not be reached.
     Unreachable: true, "cannot be reached", "see whether it runs and the address is right";
-    /// Nobody vouches for who answered.
+    /// The server's certificate is not trusted.
     Untrusted: false, "has a certificate that is not trusted", "see whether the address is right, or make the certificate known to this system";
     /// The answer took too long.
     TimedOut: true, "took too long to answer", "try again, or allow it more time";
@@ -82,7 +82,7 @@ kinds! {
     Cut: true, "ended in the middle of its reply", "try again";
     /// Too many requests.
     RateLimited: true, "takes no more requests for now", "wait a little, or use another model";
-    /// The server is not well.
+    /// The server failed.
     Failing: true, "failed", "try again later, or use another model";
     /// The key is missing or wrong, or not allowed to do this.
     Unauthorized: false, "refused the key", "set a key that may use this model";
@@ -94,15 +94,15 @@ kinds! {
     TooLong: false, "cannot take so long a conversation", "shorten it, or use a model with a larger window";
     /// The model, or its server, has no API for tools.
     NoTools: false, "takes no tools", "let it call them in text, with mode = \"text\"";
-    /// The request is not one that the server takes.
+    /// The server rejected the request.
     Rejected: false, "did not take the request", "see what it says, and change the settings";
     /// The reply was withheld.
     Filtered: false, "withheld its reply", "put the question in other words";
-    /// The reply is not in the form that it should have.
+    /// The reply does not have the expected format.
     Unreadable: false, "answered with something unreadable", "see whether the address is that of such a server";
-    /// The reply would not end.
+    /// The reply did not end.
     TooMuch: false, "wrote far more than fits into a reply", "limit the tokens of a reply";
-    /// There was nothing in the reply.
+    /// The reply was empty.
     Empty: false, "printed nothing", "see whether it reads the prompt from stdin and prints its answer";
     /// The command, or the browser, cannot be started.
     NotStarted: false, "cannot be started", "see whether it is installed, and its name right";
@@ -110,11 +110,11 @@ kinds! {
     ScriptEnded: false, "has no further reply", "add one to the script for each request, or limit the iterations";
 }
 
-/// A wait that a person should know of.
+/// A wait that the user should know of.
 const LONG: Duration = Duration::from_secs(60);
 
-/// Words by which servers say that a conversation is too long; they have no
-/// status of its own for that.
+/// Phrases by which servers report that a conversation is too long; there is no
+/// status for that.
 const TOO_LONG: [&str; 14] = [
     "context length",
     "context_length",
@@ -132,8 +132,7 @@ const TOO_LONG: [&str; 14] = [
     "too many tokens",
 ];
 
-/// Words by which servers say that they take no tools for a model, without
-/// quotes.
+/// Phrases by which servers report that a model takes no tools, without quotes.
 const NO_TOOLS: [&str; 16] = [
     "does not support tool",
     "doesnt support tool",
@@ -153,12 +152,12 @@ const NO_TOOLS: [&str; 16] = [
     "requires --jinja",
 ];
 
-/// Words by which servers say that a key is wrong, without a status that says
-/// so.
+/// Phrases by which servers report that a key is wrong, where the status does
+/// not.
 const NO_KEY: [&str; 3] = ["api key not valid", "incorrect api key", "invalid api key"];
 
 impl LlmError {
-    /// An error of this kind.
+    /// Creates an error of this kind.
     pub fn new(provider: impl Into<String>, model: Option<&str>, kind: LlmErrorKind) -> Self {
         Self {
             provider: provider.into(),
@@ -171,14 +170,14 @@ impl LlmError {
         }
     }
 
-    /// An error of this kind in the answer to a request.
+    /// Creates an error of this kind in the answer to a request.
     #[must_use]
     pub fn of(provider: &dyn Provider, request: &Request, kind: LlmErrorKind) -> Self {
         let model = request.model.as_deref().or_else(|| provider.model());
         Self::new(provider.name(), model, kind)
     }
 
-    /// What a server means by a status and its message.
+    /// Creates the error that a server means by a status and its message.
     pub fn of_status(
         provider: impl Into<String>,
         model: Option<&str>,
@@ -208,21 +207,21 @@ impl LlmError {
         }
     }
 
-    /// The same with what the server, or the system, had to say.
+    /// Sets the message of the server or the system.
     #[must_use]
     pub fn message(mut self, message: impl Into<String>) -> Self {
         self.message = message.into();
         self
     }
 
-    /// The same with how long to wait.
+    /// Sets how long to wait before trying again.
     #[must_use]
     pub const fn retry_after(mut self, wait: Duration) -> Self {
         self.retry_after = Some(wait);
         self
     }
 
-    /// The same for a model behind a page that people call so.
+    /// Sets the title of the page that the model is behind.
     #[must_use]
     pub fn page(mut self, title: impl Into<String>) -> Self {
         self.page = Some(title.into());

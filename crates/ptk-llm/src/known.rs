@@ -15,15 +15,14 @@ use ptk_protocol::format::DefinitionStyle;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KnownModel {
-    /// How the names of the family begin, in small letters and without what
-    /// stands between words.
+    /// How the names of the family begin, in lower case and without separators.
     pub begins: &'static str,
-    /// Whether they call tools by an API, where their server lets them.
+    /// Whether they call tools by an API, where their server supports it.
     pub native_tools: Option<bool>,
     /// Whether they were measured to do better in text, even where their server
-    /// takes tools.
+    /// supports tools.
     pub prefers_text: bool,
-    /// How many tokens they can take where they are at home.
+    /// The size of their context window with their own maker, in tokens.
     pub context_window: Option<u32>,
     /// The form of calls in text that they were trained on, where it is one
     /// that PTK teaches.
@@ -86,7 +85,7 @@ impl KnownModel {
         }
     }
 
-    /// The family that a model belongs to, if it is known.
+    /// The family of a model, if it is known.
     #[must_use]
     pub fn named(model: &str) -> Option<&'static Self> {
         let name = model.rsplit('/').next().unwrap_or(model).to_lowercase();
@@ -95,7 +94,7 @@ impl KnownModel {
     }
 }
 
-/// The families that are known; the first that fits counts.
+/// The families that are known; the first match counts.
 pub const KNOWN_MODELS: &[KnownModel] = &[
     family("chatgpt4o").text().window(128_000),
     family("gpt5").native().window(400_000),

@@ -1,9 +1,9 @@
-//! Models, whatever they are reached by, behind one trait.
+//! Language models behind one trait, whatever they are reached by.
 //!
 //! A [`Provider`] takes a [`Request`] and gives back a stream of [`Delta`]s:
-//! text, reasoning, native tool calls, usage, and why it stopped. Whoever does
-//! not want the stream takes the whole [`Completion`]. What goes wrong is an
-//! [`LlmError`], which says whether to try again and what to do.
+//! text, reasoning, native tool calls, usage, and why it stopped. Callers that
+//! do not want the stream take the whole [`Completion`]. Failures are
+//! [`LlmError`]s, which say whether to try again and what to do.
 //!
 //! ```
 //! use ptk_llm::{FinishReason, Message, Request, Script, complete};
@@ -22,8 +22,8 @@
 //! | Module | Its one concern |
 //! |---|---|
 //! | `provider` | what a model does: [`Provider`], [`Capabilities`] |
-//! | `request`, `message` | what it is asked |
-//! | `delta` | what it says, piece by piece |
+//! | `request`, `message` | requests and their messages |
+//! | `delta` | replies, piece by piece |
 //! | `completion` | the pieces put together: [`Assembly`], [`complete`] |
 //! | `runaway` | when to stop listening: [`RunawayGuard`] |
 //! | `error` | what can go wrong: [`LlmError`], a table of kinds |
@@ -32,12 +32,12 @@
 //! | `prices` | what requests cost: [`Prices`] |
 //! | [`http`] | models behind HTTP: services by name, and what each kind of server speaks |
 //! | `command` | a command as a model: [`CommandProvider`] |
-//! | `script/` | a model that says what a file says: [`Script`] |
+//! | `script/` | a model that gives the replies of a file: [`Script`] |
 //!
 //! What holds:
 //!
-//! - A reply is finished only if the model said why it stopped. A stream that
-//!   ends before that is an error, never an answer.
+//! - A reply is finished only if the model gave a reason why it stopped. A
+//!   stream that ends before that is an error, never an answer.
 //! - Dropping the stream ends the request.
 //! - A provider keeps nothing of a conversation; one whose model keeps it
 //!   itself remembers what that has seen.

@@ -13,10 +13,9 @@ use serde_json::Value;
 
 use crate::Provider;
 
-/// How long something counts that was only noticed: servers are brought up to
-/// date.
+/// How long something counts that was only noticed: servers are updated.
 const NOTICED_FOR: Duration = Duration::from_secs(14 * 24 * 60 * 60);
-/// Models that are remembered.
+/// The most models that are remembered.
 const MAX_MODELS: usize = 500;
 
 /// What was found out about a model: how it calls tools, and how much it can read.
@@ -28,10 +27,10 @@ pub struct ModelProfile {
     /// The form of calls in text that it is best taught.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dialect: Option<String>,
-    /// How many tokens it can take.
+    /// The size of its context window, in tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_window: Option<u32>,
-    /// How it became known, for a person.
+    /// How it was found out, for the user.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
     /// Whether it was tried on purpose, and not only noticed. Then it counts
@@ -42,14 +41,14 @@ pub struct ModelProfile {
 
 /// Remembers what was found out about models.
 pub trait Memory: Send + Sync + Debug {
-    /// What is known of a model, by its [`memory_key`].
+    /// The profile of a model, by its [`memory_key`].
     fn recall(&self, key: &str) -> Option<ModelProfile>;
 
-    /// From now on this is known of it.
+    /// Stores the profile of a model.
     fn remember(&self, key: &str, profile: ModelProfile);
 }
 
-/// What a model is remembered by, if it is one that can be.
+/// The key under which a model is remembered, if it has one.
 #[must_use]
 pub fn memory_key(provider: &dyn Provider, model: Option<&str>) -> Option<String> {
     let model = model.or_else(|| provider.model()).unwrap_or_default();
@@ -74,9 +73,10 @@ impl Memory for InMemory {
     }
 }
 
-/// Remembers in a file, a JSON object that a person can read and edit. What
-/// cannot be read is not known; what cannot be written is forgotten. A file
-/// that cannot be read is put aside, before there is a new one.
+/// Remembers in a file, a JSON object that users can read and edit. Errors are
+/// ignored: an entry that cannot be read is not known, one that cannot be
+/// written is lost. A file that cannot be read is renamed before a new one is
+/// written.
 #[derive(Debug)]
 pub struct FileMemory {
     path: PathBuf,
@@ -84,7 +84,7 @@ pub struct FileMemory {
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Models {
-    /// As they stand there: one that makes no sense does not spoil the others.
+    /// The entries, not parsed: an invalid one does not spoil the others.
     #[serde(default)]
     models: BTreeMap<String, Value>,
 }
@@ -93,7 +93,7 @@ struct Models {
 struct Entry {
     #[serde(flatten)]
     profile: ModelProfile,
-    /// When it was found out, in seconds since 1970.
+    /// When the entry was written, in seconds since 1970.
     #[serde(default)]
     since: u64,
 }
@@ -105,12 +105,12 @@ impl Entry {
 }
 
 impl FileMemory {
-    /// That in this file, which need not be there.
+    /// Creates a memory in this file, which need not exist.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
 
-    /// The file.
+    /// The path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -154,7 +154,7 @@ impl FileMemory {
             std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         }
         folder.create(self.folder())?;
-        // Others may remember something at the same time.
+        // Other processes may write at the same time.
         let lock = options.open(self.beside(".lock"))?;
         lock.lock()?;
         let mut models = if let Ok(known) = self.read() {

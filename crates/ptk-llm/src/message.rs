@@ -1,28 +1,27 @@
-//! Messages as a model is shown them.
+//! Messages of a request.
 
 use ptk_protocol::{Message as Said, ToolCall};
 use serde_json::Value;
 
-/// One message of a request. Who speaks decides what can be said, so that no
-/// message can be one that no provider would take.
+/// One message of a request. The role determines the content, so that every
+/// message is one that providers accept.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Message {
     /// Instructions in the course of a conversation. Those that stand before
     /// it are [`Request::system`](crate::Request::system).
     System(String),
-    /// What the person says, and whatever a model without native tools is
-    /// told.
+    /// A message of the user, and all messages to a model without native tools.
     User(String),
-    /// What the model said.
+    /// A message of the model.
     Assistant {
-        /// Its words.
+        /// The text of the message.
         text: String,
         /// The calls that it made through a native tool API, each with an id.
         calls: Vec<ToolCall>,
-        /// What came as [`Delta::State`](crate::Delta::State).
+        /// The state that came as [`Delta::State`](crate::Delta::State).
         state: Option<Value>,
     },
-    /// The result of a native call, or of one in words.
+    /// The result of a native call, or of one in text.
     Result {
         /// The native call's id.
         id: String,
@@ -41,12 +40,12 @@ impl Message {
         Self::System(text.into())
     }
 
-    /// What the person says.
+    /// A message of the user.
     pub fn user(text: impl Into<String>) -> Self {
         Self::User(text.into())
     }
 
-    /// What the model said, without native calls.
+    /// A message of the model, without native calls.
     pub fn assistant(text: impl Into<String>) -> Self {
         Self::Assistant {
             text: text.into(),
@@ -55,7 +54,7 @@ impl Message {
         }
     }
 
-    /// What a tool says in words, for a model that goes on with one text.
+    /// A result in text, for a model that continues one text.
     pub fn tool(text: impl Into<String>) -> Self {
         Self::Result {
             id: String::new(),
@@ -65,7 +64,7 @@ impl Message {
         }
     }
 
-    /// The words, without calls.
+    /// The text of the message, without calls.
     #[must_use]
     pub fn text(&self) -> &str {
         match self {
@@ -77,7 +76,7 @@ impl Message {
     }
 }
 
-/// The words of a message and who says them, for a conversation in text.
+/// The text and the role of a message, for a conversation in text.
 impl From<&Message> for Said {
     fn from(message: &Message) -> Self {
         let text = message.text();

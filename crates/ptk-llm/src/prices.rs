@@ -1,10 +1,10 @@
-//! What requests cost.
+//! The prices of models.
 
 use serde::Deserialize;
 
 use crate::Usage;
 
-/// What a model costs, in US dollars for a million tokens.
+/// The prices of a model, in US dollars for a million tokens.
 ///
 /// ```
 /// use ptk_llm::{Prices, Usage};
@@ -17,17 +17,16 @@ use crate::Usage;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Prices {
-    /// For what the model is shown.
+    /// The price of input.
     pub input: f64,
-    /// For what of that it has seen before; as much as for the rest if nothing
-    /// is said.
+    /// The price of cached input; the same as that of other input if `None`.
     pub cached_input: Option<f64>,
-    /// For what it writes, thoughts included.
+    /// The price of output, reasoning included.
     pub output: f64,
 }
 
 impl Prices {
-    /// What that comes to, in millionths of a dollar.
+    /// The cost of a request, in millionths of a dollar.
     #[must_use]
     #[allow(
         clippy::cast_precision_loss,

@@ -1,4 +1,4 @@
-//! What a model does, and what it can do.
+//! The trait of models, and their capabilities.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -10,17 +10,16 @@ use ptk_protocol::format::DefinitionStyle;
 
 use crate::{Api, Delta, LlmError, Request};
 
-/// A reply that is coming in. Dropping it ends the request.
+/// A streaming reply. Dropping it ends the request.
 pub type Deltas<'a> = BoxStream<'a, Result<Delta, LlmError>>;
 
 /// A model, wherever it runs.
 ///
-/// A provider sends one request and passes on what comes back. It keeps
-/// nothing of a conversation, tries nothing again and runs no tools: that is
-/// for whoever asks. The one exception is a model behind a web page, which
-/// keeps the conversation itself: its provider remembers what the page has
-/// seen, and sends only what is new. It too can be asked anything at any
-/// time.
+/// A provider sends one request and passes on what comes back. It keeps nothing
+/// of a conversation, tries nothing again and runs no tools: that is for the
+/// caller. The one exception is a model behind a web page, which keeps the
+/// conversation itself: its provider remembers what the page has seen, and
+/// sends only what is new. It too can be asked anything at any time.
 ///
 /// ```
 /// use futures_util::{StreamExt as _, stream};
@@ -50,37 +49,37 @@ pub trait Provider: Send + Sync + Debug {
         None
     }
 
-    /// What tells it from all others: its name and, where there may be several
-    /// of that name, where it is. `None` if nothing that is found out about it
-    /// holds for the next time.
+    /// The identity of the provider: its name and, where there may be several
+    /// of that name, its address. `None` if findings about it do not hold for
+    /// the next time.
     fn id(&self) -> Option<String> {
         Some(self.name().to_owned())
     }
 
-    /// What the model of this name can do; `None` means its own.
+    /// The capabilities of the model of this name; `None` means its own.
     fn capabilities(&self, _model: Option<&str>) -> Capabilities {
         Capabilities::default()
     }
 
-    /// The API for which it takes requests as somebody else wrote them
+    /// The API for which it takes requests as clients wrote them
     /// ([`Request::verbatim`]).
     fn speaks(&self) -> Option<Api> {
         None
     }
 
-    /// What the server itself says that the model can do, if it says anything.
-    /// That takes a moment, and is asked once.
+    /// The capabilities that the server itself reports for the model, if any.
+    /// That takes a moment, and is requested once.
     fn learn<'a>(&'a self, _model: Option<&'a str>) -> BoxFuture<'a, Option<Capabilities>> {
         std::future::ready(None).boxed()
     }
 
-    /// The names of the models that there are; `None` if nobody says.
+    /// The names of the available models; `None` if they cannot be listed.
     fn models(&self) -> BoxFuture<'_, Option<Vec<String>>> {
         std::future::ready(None).boxed()
     }
 
-    /// Asks. Nothing is sent before the stream is polled. The last delta of a
-    /// whole reply is [`Delta::Finish`]; nothing follows an error.
+    /// Sends a request. Nothing is sent before the stream is polled. The last
+    /// delta of a whole reply is [`Delta::Finish`]; nothing follows an error.
     fn stream<'a>(&'a self, request: &'a Request) -> Deltas<'a>;
 }
 
@@ -118,18 +117,18 @@ impl<T: Provider + ?Sized> Provider for Arc<T> {
     }
 }
 
-/// What a model can do. By default it is one that only speaks text, in a chat,
-/// of which nothing else is known.
+/// The capabilities of a model. By default it is one that only supports text,
+/// in a chat, of which nothing else is known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Capabilities {
     /// Whether it takes tool definitions and calls tools by an API of its own;
-    /// `None` if nobody knows.
+    /// `None` if that is not known.
     pub native_tools: Option<bool>,
-    /// How many tokens it can be shown and write, together.
+    /// The size of its context window, input and output together, in tokens.
     pub context_window: Option<u32>,
-    /// What its output can be held to.
+    /// How its output can be constrained.
     pub constraint: Constraint,
-    /// What it takes a conversation as.
+    /// The form in which it takes a conversation.
     pub form: Form,
     /// The form of calls in text that it was trained on, where that is known.
     pub dialect: Option<&'static str>,
@@ -139,24 +138,25 @@ pub struct Capabilities {
     pub is_too_small: bool,
 }
 
-/// What the output of a model can be held to.
+/// How the output of a model can be constrained.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Constraint {
-    /// Nothing, or nobody knows.
+    /// Not at all, or not known.
     #[default]
     None,
-    /// [`ResponseFormat::Schema`](crate::ResponseFormat::Schema).
+    /// By [`ResponseFormat::Schema`](crate::ResponseFormat::Schema).
     Schema,
-    /// That, and [`ResponseFormat::Grammar`](crate::ResponseFormat::Grammar).
+    /// By that, and by
+    /// [`ResponseFormat::Grammar`](crate::ResponseFormat::Grammar).
     Grammar,
 }
 
-/// What a model takes a conversation as.
+/// The form in which a model takes a conversation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Form {
-    /// Messages, each with who speaks.
+    /// Messages, each with its role.
     #[default]
     Chat,
-    /// One text that it goes on with.
+    /// One text that it continues.
     Prompt,
 }

@@ -1,4 +1,4 @@
-//! What a model is asked.
+//! Requests to models.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 
 use crate::Message;
 
-/// A request to a model. What a model cannot do, its provider leaves out;
-/// [`Capabilities`](crate::Capabilities) say what that is.
+/// A request to a model. What a model does not support, its provider leaves
+/// out; [`Capabilities`](crate::Capabilities) say what that is.
 ///
 /// ```
 /// use ptk_llm::{Message, Request, Sampling};
@@ -30,44 +30,43 @@ pub struct Request {
     /// The conversation.
     pub messages: Vec<Message>,
     /// Tools to be offered by the native API. A model that is taught its tools
-    /// in words has none here.
+    /// in text has none here.
     pub tools: Toolset,
     /// Whether tools are to be called.
     pub tool_choice: ToolChoice,
-    /// How the next word is chosen.
+    /// How tokens are sampled.
     pub sampling: Sampling,
     /// Texts at which the model stops.
     pub stop: Vec<String>,
-    /// The most tokens that it may write.
+    /// The most tokens of the reply.
     pub max_tokens: Option<u32>,
-    /// The form that its answer has to have.
+    /// The format that the reply must have.
     pub format: ResponseFormat,
-    /// How many tokens the model is to be able to see and write, for servers
-    /// that can be told so.
+    /// The context window that the model is to have, in tokens, for servers
+    /// that can be configured so.
     pub context_window: Option<u32>,
-    /// Whether the reply is wanted at once, and not piece by piece. Servers that
-    /// can be told so are; it is the same reply in any case.
+    /// Whether the reply is wanted at once, and not piece by piece, from
+    /// servers that support it; the reply is the same in any case.
     pub whole: bool,
-    /// The same request as somebody else wrote it, in the words of the API
-    /// that the provider [speaks](crate::Provider::speaks). It is sent as it
-    /// is, for the provider's own model; the fields above say nothing then but
-    /// whether the reply is wanted at once.
+    /// The same request as a client wrote it, in the format of the API that the
+    /// provider [speaks](crate::Provider::speaks). It is sent as it is, for the
+    /// provider's own model; of the other fields, only `whole` still counts.
     pub verbatim: Option<Verbatim>,
 }
 
-/// A request as somebody else wrote it.
+/// A request as a client wrote it.
 #[derive(Debug, Clone, Default)]
 pub struct Verbatim {
-    /// The body.
+    /// The body of the request.
     pub body: Map<String, Value>,
-    /// Headers that go with it, and mean something to that API alone.
+    /// Headers that belong to it, and mean something to that API alone.
     pub headers: Vec<(&'static str, String)>,
 }
 
-/// An API that others write requests for, too.
+/// An API that clients write requests for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Api {
-    /// OpenAI's chat completions, which most servers understand.
+    /// OpenAI's chat completions, which most servers support.
     ChatCompletions,
     /// OpenAI's responses.
     Responses,
@@ -75,14 +74,14 @@ pub enum Api {
     Messages,
 }
 
-/// How the next word is chosen. What is not said is up to the model's server.
+/// How tokens are sampled. What is not set is up to the model's server.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Sampling {
-    /// How daring it is; 0 always takes the likeliest.
+    /// The temperature; 0 always takes the likeliest token.
     pub temperature: Option<f32>,
-    /// Only the likeliest words that together have this probability.
+    /// Only the likeliest tokens that together have this probability.
     pub top_p: Option<f32>,
-    /// Only so many of the likeliest words.
+    /// Only so many of the likeliest tokens.
     pub top_k: Option<u32>,
     /// The same seed gives the same reply, where the server keeps to it.
     pub seed: Option<u64>,
@@ -91,18 +90,18 @@ pub struct Sampling {
 /// Whether tools are to be called through the native API.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum ToolChoice {
-    /// As the model likes.
+    /// The model decides.
     #[default]
     Auto,
-    /// None, although they are listed.
+    /// No tool may be called, although they are listed.
     None,
-    /// At least one.
+    /// At least one tool must be called.
     Required,
-    /// The one of this name.
+    /// The tool of this name must be called.
     Tool(String),
 }
 
-/// The form that an answer has to have.
+/// The format that a reply must have.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum ResponseFormat {
     /// Any text.
@@ -117,7 +116,7 @@ pub enum ResponseFormat {
 }
 
 impl Request {
-    /// A request with these messages.
+    /// Creates a request with these messages.
     pub fn new(messages: impl IntoIterator<Item = Message>) -> Self {
         Self {
             messages: messages.into_iter().collect(),
@@ -125,40 +124,40 @@ impl Request {
         }
     }
 
-    /// The same for this model.
+    /// Sets the model.
     #[must_use]
     pub fn model(mut self, model: impl Into<String>) -> Self {
         self.model = Some(model.into());
         self
     }
 
-    /// The same with instructions before everything else.
+    /// Sets the system prompt.
     #[must_use]
     pub fn system(mut self, text: impl Into<String>) -> Self {
         self.system = Some(text.into());
         self
     }
 
-    /// The same with native tools.
+    /// Sets the native tools.
     #[must_use]
     pub fn tools(mut self, tools: Toolset) -> Self {
         self.tools = tools;
         self
     }
 
-    /// The same with this to say about how words are chosen.
+    /// Sets how tokens are sampled.
     #[must_use]
     pub fn sampling(mut self, sampling: Sampling) -> Self {
         self.sampling = sampling;
         self
     }
 
-    /// What is said: the examples, then the conversation.
+    /// All messages: the examples, then the conversation.
     pub fn turns(&self) -> impl Iterator<Item = &Message> + Clone {
         self.examples.iter().chain(&self.messages)
     }
 
-    /// The same with at most so many tokens in the reply.
+    /// Sets the most tokens of the reply.
     #[must_use]
     pub fn max_tokens(mut self, most: u32) -> Self {
         self.max_tokens = Some(most);
@@ -166,7 +165,7 @@ impl Request {
     }
 }
 
-/// All that a request says, as one text.
+/// The whole request as one text.
 pub(crate) fn prompt(request: &Request) -> String {
     let system = request.system.as_deref();
     let texts = system.into_iter();

@@ -1,23 +1,23 @@
-//! Replies that would never end: those that repeat themselves, and those that
-//! are longer than anybody wants.
+//! Stops replies that would never end: those that repeat themselves, and those
+//! that are far too long.
 
 use crate::FinishReason;
 
 /// How many bytes at the end of a reply have to repeat themselves.
 const REPEATED: usize = 3072;
-/// How often they have to.
+/// How often they have to be repeated.
 const TIMES: usize = 8;
-/// How many bytes come between two looks.
+/// How many bytes come between two checks.
 const STEP: usize = 512;
 /// The tokens that a reply may have where the model's window is not known.
 const TOKENS: u64 = 32_768;
-/// The fewest and the most by window.
+/// The fewest and the most tokens by window.
 const LEAST: u64 = 1024;
 const MOST: u64 = 32_768;
-/// Bytes of a token, at least on average: code has more, and so does prose.
+/// The least bytes of a token on average: code has more, and so does prose.
 const BYTES: u64 = 3;
 
-/// Watches a reply while it arrives, and says when to stop listening.
+/// Watches a reply while it arrives, and reports when to stop it.
 ///
 /// ```
 /// use ptk_llm::{FinishReason, RunawayGuard};
@@ -29,29 +29,29 @@ const BYTES: u64 = 3;
 /// ```
 #[derive(Debug, Clone)]
 pub struct RunawayGuard {
-    /// The end of what was said.
+    /// The end of the reply so far.
     tail: Vec<u8>,
-    /// Bytes that came since the last look.
+    /// Bytes that came since the last check.
     unseen: usize,
     /// Bytes that may still come.
     left: u64,
 }
 
 impl RunawayGuard {
-    /// A guard for a reply of at most so many tokens, where that was asked for,
-    /// or a quarter of the model's window.
+    /// Creates a guard for a reply of at most so many tokens, where a limit was
+    /// requested, or a quarter of the model's window.
     #[must_use]
     pub fn new(max_tokens: Option<u32>, window: Option<u32>) -> Self {
         let by_window = window.map_or(TOKENS, |window| (u64::from(window) / 4).clamp(LEAST, MOST));
         Self {
             tail: Vec::new(),
             unseen: 0,
-            // A limit that was asked for is the server's to keep.
+            // A limit that was requested is enforced by the server.
             left: max_tokens.map_or(by_window * BYTES, |_| u64::MAX),
         }
     }
 
-    /// Takes the next piece; says why the reply ends here, if it does.
+    /// Adds the next piece; returns why the reply ends here, if it does.
     pub fn push(&mut self, text: &str) -> Option<FinishReason> {
         self.left = self.left.saturating_sub(text.len() as u64);
         self.tail.extend_from_slice(text.as_bytes());
@@ -68,8 +68,8 @@ impl RunawayGuard {
     }
 }
 
-/// Where a text that repeats itself at its end begins to do so; `None` if it
-/// does not.
+/// The position where a text begins to repeat itself up to its end; `None` if
+/// it does not.
 #[must_use]
 pub fn repetition(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
@@ -90,7 +90,7 @@ pub fn repetition(text: &str) -> Option<usize> {
 /// The shortest distance at which a text repeats itself: its own length if it
 /// does not.
 fn period(text: &[u8]) -> usize {
-    // The longest beginning of each beginning that is its end, too.
+    // The longest proper prefix of each prefix that is also its suffix.
     let mut borders = vec![0_usize; text.len()];
     let mut border = 0;
     for at in 1..text.len() {

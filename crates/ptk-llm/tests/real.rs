@@ -1,5 +1,5 @@
-//! Models behind servers that others have written. `scripts/long-checks models`
-//! installs them, starts them, and says in variables where they are.
+//! Models behind real servers. `scripts/long-checks models` installs them,
+//! starts them, and sets variables with their addresses.
 
 #![allow(
     clippy::unwrap_used,
@@ -15,7 +15,7 @@ use ptk_llm::{
 };
 use serde_json::{Value, json};
 
-/// Where a server is.
+/// The address of a server.
 fn address(variable: &str) -> String {
     std::env::var(variable).expect("scripts/long-checks models sets it")
 }
@@ -49,7 +49,7 @@ fn hello() -> Request {
         .max_tokens(12)
 }
 
-/// What the proxy makes up, it gives as chunks or as a whole.
+/// The proxy's mock reply comes as chunks or as a whole.
 #[tokio::test]
 #[ignore = "needs LiteLLM's proxy"]
 async fn the_proxy_says_the_same_in_every_language() {
@@ -64,7 +64,7 @@ async fn the_proxy_says_the_same_in_every_language() {
     }
 }
 
-/// The small model, whose words the proxy puts into other languages.
+/// The small model, whose replies the proxy translates into other APIs.
 #[tokio::test]
 #[ignore = "needs LiteLLM's proxy"]
 async fn a_small_model_speaks_other_languages_through_the_proxy() {
@@ -139,7 +139,7 @@ async fn a_small_model_is_held_to_a_schema() {
     assert!(matches!(colour, Some("red" | "green")), "{answer}");
 }
 
-/// This server ends its stream without a word then.
+/// This server ends its stream without any data then.
 #[tokio::test]
 #[ignore = "needs the server of llama-cpp-python"]
 async fn a_prompt_that_does_not_fit_is_no_answer() {

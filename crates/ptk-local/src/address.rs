@@ -1,4 +1,4 @@
-//! Addresses of models: what may be fetched, and what it is called then.
+//! Addresses of models: which are allowed, and how the model is named.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -10,10 +10,10 @@ use crate::catalogue::is_digest;
 use crate::error::LibraryError;
 use crate::library::{check, fitting};
 
-/// How models' files end.
+/// The extension of model files.
 const ENDING: &str = ".gguf";
 
-/// A GGUF file behind an address, and the SHA-256 that it has to have.
+/// The address of a GGUF file, and its expected SHA-256.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Address {
     pub(crate) url: Url,
@@ -21,14 +21,14 @@ pub struct Address {
     pub(crate) name: String,
 }
 
-/// Why nothing is fetched from an address.
+/// Why an address is rejected.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AddressError {
-    /// It cannot be read.
+    /// The address cannot be parsed.
     #[error("`{0}` is not an address; one looks like https://host/path/model.gguf")]
     Malformed(String),
-    /// Others could change what comes.
+    /// The connection could be tampered with.
     #[error(
         "{0} is not fetched: it takes an https:// address (http:// only for this machine itself)"
     )]
@@ -39,29 +39,29 @@ pub enum AddressError {
     /// The SHA-256 is missing.
     #[error("a file from an address needs its SHA-256: add --sha256 HEX. {HOW_TO_GET_IT}")]
     NoHash,
-    /// The name cannot be a model's.
+    /// The name is not valid for a model.
     #[error("{0}; give it a name with --name")]
     BadName(LibraryError),
 }
 
-/// Where people find the SHA-256 of a file.
+/// Help on where to find the SHA-256 of a file.
 const HOW_TO_GET_IT: &str = "Take it from where the model is published: Hugging Face shows it on \
                              the file's page, others in a file such as SHA256SUMS; or run \
                              `sha256sum` on a copy that you trust";
 
 impl Address {
-    /// Whether this is meant as an address, and not as a name.
+    /// Whether a text is an address, and not a name.
     #[must_use]
     pub fn is_meant(text: &str) -> bool {
         text.contains("://")
     }
 
-    /// Checks an address, the SHA-256 of what is there, and what to call it: as
-    /// the file, if nothing is said.
+    /// Checks an address, the SHA-256 of the file, and the model's name, which
+    /// defaults to the file's name.
     ///
     /// # Errors
     ///
-    /// If one of them cannot be used.
+    /// If one of them is not valid.
     pub fn new(
         address: &str,
         sha256: Option<&str>,
@@ -88,14 +88,14 @@ impl Address {
         })
     }
 
-    /// What the model will be called.
+    /// The name that the model will have.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 }
 
-/// As it may be shown: without passwords and keys.
+/// Shows the address without passwords and keys.
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&shown(&self.url))
@@ -112,12 +112,12 @@ impl fmt::Debug for Address {
     }
 }
 
-/// Whether the connection cannot be tampered with on its way.
+/// Whether the connection is protected from tampering.
 pub(crate) fn is_secure(url: &Url) -> bool {
     url.scheme() == "https" || (url.scheme() == "http" && is_here(url))
 }
 
-/// Whether this is the machine itself.
+/// Whether the host is this machine.
 pub(crate) fn is_here(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let address = host.trim_start_matches('[').trim_end_matches(']');
@@ -125,8 +125,8 @@ pub(crate) fn is_here(url: &Url) -> bool {
     host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
-/// An address without what may be secret in it: the user, and what stands behind
-/// the path, where servers that sign their addresses have the signature.
+/// An address without its secret parts: the user, and the query, where signed
+/// addresses have their signature.
 pub(crate) fn shown(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     let port = url.port().map(|port| format!(":{port}"));
@@ -134,7 +134,7 @@ pub(crate) fn shown(url: &Url) -> String {
     format!("{}://{host}{port}{}", url.scheme(), url.path())
 }
 
-/// The same of a text that is no address.
+/// The same for a text that is not a valid address.
 fn shown_roughly(text: &str) -> String {
     let text = text.split(['?', '#']).next().unwrap_or_default();
     match text.split_once("://") {
@@ -146,7 +146,7 @@ fn shown_roughly(text: &str) -> String {
     }
 }
 
-/// What a model from there is called, if nothing else is said.
+/// The default name of a model from this address.
 fn file_name(url: &Url) -> String {
     let mut segments = url.path().rsplit('/');
     let last = segments.find(|it| !it.is_empty()).unwrap_or_default();

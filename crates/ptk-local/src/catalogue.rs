@@ -1,5 +1,5 @@
-//! The models that can be pulled: those that are known here, and those of a
-//! file of the user's, `catalogue.toml` beside the models.
+//! The models that can be pulled: the built-in ones, and those of the user's
+//! own file, `catalogue.toml` beside the models.
 
 use std::collections::HashSet;
 use std::fs;
@@ -13,21 +13,21 @@ use serde::{Deserialize, Serialize};
 use crate::error::LibraryError;
 use crate::library::{ENTRY, check};
 
-/// The user's own part.
+/// The name of the user's catalogue file.
 pub(crate) const FILE: &str = "catalogue.toml";
 /// Hexadecimal digits of a SHA-256.
 const DIGITS: usize = 64;
-/// Parts of the tags of a wheel.
+/// The number of parts in a wheel's tags.
 const TAGS: usize = 3;
 
 /// What a model is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// It answers.
+    /// It answers prompts.
     #[default]
     Chat,
-    /// It makes vectors of texts, so that they can be found by their meaning.
+    /// It turns texts into vectors, for search by meaning.
     Embeddings,
 }
 
@@ -35,67 +35,67 @@ pub enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Part {
-    /// Where it is: in the wheel, and later in the model's folder.
+    /// Its path in the wheel; the last component is its name in the model's
+    /// folder.
     pub file: String,
-    /// Its bytes.
+    /// Its size in bytes.
     pub size: u64,
-    /// What they add up to.
+    /// Its SHA-256.
     pub sha256: String,
 }
 
-/// A wheel of a package of Python's, and the file in it that is the model, or a
+/// A wheel of a Python package, and the file in it that is the model, or a
 /// piece of it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Wheel {
-    /// The package.
+    /// The package's name.
     pub package: String,
-    /// Its version.
+    /// The package's version.
     pub version: String,
-    /// What the wheel is built for, if not for everything: Python, its
-    /// interface and the platform, as in the wheel's name. Nothing of it is run,
-    /// so this one serves everywhere.
+    /// The wheel's tags (Python, ABI and platform) if it is not universal.
+    /// Nothing in it is run, so it serves on every platform.
     pub tags: Option<String>,
-    /// The bytes of the wheel.
+    /// The size of the wheel in bytes.
     pub wheel_size: u64,
-    /// What they add up to.
+    /// The SHA-256 of the wheel.
     pub wheel_sha256: String,
-    /// The file in the wheel.
+    /// The path of the file in the wheel.
     pub file: String,
-    /// Its bytes.
+    /// The size of the file in bytes.
     pub size: u64,
-    /// What they add up to.
+    /// The SHA-256 of the file.
     pub sha256: String,
 }
 
-/// A model in packages of Python's, which is where models and their licences
-/// can be had from mirrors and through proxies that people have already.
+/// A model in Python packages, which users can already get through their
+/// mirrors and proxies.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Entry")]
 pub struct Package {
-    /// What the model is called here.
+    /// The model's name.
     pub name: String,
     /// What it is for.
     pub kind: Kind,
-    /// What it is, in a few words.
+    /// A short description.
     pub about: String,
     /// The licence of the model.
     pub licence: String,
-    /// The model's file: its last component is the name that it has here.
+    /// The model's file: its last component is its name in the library.
     pub file: String,
-    /// Its bytes.
+    /// Its size in bytes.
     pub size: u64,
-    /// What they add up to.
+    /// Its SHA-256.
     pub sha256: String,
-    /// What else belongs to it. All of it is in the one wheel that there is then.
+    /// Other files of the model. If there are any, all are in a single wheel.
     pub parts: Vec<Part>,
-    /// Where the model's file is: in one wheel, or in pieces, in the order in
-    /// which they are joined. There is at least one.
+    /// The wheels with the model's file: one, or several with its pieces in
+    /// order. There is at least one.
     pub wheels: Vec<Wheel>,
 }
 
-/// A model as it is written: with one wheel, whose keys stand beside those of
-/// the model, or with several.
+/// A model as written in the catalogue: with the keys of a single wheel inline,
+/// or with several wheels.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
@@ -168,9 +168,9 @@ impl TryFrom<Entry> for Package {
     }
 }
 
-/// The models that are known here, in the format of the user's own part.
+/// The built-in models, in the format of the user's catalogue.
 static BUILT_IN: LazyLock<Vec<Package>> = LazyLock::new(|| {
-    // That it can be read is a matter of the tests.
+    // Tests check that it can be parsed.
     toml::from_str::<Written>(include_str!("catalogue.toml"))
         .map(|written| written.models)
         .unwrap_or_default()
@@ -190,7 +190,7 @@ impl Default for Catalogue {
     }
 }
 
-/// A catalogue as it is written.
+/// A catalogue as it is stored.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -199,11 +199,11 @@ struct Written {
 }
 
 impl Catalogue {
-    /// Those that are known here, and those of the file in this library.
+    /// Reads the built-in catalogue, and the user's own in this library.
     ///
     /// # Errors
     ///
-    /// If the file cannot be read, or says something that cannot be.
+    /// If the file cannot be read or is not valid.
     pub fn read(library: &Path) -> Result<Self, LibraryError> {
         let mut catalogue = Self::default();
         let path = library.join(FILE);
@@ -230,16 +230,16 @@ impl Catalogue {
         Ok(catalogue)
     }
 
-    /// All of them.
+    /// All models of the catalogue.
     pub fn packages(&self) -> impl Iterator<Item = &Package> {
         self.packages.iter()
     }
 
-    /// The one of this name.
+    /// The model of this name.
     ///
     /// # Errors
     ///
-    /// If there is none; the error is what to say then.
+    /// If there is none; the error is the message for the user.
     pub fn find(&self, name: &str) -> Result<&Package, String> {
         let found = self.packages.iter().find(|it| it.name == name);
         found.ok_or_else(|| {
@@ -258,7 +258,7 @@ impl Catalogue {
 }
 
 impl Package {
-    /// Refuses what would mean something else to pip, or to the file system.
+    /// Rejects values that pip or the file system would interpret differently.
     fn check(&self) -> Result<(), String> {
         check(&self.name).map_err(|error| format!("a wrong name: {error}"))?;
         let files = self.files();
@@ -304,21 +304,21 @@ impl Package {
         files
     }
 
-    /// The bytes of all of them.
+    /// The size of all files in bytes.
     #[must_use]
     pub fn whole_size(&self) -> u64 {
         let sizes = self.parts.iter().map(|part| part.size);
         sizes.fold(self.size, u64::saturating_add)
     }
 
-    /// The bytes that are fetched for it.
+    /// The size of the download in bytes.
     #[must_use]
     pub fn download_size(&self) -> u64 {
         let sizes = self.wheels.iter().map(|wheel| wheel.wheel_size);
         sizes.fold(0, u64::saturating_add)
     }
 
-    /// The packages that it is in, with their versions.
+    /// The packages that contain it, with their versions.
     #[must_use]
     pub fn origin(&self) -> String {
         let first = self.wheels.first().map(Wheel::full).unwrap_or_default();
@@ -349,12 +349,12 @@ impl Wheel {
         check_digest(&self.sha256)
     }
 
-    /// The package with its version.
+    /// The package's name and version.
     pub(crate) fn full(&self) -> String {
         format!("{} {}", self.package, self.version)
     }
 
-    /// What is taken out of it.
+    /// The file in the wheel, with its size and SHA-256.
     pub(crate) fn part(&self) -> Part {
         Part {
             file: self.file.clone(),
@@ -378,14 +378,14 @@ pub(crate) fn is_digest(text: &str) -> bool {
 }
 
 impl Part {
-    /// What it is called, wherever it is.
+    /// The file's name, without folders.
     pub(crate) fn name(&self) -> Option<&Path> {
         Path::new(&self.file).file_name().map(Path::new)
     }
 }
 
 impl Kind {
-    /// In a word.
+    /// The kind as a word.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {

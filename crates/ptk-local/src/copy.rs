@@ -1,4 +1,4 @@
-//! Files read and written to the end, and what their bytes add up to.
+//! Copying of files, with progress and SHA-256.
 
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
@@ -6,48 +6,48 @@ use std::io::{self, Read, Write};
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
 
-/// Bytes that are read at once.
+/// How many bytes are read at once.
 const PIECE: usize = 256 * 1024;
 
-/// How far something is.
+/// The progress of a long operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// What is done.
+    /// The step that is running.
     pub step: Step,
-    /// Bytes that are done.
+    /// Bytes done.
     pub done: u64,
-    /// Bytes that there are.
+    /// Bytes in total.
     pub total: u64,
 }
 
-/// What takes long.
+/// A step of a long operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Step {
-    /// Packages or files are fetched.
+    /// Downloading packages or files.
     Fetching,
-    /// A file is taken out of a package.
+    /// Unpacking a file from a package.
     Unpacking,
-    /// A file is copied.
+    /// Copying a file.
     Copying,
-    /// A file is read, to know its SHA-256.
+    /// Reading a file to compute its SHA-256.
     Checking,
 }
 
-/// Whoever wants to know how far something is, and may stop it.
+/// The progress callback and the cancellation of a long operation.
 pub(crate) struct Watch<'a> {
     pub(crate) stop: &'a CancellationToken,
     pub(crate) tell: &'a mut (dyn FnMut(Progress) + Send),
 }
 
-/// What was read.
+/// The size and SHA-256 of the data that was read.
 pub(crate) struct Sum {
     pub(crate) size: u64,
-    /// In hexadecimal digits.
+    /// As hexadecimal digits.
     pub(crate) sha256: String,
 }
 
-/// Why a file did not get there.
+/// Why a copy failed.
 #[derive(Debug)]
 pub(crate) enum Failed {
     Reading(io::Error),
@@ -55,8 +55,8 @@ pub(crate) enum Failed {
     Stopped,
 }
 
-/// Reads to the end, writes what was read, and adds it up. One byte more than
-/// `total` is the end, too.
+/// Copies everything and computes its SHA-256. Stops one byte after `total`, so
+/// that input that is too long is recognised.
 pub(crate) fn copy(
     from: &mut impl Read,
     to: &mut impl Write,
@@ -91,7 +91,7 @@ pub(crate) fn copy(
     })
 }
 
-/// What was added up, in hexadecimal digits.
+/// The digest in hexadecimal digits.
 pub(crate) fn hex(digest: Sha256) -> String {
     let mut digits = String::new();
     for byte in digest.finalize() {

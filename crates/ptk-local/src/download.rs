@@ -1,5 +1,5 @@
-//! A file over HTTP, into a partial file that is there already or not: the rest
-//! of it is asked for, and what breaks is gone on with.
+//! Downloads a file over HTTP into a partial file, and resumes it after a
+//! failure by requesting only the missing rest.
 
 use std::error::Error as _;
 use std::io::{self, Write as _};
@@ -20,18 +20,18 @@ use crate::library::{Entry, Library, Source};
 use crate::partial::{Origin, Partial};
 use crate::pull::{PullError, Pulled};
 
-/// How long a connection may take.
+/// The connection timeout.
 const CONNECT: Duration = Duration::from_secs(30);
-/// How long a server may say nothing.
+/// How long a server may send nothing.
 const SILENCE: Duration = Duration::from_secs(60);
-/// How often a download is gone on with, in one pull, after it broke off.
+/// The most requests that one pull makes for a file.
 const MAX_ATTEMPTS: usize = 20;
-/// As far as servers may send one on.
+/// The most redirects that are followed.
 const MAX_REDIRECTS: usize = 10;
-/// What every GGUF file begins with.
+/// The first bytes of every GGUF file.
 const MAGIC: &[u8] = b"GGUF";
 
-/// Why no whole file has come.
+/// Why a download failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {
@@ -39,14 +39,14 @@ pub enum Refusal {
     Network,
     /// The server's certificate is not trusted.
     Untrusted,
-    /// The server sent us to where we do not go.
+    /// The server redirected to an address that is not allowed.
     Redirect,
     /// The server answered with this status.
     Status(u16),
 }
 
 impl Refusal {
-    /// What to do.
+    /// What the user can do about it.
     pub(crate) const fn advice(self) -> &'static str {
         match self {
             Self::Network => {
@@ -69,13 +69,13 @@ impl Refusal {
 }
 
 impl Library {
-    /// Gets a GGUF file from an address and puts it into the library. A pull
-    /// that was interrupted goes on where it was.
+    /// Downloads a GGUF file and adds it to the library. An interrupted pull is
+    /// resumed.
     ///
     /// # Errors
     ///
-    /// If it cannot be had, or does not have the SHA-256 that was given. What is
-    /// in the library already stays.
+    /// If the file cannot be fetched, or does not have the given SHA-256.
+    /// Models in the library are left as they are.
     ///
     /// # Panics
     ///
@@ -126,36 +126,36 @@ impl Library {
     }
 }
 
-/// A file on its way.
+/// A running download.
 struct Download<'a> {
     library: &'a Library,
     address: &'a Address,
     client: Client,
     partial: &'a mut Partial,
-    /// Where the bytes that are there are from.
+    /// Where the bytes in the partial file came from.
     origin: Origin,
-    /// Whether they came in more than one answer.
+    /// Whether they came from more than one response.
     is_joined: bool,
 }
 
-/// How an answer ended.
+/// How a response ended.
 enum Ending {
-    /// With the whole.
+    /// The file is complete.
     Whole,
-    /// Too early, but something came.
+    /// The connection broke off after some bytes.
     Cut,
-    /// Before anything came.
+    /// The request failed before any bytes arrived.
     Failed(reqwest::Error),
-    /// It is not the rest of what is there; everything has to come again.
+    /// The response does not continue the partial file; start over.
     Unfit,
 }
 
 impl Download<'_> {
-    /// Fetches what is missing. Returns what the whole adds up to.
+    /// Fetches the missing part, and returns the SHA-256 of the whole file.
     async fn run(mut self, watch: &mut Watch<'_>) -> Result<String, PullError> {
         let shown = self.address.to_string();
         let noted = self.partial.origin();
-        // What is known of another address does not hold for this one.
+        // Metadata of another address does not apply to this one.
         self.origin = noted.filter(|it| it.address == shown).unwrap_or_default();
         self.is_joined = self.partial.size() > 0;
         for _ in 0..MAX_ATTEMPTS {
@@ -165,7 +165,7 @@ impl Download<'_> {
                     if there == self.address.sha256 || !self.is_joined {
                         return Ok(there);
                     }
-                    // The file may have changed between two answers.
+                    // The file may have changed between two responses.
                     self.restart()?;
                 }
                 Ending::Cut => self.is_joined = true,
@@ -180,7 +180,7 @@ impl Download<'_> {
         })
     }
 
-    /// Asks once, for what is missing.
+    /// Sends one request for the missing part.
     async fn attempt(&mut self, watch: &mut Watch<'_>) -> Result<Ending, PullError> {
         let from = self.partial.size();
         let request = self.client.get(self.address.url.clone());
@@ -199,7 +199,7 @@ impl Download<'_> {
             StatusCode::PARTIAL_CONTENT | StatusCode::RANGE_NOT_SATISFIABLE if from > 0 => {
                 return Ok(Ending::Unfit);
             }
-            // It does not know ranges, or the file has changed.
+            // The server does not support ranges, or the file has changed.
             StatusCode::OK => self.restart()?,
             status => {
                 return Err(PullError::Download {
@@ -212,7 +212,7 @@ impl Download<'_> {
         self.receive(response, watch).await
     }
 
-    /// Takes the rest, or as much of it as comes.
+    /// Writes the body of a response to the partial file.
     async fn receive(
         &mut self,
         mut response: Response,
@@ -254,13 +254,13 @@ impl Download<'_> {
             }
             self.partial.write_all(&piece).map_err(self.unwritable())?;
         }
-        // A server may give less than was asked for.
+        // A server may send less than was requested.
         let there = self.partial.size();
         let is_short = there > before && total.is_some_and(|total| there < total);
         Ok(if is_short { Ending::Cut } else { Ending::Whole })
     }
 
-    /// Refuses what cannot become a model, before all of it has come.
+    /// Rejects a file that is not GGUF by its first bytes.
     fn look_at(&self, head: &[u8], piece: &[u8]) -> Result<(), PullError> {
         if MAGIC.starts_with(head) {
             return Ok(());
@@ -282,7 +282,7 @@ impl Download<'_> {
         })
     }
 
-    /// Drops what is there.
+    /// Discards the partial file's content.
     fn restart(&mut self) -> Result<(), PullError> {
         self.is_joined = false;
         self.origin = Origin::default();
@@ -311,8 +311,8 @@ impl Download<'_> {
     }
 }
 
-/// What is asked for: the file as it is, from there on, if it is still the one
-/// whose beginning is here.
+/// Request headers: the file unencoded, and from an offset on only if it has
+/// not changed since.
 fn wanted(from: u64, validator: Option<&str>) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
@@ -327,15 +327,15 @@ fn wanted(from: u64, validator: Option<&str>) -> HeaderMap {
     headers
 }
 
-/// What names this state of the file: its tag, unless that is a weak one, which
-/// does not tell bytes apart; or its date.
+/// The validator of a response: its `ETag`, unless that is weak and does not
+/// identify the bytes; otherwise its date.
 fn validator(headers: &HeaderMap) -> Option<String> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     let tag = text(ETAG).filter(|tag| tag.starts_with('"'));
     tag.or_else(|| text(LAST_MODIFIED)).map(str::to_owned)
 }
 
-/// Where the bytes of an answer begin in the file, and how many that has, where
+/// The offset of a response's first byte in the file, and the file's size, if
 /// the server says so.
 fn range(response: &Response) -> Option<(u64, Option<u64>)> {
     let range = response.headers().get(CONTENT_RANGE)?.to_str().ok()?;
@@ -352,7 +352,7 @@ fn client(address: &Address) -> Result<Client, PullError> {
         .redirect(Policy::custom(follow))
         .user_agent(concat!("ptk/", env!("CARGO_PKG_VERSION")));
     if is_here(&address.url) {
-        // To a proxy, this machine would be another one.
+        // A proxy would resolve the address to its own machine.
         client = client.no_proxy();
     }
     client.build().map_err(|error| PullError::Download {
@@ -362,8 +362,8 @@ fn client(address: &Address) -> Result<Client, PullError> {
     })
 }
 
-/// Goes where the server says, but never to where others could change what
-/// comes.
+/// Follows redirects, but never to an address where the connection could be
+/// tampered with.
 fn follow(attempt: Attempt<'_>) -> Action {
     let came_by = attempt.previous().last().map(Url::scheme);
     let to = attempt.url();
@@ -378,7 +378,7 @@ fn follow(attempt: Attempt<'_>) -> Action {
     attempt.follow()
 }
 
-/// The cause, which says most, without addresses that may hold keys.
+/// The root cause of an error, without addresses, which may contain keys.
 fn told(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return "the server does not answer".to_owned();

@@ -1,4 +1,4 @@
-//! Why the library cannot do something, and what to do about it.
+//! Errors of the library, each with what to do about it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,32 +7,32 @@ use crate::copy::Failed;
 use crate::gguf::GgufError;
 use crate::library::MAX_NAME;
 
-/// Why the library cannot do something.
+/// An error of the library.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LibraryError {
-    /// Nothing says where models are.
+    /// No environment variable says where models are kept.
     #[error("there is no place for models: neither PTK_MODELS nor HOME is set")]
     NoPlace,
-    /// The system would not.
+    /// A file operation failed.
     #[error("{} cannot be {doing}: {error}{}", path.display(), advice(error))]
     Io {
-        /// What was tried.
+        /// What was attempted.
         doing: &'static str,
-        /// With which file or folder.
+        /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The operating system's error.
         error: io::Error,
     },
-    /// There is no such model.
+    /// There is no model of this name.
     #[error("there is no model `{name}`{hint}")]
     Unknown {
-        /// What was asked for.
+        /// The name.
         name: String,
-        /// What to do.
+        /// What to do about it.
         hint: String,
     },
-    /// The model is there for something else.
+    /// The model does not answer prompts.
     #[error(
         "`{0}` is a model that finds code by its meaning, and cannot answer; `ptk models list` shows those that can"
     )]
@@ -40,49 +40,49 @@ pub enum LibraryError {
     /// There is no such file.
     #[error("there is no file {}", .0.display())]
     NoFile(PathBuf),
-    /// The file is no model.
+    /// The file is not a model.
     #[error(transparent)]
     Gguf(#[from] GgufError),
-    /// A name that no model can have.
+    /// The name is not valid for a model.
     #[error(
         "`{0}` cannot be a model's name; take up to {MAX_NAME} letters, digits, `.`, `_` and `-`, and begin with a letter or a digit"
     )]
     BadName(String),
-    /// Another model has the name.
+    /// Another model has this name.
     #[error(
         "there is another model `{name}` already, from {from}; choose another name with --name, or remove that one with `ptk models remove {name}`"
     )]
     Taken {
         /// The name.
         name: String,
-        /// Where the other one is from.
+        /// Where the other model came from.
         from: String,
     },
-    /// A path that cannot be written down.
+    /// A path cannot be written as JSON.
     #[error("{} is not UTF-8, and cannot be remembered; rename it, or add it with --copy", .0.display())]
     Unwritable(PathBuf),
-    /// What is known of a model cannot be read.
+    /// The entry of a model, or the catalogue, cannot be read.
     #[error("{} {why}", path.display())]
     Damaged {
         /// The folder or file.
         path: PathBuf,
-        /// What is the matter with it.
+        /// What is wrong with it.
         why: String,
     },
-    /// A model's file is not what it was.
+    /// A model's file is missing or damaged.
     #[error("the file of `{name}` {what}; {remedy}")]
     Gone {
-        /// The model.
+        /// The model's name.
         name: String,
-        /// What became of it.
+        /// What is wrong with its file.
         what: String,
-        /// What to do.
+        /// What to do about it.
         remedy: String,
     },
-    /// Another process pulls the model.
+    /// Another process is pulling the model.
     #[error("`{0}` is being pulled by another ptk; stop that one first")]
     Busy(String),
-    /// Somebody stopped it.
+    /// The operation was cancelled.
     #[error("interrupted")]
     Interrupted,
 }
@@ -106,7 +106,7 @@ impl LibraryError {
         move |error| Self::Io { doing, path, error }
     }
 
-    /// The error of a copy between these.
+    /// Converts the error of a copy between these paths.
     pub(crate) fn copying(from: &Path, to: &Path) -> impl FnOnce(Failed) -> Self + use<> {
         let (from, to) = (from.to_owned(), to.to_owned());
         move |failed| match failed {

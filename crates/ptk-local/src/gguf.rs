@@ -1,6 +1,6 @@
-//! The header of a GGUF file: what a model says about itself. A file may come
-//! from anywhere, so nothing in it is believed: every length is held against
-//! the size of the file before it is followed, and what is kept is bounded.
+//! Parses the header of a GGUF file: a model's metadata. Files are not trusted:
+//! every length is checked against the size of the file before it is used, and
+//! what is kept is bounded.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek};
@@ -8,47 +8,47 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-/// What every GGUF file begins with.
+/// The first bytes of every GGUF file.
 const MAGIC: [u8; 4] = *b"GGUF";
-/// What stands in a file of Git whose content was not fetched.
+/// The first bytes of a Git LFS pointer, whose content was not fetched.
 const POINTER: &[u8] = b"version https://git-lfs";
-/// No header is longer: the largest vocabularies take 20 MB.
+/// The longest header: the largest vocabularies take 20 MB.
 const MAX_HEADER: u64 = 128 * 1024 * 1024;
 /// The longest key, by the format.
 const MAX_KEY: u64 = 65_535;
-/// Bytes that are kept of a value.
+/// The most bytes of a text value that are kept.
 const MAX_TEXT: u64 = 512;
-/// How deep lists may lie in lists.
+/// How deep lists may be nested.
 const MAX_DEPTH: u8 = 4;
-/// Dimensions of a tensor. There are four at most today.
+/// The most dimensions of a tensor. Today's have at most four.
 const MAX_DIMENSIONS: u32 = 8;
 /// The largest alignment that makes sense.
 const MAX_ALIGNMENT: u64 = 1024 * 1024;
-/// The alignment where none is said.
+/// The default alignment.
 const ALIGNMENT: u64 = 32;
-/// Context lengths that are kept until the architecture is known.
+/// The most context lengths that are kept until the architecture is known.
 const MAX_LENGTHS: usize = 16;
 /// The fewest bytes of a key with its value.
 const LEAST_PAIR: u64 = 8 + 4 + 1;
-/// The fewest bytes that tell about a tensor.
+/// The fewest bytes that describe a tensor.
 const LEAST_TENSOR: u64 = 8 + 4 + 4 + 8;
 
-/// What a model says about itself.
+/// The metadata of a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gguf {
-    /// The kind of network, such as `llama`.
+    /// The architecture, such as `llama`.
     pub architecture: String,
-    /// The name that its makers gave it.
+    /// The name that its authors gave it.
     pub name: Option<String>,
-    /// How many numbers it consists of.
+    /// The number of parameters.
     pub parameters: u64,
-    /// How these are kept, such as `Q4_1`.
+    /// The quantisation, such as `Q4_1`.
     pub quantisation: Option<String>,
-    /// How many tokens it was made for.
+    /// The context length that it was trained for, in tokens.
     pub context_length: Option<u64>,
-    /// The licence, as its makers name it.
+    /// The licence, as its authors name it.
     pub licence: Option<String>,
-    /// Whether it says how a conversation is written.
+    /// Whether it has a chat template.
     pub has_chat_template: bool,
 }
 
@@ -62,7 +62,7 @@ pub struct GgufError {
     pub fault: Fault,
 }
 
-/// What can be wrong with a file.
+/// What is wrong with a file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Fault {
@@ -72,52 +72,52 @@ pub enum Fault {
     /// It is a folder, a pipe or a device.
     #[error("is no file")]
     NoFile,
-    /// It is something else.
+    /// It is not a GGUF file.
     #[error("is no GGUF file; models for llama.cpp are, and their names end in .gguf")]
     NotGguf,
-    /// Git has not fetched it.
+    /// It is a Git LFS pointer.
     #[error("only says where the model is; fetch it with `git lfs pull`")]
     Pointer,
-    /// A version that is too old or too new.
+    /// Its version is too old or too new.
     #[error(
         "is GGUF of version {0}, and 2 and 3 can be read; convert it anew with llama.cpp's scripts"
     )]
     Version(u32),
-    /// It was made for machines that write numbers the other way round.
+    /// It is big-endian.
     #[error("is for machines with big-endian numbers; get the ordinary one")]
     BigEndian,
-    /// It ends before it is over.
+    /// It is shorter than its header says.
     #[error("is cut off: it has {there} bytes and would need {wanted}; get it again")]
     Truncated {
-        /// How long it is.
+        /// Its size in bytes.
         there: u64,
-        /// How long it would be at least.
+        /// The size that it should have at least.
         wanted: u64,
     },
     /// It contradicts itself.
     #[error("is damaged: {0}; get it again")]
     Damaged(&'static str),
-    /// It is a part of a model.
+    /// It is one part of a split model.
     #[error(
         "is part {part} of {parts} of a model; join them with llama.cpp's `llama-gguf-split --merge`"
     )]
     Split {
-        /// Which one, from 1.
+        /// The number of the part, from 1.
         part: u64,
-        /// How many there are.
+        /// The number of parts.
         parts: u64,
     },
 }
 
 impl Gguf {
-    /// Reads what a file says about the model in it.
+    /// Reads the metadata of the model in a file.
     ///
     /// # Errors
     ///
-    /// If it is no whole model.
+    /// If it is not a whole model.
     pub fn read(path: &Path) -> Result<Self, GgufError> {
         let read = || {
-            // A pipe would be waited for.
+            // Opening a pipe would block.
             let about = std::fs::metadata(path).map_err(Fault::Unreadable)?;
             if !about.is_file() {
                 return Err(Fault::NoFile);
@@ -132,21 +132,21 @@ impl Gguf {
     }
 }
 
-/// A value, as far as it is of interest.
+/// A parsed value.
 enum Value {
     Number(u64),
     Text(String),
     Other,
 }
 
-/// The kinds of values, by the numbers that the format has for them.
+/// The types of values, by their numbers in the format.
 #[derive(Clone, Copy)]
 enum Kind {
-    /// A whole number of so many bytes.
+    /// An unsigned integer of this many bytes.
     Whole(u64),
-    /// The same, and it may be negative.
+    /// A signed integer of this many bytes.
     Signed(u64),
-    /// So many bytes that are something else.
+    /// Any other value of this many bytes.
     Bytes(u64),
     Text,
     List,
@@ -182,7 +182,7 @@ impl Kind {
     }
 }
 
-/// What is collected on the way.
+/// Metadata collected from the key-value pairs.
 #[derive(Default)]
 struct Said {
     architecture: Option<String>,
@@ -278,11 +278,11 @@ impl<R: Read + Seek> Header<R> {
         })
     }
 
-    /// Letters and version.
+    /// Reads the magic and the version.
     fn begin(&mut self) -> Result<(), Fault> {
         let mut first = [0; POINTER.len()];
         let mut taken = 0;
-        // A file may be shorter than what it could begin with.
+        // A file may be shorter than the longest beginning.
         while let Some(rest) = first.get_mut(taken..).filter(|rest| !rest.is_empty()) {
             match self.reader.read(rest).map_err(Fault::Unreadable)? {
                 0 => break,
@@ -304,7 +304,7 @@ impl<R: Read + Seek> Header<R> {
         }
     }
 
-    /// How many numbers there are, and how many bytes they take.
+    /// Counts the parameters and the bytes of all tensors.
     fn tensors(&mut self, count: u64) -> Result<(u64, u64), Fault> {
         let (mut parameters, mut weights) = (0_u64, 0_u64);
         for _ in 0..count {
@@ -320,7 +320,7 @@ impl<R: Read + Seek> Header<R> {
             }
             let kind = self.u32()?;
             let offset = self.u64()?;
-            // Of a kind that is not known only the beginning is.
+            // The size of an unknown type is not known, only its offset.
             let bytes = match block(kind) {
                 Some((per_block, bytes)) => {
                     let blocks = numbers.div_ceil(per_block);
@@ -385,7 +385,7 @@ impl<R: Read + Seek> Header<R> {
         Ok(u64::from_le_bytes(number))
     }
 
-    /// Passes over a list.
+    /// Skips a list.
     fn list(&mut self, depth: u8) -> Result<(), Fault> {
         let kind = self.kind()?;
         let count = self.u64()?;
@@ -406,7 +406,7 @@ impl<R: Read + Seek> Header<R> {
         }
     }
 
-    /// So many bytes as text.
+    /// Reads a text of this many bytes.
     fn text(&mut self, length: u64) -> Result<String, Fault> {
         self.need(length)?;
         let mut bytes = Vec::new();
@@ -419,7 +419,7 @@ impl<R: Read + Seek> Header<R> {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// The length of a text that follows.
+    /// Reads the length of the text that follows.
     fn length(&mut self) -> Result<u64, Fault> {
         let length = self.u64()?;
         self.need(length)?;
@@ -456,7 +456,7 @@ impl<R: Read + Seek> Header<R> {
         Ok(())
     }
 
-    /// Refuses a number of things that the file has no room for.
+    /// Checks that this many values fit into the rest of the file.
     fn hold(&self, count: u64, least: u64) -> Result<(), Fault> {
         let rest = self.size.min(MAX_HEADER).saturating_sub(self.at);
         match count.checked_mul(least) {
@@ -465,7 +465,7 @@ impl<R: Read + Seek> Header<R> {
         }
     }
 
-    /// Refuses to read on where the file, or the longest header, is over.
+    /// Checks that the file, and the longest header, have this many more bytes.
     fn need(&self, bytes: u64) -> Result<(), Fault> {
         let end = self.at.checked_add(bytes).ok_or(LIES)?;
         if end > self.size {
@@ -485,12 +485,12 @@ impl<R: Read + Seek> Header<R> {
     }
 }
 
-/// A number in it cannot be.
+/// A count or length exceeds the size of the file.
 const LIES: Fault = Fault::Damaged("it says that it has more than fits into it");
 
-/// The name of a kind of file (`general.file_type`).
+/// The name of a quantisation, by its number (`general.file_type`).
 const fn quantisation(file_type: u64) -> Option<&'static str> {
-    /// Set where the number was guessed.
+    /// The flag for a number that was guessed.
     const GUESSED: u64 = 1024;
     Some(match file_type & !GUESSED {
         0 => "F32",
@@ -532,7 +532,7 @@ const fn quantisation(file_type: u64) -> Option<&'static str> {
     })
 }
 
-/// How many numbers of a kind are kept together, and in how many bytes.
+/// The block size of a tensor type, in numbers and in bytes.
 const fn block(kind: u32) -> Option<(u64, u64)> {
     Some(match kind {
         0 | 26 => (1, 4),

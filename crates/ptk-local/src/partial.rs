@@ -1,7 +1,6 @@
-//! What has been fetched of a model so far: a folder of the library for each
-//! model whose pull has not ended, with one file in it that grows. A pull that
-//! was interrupted goes on from there. What the file holds is never believed:
-//! it is read and compared before it is used.
+//! Partly fetched models: the library has a folder for each unfinished pull,
+//! with one file that grows. An interrupted pull is resumed from it. The file's
+//! content is not trusted: it is hashed before it is used.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write};
@@ -15,15 +14,15 @@ use crate::copy::{Progress, Step, Watch, copy, hex};
 use crate::error::LibraryError;
 use crate::staging;
 
-/// What the names of such folders begin with; the rest is the model's.
+/// The prefix of such folders; the model's name follows.
 pub(crate) const PREFIX: &str = ".pull-";
-/// The file in one that is locked while a process pulls the model.
+/// The file in the folder that is locked while a process pulls the model.
 const LOCK: &str = "lock";
-/// The file that grows, behind the SHA-256 that it is going to have.
+/// The extension of the partial file; its name is the expected SHA-256.
 const ENDING: &str = ".part";
-/// Where its bytes are from.
+/// The file that records where the bytes came from.
 const ORIGIN: &str = "origin.json";
-/// No such file is longer.
+/// The most bytes of that file.
 const MAX_ORIGIN: u64 = 64 * 1024;
 
 /// A model that has been fetched in part.
@@ -31,27 +30,26 @@ const MAX_ORIGIN: u64 = 64 * 1024;
 pub struct Unfinished {
     /// The model's name.
     pub name: String,
-    /// The bytes of it that are here.
+    /// The bytes fetched so far.
     pub fetched: u64,
-    /// The bytes that it has, if the server has said so.
+    /// The size of the model in bytes, if the server has said so.
     pub total: Option<u64>,
-    /// The address that it is fetched from, if it has one.
+    /// The address that it is fetched from, if any.
     pub address: Option<String>,
 }
 
-/// Where the bytes of a partial file are from.
+/// Where the bytes of a partial file came from.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Origin {
-    /// The address, without what may be secret in it.
+    /// The address, without its secret parts.
     pub(crate) address: String,
-    /// The `ETag` or date that names this state of the file.
+    /// The `ETag` or date that identifies this version of the file.
     pub(crate) validator: Option<String>,
-    /// The bytes of the whole.
+    /// The size of the whole file in bytes.
     pub(crate) total: Option<u64>,
 }
 
-/// A file that grows. Its folder goes with it unless there is something in it
-/// to go on from.
+/// A partial file. Dropping an empty one removes its folder.
 pub(crate) struct Partial {
     library: PathBuf,
     folder: PathBuf,
@@ -63,15 +61,15 @@ pub(crate) struct Partial {
     _lock: File,
 }
 
-/// A place in the file to go back to.
+/// A position in the file to go back to.
 pub(crate) struct Mark {
     digest: Sha256,
     size: u64,
 }
 
 impl Partial {
-    /// Opens what has been fetched of this model, or begins anew. Nothing, if
-    /// another process is at it.
+    /// Opens the partial file of this model, or creates it; `None` if another
+    /// process holds it.
     pub(crate) fn claim(library: &Path, name: &str, sha256: &str) -> io::Result<Option<Self>> {
         let _locked = staging::lock(library)?;
         let folder = library.join(format!("{PREFIX}{name}"));
@@ -91,7 +89,7 @@ impl Partial {
         };
         let path = folder.join(format!("{sha256}{ENDING}"));
         if !path.is_file() {
-            // What is there belongs to another model that had this name.
+            // The files belong to another model that had this name.
             for found in fs::read_dir(&folder)? {
                 let found = found?;
                 if found.file_name() != LOCK {
@@ -117,23 +115,23 @@ impl Partial {
         }))
     }
 
-    /// The file.
+    /// The path of the partial file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The bytes that are there.
+    /// The bytes fetched so far.
     pub(crate) const fn size(&self) -> u64 {
         self.size
     }
 
-    /// What they add up to, once all that was there before has been checked.
+    /// The SHA-256 so far, once the bytes from earlier pulls have been checked.
     pub(crate) fn sha256(&self) -> String {
         hex(self.digest.clone())
     }
 
-    /// Keeps the pieces that are there and whole, and drops what is behind the
-    /// last of them. Returns how many there are.
+    /// Keeps the leading pieces that are complete and valid, and drops the
+    /// rest. Returns how many there are.
     pub(crate) fn keep_pieces(
         &mut self,
         pieces: &[Part],
@@ -171,7 +169,7 @@ impl Partial {
         Ok(count)
     }
 
-    /// Keeps all that is there, and adds it up.
+    /// Keeps everything, and hashes it.
     pub(crate) fn keep_all(&mut self, watch: &mut Watch<'_>) -> Result<(), LibraryError> {
         let there = self.size;
         let checked = self
@@ -181,7 +179,7 @@ impl Partial {
         checked
     }
 
-    /// Begins to read what is there.
+    /// Starts reading the file from its beginning.
     fn rewind(&mut self) -> Result<(), LibraryError> {
         (self.digest, self.size) = (Sha256::new(), 0);
         self.file
@@ -189,8 +187,8 @@ impl Partial {
             .map_err(LibraryError::io("used", &self.path))
     }
 
-    /// Reads on, adds up what is read for the whole, and returns what it adds
-    /// up to by itself.
+    /// Reads a piece, adds it to the SHA-256 of the whole, and returns its own
+    /// SHA-256.
     fn check(
         &mut self,
         size: u64,
@@ -215,7 +213,7 @@ impl Partial {
         Ok(sum.sha256)
     }
 
-    /// Where the file is now.
+    /// The current position.
     pub(crate) fn mark(&self) -> Mark {
         Mark {
             digest: self.digest.clone(),
@@ -223,7 +221,7 @@ impl Partial {
         }
     }
 
-    /// Drops what was written since.
+    /// Drops everything after this position.
     pub(crate) fn back_to(&mut self, mark: Mark) -> io::Result<()> {
         (self.digest, self.size) = (mark.digest, mark.size);
         self.cut()
@@ -235,25 +233,25 @@ impl Partial {
         self.cut()
     }
 
-    /// Ends the file where it is good, and goes there.
+    /// Truncates the file to its valid size.
     fn cut(&mut self) -> io::Result<()> {
         self.file.set_len(self.size)?;
         self.file.seek(SeekFrom::Start(self.size)).map(drop)
     }
 
-    /// Where its bytes are from, if that was noted.
+    /// Where its bytes came from, if recorded.
     pub(crate) fn origin(&self) -> Option<Origin> {
         origin(&self.folder)
     }
 
-    /// Notes where its bytes are from.
+    /// Records where its bytes came from.
     pub(crate) fn note(&self, origin: &Origin) -> io::Result<()> {
         let text = serde_json::to_vec(origin).map_err(io::Error::other)?;
         let path = self.folder.join(ORIGIN);
         ptk_sandbox::create_private(&path)?.write_all(&text)
     }
 
-    /// Moves the file to its place. The folder goes.
+    /// Moves the file to its place, and removes the folder.
     pub(crate) fn move_to(mut self, place: &Path) -> io::Result<()> {
         self.file.sync_all()?;
         fs::rename(&self.path, place)?;
@@ -261,7 +259,7 @@ impl Partial {
         Ok(())
     }
 
-    /// Removes it with its folder.
+    /// Removes the file and its folder.
     pub(crate) fn discard(mut self) {
         self.size = 0;
     }
@@ -270,7 +268,7 @@ impl Partial {
 impl Drop for Partial {
     fn drop(&mut self) {
         if self.size == 0 {
-            // What cannot be removed appears in the list, and does no harm.
+            // A folder that cannot be removed is listed, and does no harm.
             let _locked = staging::lock(&self.library);
             drop(fs::remove_dir_all(&self.folder));
         }
@@ -290,7 +288,7 @@ impl Write for Partial {
     }
 }
 
-/// Adds up what is written.
+/// A writer that hashes what is written.
 struct Adding<'a>(&'a mut Sha256);
 
 impl Write for Adding<'_> {
@@ -304,7 +302,7 @@ impl Write for Adding<'_> {
     }
 }
 
-/// The models that have been fetched in part, by their names.
+/// The partly fetched models, sorted by name.
 pub(crate) fn list(library: &Path) -> io::Result<Vec<Unfinished>> {
     let found = match fs::read_dir(library) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -331,17 +329,17 @@ pub(crate) fn list(library: &Path) -> io::Result<Vec<Unfinished>> {
     Ok(list)
 }
 
-/// What came of removing what has been fetched of a model.
+/// The result of removing a partial file.
 pub(crate) enum Removal {
-    /// There was nothing.
+    /// There was none.
     Nothing,
-    /// So many bytes are gone.
+    /// This many bytes were removed.
     Done(u64),
-    /// Another process is at it.
+    /// Another process is pulling the model.
     Busy,
 }
 
-/// Removes what has been fetched of this model, unless a process is pulling it.
+/// Removes what was fetched of this model, unless a process is pulling it.
 pub(crate) fn remove(library: &Path, name: &str) -> io::Result<Removal> {
     let folder = library.join(format!("{PREFIX}{name}"));
     if !folder.is_dir() {
@@ -373,7 +371,7 @@ fn try_lock(folder: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// The bytes of the file that grows, in this folder.
+/// The size of the partial file in this folder.
 fn fetched(folder: &Path) -> u64 {
     let found = fs::read_dir(folder).into_iter().flatten().flatten();
     let files = found.filter(|it| it.file_name().to_string_lossy().ends_with(ENDING));

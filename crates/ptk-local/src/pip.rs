@@ -1,5 +1,5 @@
-//! The user's own pip, which fetches packages: so their index, their mirror and
-//! their proxy hold, and whatever else they have told it.
+//! Fetches packages with the user's own pip, so that its configured index,
+//! mirror and proxy are used.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -15,7 +15,7 @@ use crate::catalogue::Wheel;
 use crate::copy::{Progress, Step, Watch};
 use crate::error::LibraryError;
 
-/// Where pip may be, the likeliest place first.
+/// The commands for pip that are tried, in this order.
 const PIPS: [&[&str]; 5] = [
     &["python3", "-m", "pip"],
     &["pip3"],
@@ -23,16 +23,15 @@ const PIPS: [&[&str]; 5] = [
     &["python", "-m", "pip"],
     &["uvx", "pip"],
 ];
-/// How often it is looked how far it is.
+/// How often progress is measured.
 const BEAT: Duration = Duration::from_millis(100);
-/// Bytes that are kept of the end of what it says.
+/// The most bytes of pip's output that are kept, from its end.
 const MAX_WORDS: usize = 16 * 1024;
-/// Lines of it that are told.
+/// The most lines of pip's output that are shown.
 const LAST_LINES: usize = 4;
-/// The exit code of a shell, and of what stands in for commands, that knows no
-/// such command.
+/// The exit code of a shell, or of a command shim, for an unknown command.
 const NOT_FOUND: i32 = 127;
-/// Variables that name files and folders.
+/// Environment variables that name files and folders.
 const PLACES: [&str; 6] = [
     "PIP_CERT",
     "PIP_CLIENT_CERT",
@@ -45,9 +44,9 @@ const PLACES: [&str; 6] = [
 /// Why pip did not fetch a package.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// None of them is there.
+    /// There is no pip.
     NoPip,
-    /// What it said, and what that means.
+    /// Pip failed.
     Refused {
         command: String,
         meaning: Meaning,
@@ -56,19 +55,19 @@ pub(crate) enum Failure {
     Library(LibraryError),
 }
 
-/// What pip's complaint means.
+/// The reason for pip's failure, from its output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Meaning {
-    /// What the index has is not what is known here.
+    /// The hash is not the one in the catalogue.
     WrongHash,
     /// The index cannot be reached.
     NoNetwork,
-    /// The index does not have it, as far as pip tells.
+    /// The index does not have the package, according to pip.
     NotThere,
     /// The disk is full.
     NoRoom,
-    /// Something else.
+    /// Any other reason.
     Other,
 }
 
@@ -78,7 +77,7 @@ impl From<LibraryError> for Failure {
     }
 }
 
-/// Fetches a wheel into this folder, which is empty.
+/// Fetches a wheel into this empty folder.
 pub(crate) async fn fetch(
     wheel: &Wheel,
     folder: &Path,
@@ -114,7 +113,7 @@ pub(crate) async fn fetch(
 
 enum Attempt {
     Done,
-    /// This pip is not there.
+    /// There is no such pip.
     NoPip,
     Refused(String),
 }
@@ -126,7 +125,7 @@ async fn attempt(
     watch: &mut Watch<'_>,
 ) -> Result<Attempt, LibraryError> {
     let unstarted = LibraryError::io("used to start pip in", folder);
-    // Not in the user's folder: Python would take a `pip` from there.
+    // Not in the current folder: Python would import a `pip` from there.
     let mut kept = match command(words, folder, wheel)
         .start(Helper::find().as_ref())
         .await
@@ -140,7 +139,7 @@ async fn attempt(
     };
     let mut said = Said::default();
     let exit = follow(&mut kept, folder, wheel, watch, &mut said).await;
-    // Whatever it has started ends before its folder goes.
+    // End all its processes before the folder is removed.
     kept.control().kill();
     while kept.report().await.is_some() {}
     let Some(exit) = exit else {
@@ -156,7 +155,7 @@ async fn attempt(
     })
 }
 
-/// Until it has ended; nothing if somebody stopped it.
+/// Waits until pip has exited; `None` if it was cancelled.
 async fn follow(
     kept: &mut Kept,
     folder: &Path,
@@ -176,7 +175,7 @@ async fn follow(
                     return Some(exit);
                 }
                 Some(_) => {}
-                // Its keeper is gone, and it with it.
+                // The process that kept it is gone, and pip with it.
                 None => return Some(Exit::Code(1)),
             },
             () = said.read(&mut output) => {}
@@ -201,10 +200,10 @@ fn command(words: &[&str], folder: &Path, wheel: &Wheel) -> Command {
         "--progress-bar=off",
         "--no-input",
         "--disable-pip-version-check",
-        // The wheel would lie in the cache, too.
+        // The cache would hold another copy of the wheel.
         "--no-cache-dir",
         "--no-deps",
-        // A source package would be run.
+        // Building a source package would run its code.
         "--only-binary=:all:",
         "--require-hashes",
         "--requirement=wanted.txt",
@@ -212,7 +211,7 @@ fn command(words: &[&str], folder: &Path, wheel: &Wheel) -> Command {
     ];
     arguments.extend(flags.map(OsString::from));
     arguments.extend(wheel.tags.iter().flat_map(|tags| tagged(tags)));
-    // What it leaves behind when it is killed goes with the folder.
+    // Temporary files of a killed pip are removed with the folder.
     let temporary = folder.join("temporary").into_os_string();
     let places = ["TMPDIR", "TEMP", "TMP"].map(|name| (name.into(), temporary.clone()));
     let variables = std::env::vars_os().filter(|(name, _)| places.iter().all(|(it, _)| it != name));
@@ -231,7 +230,7 @@ fn command(words: &[&str], folder: &Path, wheel: &Wheel) -> Command {
     }
 }
 
-/// What makes pip fetch a wheel that is built for these, wherever it runs.
+/// The flags to fetch a wheel with these tags on any platform.
 fn tagged(tags: &str) -> Vec<OsString> {
     let mut parts = tags.splitn(3, '-');
     let mut next = || parts.next().unwrap_or_default();
@@ -246,8 +245,8 @@ fn tagged(tags: &str) -> Vec<OsString> {
     flags.map(OsString::from).to_vec()
 }
 
-/// A variable whose paths begin in the user's folder, said so that they hold in
-/// any other.
+/// Makes the paths in an environment variable absolute, because pip runs in
+/// another folder.
 fn from_here((name, value): (OsString, OsString)) -> (OsString, OsString) {
     let text = value
         .to_str()
@@ -262,17 +261,17 @@ fn from_here((name, value): (OsString, OsString)) -> (OsString, OsString) {
     if Path::new(text).exists() {
         return (name, absolute(text));
     }
-    // Of some there may be several.
+    // Some variables hold several paths.
     let places: Vec<OsString> = text.split_whitespace().map(absolute).collect();
     (name, places.join(OsStr::new(" ")))
 }
 
-/// The end of what it says.
+/// The end of pip's output.
 #[derive(Default)]
 struct Said(Vec<u8>);
 
 impl Said {
-    /// The next piece. It takes forever where there is none to come.
+    /// Reads the next chunk; never completes if the pipe is closed.
     async fn read(&mut self, from: &mut Option<impl AsyncRead + Unpin>) {
         let Some(pipe) = from else {
             return std::future::pending().await;
@@ -284,7 +283,7 @@ impl Said {
         }
     }
 
-    /// The rest.
+    /// Reads the rest of the output.
     async fn finish(&mut self, from: &mut Option<impl AsyncRead + Unpin>) {
         while from.is_some() {
             self.read(from).await;
@@ -302,14 +301,14 @@ impl Said {
     }
 }
 
-/// The last lines.
+/// The last lines of the output.
 fn last(words: &str) -> String {
     let lines: Vec<&str> = words
         .lines()
         .map(str::trim_end)
         .filter(|line| !line.is_empty())
         .collect();
-    // Of where in pip it happened nobody learns anything.
+    // Of a traceback, only the last line is useful.
     let is_trace = lines.iter().any(|line| line.starts_with("Traceback "));
     let shown = if is_trace { 1 } else { LAST_LINES };
     let from = lines.len().saturating_sub(shown);
@@ -327,7 +326,7 @@ fn meaning(words: &str) -> Meaning {
         || says("Connection refused")
         || says("Max retries exceeded")
         || says("ReadTimeout")
-        // That is how uv says it.
+        // These are uv's messages.
         || says("error sending request")
         || says("dns error")
     {
@@ -339,7 +338,7 @@ fn meaning(words: &str) -> Meaning {
     }
 }
 
-/// The wheel that was fetched.
+/// The path of the fetched wheel.
 fn fetched(folder: &Path, pip: &str) -> Result<PathBuf, Failure> {
     let unreadable = LibraryError::io("read", folder);
     let found = fs::read_dir(folder).and_then(|mut found| found.next().transpose());
@@ -353,7 +352,7 @@ fn fetched(folder: &Path, pip: &str) -> Result<PathBuf, Failure> {
     }
 }
 
-/// The bytes of everything in a folder, as far as it can be seen.
+/// The size of a folder's content in bytes, as far as it can be read.
 fn size(folder: &Path) -> u64 {
     let Ok(found) = fs::read_dir(folder) else {
         return 0;

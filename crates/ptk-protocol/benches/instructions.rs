@@ -21,7 +21,7 @@ use gungraun::{
 use inputs::{PTK, broken_json, grammar, one_call, pieces, prose, write_file};
 use ptk_protocol::{Grammar, Parser, Reply, json, parse};
 
-/// More instructions than last time, in percent, that count as a loss.
+/// An increase in instructions, in percent, that counts as a loss.
 const LOSS: f64 = 3.0;
 
 const SMALL: usize = 2_000;
@@ -30,7 +30,7 @@ const LARGE: usize = 200_000;
 fn with(dialect: &str, text: String) -> (Grammar, String) {
     match grammar(dialect) {
         Ok(grammar) => {
-            // What a first reply builds is not counted.
+            // What the first parse builds is not counted.
             black_box(parse(&text, &grammar));
             (grammar, text)
         }

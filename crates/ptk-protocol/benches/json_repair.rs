@@ -7,7 +7,7 @@ use cpu_time::ProcessTime;
 use ptk_protocol::json::repair;
 
 const MEGABYTE: usize = 1 << 20;
-/// The best of so many is reported.
+/// How many rounds are run; the best one is reported.
 const ROUNDS: usize = 5;
 
 fn main() {

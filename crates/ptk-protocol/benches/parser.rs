@@ -1,5 +1,5 @@
-//! How fast replies are read, by CPU time, against the bars that the project
-//! has set itself, and how the cost grows with the size.
+//! How fast replies are parsed, by CPU time, against the project's own targets,
+//! and how the cost grows with the size.
 //!
 //! ```sh
 //! cargo bench --bench parser              # all of it
@@ -19,10 +19,11 @@ use inputs::{PTK, broken_json, grammar, one_call, pieces, prose, write_file};
 use measure::{Foresight, SIZES, rounded, seconds, speed};
 use ptk_protocol::{Grammar, Parser, json, parse};
 
-/// One kind of work on inputs of any size.
+/// One benchmark, on inputs of any size.
 struct Work {
     name: &'static str,
-    /// The slowest speed that will do, in MB/s, and the size it is asked at.
+    /// The slowest speed that is acceptable, in MB/s, and the size it is
+    /// measured at.
     bar: Option<(f64, usize)>,
     input: fn(usize) -> String,
     run: fn(&Grammar, &str),
@@ -111,7 +112,7 @@ fn read_prose(grammar: &Grammar, text: &str) {
     black_box(reply);
 }
 
-/// The text comes in pieces of four characters, and each event is looked at.
+/// Parses the text in pieces of four characters, and looks at each event.
 fn stream(grammar: &Grammar, text: &str) {
     let mut parser = Parser::new(grammar);
     for piece in pieces(text) {
@@ -140,7 +141,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut words = Vec::new();
     for argument in std::env::args().skip(1) {
         match &*argument {
-            // Cargo says so.
+            // Cargo passes it.
             "--bench" => {}
             "--quick" => quick = true,
             _ => words.push(argument),

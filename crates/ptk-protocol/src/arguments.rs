@@ -32,13 +32,14 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// No arguments: `{}`.
+    /// Creates empty arguments: `{}`.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Members, some of which have to keep the JSON they were written in.
+    /// Creates arguments, some of which have to keep the JSON they were written
+    /// in.
     pub(crate) fn with_exact(map: Map<String, Value>, exact: &[(String, String)]) -> Self {
         if exact.is_empty() {
             return Self { map, exact: None };
@@ -83,13 +84,13 @@ impl Arguments {
         Ok(Self { map, exact })
     }
 
-    /// The arguments as a map, for whoever can live with 64-bit numbers.
+    /// The arguments as a map, for callers that can use 64-bit numbers.
     #[must_use]
     pub fn as_map(&self) -> &Map<String, Value> {
         &self.map
     }
 
-    /// The map itself.
+    /// Returns the arguments as a map, for callers that can use 64-bit numbers.
     #[must_use]
     pub fn into_map(self) -> Map<String, Value> {
         self.map
@@ -101,7 +102,7 @@ impl Arguments {
         self.map.get(name)
     }
 
-    /// Whether there is none.
+    /// Whether there are no arguments.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.map.is_empty()
@@ -199,7 +200,7 @@ impl Serialize for Arguments {
     }
 }
 
-/// Every whole number of at most this many digits fits into 64 bits.
+/// A whole number of at most this many digits fits into 64 bits.
 const EXACT_DIGITS: usize = 15;
 
 /// Whether the JSON text holds a number that would be printed with other digits

@@ -1,4 +1,4 @@
-//! Tool calls: what the model wants, and how sure we are that we read it right.
+//! Tool calls, and how reliably they were parsed.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,19 +8,19 @@ use crate::{Arguments, Problem, Span};
 /// A call of a tool, as it is run, stored and shown to the model again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolCall {
-    /// Identifies the call within a conversation. Models reuse and omit ids,
-    /// so whoever runs calls gives them ids of its own.
+    /// Identifies the call within a conversation. Models reuse and omit ids, so
+    /// the program that runs calls gives them ids of its own.
     pub id: Option<String>,
     /// The tool's name, exactly as declared.
     pub name: String,
     /// The arguments by name.
     pub args: Arguments,
-    /// Why the model wants it, in its own words.
+    /// The model's reason for the call, in its own words.
     pub reasoning: Option<String>,
 }
 
 impl ToolCall {
-    /// A call without id and reasoning.
+    /// Creates a call without id and reasoning.
     pub fn new(name: impl Into<String>, args: impl Into<Arguments>) -> Self {
         Self {
             id: None,
@@ -30,14 +30,14 @@ impl ToolCall {
         }
     }
 
-    /// The same call with the model's reason for it.
+    /// Sets the model's reason for the call.
     #[must_use]
     pub fn with_reasoning(mut self, reasoning: impl Into<String>) -> Self {
         self.reasoning = Some(reasoning.into());
         self
     }
 
-    /// The same call under an id.
+    /// Sets the id of the call.
     #[must_use]
     pub fn with_id(mut self, id: impl Into<String>) -> Self {
         self.id = Some(id.into());
@@ -61,15 +61,15 @@ impl ToolCall {
     }
 }
 
-/// How a call came out of the reply.
+/// Whether a call was read as written, repaired or truncated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// Read as it was written.
+    /// The call was read as it was written.
     Complete,
-    /// Read after a repair; the problems say what and where.
+    /// The call was read after a repair; the problems say what and where.
     Repaired,
-    /// Cut off before its arguments closed. Listed, never run.
+    /// The call was cut off before its arguments closed. Listed, never run.
     Truncated,
 }
 
@@ -78,16 +78,16 @@ pub enum Status {
 pub struct ParsedCall {
     /// The call itself.
     pub call: ToolCall,
-    /// How it came out of the reply.
+    /// Whether the call was read as written, repaired or truncated.
     pub status: Status,
     /// Repairs made and faults found.
     pub problems: Vec<Problem>,
-    /// Whether nothing in the reply says that no further argument was to come.
-    /// It runs all the same, unless the reply was cut off.
+    /// Whether nothing in the reply says that all arguments were given. The
+    /// call runs all the same, unless the reply was cut off.
     pub open_ended: bool,
-    /// The name of the dialect it was written in.
+    /// The name of the dialect the call was written in.
     pub dialect: String,
-    /// Where its body stands in the reply.
+    /// Where the call's body stands in the reply.
     pub span: Span,
 }
 

@@ -1,4 +1,4 @@
-//! Why a run failed, with codes that programs can rely on.
+//! Errors of a run, with codes that programs can rely on.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -11,13 +11,13 @@ pub enum ErrorCode {
     ToolNotFound,
     /// The call lacks something or breaks the tool's schema.
     InvalidToolCall,
-    /// The loop ran as often as it may.
+    /// The loop reached its limit of iterations.
     MaxIterationsReached,
-    /// The model called as many tools as it may.
+    /// The model reached its limit of tool calls.
     MaxToolCallsReached,
     /// The model could not be reached or answered with an error.
     LlmCallFailed,
-    /// The reply holds a call that cannot be read.
+    /// The reply holds a call that cannot be parsed.
     ParseError,
     /// The model repeats itself.
     DuplicateToolCall,
@@ -51,15 +51,15 @@ impl std::fmt::Display for ErrorCode {
 pub struct ExecutionError {
     /// What happened, why, and what to do next.
     pub message: String,
-    /// The kind of failure.
+    /// The error code.
     pub code: ErrorCode,
-    /// Whatever helps to understand it.
+    /// Further details about the error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Value>,
 }
 
 impl ExecutionError {
-    /// A failure without further context.
+    /// Creates an error without context.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
@@ -68,7 +68,7 @@ impl ExecutionError {
         }
     }
 
-    /// The same failure with whatever helps to understand it.
+    /// Sets the context of the error.
     #[must_use]
     pub fn with_context(mut self, context: Value) -> Self {
         self.context = Some(context);

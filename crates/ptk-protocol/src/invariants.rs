@@ -1,4 +1,4 @@
-//! What holds for every reply and every JSON-like text, whatever is in it:
+//! Invariants of every reply and every JSON-like text, whatever is in it:
 //! checked by the fuzz targets for hours and by the tests for a moment.
 
 #![expect(
@@ -373,8 +373,8 @@ fn read<'t>(grammar: &Grammar, pieces: impl IntoIterator<Item = &'t str>) -> Rea
 }
 
 impl Read {
-    /// Every call that starts ends, under its name, and what was streamed of
-    /// its arguments is what they turned out to be.
+    /// Checks that every call that starts also ends, under its name, and that
+    /// what was streamed of its arguments is what they turned out to be.
     fn check_calls(&self, text: &str) {
         let names: Vec<&str> = self
             .reply
@@ -396,8 +396,8 @@ impl Read {
     }
 }
 
-/// Every byte is in exactly one piece, and text and reasoning are what their
-/// pieces hold.
+/// Checks that every byte is in exactly one piece, and that text and reasoning
+/// are the content of their pieces.
 fn check_account(reply: &Reply, text: &str) {
     let mut at = 0;
     let mut shown = String::new();

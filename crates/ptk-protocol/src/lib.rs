@@ -1,4 +1,4 @@
-//! What tools, calls and results look like in text: the protocol of PTK.
+//! The protocol of PTK: what tools, calls and results look like in text.
 //!
 //! A model is taught its tools by a [`Formatter`], its reply is read by a
 //! [`Parser`], and what it wants is a [`ToolCall`] with everything known about
@@ -41,7 +41,7 @@
 //!
 //! | Module | Its one concern |
 //! |---|---|
-//! | [`parse`](mod@parse) | the streaming parser: prose, reasoning, calls, told apart while they arrive |
+//! | [`parse`](mod@parse) | the streaming parser: prose, reasoning and calls, separated while they arrive |
 //! | [`dialects`] | the text forms of calls, one file each, and how to add one |
 //! | [`json`] | tolerant JSON, usable alone |
 //! | [`schema`] | checks, coercion and example values by JSON Schema |

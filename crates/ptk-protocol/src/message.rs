@@ -4,26 +4,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::ToolCall;
 
-/// Who speaks.
+/// The role of a message's author.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// Instructions.
+    /// The role of instructions.
     System,
-    /// The person.
+    /// The role of the user.
     User,
-    /// The model.
+    /// The role of the model.
     Assistant,
-    /// The result of a tool.
+    /// The role of a tool, whose result the message is.
     Tool,
 }
 
 /// One message of a conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message {
-    /// Who speaks.
+    /// The role of the author.
     pub role: Role,
-    /// The words.
+    /// The text.
     pub content: String,
     /// Calls that the model made through a native tool API. Calls written as
     /// text are part of `content`.
@@ -33,7 +33,7 @@ pub struct Message {
 }
 
 impl Message {
-    /// A message of plain words.
+    /// Creates a message without calls.
     pub fn new(role: Role, content: impl Into<String>) -> Self {
         Self {
             role,
@@ -43,22 +43,22 @@ impl Message {
         }
     }
 
-    /// Instructions for the model.
+    /// Creates a message with instructions for the model.
     pub fn system(content: impl Into<String>) -> Self {
         Self::new(Role::System, content)
     }
 
-    /// What the person says.
+    /// Creates a message of the user.
     pub fn user(content: impl Into<String>) -> Self {
         Self::new(Role::User, content)
     }
 
-    /// What the model said.
+    /// Creates a message of the model.
     pub fn assistant(content: impl Into<String>) -> Self {
         Self::new(Role::Assistant, content)
     }
 
-    /// The formatted result of a tool.
+    /// Creates a message with the formatted result of a tool.
     pub fn tool(content: impl Into<String>) -> Self {
         Self::new(Role::Tool, content)
     }

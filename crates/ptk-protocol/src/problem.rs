@@ -1,11 +1,11 @@
-//! What was wrong with a reply, in words for whoever can mend it.
+//! Problems of a reply, described for those who can fix them.
 
 use serde::Serialize;
 
 use crate::Span;
 
-/// Something about a reply that was not as it should be: a repair that was
-/// made, or a fault that keeps a call from running.
+/// A problem of a reply: a repair that was made, or a fault that keeps a call
+/// from running.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Problem {
     /// The kind of problem, stable for programs.
@@ -14,12 +14,12 @@ pub struct Problem {
     pub message: String,
     /// The text concerned, verbatim. Empty where the message says it all.
     pub raw: String,
-    /// Where it stands in the reply.
+    /// The position of the problem in the reply.
     pub span: Span,
 }
 
 impl Problem {
-    /// A problem whose message says it all.
+    /// Creates a problem whose message says everything.
     #[must_use]
     pub fn new(code: ProblemCode, message: impl Into<String>, span: Span) -> Self {
         Self {
@@ -30,7 +30,7 @@ impl Problem {
         }
     }
 
-    /// The same problem, carrying the text concerned verbatim.
+    /// Adds the text concerned, verbatim.
     #[must_use]
     pub fn with_raw(mut self, raw: impl Into<String>) -> Self {
         self.raw = raw.into();
@@ -47,9 +47,9 @@ impl Problem {
 /// How much a problem matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// It was mended, or never mattered; the call runs.
+    /// The problem was repaired, or never mattered; the call runs.
     Note,
-    /// The call does not run; the model has to be told.
+    /// The call does not run; the model needs to know.
     Fault,
 }
 
@@ -81,7 +81,7 @@ macro_rules! problem_codes {
                 match self { $(Self::$name => $text,)* }
             }
 
-            /// How much it matters.
+            /// How much the problem matters.
             #[must_use]
             pub const fn severity(self) -> Severity {
                 match self { $(Self::$name => Severity::$severity,)* }
@@ -161,7 +161,7 @@ problem_codes! {
     Malformed = "malformed", Fault;
     /// The model wrote the result of a tool itself; the reply ends before it.
     ForgedResult = "forged_result", Fault;
-    /// The model wrote a turn of somebody else, or a further one of its own; the
+    /// The model wrote a turn of another role, or a further one of its own; the
     /// reply ends before it.
     ForgedTurn = "forged_turn", Note;
     /// The reply went on repeating itself, and was ended.
@@ -176,15 +176,15 @@ impl std::fmt::Display for ProblemCode {
     }
 }
 
-/// Problems named in one error message.
+/// The most problems named in one error message.
 const MAX_PROBLEMS: usize = 6;
-/// Characters of one problem's message.
+/// The most characters of one problem's message.
 const MAX_MESSAGE: usize = 600;
-/// Characters quoted of what the model wrote.
+/// The most characters quoted of what the model wrote.
 const MAX_EXCERPT: usize = 120;
 
-/// What is wrong, in words for the model: the faults, or all problems where
-/// none is a fault, and what it wrote. Bounded, whatever was written.
+/// Describes problems for the model: the faults, or all problems where none is
+/// a fault, and what it wrote. Bounded, whatever was written.
 #[must_use]
 pub fn explain<'a>(problems: impl IntoIterator<Item = &'a Problem>) -> String {
     let problems: Vec<&Problem> = problems.into_iter().collect();

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// What a tool gave back: whether it succeeded, the error if not, and
-/// the tool's own fields beside them.
+/// The result of a tool: whether it succeeded, the error if not, and the tool's
+/// own fields beside them.
 ///
 /// ```
 /// use ptk_protocol::{ErrorType, ToolResult};
@@ -23,15 +23,15 @@ use serde_json::{Map, Value};
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolResult {
-    /// Whether the tool did what was asked.
+    /// Whether the tool did what was requested.
     pub success: bool,
-    /// What went wrong; empty on success.
+    /// The error message; empty on success.
     #[serde(default)]
     pub error: String,
     /// The kind of error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_type: Option<ErrorType>,
-    /// What to do next.
+    /// A suggestion what to do next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suggestion: Option<String>,
     /// The tool's own fields.
@@ -40,7 +40,7 @@ pub struct ToolResult {
 }
 
 impl ToolResult {
-    /// A success with the given fields.
+    /// Creates a success with the given fields.
     pub fn success<K: Into<String>>(fields: impl IntoIterator<Item = (K, Value)>) -> Self {
         Self {
             success: true,
@@ -54,14 +54,14 @@ impl ToolResult {
         }
     }
 
-    /// A success that carries one value, whatever it is: `null`, `0`, `false`
+    /// Creates a success with one value, whatever it is: `null`, `0`, `false`
     /// and `""` are data like any other.
     #[must_use]
     pub fn data(value: Value) -> Self {
         Self::success([("data", value)])
     }
 
-    /// A failure.
+    /// Creates a failure.
     pub fn failure(error_type: ErrorType, error: impl Into<String>) -> Self {
         Self {
             success: false,
@@ -72,15 +72,16 @@ impl ToolResult {
         }
     }
 
-    /// The same result with a word on what to do next.
+    /// Sets the suggestion what to do next.
     #[must_use]
     pub fn with_suggestion(mut self, suggestion: impl Into<String>) -> Self {
         self.suggestion = Some(suggestion.into());
         self
     }
 
-    /// What the model is shown of a success: the value itself where the
-    /// tool gave one as `data` and nothing else, its fields otherwise.
+    /// The part of a success that the model is shown, as JSON text: the value
+    /// itself where the tool returned one as `data` and nothing else, its
+    /// fields otherwise.
     #[must_use]
     pub fn payload_json(&self) -> String {
         let json = match self.fields.get("data") {
@@ -91,7 +92,7 @@ impl ToolResult {
         json.unwrap_or_default()
     }
 
-    /// The same as a value.
+    /// The part of a success that the model is shown, as a value.
     #[must_use]
     pub fn payload(&self) -> Value {
         match self.fields.get("data") {
@@ -107,9 +108,9 @@ impl ToolResult {
 pub enum ErrorType {
     /// Wrong parameters or usage.
     ValidationError,
-    /// Something the user can see and mend, such as a file that is not there.
+    /// Something the user can see and fix, such as a file that is not there.
     UserError,
-    /// Something inside went wrong.
+    /// An internal error.
     SystemError,
     /// Access was denied.
     PermissionError,
@@ -118,7 +119,7 @@ pub enum ErrorType {
 }
 
 impl ErrorType {
-    /// Its name, as it is written.
+    /// The name in JSON.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -25,7 +25,7 @@ use crate::Span;
 const OPEN: &str = "<code=\"";
 const CLOSE: &str = "</code>";
 
-/// What to tell a model about the format.
+/// The instructions for a model that explain the format.
 pub const INSTRUCTIONS: &str = "\
 When you show code from a file, write the full path and the line numbers (first:last) like this:
 <code=\"/home/ana/app/src/main.rs\" #1:3>
@@ -34,7 +34,7 @@ fn main() {
 }
 </code>";
 
-/// Some lines of a file.
+/// A snippet: some lines of a file.
 ///
 /// ```
 /// use ptk_protocol::snippet::{self, Snippet};
@@ -70,7 +70,7 @@ impl Snippet {
         self.start.saturating_add(line_breaks(&self.code))
     }
 
-    /// What is wrong with it before it is written.
+    /// Checks the snippet before it is written.
     #[must_use]
     pub fn check(&self) -> Vec<SnippetProblem> {
         let mut problems = Vec::new();
@@ -99,20 +99,20 @@ pub struct Found {
     pub snippet: Snippet,
     /// The last line's number as the header has it.
     pub stated_end: u64,
-    /// Where it stands, tags included.
+    /// The span of the snippet, tags included.
     pub span: Span,
-    /// What is wrong with it.
+    /// The problems of the snippet.
     pub problems: Vec<SnippetProblem>,
 }
 
-/// What can be wrong with a snippet.
+/// A problem of a snippet.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SnippetProblem {
-    /// The path does not start at the root.
+    /// The path is relative.
     #[error("the path is relative; write the absolute path")]
     RelativePath,
-    /// Lines count from one.
+    /// A line number is zero; lines count from one.
     #[error("line 0 does not exist; lines count from 1")]
     LineZero,
     /// The last line comes before the first.
@@ -123,12 +123,12 @@ pub enum SnippetProblem {
         /// The last line.
         end: u64,
     },
-    /// The header promises another number of lines.
+    /// The header gives another number of lines.
     #[error("the header says {stated} lines, but there are {found}")]
     LineCount {
-        /// As the header has it.
+        /// The number of lines that the header gives.
         stated: u64,
-        /// As counted.
+        /// The number of lines that were counted.
         found: u64,
     },
     /// The snippet is not closed.
@@ -260,8 +260,8 @@ impl SnippetReader<'_> {
             .then_some((code, end + 1 + CLOSE.len()))
     }
 
-    /// The same for the one-line form, where code begins behind the header and
-    /// the closing tag ends the last line.
+    /// The code and the end of a snippet in the one-line form, where code
+    /// begins behind the header and the closing tag ends the last line.
     fn close_in_line(&self, code_start: usize, lines: u64) -> Option<(&str, usize)> {
         let last_line = match lines.checked_sub(2) {
             None => code_start,
@@ -368,7 +368,6 @@ mod tests {
         assert!(found.iter().all(|found| found.problems.is_empty()));
     }
 
-    /// The format is enforced.
     #[test]
     fn what_is_wrong_with_a_snippet_is_said() {
         for (text, code, problems) in [

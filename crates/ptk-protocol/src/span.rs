@@ -1,4 +1,4 @@
-//! Where something stands in the reply: byte offsets, end exclusive.
+//! Positions in the reply: byte offsets, end exclusive.
 
 use serde::{Serialize, Serializer};
 
@@ -12,7 +12,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// The bytes from `start` up to, not including, `end`.
+    /// Creates the span from `start` up to, not including, `end`.
     #[must_use]
     pub const fn new(start: usize, end: usize) -> Self {
         Self { start, end }
@@ -37,13 +37,13 @@ impl Serialize for Span {
     }
 }
 
-/// What a piece of the reply was taken for.
+/// The kind of a piece of the reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SpanKind {
-    /// Prose that a person is shown.
+    /// Prose that the user is shown.
     Text,
-    /// The model thinking aloud.
+    /// Reasoning of the model.
     Reasoning,
     /// The body of a tool call.
     Call,
@@ -57,7 +57,7 @@ pub enum SpanKind {
 /// gap or overlap: that is the proof that no byte was lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Piece {
-    /// What it was taken for.
+    /// The kind of the piece.
     pub kind: SpanKind,
     /// Offset of its first byte.
     pub start: usize,

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::schema::Compiled;
 
-/// A tool's face: what a model has to know to call it.
+/// The definition of a tool: what a model has to know to call it.
 ///
 /// The parameters are a JSON Schema of type `object`. Whatever JSON Schema
 /// 2020-12 can say may stand there; the prompt and the checks follow it.
@@ -46,7 +46,7 @@ fn no_parameters() -> Value {
 }
 
 impl ToolSpec {
-    /// A tool with the given JSON Schema for its arguments.
+    /// Creates a tool with the given JSON Schema for its arguments.
     pub fn new(name: impl Into<String>, description: impl Into<String>, parameters: Value) -> Self {
         Self {
             name: name.into(),
@@ -56,7 +56,7 @@ impl ToolSpec {
         }
     }
 
-    /// The same, of whose parameters most calls need the first so many.
+    /// Sets how many of the first parameters most calls need.
     #[must_use]
     pub const fn with_main_parameters(mut self, count: Option<usize>) -> Self {
         self.main_parameters = count;
@@ -102,32 +102,32 @@ pub struct Toolset {
 #[derive(Debug, Default)]
 struct ToolsetInner {
     specs: Vec<ToolSpec>,
-    /// Their positions, by length and letters of the name: a handful of names
-    /// is compared sooner than hashed.
+    /// The positions of the tools, by length and letters of the name: a handful
+    /// of names is compared sooner than hashed.
     by_name: Vec<usize>,
     compiled: Vec<OnceLock<Compiled>>,
 }
 
-/// Why tools cannot stand together in one set.
+/// Why tools cannot form a set.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ToolsetError {
-    /// A tool without a name.
+    /// A tool has no name.
     #[error("tool number {position} has no name; give every tool a name")]
     Unnamed {
-        /// Counted from one.
+        /// The position of the tool, counted from one.
         position: usize,
     },
-    /// Two tools with one name.
+    /// Two tools have the same name.
     #[error("two tools are named `{name}`; rename one of them")]
     Duplicate {
-        /// The name that stands twice.
+        /// The name that both have.
         name: String,
     },
 }
 
 impl Toolset {
-    /// A set of the given tools.
+    /// Creates a set of the given tools.
     ///
     /// # Errors
     ///
@@ -210,14 +210,14 @@ impl Toolset {
         self.inner.specs.len()
     }
 
-    /// Whether there is none.
+    /// Whether the set has no tools.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.inner.specs.is_empty()
     }
 }
 
-/// How names are sorted: mostly their lengths tell them apart.
+/// The order of names: mostly they differ in length.
 fn rank(name: &str) -> (usize, &str) {
     (name.len(), name)
 }

@@ -24,7 +24,7 @@ use ptk_protocol::schema::check;
 use ptk_protocol::{Grammar, Outcome, ParsedCall, Problem, Reply, ToolSpec, Toolset, parse};
 use random::Random;
 
-/// Random ways to cut each case into pieces.
+/// How many random ways each case is cut into pieces.
 const RANDOM_CUTS: usize = 200;
 /// An input longer than this is cut in fewer ways: the work grows with its
 /// square.
@@ -71,7 +71,7 @@ fn toolset(settings: &Settings) -> Option<Toolset> {
     Some(Toolset::new(specs).unwrap())
 }
 
-/// Grammars are dear to build, and most cases share one.
+/// The grammar of a case. Grammars are slow to build, and most cases share one.
 fn grammar(settings: &Settings) -> Grammar {
     static BUILT: LazyLock<Mutex<HashMap<String, Grammar>>> = LazyLock::new(Mutex::default);
     let key = format!("{settings:?}");
@@ -98,7 +98,6 @@ fn grammar(settings: &Settings) -> Grammar {
     grammar
 }
 
-/// Every case gives what it says.
 #[test]
 fn every_case_gives_what_it_says() {
     let mut failures = Vec::new();
@@ -175,7 +174,7 @@ fn cut_failure(case: &Case) -> Option<String> {
     Some(format!("{}: {}\n{message}", case.place, case.name))
 }
 
-/// What a reply has that the case does not say, and the other way round.
+/// The differences between a reply and what its case expects.
 fn difference(case: &Case, reply: &Reply) -> String {
     let expected = &case.expected;
     let mut told = String::new();

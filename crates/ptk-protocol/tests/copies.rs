@@ -1,4 +1,4 @@
-//! A call that was copied from a result is known, whatever form it stood in
+//! A call that was copied from a result is recognized, whatever form it had
 //! there; one that only shares words with a result is the model's own.
 
 #![allow(

@@ -1,5 +1,4 @@
-//! What can be added from outside the crate: a dialect of one's own
-//! and a formatter of one's own.
+//! Extensions from outside the crate: a custom dialect and a custom formatter.
 
 #![allow(
     clippy::unwrap_used,
@@ -183,8 +182,8 @@ fn a_dialect_from_outside_can_be_fixed() {
     assert_eq!(parse(other, &grammar).outcome(), Outcome::Text(other));
 }
 
-/// A reader from outside gets what the built-in ones get: calls are checked,
-/// quotations are not called, any cut reads alike and every byte is told.
+/// A reader from outside is treated like the built-in ones: calls are checked,
+/// quotations are not called, any cut reads alike and every byte is emitted.
 #[test]
 fn a_dialect_from_outside_is_guarded_like_a_built_in_one() {
     let grammar = grammar("auto");

@@ -1,5 +1,5 @@
-//! The page about the dialects is true: it names every dialect and alias, and
-//! its examples are read as it says.
+//! The page about the dialects is correct: it names every dialect and alias,
+//! and its examples are read as it says.
 
 #![allow(
     clippy::unwrap_used,
@@ -21,7 +21,7 @@ struct Row {
     example: String,
 }
 
-/// What stands between the backticks of a cell, one or two of them.
+/// The text between the backticks of a cell, one or two of them.
 fn code(cell: &str) -> String {
     let ticks = if cell.starts_with("``") { "`` " } else { "`" };
     let end: String = ticks.chars().rev().collect();

@@ -1,4 +1,4 @@
-//! Why each piece of a reply was taken for what it is.
+//! The reasons why each piece of a reply was taken for what it is.
 
 #![allow(
     clippy::unwrap_used,

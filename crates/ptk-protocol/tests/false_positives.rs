@@ -18,12 +18,12 @@ use ptk_protocol::invariants::check_pieces;
 use ptk_protocol::{Grammar, SpanKind, ToolSpec, Toolset, parse};
 use random::Random;
 
-/// Random ways to cut each text into pieces.
+/// How many random ways each text is cut into pieces.
 const RANDOM_CUTS: usize = 4;
 /// Fewer texts than this mean that a file was not found.
 const LEAST_TEXTS: usize = 300;
 
-/// Longer than any in a source file.
+/// A fence longer than any in a source file.
 const FENCE: &str = "``````````";
 
 struct Text {
@@ -34,7 +34,7 @@ struct Text {
     body: String,
 }
 
-/// A fault that is known and not mended yet.
+/// A fault that is known and not fixed yet.
 #[derive(Clone)]
 struct Open {
     /// The text or the frame that carries the note.
@@ -117,7 +117,7 @@ fn put_into(frame: &str, form: &str) -> String {
     text
 }
 
-/// With tools declared, and without anybody having said which there are.
+/// A grammar with declared tools, and one without.
 fn grammars() -> [(&'static str, Grammar); 2] {
     let tools = std::fs::read_to_string(folder().join("tools.json")).unwrap();
     let tools: Vec<ToolSpec> = serde_json::from_str(&tools).unwrap();

@@ -1,4 +1,4 @@
-//! What the model is shown, through the crate's public face.
+//! The text that the model is shown, through the crate's public API.
 
 #![allow(
     clippy::unwrap_used,
@@ -83,7 +83,6 @@ fn tools(specs: impl IntoIterator<Item = ToolSpec>) -> Toolset {
     Toolset::new(specs).unwrap()
 }
 
-/// The seed's exact form.
 #[test]
 fn tool_definitions_have_their_documented_form() {
     assert_eq!(
@@ -118,7 +117,6 @@ fn enums_defaults_nesting_and_arrays_are_spelt_out() {
     insta::assert_snapshot!(formatter().tool_definitions(&tools([rich(), none])));
 }
 
-/// The short style.
 #[test]
 fn the_signature_style_takes_one_line_a_tool() {
     let short = formatter().with_style(DefinitionStyle::Signature);
@@ -163,13 +161,11 @@ fn without_tools_nothing_is_said_about_tools() {
     );
 }
 
-/// One tool.
 #[test]
 fn the_prompt_for_one_tool() {
     insta::assert_snapshot!(formatter().system_prompt(&tools([read_file()])));
 }
 
-/// Several tools.
 #[test]
 fn the_prompt_for_several_tools() {
     let tools = tools([read_file(), list_files(), write_file()]);
@@ -308,7 +304,6 @@ fn a_dialect_that_is_only_read_cannot_be_taught() {
     );
 }
 
-/// Every role.
 #[test]
 fn a_conversation_is_rendered_role_by_role() {
     let mut native = Message::assistant("I look.");

@@ -1,5 +1,5 @@
-//! A call that stands in a file or a tool's output is no call once the guard
-//! has gone over it, whatever dialect it is written in.
+//! A call that stands in a file or a tool's output is not a call once the guard
+//! has processed it, whatever dialect it is written in.
 
 #![allow(
     clippy::unwrap_used,
@@ -18,8 +18,8 @@ const TOOLS: &str = include_str!("../../../examples/tools.json");
 
 const SPECIFICATION: &str = include_str!("../../../docs/protocol.md");
 
-/// Forms without marks. Nothing tells them from an ordinary file, so what is
-/// copied from one is found by `Copies` instead.
+/// Forms without marks. They look like an ordinary file, so what is copied from
+/// one is found by `Copies` instead.
 const UNMARKED: &[&str] = &[
     "json",
     "function",

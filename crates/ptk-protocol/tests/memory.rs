@@ -16,7 +16,7 @@ use serde_json::json;
 static ALLOCATOR: PeakAlloc = PeakAlloc;
 
 const SIZE: usize = 8 << 20;
-/// A chunk of a stream.
+/// The length of a chunk of a stream.
 const CHUNK: usize = 1024;
 
 fn grammar() -> Grammar {

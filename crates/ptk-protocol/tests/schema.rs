@@ -1,4 +1,4 @@
-//! Checks and coercion through the crate's public face.
+//! Checks and coercion through the crate's public API.
 
 #![allow(
     clippy::unwrap_used,
@@ -142,7 +142,6 @@ fn messages(parameters: Value, args: &Value) -> Vec<String> {
         .collect()
 }
 
-/// Every fault is reported.
 #[test]
 fn all_faults_are_found_at_once() {
     let parameters = json!({

@@ -198,8 +198,8 @@ fn a_legacy_call_is_a_tool_call() {
     assert_eq!(reply.calls[0].call.name, "read_file");
 }
 
-/// `{invalid json}` is no call, and no answer either: what was
-/// wrong is carried verbatim, for the model to be told.
+/// `{invalid json}` is not a call, and not an answer either: what was wrong is
+/// carried verbatim, for the message to the model.
 #[test]
 fn invalid_json_between_the_marks_is_no_call() {
     let text = "<TOOL_CALL>{invalid json}</TOOL_CALL>";
@@ -219,8 +219,8 @@ fn invalid_json_between_the_marks_is_no_call() {
     assert!(answer.contains("<TOOL_CALL>"), "{answer}");
 }
 
-/// A call without its required arguments is neither text nor the
-/// end of the run: it is a call with a fault, which the model is told.
+/// A call without its required arguments is neither text nor the end of the
+/// run: it is a call with a fault, which the model gets to see.
 #[test]
 fn a_call_without_required_arguments_can_be_mended() {
     let reply = read(r#"<PTK_CALL>{"tool": "read_file"}</PTK_CALL>"#);
@@ -318,7 +318,6 @@ fn transcript(question: &str, turns: &[Turn]) -> String {
     formatter.conversation(&messages)
 }
 
-/// One call.
 #[test]
 fn transcript_of_a_single_call() {
     let content = "{\n  \"name\": \"my-app\",\n  \"version\": \"1.0.0\"\n}";
@@ -335,7 +334,6 @@ fn transcript_of_a_single_call() {
     insta::assert_snapshot!(shown);
 }
 
-/// A list of files.
 #[test]
 fn transcript_of_a_list_of_files() {
     let shown = transcript(
@@ -359,7 +357,6 @@ fn transcript_of_a_list_of_files() {
     insta::assert_snapshot!(shown);
 }
 
-/// A file that is not there.
 #[test]
 fn transcript_of_a_missing_file() {
     let shown = transcript(

@@ -1,4 +1,4 @@
-//! The tables of the specification that say what an input becomes are true.
+//! The tables of the specification that say what an input becomes are correct.
 
 #![allow(
     clippy::unwrap_used,
@@ -16,7 +16,7 @@ struct Row {
     becomes: String,
 }
 
-/// What stands between single backticks.
+/// The texts between single backticks.
 fn code_spans(cell: &str) -> Vec<&str> {
     cell.split('`').skip(1).step_by(2).collect()
 }

@@ -1,5 +1,5 @@
-//! The arguments of a call go out while they come in, in every form that can
-//! tell early enough.
+//! The arguments of a call are sent while they come in, in every form that is
+//! recognized early enough.
 
 #![allow(
     clippy::unwrap_used,
@@ -9,7 +9,8 @@
 use ptk_protocol::invariants::tools;
 use ptk_protocol::{Event, Grammar, Parser, Reply, parse};
 
-/// What was streamed of the arguments when the text up to `…` had come.
+/// The part of the arguments that was streamed when the text up to `…` had
+/// come.
 fn streamed(dialect: &str, beginning: &str) -> String {
     let grammar = Grammar::builder()
         .tools(tools())

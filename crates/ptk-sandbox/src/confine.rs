@@ -18,7 +18,7 @@ pub enum Confinement {
     },
     /// The thread is as free as before.
     None {
-        /// Why.
+        /// Why it is not confined.
         reason: String,
     },
 }

@@ -28,12 +28,12 @@ pub enum WorkspaceError {
         /// The folder as it was given.
         path: PathBuf,
     },
-    /// The system refused.
+    /// An error of the system.
     #[error("Cannot open the workspace {path}: {source}", path = shown(.path))]
     Io {
         /// The folder as it was given.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 }
@@ -75,7 +75,7 @@ impl fmt::Display for Attempt {
     }
 }
 
-/// Whose matter an error is.
+/// Who or what an error concerns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
     /// Something that the caller can mend, such as a file that is not there.
@@ -129,7 +129,7 @@ pub enum PathError {
     /// The system denied access.
     #[error("Cannot {attempt} {path}: permission denied")]
     PermissionDenied { attempt: Attempt, path: String },
-    /// Nobody may write to the file, though it could be replaced.
+    /// The file is write-protected for all users, though it could be replaced.
     #[error("Cannot {attempt} {path}: it is read-only, nobody has the permission to write to it")]
     ReadOnlyFile { attempt: Attempt, path: String },
     /// The root was opened for reading only.
@@ -157,7 +157,7 @@ pub enum PathError {
     /// The disk, the quota or the largest size of a file is exhausted.
     #[error("Cannot {attempt} {path}: no space left")]
     NoSpace { attempt: Attempt, path: String },
-    /// Anything else that the system said.
+    /// Any other error of the system.
     #[error("Cannot {attempt} {path}: {source}")]
     Io {
         attempt: Attempt,
@@ -167,7 +167,7 @@ pub enum PathError {
 }
 
 impl PathError {
-    /// Whose matter it is.
+    /// Who or what the error concerns.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {
@@ -230,8 +230,8 @@ impl PathError {
         Some(hint.to_owned())
     }
 
-    /// The same error of something else that was attempted: who writes a file
-    /// may have to read it first.
+    /// The same error for another attempt: to write a file, it may have to be
+    /// read first.
     #[must_use]
     pub fn while_attempting(mut self, what: Attempt) -> Self {
         match &mut self {
@@ -255,7 +255,7 @@ impl PathError {
         self
     }
 
-    /// The error for what the system said, except that a path led outside.
+    /// The error for an error of the system, except that a path led outside.
     pub(crate) fn from_io(attempt: Attempt, path: String, error: io::Error) -> Self {
         if is_link_loop(&error) {
             return Self::LinkLoop { attempt, path };

@@ -1,5 +1,5 @@
-//! Whether a file is still what it was: by its content, or cheaply by what the
-//! system says of it.
+//! Whether a file is still what it was: by its content, or cheaply by its
+//! metadata.
 
 use std::fmt;
 use std::fs::File;
@@ -9,8 +9,8 @@ use std::time::SystemTime;
 use cap_fs_ext::MetadataExt as _;
 
 /// The content of a file in short: its size and its BLAKE3 hash. Files can be
-/// made to collide with a weaker hash, and those who write the files are not
-/// all friends.
+/// made to collide with a weaker hash, and not every writer of the files is
+/// trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fingerprint {
     size: u64,
@@ -69,9 +69,9 @@ impl fmt::Display for Fingerprint {
     }
 }
 
-/// What the system says of a file, for a cheap check. Two different stamps:
-/// look at the content. Two equal ones: very likely unchanged, but a tool can
-/// set the time back.
+/// The metadata of a file, for a cheap check. If two stamps differ, look at the
+/// content. If they are equal, the file is very likely unchanged, but a tool
+/// can set the time back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Stamp {
     /// When the content was last modified, where the system knows.

@@ -2,10 +2,10 @@
 //!
 //! A [`Workspace`] is a set of folders, opened once. A path that a model wrote
 //! becomes a [`Place`] in one of them, and a place can be read, listed, written
-//! and removed. Whatever links there are, and however fast somebody swaps them,
-//! nothing outside those folders is read or written: every operation starts at
-//! the handle of a folder and the kernel itself refuses to leave it. There is
-//! no check of a path that is then opened by its name.
+//! and removed. Whatever links there are, and however fast another process
+//! swaps them, nothing outside those folders is read or written: every
+//! operation starts at the handle of a folder and the kernel itself refuses to
+//! leave it. There is no check of a path that is then opened by its name.
 //!
 //! ```
 //! use ptk_sandbox::{Expect, Fingerprint, Workspace};

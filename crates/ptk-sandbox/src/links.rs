@@ -3,8 +3,9 @@
 //! that those which stay in the workspace can be followed.
 //!
 //! Nothing here opens a file, and nothing here is relied on for safety: the
-//! path that comes out is used in the jail like any other. Somebody who swaps
-//! links in between gets an error, or another file of the workspace.
+//! path that comes out is used in the jail like any other. If another process
+//! swaps links in between, the result is an error, or another file of the
+//! workspace.
 
 use std::ffi::OsString;
 use std::io;
@@ -79,7 +80,7 @@ struct Walk {
 }
 
 impl Walk {
-    /// What the link at `path` says; `None` if there is no link.
+    /// The target of the link at `path`; `None` if there is no link.
     fn link(&self, path: &Path) -> io::Result<Option<PathBuf>> {
         let dir = &self.place.opened().dir;
         let link = match dir.symlink_metadata(path) {

@@ -1,6 +1,6 @@
-//! Changes in open folders, a step at a time and no more: for whoever brings
-//! many changes into a workspace, and can take them all back. No link is ever
-//! followed, and nothing is brought to the disk.
+//! Changes in open folders, one at a time: for callers that bring many changes
+//! into a workspace, and can undo all of them. No link is ever followed, and
+//! nothing is synced to the disk.
 
 use std::ffi::OsStr;
 use std::io;
@@ -15,7 +15,7 @@ use crate::restore::{Attributes, create_private_in, set_mode_in, set_time_in};
 use crate::workspace::{Access, Workspace};
 
 impl Workspace {
-    /// One of the roots that may be written to, to change what is in it.
+    /// Opens one of the roots that may be written to, to change what is in it.
     ///
     /// # Errors
     ///
@@ -32,7 +32,7 @@ impl Workspace {
 
 #[cfg(unix)]
 impl Folder {
-    /// A folder that no tool can reach.
+    /// Opens a folder that no tool can reach.
     ///
     /// # Errors
     ///
@@ -43,7 +43,7 @@ impl Folder {
         })
     }
 
-    /// What has a name in it; `None` for nothing.
+    /// The metadata of a name in the folder; `None` if there is nothing.
     ///
     /// # Errors
     ///
@@ -86,7 +86,7 @@ impl Folder {
         rename_new(&self.dir, name, &to.dir, new)
     }
 
-    /// Removes what is no folder.
+    /// Removes what is not a folder.
     ///
     /// # Errors
     ///
@@ -104,7 +104,7 @@ impl Folder {
         self.dir.remove_dir(name)
     }
 
-    /// Creates a folder, for nobody but its owner.
+    /// Creates a folder for its owner alone.
     ///
     /// # Errors
     ///
@@ -117,7 +117,7 @@ impl Folder {
     ///
     /// # Errors
     ///
-    /// If it belongs to somebody else.
+    /// If it belongs to another user.
     pub fn set_attributes(&self, name: &OsStr, attributes: &Attributes) -> io::Result<()> {
         set_mode_in(&self.dir, name, attributes.mode)?;
         set_time_in(&self.dir, name, attributes.modified)

@@ -1,5 +1,5 @@
-//! What is at a name, to the last bit that can be put back: for whoever keeps
-//! what is about to change, and puts it back later.
+//! What is at a name, to the last bit that can be put back: for callers that
+//! keep what is about to change, and put it back later.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -77,7 +77,7 @@ impl Place {
         }
     }
 
-    /// What the link here says, wherever that leads.
+    /// The target of the link here, wherever that leads.
     ///
     /// # Errors
     ///
@@ -117,7 +117,7 @@ pub struct Folder {
 }
 
 impl Workspace {
-    /// The first root, to look at everything in it.
+    /// Opens the first root, to look at everything in it.
     ///
     /// # Errors
     ///
@@ -151,7 +151,7 @@ impl Folder {
         Ok(nodes)
     }
 
-    /// A folder in it.
+    /// Opens a folder in it.
     ///
     /// # Errors
     ///
@@ -162,7 +162,7 @@ impl Folder {
         })
     }
 
-    /// A folder at a path below it, in one step. No link is followed.
+    /// Opens a folder at a path below it, in one step. No link is followed.
     ///
     /// # Errors
     ///
@@ -184,7 +184,7 @@ impl Folder {
         })
     }
 
-    /// A regular file in it, for reading. Never waits.
+    /// Opens a regular file in it, for reading. Never waits.
     ///
     /// # Errors
     ///
@@ -200,7 +200,7 @@ impl Folder {
         }
     }
 
-    /// What a link in it says.
+    /// The target of a link in it.
     ///
     /// # Errors
     ///

@@ -50,7 +50,7 @@ impl Place {
         &self.relative
     }
 
-    /// The absolute path. For showing and comparing: who opens it leaves the
+    /// The absolute path. For showing and comparing only: opening it leaves the
     /// jail.
     #[must_use]
     pub fn absolute(&self) -> PathBuf {
@@ -65,7 +65,7 @@ impl Place {
         &self.root
     }
 
-    /// The relative path as system calls want it.
+    /// The relative path as system calls need it.
     pub(crate) fn path(&self) -> &Path {
         if self.relative.as_os_str().is_empty() {
             Path::new(".")
@@ -117,7 +117,7 @@ impl Place {
         }
     }
 
-    /// As messages show it.
+    /// The path as messages show it.
     pub(crate) fn shown(&self) -> String {
         shown(&self.name())
     }

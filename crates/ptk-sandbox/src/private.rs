@@ -51,8 +51,8 @@ pub fn write_private(path: &Path, contents: impl AsRef<[u8]>) -> io::Result<()> 
     create_private(path)?.write_all(contents.as_ref())
 }
 
-/// Takes from everybody but the owner what may be done with the files in a
-/// folder: those that a library has made.
+/// Takes all permissions of group and others from the files in a folder, such
+/// as those that a library has made.
 ///
 /// # Errors
 ///

@@ -109,7 +109,7 @@ pub struct Metadata {
     /// How many names it has. More than one: another name, perhaps outside the
     /// workspace, shows the same content.
     pub names: u64,
-    /// Whether nobody has the permission to write to it.
+    /// Whether no user has the permission to write to it.
     pub read_only: bool,
     /// For a cheap check whether it is still the same.
     pub stamp: Stamp,
@@ -238,7 +238,7 @@ mod tests {
     use super::*;
 
     /// Longer than any machine takes to open a pipe without waiting for a
-    /// writer, who never comes.
+    /// writer, which never comes.
     const PATIENCE: Duration = Duration::from_secs(20);
 
     #[test]

@@ -39,7 +39,7 @@ impl Place {
         let target = to.target(attempt, Last::Keep)?;
         rename_new(&source.folder, &source.name, &target.folder, &target.name)
             .map_err(|error| to.failed(attempt, error))?;
-        // Moved is moved; that a loss of power may undo it is no failure.
+        // Moved is moved; that a loss of power may undo it is not a failure.
         let _ = sync_folder(&target.folder);
         let _ = sync_folder(&source.folder);
         Ok(())
@@ -71,9 +71,9 @@ pub(crate) fn rename_new(
 #[cfg(not(target_os = "linux"))]
 pub(crate) use link_then_remove as rename_new;
 
-/// A second name cannot be given if it is taken; then the first one goes.
-/// Folders cannot have two names, but taking the place of another folder is
-/// possible for them only if that one is empty.
+/// Gives a file a second name, which fails if that is taken, and then removes
+/// the first one. Folders cannot have two names, but taking the place of
+/// another folder is possible for them only if that one is empty.
 pub(crate) fn link_then_remove(
     from_folder: &Dir,
     from: &OsStr,

@@ -79,8 +79,8 @@ impl Place {
         Ok(())
     }
 
-    /// Creates a folder, for nobody but its owner until
-    /// [`Place::set_attributes`] says more.
+    /// Creates a folder for its owner alone, until [`Place::set_attributes`]
+    /// changes that.
     ///
     /// # Errors
     ///
@@ -110,7 +110,7 @@ impl Place {
     ///
     /// # Errors
     ///
-    /// If there is neither, or it belongs to somebody else.
+    /// If there is neither, or it belongs to another user.
     pub fn set_attributes(&self, attributes: &Attributes) -> Result<(), PathError> {
         let failed = |error| self.failed(Attempt::Write, error);
         let target = self.target(Attempt::Write, Last::Keep)?;

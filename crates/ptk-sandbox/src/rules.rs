@@ -13,10 +13,10 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 /// The most that is read of a `.gitignore`.
 const MAX_RULES: u64 = 1024 * 1024;
-/// Signs by which a rule says more than what it is about.
+/// Characters that make a pattern of a rule.
 const SIGNS: [char; 5] = ['*', '?', '[', '{', '\\'];
 
-/// What a folder's `.gitignore` says, and those above it.
+/// The rules of a folder's `.gitignore`, and of those above it.
 #[derive(Debug)]
 pub struct Rules {
     folder: PathBuf,
@@ -37,7 +37,7 @@ enum Name {
 }
 
 impl Name {
-    /// Those of a line, if it is a rule.
+    /// The names that a line may be about, if it is a rule.
     fn of(line: &str) -> Option<Self> {
         let rule = line.trim_end();
         if rule.is_empty() || rule.starts_with('#') {
@@ -104,7 +104,7 @@ impl Rules {
         self.own.get_or_init(|| {
             let mut builder = GitignoreBuilder::new(&self.folder);
             for line in self.text.lines() {
-                // As git does: a rule that makes no sense is passed over.
+                // As git does: an invalid rule is skipped.
                 let _ = builder.add_line(None, line);
             }
             builder.build().unwrap_or_else(|_| Gitignore::empty())

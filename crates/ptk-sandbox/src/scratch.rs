@@ -1,6 +1,6 @@
-//! The folder for temporary files. It goes with its workspace; and what a
-//! process has left that was killed is marked when the next one begins, and
-//! goes when one begins a minute later.
+//! The folder for temporary files. It is removed with its workspace. What a
+//! killed process has left is marked when the next process starts, and removed
+//! when one starts a minute later.
 
 use std::fs::{self, File};
 use std::io;
@@ -14,23 +14,24 @@ use tempfile::TempDir;
 
 /// What the names of such folders begin with.
 const PREFIX: &str = "ptk-";
-/// How many characters of chance stand at the end of such a name.
+/// How many random characters stand at the end of such a name.
 const CHANCE: usize = 6;
-/// How often a new one is tried: somebody may take it for one that was left.
+/// How often a new one is tried: another process may take it for a leftover.
 const TRIES: usize = 8;
 /// How many names in the system's folder are looked at.
 const MAX_LOOKED_AT: usize = 10_000;
 /// How many folders are removed at once: the rest has time until next time.
 const MAX_REMOVED: usize = 16;
-/// How long one is left alone once it was found: what its process had started
-/// ends a little later, and works below mounts that would go with the folder.
+/// How long a leftover folder is kept once it was found: what its process had
+/// started ends a little later, and works below mounts that would go with the
+/// folder.
 #[cfg(unix)]
 const AFTERWARDS: Duration = Duration::from_secs(60);
-/// The permissions of one that was found.
+/// The permissions of a leftover folder that was found.
 #[cfg(unix)]
 const FOUND: u32 = 0o500;
 
-/// Those of this process that are still there.
+/// The temporary folders of this process that still exist.
 static OPEN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// Removes the temporary folders of this process that were not dropped.
@@ -56,7 +57,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// A new one.
+    /// Makes a new temporary folder.
     ///
     /// # Errors
     ///
@@ -71,7 +72,7 @@ impl Scratch {
                 .tempdir()?;
             let lock = File::open(folder.path())?;
             tries += 1;
-            // A system without locks has nobody who takes it away.
+            // On a system without locks, no process takes it away.
             let is_taken = matches!(lock.try_lock(), Err(fs::TryLockError::WouldBlock))
                 || !is_at(&lock, folder.path());
             if is_taken && tries < TRIES {
@@ -90,7 +91,7 @@ impl Scratch {
         }
     }
 
-    /// Where it is.
+    /// The path of the folder.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.folder.path()
@@ -128,8 +129,8 @@ fn is_at(_folder: &File, _path: &Path) -> bool {
     true
 }
 
-/// Removes what killed processes of the same user have left, while others
-/// work.
+/// Removes what killed processes of the same user have left, on a thread of its
+/// own.
 #[cfg(unix)]
 fn sweep(own: &TempDir, lock: &File) -> Option<JoinHandle<()>> {
     use std::os::unix::fs::MetadataExt as _;
@@ -153,7 +154,7 @@ fn sweep(_own: &TempDir, _lock: &File) -> Option<JoinHandle<()>> {
     None
 }
 
-/// Whether it is a folder of ours by its name and its owner. A link is none.
+/// Whether it is a folder of ours by its name and its owner, and not a link.
 #[cfg(unix)]
 fn is_left(path: &Path, user: u32) -> bool {
     use std::os::unix::fs::MetadataExt as _;
@@ -172,7 +173,7 @@ fn is_left(path: &Path, user: u32) -> bool {
     is_named && fs::symlink_metadata(path).is_ok_and(is_own)
 }
 
-/// Removes a folder, unless somebody uses it, or it was not found before.
+/// Removes a folder, unless a process uses it, or it was not found before.
 #[cfg(unix)]
 fn remove(path: &Path) {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};

@@ -81,12 +81,12 @@ fn step(folder: &Dir, name: Component<'_>, missing: Missing) -> io::Result<Dir> 
     match folder.open_dir_nofollow(name) {
         Err(error) if error.kind() == io::ErrorKind::NotFound && missing == Missing::Create => {
             match folder.create_dir(name) {
-                // Somebody else was faster, with the same intent.
+                // Another process was faster, with the same intent.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 created => {
                     created?;
-                    // A folder that is lost with the power is made again by
-                    // whoever writes next.
+                    // A folder that is lost with the power is created again by
+                    // the next write.
                     let _ = sync_folder(folder);
                 }
             }
@@ -96,7 +96,7 @@ fn step(folder: &Dir, name: Component<'_>, missing: Missing) -> io::Result<Dir> 
     }
 }
 
-/// Makes the names in a folder last.
+/// Syncs the names in a folder to the disk.
 pub(crate) fn sync_folder(folder: &Dir) -> io::Result<()> {
     // The handle itself only stands for a path and cannot be synced.
     folder.open(".")?.sync_all()

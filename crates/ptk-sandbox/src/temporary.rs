@@ -14,7 +14,7 @@ const PREFIX: &str = ".ptk-";
 const SUFFIX: &str = ".tmp";
 /// Hexadecimal digits of a random number of 64 bits.
 const DIGITS: usize = 16;
-/// Names to try. One is enough, unless somebody has guessed it.
+/// Names to try. One is enough, unless another process has guessed it.
 const MAX_NAMES: usize = 16;
 
 /// Whether a file of this name is a temporary one of
@@ -41,12 +41,12 @@ pub fn is_temporary_name(name: &OsStr) -> bool {
         })
 }
 
-/// Who may do what with a file that is yet to be written.
+/// The permissions of a file that is yet to be written.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Visibility {
-    /// As for any new file.
+    /// Those of any new file.
     New,
-    /// Nobody but its owner, until it has the permissions of the old file.
+    /// For its owner alone, until it has the permissions of the old file.
     Private,
 }
 
@@ -117,7 +117,8 @@ impl<'folder, F> Temporary<'folder, F> {
 impl<F> Drop for Temporary<'_, F> {
     fn drop(&mut self) {
         if !self.removed {
-            // Nobody is left to tell; the name says what it is.
+            // An error cannot be reported here; the name shows what the file
+            // is.
             let _ = self.folder.remove_file(&self.name);
         }
     }

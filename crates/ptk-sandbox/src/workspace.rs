@@ -118,7 +118,7 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// If it does not exist, is no folder, or cannot be opened.
+    /// If it does not exist, is not a folder, or cannot be opened.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, WorkspaceError> {
         let first = Arc::new(Root::open(path.as_ref(), Access::ReadWrite)?);
         Ok(Self {
@@ -134,7 +134,7 @@ impl Workspace {
     ///
     /// # Errors
     ///
-    /// If it does not exist, is no folder, or cannot be opened.
+    /// If it does not exist, is not a folder, or cannot be opened.
     pub fn with_root(self, path: impl AsRef<Path>, access: Access) -> Result<Self, WorkspaceError> {
         let root = Arc::new(Root::open(path.as_ref(), access)?);
         let mut roots = Arc::unwrap_or_clone(self.roots);
@@ -151,9 +151,9 @@ impl Workspace {
     }
 
     /// The same workspace with a folder for temporary files, for reading and
-    /// writing. It stands for the system's own: `/tmp/a` is a file in
-    /// it. Nobody else uses it, and it is removed with the workspace. Where a
-    /// process was killed, the next one that comes here removes what is left.
+    /// writing. It stands for the system's own: `/tmp/a` is a file in it.
+    /// Nothing else uses it, and it is removed with the workspace. If a process
+    /// was killed, the next one that calls this removes what is left.
     ///
     /// # Errors
     ///

@@ -21,12 +21,12 @@ pub enum Expect {
     Anything,
     /// Nothing. A file that appears up to the last moment is not overwritten.
     Missing,
-    /// A file of this content. It is read right before it is replaced; who
-    /// writes to it in the instant between is not noticed.
+    /// A file of this content. It is read right before it is replaced; a write
+    /// in the instant between is not noticed.
     Unchanged(Fingerprint),
 }
 
-/// What was written.
+/// The result of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Written {
@@ -57,7 +57,7 @@ impl Place {
     /// The permissions of the old file are kept, and its owner and group as far
     /// as the system allows; not the bits that run it as its owner or group,
     /// nor extended attributes. A file that may not be written to is refused,
-    /// even where its folder would allow to replace it; so is one that nobody
+    /// even where its folder would allow to replace it; so is one that no user
     /// may write to, even if the writer is the superuser.
     ///
     /// # Errors
@@ -161,7 +161,7 @@ impl Place {
 }
 
 impl Target {
-    /// The fingerprint of what is there now; `None` if that is no file.
+    /// The fingerprint of what is there now; `None` if that is not a file.
     pub(crate) fn fingerprint(&self) -> io::Result<Option<Fingerprint>> {
         let mut options = reading();
         options.follow(FollowSymlinks::No);

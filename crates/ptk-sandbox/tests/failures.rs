@@ -1,4 +1,5 @@
-//! When the machine says no: the old file is as it was, nothing is left behind.
+//! When the system reports an error: the old file is as it was, nothing is left
+//! behind.
 
 #![allow(
     clippy::unwrap_used,
@@ -16,8 +17,8 @@ use ptk_sandbox::{ErrorKind, Expect, PathError, Place, Workspace};
 use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
 use scene::{Scene, read, temporary_files, told};
 
-/// Runs a check on a thread that has to obey the permissions of files, as
-/// anybody but root has to.
+/// Runs a check on a thread that has to obey the permissions of files, as every
+/// user but root has to.
 fn as_an_ordinary_user(check: impl FnOnce() + Send) {
     std::thread::scope(|scope| {
         scope
@@ -112,7 +113,7 @@ fn a_folder_that_can_be_written_but_not_listed_takes_files() {
     set_mode(&scene.inside("drop"), 0o300);
     as_an_ordinary_user(|| {
         let written = scene.place("drop/a.txt").replace(b"new", Expect::Missing);
-        // It cannot be opened, so it cannot be synced; that is said.
+        // It cannot be opened, so it cannot be synced; that is reported.
         assert!(!written.unwrap().durable);
     });
     assert_eq!(scene.content("drop/a.txt"), "new");

@@ -1,5 +1,5 @@
-//! Links: followed as long as they stay in the workspace, by whatever way they
-//! say it, and never out of it.
+//! Links: followed as long as they stay in the workspace, however they are
+//! written, and never out of it.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! What people and models are told, word for word.
+//! The messages for people and models, word for word.
 
 #![allow(
     clippy::unwrap_used,

@@ -17,7 +17,7 @@ const ABOUT: Attributes = Attributes {
     owner: (0, 0),
 };
 
-/// The owner is whoever runs the test.
+/// The attributes of a test file, which belongs to the user who runs the test.
 fn about(folder: &Path) -> Attributes {
     let metadata = fs::metadata(folder).unwrap();
     Attributes {

@@ -1,5 +1,5 @@
-//! What an index costs: making it, against tantivy alone on the same text;
-//! keeping it up to date; asking it.
+//! The cost of an index: building it, compared with plain tantivy on the same
+//! text; updating it; querying it.
 //!
 //! ```sh
 //! cargo bench -p ptk-search --bench indexing
@@ -7,9 +7,8 @@
 //!
 //! The text is the sources of the packages in cargo's registry, in the order of
 //! their names, up to ten thousand, a hundred thousand and a million lines;
-//! `PTK_BENCH_LINES` says how many at most. With `PTK_BENCH_MODEL`, the folder
-//! that `ptk models pull wordllama` makes, the index by meaning is measured,
-//! too.
+//! `PTK_BENCH_LINES` limits how many. With `PTK_BENCH_MODEL`, the folder that
+//! `ptk models pull wordllama` makes, the index by meaning is measured, too.
 
 #![allow(clippy::print_stdout, reason = "it is a report")]
 
@@ -36,21 +35,21 @@ use tantivy::schema::{
 use tantivy::{IndexWriter, TantivyDocument};
 
 const SIZES: [usize; 3] = [10_000, 100_000, 1_000_000];
-/// How often each index is made.
+/// How often each index is built.
 const ROUNDS: usize = 9;
-/// What making an index may take, against tantivy that is given the chunks.
+/// The most time that building may take, relative to tantivy given the chunks.
 const AGAINST_TANTIVY: f64 = 1.5;
-/// What one changed file may take.
+/// The most time that an update for one changed file may take.
 const ONE_FILE: Duration = Duration::from_secs(1);
-/// What a question may take by words, and by words and meaning.
+/// The most time that a query may take: by words, and by words and meaning.
 const QUESTION: Duration = Duration::from_millis(20);
 const MEANT: Duration = Duration::from_millis(60);
-/// How much tantivy's threads hold, as in the index.
+/// The memory of tantivy's threads, as in the index.
 const ARENA: usize = 48 * 1024 * 1024;
-/// How many questions are asked.
+/// How many queries are run.
 const QUESTIONS: usize = 500;
-/// The first word of a process that is started to see how much memory a part
-/// of the work takes; the part, the sources and the index follow.
+/// The first argument of a process that measures how much memory a part of the
+/// work takes; the part, the sources and the index follow.
 const ALONE: &str = "--alone";
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -77,7 +76,7 @@ fn megabytes(bytes: u64) -> f64 {
     bytes as f64 / 1e6
 }
 
-/// Copies sources until there are so many lines.
+/// Copies sources until there are this many lines.
 fn gather(root: &Path, lines: usize) -> Result<u64, Box<dyn Error>> {
     let home = std::env::var_os("CARGO_HOME").map_or_else(
         || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cargo"),
@@ -119,7 +118,7 @@ fn measure(folder: &Path, root: &Path) -> Result<(), Box<dyn Error>> {
     let workspace = Workspace::open(root)?;
     let place = folder.join("index");
     let index = Index::new(&place, workspace.clone());
-    // Everything is in the page cache after the first look.
+    // The first pass loads all files into the page cache.
     let (chunks, chunking) = timed(|| chunked(root))?;
     println!(
         "{:<32} {:>10.1?} wall {:>10.1?} CPU, one thread",
@@ -136,7 +135,8 @@ fn measure(folder: &Path, root: &Path) -> Result<(), Box<dyn Error>> {
     );
     let raw = folder.join("raw");
     let mut rounds = Vec::new();
-    // In turns, so that what else the machine does is everybody's burden.
+    // The candidates alternate, so that other load on the machine affects all
+    // of them.
     for _ in 0..ROUNDS {
         let by_chunks = time(|| tantivy_of_chunks(&raw, &chunks, None))?;
         let by_words = time(|| tantivy_of_chunks(&raw, &chunks, Some(Words::default())))?;
@@ -178,8 +178,8 @@ fn model(folder: &Path) -> Result<Table, Box<dyn Error>> {
     Ok(Table::read(&weights, &tokenizer)?)
 }
 
-/// How much memory a part of the work takes, in megabytes: that of a process
-/// which does nothing else.
+/// Measures the memory of a part of the work, in megabytes, in a process of its
+/// own.
 fn alone(part: &str, root: &Path, place: &Path) -> Result<f64, Box<dyn Error>> {
     let mut program = Command::new(std::env::current_exe()?);
     let output = program.arg(ALONE).arg(part).args([root, place]).output()?;
@@ -189,7 +189,7 @@ fn alone(part: &str, root: &Path, place: &Path) -> Result<f64, Box<dyn Error>> {
     Ok(String::from_utf8(output.stdout)?.trim().parse()?)
 }
 
-/// Does a part of the work, and says how much memory that took.
+/// Runs a part of the work, and prints how much memory it took.
 fn work_alone(part: &str, root: &Path, place: &Path) -> Result<(), Box<dyn Error>> {
     let mut index = Index::new(place, Workspace::open(root)?);
     if part != "words" {
@@ -208,7 +208,7 @@ fn work_alone(part: &str, root: &Path, place: &Path) -> Result<(), Box<dyn Error
     Ok(())
 }
 
-/// What the system says of the memory of this process, in megabytes.
+/// A memory figure of this process, in megabytes.
 fn resident(what: &str) -> Result<f64, Box<dyn Error>> {
     let status = fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix(what));
@@ -217,7 +217,7 @@ fn resident(what: &str) -> Result<f64, Box<dyn Error>> {
     Ok(kibibytes * 1024.0 / 1e6)
 }
 
-/// The index by meaning, made from that by words.
+/// Measures the index by meaning, on top of the index by words.
 fn meaning(index: &Index, root: &Path, folder: &Path) -> Result<(), Box<dyn Error>> {
     let (table, opening) = timed(|| model(folder))?;
     show("the model, opened", opening);
@@ -251,21 +251,20 @@ fn meaning(index: &Index, root: &Path, folder: &Path) -> Result<(), Box<dyn Erro
     questions(&index, MEANT)
 }
 
-/// What is measured in a round, one after another.
+/// The candidates that are measured in each round.
 const NAMES: [&str; 4] = [
     "tantivy, given the chunks",
     "– and the same words",
     "tantivy, a file a document",
     "the index",
 ];
-/// Where in a round the index is.
+/// The position of our index among them.
 const OURS: usize = 3;
 
 type Round = [Times; NAMES.len()];
 
-/// How many times longer than a rival the index took. What else the machine does
-/// changes from round to round, so it is compared within each; the median
-/// counts.
+/// Prints how many times longer than a rival the index took. Other load changes
+/// from round to round, so they are compared within each; the median counts.
 #[allow(clippy::indexing_slicing, reason = "a round has all of them")]
 fn against(name: &str, rounds: &[Round], rival: usize) {
     let ratio = |of: fn(Times) -> Duration| {
@@ -275,7 +274,7 @@ fn against(name: &str, rounds: &[Round], rival: usize) {
         ratios[ratios.len() / 2]
     };
     let (wall, cpu) = (ratio(|it| it.0), ratio(|it| it.1));
-    // The others show where the difference comes from.
+    // The other rivals show where the difference comes from.
     let verdict = verdict(rival > 0 || wall <= AGAINST_TANTIVY);
     println!("{name:<32} {wall:>10.2} wall {cpu:>10.2} CPU {verdict}");
 }
@@ -287,7 +286,7 @@ fn best(rounds: &[Round], which: usize) -> Times {
     (wall.unwrap_or_default(), cpu.unwrap_or_default())
 }
 
-/// By the clock, and of the processor.
+/// Wall-clock time, and CPU time.
 type Times = (Duration, Duration);
 
 fn timed<T>(run: impl FnOnce() -> Result<T, Box<dyn Error>>) -> Result<(T, Times), Box<dyn Error>> {
@@ -327,7 +326,7 @@ fn chunked(root: &Path) -> Result<Vec<(PathBuf, Chunk)>, Box<dyn Error>> {
     Ok(chunks)
 }
 
-/// An index of tantivy's own, with as many threads as ours has.
+/// A writer for a plain tantivy index, with as many threads as ours.
 fn tantivy_writer(
     folder: &Path,
     schema: tantivy::schema::Schema,
@@ -344,8 +343,8 @@ fn tantivy_writer(
     Ok(index.writer_with_options(options)?)
 }
 
-/// The same files, by tantivy with what it comes with: what somebody would
-/// write who wants to know which file has a word.
+/// Indexes the same files with plain tantivy, as a simple search for files by
+/// words would.
 fn tantivy_of_files(folder: &Path, root: &Path) -> Result<(), Box<dyn Error>> {
     let mut schema = Schema::builder();
     let path = schema.add_text_field("path", STRING | STORED);
@@ -365,8 +364,8 @@ fn tantivy_of_files(folder: &Path, root: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The same chunks, handed to tantivy ready: with the words that it comes with,
-/// and where they stand, or with the index' words, and how often they occur.
+/// Indexes the same chunks with tantivy: with its own words and their
+/// positions, or with our words and their frequencies.
 fn tantivy_of_chunks(
     folder: &Path,
     chunks: &[(PathBuf, Chunk)],
@@ -427,8 +426,8 @@ fn one_file(index: &Index, root: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Asks for what the chunks themselves say: identifiers, and the words of their
-/// first comment.
+/// Runs queries taken from the chunks themselves: identifiers, and the words of
+/// their first comment.
 fn questions(index: &Index, bar: Duration) -> Result<(), Box<dyn Error>> {
     let searcher = index.searcher()?;
     let sample = searcher.search(&Query {

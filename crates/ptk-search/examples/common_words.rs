@@ -4,10 +4,10 @@
 //! common_words FOLDER…
 //! ```
 //!
-//! Each folder holds packages. Of each, some code is cut into pieces of 30
-//! lines, and it is counted how many of a language's pieces have a word. What is
-//! common in one language is common. Crates that the quality is measured by are
-//! left out.
+//! Each folder holds packages. Some code of each is cut into pieces of 30
+//! lines, and for each language the pieces with a word are counted. A word that
+//! is common in one language counts as common. Crates that are used to measure
+//! the quality are left out.
 
 #![allow(
     clippy::print_stdout,
@@ -27,15 +27,15 @@ use crates::{REPORTED, TUNED_ON};
 use ptk_search::Language;
 use ptk_search::words::Words;
 
-/// How many words are told.
+/// How many words are printed.
 const COUNT: usize = 300;
 /// Lines of a piece.
 const PIECE: usize = 30;
-/// Pieces of a package. None has more say than another.
+/// The most pieces of a package, so that none dominates.
 const MAX_PIECES: usize = 50;
-/// A language with fewer pieces says nothing.
+/// Languages with fewer pieces are ignored.
 const MIN_PIECES: usize = 1000;
-/// Words of a piece beyond these are not looked at.
+/// The most words of a piece that are read.
 const MAX_WORDS: usize = 2000;
 
 #[derive(Default)]
@@ -73,7 +73,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Counts the pieces of one package: a crate, a module, a header.
+/// Counts the pieces of one package: a crate, a module or a header.
 fn count(package: &Path, to: &mut BTreeMap<&'static str, Count>) -> Result<(), Box<dyn Error>> {
     let mut files = Vec::new();
     find(package, &mut files)?;
@@ -116,7 +116,7 @@ fn find(path: &Path, to: &mut Vec<PathBuf>) -> Result<(), std::io::Error> {
     Ok(())
 }
 
-/// Whether the quality is measured by this crate.
+/// Whether this crate is used to measure the quality.
 fn is_measured_by(package: &Path) -> bool {
     let name = package.file_name().unwrap_or_default().to_string_lossy();
     REPORTED.iter().chain(&TUNED_ON).any(|it| {

@@ -1,12 +1,12 @@
-//! How fast and how exact the search by meaning is, among so many vectors.
+//! Measures the speed and accuracy of the search by meaning.
 //!
 //! ```text
 //! neighbours TABLE TOKENIZER COUNT… [--dump FILE]
 //! ```
 //!
 //! The vectors are those of real code: windows of 12 lines over the sources in
-//! cargo's registry. Questions are comments of that code. Exact is what
-//! multiplying the vectors out finds, before they are cut down to bytes.
+//! cargo's registry. Queries are comments of that code. The exact results come
+//! from the full dot products, before the vectors are quantised to bytes.
 
 #![allow(
     clippy::print_stdout,
@@ -27,7 +27,7 @@ use ptk_search::embed::{Embedder as _, Table};
 
 /// Lines of a window.
 const WINDOW: usize = 12;
-/// How many questions are asked.
+/// How many queries are run.
 const QUESTIONS: usize = 200;
 /// How many results are compared.
 const TOP: usize = 10;
@@ -93,7 +93,7 @@ fn all(neighbours: &Neighbours, query: &[f32]) -> Vec<(u64, f32)> {
     neighbours.nearest_of_all(query, TOP)
 }
 
-/// p50, p99, and the share of the exact results that was found.
+/// Measures p50, p99, and the recall of the exact results.
 fn measure(
     asked: &[Vec<f32>],
     exact: &[Vec<u64>],
@@ -117,7 +117,7 @@ fn measure(
     (at(0.5), at(0.99), found as f64 / of.max(1) as f64)
 }
 
-/// The nearest, by all that the vectors say.
+/// The nearest vectors by full precision.
 fn exact(vectors: &[Vec<f32>], query: &[f32]) -> Vec<u64> {
     let mut scored: Vec<(f32, u64)> = vectors
         .iter()
@@ -144,7 +144,7 @@ fn embed(model: &Table, texts: &[String]) -> Result<Vec<Vec<f32>>, Box<dyn Error
     Ok(vectors)
 }
 
-/// So many different windows of code, and some comments.
+/// Collects this many different windows of code, and some comments.
 fn texts(count: usize) -> Result<(Vec<String>, Vec<String>), Box<dyn Error>> {
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
@@ -153,7 +153,7 @@ fn texts(count: usize) -> Result<(Vec<String>, Vec<String>), Box<dyn Error>> {
         &home.ok_or("there is no home")?.join("registry/src"),
         &mut files,
     )?;
-    // Not crate by crate: any part of them is like the whole.
+    // Shuffled by hash, so that any part of the files is like the whole.
     files.sort_by_cached_key(|path| *blake3::hash(path.as_os_str().as_encoded_bytes()).as_bytes());
     let (mut windows, mut questions) = (Vec::new(), Vec::new());
     let mut seen = std::collections::HashSet::new();

@@ -1,4 +1,4 @@
-//! The lines of code that fit a budget.
+//! Selects the lines of code that fit a token budget.
 
 use std::path::Path;
 
@@ -8,16 +8,16 @@ use serde::Serialize;
 use crate::chunk::{Kind, Lines};
 use crate::{Hit, State};
 
-/// Tokens for which a result is looked for.
+/// One result is searched for each of this many tokens.
 const TOKENS_A_RESULT: u64 = 200;
-/// No fewer results are looked for, and no more.
+/// The fewest and the most results that are searched.
 const RESULTS: (u64, u64) = (5, 20);
-/// A passage that does not fit is cut to no fewer lines than these.
+/// The fewest lines that a passage is cut to.
 const MIN_LINES: usize = 3;
-/// What of a score is told.
+/// Scores are rounded to six decimal places.
 const DIGITS: f64 = 1e6;
 
-/// How many results are looked for when so many tokens may be given.
+/// How many results to search for with this token budget.
 ///
 /// ```
 /// use ptk_search::context::top_k;
@@ -35,29 +35,29 @@ pub fn top_k(token_budget: u64) -> usize {
 /// Some lines of a file that answer a question.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Passage {
-    /// What it is known by: `path#first:last`, in the workspace.
+    /// Its id: `path#first:last`, relative to the workspace.
     pub id: String,
-    /// How good it is, to six digits.
+    /// Its score, to six decimal places.
     pub score: f64,
-    /// What is defined there.
+    /// The name that is defined there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub symbol: Option<String>,
-    /// What it is.
+    /// The kind of its chunk.
     pub kind: Kind,
-    /// The last line of what this is the beginning of, where not all of it fits.
+    /// The last line of the chunk, if only its beginning fits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub goes_on_to: Option<usize>,
     /// The lines, in the [snippet format](ptk_protocol::snippet).
     pub snippet: String,
 }
 
-/// What of the results of a search fits a budget: whole definitions as long as
-/// they fit, best first, then the beginning of the best that does not. Lines
-/// that follow each other in a file are one passage. Files that have changed
-/// since they were read are left out.
+/// Selects the search results that fit a budget: whole definitions as long as
+/// they fit, best first, then the beginning of the best that does not. Adjacent
+/// lines of a file become one passage. Files that have changed since they were
+/// indexed are left out.
 ///
-/// All passages together, as JSON, have no more tokens than the budget, by
-/// what `count` says.
+/// All passages together, as JSON, have no more tokens than the budget, as
+/// counted by `count`.
 #[must_use]
 pub fn within(
     hits: Vec<Hit>,
@@ -89,7 +89,7 @@ pub fn within(
     }
 }
 
-/// Lines that follow each other.
+/// A range of adjacent lines.
 #[derive(Debug, Clone)]
 struct Stretch {
     path: String,
@@ -129,12 +129,12 @@ impl Stretch {
         }
     }
 
-    /// The tokens that it takes, with the comma behind it.
+    /// The number of its tokens as JSON, including the comma after it.
     fn cost(&self, root: &Path, count: &dyn Fn(&str) -> u64) -> u64 {
         count(&json(&self.passage(root))).saturating_add(1)
     }
 
-    /// As many of its first lines as fit, unless that is next to nothing.
+    /// Its first lines that fit, unless they are fewer than [`MIN_LINES`].
     fn cut(&self, root: &Path, budget: u64, count: &dyn Fn(&str) -> u64) -> Option<Self> {
         let lines: Vec<&str> = self.text.split_inclusive('\n').collect();
         let first = |number: usize| {
@@ -163,7 +163,7 @@ impl Stretch {
     }
 }
 
-/// Makes one of those whose lines touch or overlap, best first.
+/// Merges ranges that touch or overlap, best first.
 fn merge(mut stretches: Vec<Stretch>) -> Vec<Stretch> {
     stretches.sort_by(|a, b| {
         let place = |it: &Stretch| (it.lines.first, it.lines.last);
@@ -188,7 +188,7 @@ fn merge(mut stretches: Vec<Stretch>) -> Vec<Stretch> {
 }
 
 impl Stretch {
-    /// Takes in lines that begin within these, or right behind them.
+    /// Adds a range that begins within this one, or right after it.
     fn join(&mut self, next: Self) {
         let known = (self.lines.last + 1).saturating_sub(next.lines.first);
         if !self.text.ends_with('\n') {
@@ -198,7 +198,7 @@ impl Stretch {
         self.text.extend(new);
         self.lines.last = self.lines.last.max(next.lines.last);
         self.goes_on_to = next.goes_on_to;
-        // What the better one is, the whole is known as.
+        // The merged range is described by its better part.
         if next.score > self.score {
             self.score = next.score;
             self.symbol = next.symbol;

@@ -1,5 +1,5 @@
-//! What tantivy is given of a chunk. Its own kind of document would have every
-//! text copied once more.
+//! The document of a chunk for tantivy. Tantivy's own document type would copy
+//! every text once more.
 
 use std::iter::{self, Map};
 use std::ops::Range;
@@ -17,16 +17,16 @@ pub(crate) struct ChunkDocument(Vec<(Field, Datum)>);
 #[derive(Debug)]
 pub(crate) enum Datum {
     Text(String),
-    /// What many chunks have in common.
+    /// A text that many chunks share.
     Shared(Arc<str>),
-    /// A part of such a text.
+    /// A part of a shared text.
     Part(Arc<str>, Range<usize>),
     Name(&'static str),
     Number(u64),
 }
 
 impl ChunkDocument {
-    /// With room for so many fields.
+    /// A document with capacity for this many fields.
     pub(crate) fn with_capacity(fields: usize) -> Self {
         Self(Vec::with_capacity(fields))
     }
@@ -36,7 +36,7 @@ impl ChunkDocument {
     }
 }
 
-/// Looks at a field and its value.
+/// Borrows a field and its value.
 type Look<'a> = fn(&'a (Field, Datum)) -> (Field, &'a Datum);
 
 impl Document for ChunkDocument {

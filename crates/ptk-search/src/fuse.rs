@@ -1,13 +1,13 @@
-//! Several lists of results made one: reciprocal rank fusion, and the choice of
-//! results that differ.
+//! Merges several lists of results: reciprocal rank fusion, and a choice of
+//! diverse results.
 
 use std::collections::BTreeMap;
 
-/// How little the first ranks stand out.
+/// The rank constant: the larger, the less the first ranks stand out.
 pub const K: f32 = 60.0;
-/// How much being right counts against being different.
+/// The weight of relevance against diversity.
 pub const LAMBDA: f32 = 0.7;
-/// The different ones are chosen from so many.
+/// How many results diverse ones are chosen from.
 pub const POOL: usize = 50;
 
 /// Fuses lists, each best first and with its weight: an entry's score is the
@@ -35,19 +35,19 @@ pub fn reciprocal_rank<T: Ord + Clone>(lists: &[(f32, &[T])]) -> Vec<(T, f32)> {
         .into_iter()
         .map(|(entry, score)| (entry.clone(), score))
         .collect();
-    // Stable, and in the order of ids until now.
+    // The sort is stable, and entries are in the order of ids until now.
     fused.sort_by(|a, b| b.1.total_cmp(&a.1));
     fused
 }
 
 /// Chooses `top` of the first [`POOL`] entries, by maximal marginal relevance:
 /// each next one has a high score and is unlike those before it. `likeness` of
-/// two entries is between zero and one. Gives back their places in the list.
+/// two entries is between zero and one. Returns their positions in the list.
 #[must_use]
 pub fn diversify(scores: &[f32], top: usize, likeness: impl Fn(usize, usize) -> f32) -> Vec<usize> {
     let pool = scores.get(..POOL.min(scores.len())).unwrap_or_default();
     let highest = pool.iter().copied().fold(f32::MIN_POSITIVE, f32::max);
-    // How like each is to whatever was chosen that is most like it.
+    // The likeness of each entry to the most similar one that was chosen.
     let mut likest = vec![0.0_f32; pool.len()];
     let mut left: Vec<usize> = (0..pool.len()).collect();
     let mut chosen = Vec::new();

@@ -1,4 +1,4 @@
-//! The language of a file, by its name or by its first line.
+//! Detects the language of a file, by its name or by its first line.
 
 use std::fmt;
 use std::str::FromStr;
@@ -44,17 +44,17 @@ pub enum Language {
     Text,
 }
 
-/// What is known of a language. A language is added by a row, and by its rules
-/// in `chunk`.
+/// The properties of a language. To add one, add a row, and its rules in
+/// `chunk`.
 struct Row {
     language: Language,
     name: &'static str,
-    /// Other names that people use for it.
+    /// Other common names of the language.
     aliases: &'static [&'static str],
     extensions: &'static [&'static str],
-    /// Files that are called so.
+    /// Names of files in this language.
     names: &'static [&'static str],
-    /// Programs that read it.
+    /// Interpreters for it, as named in a `#!` line.
     interpreters: &'static [&'static str],
 }
 
@@ -190,13 +190,13 @@ const LANGUAGES: [Row; 15] = [
 ];
 
 impl Language {
-    /// Every language that is known.
+    /// All supported languages.
     pub fn all() -> impl Iterator<Item = Self> {
         LANGUAGES.iter().map(|row| row.language)
     }
 
-    /// The language of a file: by its name, and where that says nothing, by the
-    /// program that its first line calls for.
+    /// The language of a file: by its name, or else by the interpreter in its
+    /// first line.
     ///
     /// ```
     /// use ptk_search::Language;
@@ -226,7 +226,7 @@ impl Language {
         row.map_or(Self::Text, |row| row.language)
     }
 
-    /// Its name.
+    /// The name of the language.
     #[must_use]
     pub fn name(self) -> &'static str {
         LANGUAGES
@@ -236,7 +236,7 @@ impl Language {
     }
 }
 
-/// The program that a first line like `#!/usr/bin/env -S python3 -u` names.
+/// The interpreter in a first line like `#!/usr/bin/env -S python3 -u`.
 fn interpreter(text: &str) -> Option<&str> {
     let line = text.lines().next()?.strip_prefix("#!")?;
     let mut words = line
@@ -255,11 +255,11 @@ impl fmt::Display for Language {
     }
 }
 
-/// A name that no language has.
+/// The error for an unknown language.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("No language is called `{name}`. Known are: {}", known())]
 pub struct UnknownLanguage {
-    /// What was asked for.
+    /// The unknown name.
     pub name: String,
 }
 

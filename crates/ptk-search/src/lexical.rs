@@ -2,10 +2,10 @@
 //!
 //! Words, postings and segments are tantivy's. The scores are computed here:
 //! tantivy's own count documents that are deleted and not yet merged away, so
-//! that the same files would be ranked in different ways, depending on how the
-//! index came to be. Here they depend on the files alone. The fields are taken
-//! together before a word's weight is bounded (BM25F), so that a word in the
-//! name of a function does not count twice because it is in its body, too.
+//! that the same files would be ranked differently, depending on the history of
+//! the index. Here they depend on the files alone. The fields are combined
+//! before a word's weight is bounded (BM25F), so that a word in the name of a
+//! function does not count twice because it is in its body, too.
 
 use std::collections::BTreeSet;
 use std::iter;
@@ -29,36 +29,36 @@ use crate::{Filter, Language};
 
 /// The name of the tokenizer in tantivy's registry.
 const WORDS: &str = "words";
-/// How soon more occurrences of a word say no more.
+/// BM25's k1: how soon more occurrences of a word stop counting.
 const SATURATION: f32 = 1.2;
-/// What a word counts for where it occurs, and how far the length of that
-/// field takes from it.
+/// The weight of a word in each field, and BM25's b: how much the length of the
+/// field reduces it.
 const BODY: (f32, f32) = (1.0, 0.75);
 const SYMBOL: (f32, f32) = (3.0, 0.5);
 const SCOPE: (f32, f32) = (1.0, 0.5);
 const PATH: (f32, f32) = (1.0, 0.5);
-/// A question of more different words is cut.
+/// The most different words of a query that are used.
 const MAX_QUERY_WORDS: usize = 256;
-/// The name of a column.
+/// The name of the column of symbol keys.
 const SYMBOL_KEY: &str = "symbol_key";
-/// What stands there for a chunk without a symbol.
+/// The key of a chunk without a symbol.
 const NAMELESS: u64 = 0;
 /// How many fields a chunk has.
 const FIELDS: usize = 12;
-/// How many of them are searched.
+/// How many fields are searched.
 const SEARCHED: usize = 4;
-/// How many different lengths of fields are told apart.
+/// How many different field lengths tantivy distinguishes.
 const LENGTHS: usize = 256;
 
 /// The fields of a chunk.
 #[derive(Debug, Clone)]
 pub(crate) struct Fields {
     pub(crate) schema: Schema,
-    /// The whole path, for replacing a file and for filters.
+    /// The whole path, to replace a file's chunks and for filters.
     pub(crate) path: Field,
     path_words: Field,
     symbol: Field,
-    /// The symbol in lower case, by its hash, for filters.
+    /// The hash of the symbol in lower case, for filters.
     symbol_key: Field,
     scope: Field,
     body: Field,
@@ -66,9 +66,9 @@ pub(crate) struct Fields {
     kind: Field,
     first: Field,
     last: Field,
-    /// What is embedded, by its hash.
+    /// The hash of the text that is embedded.
     key: Field,
-    /// Path and line, by their hash: which of two equal ones comes first.
+    /// The hash of path and line, which decides the order of equal scores.
     place: Field,
 }
 
@@ -111,7 +111,7 @@ impl Fields {
         }
     }
 
-    /// Makes the tokenizer known to an index.
+    /// Registers the tokenizer with an index.
     pub(crate) fn register(index: &tantivy::Index) {
         index.tokenizers().register(WORDS, Words::default());
     }
@@ -172,7 +172,7 @@ impl Fields {
         })
     }
 
-    /// What the words are searched in, and how much they count there.
+    /// The searched fields, with their weights.
     fn searched(&self) -> [(Field, (f32, f32)); SEARCHED] {
         [
             (self.body, BODY),
@@ -183,7 +183,7 @@ impl Fields {
     }
 }
 
-/// What of a chunk is embedded: where it stands, then the text.
+/// The text of a chunk that is embedded: its location, then its content.
 ///
 /// ```
 /// use ptk_search::chunk::Chunker;
@@ -216,7 +216,7 @@ fn header<'a, T>(chunk: &'a Chunk<T>, path: &'a str) -> impl Iterator<Item = &'a
         .chain(named(symbol))
 }
 
-/// The key of what [`embedding_text`] gives: its hash.
+/// The hash of a chunk's [`embedding_text`], which is the key of its vector.
 #[must_use]
 pub fn embedding_key(path: &str, chunk: &Chunk) -> u64 {
     key(path, chunk, &chunk.text)
@@ -227,8 +227,8 @@ fn key<T>(path: &str, chunk: &Chunk<T>, text: &str) -> u64 {
     hash(parts.map(str::as_bytes))
 }
 
-/// A number for bytes in parts, the same on every machine: these numbers are
-/// in the index. Who wants to can make two texts that have the same.
+/// A hash of bytes in parts, the same on every machine, because it is stored in
+/// the index. It is not cryptographic: collisions can be constructed.
 fn hash<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> u64 {
     const SECRETS: RapidSecrets = RapidSecrets::seed(0);
     let mut hasher = RapidStreamHasherV3::new(&SECRETS);
@@ -238,7 +238,7 @@ fn hash<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> u64 {
     hasher.finish()
 }
 
-/// How many chunks there are, and how long their fields are on average.
+/// The number of chunks, and the average lengths of their fields.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Statistics {
     chunks: u64,
@@ -246,7 +246,7 @@ pub(crate) struct Statistics {
 }
 
 impl Statistics {
-    /// Counts what is there and not deleted.
+    /// Counts all chunks that are not deleted.
     pub(crate) fn of(searcher: &Searcher, fields: &Fields) -> tantivy::Result<Self> {
         let chunks = searcher.num_docs();
         let mut lengths = [0.0; SEARCHED];
@@ -268,7 +268,7 @@ impl Statistics {
     }
 }
 
-/// What the length of a field takes from a word in it, by the length's number.
+/// The weight of a word in a field, for each of the distinct lengths.
 fn norms((weight, share): (f32, f32), average: f32) -> [f32; LENGTHS] {
     let mut table = [0.0; LENGTHS];
     for (id, norm) in (0..=u8::MAX).zip(&mut table) {
@@ -279,11 +279,12 @@ fn norms((weight, share): (f32, f32), average: f32) -> [f32; LENGTHS] {
     table
 }
 
-/// The chunks that a word occurs in, by segment, each with how much.
+/// The chunks with a word, by segment, each with the word's weight in it.
 type Occurrences = Vec<Vec<(DocId, f32)>>;
 
-/// The best chunks for a text, best first, at most `top`, each with its score
-/// and its place. The text is words, whatever signs are in it.
+/// Ranks the chunks for a text, best first, at most `top`, each with its score
+/// and its place. The text is taken as words; no character has a special
+/// meaning.
 pub(crate) fn rank(
     searcher: &Searcher,
     fields: &Fields,
@@ -325,7 +326,7 @@ pub(crate) fn rank(
     best(searcher, &scores, allowed, top)
 }
 
-/// How much a word tells: the fewer chunks have it, the more.
+/// The inverse document frequency of a word.
 fn rarity(chunks: u64, occurrences: &Occurrences) -> f32 {
     let with: usize = occurrences.iter().map(Vec::len).sum();
     #[allow(clippy::cast_precision_loss, reason = "a logarithm of it is taken")]
@@ -400,7 +401,7 @@ fn best(
         .collect())
 }
 
-/// Which chunks a filter lets through.
+/// The chunks that pass a filter.
 pub(crate) fn allowed(
     searcher: &Searcher,
     fields: &Fields,
@@ -478,7 +479,7 @@ fn docs(mut postings: SegmentPostings) -> impl Iterator<Item = DocId> {
     all.take_while(|doc| *doc != TERMINATED)
 }
 
-/// What a symbol is found by, however it is written.
+/// The key of a symbol, which ignores case.
 fn symbol_key(symbol: &str) -> u64 {
     hash([symbol.to_lowercase().as_bytes()])
 }
@@ -486,14 +487,14 @@ fn symbol_key(symbol: &str) -> u64 {
 /// A chunk without its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Keyed {
-    /// What its vector is kept under.
+    /// The key of its vector.
     pub(crate) key: u64,
-    /// Which of two equal ones comes first.
+    /// The hash that decides the order of equal scores.
     pub(crate) place: u64,
     pub(crate) address: DocAddress,
 }
 
-/// The keys of all chunks, and where each is.
+/// The keys and addresses of all chunks.
 pub(crate) fn keys(searcher: &Searcher) -> tantivy::Result<Vec<Keyed>> {
     let mut keys = Vec::new();
     for (segment, reader) in (0..).zip(searcher.segment_readers()) {

@@ -1,4 +1,4 @@
-//! The right lines of code: an index of a workspace, by words and by meaning.
+//! A code search index of a workspace, by words and by meaning.
 //!
 //! Files → chunks → index → search. [`walk`] finds the files that the ignore
 //! rules let through and reads their text, [`chunk`] cuts each along its
@@ -40,14 +40,14 @@
 //! | [`words`] | text in words, code and prose alike |
 //! | `lexical` | the index by words, and the ranking |
 //! | [`index`](Index) | the index on disk: commits, updates, who may write |
-//! | [`search`] | questions and answers |
+//! | [`search`] | queries and results |
 //! | [`embed`] | texts as vectors |
 //! | [`dense`] | vectors on disk, and the nearest among them |
-//! | [`fuse`] | several lists made one |
-//! | [`context`] | what of the answers fits a budget |
-//! | [`live`] | an index that follows its workspace |
-//! | [`tool`] | all of it as a tool for models |
-//! | [`watch`] | files that change while one looks |
+//! | [`fuse`] | merges several lists of results |
+//! | [`context`] | the results that fit a token budget |
+//! | [`live`] | an index that is updated as its workspace changes |
+//! | [`tool`] | the search as a tool for models |
+//! | [`watch`] | notices changes of files |
 
 pub mod chunk;
 pub mod context;

@@ -1,4 +1,4 @@
-//! An index that is brought up to date while somebody works in its workspace.
+//! An index that is updated as the files of its workspace change.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,15 +8,15 @@ use crate::search::SearchError;
 use crate::watch::Watcher;
 use crate::{Hit, Index, IndexError, Progress, Query, Searcher, State};
 
-/// How long nothing more must happen before changes are told.
+/// How long to wait for further changes before they are reported.
 const QUIET: Duration = Duration::from_millis(100);
 
-/// An index that follows its workspace: it is brought up to date before a
-/// search if something has changed since the last one.
+/// An index that follows its workspace: it is updated before a search if files
+/// have changed since the last one.
 #[derive(Debug)]
 pub struct Live {
     index: Index,
-    /// Whether something may have changed.
+    /// Whether files may have changed.
     is_stale: Arc<AtomicBool>,
     open: Mutex<Open>,
 }
@@ -24,29 +24,28 @@ pub struct Live {
 #[derive(Debug, Default)]
 struct Open {
     searcher: Option<Arc<Searcher>>,
-    /// None where the system does not tell of changes: then every search looks
-    /// for them.
+    /// `None` if changes cannot be watched: then every search checks for them.
     watcher: Option<Watcher>,
     was_tried: bool,
 }
 
-/// Why there is no answer.
+/// Why a search failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LiveError {
-    /// The index cannot be brought up to date.
+    /// The index cannot be updated.
     #[error(transparent)]
     Index(#[from] IndexError),
     /// The index cannot be searched.
     #[error(transparent)]
     Search(#[from] SearchError),
-    /// It was stopped before there was anything to search.
+    /// The search was cancelled before there was an index.
     #[error("It was stopped before the index was made")]
     Cancelled,
 }
 
 impl Live {
-    /// Follows this index's workspace from the first search on.
+    /// Creates an index that is updated from the first search on.
     #[must_use]
     pub fn new(index: Index) -> Self {
         Self {
@@ -56,13 +55,13 @@ impl Live {
         }
     }
 
-    /// The best results for a query, in files as they are now. Tells
-    /// `progress` what is indexed before, and stops soon after `cancel` is set.
+    /// Searches the files as they are now. Calls `progress` while indexing, and
+    /// stops soon after `cancel` is set.
     ///
     /// # Errors
     ///
-    /// If the index cannot be made or searched. While another process brings it
-    /// up to date, it is searched as it is.
+    /// If the index cannot be built or searched. While another process updates
+    /// it, it is searched as it is.
     pub fn search(
         &self,
         query: &Query,
@@ -73,12 +72,13 @@ impl Live {
         if hits.iter().all(|hit| hit.state == State::Current) {
             return Ok(hits);
         }
-        // What was not told yet, or while another process was at it.
+        // Changes that were not reported yet, or made while another process was
+        // updating the index.
         self.is_stale.store(true, Ordering::Release);
         Ok(self.searcher(cancel, progress)?.search(query)?)
     }
 
-    /// The index as it is now, open for searching.
+    /// The current index, opened for searching.
     ///
     /// # Errors
     ///
@@ -91,7 +91,7 @@ impl Live {
         let mut open = self.open();
         if !open.was_tried {
             open.was_tried = true;
-            // Before the first look, so that nothing comes between.
+            // Before the first update, so that no change is missed.
             open.watcher = self.watch();
         }
         let is_stale = self.is_stale.swap(false, Ordering::AcqRel);

@@ -1,4 +1,4 @@
-//! Questions to an index, and their answers.
+//! Queries of an index, and their results.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -21,31 +21,30 @@ use crate::lexical::{self, Fields, Keyed, Statistics, Stored};
 use crate::words::Words;
 use crate::{Language, fuse, walk};
 
-/// More results than this are not given.
+/// The most results of a query.
 pub const MAX_TOP: usize = 1_000;
-/// So many of each list are fused, or as many as are asked for.
+/// How many results of each list are fused, at least.
 const DEPTH: usize = 100;
-/// How often a reader that was overtaken by writers looks again.
+/// How often a reader tries to get a consistent state while writers commit.
 const ATTEMPTS: usize = 5;
 
-/// What is asked.
+/// A search query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
-    /// Words, an identifier or a sentence. No sign in it has a meaning of its
-    /// own.
+    /// Words, an identifier or a sentence. No character has a special meaning.
     pub text: String,
     /// How many results, at most [`MAX_TOP`].
     pub top: usize,
     /// Which chunks are considered.
     pub filter: Filter,
-    /// By which lists.
+    /// Which lists are searched.
     pub which: Which,
-    /// Whether results that say the same give way to others.
+    /// Whether similar results are replaced by different ones.
     pub diversify: bool,
 }
 
 impl Query {
-    /// The ten best results for a text, by all lists that there are.
+    /// A query for the ten best results, by words and by meaning.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self {
@@ -58,11 +57,11 @@ impl Query {
     }
 }
 
-/// The lists that a search goes by.
+/// The lists that a search uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Which {
-    /// By words and by meaning, as far as there is an index of it.
+    /// By words, and by meaning if it is indexed.
     #[default]
     Both,
     /// By words.
@@ -71,26 +70,26 @@ pub enum Which {
     Dense,
 }
 
-/// Which chunks are considered: all that one of each kind of condition holds
-/// for. Without conditions, all.
+/// Limits a search to the chunks that meet all given kinds of conditions: at
+/// least one condition of each kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Globs as in a `.gitignore`: `src/`, `*.rs`, `tests/**/*.py`, and with
-    /// `!` before it what to leave out.
+    /// Globs as in a `.gitignore`: `src/`, `*.rs`, `tests/**/*.py`, or with a
+    /// leading `!` to exclude.
     pub paths: Vec<String>,
-    /// Languages.
+    /// Languages of files.
     pub languages: Vec<Language>,
     /// Kinds of chunks.
     pub kinds: Vec<Kind>,
-    /// Names of what is defined, in any case.
+    /// Names of definitions, in any case.
     pub symbols: Vec<String>,
 }
 
 impl Filter {
     pub(crate) fn globs(&self) -> Result<Globs, FilterError> {
         let mut builder = GitignoreBuilder::new("");
-        // In an ignore file a bracket that nothing closes stands for itself;
-        // here it is a mistake that would only find nothing.
+        // In an ignore file an unclosed bracket stands for itself; here it is a
+        // mistake that would match nothing.
         builder.allow_unclosed_class(false);
         for glob in &self.paths {
             let added = builder.add_line(None, glob);
@@ -119,7 +118,7 @@ fn wrong_glob(glob: &str, error: ignore::Error) -> FilterError {
 #[derive(Debug)]
 pub(crate) struct Globs {
     built: Gitignore,
-    /// Whether some say what to take, and not only what not to.
+    /// Whether some globs include paths, rather than only exclude them.
     includes: bool,
 }
 
@@ -139,7 +138,7 @@ pub(crate) enum FilterError {
     Words(#[from] tantivy::TantivyError),
 }
 
-/// The chunks that a filter lets through, by segment.
+/// The chunks that pass a filter, by segment.
 #[derive(Debug)]
 pub(crate) struct Allowed {
     segments: Vec<Vec<bool>>,
@@ -181,35 +180,35 @@ impl Allowed {
     }
 }
 
-/// A result.
+/// A search result.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Hit {
-    /// What it is known by: `path#first:last`.
+    /// Its id: `path#first:last`.
     pub id: String,
-    /// How good it is. Scores of one search can be compared, no others.
+    /// Its score. Only scores of the same search can be compared.
     pub score: f32,
     /// The file, relative to the workspace.
     pub path: String,
-    /// Where in it.
+    /// The lines in the file.
     pub lines: Lines,
-    /// What is defined there.
+    /// The name that is defined there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub symbol: Option<String>,
-    /// What it is.
+    /// The kind of its chunk.
     pub kind: Kind,
-    /// What it lies in.
+    /// The scope that contains it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub scope: String,
     /// Its language.
     pub language: Language,
-    /// These lines, as they were when the file was last read.
+    /// The text of these lines when the file was indexed.
     pub text: String,
-    /// Whether the file still has them there.
+    /// Whether the file still has the same lines.
     pub state: State,
-    /// Its place in the list by words, counted from one.
+    /// Its rank by words, counted from one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lexical_rank: Option<usize>,
-    /// Its place in the list by meaning.
+    /// Its rank by meaning, counted from one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dense_rank: Option<usize>,
 }
@@ -218,33 +217,33 @@ pub struct Hit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// It has, at the same place.
+    /// The lines are unchanged.
     Current,
-    /// Other lines stand there now.
+    /// The lines have changed.
     Changed,
-    /// There is no such file any more, or none that can be read.
+    /// The file is gone or cannot be read.
     Gone,
 }
 
-/// Why there is no answer.
+/// Why a search failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SearchError {
-    /// Nothing was indexed yet.
+    /// There is no index yet.
     #[error("There is no index in {}. Make one with `ptk index`", folder.display())]
     Missing {
-        /// Where it would be.
+        /// The folder where it would be.
         folder: PathBuf,
     },
     /// The index cannot be read.
     #[error("The index in {} cannot be read. `ptk index` mends it", folder.display())]
     Unreadable {
-        /// Where it is.
+        /// The folder of the index.
         folder: PathBuf,
-        /// Why.
+        /// The cause.
         source: tantivy::TantivyError,
     },
-    /// A glob of the filter is none.
+    /// A glob of the filter is not valid.
     #[error("`{glob}` is no glob: {why}")]
     Glob {
         /// The glob.
@@ -252,28 +251,28 @@ pub enum SearchError {
         /// What is wrong with it.
         why: String,
     },
-    /// A search by meaning, where nothing is indexed by meaning.
+    /// A search by meaning, but nothing is indexed by meaning.
     #[error("Nothing is indexed by meaning: {0}. Search by words instead")]
     NoMeaning(Meaning),
-    /// The model failed.
+    /// The embedding model failed.
     #[error(transparent)]
     Embed(#[from] EmbedError),
 }
 
-/// How far an index can be searched by meaning.
+/// How much of an index can be searched by meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Meaning {
-    /// There is no model; all is found by words alone.
+    /// There is no model; the search is by words alone.
     NoModel,
-    /// Some chunks are found by words alone: they have no vector yet.
+    /// Some chunks have no vector yet, and are found by words alone.
     Partly {
-        /// How many have one.
+        /// The number of chunks with a vector.
         with: usize,
-        /// How many there are.
+        /// The number of all chunks.
         of: usize,
     },
-    /// All of it.
+    /// All chunks have a vector.
     Whole,
 }
 
@@ -292,7 +291,7 @@ impl fmt::Display for Meaning {
     }
 }
 
-/// An index that is open for searching. It sees each commit as soon as it is
+/// An index that is opened for searching. It sees each commit as soon as it is
 /// made.
 pub struct Searcher {
     folder: PathBuf,
@@ -310,24 +309,24 @@ impl fmt::Debug for Searcher {
     }
 }
 
-/// The index at a commit.
+/// The state of the index at a commit.
 pub(crate) struct Snapshot {
     generation: Option<u64>,
     searcher: tantivy::Searcher,
     statistics: Statistics,
     manifest: Manifest,
-    /// The chunks, in the order of their places.
+    /// The chunks, sorted by place.
     chunks: Vec<Keyed>,
-    /// Those with vectors. Their places are those in `chunks`.
+    /// The vectors. Their places are positions in `chunks`.
     neighbours: Neighbours,
-    /// How the file of vectors was when it was read.
+    /// Size and time of the file of vectors when it was read.
     vectors: Option<Stamp>,
 }
 
-/// Another one is another file.
+/// Size and time of a file; if they differ, the file has changed.
 type Stamp = (u64, Option<SystemTime>);
 
-/// Where a chunk is in a list, best first.
+/// A ranked chunk.
 struct Ranked {
     place: u64,
     address: DocAddress,
@@ -365,12 +364,12 @@ impl Searcher {
         }
     }
 
-    /// The best results for a query, best first.
+    /// Searches the index; the best result is first.
     ///
     /// # Errors
     ///
-    /// If the index cannot be read, a glob is none, or a list is asked for that
-    /// there is not.
+    /// If the index cannot be read, a glob is not valid, or a search by meaning
+    /// is requested and there is no index by meaning.
     pub fn search(&self, query: &Query) -> Result<Vec<Hit>, SearchError> {
         let snapshot = self.snapshot();
         let embedder = self
@@ -394,7 +393,7 @@ impl Searcher {
             |embedder| snapshot.by_meaning(embedder, &query.text, allowed.as_ref(), depth);
         let (lexical, dense) = match (query.which, embedder) {
             (Which::Dense, Some(embedder)) => (Ok(Vec::new()), by_meaning(embedder)),
-            // The two lists are made side by side.
+            // Both lists are computed in parallel.
             (_, Some(embedder)) => thread::scope(|scope| {
                 let dense = scope.spawn(|| by_meaning(embedder));
                 let lexical = by_words();
@@ -428,7 +427,7 @@ impl Searcher {
         Ok(hits)
     }
 
-    /// How far there is an index by meaning.
+    /// How much of the index can be searched by meaning.
     #[must_use]
     pub fn meaning(&self) -> Meaning {
         let snapshot = self.snapshot();
@@ -440,7 +439,7 @@ impl Searcher {
         }
     }
 
-    /// The best chunks by words.
+    /// Ranks the chunks by words.
     fn by_words(
         &self,
         snapshot: &Snapshot,
@@ -465,14 +464,14 @@ impl Searcher {
             .collect())
     }
 
-    /// How many chunks there are to find.
+    /// The number of chunks in the index.
     #[must_use]
     pub fn chunks(&self) -> u64 {
         self.snapshot().searcher.num_docs()
     }
 
     /// The [`embedding_key`](crate::embedding_key)s of all chunks, sorted, each
-    /// once: what vectors are kept for.
+    /// once.
     ///
     /// # Errors
     ///
@@ -493,8 +492,8 @@ impl Searcher {
         }
     }
 
-    /// The index at its last commit. Where that cannot be read, because it is
-    /// being built anew, at the one before.
+    /// The state of the index at its last commit. If that cannot be read,
+    /// because the index is being rebuilt, the previous one.
     pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
         let mut held = self.snapshot.lock().unwrap_or_else(PoisonError::into_inner);
         let now = generation(&self.words);
@@ -517,7 +516,7 @@ impl Searcher {
         Arc::clone(&held)
     }
 
-    /// A chunk as a result that has no score yet.
+    /// Reads a chunk as a result without a score.
     fn hit(&self, snapshot: &Snapshot, address: DocAddress) -> Result<Hit, SearchError> {
         let document: tantivy::Result<TantivyDocument> = snapshot.searcher.doc(address);
         let stored = document.and_then(|document| {
@@ -545,8 +544,8 @@ impl Searcher {
         })
     }
 
-    /// Compares a result with the file. Only a file that may have changed is
-    /// read.
+    /// Compares a result with the file, which is read only if it may have
+    /// changed.
     fn state(&self, snapshot: &Snapshot, hit: &Hit) -> State {
         if let Some(entry) = snapshot.manifest.files.get(&hit.path)
             && entry.is_settled
@@ -563,8 +562,8 @@ impl Searcher {
 }
 
 impl Snapshot {
-    /// Takes words and manifest of one commit. A writer may be faster, so that
-    /// they do not fit; then they are taken again.
+    /// Reads the words and the manifest of the same commit, and retries if a
+    /// writer has committed in between.
     fn take(
         folder: &Path,
         words: &tantivy::Index,
@@ -607,7 +606,7 @@ impl Snapshot {
         Err(tantivy::TantivyError::SystemError(why))
     }
 
-    /// The best chunks by meaning.
+    /// Ranks the chunks by meaning.
     fn by_meaning(
         &self,
         embedder: &dyn Embedder,
@@ -623,7 +622,7 @@ impl Snapshot {
         });
         let keep = keep.as_ref().map(|keep| keep as &dyn Fn(u64) -> bool);
         let nearest = self.neighbours.nearest(vector, depth, keep).into_iter();
-        // What is not alike at all is no answer.
+        // Chunks that are not similar at all are not results.
         let nearest = nearest.filter(|(_, score)| *score > 0.0);
         let ranked = nearest.filter_map(|(place, score)| {
             let chunk = at(place)?;
@@ -650,7 +649,7 @@ fn neighbours(
     Ok(vectors.neighbours(chunks.iter().map(|chunk| chunk.key).zip(0..)))
 }
 
-/// How the file of vectors is, if anybody wants to know.
+/// Size and time of the file of vectors, if there is a model.
 fn stamp(folder: &Path, embedder: Option<&dyn Embedder>) -> Option<Stamp> {
     let about = embedder.and_then(|_| fs::metadata(Vectors::file(folder)).ok())?;
     Some((about.len(), about.modified().ok()))
@@ -659,7 +658,7 @@ fn stamp(folder: &Path, embedder: Option<&dyn Embedder>) -> Option<Stamp> {
 /// A chunk with its score, and its ranks by words and by meaning.
 type Fused = (DocAddress, f32, (Option<usize>, Option<usize>));
 
-/// Two lists made one. One that is alone keeps its scores.
+/// Fuses two lists. If one is empty, the other keeps its scores.
 fn fused(lexical: &[Ranked], dense: &[Ranked]) -> Vec<Fused> {
     if lexical.is_empty() || dense.is_empty() {
         let alone = lexical.iter().map(|it| (it, true));
@@ -672,7 +671,7 @@ fn fused(lexical: &[Ranked], dense: &[Ranked]) -> Vec<Fused> {
             })
             .collect();
     }
-    // The place decides between two as good; the address is that of the place.
+    // The place decides between equal scores.
     let ids = |list: &[Ranked]| -> Vec<(u64, DocAddress)> {
         list.iter().map(|it| (it.place, it.address)).collect()
     };
@@ -690,7 +689,7 @@ fn fused(lexical: &[Ranked], dense: &[Ranked]) -> Vec<Fused> {
         .collect()
 }
 
-/// Results that differ, by the words that they share.
+/// Chooses results that share few words.
 fn diverse(hits: Vec<Hit>, top: usize) -> Vec<Hit> {
     let scores: Vec<f32> = hits.iter().map(|hit| hit.score).collect();
     let words: Vec<BTreeSet<String>> = hits

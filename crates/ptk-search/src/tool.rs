@@ -1,5 +1,5 @@
-//! `request_code_context`: the lines of code that a model needs, within a
-//! number of tokens.
+//! The tool `request_code_context`: finds the code that a model needs, within a
+//! token budget.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,22 +17,22 @@ use crate::context::{Passage, top_k, within};
 use crate::live::{Live, LiveError};
 use crate::{Index, Meaning, Progress, Query};
 
-/// No call gives more tokens than these, unless told otherwise.
+/// The default limit of tokens that a call returns.
 pub const TOKEN_LIMIT: u64 = 2048;
-/// How long a call may take that has to make the index first.
+/// The timeout of a call that has to build the index first.
 const INDEXING: Duration = Duration::from_secs(600);
-/// How often it is told how far the index is.
+/// How often indexing progress is reported.
 const BEAT: Duration = Duration::from_millis(200);
-/// What models call the hint besides.
+/// Other names that models use for the hint.
 const OTHER_NAMES: [&str; 3] = ["search_term", "query", "search"];
 
-/// Makes the index of a workspace, when it is first needed.
+/// Opens the index of a workspace, when it is first needed.
 pub type OpenIndex = dyn Fn(&Workspace) -> Result<Index, String> + Send + Sync;
-/// Tells how many tokens a text has.
+/// Counts the tokens of a text.
 pub type Count = dyn Fn(&str) -> u64 + Send + Sync;
 
-/// Finds code for a model. The index is made by the first call, and follows
-/// the workspace from then on.
+/// Finds code for a model. The first call builds the index, which is kept up to
+/// date from then on.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -81,8 +81,8 @@ impl std::fmt::Debug for RequestCodeContext {
 }
 
 impl RequestCodeContext {
-    /// With an index that is opened when it is first needed, and a way to count
-    /// tokens.
+    /// Creates the tool with a function that opens the index when it is first
+    /// needed, and one that counts tokens.
     pub fn new(
         open: impl Fn(&Workspace) -> Result<Index, String> + Send + Sync + 'static,
         count: impl Fn(&str) -> u64 + Send + Sync + 'static,
@@ -95,7 +95,7 @@ impl RequestCodeContext {
         }
     }
 
-    /// With at most so many tokens a call.
+    /// Sets the most tokens that a call returns.
     #[must_use]
     pub fn limit(mut self, tokens: u64) -> Self {
         self.limit = tokens;
@@ -124,19 +124,19 @@ pub struct RequestCodeContextArgs {
     hint: Option<String>,
 }
 
-/// What was found.
+/// Result of [`RequestCodeContext`].
 #[derive(Debug, Serialize)]
 pub struct RequestCodeContextResult {
     ok: bool,
-    /// What was looked for.
+    /// The query that was searched for.
     query: String,
-    /// How many results were looked for.
+    /// How many results were searched for.
     top_k: usize,
-    /// Those that fit, best first.
+    /// The results that fit the budget, best first.
     results: Vec<Passage>,
-    /// What they were found by.
+    /// Whether they were found by words, or also by meaning.
     by: &'static str,
-    /// How many were left out because rules forbid to read their files.
+    /// How many were left out because rules forbid reading their files.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_allowed: Option<usize>,
 }
@@ -176,7 +176,7 @@ impl TypedTool for RequestCodeContext {
         _context: &CallContext,
         _args: &RequestCodeContextArgs,
     ) -> Result<Plan, ToolError> {
-        // It leaves out itself what may not be read.
+        // The tool itself leaves out files that must not be read.
         Ok(Plan::default())
     }
 
@@ -196,7 +196,7 @@ impl TypedTool for RequestCodeContext {
         query.top = top_k(budget);
         let live = self.live(context.workspace())?;
         let (count, call) = (Arc::clone(&self.count), context.clone());
-        // Whoever is gone needs no index.
+        // Stops indexing if the call is dropped.
         let cancel = Cancel::default();
         let flag = Arc::clone(&cancel.0);
         let searched = tokio::task::spawn_blocking(move || {
@@ -248,7 +248,7 @@ impl TypedTool for RequestCodeContext {
     }
 }
 
-/// What is looked for: what the model says, or else what the person said.
+/// The query: the model's hint, or else the user's last message.
 fn query(hint: Option<&str>, prompt: Option<&str>) -> Result<String, ToolError> {
     let texts = [hint, prompt].into_iter().flatten().map(str::trim);
     let mut texts = texts.filter(|text| !text.is_empty());
@@ -263,7 +263,7 @@ fn unavailable(why: impl std::fmt::Display) -> ToolError {
         .suggest("Use grep or glob instead.")
 }
 
-/// An error with what caused it.
+/// An error with its causes.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -277,7 +277,7 @@ fn chain(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// How far an index is, for a person.
+/// Indexing progress as a text for the user.
 fn in_words(progress: &Progress) -> String {
     if progress.to_embed > 0 {
         let Progress {
@@ -294,7 +294,7 @@ fn in_words(progress: &Progress) -> String {
     format!("indexing: {files} of {total} files, {chunks} chunks")
 }
 
-/// Stops what is done for a call when it is over.
+/// Cancels the work for a call when it is dropped.
 #[derive(Default)]
 struct Cancel(Arc<AtomicBool>);
 

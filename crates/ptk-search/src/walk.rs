@@ -1,9 +1,10 @@
 //! The files of a workspace, and their text.
 //!
-//! Ignore rules hold as they do for `glob` and `grep`: `.gitignore`, `.ignore`,
-//! `.git/info/exclude` and the user's own file, in a repository or not; names
-//! that begin with a dot are left out. No link is followed. Files are opened
-//! through the workspace's jail, which never waits for a pipe or a device.
+//! Ignore rules apply as they do for `glob` and `grep`: `.gitignore`,
+//! `.ignore`, `.git/info/exclude` and the user's own file, in a repository or
+//! not; names that begin with a dot are left out. Links are not followed. Files
+//! are opened through the workspace's jail, which never blocks on a pipe or a
+//! device.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,16 +17,16 @@ use ptk_sandbox::{PathError, Stamp, Workspace, is_temporary_name};
 use ptk_tools::tools::text_of;
 use serde::{Deserialize, Serialize};
 
-/// A larger file is data, not source.
+/// The largest file that is indexed; larger ones are data, not source.
 pub const MAX_FILE: u64 = 1024 * 1024;
-/// An index has no more files.
+/// The most files in an index.
 pub const MAX_FILES: usize = 200_000;
-/// So many files that were left out are named; the rest is counted.
+/// How many skipped files are named; the others are only counted.
 pub const MAX_NAMED: usize = 1_000;
-/// A folder whose ignore file is larger is left out, because the rules in it
-/// cannot be kept.
+/// The largest ignore file. A folder with a larger one is left out, because its
+/// rules cannot be applied.
 const MAX_RULES: u64 = 1024 * 1024;
-/// A file that changes while it is read is read again so many times.
+/// How often a file is read that changes while it is being read.
 const ATTEMPTS: usize = 2;
 
 /// Why a file is not in the index.
@@ -66,7 +67,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// What was left out, and why.
+/// The files that were skipped, and why.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Skipped {
     counts: BTreeMap<Reason, usize>,
@@ -85,18 +86,18 @@ impl Skipped {
         self.named.sort();
     }
 
-    /// How many files were left out for each reason.
+    /// How many files were skipped for each reason.
     pub fn counts(&self) -> impl Iterator<Item = (Reason, usize)> {
         self.counts.iter().map(|(reason, count)| (*reason, *count))
     }
 
-    /// How many were left out.
+    /// How many files were skipped.
     #[must_use]
     pub fn total(&self) -> usize {
         self.counts.values().sum()
     }
 
-    /// Which were left out, the first [`MAX_NAMED`] of them.
+    /// The first [`MAX_NAMED`] skipped files, with the reasons.
     pub fn named(&self) -> impl Iterator<Item = (&str, Reason)> {
         self.named
             .iter()
@@ -104,7 +105,7 @@ impl Skipped {
     }
 }
 
-/// What the system says of a file.
+/// Size and time of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Seen {
     pub(crate) size: u64,
@@ -121,7 +122,7 @@ impl Seen {
     }
 }
 
-/// A moment in nanoseconds since 1970.
+/// A time in nanoseconds since 1970.
 pub(crate) fn nanoseconds(time: SystemTime) -> i128 {
     let signed = |nanoseconds: u128| i128::try_from(nanoseconds).unwrap_or(i128::MAX);
     match time.duration_since(UNIX_EPOCH) {
@@ -130,9 +131,9 @@ pub(crate) fn nanoseconds(time: SystemTime) -> i128 {
     }
 }
 
-/// The files of a workspace that the rules let through, by their paths with
-/// `/` between the names. An error where nothing can be said of any file, so
-/// that not all of them are taken for gone.
+/// The files of a workspace that the ignore rules allow, with `/` as the
+/// separator in their paths. Fails if the workspace cannot be listed, so that
+/// its files are not taken for deleted.
 pub(crate) fn files(
     workspace: &Workspace,
     skipped: &mut Skipped,
@@ -158,7 +159,7 @@ pub(crate) fn files(
     Ok(files)
 }
 
-/// The folder that cannot be listed.
+/// The path of the folder that cannot be listed.
 fn place_of(root: &Path, error: &ignore::Error) -> String {
     match error {
         ignore::Error::WithPath { path, .. } => {
@@ -192,7 +193,7 @@ fn take(root: &Path, entry: &DirEntry, files: &mut BTreeMap<String, Seen>, skipp
     }
 }
 
-/// Rules above the workspace hold if it is a part of a repository.
+/// Whether the workspace is inside a repository, whose ignore rules apply.
 fn is_in_repository(root: &Path) -> bool {
     let mut above = root.ancestors().skip(1);
     !root.join(".git").exists()
@@ -206,8 +207,8 @@ fn is_entered(entry: &DirEntry) -> bool {
     name != ".git" && !is_temporary_name(name) && (!is_folder || has_plain_rules(entry.path()))
 }
 
-/// Whether the ignore files of a folder can be read without waiting: a pipe
-/// with such a name would hold the walk up for ever.
+/// Whether the ignore files of a folder can be read without blocking: a pipe of
+/// such a name would block the walk for ever.
 fn has_plain_rules(folder: &Path) -> bool {
     [".gitignore", ".ignore", ".git/info/exclude"]
         .iter()
@@ -217,16 +218,16 @@ fn has_plain_rules(folder: &Path) -> bool {
         })
 }
 
-/// A file as it was read.
+/// The content of a file.
 #[derive(Debug)]
 pub(crate) struct Content {
     pub(crate) seen: Seen,
     pub(crate) hash: [u8; blake3::OUT_LEN],
-    /// `None` if it is no text.
+    /// `None` if it is not text.
     pub(crate) text: Option<String>,
 }
 
-/// Reads a file whole, as it was at one moment.
+/// Reads a file in a consistent state.
 pub(crate) fn read(workspace: &Workspace, path: &str) -> Result<Content, Reason> {
     for _ in 0..ATTEMPTS {
         let place = workspace.place(Path::new(path)).map_err(refused)?;
@@ -271,7 +272,7 @@ fn failed(error: io::Error) -> Reason {
     }
 }
 
-/// What the system says of a file now.
+/// The current size and time of a file.
 pub(crate) fn seen(workspace: &Workspace, path: &str) -> Option<Seen> {
     let place = workspace.place(Path::new(path)).ok()?;
     let found = place.symlink_metadata().ok()?;

@@ -1,7 +1,7 @@
-//! Files that change while one looks.
+//! Notices changes of files in a workspace.
 //!
-//! What the system tells is gathered for a moment and handed on as a set of
-//! paths. Where it lost count, everything has to be looked at. Either way
+//! Events of the file system are collected for a moment and reported as a set
+//! of paths. If events were lost, everything has to be checked. Either way
 //! [`Index::update`](crate::Index::update) finds out what really changed.
 
 use std::collections::BTreeSet;
@@ -13,19 +13,19 @@ use notify::{EventKind, RecommendedWatcher, RecursiveMode};
 use notify_debouncer_full::{DebounceEventResult, Debouncer, RecommendedCache, new_debouncer};
 use ptk_sandbox::Workspace;
 
-/// More paths at once are told as "everything".
+/// The most paths that are reported; more are reported as "everything".
 const MAX_PATHS: usize = 1_000;
 
-/// What changed.
+/// The files that changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Changes {
-    /// These, relative to the workspace.
+    /// These paths, relative to the workspace.
     Paths(BTreeSet<PathBuf>),
-    /// Nobody knows: look at everything.
+    /// It is not known which: check everything.
     Everything,
 }
 
-/// Watches a workspace as long as it lives.
+/// Watches a workspace until it is dropped.
 pub struct Watcher {
     _debouncer: Debouncer<RecommendedWatcher, RecommendedCache>,
 }
@@ -42,20 +42,20 @@ impl std::fmt::Debug for Watcher {
 pub struct WatchError {
     /// The workspace.
     pub workspace: PathBuf,
-    /// Why.
+    /// The cause.
     pub source: notify::Error,
 }
 
 impl Watcher {
-    /// Begins to watch. Calls back, on a thread of its own, when nothing more
-    /// has happened for about `quiet`, or when some time has passed.
+    /// Starts to watch. Calls `changed`, on a thread of its own, when nothing
+    /// more has happened for about `quiet`, or when some time has passed.
     ///
-    /// What git keeps for itself, what the workspace's own `.gitignore` names,
-    /// and the folder `except` are not told of.
+    /// Changes in `.git`, of files that the workspace's own `.gitignore` names,
+    /// and in the folder `except` are not reported.
     ///
     /// # Errors
     ///
-    /// If the system does not tell of changes there, or not of so many folders.
+    /// If the file system does not support it, or there are too many folders.
     pub fn new(
         workspace: &Workspace,
         except: &Path,
@@ -83,7 +83,7 @@ impl Watcher {
     }
 }
 
-/// Which changes are told.
+/// Decides which changes are reported.
 struct Sight {
     root: PathBuf,
     except: PathBuf,
@@ -141,8 +141,7 @@ impl Sight {
     }
 }
 
-/// The rules of the workspace's own `.gitignore`, if it is one that can be read
-/// without waiting.
+/// The rules of the workspace's own `.gitignore`, if it is a regular file.
 fn rules(root: &Path) -> Gitignore {
     let path = root.join(".gitignore");
     let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());

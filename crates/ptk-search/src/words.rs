@@ -1,31 +1,30 @@
-//! Words of code: identifiers whole and in parts, prose in any script.
+//! Splits code into words: identifiers whole and in parts, prose in any script.
 //!
-//! An identifier of several parts gives a word for the whole of it, without
-//! regard to how it is written, and one for each part of more than a letter or
-//! digit: `parse_json`, `parseJson` and `ParseJSON` all are `parsejson`,
-//! `parse`, `json`. A digit by itself is no word. Han characters and kana are
-//! words each, because nothing separates them.
+//! An identifier of several parts gives a word for the whole of it, regardless
+//! of its naming style, and one for each part of more than a letter or digit:
+//! `parse_json`, `parseJson` and `ParseJSON` all are `parsejson`, `parse`,
+//! `json`. A single digit is not a word. Han characters and kana are words
+//! each, because nothing separates them.
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 use unicode_normalization::UnicodeNormalization as _;
 
-/// Changes whenever the words of some text do: an index with other words is
-/// built anew.
+/// The version of the word rules: an index with another version is rebuilt.
 pub const VERSION: u32 = 2;
-/// A longer word is data, not a name.
+/// The longest word; longer ones are data, not names.
 const MAX_WORD: usize = 100;
 
-/// What is done to words besides lower case.
+/// How words are stemmed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Stemming {
-    /// Nothing.
+    /// Words are kept as they are.
     Off,
     /// English plurals become singulars.
     #[default]
     Plurals,
 }
 
-/// Whether identifiers of several parts are told as a whole, too.
+/// Whether identifiers of several parts also give a word for the whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum HasWholes {
     #[default]
@@ -33,7 +32,7 @@ enum HasWholes {
     No,
 }
 
-/// Splits text into words. A tokenizer of tantivy, too.
+/// Splits text into words. Also a tokenizer for tantivy.
 ///
 /// ```
 /// use ptk_search::words::Words;
@@ -55,7 +54,7 @@ pub struct Words {
 }
 
 impl Words {
-    /// Words with or without their endings.
+    /// A tokenizer with this stemming.
     #[must_use]
     pub fn new(stemming: Stemming) -> Self {
         Self {
@@ -64,7 +63,7 @@ impl Words {
         }
     }
 
-    /// The parts of identifiers alone, as they are written.
+    /// A tokenizer for the parts of identifiers only, without stemming.
     #[must_use]
     pub fn parts_only() -> Self {
         Self {
@@ -74,7 +73,7 @@ impl Words {
         }
     }
 
-    /// The first words of a text, in order, no more than `limit`.
+    /// Calls `see` for the first words of a text, at most `limit`.
     pub fn each(&mut self, text: &str, limit: usize, mut see: impl FnMut(&str)) {
         let mut stream = self.token_stream(text);
         for _ in 0..limit {
@@ -117,31 +116,31 @@ impl Tokenizer for Words {
     }
 }
 
-/// The words of one text. Made by [`Words`].
+/// The words of one text, created by [`Words`].
 #[derive(Debug)]
 pub struct WordStream<'a> {
     text: &'a str,
-    /// How far it was looked at.
+    /// The position in the text.
     at: usize,
     stemming: Stemming,
     has_wholes: HasWholes,
     token: &'a mut Token,
-    /// Those of the identifier at hand.
+    /// The parts of the current identifier.
     parts: &'a mut Vec<(usize, usize)>,
     next: usize,
-    /// The identifier at hand, where it is yet to be told as a whole.
+    /// The current identifier, if its whole is still to be returned.
     whole: Option<(usize, usize)>,
     letters: Letters,
 }
 
-/// What has to be done to the letters of an identifier.
+/// How the letters of an identifier are normalised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Letters {
-    /// Nothing: they are in lower case.
+    /// They are in lower case already.
     Keep,
-    /// There are capitals, and no letters beyond ASCII.
+    /// They are ASCII, with capitals.
     Lower,
-    /// There are others.
+    /// Some are not ASCII.
     Normalise,
 }
 
@@ -157,21 +156,21 @@ impl Letters {
     }
 }
 
-/// What a character is to the splitting.
+/// The class of a character, for splitting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Class {
     Lower,
     Upper,
     Digit,
-    /// Belongs to the letter before it.
+    /// Combines with the letter before it.
     Mark,
-    /// A word by itself.
+    /// A word of its own.
     Ideograph,
     Underscore,
     Other,
 }
 
-/// The classes of the characters that code is mostly made of.
+/// The classes of ASCII characters.
 const ASCII: [Class; 128] = {
     let mut classes = [Class::Other; 128];
     let mut byte = 0;
@@ -197,8 +196,8 @@ const ASCII: [Class; 128] = {
 };
 
 impl Class {
-    /// What is at a place in a text, and how many bytes that takes. `None` at
-    /// the end.
+    /// The class of the character at this position, and its length in bytes.
+    /// `None` at the end.
     #[inline]
     fn at(text: &str, at: usize) -> Option<(Self, usize)> {
         let byte = *text.as_bytes().get(at)?;
@@ -230,7 +229,7 @@ impl Class {
     }
 }
 
-/// What comes next in a text.
+/// The next match in a text.
 enum Found {
     /// The end.
     Nothing,
@@ -240,7 +239,7 @@ enum Found {
     Parts,
 }
 
-/// How many bytes from here on are of such classes.
+/// How many bytes from here on are ASCII characters of these classes.
 #[inline]
 fn run(text: &str, from: usize, is_such: impl Fn(Class) -> bool) -> usize {
     let rest = text.as_bytes().get(from..).unwrap_or_default();
@@ -274,8 +273,8 @@ impl WordStream<'_> {
         }
     }
 
-    /// Finds the parts of the next identifier, whatever its letters are. False
-    /// at the end of the text.
+    /// Finds the parts of the next identifier, with any letters. False at the
+    /// end of the text.
     fn scan_parts(&mut self) -> bool {
         let text = self.text;
         let (begin, mut before) = loop {
@@ -295,8 +294,8 @@ impl WordStream<'_> {
             }
         };
         let mut part = Some(begin);
-        // Where the letter before this one begins, if it is a capital after
-        // another: in `HTTPServer` the `S` belongs to what follows.
+        // The position of the last capital, if it follows another: in
+        // `HTTPServer` the `S` belongs to the next part.
         let mut capital = None;
         let mut end = self.at;
         loop {
@@ -350,13 +349,13 @@ impl WordStream<'_> {
         true
     }
 
-    /// Puts a word into the token. False if it is none that is kept.
+    /// Puts a word into the token. False if the word is dropped.
     fn tell(&mut self, from: usize, to: usize, is_whole: bool) -> bool {
         let Some(word) = self.text.get(from..to) else {
             return false;
         };
-        // Digits by themselves are everywhere, and a letter of an identifier
-        // that is told as a whole says nothing more.
+        // Single digits are everywhere, and a single letter of an identifier
+        // that is returned as a whole adds nothing.
         let is_sign = word.len() == 1 && self.has_wholes == HasWholes::Yes;
         let says_nothing =
             is_sign && (self.parts.len() > 1 || word.bytes().all(|it| it.is_ascii_digit()));
@@ -369,7 +368,7 @@ impl WordStream<'_> {
             let letters = word.nfc().filter(|c| *c != '_');
             text.extend(letters.flat_map(char::to_lowercase));
         } else if is_whole {
-            // Between them is nothing but underscores.
+            // There are only underscores between the parts.
             let parts = self.parts.iter();
             text.extend(parts.filter_map(|(from, to)| self.text.get(*from..*to)));
         } else {
@@ -389,7 +388,7 @@ impl WordStream<'_> {
     }
 }
 
-/// Makes an English plural, which ends with `s`, a singular, by the rules of
+/// Turns an English plural that ends with `s` into a singular, by the rules of
 /// Harman's "S" stemmer.
 fn singular(word: &mut String) {
     let has = |ending: &str, but: [&str; 2]| {

@@ -1,4 +1,4 @@
-//! `request_code_context`, through the pipeline that every call passes.
+//! The tool `request_code_context`, through the pipeline of all tool calls.
 
 #![allow(
     clippy::unwrap_used,
@@ -25,7 +25,7 @@ struct Scene {
     tools: ToolManager,
 }
 
-/// A token for each four bytes, begun ones too.
+/// Counts one token for each four bytes, rounded up.
 fn count(text: &str) -> u64 {
     text.len().div_ceil(4) as u64
 }
@@ -124,7 +124,7 @@ async fn code_is_given_with_its_place() {
     let lines: Vec<&str> = ORDERS.lines().collect();
     let lines = &lines[usize::try_from(start).unwrap() - 1..usize::try_from(end).unwrap()];
     assert_eq!(found.snippet.code, lines.join("\n"));
-    // The same question has the same answer.
+    // The same query gives the same result.
     let again = scene.ask(args, None).await;
     assert_eq!(again.fields, result.fields);
 }
@@ -263,7 +263,7 @@ proptest! {
                 let results = &result.fields["results"];
                 let tokens = count(&results.to_string());
                 assert!(tokens <= budget || results == &json!([]), "{tokens} of {budget}");
-                // Some lines of the best one always fit where there is room for them.
+                // Some lines of the best result fit if there is room for them.
                 if budget > 600 {
                     assert!(!ids(&result).is_empty(), "{budget}");
                 }

@@ -31,8 +31,8 @@ fn chunks(text: &str, language: Language) -> Vec<Chunk> {
     Chunker::default().chunks(text, language)
 }
 
-/// Every line with a character on it is in exactly one chunk, whose text is
-/// what stands there.
+/// Checks that every line with a character on it is in exactly one chunk, whose
+/// text is that of its lines.
 fn check(text: &str, language: Language) {
     let lines: Vec<&str> = text.split('\n').collect();
     let mut owners = vec![0; lines.len()];
@@ -152,7 +152,7 @@ fn deep_nesting_and_endless_lines_are_survived() {
     }
 }
 
-/// Everything that looks like a bracket and is none, and functions around it.
+/// Functions around everything that looks like a bracket and is not one.
 #[test]
 fn what_functions_do_hides_nothing_behind_them() {
     let bodies = [
@@ -201,7 +201,7 @@ fn language() -> impl Strategy<Value = Language> {
     proptest::sample::select(all)
 }
 
-/// Pieces of the samples in any order, with noise between them.
+/// Parts of the samples in any order, with noise between them.
 fn source() -> impl Strategy<Value = String> {
     let lines: Vec<String> = samples()
         .into_iter()

@@ -24,7 +24,7 @@ struct Scene {
     folder: TempDir,
 }
 
-/// A table with a dimension for each piece, so that a vector tells its words.
+/// A table with one dimension for each piece, so that a vector shows its words.
 const PIECES: [&str; 6] = ["▁parse", "▁json", "▁read", "▁file", "s", "the"];
 
 impl Scene {
@@ -87,7 +87,7 @@ fn a_text_is_the_sum_of_its_words_however_they_are_written() {
     for same in ["parseJson", "JSON::parse", "Parse; json!", "json\n\tparse"] {
         assert_eq!(scene.vector(same), vector, "{same}");
     }
-    // Pieces as long as can be.
+    // The longest pieces are used.
     let files = scene.vector("files");
     assert!(files[3] > 0.5 && files[4] > 0.5, "{files:?}");
 }

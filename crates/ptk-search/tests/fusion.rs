@@ -1,4 +1,4 @@
-//! Lists made one.
+//! Fusion of lists.
 
 use ptk_search::fuse::{POOL, diversify, reciprocal_rank};
 

@@ -1,4 +1,4 @@
-//! An index by meaning, beside the words.
+//! The index by meaning, beside the index by words.
 
 #![allow(
     clippy::unwrap_used,
@@ -26,7 +26,7 @@ struct Scene {
     folder: TempDir,
 }
 
-/// What words mean: those with the same number mean the same.
+/// The meanings of words: those with the same number are synonyms.
 const MEANINGS: [(&str, usize); 7] = [
     ("▁remove", 0),
     ("▁delete", 0),
@@ -117,7 +117,7 @@ fn what_means_the_same_is_found_whatever_it_is_called() {
         assert_eq!(symbols(&hits), ["remove_user"], "{which:?}");
         assert_eq!((hits[0].lexical_rank, hits[0].dense_rank), (None, Some(1)));
     }
-    // In both lists, by what both say.
+    // Found by both lists.
     let hits = ask(&searcher, "read the name of the user", Which::Both);
     assert_eq!(hits[0].dense_rank.and(hits[0].lexical_rank), Some(1));
     let rank = |rank: Option<usize>| rank.map_or(0.0, |rank| 1.0 / (60.0 + rank as f32));
@@ -158,14 +158,14 @@ fn a_model_that_comes_later_needs_no_file_to_be_read_again() {
     let index = scene.index();
     let searcher = index.searcher().unwrap();
     assert_eq!(searcher.meaning(), Meaning::Partly { with: 0, of: 3 });
-    // By words at least.
+    // Found by words at least.
     assert_eq!(
         symbols(&ask(&searcher, "remove_user", Which::Both)),
         ["remove_user"]
     );
     let report = update(&index);
     assert_eq!((report.added, report.changed, report.embedded), (0, 0, 3));
-    // Whoever had it open sees it.
+    // A searcher that is already open sees it.
     assert_eq!(searcher.meaning(), Meaning::Whole);
     assert_eq!(
         symbols(&ask(&searcher, "delete account", Which::Dense)),
@@ -185,7 +185,7 @@ fn only_what_has_changed_is_embedded_and_what_is_gone_is_not_found() {
     assert_eq!(update(&index).embedded, 1);
     assert_eq!(symbols(&ask(&searcher, "delete", Which::Dense)), ["erase"]);
     assert!(ask(&searcher, "load", Which::Dense).is_empty());
-    // What comes back is known.
+    // A text that comes back still has its vector.
     scene.write("a.py", FILES[0].1);
     assert_eq!(update(&index).embedded, 0);
     assert_eq!(
@@ -262,7 +262,7 @@ fn a_damaged_file_of_vectors_is_made_again() {
     }
 }
 
-/// A model that has had enough.
+/// An embedder that fails.
 #[derive(Debug)]
 struct Broken;
 

@@ -1,4 +1,4 @@
-//! Vectors in a file, whatever happens to it, and the search among them.
+//! Vectors in a file that may be damaged, and the search among them.
 
 #![allow(
     clippy::unwrap_used,
@@ -26,7 +26,7 @@ fn open(folder: &Path) -> Vectors {
     Vectors::open(folder, MODEL, DIMENSIONS).unwrap()
 }
 
-/// A vector for each key that is like no other key's.
+/// A vector for each key, unlike that of any other.
 fn vector(key: u64) -> Vec<f32> {
     let angle = key as f32 * 0.1;
     vec![angle.cos(), angle.sin(), 0.5]
@@ -36,7 +36,7 @@ fn batch(keys: impl IntoIterator<Item = u64>) -> Vec<(u64, Vec<f32>)> {
     keys.into_iter().map(|key| (key, vector(key))).collect()
 }
 
-/// The keys of those that are found at their own places.
+/// The keys whose vectors are found at their own places.
 fn found(vectors: &Vectors, keys: impl IntoIterator<Item = u64>) -> Vec<u64> {
     let keys: Vec<u64> = keys.into_iter().collect();
     let neighbours = vectors.neighbours(keys.iter().map(|key| (*key, *key)));
@@ -115,7 +115,7 @@ fn those_of_another_model_are_not_taken_for_its_own() {
         let other = Vectors::open(folder.path(), model, dimensions).unwrap();
         assert!(other.is_empty());
     }
-    // Only looking changes nothing.
+    // Reading alone changes nothing.
     assert_eq!(open(folder.path()).len(), 3);
     let mut other = Vectors::open(folder.path(), "another", DIMENSIONS).unwrap();
     other.append(&batch(5..6)).unwrap();
@@ -204,7 +204,7 @@ fn of_those_that_are_as_near_the_lower_place_comes_first() {
     );
 }
 
-/// Numbers that are always the same, between -1 and 1.
+/// Deterministic pseudo-random numbers between -1 and 1.
 fn numbers(seed: u64, count: usize) -> Vec<f32> {
     let hash = blake3::Hasher::new()
         .update(&seed.to_le_bytes())
@@ -221,7 +221,7 @@ fn the_nearest_are_those_that_multiplying_everything_out_finds() {
     const LONG: usize = 256;
     let folder = folder();
     let mut vectors = Vectors::open(folder.path(), MODEL, LONG).unwrap();
-    // All have much in common, as vectors of texts have, and some more than that.
+    // All have much in common, as vectors of texts do, and some more than that.
     let common = numbers(1, LONG);
     let one = |key: u64| -> Vec<f32> {
         let topic = numbers(1_000_000 + key % 50, LONG);

@@ -1,4 +1,4 @@
-//! What text is split into.
+//! Splitting of text into words.
 
 use ptk_search::words::{Stemming, Words};
 

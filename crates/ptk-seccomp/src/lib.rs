@@ -1,10 +1,10 @@
-//! Calls of the system that another process is asked about first: seccomp's
-//! user notification.
+//! System calls that another process decides about first: seccomp's user
+//! notification.
 //!
 //! A process installs a filter with [`listen`], for itself and all that it
-//! starts, and hands the handle that it gets to another process. There it
-//! becomes a [`Listener`], which receives each [`Call`] that the filter does
-//! not let pass at once. The caller stands still until it is answered.
+//! starts, and passes the returned handle to another process. There it becomes
+//! a [`Listener`], which receives each [`Call`] that the filter does not let
+//! pass at once. The caller waits until it is answered.
 //!
 //! [`close_from`] and [`close_on_exec_from`] keep descriptors that a process has
 //! inherited from reaching the programs that it starts.
@@ -21,22 +21,23 @@ use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
 /// An instruction of a filter.
 pub use libc::sock_filter as Instruction;
 
-/// Once somebody has received a call, its caller is woken by nothing but a
-/// signal that kills it. Else a call that is interrupted is made again, and a
-/// program that signals itself all the time would never get on. Linux 5.19.
+/// Once a listener has received a call, only a fatal signal wakes the caller.
+/// Otherwise an interrupted call would be restarted, and a program that signals
+/// itself all the time would make no progress. Linux 5.19.
 const WAIT_KILLABLE: libc::c_ulong = 1 << 5;
-/// Whoever answers and whoever asks run on the same processor, one after the
-/// other. Linux 6.6.
+/// Runs the listener and the caller on the same CPU, one after the other. Linux
+/// 6.6.
 const SYNC_WAKE_UP: libc::c_ulong = 1;
 
-/// Installs a filter for this thread and all that it starts and becomes. It
-/// must not be able to get new rights. Calls for which the filter returns
-/// `SECCOMP_RET_USER_NOTIF` wait for whoever has the handle.
+/// Installs a filter for this thread and all that it starts and becomes. The
+/// thread must not be able to get new rights. Calls for which the filter
+/// returns `SECCOMP_RET_USER_NOTIF` wait for an answer from the owner of the
+/// handle.
 ///
 /// # Errors
 ///
-/// If the system has no such filters (`EINVAL`), somebody listens to this
-/// thread already (`EBUSY`), or the filter makes no sense.
+/// If the system has no such filters (`EINVAL`), this thread has a listener
+/// already (`EBUSY`), or the filter is invalid.
 pub fn listen(filter: &[Instruction]) -> io::Result<OwnedFd> {
     let wanted = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
     match install(filter, wanted | WAIT_KILLABLE) {
@@ -60,41 +61,42 @@ fn install(filter: &[Instruction], flags: libc::c_ulong) -> io::Result<OwnedFd> 
     if handle < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the kernel has just made it, and nobody else knows of it.
+    // SAFETY: the kernel has just made it, and nothing else refers to it.
     Ok(unsafe { OwnedFd::from_raw_fd(handle) })
 }
 
-/// A call that waits for an answer.
+/// A system call that waits for an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Call {
     id: u64,
     /// The thread that makes it, as the listener's process sees it.
     pub thread: u32,
-    /// Its number.
+    /// The number of the system call.
     pub number: i64,
-    /// Its arguments.
+    /// The arguments of the system call.
     pub arguments: [u64; 6],
 }
 
-/// Receives the calls that a filter does not let pass at once. When it goes,
-/// those that wait fail with `ENOSYS`.
+/// Receives the calls that a filter does not let pass at once. When it is
+/// dropped, the calls that wait fail with `ENOSYS`.
 #[derive(Debug)]
 pub struct Listener(OwnedFd);
 
 impl From<OwnedFd> for Listener {
-    /// From what [`listen`] gave. With any other handle, receiving fails.
+    /// A listener for the handle that [`listen`] returned. With any other
+    /// handle, receiving fails.
     fn from(handle: OwnedFd) -> Self {
         Self(handle)
     }
 }
 
 impl Listener {
-    /// Has whoever asks and whoever answers run on one processor, where the
-    /// system knows how to. It is faster where an answer takes microseconds.
+    /// Runs the caller and the listener on one CPU, where the system supports
+    /// it. It is faster where an answer takes microseconds.
     ///
     /// # Errors
     ///
-    /// If it does not.
+    /// If the system does not support it.
     pub fn prefer_one_processor(&self) -> io::Result<()> {
         let request = libc::SECCOMP_IOCTL_NOTIF_SET_FLAGS;
         // SAFETY: the argument is a number.
@@ -122,7 +124,7 @@ impl Listener {
         })
     }
 
-    /// Whether nobody is left who could call.
+    /// Whether no process is left that could make a call.
     #[must_use]
     pub fn is_alone(&self) -> bool {
         let mut asked = libc::pollfd {
@@ -192,8 +194,8 @@ pub fn close_on_exec_from(first: libc::c_uint) -> io::Result<()> {
 
 fn close_range(first: libc::c_uint, flags: libc::c_uint) -> io::Result<()> {
     let last = libc::c_uint::MAX;
-    // SAFETY: the arguments are numbers. That nobody uses a closed descriptor
-    // is up to the caller of `close_from`.
+    // SAFETY: the arguments are numbers. That no closed descriptor is used is
+    // up to the caller of `close_from`.
     let result = unsafe { libc::syscall(libc::SYS_close_range, first, last, flags) };
     done(libc::c_int::try_from(result).unwrap_or(-1))
 }

@@ -29,10 +29,10 @@ static MEMORY: PeakAlloc = PeakAlloc;
 
 const ITERATIONS: usize = 1000;
 const TURNS: usize = 10_000;
-/// What an iteration's entries may take.
+/// The most time that an iteration's entries may take.
 const IN_MEMORY: Duration = Duration::from_micros(50);
 const WITH_THE_LOG: Duration = Duration::from_millis(1);
-/// What may be noticed of a long session.
+/// The most time that an operation on a long session may take.
 const UNNOTICED: Duration = Duration::from_millis(30);
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -79,7 +79,8 @@ async fn iterations(name: &str, store: &dyn Store, bar: Duration) -> Result<(), 
     Ok(())
 }
 
-/// What a loop writes down, each step before the next one acts.
+/// The entries of one loop iteration, in the four batches in which they are
+/// written.
 fn iteration(turn: &Correlation) -> Result<[Vec<NewEntry>; 4], Box<dyn Error>> {
     let call = CallId::new();
     let arguments = Arguments::from_json(r#"{"path": "src/main.rs", "offset": 100}"#)?;
@@ -196,7 +197,7 @@ fn opened(path: &Path, name: &str) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The first time counts: nothing is in the caches of the connection then.
+/// Times the first run only, when nothing is cached on the connection.
 async fn timed<T, E: Error + 'static, F: Future<Output = Result<T, E>>>(
     name: &str,
     bar: Duration,

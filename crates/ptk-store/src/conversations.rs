@@ -1,4 +1,4 @@
-//! Conversations by id: for whoever wants messages and no log.
+//! Conversations by id: for callers that want messages without a log.
 
 use std::sync::Arc;
 

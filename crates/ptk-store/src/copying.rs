@@ -1,13 +1,13 @@
-//! Entries on their way into another log, some at a time.
+//! Copies entries into another log in batches.
 
 use crate::{NewEntry, SessionId, Store, StoreError};
 
-/// Entries that are read and written at once.
+/// How many entries are read and written at once.
 pub(crate) const PAGE: usize = 500;
-/// No more entries are written at once after so many bytes.
+/// A batch is written once it holds this many bytes.
 const MAX_BATCH_BYTES: usize = 1024 * 1024;
 
-/// Entries that are not written yet.
+/// A batch of entries that are not written yet.
 pub(crate) struct Copying<'a> {
     store: &'a dyn Store,
     batch: Vec<NewEntry>,
@@ -23,8 +23,8 @@ impl<'a> Copying<'a> {
         }
     }
 
-    /// Takes the next entry of a session, of about this size, and writes what
-    /// has come together once it is much.
+    /// Adds the next entry of a session, of about this size, and writes the
+    /// batch once it is large enough.
     pub(crate) async fn push(
         &mut self,
         session: &SessionId,
@@ -39,7 +39,7 @@ impl<'a> Copying<'a> {
         Ok(())
     }
 
-    /// Writes what is left.
+    /// Writes the entries that are left.
     pub(crate) async fn write(&mut self, session: &SessionId) -> Result<(), StoreError> {
         let batch = self.take();
         if !batch.is_empty() {
@@ -48,8 +48,8 @@ impl<'a> Copying<'a> {
         Ok(())
     }
 
-    /// Writes what is left together with the last entries, and says how many
-    /// there are now.
+    /// Writes the entries that are left together with the last ones, and
+    /// returns how many entries the session has now.
     pub(crate) async fn end_with(
         &mut self,
         session: &SessionId,

@@ -11,8 +11,8 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::{EntryKind, SessionId, time};
 
-/// What is written down of an entry: the name and the version of its kind, and
-/// JSON, kept word for word.
+/// The stored form of an entry: the name and the version of its kind, and JSON,
+/// kept word for word.
 #[derive(Clone)]
 pub struct Body {
     kind: Box<str>,
@@ -54,7 +54,7 @@ impl Body {
         self.version
     }
 
-    /// The rest, as JSON.
+    /// The content, as JSON.
     #[must_use]
     pub fn json(&self) -> &str {
         self.json.get()
@@ -97,18 +97,18 @@ pub struct Entry {
     pub ts: SystemTime,
     /// The request and the call it belongs to.
     pub correlation: Correlation,
-    /// What was written down.
+    /// The stored content.
     pub body: Body,
 }
 
 impl Entry {
-    /// What it says.
+    /// The content, as a typed kind.
     #[must_use]
     pub fn kind(&self) -> EntryKind {
         EntryKind::of_body(&self.body)
     }
 
-    /// About how much memory it takes.
+    /// About how much memory the entry takes, in bytes.
     pub(crate) fn size(&self) -> usize {
         self.body.json().len() + size_of::<Self>()
     }
@@ -165,7 +165,7 @@ impl From<Line> for Entry {
     }
 }
 
-/// An entry that is to be written. Its number is given when it is.
+/// An entry that is to be written. The store assigns its number.
 ///
 /// ```
 /// use ptk_events::{Correlation, RequestId};
@@ -183,13 +183,12 @@ pub struct NewEntry {
     pub ts: SystemTime,
     /// The request and the call it belongs to.
     pub correlation: Correlation,
-    /// What it says. Shared, so that whoever writes it down and whoever takes
-    /// it in need no copy.
+    /// The content. Shared, so that the store and the transcript need no copy.
     pub kind: Arc<EntryKind>,
 }
 
 impl NewEntry {
-    /// An entry of this moment.
+    /// Creates an entry with the current time.
     pub fn new(kind: impl Into<EntryKind>) -> Self {
         Self {
             ts: time::now(),
@@ -198,14 +197,14 @@ impl NewEntry {
         }
     }
 
-    /// The same as part of something.
+    /// Sets the request and the call that the entry belongs to.
     #[must_use]
     pub fn of(mut self, correlation: &Correlation) -> Self {
         self.correlation = correlation.clone();
         self
     }
 
-    /// The same about a call.
+    /// Sets the call that the entry is about.
     #[must_use]
     pub fn about(mut self, call: impl Into<CallId>) -> Self {
         self.correlation.call_id = Some(call.into());
@@ -214,7 +213,7 @@ impl NewEntry {
 }
 
 impl From<Entry> for NewEntry {
-    /// Word for word.
+    /// Keeps the entry word for word.
     fn from(entry: Entry) -> Self {
         Self {
             ts: entry.ts,

@@ -1,4 +1,4 @@
-//! What can go wrong with a store, and what to do about it.
+//! Errors of a store, and what to do about them.
 
 use std::io;
 use std::sync::Arc;
@@ -8,18 +8,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::{SessionId, redact, time};
 
-/// Why something was not written, or not read. Every message says what to do
-/// next.
+/// An error of a store. Every message says what to do next.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// There is no such file.
+    /// The file does not exist.
     #[error("There is no session database at {place}; it is made by the first session")]
     Missing {
-        /// Where it should be.
+        /// The path where the file should be.
         place: String,
     },
-    /// The file is something else.
+    /// The file is not a database.
     #[error(
         "{place} is not a database, so nothing was written to it; move it away, or name another file"
     )]
@@ -35,58 +34,58 @@ pub enum StoreError {
         /// The file.
         place: String,
     },
-    /// What was read cannot have been written so.
+    /// The database is damaged: what was read cannot have been written so.
     #[error(
         "The session database {place} is damaged ({detail}), and was left as it is; restore it from a backup, or move it away together with its -wal file to begin anew"
     )]
     Damaged {
         /// The file.
         place: String,
-        /// What was found.
+        /// The damage that was found.
         detail: String,
     },
-    /// Only what follows from the log cannot have been written so.
+    /// Only the index, which is derived from the log, is damaged.
     #[error(
         "The index of the session database {place} is damaged ({detail}), but the log is whole, so nothing is lost; have the index made anew from it with `SqliteStore::open_rebuilding`"
     )]
     IndexDamaged {
         /// The file.
         place: String,
-        /// What was found.
+        /// The damage that was found.
         detail: String,
     },
-    /// A newer program made it.
+    /// The database was made by a newer version of the program.
     #[error(
         "The session database {place} was made by a newer ptk (schema {found}; this one knows 1 to {newest}), and was left as it is; install that ptk, or name another file"
     )]
     NewerSchema {
         /// The file.
         place: String,
-        /// The schema it has.
+        /// The schema of the database.
         found: i64,
         /// The newest schema that is known here.
         newest: i64,
     },
-    /// An older program made it, and it cannot be brought up to date by
-    /// whoever only reads.
+    /// The database was made by an older version of the program, and cannot be
+    /// upgraded while it is open read-only.
     #[error(
         "The session database {place} was made by an older ptk (schema {found}); start a session once, so that it is brought up to date"
     )]
     OlderSchema {
         /// The file.
         place: String,
-        /// The schema it has.
+        /// The schema of the database.
         found: i64,
     },
-    /// Nobody may write there.
+    /// The file or folder cannot be written.
     #[error("Cannot write to {place}: {detail}; give yourself the right to, or name another file")]
     ReadOnly {
         /// The file or folder.
         place: String,
-        /// What the system said.
+        /// The message of the system.
         detail: String,
     },
-    /// It was opened to be read.
+    /// The store was opened read-only.
     #[error("{place} was opened only to be read; open it for writing to change it")]
     OpenedReadOnly {
         /// The file.
@@ -106,7 +105,7 @@ pub enum StoreError {
     Held {
         /// The session.
         session: SessionId,
-        /// Who writes it.
+        /// The process that writes the session.
         by: Writer,
     },
     /// Another process has been writing for too long.
@@ -115,22 +114,22 @@ pub enum StoreError {
         /// The file.
         place: String,
     },
-    /// An entry that is too large.
+    /// An entry is too large.
     #[error(
         "An entry of {size} bytes is too large for the log (at most {} bytes); cut what it holds",
         redact::MAX_ENTRY
     )]
     TooLarge {
-        /// Its size.
+        /// The size of the entry, in bytes.
         size: usize,
     },
-    /// An entry that cannot be written as JSON.
+    /// An entry cannot be written as JSON.
     #[error("An entry cannot be written as JSON: {reason}; leave out what it cannot hold")]
     Unwritable {
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// A title that is too long.
+    /// A title is too long.
     #[error(
         "A title of {length} characters is too long (at most {}); shorten it",
         crate::MAX_TITLE
@@ -139,20 +138,20 @@ pub enum StoreError {
         /// How many characters it has.
         length: usize,
     },
-    /// A session that cannot be forked.
+    /// A session cannot be forked.
     #[error("Session {session} cannot be forked: {reason}")]
     NotForked {
         /// The session.
         session: SessionId,
-        /// Why, and what to do.
+        /// The reason, and what to do.
         reason: String,
     },
-    /// A line that cannot be imported.
+    /// A line cannot be imported.
     #[error("Line {line} cannot be imported: {reason}; nothing of the import was kept")]
     Import {
         /// The line, counted from one.
         line: u64,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// The store was closed, or its thread failed.
@@ -161,22 +160,22 @@ pub enum StoreError {
         /// The file.
         place: String,
     },
-    /// The system refused.
+    /// The operating system reported an error.
     #[error("Cannot {attempt} {place}: {source}; see to that, then try again")]
     Io {
-        /// What was attempted.
+        /// The operation that failed.
         attempt: &'static str,
         /// The file or folder.
         place: String,
-        /// What the system said.
+        /// The error of the system.
         source: Arc<io::Error>,
     },
-    /// The database refused.
+    /// The database reported an error.
     #[error("The session database {place} refused: {detail}; if that stays so, report it")]
     Database {
         /// The file.
         place: String,
-        /// What it said.
+        /// The message of the database.
         detail: String,
     },
 }

@@ -1,37 +1,37 @@
-//! Another session with the same beginning.
+//! Forks a session: begins another one with the same first entries.
 
 use crate::copying::{Copying, PAGE};
 use crate::{Fork, NewEntry, SessionId, SessionImported, Store, StoreError, Stretch};
 
-/// How much of a session another one begins with.
+/// How many turns of a session a fork takes along.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Turns {
     /// Every turn that has ended.
     #[default]
     All,
-    /// The first so many.
+    /// The first so many turns.
     First(u64),
 }
 
-/// A session that begins as another one does.
+/// The result of a fork.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forked {
-    /// Its id.
+    /// The id of the new session.
     pub session: SessionId,
-    /// How many entries it has.
+    /// How many entries the new session has.
     pub entries: u64,
-    /// How many turns.
+    /// How many turns the new session has.
     pub turns: u64,
-    /// Whether the other one has an open turn, which was not taken along.
+    /// Whether the original has an open turn, which was not taken along.
     pub is_open_turn_left: bool,
 }
 
-/// Begins a session with the entries of another one, word for word, and writes
-/// down where they come from; `None` if there is no such session. The other
-/// one stays as it is, and may be written meanwhile.
+/// Begins a session with the entries of another one, word for word, and records
+/// where they come from; `None` if there is no such session. The original stays
+/// as it is, and may be written meanwhile.
 ///
-/// A turn that is open is not taken along: what becomes of it belongs to the
-/// other session, and so does whatever calls have changed.
+/// A turn that is open is not taken along: how it ends belongs to the original
+/// session, and so does whatever its calls have changed.
 ///
 /// ```
 /// use ptk_protocol::Message;
@@ -83,7 +83,7 @@ pub async fn fork(
             }))
         }
         Err(error) => {
-            // What went wrong first is what has to be told.
+            // The first error is the one to report.
             drop(store.delete(&into).await);
             Err(error)
         }
@@ -99,8 +99,8 @@ struct Cut {
     is_open_behind: bool,
 }
 
-/// Looks for the end of the turns that are wanted; `None` if there is no
-/// session.
+/// Finds the end of the turns that are wanted; `None` if the session does not
+/// exist.
 async fn find_cut(
     store: &dyn Store,
     session: &SessionId,
@@ -159,8 +159,8 @@ async fn find_cut(
     }
 }
 
-/// Copies the beginning under the same numbers: entries name each other by
-/// them. So the word of where they come from stands behind them.
+/// Copies the beginning under the same numbers, as entries name each other by
+/// them. So the entry that says where they come from stands behind them.
 async fn copy(
     store: &dyn Store,
     from: &SessionId,

@@ -1,4 +1,4 @@
-//! The id under which a conversation is kept.
+//! The id of a session.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,10 +11,10 @@ use uuid::Uuid;
 /// The longest id, in bytes.
 const MAX_LENGTH: usize = 200;
 
-/// One session: a conversation and all that came of it.
+/// The id of a session: a conversation and all that came of it.
 ///
-/// Fresh ids sort by the time they were made. Whoever embeds PTK may have ids
-/// of its own, so any short text is one.
+/// Fresh ids sort by the time they were made. A program that embeds PTK may
+/// have ids of its own, so any short text is one.
 ///
 /// ```
 /// use ptk_store::SessionId;
@@ -32,7 +32,7 @@ pub struct SessionId(
 );
 
 impl SessionId {
-    /// A fresh id.
+    /// Creates a fresh id.
     #[must_use]
     pub fn new() -> Self {
         Self(format!("session_{}", Uuid::now_v7().simple()).into())
@@ -77,7 +77,7 @@ impl fmt::Display for SessionId {
     }
 }
 
-/// This text cannot be the id of a session.
+/// The error for a text that cannot be the id of a session.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` cannot be the id of a session; take 1 to {MAX_LENGTH} bytes without control characters"

@@ -1,11 +1,11 @@
 //! Conversations, and the log that everything is written to.
 //!
 //! The log is the only truth. It is only ever appended to, and whatever else
-//! there is, such as the list of sessions and the index of what was said, can
-//! be made anew from it. A step is written down before it acts and after it
-//! ended, so that a session goes on where its process was killed: what has
-//! ended is not done again, and of what may or may not have happened, it is
-//! said so.
+//! there is, such as the list of sessions and the full-text index, can be
+//! rebuilt from it. A step is written down before it acts and after it ended,
+//! so that a session goes on where its process was killed: a call that has
+//! ended is not run again, and a call that may or may not have happened is
+//! marked as uncertain.
 //!
 //! ```
 //! use ptk_events::{CallId, Correlation, RequestId};
@@ -63,7 +63,7 @@
 //! | `retention` | how long sessions are kept: [`Retention`] |
 //! | `conversations` | messages by the id of their conversation: [`Conversations`] |
 //!
-//! What holds:
+//! Guarantees:
 //!
 //! - What was acknowledged survives the end of the process, whatever ends it.
 //! - A session is written by one process at a time, and read by any.
@@ -104,7 +104,7 @@ pub use kind::{
 };
 pub use memory::MemoryStore;
 pub use overview::Overview;
-/// Takes secrets out before anything is written.
+/// Redacts secrets before anything is written.
 pub use ptk_events::Redaction;
 pub use redact::MAX_ENTRY;
 pub use retention::{Removed, Retention};

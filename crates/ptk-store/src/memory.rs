@@ -1,5 +1,5 @@
 //! A store that forgets everything with its process: for tests, and for
-//! whoever wants no traces.
+//! sessions that must leave no trace.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -30,13 +30,13 @@ struct Session {
 }
 
 impl MemoryStore {
-    /// An empty store.
+    /// Creates an empty store.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same without secrets.
+    /// Sets the redaction that removes secrets.
     #[must_use]
     pub fn redacting(mut self, redaction: Redaction) -> Self {
         self.redaction = redaction;

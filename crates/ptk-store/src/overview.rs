@@ -10,15 +10,15 @@ use crate::{EntryKind, Fork, SessionId, SessionImported, SessionInfo, Usage, tim
 /// Characters that are shown of the first prompt.
 const PREVIEW_CHARS: usize = 200;
 
-/// What is known of a session without reading its log. It follows from the
+/// What is known of a session without reading its log. It is derived from the
 /// log, entry by entry.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Overview {
     /// The session.
     pub id: SessionId,
-    /// What it works on, and with what.
+    /// The workspace, model and other settings.
     pub info: SessionInfo,
-    /// The session whose beginning it has, if there is one.
+    /// The session it was forked from, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<Fork>,
     /// How much of it was imported from a file, if it was.
@@ -37,15 +37,15 @@ pub struct Overview {
     /// Whether work on the last one has not ended: it goes on, or its process
     /// died and it can be resumed.
     pub is_open: bool,
-    /// How often somebody said something.
+    /// How many messages there are, replies included.
     pub messages: u64,
     /// How many calls have begun.
     pub calls: u64,
-    /// How many failed.
+    /// How many calls failed.
     pub failed_calls: u64,
     /// How many other errors there were.
     pub errors: u64,
-    /// What all requests took.
+    /// The tokens and cost of all requests.
     pub usage: Usage,
     /// The beginning of the first prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -53,7 +53,7 @@ pub struct Overview {
 }
 
 impl Overview {
-    /// A session without entries.
+    /// Creates the overview of a session without entries.
     #[must_use]
     pub fn new(id: SessionId) -> Self {
         Self {
@@ -75,14 +75,14 @@ impl Overview {
         }
     }
 
-    /// What to show where a title is due.
+    /// The title, or what to show in its place.
     #[must_use]
     pub fn name(&self) -> &str {
         let title = self.info.title.as_deref().or(self.preview.as_deref());
         title.unwrap_or(self.id.as_str())
     }
 
-    /// Takes in the next entry.
+    /// Updates the overview with the next entry.
     pub fn absorb(&mut self, seq: u64, ts: SystemTime, kind: &EntryKind) {
         if self.entries == 0 {
             self.created = ts;

@@ -1,4 +1,4 @@
-//! Secrets are taken out before anything is written.
+//! Removes secrets before anything is written.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use serde_json::value::RawValue;
 use crate::entry::Body;
 use crate::{EntryKind, NewEntry, StoreError};
 
-/// The most that the JSON of one entry may take.
+/// The most bytes that the JSON of one entry may take.
 pub const MAX_ENTRY: usize = 64 * 1024 * 1024;
 
-/// Makes an entry ready to be written. Every string of it but the names of
-/// fields is shown to the redaction.
+/// Prepares an entry for writing. Every string of it but the names of fields is
+/// passed through the redaction.
 pub(crate) fn prepare(redaction: &Redaction, new: NewEntry) -> Result<Prepared, StoreError> {
     let mut body = new.kind.to_body().map_err(unwritable)?;
     let mut is_as_given = !matches!(*new.kind, EntryKind::Unknown(_));
@@ -40,7 +40,7 @@ pub(crate) fn prepare(redaction: &Redaction, new: NewEntry) -> Result<Prepared, 
     })
 }
 
-/// An entry that holds no secret any more.
+/// An entry from which secrets are removed.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) ts: i64,
@@ -86,7 +86,7 @@ fn redact_json(json: &str, redaction: &Redaction) -> Result<Option<String>, serd
     Ok((done > 0).then_some(written))
 }
 
-/// Where the next string begins and ends, its quotation marks included.
+/// Finds where the next string begins and ends, its quotation marks included.
 fn next_string(json: &str, from: usize) -> Option<(usize, usize)> {
     let bytes = json.as_bytes();
     let start = from + json.get(from..)?.find('"')?;

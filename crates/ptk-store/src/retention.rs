@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::{Listing, SessionId, Store, StoreError};
 
-/// Sessions that are looked at at once.
+/// How many sessions are read at once.
 const PAGE: usize = 200;
 
 /// How long sessions are kept, counted from their last entry.
@@ -28,37 +28,37 @@ pub struct Retention {
     max_sessions: Option<u64>,
 }
 
-/// What became of the sessions that were not to be kept.
+/// The result of applying a retention.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Removed {
-    /// These are gone.
+    /// The sessions that were deleted.
     pub deleted: Vec<SessionId>,
-    /// These are still there, because another process writes them.
+    /// The sessions that were not deleted, because another process writes them.
     pub in_use: Vec<SessionId>,
 }
 
 impl Retention {
-    /// Everything is kept.
+    /// Keeps everything.
     #[must_use]
     pub fn forever() -> Self {
         Self::default()
     }
 
-    /// No session whose last entry is older than this.
+    /// Keeps no session whose last entry is older than this.
     #[must_use]
     pub fn no_older_than(mut self, age: Duration) -> Self {
         self.max_age = Some(age);
         self
     }
 
-    /// Only so many, those that were last written to.
+    /// Keeps only so many sessions, those that were last written to.
     #[must_use]
     pub fn no_more_than(mut self, sessions: u64) -> Self {
         self.max_sessions = Some(sessions);
         self
     }
 
-    /// The sessions that are not to be kept.
+    /// Returns the sessions that are not to be kept.
     ///
     /// # Errors
     ///
@@ -88,7 +88,7 @@ impl Retention {
         }
     }
 
-    /// Removes what is not to be kept.
+    /// Deletes the sessions that are not to be kept.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What a store does, whatever it keeps its entries in.
+//! The interface of stores, whatever they keep their entries in.
 
 use std::fmt;
 use std::ops::Range;
@@ -8,76 +8,76 @@ use futures_util::future::BoxFuture;
 
 use crate::{Entry, NewEntry, Overview, SessionId, StoreError, Writer};
 
-/// Something that is under way in a store.
+/// A future of a store's result.
 pub type Pending<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
-/// Conversations and their log.
+/// A store of conversations and their log.
 ///
-/// The log is only ever appended to; whatever else can be asked for follows
-/// from it. A session is written by one process at a time: the first entry
-/// that a process appends makes it the writer, until it [releases] the session,
-/// closes the store or dies. Reading is for everybody at any time.
+/// The log is only ever appended to; whatever else can be queried is derived
+/// from it. A session is written by one process at a time: the first entry that
+/// a process appends makes it the writer, until it [releases] the session,
+/// closes the store or dies. Any process can read at any time.
 ///
 /// [releases]: Self::release
 pub trait Store: Send + Sync + fmt::Debug {
-    /// Appends entries, all of them or none, and says so once no end of this
+    /// Appends entries, all of them or none, and completes once no end of this
     /// process can lose them. A session that does not exist begins with them.
     ///
-    /// Whoever drops the future does not know whether they were written.
+    /// If the future is dropped, it is unknown whether they were written.
     fn append<'a>(
         &'a self,
         session: &'a SessionId,
         entries: Vec<NewEntry>,
     ) -> Pending<'a, Appended>;
 
-    /// A stretch of a session's log, in order. It may be shorter than asked
-    /// for where entries are large; only if it is empty there is no more.
+    /// Reads a stretch of a session's log, in order. It may be shorter than
+    /// requested if entries are large; only an empty one means that there are
+    /// no more.
     fn read<'a>(&'a self, session: &'a SessionId, stretch: Stretch) -> Pending<'a, Vec<Entry>>;
 
-    /// What is known of a session; `None` if there is none of that id.
+    /// The overview of a session; `None` if there is none of that id.
     fn session<'a>(&'a self, session: &'a SessionId) -> Pending<'a, Option<Overview>>;
 
-    /// The sessions, those that were last written to first.
+    /// Lists the sessions, those that were last written to first.
     fn sessions(&self, listing: Listing) -> Pending<'_, Vec<Overview>>;
 
-    /// Where the words stand in what was said, the newest first.
+    /// Searches messages for words, the newest first.
     fn search(&self, search: Search) -> Pending<'_, Vec<Hit>>;
 
-    /// Removes a session with all that was said in it. Says whether there was
-    /// one.
+    /// Removes a session with all its entries. Returns whether it existed.
     fn delete<'a>(&'a self, session: &'a SessionId) -> Pending<'a, bool>;
 
-    /// Who writes a session, if anybody does.
+    /// The process that writes a session, if there is one.
     fn writer<'a>(&'a self, session: &'a SessionId) -> Pending<'a, Option<Writer>>;
 
     /// Lets other processes write a session.
     fn release<'a>(&'a self, session: &'a SessionId) -> Pending<'a, ()>;
 
-    /// Makes everything anew that follows from the log.
+    /// Rebuilds everything that is derived from the log.
     fn rebuild(&self) -> Pending<'_, ()>;
 
-    /// Looks whether everything is as it was written, entry by entry. The
-    /// time that takes grows with the log.
+    /// Checks whether everything is as it was written, entry by entry. The time
+    /// that takes grows with the log.
     fn check(&self) -> Pending<'_, Checked>;
 }
 
 /// The numbers of entries that were appended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Appended {
-    /// The first.
+    /// The number of the first entry.
     pub first: u64,
-    /// The last; before the first if there were none.
+    /// The number of the last entry; before the first if there were none.
     pub last: u64,
 }
 
 /// A stretch of a session's log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stretch {
-    /// Only entries with larger numbers.
+    /// Only entries with larger numbers than this.
     pub after: u64,
-    /// Only entries with smaller numbers.
+    /// Only entries with smaller numbers than this.
     pub before: u64,
-    /// At most so many.
+    /// At most so many entries.
     pub limit: usize,
     /// Whether the last of them are wanted, and not the first.
     pub from_the_end: bool,
@@ -85,7 +85,7 @@ pub struct Stretch {
 
 /// The most entries that are read at once.
 pub(crate) const MAX_STRETCH: usize = 1000;
-/// No more entries are read at once after so many bytes.
+/// No further entry is read after so many bytes.
 pub(crate) const MAX_STRETCH_BYTES: usize = 4 * 1024 * 1024;
 
 impl Stretch {
@@ -128,13 +128,13 @@ impl Stretch {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listing {
-    /// At most so many.
+    /// At most so many sessions.
     pub limit: usize,
-    /// Only those of this workspace.
+    /// Only sessions of this workspace.
     pub workspace: Option<String>,
-    /// Only those whose ids begin so.
+    /// Only sessions whose ids begin so.
     pub prefix: Option<String>,
-    /// Only those behind the one with this time and id.
+    /// Only sessions behind the one with this time and id.
     pub after: Option<(SystemTime, SessionId)>,
 }
 
@@ -142,7 +142,7 @@ pub struct Listing {
 pub(crate) const MAX_LISTED: usize = 1000;
 
 impl Listing {
-    /// So many.
+    /// Lists so many sessions.
     #[must_use]
     pub fn new(limit: usize) -> Self {
         Self {
@@ -153,21 +153,21 @@ impl Listing {
         }
     }
 
-    /// Only those of one workspace.
+    /// Lists only sessions of one workspace.
     #[must_use]
     pub fn workspace(mut self, folder: impl Into<String>) -> Self {
         self.workspace = Some(folder.into());
         self
     }
 
-    /// Only those whose ids begin so.
+    /// Lists only sessions whose ids begin so.
     #[must_use]
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
         self.prefix = Some(prefix.into());
         self
     }
 
-    /// Only those behind this one, which ended the list before.
+    /// Lists only sessions behind this one, the last of the previous page.
     #[must_use]
     pub fn after(mut self, last: &Overview) -> Self {
         self.after = Some((last.updated, last.id.clone()));
@@ -175,28 +175,28 @@ impl Listing {
     }
 }
 
-/// What is searched for: messages that have all the words, or words that begin
-/// so; case and accents do not matter. What stands in quotation marks has to
-/// stand so, one word behind the other.
+/// A search for messages that have all the words, or words that begin so; case
+/// and accents do not matter. Words in quotation marks have to stand so, one
+/// behind the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Search {
     /// The words, and phrases in quotation marks.
     pub words: String,
-    /// Only in sessions of this workspace.
+    /// Only messages in sessions of this workspace.
     pub workspace: Option<String>,
-    /// Only in this session.
+    /// Only messages in this session.
     pub session: Option<SessionId>,
-    /// At most so many.
+    /// At most so many messages.
     pub limit: usize,
-    /// Without the first ones.
+    /// How many of the first messages are skipped.
     pub skip: usize,
 }
 
-/// The most that one search finds.
+/// The most messages that one search returns.
 pub(crate) const MAX_HITS: usize = 1000;
 
 impl Search {
-    /// Messages with these words, at most so many.
+    /// Searches for messages with these words, at most so many.
     pub fn new(words: impl Into<String>, limit: usize) -> Self {
         Self {
             words: words.into(),
@@ -207,21 +207,21 @@ impl Search {
         }
     }
 
-    /// Only in sessions of one workspace.
+    /// Searches only sessions of one workspace.
     #[must_use]
     pub fn workspace(mut self, folder: impl Into<String>) -> Self {
         self.workspace = Some(folder.into());
         self
     }
 
-    /// Only in one session.
+    /// Searches only one session.
     #[must_use]
     pub fn session(mut self, session: SessionId) -> Self {
         self.session = Some(session);
         self
     }
 
-    /// Without the first ones.
+    /// Skips the first messages.
     #[must_use]
     pub fn skip(mut self, count: usize) -> Self {
         self.skip = count;
@@ -229,14 +229,14 @@ impl Search {
     }
 }
 
-/// A message in which the words stand.
+/// A message that matches a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hit {
-    /// Its session.
+    /// The session of the message.
     pub session: SessionId,
     /// The number of its entry.
     pub seq: u64,
-    /// When it was said.
+    /// When the message was written.
     pub ts: SystemTime,
     /// The kind of the entry.
     pub kind: String,
@@ -246,13 +246,14 @@ pub struct Hit {
     pub matches: Vec<Range<usize>>,
 }
 
-/// What was looked at, and what was found.
+/// The result of checking a store.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Checked {
-    /// Sessions looked at.
+    /// How many sessions were checked.
     pub sessions: u64,
-    /// Entries looked at.
+    /// How many entries were checked.
     pub entries: u64,
-    /// What is not as it was written; the first of it, if it is much.
+    /// What is not as it was written; only the first findings, if there are
+    /// many.
     pub damage: Vec<String>,
 }

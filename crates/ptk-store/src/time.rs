@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Error as _, Serializer};
 
-/// No finer than what is written, so that a time reads back as it was.
+/// The current time in whole milliseconds, so that it reads back equal.
 pub(crate) fn now() -> SystemTime {
     from_millis(to_millis(SystemTime::now()))
 }
@@ -22,7 +22,7 @@ pub(crate) fn from_millis(millis: i64) -> SystemTime {
     UNIX_EPOCH.checked_add(since).unwrap_or(UNIX_EPOCH)
 }
 
-/// RFC 3339, UTC. `None` past the year 9999.
+/// The time in RFC 3339, UTC; `None` past the year 9999.
 pub(crate) fn written(time: SystemTime) -> Option<String> {
     let mut text = String::new();
     let time = humantime::format_rfc3339_millis(time.max(UNIX_EPOCH));
@@ -30,7 +30,7 @@ pub(crate) fn written(time: SystemTime) -> Option<String> {
     Some(text)
 }
 
-/// For people: to the second.
+/// The time for people, to the second.
 pub(crate) fn shown(time: SystemTime) -> String {
     let text = written(time).unwrap_or_default();
     let text = text.split('.').next().unwrap_or_default();

@@ -1,12 +1,12 @@
-//! What people call a session.
+//! Titles of sessions.
 
 use crate::{InfoChanged, NewEntry, SessionId, SessionInfo, Store, StoreError};
 
-/// Characters of a title.
+/// The most characters of a title.
 pub const MAX_TITLE: usize = 200;
 
-/// The change that gives a session this title, on one line. An empty one takes
-/// the title away: then the session is shown by its first prompt again.
+/// The change that gives a session this title, on one line. An empty one
+/// removes the title: then the session is shown by its first prompt again.
 ///
 /// # Errors
 ///
@@ -21,10 +21,10 @@ pub fn titled(title: &str) -> Result<InfoChanged, StoreError> {
     Ok(InfoChanged(SessionInfo::new().title(title)))
 }
 
-/// Gives a session a title, or takes it away if it is empty. Says whether
-/// there is such a session.
+/// Gives a session a title, or removes it if the title is empty. Returns
+/// whether the session exists.
 ///
-/// Whoever has the session open to run it writes the change in its log there.
+/// A process that has the session open to run it writes the change itself.
 ///
 /// ```
 /// use ptk_protocol::Message;

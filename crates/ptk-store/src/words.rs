@@ -1,5 +1,5 @@
-//! The words of a search: taken apart, put to the full-text index, or looked
-//! for by hand.
+//! The words of a search: parsed, sent to the full-text index, or matched
+//! without it.
 
 use std::ops::Range;
 
@@ -8,11 +8,11 @@ use unicode_normalization::char::is_combining_mark;
 
 use crate::{Entry, Hit};
 
-/// Characters of an excerpt before the first word that was found.
+/// Characters of an excerpt before the first match.
 const BEFORE: usize = 60;
-/// Characters of an excerpt.
+/// The most characters of an excerpt.
 const EXCERPT: usize = 200;
-/// Words of one search; more narrow nothing down.
+/// The most words of one search; more narrow nothing down.
 const MAX_WORDS: usize = 32;
 
 /// The kinds of entries whose texts and titles can be searched, by the names
@@ -26,12 +26,12 @@ pub(crate) const SPOKEN: [&str; 6] = [
     "session_changed",
 ];
 
-/// What is searched for: words, and phrases of several words.
+/// The words and phrases of a search.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Words(Vec<Vec<String>>);
 
 impl Words {
-    /// `None` if there is no word in it.
+    /// Parses a search text; `None` if it has no words.
     pub(crate) fn new(text: &str) -> Option<Self> {
         let mut phrases = Vec::new();
         for (number, part) in text.split('"').enumerate() {
@@ -47,7 +47,7 @@ impl Words {
         (!phrases.is_empty()).then_some(Self(phrases))
     }
 
-    /// In the language of the full-text index.
+    /// The words in the syntax of the full-text index.
     pub(crate) fn query(&self) -> String {
         let phrases = self
             .0
@@ -56,7 +56,7 @@ impl Words {
         phrases.collect::<Vec<_>>().join(" ")
     }
 
-    /// Whether and where all of them stand in what an entry says.
+    /// Finds all of the words in an entry's text; `None` if one is missing.
     pub(crate) fn find(&self, entry: &Entry) -> Option<Hit> {
         let text = spoken(entry)?;
         let tokens = tokens(&text);
@@ -76,8 +76,8 @@ impl Words {
         Some(hit(entry, &text, &found))
     }
 
-    /// The same for an entry that the index found. The two agree on what a
-    /// word is but for a few letters; then the beginning is shown.
+    /// The hit for an entry that the index found. The index and this code agree
+    /// on what a word is but for a few letters; then the beginning is shown.
     pub(crate) fn hit(&self, entry: &Entry) -> Hit {
         self.find(entry)
             .unwrap_or_else(|| hit(entry, &spoken(entry).unwrap_or_default(), &[]))
@@ -107,7 +107,7 @@ fn hit(entry: &Entry, text: &str, places: &[Range<usize>]) -> Hit {
     }
 }
 
-/// Word by word; the last may go on.
+/// Whether a phrase matches word by word; the last word may be a prefix.
 fn stands_in(phrase: &[String], window: &[(String, Range<usize>)]) -> bool {
     let last = phrase.len().saturating_sub(1);
     phrase
@@ -143,7 +143,7 @@ fn tokens(text: &str) -> Vec<(String, Range<usize>)> {
     tokens
 }
 
-/// The surroundings of the first place, and where the places stand in them.
+/// The text around the first match, and where the matches stand in it.
 fn excerpt(text: &str, places: &[Range<usize>]) -> (String, Vec<Range<usize>>) {
     let first = places.first().map_or(0, |place| place.start);
     let before = text.get(..first).unwrap_or_default();
@@ -172,7 +172,7 @@ fn excerpt(text: &str, places: &[Range<usize>]) -> (String, Vec<Range<usize>>) {
     (excerpt, apart(matches.collect()))
 }
 
-/// Places in order, those that overlap as one.
+/// The ranges in order, with overlapping ones merged.
 fn apart(mut places: Vec<Range<usize>>) -> Vec<Range<usize>> {
     places.sort_unstable_by_key(|place| (place.start, place.end));
     let mut apart: Vec<Range<usize>> = Vec::with_capacity(places.len());

@@ -1,5 +1,5 @@
-//! What telemetry costs a loop iteration: nothing while it is off, and what
-//! while it is on.
+//! The cost of telemetry for a loop iteration, while it is off and while it is
+//! on.
 //!
 //! ```sh
 //! cargo bench -p ptk-telemetry --bench off
@@ -20,10 +20,10 @@ use ptk_telemetry::{Settings, Telemetry};
 
 const RUNS: usize = 3000;
 const SPANS: u32 = 1_000_000;
-/// What the spans of an iteration may take while nobody listens.
+/// The most time that spans of an iteration may take without a subscriber.
 const OFF: Duration = Duration::from_nanos(100);
 
-/// Answers at once: what is left is the loop.
+/// A model that answers at once, so that only the loop takes time.
 #[derive(Debug)]
 struct Model;
 
@@ -58,14 +58,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         .build()?;
     let off = runtime.block_on(median(&ptk))?;
     println!("A run of one iteration, off: {off:.1?}");
-    // Nobody answers there: what is sent is dropped once the queue is full.
+    // The receiver does not answer: spans are dropped once the queue is full.
     let silent = TcpListener::bind("127.0.0.1:0")?;
     let address = format!("http://{}", silent.local_addr()?);
     let telemetry = Telemetry::new(Settings::new(address))?;
     telemetry.install()?;
     let on = runtime.block_on(median(&ptk))?;
     println!("A run of one iteration, on:  {on:.1?}");
-    // The receiver has no answer for anybody.
+    // The receiver does not answer, so this fails.
     let _ = telemetry.shut_down(Duration::from_millis(10));
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! Spans on their way out: secrets are taken out of every text, and values that
-//! spans can only carry as texts get the types of the conventions.
+//! Prepares spans for export: secrets are removed from every text, and values
+//! that spans can only carry as texts get the types of the conventions.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -11,10 +11,10 @@ use opentelemetry_sdk::error::OTelSdkResult;
 use opentelemetry_sdk::trace::{SpanData, SpanExporter};
 use ptk_events::Redaction;
 
-/// What is a list by the conventions.
+/// Attributes that are lists by the conventions.
 const LISTS: [&str; 1] = ["gen_ai.response.finish_reasons"];
 
-/// Sends spans on, without secrets.
+/// Exports spans without secrets.
 #[derive(Debug)]
 pub(crate) struct Careful<E> {
     exporter: E,

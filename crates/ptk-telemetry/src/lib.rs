@@ -1,6 +1,6 @@
-//! What runs do, for OpenTelemetry: spans and metrics by its conventions for
-//! generative AI, over OTLP. What was said is not part of it, unless somebody
-//! asks for it; and then without secrets.
+//! Telemetry of runs for OpenTelemetry: spans and metrics by its conventions
+//! for generative AI, over OTLP. Content of conversations is left out by
+//! default, and sent without secrets if it is enabled.
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -21,9 +21,9 @@
 //!
 //! | Module | Its one concern |
 //! |---|---|
-//! | `settings` | where it goes, and what of it |
-//! | `telemetry` | the face: [`Telemetry`] |
-//! | `careful` | spans on their way out: secrets are taken out, values get their types |
+//! | `settings` | where telemetry is sent, and its content |
+//! | `telemetry` | the public API: [`Telemetry`] |
+//! | `careful` | exporting spans: secrets are removed, values get their types |
 //! | `measures` | the metrics, which follow from the spans |
 
 mod careful;

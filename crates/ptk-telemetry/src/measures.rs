@@ -1,6 +1,6 @@
 //! Metrics of each tool and model: how often, how long, with which failure,
-//! with how many tokens. They follow from the spans, whether these are sent or
-//! not.
+//! with how many tokens. They are computed from the spans, whether these are
+//! sent or not.
 
 use std::fmt;
 use std::time::Instant;
@@ -14,11 +14,11 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
-/// Bounds of durations by the conventions, in seconds.
+/// Histogram bounds of durations by the conventions, in seconds.
 const SECONDS: [f64; 14] = [
     0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92,
 ];
-/// Bounds of tokens by the conventions.
+/// Histogram bounds of tokens by the conventions.
 const TOKENS: [f64; 14] = [
     1.0,
     4.0,
@@ -107,7 +107,7 @@ impl Measures {
     }
 }
 
-/// What was seen of a span.
+/// What was recorded of a span.
 struct Seen {
     since: Instant,
     operation: Option<String>,

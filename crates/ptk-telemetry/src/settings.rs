@@ -1,40 +1,40 @@
-//! Where telemetry goes, and what of it.
+//! Settings of telemetry: where it is sent, and its content.
 
 use std::env;
 
 use ptk_events::Redaction;
 
-/// Where it goes, by the conventions of OpenTelemetry.
+/// The variable with the address, by the conventions of OpenTelemetry.
 const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
-/// Whether it is switched off nevertheless.
+/// The variable that switches telemetry off.
 const DISABLED: &str = "OTEL_SDK_DISABLED";
-/// Whether it carries what was said.
+/// The variable that includes the content of conversations.
 const CAPTURE: &str = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT";
 
-/// What is told of prompts, replies, arguments and results.
+/// Whether prompts, replies, arguments and results are sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Content {
-    /// Nothing.
+    /// No content is sent.
     #[default]
     LeftOut,
-    /// All of it, without secrets.
+    /// All content is sent, without secrets.
     Captured,
 }
 
-/// Where telemetry goes, and what of it.
+/// Where telemetry is sent, and its content.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The address of the receiver, such as `http://localhost:4318`. Spans go
     /// to `v1/traces` below it, metrics to `v1/metrics`.
     pub endpoint: String,
-    /// What is told of what was said.
+    /// Whether the content of conversations is sent.
     pub content: Content,
-    /// Takes secrets out of everything that is sent.
+    /// Removes secrets from everything that is sent.
     pub redaction: Redaction,
 }
 
 impl Settings {
-    /// To this address, without what was said and without secrets.
+    /// Creates settings for this address, without content and secrets.
     pub fn new(endpoint: impl Into<String>) -> Self {
         Self {
             endpoint: endpoint.into(),
@@ -43,8 +43,8 @@ impl Settings {
         }
     }
 
-    /// What the variables of OpenTelemetry say; `None` if it is off, which it
-    /// is unless an address is given.
+    /// Reads the settings from OpenTelemetry's variables; `None` if it is off,
+    /// which it is unless an address is given.
     #[must_use]
     pub fn from_env() -> Option<Self> {
         let variable = |name| env::var(name).ok().filter(|value| !value.trim().is_empty());

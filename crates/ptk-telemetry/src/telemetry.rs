@@ -1,4 +1,4 @@
-//! The face: spans and metrics, on their way to a receiver.
+//! Sends spans and metrics to a receiver.
 
 use std::env;
 use std::sync::mpsc;
@@ -25,33 +25,33 @@ use crate::careful::Careful;
 use crate::measures::Measures;
 use crate::{Content, Settings};
 
-/// What sends them.
+/// The name of the service and of the instrumentation.
 const NAME: &str = "ptk";
 
-/// Why there is no telemetry.
+/// Why telemetry could not be set up or sent.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TelemetryError {
-    /// It cannot be sent there.
+    /// The exporter for this address could not be created.
     #[error(
         "Telemetry cannot be sent to {endpoint}: {source}; see to OTEL_EXPORTER_OTLP_ENDPOINT, or unset it"
     )]
     Exporter {
-        /// The address.
+        /// The address of the receiver.
         endpoint: String,
-        /// Why not.
+        /// The error of the exporter.
         source: ExporterBuildError,
     },
-    /// Something else listens to all spans.
+    /// Another subscriber is installed for all spans.
     #[error("Another subscriber of `tracing` is installed already; add `Telemetry::layer` to it")]
     Installed(#[from] SetGlobalDefaultError),
-    /// The rest was not sent.
+    /// The remaining telemetry was not sent.
     #[error("Telemetry was not sent: its receiver did not take it within {} ms", .0.as_millis())]
     NotSent(Duration),
 }
 
-/// Spans and metrics, on their way to a receiver. They are collected and sent
-/// by threads of their own, so that nobody waits for them but at the end.
+/// Spans and metrics that are sent to a receiver. They are collected and sent
+/// by threads of their own, so that callers wait for them only at the end.
 #[derive(Debug)]
 pub struct Telemetry {
     tracers: SdkTracerProvider,
@@ -60,21 +60,21 @@ pub struct Telemetry {
 }
 
 impl Telemetry {
-    /// As the variables of OpenTelemetry say; `None` if it is off, which it is
-    /// unless `OTEL_EXPORTER_OTLP_ENDPOINT` is set.
+    /// Creates telemetry from OpenTelemetry's variables; `None` if it is off,
+    /// which it is unless `OTEL_EXPORTER_OTLP_ENDPOINT` is set.
     ///
     /// # Errors
     ///
-    /// If the address makes no sense.
+    /// If the address is not valid.
     pub fn from_env() -> Result<Option<Self>, TelemetryError> {
         Settings::from_env().map(Self::new).transpose()
     }
 
-    /// By these settings.
+    /// Creates telemetry with these settings.
     ///
     /// # Errors
     ///
-    /// If the address makes no sense.
+    /// If the address is not valid.
     pub fn new(settings: Settings) -> Result<Self, TelemetryError> {
         let base = settings.endpoint.trim_end_matches('/').to_owned();
         let failed = |source| TelemetryError::Exporter {
@@ -109,7 +109,7 @@ impl Telemetry {
         })
     }
 
-    /// A layer for a subscriber of `tracing` that has others, too.
+    /// A layer for a subscriber of `tracing` that has other layers, too.
     #[must_use]
     pub fn layer<S>(&self) -> impl Layer<S> + Send + Sync + 'static
     where
@@ -128,17 +128,17 @@ impl Telemetry {
             .with_filter(filter_fn(move |metadata| is_wanted(metadata, content)))
     }
 
-    /// From now on all spans of this process are sent.
+    /// Installs it as the subscriber of all spans of this process.
     ///
     /// # Errors
     ///
-    /// If something else listens to them already.
+    /// If another subscriber is installed already.
     pub fn install(&self) -> Result<(), TelemetryError> {
         let subscriber = Registry::default().with(self.layer());
         Ok(tracing::subscriber::set_global_default(subscriber)?)
     }
 
-    /// Sends the rest, unless that takes longer.
+    /// Sends the remaining telemetry, within this time.
     ///
     /// # Errors
     ///
@@ -148,7 +148,7 @@ impl Telemetry {
         let send = move || {
             let spans = self.tracers.shutdown_with_timeout(within);
             let metrics = self.meters.shutdown_with_timeout(within);
-            // Whoever has no patience left is gone.
+            // The receiver may have timed out.
             let _ = done.send(spans.is_ok() && metrics.is_ok());
         };
         let thread = thread::Builder::new().name("ptk-telemetry".to_owned());
@@ -157,8 +157,8 @@ impl Telemetry {
     }
 }
 
-/// Spans of PTK, and nothing else: what other libraries tell, and what stands
-/// in events, may be anything. What was said is a matter of its own.
+/// Whether a span or content is sent: only spans of PTK, because other
+/// libraries and events may contain anything. Content has a setting of its own.
 fn is_wanted(metadata: &Metadata<'_>, content: Content) -> bool {
     if metadata.target() == CONTENT {
         return content == Content::Captured;
@@ -167,7 +167,7 @@ fn is_wanted(metadata: &Metadata<'_>, content: Content) -> bool {
     metadata.is_span() && is_ours && *metadata.level() <= Level::INFO
 }
 
-/// Who sends it: as `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` say.
+/// The resource, named by `OTEL_SERVICE_NAME` or `OTEL_RESOURCE_ATTRIBUTES`.
 fn resource() -> Resource {
     let is_named = env::var("OTEL_SERVICE_NAME").is_ok_and(|name| !name.is_empty())
         || env::var("OTEL_RESOURCE_ATTRIBUTES").is_ok_and(|all| all.contains("service.name="));

@@ -1,5 +1,5 @@
-//! What a receiver gets: spans, their parents and attributes, metrics; and
-//! neither words nor secrets that nobody asked for.
+//! The telemetry that a receiver gets: spans, their parents and attributes,
+//! metrics; and neither content nor secrets unless enabled.
 
 #![allow(
     clippy::unwrap_used,
@@ -34,7 +34,7 @@ use wiremock::{Mock, MockServer, ResponseTemplate};
 /// A secret that a model writes into its arguments.
 const SECRET: &str = "sk-swordfish0123456789abcdef";
 
-/// Fails once, calls a tool twice, answers.
+/// A model that fails once, calls a tool twice, and answers.
 #[derive(Debug)]
 struct Model;
 
@@ -71,7 +71,7 @@ impl Provider for Model {
     }
 }
 
-/// A model that is not there.
+/// A provider that refuses every request.
 #[derive(Debug)]
 struct Nobody;
 
@@ -111,7 +111,7 @@ fn ptk(provider: impl Provider + 'static) -> Ptk {
         .unwrap()
 }
 
-/// What a receiver got.
+/// The telemetry that a receiver got.
 struct Received {
     run: Execution,
     spans: Vec<Span>,
@@ -387,7 +387,7 @@ async fn a_model_that_fails_is_told_by_its_kind() {
     assert_eq!(text(&points[0].1, "error.type").as_deref(), Some("401"));
 }
 
-/// Who does not answer holds nobody up.
+/// A receiver that does not answer does not block the program.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_end_is_not_waited_for_for_ever() {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -14,7 +14,7 @@ pub const DEFAULT_LIMIT: usize = 48 * 1024;
 /// A field that is cut keeps at least this much.
 const LEAST: usize = 256;
 
-/// Cuts what is too long, the longest fields first. Gives back what it did, if
+/// Cuts what is too long, the longest fields first. Returns what it did, if
 /// anything.
 pub(crate) fn bound(result: &mut ToolResult, limit: usize, outputs: &Outputs) -> Option<String> {
     let mut excess = size(result)
@@ -103,7 +103,7 @@ struct Cut {
 }
 
 impl Cut {
-    /// Keeps the whole, of which these ends are shown.
+    /// Keeps the whole text, of which only these ends are shown.
     fn new(whole: &str, head: &str, tail: &str, outputs: &Outputs) -> Self {
         let kept = outputs.keep(whole);
         Self {
@@ -116,7 +116,7 @@ impl Cut {
         }
     }
 
-    /// For whoever reads the text.
+    /// The notice of what was left out, for the reader of the text.
     fn notice(&self) -> String {
         let missing = self.left_out;
         match &self.kept {
@@ -125,7 +125,7 @@ impl Cut {
         }
     }
 
-    /// For programs.
+    /// What was left out, as JSON for programs.
     fn told(&self) -> Value {
         let mut told = json!({"bytes": self.bytes, "left_out": self.left_out});
         if let (Ok((handle, next)), Some(told)) = (&self.kept, told.as_object_mut()) {

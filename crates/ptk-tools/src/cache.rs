@@ -45,7 +45,7 @@ struct Entry {
 }
 
 impl Cache {
-    /// Keeps so many results; the oldest goes first.
+    /// A cache that keeps so many results; the oldest goes first.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
         Self {

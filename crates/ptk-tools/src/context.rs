@@ -1,4 +1,4 @@
-//! What a call knows while it runs.
+//! The context of a call while it runs.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -55,7 +55,7 @@ pub(crate) enum Touched {
 }
 
 impl Touched {
-    /// The file was read, but its lines were not shown.
+    /// Marks that the file was read, but its lines were not shown.
     pub(crate) fn hide(&mut self) {
         if let Self::Read { lines, .. } = self {
             lines.clear();
@@ -97,20 +97,20 @@ impl CallContext {
         &self.inner.call_id
     }
 
-    /// What the call belongs to.
+    /// The request that the call belongs to, and what caused it.
     #[must_use]
     pub fn correlation(&self) -> &Correlation {
         &self.inner.correlation
     }
 
-    /// What the person said last, if the call belongs to a conversation.
+    /// The user's last prompt, if the call belongs to a conversation.
     #[must_use]
     pub fn prompt(&self) -> Option<&str> {
         self.inner.prompt.as_deref()
     }
 
-    /// Whether rules forbid to show anything of a file, which is told by its
-    /// path in the workspace.
+    /// Whether rules forbid to show anything of a file, given by its path in
+    /// the workspace.
     #[must_use]
     pub fn is_withheld(&self, path: &Path) -> bool {
         let mut rules = self.inner.services.withheld.iter();
@@ -123,7 +123,7 @@ impl CallContext {
         &self.inner.services.workspace
     }
 
-    /// The place that a path of the model's means.
+    /// Resolves a path that a model wrote.
     ///
     /// # Errors
     ///
@@ -148,13 +148,13 @@ impl CallContext {
         &self.inner.services
     }
 
-    /// Told when the call is to stop.
+    /// The token that is cancelled when the call is to stop.
     #[must_use]
     pub fn cancellation(&self) -> &CancellationToken {
         &self.inner.cancel
     }
 
-    /// Whether the call is to stop. Long work asks now and then.
+    /// Whether the call is to stop. Long work checks it now and then.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.inner.cancel.is_cancelled()
@@ -169,18 +169,18 @@ impl CallContext {
         })
     }
 
-    /// From now on the call has so much time.
+    /// Sets the time that the call has from now on.
     pub(crate) fn allow(&self, time: Duration) {
         // Set once: a call runs once.
         let _ = self.inner.deadline.set(Instant::now() + time);
     }
 
-    /// Somebody agreed to programs without protections that are missing here.
+    /// Allows programs without the protections that are missing here.
     pub(crate) fn allow_unprotected(&self) {
         self.inner.may_go_unprotected.store(true, Ordering::Release);
     }
 
-    /// The call was allowed to write these files, which take effect later.
+    /// Allows the call to write these files, which take effect later.
     pub(crate) fn allow_later(&self, files: Vec<PathBuf>) {
         // A call is decided about once.
         let _ = self.inner.may_write_later.set(files);
@@ -207,7 +207,8 @@ impl CallContext {
         self.inner.events.chunk(stream, chunk);
     }
 
-    /// Says how far the work has come, for whatever takes longer than a second.
+    /// Reports how far the work has come, for whatever takes longer than a
+    /// second.
     pub fn progress(&self, message: &str) {
         self.emit(OutputStream::Progress, message);
     }
@@ -236,7 +237,7 @@ impl CallContext {
     }
 
     /// Remembers what a file held when the call was planned, `None` for no
-    /// file: that is what somebody agreed to change.
+    /// file: the approval of the call is for changing that.
     pub fn note_planned(&self, place: Place, content: Option<Fingerprint>) {
         let planned = &self.inner.planned;
         let mut planned = planned.lock().unwrap_or_else(PoisonError::into_inner);
@@ -253,25 +254,25 @@ impl CallContext {
         then.is_none_or(|(_, then)| *then == content)
     }
 
-    /// Remembers what a person is to be told.
+    /// Remembers a failure that the user is to see.
     pub(crate) fn tell(&self, failure: Failure) {
         let told = &self.inner.told;
         *told.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
     }
 
-    /// What a person is to be told, if the call failed.
+    /// The failure that the user is to see, if the call failed.
     pub(crate) fn told(&self) -> Option<Failure> {
         let told = &self.inner.told;
         told.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// What was kept before the call runs.
+    /// Stores what was kept before the call runs.
     pub(crate) fn put_kept(&self, kept: Option<Kept>) {
         let slot = &self.inner.kept;
         *slot.lock().unwrap_or_else(PoisonError::into_inner) = kept;
     }
 
-    /// Takes what was kept: whoever has it says what has changed.
+    /// Takes what was kept: the caller then has to record what has changed.
     pub(crate) fn take_kept(&self) -> Option<Kept> {
         let slot = &self.inner.kept;
         slot.lock().unwrap_or_else(PoisonError::into_inner).take()
@@ -284,8 +285,8 @@ impl CallContext {
         kept.as_ref().is_some_and(|kept| kept.layers().is_some())
     }
 
-    /// What a command of the call is to be started with. Layers are over when
-    /// [`CallContext::leave_layers`] says so.
+    /// The terms that a command of the call is started on. Layers are in use
+    /// until [`CallContext::leave_layers`] is called.
     pub(crate) fn terms(&self) -> io::Result<Terms> {
         let kept = self.inner.kept.lock();
         let kept = kept.unwrap_or_else(PoisonError::into_inner);
@@ -293,7 +294,7 @@ impl CallContext {
             .map_or_else(|| Ok(Terms::default()), Kept::terms)
     }
 
-    /// Nothing of the command is left.
+    /// Ends the use of layers, when nothing of the command is left.
     pub(crate) fn leave_layers(&self) {
         let kept = self.inner.kept.lock();
         let kept = kept.unwrap_or_else(PoisonError::into_inner);
@@ -302,15 +303,15 @@ impl CallContext {
         }
     }
 
-    /// A command could not be started on these terms, for this reason: what is
-    /// there is kept in another way, before it runs. Blocks.
+    /// Keeps what is there in another way before a command runs, because it
+    /// could not be started on these terms, for this reason. Blocks.
     pub(crate) fn otherwise(&self, why: &str) -> Result<(), UndoError> {
         let kept = self.inner.kept.lock();
         let mut kept = kept.unwrap_or_else(PoisonError::into_inner);
         kept.as_mut().map_or(Ok(()), |kept| kept.otherwise(why))
     }
 
-    /// What the call has touched so far.
+    /// Takes the files that the call has touched so far.
     pub(crate) fn take_touched(&self) -> Vec<Touched> {
         let mut all = self
             .inner
@@ -320,7 +321,8 @@ impl CallContext {
         std::mem::take(&mut *all)
     }
 
-    /// Runs work that blocks, such as reading files, where it blocks nobody.
+    /// Runs work that blocks, such as reading files, on a thread for blocking
+    /// work.
     ///
     /// # Errors
     ///
@@ -340,7 +342,7 @@ impl CallContext {
     }
 }
 
-/// What a task that panicked had to say.
+/// The message of a task that panicked.
 pub(crate) fn panic_message(error: tokio::task::JoinError) -> String {
     let Ok(panic) = error.try_into_panic() else {
         return "it was cancelled".to_owned();

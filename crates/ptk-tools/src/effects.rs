@@ -1,4 +1,4 @@
-//! What a tool does to the world. Whether it needs a yes, may run beside
+//! What a tool does to the world. Whether it needs approval, may run beside
 //! others, may be cached and counts as repeated follows from it.
 
 use std::fmt;
@@ -53,7 +53,7 @@ impl Effect {
 pub struct Effects(u8);
 
 impl Effects {
-    /// Nothing but thinking.
+    /// No effect: nothing is read or changed.
     pub const NONE: Self = Self(0);
     /// Reads files.
     pub const READ: Self = Self(Effect::Read.bit());
@@ -63,10 +63,10 @@ impl Effects {
     pub const EXECUTE: Self = Self(Effect::Execute.bit());
     /// Talks to other machines.
     pub const NETWORK: Self = Self(Effect::Network.bit());
-    /// Whatever a program can do.
+    /// All effects: whatever a program can do.
     pub const ALL: Self = Self(Self::READ.0 | Self::WRITE.0 | Self::EXECUTE.0 | Self::NETWORK.0);
 
-    /// Both, where `|` cannot stand: in a constant.
+    /// The union of both, where `|` cannot be used: in a constant.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -85,13 +85,13 @@ impl Effects {
         self.0 & !Self::READ.0 == 0
     }
 
-    /// Those that are about files.
+    /// The effects on files.
     #[must_use]
     pub const fn on_files(self) -> Self {
         Self(self.0 & (Self::READ.0 | Self::WRITE.0))
     }
 
-    /// Whether somebody has to agree before it runs.
+    /// Whether a call has to be approved before it runs.
     #[must_use]
     pub const fn needs_approval(self) -> bool {
         !self.is_read_only()

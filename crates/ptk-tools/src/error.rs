@@ -33,9 +33,9 @@ pub struct ToolError {
     pub message: String,
     /// What the model can do next.
     pub suggestion: Option<String>,
-    /// What a person can do, where that is something else.
+    /// What a person can do, where that differs.
     pub advice: Option<String>,
-    /// What there is nevertheless.
+    /// Further fields of the result, such as partial output.
     pub fields: Box<Fields>,
 }
 
@@ -56,34 +56,35 @@ impl ToolError {
         Self::new(ErrorType::ValidationError, message)
     }
 
-    /// Something that the user can see and mend, such as a missing file.
+    /// An error that the user can see and fix, such as a missing file.
     pub fn user(message: impl Into<String>) -> Self {
         Self::new(ErrorType::UserError, message)
     }
 
-    /// Something inside went wrong.
+    /// An internal error.
     pub fn system(message: impl Into<String>) -> Self {
         Self::new(ErrorType::SystemError, message)
     }
 
-    /// Nobody agreed, or the system does not allow it.
+    /// An error of permission: the call was not approved, or the system refuses
+    /// it.
     pub fn permission(message: impl Into<String>) -> Self {
         Self::new(ErrorType::PermissionError, message)
     }
 
-    /// A rule that guards the machine was broken.
+    /// A violation of a rule that guards the machine.
     pub fn security(message: impl Into<String>) -> Self {
         Self::new(ErrorType::SecurityError, message)
     }
 
-    /// The same failure with a word on what to do next.
+    /// The same failure with a suggestion of what to do next.
     #[must_use]
     pub fn suggest(mut self, suggestion: impl Into<String>) -> Self {
         self.suggestion = Some(suggestion.into());
         self
     }
 
-    /// The same failure with a word for a person, who has other ways than the
+    /// The same failure with advice for a person, who has other ways than the
     /// model.
     #[must_use]
     pub fn advise(mut self, advice: impl Into<String>) -> Self {
@@ -98,13 +99,14 @@ impl ToolError {
         self
     }
 
-    /// The same failure, said to pass: a tool that only reads is run again.
+    /// The same failure, marked as transient: a tool that only reads is run
+    /// again.
     #[must_use]
     pub fn transient(self) -> Self {
         self.with(TRANSIENT, true)
     }
 
-    /// The envelope that goes to the model and to whoever watches.
+    /// The result that goes to the model and to subscribers.
     #[must_use]
     pub fn into_result(self) -> ToolResult {
         ToolResult {
@@ -145,7 +147,7 @@ impl From<PathError> for ToolError {
     }
 }
 
-/// Whether the system may say something else in a moment.
+/// Whether a retry in a moment may succeed.
 fn may_pass(error: &io::Error) -> bool {
     let kind = error.kind();
     let is_busy = matches!(

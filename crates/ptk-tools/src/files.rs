@@ -1,5 +1,5 @@
-//! Which files were read and written, and what they held: a file is
-//! overwritten only by somebody who has seen all of it as it is now.
+//! Which files were read and written, and what they held: a file is overwritten
+//! only if all of it was seen as it is now.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -37,7 +37,7 @@ pub struct Ranges {
 }
 
 impl Ranges {
-    /// No line yet of a file with so many.
+    /// No line yet of a file with this many lines.
     #[must_use]
     pub const fn new(lines: usize) -> Self {
         Self {
@@ -46,7 +46,7 @@ impl Ranges {
         }
     }
 
-    /// All lines.
+    /// All lines of a file.
     #[must_use]
     pub fn whole(lines: usize) -> Self {
         let mut ranges = Self::new(lines);
@@ -71,12 +71,12 @@ impl Ranges {
         self.ranges.insert(at, (first, last));
     }
 
-    /// No line any more.
+    /// Removes all lines.
     pub fn clear(&mut self) {
         self.ranges.clear();
     }
 
-    /// Adds all lines of another.
+    /// Adds all lines of another set.
     pub fn extend(&mut self, other: &Self) {
         for (first, last) in &other.ranges {
             self.add(*first, *last);
@@ -104,8 +104,8 @@ impl std::fmt::Display for Ranges {
     }
 }
 
-/// A file that a call has shown or written, as it was then. Whoever goes on
-/// with a session in another process [remembers] it there.
+/// A file that a call has shown or written, as it was then. A session that
+/// continues in another process [remembers] it there.
 ///
 /// [remembers]: crate::ToolManager::remember
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -127,7 +127,7 @@ impl SeenFile {
         }
     }
 
-    /// `None` if somebody has changed what was written down.
+    /// The fingerprint; `None` if the stored hash is invalid.
     fn fingerprint(&self) -> Option<Fingerprint> {
         let hash = blake3::Hash::from_hex(&self.hash).ok()?;
         Some(Fingerprint::from_hash(self.size, *hash.as_bytes()))
@@ -155,7 +155,7 @@ pub(crate) struct Files {
 pub(crate) enum Knowledge {
     /// All of it was seen as it is now.
     Whole,
-    /// Nobody has looked at it.
+    /// It was never read.
     None,
     /// Only these lines were seen.
     Part(Ranges),
@@ -168,15 +168,15 @@ impl Files {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Held from the look at a file to its replacement, by code that blocks
-    /// anyway: of two calls that change one file at once, the second sees what
-    /// the first has made of it. One for all files, since one file may have
-    /// several names.
+    /// Locks writing, from the look at a file to its replacement, for code that
+    /// blocks anyway: of two calls that change one file at once, the second
+    /// sees what the first has made of it. One lock for all files, since one
+    /// file may have several names.
     pub(crate) fn writing(&self) -> std::sync::MutexGuard<'_, ()> {
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes over what a call has touched, and says what that is.
+    /// Takes over what a call has touched, and returns the files.
     pub(crate) fn take(&self, touched: Vec<Touched>) -> Vec<SeenFile> {
         let files = touched.into_iter().map(|touch| match touch {
             Touched::Read {
@@ -214,7 +214,7 @@ impl Files {
                 at: *count,
             });
             if entry.fingerprint == fingerprint && entry.lines.is_whole() {
-                // Whoever knows all of it learns nothing from a part.
+                // All of it is known, so a part adds nothing.
             } else if entry.fingerprint == fingerprint && entry.lines.lines == lines.lines {
                 entry.lines.extend(&lines);
             } else {

@@ -34,8 +34,8 @@ impl InFlight {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The result of the same call that is under way, or of `run`. Where the
-    /// one that was waited for fails or is given up, the next one runs itself.
+    /// The result of the same call that is under way, or of `run`. If the call
+    /// that was waited for fails or is dropped, the next one runs itself.
     pub(crate) async fn share(
         &self,
         signature: &Signature,

@@ -41,7 +41,7 @@ pub(crate) struct Job {
     started: Instant,
     control: Control,
     output: Arc<Mutex<Capture>>,
-    /// How far the output was asked for.
+    /// Up to where the output was read.
     asked: Mutex<u64>,
     cancel: CancellationToken,
     progress: watch::Receiver<Progress>,
@@ -66,7 +66,7 @@ impl Default for Jobs {
 }
 
 impl Drop for Jobs {
-    /// Kills at once: nobody may be left to wait for a polite end.
+    /// Kills at once: nothing may be left that waits for a graceful end.
     fn drop(&mut self) {
         for job in &self.lock().jobs {
             if job.ended().is_none() {
@@ -82,12 +82,12 @@ impl Jobs {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many run.
+    /// How many jobs run.
     pub(crate) fn running(&self) -> usize {
         MAX_RUNNING - self.places.available_permits()
     }
 
-    /// Room for one more.
+    /// Reserves room for one more job.
     pub(crate) fn room(&self) -> Result<Room, ToolError> {
         let place = Arc::clone(&self.places).try_acquire_owned();
         place.map_err(|_| {
@@ -98,7 +98,7 @@ impl Jobs {
         })
     }
 
-    /// Goes on with a program that was started.
+    /// Adds a job for a program that was started.
     pub(crate) fn add(
         &self,
         room: Room,
@@ -134,7 +134,7 @@ impl Jobs {
                 services.mutated();
             }
             if let Some(kept) = kept {
-                // What fails here is made up for before the next call.
+                // If this fails, it is made up for before the next call.
                 let _ = tokio::task::spawn_blocking(move || kept.end()).await;
             }
             drop(room);
@@ -167,7 +167,7 @@ impl Jobs {
 }
 
 impl Job {
-    /// How it ended, if it has.
+    /// How the job ended, if it has.
     pub(crate) fn ended(&self) -> Option<Arc<Ended>> {
         self.progress.borrow().ended.clone()
     }
@@ -207,17 +207,17 @@ impl Job {
         output.piece(from, most)
     }
 
-    /// How far its output was asked for.
+    /// Up to where the output was read.
     pub(crate) fn asked(&self) -> u64 {
         *self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Its output was asked for up to here.
+    /// Notes that the output was read up to here.
     pub(crate) fn asked_to(&self, end: u64) {
         *self.asked.lock().unwrap_or_else(PoisonError::into_inner) = end;
     }
 
-    /// Until it has written more than `from` bytes, or has ended.
+    /// Waits until the job has written more than `from` bytes, or has ended.
     pub(crate) async fn news(&self, from: u64) {
         let mut progress = self.progress.clone();
         // An error means that its task is gone: it has ended.
@@ -226,7 +226,7 @@ impl Job {
             .await;
     }
 
-    /// Ends it, and waits until it has.
+    /// Ends the job, and waits until it has.
     pub(crate) async fn kill(&self) {
         self.cancel.cancel();
         let mut progress = self.progress.clone();

@@ -1,4 +1,4 @@
-//! The tools at work: whoever has calls to run comes here.
+//! [`ToolManager`], which runs the calls of tools.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -24,10 +24,10 @@ use crate::{
     Registry, RegistryError, Sandbox, SeenFile, SnippetFormat, Tool, bound,
 };
 
-/// What calls may use.
+/// The limits of calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// How long a call may take if its tool says nothing.
+    /// How long a call may take if its tool sets no time.
     pub deadline: Duration,
     /// How much longer than its own timeout a tool may take.
     pub grace: Duration,
@@ -35,7 +35,7 @@ pub struct Limits {
     pub result: usize,
     /// How many tools may run at once.
     pub concurrency: usize,
-    /// How many lines a person is shown of a result.
+    /// How many lines of a result a person sees.
     pub preview_lines: usize,
     /// How often a tool that only reads is run again when it fails for a
     /// passing reason ([`ToolError::transient`](crate::ToolError::transient)).
@@ -96,28 +96,29 @@ pub struct ToolManagerBuilder {
 }
 
 impl ToolManagerBuilder {
-    /// The tools.
+    /// Sets the tools.
     #[must_use]
     pub fn tools(mut self, registry: Registry) -> Self {
         self.registry = registry;
         self
     }
 
-    /// A layer around calls. The first one given is the outermost.
+    /// Adds a layer around calls. The first one added is the outermost.
     #[must_use]
     pub fn layer(mut self, layer: impl Middleware + 'static) -> Self {
         self.layers.push(Arc::new(layer));
         self
     }
 
-    /// Who decides about calls that change something. Without one, none runs.
+    /// Sets the approver of calls that change something. Without one, none
+    /// runs.
     #[must_use]
     pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
         self.approver = Arc::new(approver);
         self
     }
 
-    /// Whether the approver is shown what a command has changed before that
+    /// Sets whether the approver sees what a command has changed before that
     /// comes into the workspace, and may keep it out. Needs
     /// [`ToolManagerBuilder::undo`], and a system with layers: without them,
     /// and in the background, no command is run that could change something.
@@ -127,36 +128,36 @@ impl ToolManagerBuilder {
         self
     }
 
-    /// The rules, and what happens to calls that none decides. Without any,
-    /// the approver decides about all of them.
+    /// Sets the rules, and what happens to calls that none decides. Without
+    /// any, the approver decides about all of them.
     #[must_use]
     pub fn permissions(mut self, permissions: Permissions) -> Self {
         self.permissions = permissions;
         self
     }
 
-    /// Where events go.
+    /// Sets the bus that events go to.
     #[must_use]
     pub fn bus(mut self, bus: Bus) -> Self {
         self.bus = bus;
         self
     }
 
-    /// What calls may use.
+    /// Sets the limits of calls.
     #[must_use]
     pub const fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// What commands may do.
+    /// Sets what commands may do.
     #[must_use]
     pub fn sandbox(mut self, sandbox: Sandbox) -> Self {
         self.sandbox = sandbox;
         self
     }
 
-    /// The executable that commands are started by. Without one it is this
+    /// Sets the executable that commands are started by. By default it is this
     /// program's own, if it calls [`ptk_sandbox::command::enter`].
     #[must_use]
     pub fn helper(mut self, helper: Helper) -> Self {
@@ -164,7 +165,7 @@ impl ToolManagerBuilder {
         self
     }
 
-    /// Which results have code in the snippet format.
+    /// Sets which results have code in the snippet format.
     #[must_use]
     pub const fn snippet_format(mut self, format: SnippetFormat) -> Self {
         self.snippet_format = format;
@@ -178,14 +179,14 @@ impl ToolManagerBuilder {
         self
     }
 
-    /// The session that the calls belong to; a new one if nothing is said.
+    /// Sets the session that the calls belong to; by default a new one.
     #[must_use]
     pub fn session(mut self, id: impl Into<String>) -> Self {
         self.session = Some(id.into());
         self
     }
 
-    /// Ready.
+    /// Builds the [`ToolManager`].
     #[must_use]
     pub fn build(self) -> ToolManager {
         let (mut around_run, around_call): (Vec<_>, Vec<_>) = self
@@ -229,7 +230,7 @@ impl ToolManagerBuilder {
 }
 
 impl ToolManager {
-    /// Tools for this workspace.
+    /// A builder for the tools of this workspace.
     #[must_use]
     pub fn builder(workspace: Workspace) -> ToolManagerBuilder {
         ToolManagerBuilder {
@@ -249,7 +250,7 @@ impl ToolManager {
         }
     }
 
-    /// The tools as they are now.
+    /// The registered tools as they are now.
     #[must_use]
     pub fn registry(&self) -> Arc<Registry> {
         let registry = &self.inner.registry;
@@ -293,14 +294,14 @@ impl ToolManager {
         Some(tool)
     }
 
-    /// The folders that they work in.
+    /// The workspace that the tools work in.
     #[must_use]
     pub fn workspace(&self) -> &Workspace {
         &self.inner.services.workspace
     }
 
-    /// What would become of a call, as far as that can be known without
-    /// running it and without asking anybody.
+    /// What would become of a call, as far as that can be known without running
+    /// it and without a question to the approver.
     pub async fn foresee(&self, call: ToolCall) -> Foreseen {
         pipeline::foresee(self, call).await
     }
@@ -311,7 +312,7 @@ impl ToolManager {
         self.inner.services.snippet_format
     }
 
-    /// Where events go.
+    /// The bus that events go to.
     #[must_use]
     pub fn bus(&self) -> &Bus {
         &self.inner.bus
@@ -323,13 +324,13 @@ impl ToolManager {
         &self.inner.services.outputs
     }
 
-    /// Whether there is a person who can be asked about calls.
+    /// Whether there is a person who can approve calls.
     #[must_use]
     pub fn has_person(&self) -> bool {
         self.inner.approver.is_person()
     }
 
-    /// Runs one call. It never fails: what goes wrong is a result, too.
+    /// Runs one call. It never fails: an error is a result, too.
     pub async fn execute(&self, request: CallRequest) -> CallOutcome {
         pipeline::run(self, request).await
     }
@@ -357,7 +358,7 @@ impl ToolManager {
         outcomes
     }
 
-    /// A new turn begins: calls may be repeated.
+    /// Begins a new turn: calls may be repeated.
     pub fn begin_turn(&self) {
         self.inner.repeats.clear();
         if let Some(undo) = &self.inner.services.undo {
@@ -365,8 +366,8 @@ impl ToolManager {
         }
     }
 
-    /// Takes over which files were seen before, by calls of a session that goes
-    /// on: those that have not changed need not be read again.
+    /// Takes over which files were seen before, by calls of a session that is
+    /// continued: those that have not changed need not be read again.
     pub fn remember(&self, files: impl IntoIterator<Item = SeenFile>) {
         self.inner.services.files.remember(files);
     }

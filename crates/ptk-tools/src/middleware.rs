@@ -7,14 +7,14 @@ use ptk_protocol::{Arguments, ToolResult};
 
 use crate::{CallContext, Tool};
 
-/// Where a layer stands.
+/// The position of a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Around {
     /// Around everything behind the search for the tool: changed arguments are
     /// checked like the model's own.
     #[default]
     Call,
-    /// Around the tool alone: the arguments are checked, somebody has agreed.
+    /// Around the tool alone: the arguments are checked, the call is approved.
     Run,
 }
 
@@ -55,16 +55,16 @@ pub struct Passing<'a> {
 /// }
 /// ```
 pub trait Middleware: Send + Sync {
-    /// Takes the call and gives back its result.
+    /// Handles the call and returns its result.
     fn handle<'a>(&'a self, call: Passing<'a>, next: Next<'a>) -> BoxFuture<'a, ToolResult>;
 
-    /// Where it stands.
+    /// The position of the layer.
     fn around(&self) -> Around {
         Around::Call
     }
 }
 
-/// What lies behind the last layer.
+/// What runs behind the last layer.
 pub(crate) type End<'a> = Arc<dyn Fn(Arguments) -> BoxFuture<'a, ToolResult> + Send + Sync + 'a>;
 
 /// The layers that are still to come, and the tool behind them. A layer that

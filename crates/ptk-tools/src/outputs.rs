@@ -11,7 +11,7 @@ use ptk_sandbox::{Scratch, private_file};
 
 use crate::ToolError;
 
-/// What a handle begins with.
+/// The prefix of a handle.
 pub(crate) const PREFIX: &str = "output:";
 /// How many bytes all outputs of a session may take; the oldest go first.
 const MAX_TOTAL: u64 = 512 * 1024 * 1024;
@@ -67,7 +67,7 @@ impl Outputs {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A new output, empty.
+    /// Creates a new output, empty.
     ///
     /// # Errors
     ///
@@ -95,7 +95,7 @@ impl Outputs {
         })
     }
 
-    /// Keeps a whole text.
+    /// Keeps a whole text, and returns its handle.
     ///
     /// # Errors
     ///
@@ -106,7 +106,7 @@ impl Outputs {
         Ok(self.finish(writer))
     }
 
-    /// Keeps what was written, and gives it its handle.
+    /// Keeps what was written, and returns its handle.
     pub fn finish(&self, writer: OutputWriter) -> String {
         let OutputWriter {
             number,
@@ -135,7 +135,7 @@ impl Outputs {
         handle
     }
 
-    /// The output of this handle, from its beginning.
+    /// Opens the output of this handle, from its beginning.
     ///
     /// # Errors
     ///

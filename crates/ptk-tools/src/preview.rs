@@ -1,16 +1,16 @@
-//! What a person is shown of a result in a few lines.
+//! The preview of a result that a person sees, in a few lines.
 
 use ptk_protocol::ToolResult;
 use serde_json::Value;
 
-/// Fields that hold what a tool was asked for, the first that is there counts.
+/// Fields that hold the content of a result; the first that exists is used.
 const CONTENT: [&str; 4] = ["content", "output", "result", "data"];
 /// A longer value of another field is cut.
 const MAX_VALUE: usize = 50;
 /// A longer line is cut.
 const MAX_LINE: usize = 200;
 
-/// The first lines of what the tool gave back.
+/// The first lines of a result.
 ///
 /// ```
 /// use ptk_protocol::ToolResult;

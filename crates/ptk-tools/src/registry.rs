@@ -1,4 +1,4 @@
-//! The tools that there are, by name.
+//! The registered tools, by name.
 
 use std::sync::Arc;
 
@@ -22,29 +22,29 @@ pub struct Registry {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegistryError {
-    /// Models and providers do not take every name.
+    /// A name that models and providers do not take.
     #[error(
         "`{0}` cannot be a tool's name; use up to {MAX_NAME} of the letters a to z, digits, `_` and `-`"
     )]
     Name(String),
-    /// A model cannot use what it is not told about.
+    /// A tool without a description, which a model cannot use.
     #[error("the tool `{0}` has no description; say what it does and when to use it")]
     Undescribed(String),
-    /// The parameters are no schema of an object.
+    /// Parameters that are not a schema of an object.
     #[error("the parameters of `{name}` are no JSON Schema of an object: {reason}")]
     Parameters {
         /// The tool.
         name: String,
-        /// What is wrong with them.
+        /// What is wrong with the parameters.
         reason: String,
     },
-    /// Two tools of one name.
+    /// Two tools of the same name.
     #[error(transparent)]
     Set(#[from] ToolsetError),
 }
 
 impl Registry {
-    /// No tools yet.
+    /// An empty registry.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -73,7 +73,7 @@ impl Registry {
         Ok(self)
     }
 
-    /// Takes a tool out.
+    /// Removes a tool.
     pub fn unregister(&mut self, name: &str) -> Option<Arc<dyn Tool>> {
         let at = self
             .tools
@@ -90,7 +90,7 @@ impl Registry {
         self.tools.iter().find(|tool| tool.spec().name == name)
     }
 
-    /// All tools.
+    /// All registered tools.
     #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Arc<dyn Tool>> {
         self.tools.iter()
@@ -102,7 +102,7 @@ impl Registry {
         &self.set
     }
 
-    /// What could be better about the definitions.
+    /// Suggestions for better definitions of the tools.
     #[must_use]
     pub fn lint(&self) -> Vec<Lint> {
         self.set.iter().flat_map(ToolSpec::lint).collect()

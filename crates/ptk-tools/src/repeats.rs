@@ -23,7 +23,7 @@ pub(crate) struct Repeats {
 /// A call that was made.
 #[derive(Debug)]
 struct Made {
-    /// How often something had been changed by then.
+    /// The number of changes by then.
     mutations: u64,
     /// The files that it read, as they were.
     files: Vec<Option<Stamp>>,
@@ -35,7 +35,7 @@ struct Made {
 #[derive(Debug)]
 pub(crate) struct Repeat {
     pub(crate) signature: Signature,
-    /// How often something has been changed by now.
+    /// The number of changes by now.
     pub(crate) mutations: u64,
     /// The files that it reads, as they are now.
     pub(crate) files: Vec<Option<Stamp>>,
@@ -97,7 +97,7 @@ impl Repeats {
         }
     }
 
-    /// A new turn.
+    /// Forgets all calls when a new turn begins.
     pub(crate) fn clear(&self) {
         self.lock().clear();
     }

@@ -1,4 +1,4 @@
-//! A call that is to be run, and what came of it.
+//! A call that is to be run, and its outcome.
 
 use std::fmt;
 use std::sync::Arc;
@@ -51,8 +51,8 @@ impl CallRequest {
         }
     }
 
-    /// A call of this tool, whether it is among those that are offered or not.
-    /// All rules hold for it.
+    /// A call of this tool, whether the model is offered it or not. All rules
+    /// hold for it.
     #[must_use]
     pub fn of_tool(tool: Arc<dyn Tool>, args: Arguments) -> Self {
         let call = ToolCall::new(tool.spec().name.clone(), args);
@@ -69,14 +69,14 @@ impl CallRequest {
         self
     }
 
-    /// The same call, caused by this.
+    /// The same call, caused by the call or request with this id.
     #[must_use]
     pub fn caused_by(mut self, parent: impl Into<String>) -> Self {
         self.parent_id = Some(parent.into());
         self
     }
 
-    /// The same call, made while a model works on what a person said.
+    /// The same call, made while a model works on this prompt.
     #[must_use]
     pub fn prompted_by(mut self, prompt: impl Into<Arc<str>>) -> Self {
         self.prompt = Some(prompt.into());
@@ -90,22 +90,22 @@ impl CallRequest {
         self
     }
 
-    /// The same call, which runs only if a person agrees, whatever the rules
-    /// allow: there is a doubt about it, which stands among the warnings.
+    /// The same call, which runs only if a person approves it, whatever the
+    /// rules allow: there is a doubt about it, which stands among the warnings.
     #[must_use]
     pub fn doubted(mut self, doubt: impl Into<String>) -> Self {
         self.doubt = Some(doubt.into());
         self
     }
 
-    /// The same call, with somebody who is told of questions about it.
+    /// The same call, with a witness of the questions about it.
     #[must_use]
     pub fn witnessed(mut self, witness: impl Witness + 'static) -> Self {
         self.witness = Some(Arc::new(witness));
         self
     }
 
-    /// The id under which its events travel.
+    /// The id that its events carry.
     #[must_use]
     pub const fn call_id(&self) -> &CallId {
         &self.call_id
@@ -129,18 +129,18 @@ impl fmt::Debug for CallRequest {
     }
 }
 
-/// What came of a call.
+/// The outcome of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallOutcome {
-    /// The id under which its events travelled.
+    /// The id that its events carried.
     pub call_id: CallId,
     /// The tool.
     pub tool: String,
-    /// For the model.
+    /// The result for the model.
     pub result: ToolResult,
-    /// For a person, in a few lines.
+    /// A preview for a person, in a few lines.
     pub preview: Vec<String>,
-    /// For a person, if it failed.
+    /// The failure for a person, if it failed.
     pub failure: Option<Failure>,
     /// The files that it has shown or written.
     pub files: Vec<SeenFile>,
@@ -148,7 +148,7 @@ pub struct CallOutcome {
     pub duration: Duration,
 }
 
-/// A failure as a person is told of it.
+/// A failure as a person sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     /// What happened. The call, which a person has made or seen, is not part
@@ -159,7 +159,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// What a tool, or a step before it, has to say.
+    /// The failure of a tool, or of a step before it.
     pub(crate) fn of_error(error: &ToolError) -> Self {
         Self {
             message: error.message.clone(),
@@ -167,7 +167,8 @@ impl Failure {
         }
     }
 
-    /// The failure of a result, given the last one that a tool has told.
+    /// The failure of a result, given the last failure that a tool has
+    /// reported.
     pub(crate) fn of(result: &ToolResult, told: Option<Self>) -> Option<Self> {
         // A layer may have answered instead.
         let told = told.filter(|told| result.error.ends_with(&told.message));
@@ -176,7 +177,8 @@ impl Failure {
             advice: None,
         });
         let advice = advice.or_else(|| match result.error_type {
-            // The model is told not to try again, which is no news for a person.
+            // The suggestion is not to try again, which does not concern a
+            // person.
             Some(ErrorType::PermissionError | ErrorType::SecurityError) => None,
             _ => result.suggestion.clone(),
         });

@@ -9,15 +9,15 @@ use serde_json::Value;
 
 use crate::{Around, Effect, Middleware, Next, Passing};
 
-/// How often a tool is run again, unless said otherwise.
+/// How often a tool is run again by default.
 pub const TOOL_MAX_RETRIES: u32 = 2;
 /// How long to wait before it is run again for the first time; then twice as
 /// long each time.
 const WAIT: Duration = Duration::from_millis(100);
-/// The field by which a failure says that it may pass.
+/// The field that marks a failure as transient.
 pub(crate) const TRANSIENT: &str = "transient";
 
-/// The layer next to the tool.
+/// The layer that runs tools again, next to the tool.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Retries {
     most: u32,
@@ -31,7 +31,7 @@ impl Retries {
 
 impl Middleware for Retries {
     fn handle<'a>(&'a self, call: Passing<'a>, next: Next<'a>) -> BoxFuture<'a, ToolResult> {
-        // Whatever changes something may have done so before it failed.
+        // A tool that changes something may have done so before it failed.
         let effects = call.tool.effects();
         let changes = effects.has(Effect::Write) || effects.has(Effect::Execute);
         if self.most == 0 || changes {

@@ -15,27 +15,27 @@ use crate::process;
 use crate::undo::Recorder;
 use crate::{Sandbox, SnippetFormat, Unprotected};
 
-/// The workspace, and what is remembered across calls.
+/// The workspace, and the state that calls share.
 #[derive(Debug)]
 pub(crate) struct Services {
     pub(crate) workspace: Workspace,
-    /// What commands are started by.
+    /// The helper that commands are started by.
     pub(crate) helper: Option<Helper>,
     /// What commands may do.
     pub(crate) policy: Option<Policy>,
-    /// What is done about those that the machine cannot protect in full.
+    /// What to do about commands that the machine cannot protect in full.
     pub(crate) unprotected: Unprotected,
-    /// What protects them, if that is not all of it; once it is known.
+    /// Their protections, if they are not complete; once it is known.
     incomplete: OnceCell<Option<Protections>>,
     pub(crate) outputs: Arc<Outputs>,
     pub(crate) files: Files,
     pub(crate) jobs: Jobs,
     pub(crate) snippet_format: SnippetFormat,
-    /// Rules because of which files are not to be shown.
+    /// Rules that forbid to show files.
     pub(crate) withheld: Vec<Rule>,
-    /// Where it is kept what calls are about to change.
+    /// Keeps what calls are about to change.
     pub(crate) undo: Option<Arc<Recorder>>,
-    /// Whether somebody looks at what commands have changed before it is kept.
+    /// Whether changes of commands are reviewed before they are kept.
     pub(crate) is_reviewed: bool,
     /// Counts calls that may have changed something.
     mutations: AtomicU64,
@@ -67,7 +67,7 @@ impl Services {
         }
     }
 
-    /// The same, with everything kept before it changes.
+    /// The same services, with everything kept before it changes.
     pub(crate) fn with_undo(self, undo: Option<Recorder>) -> Self {
         let has_helper = self.policy.is_some() && self.helper.is_some();
         let undo = undo.map(|undo| {
@@ -80,8 +80,8 @@ impl Services {
         Self { undo, ..self }
     }
 
-    /// What protects commands, if that is not all and is not allowed. It is
-    /// found out once.
+    /// The protections of commands, if they are not complete and that is not
+    /// allowed. Found out once.
     pub(crate) async fn incomplete(&self) -> Option<&Protections> {
         if self.unprotected == Unprotected::Allow {
             return None;
@@ -90,7 +90,7 @@ impl Services {
         found.await.as_ref()
     }
 
-    /// The same, with somebody who looks at what commands have changed.
+    /// The same services, with a review of what commands have changed.
     pub(crate) fn reviewed(self, is_reviewed: bool) -> Self {
         Self {
             is_reviewed,
@@ -98,7 +98,7 @@ impl Services {
         }
     }
 
-    /// The same, with what no command writes.
+    /// The same services, with files and folders that no command writes.
     pub(crate) fn guarding(mut self, guarded: &[Guarded]) -> Self {
         if let Some(policy) = &mut self.policy {
             for guarded in guarded {
@@ -111,7 +111,7 @@ impl Services {
         self
     }
 
-    /// The same, with files that are not to be shown.
+    /// The same services, with rules for files that are not to be shown.
     pub(crate) fn withholding(self, withheld: Vec<Rule>) -> Self {
         Self { withheld, ..self }
     }
@@ -121,7 +121,7 @@ impl Services {
         self.mutations.load(Ordering::Acquire)
     }
 
-    /// Something may have been changed: what was found before may not hold.
+    /// Counts a possible change: what was found before may not hold.
     pub(crate) fn mutated(&self) {
         self.mutations.fetch_add(1, Ordering::AcqRel);
     }

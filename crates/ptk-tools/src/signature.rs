@@ -1,4 +1,4 @@
-//! When two calls are the same, and when two declarations are.
+//! Signatures: when two calls are the same, and when two declarations are.
 
 use std::fmt::Debug;
 
@@ -19,10 +19,10 @@ impl Signature {
     }
 }
 
-/// How many signs stand for a declaration.
+/// How many characters stand for a declaration.
 const LENGTH: usize = 32;
 
-/// A declaration in short: another one is in short something else.
+/// A short hash of a declaration, which differs if the declaration does.
 pub(crate) fn in_short(declaration: &impl Debug) -> String {
     let hash = blake3::hash(format!("{declaration:?}").as_bytes());
     hash.to_hex().chars().take(LENGTH).collect()

@@ -7,10 +7,10 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SnippetFormat {
-    /// Those of searches. Files are read as they are: their text is what an
+    /// Results of searches. Files are read as they are: their text is what an
     /// edit has to quote, and without marks there is less to copy by mistake.
     #[default]
     Search,
-    /// Those of `read_file` and `read`, too.
+    /// Results of `read_file` and `read`, too.
     Always,
 }

@@ -1,4 +1,4 @@
-//! What a tool is.
+//! The [`Tool`] trait, and the plan of a call.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,18 +11,18 @@ use serde_json::{Map, Value};
 use crate::shell::CommandLine;
 use crate::{CallContext, Effects, ToolError, preview};
 
-/// How a tool's events travel, and whether somebody waits for them.
+/// How a tool's events are sent, and whether a subscriber waits for them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Class {
-    /// Short; whoever watches wants to see it at once.
+    /// Short; subscribers want to see its events at once.
     #[default]
     Realtime,
     /// Long or costly.
     Background,
 }
 
-/// What a call is about to touch, told before it runs: for whoever is asked,
-/// and for what is kept before it is overwritten.
+/// What a call is about to touch, known before it runs: for the approver, and
+/// for what is kept before it is overwritten.
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
     /// Files that are read.
@@ -31,7 +31,7 @@ pub struct Plan {
     pub writes: Vec<Place>,
     /// What the call may do to files that `reads` and `writes` do not name:
     /// [`Effects::READ`], [`Effects::WRITE`], both or nothing. Where a rule
-    /// forbids some paths, such a call is asked about.
+    /// forbids some paths, such a call needs approval.
     pub unknown: Effects,
     /// The command that runs, and the folder in which it does. A tool that
     /// names one changes files only by running it with
@@ -42,13 +42,13 @@ pub struct Plan {
     pub runs_on: bool,
     /// The same command taken apart, where it is a text for the shell.
     pub script: Option<CommandLine>,
-    /// What the tool does by configuration, in short. Whoever allows it for
-    /// longer than once allows just this.
+    /// What the tool does by configuration, in short. An approval for longer
+    /// than once is for just this.
     pub declared: Option<String>,
-    /// What somebody should know before agreeing, such as how many files are
-    /// deleted. A call with warnings is never agreed to for more than once.
+    /// What an approver should know, such as how many files are deleted. A call
+    /// with warnings is never approved for more than once.
     pub warnings: Vec<String>,
-    /// What a person is shown before agreeing, such as a diff.
+    /// What a person sees before the decision, such as a diff.
     pub summary: String,
 }
 
@@ -69,9 +69,9 @@ pub type Fields = Map<String, Value>;
 /// The arguments that a call means, where its own lead nowhere.
 #[derive(Debug, Clone)]
 pub struct Redirect {
-    /// What the call is run with, and what is decided about.
+    /// The arguments that the call is run with, and that are decided about.
     pub args: Arguments,
-    /// What the model is told of it: these stand in the result, too.
+    /// Fields about it for the model, which are added to the result.
     pub told: Fields,
 }
 
@@ -87,7 +87,7 @@ pub trait Tool: Send + Sync {
     /// What it may do to the world.
     fn effects(&self) -> Effects;
 
-    /// How its events travel.
+    /// How its events are sent.
     fn class(&self) -> Class {
         Class::Realtime
     }
@@ -109,14 +109,14 @@ pub trait Tool: Send + Sync {
         Box::pin(std::future::ready(None))
     }
 
-    /// How long this call may take by its own account. Where it says nothing,
-    /// the pipeline's deadline holds.
+    /// How long this call may take by its own arguments. If `None`, the
+    /// pipeline's deadline holds.
     fn timeout(&self, _args: &Arguments) -> Option<Duration> {
         None
     }
 
-    /// Whether [`plan`](Self::plan) has anything to tell. A tool that says no
-    /// is not asked, and spared the thread on which it would be.
+    /// Whether [`plan`](Self::plan) returns anything. If not, it is not called,
+    /// which saves the thread for it.
     fn has_plan(&self) -> bool {
         true
     }
@@ -125,7 +125,7 @@ pub trait Tool: Send + Sync {
     /// [`Plan::reads`] those whose content it shows or needs, in
     /// [`Plan::writes`] those that it changes. Rules about them are decided on
     /// before [`plan`](Self::plan) looks inside. Only a tool whose plan reads
-    /// files has to say this.
+    /// files has to implement this.
     ///
     /// # Errors
     ///
@@ -135,38 +135,38 @@ pub trait Tool: Send + Sync {
     }
 
     /// What the call is about to touch. The arguments are checked already. May
-    /// block, such as to read a file: it runs where it holds up nobody. A tool
-    /// that does not say may touch any file that its effects allow.
+    /// block, such as to read a file: it runs on a thread for blocking work. By
+    /// default, a call may touch any file that the tool's effects allow.
     ///
     /// # Errors
     ///
-    /// If the call cannot run at all: then nobody is asked for permission.
+    /// If the call cannot run at all: then no approval is requested.
     fn plan(&self, _context: &CallContext, _args: &Arguments) -> Result<Plan, ToolError> {
         Ok(Plan::unknown(self.effects()))
     }
 
-    /// Does it. Cancelled by dropping, or by the context's token where the
-    /// tool has to clean up.
+    /// Runs the call. Cancelled by dropping, or by the context's token where
+    /// the tool has to clean up.
     fn run<'a>(
         &'a self,
         context: &'a CallContext,
         args: Arguments,
     ) -> BoxFuture<'a, Result<Fields, ToolError>>;
 
-    /// Whether it sees itself to what a person is shown while it runs, as one
-    /// that runs a model of its own does: then nothing moves beside it.
+    /// Whether the tool itself shows a person its progress while it runs, as
+    /// one that runs a model of its own does: then no other progress is shown.
     fn shows_itself(&self) -> bool {
         false
     }
 
-    /// Whether its results have code in the
-    /// [snippet format](ptk_protocol::snippet), so that the model is told what
-    /// that is.
+    /// Whether its results have code in the [snippet
+    /// format](ptk_protocol::snippet), so that the model gets an explanation of
+    /// it.
     fn gives_snippets(&self) -> bool {
         false
     }
 
-    /// What a person is shown of a result.
+    /// The preview of a result that a person sees.
     fn preview(&self, result: &ToolResult, max_lines: usize) -> Vec<String> {
         preview::of(result, max_lines)
     }

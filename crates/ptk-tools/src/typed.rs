@@ -1,4 +1,4 @@
-//! Tools as Rust writes them: a struct of arguments, a function, a result.
+//! Typed tools: a struct of arguments, a function, a result.
 
 use std::future::Future;
 use std::marker::PhantomData;
@@ -21,9 +21,9 @@ use crate::{CallContext, Class, Effects, Plan, Redirect, Tool, ToolError, previe
 /// Give it to a registry as [`Typed::new(tool)`](Typed::new). Where it needs
 /// nothing but a function, [`tool_fn`] is shorter.
 pub trait TypedTool: Send + Sync + 'static {
-    /// The arguments.
+    /// The type of the arguments.
     type Args: DeserializeOwned + JsonSchema + Send;
-    /// What it gives back: an object's members become the fields of the
+    /// The type of the result: an object's members become the fields of the
     /// result, anything else its `data`.
     type Output: Serialize;
 
@@ -33,14 +33,14 @@ pub trait TypedTool: Send + Sync + 'static {
     const DESCRIPTION: &'static str;
     /// What it may do to the world.
     const EFFECTS: Effects;
-    /// How its events travel.
+    /// How its events are sent.
     const CLASS: Class = Class::Realtime;
 
     /// How many of the parameters most calls need, from the first on. See
     /// [`ToolSpec::main_parameters`].
     const MAIN_PARAMETERS: Option<usize> = None;
 
-    /// Whether it sees itself to what a person is shown while it runs.
+    /// Whether the tool itself shows a person its progress while it runs.
     const SHOWS_ITSELF: bool = false;
 
     /// Whether its results have code in the snippet format.
@@ -62,7 +62,7 @@ pub trait TypedTool: Send + Sync + 'static {
         std::future::ready(None)
     }
 
-    /// How long this call may take by its own account.
+    /// How long this call may take by its own arguments.
     fn timeout(&self, _args: &Self::Args) -> Option<Duration> {
         None
     }
@@ -77,8 +77,8 @@ pub trait TypedTool: Send + Sync + 'static {
         Ok(Plan::default())
     }
 
-    /// What the call is about to touch. May block. A tool that does not say may
-    /// touch any file that its effects allow.
+    /// What the call is about to touch. May block. By default, a call may touch
+    /// any file that the tool's effects allow.
     ///
     /// # Errors
     ///
@@ -87,14 +87,14 @@ pub trait TypedTool: Send + Sync + 'static {
         Ok(Plan::unknown(Self::EFFECTS))
     }
 
-    /// Does it.
+    /// Runs the call.
     fn run(
         &self,
         context: &CallContext,
         args: Self::Args,
     ) -> impl Future<Output = Result<Self::Output, ToolError>> + Send;
 
-    /// What a person is shown of a result.
+    /// The preview of a result that a person sees.
     fn preview(&self, result: &ToolResult, max_lines: usize) -> Vec<String> {
         preview::of(result, max_lines)
     }
@@ -294,7 +294,7 @@ fn typed<A: DeserializeOwned>(spec: &ToolSpec, args: &Arguments) -> Result<A, To
     })
 }
 
-/// What a tool gave back as fields.
+/// The output of a tool as fields.
 fn fields<O: Serialize>(output: O) -> Result<Fields, ToolError> {
     let value = serde_json::to_value(output)
         .map_err(|error| ToolError::system(format!("The result cannot be written: {error}")))?;

@@ -6,20 +6,20 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-/// The figures of one tool.
+/// The usage of one tool.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Usage {
     /// Calls that ended.
     pub calls: u64,
-    /// Those that did not do what was asked.
+    /// Calls that failed.
     pub failures: u64,
-    /// Those that took too long.
+    /// Calls that took too long.
     pub timeouts: u64,
-    /// Those that were refused before they ran.
+    /// Calls that were refused before they ran.
     pub refused: u64,
-    /// The time that all of them took, in microseconds.
+    /// The time that all calls took, in microseconds.
     pub total_us: u64,
-    /// The longest, in microseconds.
+    /// The time of the longest call, in microseconds.
     pub longest_us: u64,
 }
 
@@ -32,7 +32,7 @@ pub(crate) enum Ending {
     Refused,
 }
 
-/// The figures of all tools.
+/// The usage of all tools.
 #[derive(Debug, Default)]
 pub(crate) struct Statistics {
     tools: Mutex<BTreeMap<String, Usage>>,

@@ -1,5 +1,5 @@
 //! `edit` through the whole pipeline. Which text is found and what is refused
-//! is told by the cases in `tests/edits`.
+//! is covered by the cases in `tests/edits`.
 
 #![allow(
     clippy::unwrap_used,
@@ -115,7 +115,7 @@ async fn an_edit_keeps_what_is_known_of_a_file() {
             json!({"path": "known.txt", "content": "new\n"}),
         )
         .await;
-    // An edit is no look at the rest of the file.
+    // An edit does not show the rest of the file.
     scene.write("unknown.txt", "one\ntwo\nthree\n");
     scene
         .ok("edit", edits("unknown.txt", &[("two", "2")]))
@@ -130,7 +130,7 @@ async fn an_edit_keeps_what_is_known_of_a_file() {
         refused.contains("Only lines 2 of 3 of unknown.txt were read"),
         "{refused}"
     );
-    // Nor does it make the file look changed by somebody else.
+    // Nor does it make the file look changed by another program.
     scene
         .ok(
             "edit",

@@ -15,7 +15,7 @@ use proptest::prelude::*;
 use scene::Scene;
 use serde_json::{Value, json};
 
-/// It belongs to the letter before it.
+/// An accent that belongs to the letter before it.
 const ACCENT: char = '\u{301}';
 
 /// A text of few different characters: repetitions are likely.
@@ -69,7 +69,7 @@ fn plain(text: &str) -> String {
         .replace("e\u{301}", "é")
 }
 
-/// The same, without what does not matter at the ends of lines.
+/// The lines of a text, without what does not matter at the ends of lines.
 fn said(text: &str) -> Vec<String> {
     let lines = plain(text);
     lines
@@ -176,7 +176,8 @@ proptest! {
         prop_assert_eq!(scene.text("a.txt"), text);
     }
 
-    /// Whatever characters the file has, after an edit it says what was asked.
+    /// Whatever characters the file has, after an edit it holds what was
+    /// wanted.
     #[test]
     fn an_edit_with_lookalikes_says_what_was_asked(
         text in file(),

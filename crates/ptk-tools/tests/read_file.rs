@@ -331,7 +331,7 @@ async fn the_only_file_that_a_path_can_mean_is_read() {
         "hidden.txt",
         ".export.rs",
         "../export.rs",
-        // A pattern is no name.
+        // A pattern is not a name.
         "*.txt",
         "expor?.rs",
     ] {

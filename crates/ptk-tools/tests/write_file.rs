@@ -54,7 +54,7 @@ async fn a_file_that_was_read_is_overwritten() {
         .await;
     assert_eq!(written["created"], false);
     assert_eq!(scene.text("a.txt"), "new\n");
-    // Whoever wrote it knows it.
+    // A file that was written counts as read.
     scene
         .ok("write_file", json!({"path": "a.txt", "content": "newer\n"}))
         .await;
@@ -211,7 +211,7 @@ async fn a_file_that_nobody_may_write_to_stays() {
     let mode = std::fs::metadata(scene.path("a.txt")).unwrap();
     assert_eq!(mode.permissions().mode() & 0o777, 0o444);
     assert!(asked.summaries().is_empty());
-    // What it says already may be written.
+    // The same content may be written.
     let same = json!({"path": "a.txt", "content": "one\n"});
     assert_eq!(scene.ok("write_file", same).await["unchanged"], true);
 }

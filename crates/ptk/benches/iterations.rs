@@ -21,7 +21,7 @@ use ptk::{Ptk, RunOptions};
 /// Iterations of a run, the answer included.
 const ITERATIONS: u32 = 10;
 const RUNS: usize = 200;
-/// What an iteration may take.
+/// The time limits of an iteration.
 const IN_MEMORY: Duration = Duration::from_micros(50);
 const WITH_THE_LOG: Duration = Duration::from_millis(1);
 

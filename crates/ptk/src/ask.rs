@@ -1,4 +1,4 @@
-//! Asking the model: when it may be, with what, and until there is a reply.
+//! Asking the model: when, with which request, and until there is a reply.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +25,7 @@ use crate::{
 };
 
 impl Session {
-    /// Asks the model. `again` if it was asked, and nobody knows its reply.
+    /// Asks the model. `again` if it was asked before and no reply was logged.
     pub(crate) async fn ask(&mut self, config: &TurnConfig, again: bool) -> Result<Step, RunError> {
         let turn = &self.log.turn;
         let iteration = if again {
@@ -56,8 +56,8 @@ impl Session {
         self.told(step)
     }
 
-    /// Whether the last request is due that the limits allow. The person is
-    /// told if the model would be cut short by that.
+    /// Whether this is the last request that the limits allow. Publishes a note
+    /// if that would cut the model short.
     fn is_at_limit(&self, config: &TurnConfig, iteration: u32) -> bool {
         let RunOptions {
             max_iterations,
@@ -78,8 +78,7 @@ impl Session {
         true
     }
 
-    /// Tells whoever watches that the conversation is longer than what was
-    /// taken up of it.
+    /// Publishes that the conversation is longer than the part that was loaded.
     fn tell_of_gap(&self) {
         if !self.log.transcript.is_whole() {
             self.publish(EventKind::Compacted {
@@ -89,7 +88,7 @@ impl Session {
         }
     }
 
-    /// Reads a reply that was written down before anybody could read it.
+    /// Parses a reply that was logged before it was parsed.
     pub(crate) async fn parse(
         &mut self,
         config: &TurnConfig,
@@ -124,7 +123,7 @@ impl Session {
         }
     }
 
-    /// Tells the hook of a reply.
+    /// Reports a reply to the hook and the bus.
     fn told(&self, step: Iteration) -> Result<Step, RunError> {
         let info = IterationInfo {
             iteration: step.iteration,
@@ -142,7 +141,7 @@ impl Session {
         }
     }
 
-    /// Tells the hook, and whoever watches, what comes in.
+    /// Passes streamed text on to the hook and the bus.
     pub(crate) fn tell_streamed(&self, streamed: &Streamed<'_>) {
         self.engine.hooks.streamed(streamed);
         if self.engine.tools.bus().subscriber_count() == 0 {
@@ -158,7 +157,8 @@ impl Session {
     }
 
     /// Sends the request, again or to another model if that may help, until
-    /// there is a reply. Also says what held for the one that gave it.
+    /// there is a reply. Also returns the configuration that the reply was made
+    /// under.
     async fn converse(
         &mut self,
         iteration: u32,
@@ -172,7 +172,7 @@ impl Session {
             let fitting = self.fitting(&config, budget).await;
             let messages = match (fitting, effort.refused.take()) {
                 (Err(RunError::Failed(does_not_fit)), refused) => {
-                    // What the server said tells more.
+                    // The server's own error is more specific.
                     let error = refused.unwrap_or(RunError::Failed(does_not_fit));
                     self.outgrow(&config, &mut effort, error).await?;
                     continue;
@@ -231,7 +231,8 @@ impl Session {
         }
     }
 
-    /// What holds, after the server was asked once what its model can do.
+    /// The configuration, after the server was asked once what its model can
+    /// do.
     async fn learned(&mut self) -> Result<Arc<TurnConfig>, RunError> {
         let config = self.config()?;
         if !self.engine.learn(&config, &self.stop).await? {
@@ -256,7 +257,7 @@ impl Session {
         }
     }
 
-    /// Writes down what a person may have seen of a reply that is none.
+    /// Logs what the user may have seen of a reply that broke off.
     async fn write_broken(&mut self, said: ModelReplied, error: &RunError) -> Result<(), RunError> {
         if said.text.is_empty() && said.reasoning.is_empty() && said.calls.is_empty() {
             return Ok(());
@@ -284,7 +285,7 @@ pub(crate) fn too_many_iterations(config: &TurnConfig) -> RunError {
 
 /// A request with these messages.
 pub(crate) fn request(config: &TurnConfig, messages: Vec<Message>, is_final: bool) -> Request {
-    // Who is to answer is not taught once more how to call.
+    // A model that is to answer is not taught again how to call tools.
     let system = if is_final {
         &config.plain_system
     } else {
@@ -331,8 +332,8 @@ pub(crate) fn request(config: &TurnConfig, messages: Vec<Message>, is_final: boo
     }
 }
 
-/// Listens to a reply, and reads it while it comes in. One that is cut off or
-/// withheld is no reply; what came of it is heard nevertheless.
+/// Receives a reply, and parses it while it comes in. One that is cut off or
+/// withheld is an error; what came of it is in `heard` nevertheless.
 pub(crate) async fn listen(
     engine: &Engine,
     config: &TurnConfig,
@@ -373,7 +374,7 @@ pub(crate) async fn listen(
             Delta::Text(text) => {
                 reading.push(text, &mut sink);
                 ended = guard.push(text);
-                // Native calls may still come behind what a model makes up.
+                // Native calls may still follow what a model makes up.
                 if !config.is_native && reading.is_over() {
                     ended = Some(FinishReason::Stop);
                 }
@@ -407,7 +408,7 @@ pub(crate) async fn listen(
     Ok(reply)
 }
 
-/// A reply, for the log.
+/// A reply as an entry of the log.
 pub(crate) fn said(completion: Completion, took: Duration, prices: Option<Prices>) -> ModelReplied {
     ModelReplied {
         text: completion.text,
@@ -428,7 +429,7 @@ pub(crate) fn said(completion: Completion, took: Duration, prices: Option<Prices
     }
 }
 
-/// What a reply took, and what that costs, for the log.
+/// The usage of a reply and its costs, for the log.
 pub(crate) fn counted(usage: Option<ptk_llm::Usage>, prices: Option<Prices>) -> Option<Usage> {
     let usage = usage?;
     Some(Usage {

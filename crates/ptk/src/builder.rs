@@ -1,4 +1,4 @@
-//! Putting the parts together.
+//! Builds a `Ptk` from its parts.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -68,7 +68,7 @@ pub enum BuildError {
     /// There is no such dialect.
     #[error(transparent)]
     Dialect(#[from] UnknownDialect),
-    /// The marks of the dialects cannot be told apart.
+    /// The marks of the dialects cannot be distinguished.
     #[error(transparent)]
     Guard(#[from] GuardError),
     /// The dialect cannot be taught.
@@ -104,13 +104,13 @@ impl Default for PtkBuilder {
 }
 
 impl PtkBuilder {
-    /// The model.
+    /// Sets the provider of the model.
     #[must_use]
     pub fn provider(self, provider: impl Provider + 'static) -> Self {
         self.model(Model::new(provider))
     }
 
-    /// The model, with what holds for it.
+    /// Sets the model, with its settings.
     #[must_use]
     pub fn model(mut self, model: Model) -> Self {
         self.model = Some(model);
@@ -125,22 +125,22 @@ impl PtkBuilder {
         self
     }
 
-    /// What remembers what was found out about models: it is forgotten at the
-    /// end of the program unless it is said.
+    /// Sets where findings about models are remembered; the default forgets
+    /// them at the end of the program.
     #[must_use]
     pub fn memory(mut self, memory: Arc<dyn Memory>) -> Self {
         self.memory = Some(memory);
         self
     }
 
-    /// The folder that tools work in: the current one unless it is said.
+    /// Sets the folder that tools work in (default: the current one).
     #[must_use]
     pub fn workspace(mut self, folder: impl Into<PathBuf>) -> Self {
         self.workspace = Some(folder.into());
         self
     }
 
-    /// A tool, behind those that are there.
+    /// Adds a tool.
     #[must_use]
     pub fn tool(mut self, tool: impl Tool + 'static) -> Self {
         if let Err(error) = self.registry.register(tool) {
@@ -149,51 +149,52 @@ impl PtkBuilder {
         self
     }
 
-    /// The tools, in the place of those that are there.
+    /// Sets the tools, replacing those added so far.
     #[must_use]
     pub fn tools(mut self, registry: Registry) -> Self {
         self.registry = registry;
         self
     }
 
-    /// Tools that are put together already, with their workspace, permissions,
-    /// layers and approver.
+    /// Sets tools that are put together already, with their workspace,
+    /// permissions, layers and approver.
     #[must_use]
     pub fn tool_manager(mut self, manager: ToolManager) -> Self {
         self.manager = Some(manager);
         self
     }
 
-    /// Who decides about calls that change something. Without one, none runs.
+    /// Sets what decides about calls that change something. Without it, none
+    /// runs.
     #[must_use]
     pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
         self.approver = Arc::new(approver);
         self
     }
 
-    /// What calls may use: time, room, tries.
+    /// Sets the limits of calls: time, room, tries.
     #[must_use]
     pub const fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// What teaches the model its tools.
+    /// Sets what teaches the model its tools.
     #[must_use]
     pub fn formatter(mut self, formatter: impl Formatter + 'static) -> Self {
         self.formatter = Some(Arc::new(formatter));
         self
     }
 
-    /// What reads the model's replies.
+    /// Sets the parser of the model's replies.
     #[must_use]
     pub fn parser(mut self, parser: impl ReplyParser + 'static) -> Self {
         self.parser = Arc::new(parser);
         self
     }
 
-    /// The dialect that is taught, and the only one that is read. Without one,
-    /// `ptk` is taught, and all are read.
+    /// Sets the dialect that is taught, and the only one that is read. Without
+    /// one, `ptk` is taught, and all are read.
     #[must_use]
     pub fn dialect(mut self, name: impl Into<String>) -> Self {
         let name = name.into();
@@ -201,51 +202,52 @@ impl PtkBuilder {
         self
     }
 
-    /// The dialects to choose from.
+    /// Sets the dialects to choose from.
     #[must_use]
     pub fn dialects(mut self, dialects: Dialects) -> Self {
         self.dialects = Some(dialects);
         self
     }
 
-    /// Where everything is written down: in memory unless it is said.
+    /// Sets the store of sessions (default: in memory).
     #[must_use]
     pub fn store(mut self, store: Arc<dyn Store>) -> Self {
         self.store = Some(store);
         self
     }
 
-    /// What counts tokens: unless it is said, the model's own tokenizer where
-    /// it is known ([`tokens_of`](crate::tokens_of)), and an estimate elsewhere.
+    /// Sets the token counter. The default is the model's own tokenizer where
+    /// it is known ([`tokens_of`](crate::tokens_of)), and an estimate
+    /// elsewhere.
     #[must_use]
     pub fn token_counter(mut self, tokens: impl TokenCounter + 'static) -> Self {
         self.tokens = Some(Arc::new(tokens));
         self
     }
 
-    /// A small model that helps the one that answers.
+    /// Sets a small model that helps the main one.
     #[must_use]
     pub fn small_model(mut self, small: SmallModel) -> Self {
         self.small = Some(small);
         self
     }
 
-    /// What the model is told before everything else.
+    /// Sets the system prompt.
     #[must_use]
     pub fn system(mut self, text: impl Into<String>) -> Self {
         self.system = Some(text.into());
         self
     }
 
-    /// What holds for runs, unless one says otherwise.
+    /// Sets the default options of runs.
     #[must_use]
     pub fn options(mut self, options: RunOptions) -> Self {
         self.options = options;
         self
     }
 
-    /// What is written down of new sessions beside the folder, the model and
-    /// the dialect.
+    /// Sets what is logged of new sessions beside the folder, the model and the
+    /// dialect.
     #[must_use]
     pub fn session_info(mut self, info: SessionInfo) -> Self {
         self.info = info;
@@ -299,7 +301,7 @@ impl PtkBuilder {
         self
     }
 
-    /// Ready.
+    /// Builds the [`Ptk`].
     ///
     /// # Errors
     ///

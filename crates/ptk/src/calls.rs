@@ -1,5 +1,5 @@
-//! Running the calls of a reply: those that only read side by side, the others
-//! one behind the other, each written down before it acts and after it ended.
+//! Running the calls of a reply: those that only read in parallel, the others
+//! one after the other, each logged before it acts and after it ended.
 
 use std::sync::Arc;
 
@@ -41,10 +41,11 @@ enum CallDecision {
 }
 
 impl Session {
-    /// Runs the calls of a reply that have no end.
+    /// Runs the calls of a reply that have not ended yet.
     pub(crate) async fn call(&mut self, config: &TurnConfig, reply: u64) -> Result<Step, RunError> {
         let options = &config.options;
-        // Whoever calls tools when asked for an answer gets no further turn.
+        // A model that calls tools when it was asked for an answer gets no
+        // further turn.
         if let Some(why) = &self.log.turn.must_answer {
             return Err(cannot_answer(why));
         }
@@ -95,7 +96,7 @@ impl Session {
         Ok(Step::Called(ended.map(|call| call.id.clone()).collect()))
     }
 
-    /// Whether a call runs, and with what.
+    /// Decides whether a call runs, and with which arguments.
     fn way(&self, config: &TurnConfig, call: &Call) -> Result<CallDecision, RunError> {
         let faults: Vec<&LoggedProblem> = call.problems.iter().filter(|p| is_fault(p)).collect();
         let is_copy =
@@ -137,7 +138,7 @@ impl Session {
         }
     }
 
-    /// Gives a call its result without running it. Whoever watches sees it
+    /// Gives a call its result without running it. Subscribers see the call
     /// nevertheless.
     async fn answer(&mut self, call: &Call, result: ToolResult) -> Result<(), RunError> {
         self.request(call, &call.arguments);
@@ -154,7 +155,7 @@ impl Session {
         self.log.append(vec![entry]).await
     }
 
-    /// Says that the model asks for a call, and how it came to that.
+    /// Publishes that the model requested a call, and why.
     fn request(&self, call: &Call, args: &Arguments) {
         if self.engine.tools.bus().subscriber_count() == 0 {
             return;
@@ -168,7 +169,7 @@ impl Session {
         });
     }
 
-    /// Where a call is told of: all of it on the channel of its tool.
+    /// The scope that publishes events of a call, on the channel of its tool.
     fn scope(&self, call: &Call) -> CallScope {
         let registry = self.engine.tools.registry();
         let channel = match registry.get(&call.name).map(|tool| tool.class()) {
@@ -179,7 +180,7 @@ impl Session {
         self.engine.tools.bus().call(correlation, channel)
     }
 
-    /// Runs calls side by side. Each has a deadline of its own.
+    /// Runs calls in parallel. Each has a deadline of its own.
     async fn run_group(&mut self, group: Vec<Planned>) -> Result<(), RunError> {
         if group.is_empty() {
             return Ok(());
@@ -219,7 +220,7 @@ impl Session {
                     request = request.prompted_by(Arc::clone(prompt));
                 }
                 // What only reads is run again anyway, and what may have
-                // happened stays in doubt while somebody is asked about it.
+                // happened stays in doubt while the user is asked about it.
                 if engine.changes(&name) && doubt != Some(Doubt::MayHaveRun) {
                     request = request.witnessed(Notary::new(&tell, id, name));
                 }
@@ -242,7 +243,7 @@ impl Session {
                     }
                 }
                 Some(word) = words.recv() => self.write_word(word).await?,
-                // Calls that are stopped have an end, too, and say how far
+                // Calls that are stopped have a result, too, which says how far
                 // they came.
                 error = stop.stopped(), if stopped.is_none() => {
                     token.cancel();
@@ -253,7 +254,7 @@ impl Session {
         stopped.map_or(Ok(()), Err)
     }
 
-    /// Writes down that somebody is asked about a call, or has agreed to it.
+    /// Logs that the user is asked about a call, or has agreed to it.
     async fn write_word(&mut self, word: Word) -> Result<(), RunError> {
         let Word { call, tool, .. } = word;
         let entry = match word.occasion {
@@ -261,13 +262,13 @@ impl Session {
             Occasion::Agreed => self.log.entry(CallAllowed { tool }),
         };
         self.log.append(vec![entry.about(call)]).await?;
-        // Whoever waits no more has been stopped.
+        // If the receiver is gone, the call was stopped.
         let _ = word.written.send(());
         Ok(())
     }
 
-    /// The time of the run was up before the call had ended. It stays open, so
-    /// that it is decided about when the run is resumed.
+    /// Logs a call that had not ended when the time of the run was up. It stays
+    /// open, so that it is decided about when the run is resumed.
     async fn cut_call(&mut self, outcome: CallOutcome) -> Result<(), RunError> {
         let cut = CallCut {
             tool: outcome.tool,
@@ -317,7 +318,8 @@ fn one_too_many(most: u32) -> ToolResult {
         .with_suggestion("Answer with what you know.")
 }
 
-/// The call would be another one than the model made.
+/// The result of a call that lacks a secret, so that it would be another one
+/// than the model made.
 fn incomplete() -> ToolResult {
     let message = "This call was not run: the session was interrupted before it ended, and a secret in it was not written down";
     ToolResult::failure(ErrorType::SystemError, message)
@@ -329,7 +331,8 @@ fn incomplete() -> ToolResult {
 fn unfit(config: &TurnConfig, call: &Call, faults: &[&LoggedProblem]) -> ToolResult {
     let messages: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();
     let result = ToolResult::failure(ErrorType::ValidationError, messages.join(". "));
-    // Who is taught in words is shown a right call in these.
+    // A model that is taught in text is shown a right call in its dialect
+    // instead.
     match config.meant(call).filter(|_| config.is_native) {
         Some(spec) => result.with_suggestion(format!("Example: {}", example::call_text(spec))),
         None => result,

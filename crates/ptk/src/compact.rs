@@ -1,5 +1,5 @@
-//! Making room in the model's window: whole turns are left out, or told in
-//! short, the oldest first. It shrinks the conversation, or the run stops.
+//! Making room in the model's window: whole turns are left out or summarised,
+//! the oldest first. It shrinks the conversation, or the run stops.
 
 use std::sync::Arc;
 
@@ -20,17 +20,17 @@ use crate::{Compaction, RunError, RunOptions, Session, ask, spans};
 
 /// The longest summary, in tokens.
 const SUMMARY: u32 = 1024;
-/// What is told in the place of what was left out.
+/// The notice in the place of what was left out.
 pub(crate) const LEFT_OUT: &str =
     "The beginning of this conversation was left out, because it no longer fits.";
-/// What stands before the words of the person.
+/// The heading before the user's prompt.
 const ASKED: &str = "\n\nThe person asked:\n";
 const SUM_UP: &str = "Sum up the conversation so far in at most 300 words, for yourself: what the person wants, what was found out and done, which files and names matter, and what is still to do. Answer with the summary only.";
 
 /// Where a conversation can be cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Seam {
-    /// Before what the person says.
+    /// Before a prompt of the user.
     Turn,
     /// Before a reply: its calls and their results are part of it.
     Reply,
@@ -38,23 +38,23 @@ enum Seam {
     None,
 }
 
-/// An item, as far as it matters here.
+/// The cost of an item, and whether the conversation can be cut there.
 #[derive(Debug, Clone, Copy)]
 struct Part {
     cost: u64,
     seam: Seam,
 }
 
-/// Where it is cut.
+/// The cut that was chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Cut {
     /// The first part that stays.
     at: usize,
-    /// What the person asked for lies before it, and has to be told again.
+    /// The user's prompt, if it lies before the cut and has to be repeated.
     prompt: Option<usize>,
 }
 
-/// How the beginning of a conversation was left out.
+/// The result of leaving out the beginning of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Compacted {
@@ -62,9 +62,9 @@ pub struct Compacted {
     pub way: CompactionWay,
     /// How many messages were left out.
     pub messages: usize,
-    /// What a request took before, in tokens.
+    /// How many tokens a request took before.
     pub before: u64,
-    /// What it takes now.
+    /// How many tokens a request takes now.
     pub after: u64,
 }
 
@@ -104,9 +104,8 @@ impl Session {
     /// fit: all but the last turn, in the way that the options say. `None`
     /// where there is nothing that would become shorter.
     ///
-    /// It is written down and told as if there had been no more room. Where
-    /// the model is to sum up what is left out and cannot, nothing is left
-    /// out.
+    /// It is logged and published as if there had been no more room. Where the
+    /// model is to sum up what is left out and cannot, nothing is left out.
     ///
     /// ```
     /// use ptk::llm::Script;
@@ -140,9 +139,9 @@ impl Session {
         let stop = Stop::new(&options);
         self.load().await?;
         stop.check()?;
-        let config = self.engine.terms_learned(options, &stop).await?;
+        let config = self.engine.learned_config(options, &stop).await?;
         if self.log.transcript.next() == Next::Prompt {
-            // What is done now is part of no turn.
+            // This is not part of a turn.
             self.log.turn = Turn::default();
         }
         let shown = self.shown_anew(&config);
@@ -188,23 +187,22 @@ impl Session {
         parts.collect()
     }
 
-    /// What is shown of each item under terms that are not the turn's.
+    /// Renders each item under a configuration other than the turn's.
     fn shown_anew(&self, config: &TurnConfig) -> Vec<Arc<Shown>> {
         let renderer = Renderer { config };
         let items = self.log.transcript.items().iter();
         items.map(|item| Arc::new(renderer.shown(item))).collect()
     }
 
-    /// What the messages for the model take, with all that is told beside
-    /// them.
+    /// How many tokens a request takes: messages, instructions and tools.
     pub(crate) fn used(&mut self, config: &TurnConfig) -> u64 {
         let shown = self.shown(config);
         let costs = shown.iter().map(|shown| shown.cost(&*config.tokens));
         config.base() + costs.sum::<u64>()
     }
 
-    /// What is shown of each item. It is made once a turn: what the model was
-    /// told does not change.
+    /// The rendered items. Each is rendered once a turn, because what the model
+    /// was shown does not change.
     fn shown(&mut self, config: &TurnConfig) -> Vec<Arc<Shown>> {
         let renderer = Renderer { config };
         let items = self.log.transcript.items().iter();
@@ -215,8 +213,8 @@ impl Session {
         shown.collect()
     }
 
-    /// What the model makes of what is to be left out, where that is wanted.
-    /// Whoever watches is told.
+    /// The model's summary of what is to be left out, if the options want one.
+    /// It is published.
     async fn summary_of(
         &mut self,
         config: &TurnConfig,
@@ -233,8 +231,8 @@ impl Session {
         Ok(Some(replied))
     }
 
-    /// Leaves out what stands before the cut. Says what stands in its place
-    /// now, and in that of how many messages.
+    /// Leaves out what stands before the cut. Returns what stands in its place
+    /// now, and how many messages were left out.
     async fn leave_out(
         &mut self,
         cut: Cut,
@@ -251,7 +249,7 @@ impl Session {
             .and_then(|at| items.get(at))
             .and_then(|item| match &item.content {
                 Content::Message(message) => Some(message.content.clone()),
-                // It was told again before.
+                // It was repeated in an earlier summary.
                 Content::Summary(text) => Some(text.split_once(ASKED)?.1.to_owned()),
                 _ => None,
             });
@@ -271,7 +269,7 @@ impl Session {
             text = format!("{text}{ASKED}{prompt}");
         }
         let messages = dropped.iter().map(|shown| shown.messages.len()).sum();
-        // What stands for it takes the number of something that was left out.
+        // The summary takes the number of an item that was left out.
         self.shown.clear();
         let compacted = ptk_store::Compacted { text, through };
         entries.push(self.log.entry(compacted));
@@ -283,7 +281,7 @@ impl Session {
         Ok((way, messages))
     }
 
-    /// The model's own summary. One that is not shorter is none.
+    /// Asks the model for a summary. One that is not shorter counts as failed.
     async fn summary(
         &mut self,
         config: &TurnConfig,

@@ -1,4 +1,4 @@
-//! Calls that only a person can agree to. The question is put once, by the
+//! Calls that only the user can allow. The question is asked once, by the
 //! tools, with everything else that is to be known of the call.
 
 use std::future::pending;
@@ -11,17 +11,18 @@ use ptk_tools::{CallOutcome, Witness};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 
-/// Why a call is not run without asking.
+/// Why a call needs the user's consent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Doubt {
     /// Its text stands in the result of a tool: it may not be the model's own.
     Copied,
-    /// It began before the session was interrupted, and nobody knows its end.
+    /// It began before the session was interrupted, and how it ended is
+    /// unknown.
     MayHaveRun,
 }
 
 impl Doubt {
-    /// What the person is told.
+    /// The warning that the user is shown.
     pub(crate) const fn warning(self) -> &'static str {
         match self {
             Self::Copied => {
@@ -33,7 +34,7 @@ impl Doubt {
         }
     }
 
-    /// What the model is told if nobody agrees.
+    /// The result that the model gets if the user does not agree.
     pub(crate) fn refusal(self, call: &Call) -> ToolResult {
         match self {
             Self::Copied => ToolResult::failure(
@@ -46,8 +47,8 @@ impl Doubt {
     }
 }
 
-/// What came of a call. Where nobody agreed to one in doubt, the model is told
-/// of the doubt.
+/// The outcome of a call. If a doubtful call was not allowed, the result names
+/// the doubt.
 pub(crate) fn settled(outcome: CallOutcome, refusal: Option<ToolResult>) -> CallOutcome {
     let is_refused = outcome.result.error_type == Some(ErrorType::PermissionError);
     match refusal.filter(|_| is_refused) {
@@ -56,16 +57,16 @@ pub(crate) fn settled(outcome: CallOutcome, refusal: Option<ToolResult>) -> Call
     }
 }
 
-/// What is said of a call.
+/// Which event of a consent question is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Occasion {
-    /// Somebody is about to be asked.
+    /// The user is about to be asked.
     Asked,
-    /// Somebody has agreed, and it is about to act.
+    /// The user has agreed, and the call is about to act.
     Agreed,
 }
 
-/// Something that is to be written down before a call goes on.
+/// An entry that must be logged before a call goes on.
 #[derive(Debug)]
 pub(crate) struct Word {
     pub(crate) call: CallId,
@@ -74,8 +75,8 @@ pub(crate) struct Word {
     pub(crate) written: oneshot::Sender<()>,
 }
 
-/// Has it written down that somebody is asked about a call, and that they have
-/// agreed: what nobody has agreed to has certainly not happened.
+/// Logs that the user is asked about a call and that they have agreed: a call
+/// without a logged agreement has certainly not happened.
 #[derive(Debug)]
 pub(crate) struct Notary {
     tell: UnboundedSender<Word>,
@@ -101,7 +102,7 @@ impl Notary {
             written,
         };
         if self.tell.send(word).is_err() || is_written.await.is_err() {
-            // Nothing is written down any more, so nothing may happen.
+            // Nothing can be logged any more, so nothing may happen.
             pending::<()>().await;
         }
     }

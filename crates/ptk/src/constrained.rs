@@ -12,16 +12,17 @@ use ptk_protocol::gbnf::{Gbnf, call_schema};
 use ptk_protocol::{Arguments, Formatter, Grammar, ToolCall, Toolset};
 use serde_json::value::RawValue;
 
-/// What replies are held to, and how they are read.
+/// The constraint of replies, and the grammar that parses them.
 #[derive(Debug, Clone)]
 pub(crate) struct ReplyConstraint {
     format: ResponseFormat,
-    /// What reads them, where not all that is usually read can stand in them.
+    /// The grammar, where not everything that is usually read can stand in
+    /// them.
     grammar: Option<Grammar>,
 }
 
 impl ReplyConstraint {
-    /// What a model can be held to that is taught these tools.
+    /// The constraint for a model that is taught these tools.
     pub(crate) fn new(
         constraint: Constraint,
         formatter: &dyn Formatter,
@@ -63,7 +64,7 @@ impl ReplyConstraint {
         self.grammar.as_ref()
     }
 
-    /// The same reply in the words that the model was taught.
+    /// Rewrites the reply in the dialect that the model was taught.
     pub(crate) fn worded<'a>(
         &self,
         deltas: Deltas<'a>,
@@ -80,7 +81,7 @@ impl ReplyConstraint {
     }
 }
 
-/// Keeps text back until all of it is there; everything else is passed on.
+/// Holds text back until all of it has arrived; everything else is passed on.
 /// `None` is the end.
 fn passed(
     json: &mut String,
@@ -93,7 +94,7 @@ fn passed(
         Some(Ok(Delta::Text(text))) => json.push_str(&text),
         other => passed.extend(other),
     }
-    // What is too long is told to be so by whoever listens.
+    // A text that is too long is rejected by the receiver of the stream.
     if (is_last || json.len() > MAX_REPLY) && !json.is_empty() {
         let text = words(&std::mem::take(json), formatter);
         passed.insert(0, Ok(Delta::Text(text)));
@@ -101,8 +102,8 @@ fn passed(
     passed
 }
 
-/// A reply by the schema in the words of a dialect. One that keeps to nothing
-/// stays as it is.
+/// Rewrites a reply that follows the schema in a dialect. One that does not
+/// follow it stays as it is.
 fn words(json: &str, formatter: &dyn Formatter) -> String {
     let said: HashMap<String, Box<RawValue>> = serde_json::from_str(json).unwrap_or_default();
     let text = |name: &str| -> Option<String> { serde_json::from_str(said.get(name)?.get()).ok() };

@@ -1,4 +1,4 @@
-//! What fills the model's window, for whoever wants to see it.
+//! How the model's window is used.
 
 use ptk_llm::Message;
 use ptk_protocol::Role;
@@ -10,11 +10,12 @@ use crate::stop::Stop;
 use crate::window::cost;
 use crate::{RunError, RunOptions, Session, TokenCounter};
 
-/// What fills the model's window, in tokens, as PTK counts them.
+/// How many tokens fill the model's window, as PTK counts them.
 ///
 /// Everything but the window, and what is [free](Self::free), adds up to it,
-/// unless more is said than fits. Messages are counted one by one, as for the
-/// budget; where some are joined for a model, a request takes a little less.
+/// unless the conversation is longer than fits. Messages are counted one by
+/// one, as for the budget; where some are joined for a model, a request takes a
+/// little less.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ContextUse {
@@ -23,34 +24,35 @@ pub struct ContextUse {
     /// What is kept for the reply.
     pub reply: u64,
     /// What is kept because tokens are counted without the model, and for a
-    /// word about what was left out.
+    /// notice about what was left out.
     pub margin: u64,
     /// The instructions.
     pub instructions: u64,
-    /// The tools, told in the instructions or beside the messages.
+    /// The tools, in the instructions or beside the messages.
     pub tools: u64,
-    /// What people said.
+    /// Messages of the user.
     pub people: u64,
-    /// What the model said, its calls included.
+    /// Messages of the model, its calls included.
     pub model: u64,
-    /// What tools gave back.
+    /// Results of tools.
     pub results: u64,
-    /// What stands in the place of what was left out.
+    /// The summary or notice in the place of what was left out.
     pub summary: u64,
-    /// What the model was told beside: what was wrong with its replies, files
-    /// that were chosen.
+    /// Other messages to the model: corrections of its replies, files that were
+    /// chosen.
     pub notes: u64,
 }
 
 impl ContextUse {
-    /// What a request takes: everything that the model is told.
+    /// How many tokens a request takes, with everything that the model is
+    /// shown.
     #[must_use]
     pub const fn used(&self) -> u64 {
         let told = self.instructions + self.tools;
         told + self.people + self.model + self.results + self.summary + self.notes
     }
 
-    /// What can still be said before the beginning of the conversation has to
+    /// How many tokens are left before the beginning of the conversation has to
     /// be left out; `None` where the window is not known.
     #[must_use]
     pub fn free(&self) -> Option<u64> {
@@ -78,7 +80,7 @@ impl ContextUse {
 }
 
 impl Session {
-    /// What fills the model's window now: what a request with these options
+    /// How the model's window is used now: what a request with these options
     /// would take. Nothing is written, and a turn that is open goes on as it
     /// was begun. A server that knows the window is asked for it, once.
     ///
@@ -112,7 +114,7 @@ impl Session {
     pub async fn context(&mut self, options: RunOptions) -> Result<ContextUse, RunError> {
         let stop = Stop::new(&options);
         self.load_transcript().await?;
-        let config = self.engine.terms_learned(options, &stop).await?;
+        let config = self.engine.learned_config(options, &stop).await?;
         let mut context = self.engine.context(&config);
         let renderer = Renderer { config: &config };
         for item in self.log.transcript.items() {
@@ -124,7 +126,7 @@ impl Session {
 }
 
 impl Engine {
-    /// What is told and kept in any case.
+    /// The part that is the same for every conversation.
     fn context(&self, config: &TurnConfig) -> ContextUse {
         let own = self.system.as_deref().unwrap_or_default();
         let instructions = config.tokens.count(own);
@@ -134,7 +136,7 @@ impl Engine {
             reply: budget.reply,
             margin: budget.window.map_or(0, |_| budget.margin() + NOTICE),
             instructions,
-            // What teaches them stands behind the instructions.
+            // What teaches them follows the instructions.
             tools: config.told().saturating_sub(instructions),
             ..ContextUse::default()
         }

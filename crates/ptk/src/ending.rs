@@ -1,4 +1,4 @@
-//! From the first step to the end of a turn, and what is told of it.
+//! Drives a turn from the first step to its end, and reports how it ended.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::session::millis;
 use crate::{Execution, RunError, Session, Step, render, spans};
 
 impl Session {
-    /// Step by step, until it is over.
+    /// Runs step by step, until the turn is over.
     pub(crate) async fn drive(&mut self) -> Execution {
         let of = self.log.turn.correlation();
         let span = match &self.config {
@@ -65,14 +65,14 @@ impl Session {
         self.ended(written.and(outcome))
     }
 
-    /// Tells whoever watches.
+    /// Publishes an event of the turn.
     pub(crate) fn publish(&self, kind: EventKind) {
         let correlation = self.log.turn.correlation();
         let event = Event::new(correlation, Channel::Realtime, kind);
         self.engine.tools.bus().publish(event);
     }
 
-    /// What the hook makes of an error.
+    /// Passes an error to the hook, which may replace it with an answer.
     fn heard(&self, error: RunError) -> Result<String, RunError> {
         match self.engine.hooks.error(&error) {
             ErrorAction::Answer(answer) => Ok(answer),
@@ -80,7 +80,7 @@ impl Session {
         }
     }
 
-    /// What came of a turn that could not begin.
+    /// The execution of a turn that could not begin.
     pub(crate) fn failed_to_start(&self, error: RunError) -> Execution {
         let outcome = self.heard(error);
         Execution {
@@ -94,8 +94,8 @@ impl Session {
         }
     }
 
-    /// Writes down how a turn without an answer of the model's ended. One that
-    /// ran out of time stays open, so that it can be resumed with more of it.
+    /// Logs how a turn without an answer of the model's ended. One that ran out
+    /// of time stays open, so that it can be resumed with more of it.
     async fn give_up(&mut self, outcome: &Result<String, RunError>) -> Result<(), RunError> {
         let turn = &self.log.turn;
         let mut entries = Vec::new();

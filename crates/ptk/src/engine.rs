@@ -1,4 +1,4 @@
-//! What a run is put together from.
+//! The parts that a run is put together from.
 
 use std::sync::{Arc, OnceLock};
 
@@ -20,13 +20,13 @@ use crate::stop::Stop;
 use crate::window::{self, Budget};
 use crate::{Hold, ReplyParser, RunError, RunOptions, SmallModel, TokenCounter, tokens};
 
-/// What a notice about what was left out takes at most, in tokens.
+/// The most tokens of a notice about what was left out.
 pub(crate) const NOTICE: u64 = 64;
 
-/// The parts, each replaceable.
+/// The parts of a `Ptk`, each replaceable.
 pub(crate) struct Engine {
-    /// The models, in the order in which they are asked: there is a first one,
-    /// and the others follow where it fails.
+    /// The models, in the order in which they are asked: each one after the
+    /// first is a fallback for those before it.
     pub(crate) models: Vec<Arc<Candidate>>,
     /// What was found out about them.
     pub(crate) memory: Arc<dyn Memory>,
@@ -39,12 +39,12 @@ pub(crate) struct Engine {
     pub(crate) guard: Guard,
     pub(crate) parser: Arc<dyn ReplyParser>,
     pub(crate) dialects: Registry,
-    /// The only one that is read; all of them if there is none.
+    /// The only dialect that is read; all of them if there is none.
     pub(crate) dialect: Option<String>,
     pub(crate) store: Arc<dyn Store>,
-    /// What counts tokens, where it was said.
+    /// The token counter, if one was set.
     pub(crate) tokens: Option<Arc<dyn TokenCounter>>,
-    /// Helps the one that answers.
+    /// The model that helps the main one.
     pub(crate) small: Option<SmallModel>,
     pub(crate) hooks: Hooks,
     pub(crate) system: Option<String>,
@@ -67,32 +67,32 @@ impl std::fmt::Debug for Engine {
 #[derive(Debug, Clone)]
 pub(crate) struct TurnConfig {
     pub(crate) options: RunOptions,
-    /// The model that is asked, and which one of the models it is.
+    /// The model that is asked, and its rank among the models.
     pub(crate) candidate: Arc<Candidate>,
     pub(crate) rank: usize,
-    /// Its name.
+    /// The model's name.
     pub(crate) model: Option<String>,
     pub(crate) form: Form,
     pub(crate) sampling: Sampling,
     pub(crate) max_tokens: Option<u32>,
     pub(crate) formatter: Arc<dyn Formatter>,
-    /// Whether the way in which it calls tools may change.
+    /// Whether the way in which the model calls tools may change.
     pub(crate) may_change: bool,
     /// The tools that are offered.
     pub(crate) tools: Toolset,
     pub(crate) grammar: Grammar,
-    /// What stands before the conversation.
+    /// The system prompt.
     pub(crate) system: Arc<str>,
-    /// Example turns behind that.
+    /// Example turns after it.
     pub(crate) examples: Arc<[Message]>,
-    /// What stands before the conversation of a model that is not to call tools.
+    /// The system prompt of a model that is not to call tools.
     pub(crate) plain_system: Arc<str>,
     pub(crate) is_native: bool,
     pub(crate) budget: Budget,
     pub(crate) tokens: Arc<dyn TokenCounter>,
-    /// The tools, where they are told beside the messages.
+    /// The tool definitions, where they are sent beside the messages.
     definitions: Arc<str>,
-    /// What replies can be held to, in general and with these tools.
+    /// The constraints that the model supports, and the one for these tools.
     constraint: Constraint,
     reply_constraint: Arc<OnceLock<Option<ReplyConstraint>>>,
     base: OnceLock<u64>,
@@ -106,12 +106,12 @@ impl TurnConfig {
         named.or_else(|| self.tools.get(nearest()?))
     }
 
-    /// What is told in any case, in tokens, with room for a notice.
+    /// Tokens of instructions and tools, with room for a notice.
     pub(crate) fn base(&self) -> u64 {
         NOTICE + self.told()
     }
 
-    /// What is told in any case: instructions and tools, in tokens.
+    /// Tokens of instructions and tools, which are part of every request.
     pub(crate) fn told(&self) -> u64 {
         let tokens = &*self.tokens;
         let examples = || self.examples.iter().map(|it| window::cost(tokens, it));
@@ -122,12 +122,13 @@ impl TurnConfig {
         *self.base.get_or_init(count)
     }
 
-    /// What the tools take, where they are told beside the messages.
+    /// Tokens of the tool definitions that are sent beside the messages.
     pub(crate) fn tools_cost(&self) -> u64 {
         self.tokens.count(&self.definitions)
     }
 
-    /// What that takes at most: no token has less than a byte.
+    /// An upper bound of `base`, without counting: no token has less than a
+    /// byte.
     pub(crate) fn most(&self) -> u64 {
         let examples: u64 = self.examples.iter().map(window::most).sum();
         NOTICE + (self.system.len() + self.definitions.len()) as u64 + examples
@@ -135,35 +136,35 @@ impl TurnConfig {
 }
 
 impl Engine {
-    /// What holds for a turn with these options.
+    /// The configuration of a turn with these options.
     pub(crate) fn config(&self, options: RunOptions) -> Result<TurnConfig, RunError> {
         let rank = self.models.iter().position(|model| !model.is_resting());
-        self.terms_with(options, rank.unwrap_or(0))
+        self.config_with(options, rank.unwrap_or(0))
     }
 
     /// The same, after the server was asked once what its model can do.
-    pub(crate) async fn terms_learned(
+    pub(crate) async fn learned_config(
         &self,
         options: RunOptions,
         stop: &Stop,
     ) -> Result<TurnConfig, RunError> {
         let config = self.config(options)?;
         if self.learn(&config, stop).await? {
-            return self.terms_with(config.options, config.rank);
+            return self.config_with(config.options, config.rank);
         }
         Ok(config)
     }
 
-    /// Asks a server once what its model can do. Says whether something is
-    /// known now that was not.
+    /// Asks a server once what its model can do. Returns whether something new
+    /// was learned.
     pub(crate) async fn learn(&self, config: &TurnConfig, stop: &Stop) -> Result<bool, RunError> {
         let candidate = &config.candidate;
         stop.unless(candidate.learn(config.model.as_deref())).await
     }
 
-    /// What holds for a turn with these options and this model. What they say
-    /// of a model is said of the first one.
-    pub(crate) fn terms_with(
+    /// The configuration of a turn with these options and this model. Model
+    /// settings in the options apply only to the first model.
+    pub(crate) fn config_with(
         &self,
         options: RunOptions,
         rank: usize,
@@ -229,8 +230,8 @@ impl Engine {
         })
     }
 
-    /// What the replies of a model are held to that is taught its tools in
-    /// text, if it can be.
+    /// The constraint on the replies of a model that is taught its tools in
+    /// text, if it supports one.
     pub(crate) fn reply_constraint<'t>(
         &self,
         config: &'t TurnConfig,
@@ -248,8 +249,7 @@ impl Engine {
         reply_constraint.and_then(Option::as_ref)
     }
 
-    /// The form that the next reply has to have, where so many in a row could
-    /// not be used.
+    /// The format of the next reply, after so many unusable ones in a row.
     pub(crate) fn format(&self, config: &TurnConfig, unusable: u32) -> ResponseFormat {
         let is_wanted = match config.candidate.model.hold {
             Hold::Always => true,
@@ -262,25 +262,25 @@ impl Engine {
         })
     }
 
-    /// The model to ask where these were asked in vain.
+    /// The next model to ask after these have failed; resting ones are skipped.
     pub(crate) fn next_model(&self, tried: &[usize]) -> Option<usize> {
         let awake = |rank: &usize| self.models.get(*rank).is_some_and(|it| !it.is_resting());
         self.untried(tried).find(awake)
     }
 
-    /// Those that were not asked yet, whether they rest or not.
+    /// The models that have not been tried, resting or not.
     pub(crate) fn untried(&self, tried: &[usize]) -> impl Iterator<Item = usize> {
         (0..self.models.len()).filter(|rank| !tried.contains(rank))
     }
 
-    /// This model failed, and is left alone for a while.
+    /// Lets a model that failed rest for a while.
     pub(crate) fn rest(&self, rank: usize) {
         if let Some(model) = self.models.get(rank) {
             model.rest();
         }
     }
 
-    /// What a person calls a model.
+    /// The display name of a model.
     pub(crate) fn name_of(&self, rank: usize) -> String {
         let Some(candidate) = self.models.get(rank) else {
             return String::new();
@@ -292,7 +292,7 @@ impl Engine {
         name.unwrap_or_else(|| model.provider.name()).to_owned()
     }
 
-    /// What teaches a model that is best taught like this.
+    /// The formatter for the best dialect of this key.
     fn taught(&self, key: &PromptKey) -> Arc<dyn Formatter> {
         let name = key.only.as_ref().or(key.best.as_ref());
         let dialect = match name {
@@ -311,7 +311,7 @@ impl Engine {
         }
     }
 
-    /// What a model is taught that has these tools.
+    /// Builds the prompt for these tools.
     fn cached_prompt(&self, key: &PromptKey) -> Result<CachedPrompt, RunError> {
         let tools = offered(key)?;
         let mut grammar = Grammar::builder()
@@ -367,7 +367,7 @@ impl Engine {
             || tools.any(|tool| tool.gives_snippets() && offered.contains(&tool.spec().name))
     }
 
-    /// Whether the tool knows what a call gives it under other names.
+    /// Whether the tool accepts the call's parameters under other names.
     pub(crate) fn adapts(&self, call: &Call) -> bool {
         let registry = self.tools.registry();
         let tool = registry.get(&call.name);

@@ -1,4 +1,4 @@
-//! Why a run came to no answer.
+//! Errors of runs.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use ptk_llm::LlmError;
 use ptk_protocol::{ErrorCode, ExecutionError, GrammarError};
 use ptk_store::{SessionId, StoreError};
 
-/// Why a run came to no answer. Every message says what to do next.
+/// Why a run ended without an answer. Every message says what to do next.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
@@ -16,16 +16,16 @@ pub enum RunError {
     /// The model gave no reply.
     #[error(transparent)]
     Llm(#[from] LlmError),
-    /// Somebody stopped it.
+    /// The run was cancelled.
     #[error("The run was cancelled; ask again to go on")]
     Cancelled,
-    /// It took too long.
+    /// The run took too long.
     #[error("The run took longer than {}; resume it, or allow it more time", shown(.0))]
     TimedOut(Duration),
-    /// A hook stopped it.
+    /// A hook stopped the run.
     #[error("The run was stopped: {0}")]
     Stopped(String),
-    /// A tool was named that there is not.
+    /// A tool was named that does not exist.
     #[error("Unknown tool: {name}; there are: {}", known.join(", "))]
     UnknownTool {
         /// The name.
@@ -36,18 +36,18 @@ pub enum RunError {
     /// The dialect is not known.
     #[error(transparent)]
     Grammar(#[from] GrammarError),
-    /// What has happened could not be written down, so nothing further did.
+    /// The log could not be written, so nothing further was done.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Somebody else wrote to the session meanwhile.
+    /// Another writer appended to the session during the run.
     #[error("Session {0} was written by somebody else during the run; run one at a time")]
     Interleaved(SessionId),
-    /// There is nothing to go on with.
+    /// The session has no open turn.
     #[error("Session {0} has no open turn; give it a prompt")]
     NoTurn(SessionId),
 }
 
-/// Without the digits that nobody wants to know.
+/// The duration in seconds, or in milliseconds if it is not whole.
 fn shown(time: &Duration) -> String {
     if time.subsec_millis() == 0 {
         format!("{} s", time.as_secs())

@@ -1,4 +1,4 @@
-//! What came of a run.
+//! The result of a run.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use ptk_store::{SessionId, Usage};
 
 use crate::RunError;
 
-/// What came of a run: the answer or the error, and how it came to it.
+/// The result of a run: the answer or the error, and how it came about.
 #[derive(Debug, Clone)]
 pub struct Execution {
     /// Whether there is an answer.
@@ -21,19 +21,19 @@ pub struct Execution {
     pub error: Option<RunError>,
     /// How often the model was asked.
     pub iterations: u32,
-    /// The conversation, the answer included, as the model is told it.
+    /// The conversation as the model is shown it, the answer included.
     pub messages: Vec<Message>,
-    /// The calls of the run, in the order in which they ended. What could not
-    /// be run is among them, with its failure.
+    /// The calls of the run, in the order in which they ended. Calls that could
+    /// not be run are among them, with their failures.
     pub tool_calls: Vec<CallRecord>,
     /// How many calls were run.
     pub total_tool_calls: u32,
-    /// How long it took.
+    /// How long the run took.
     pub duration: Duration,
-    /// What all requests took, where the models' servers say so.
+    /// The usage of all requests, where the models' servers report it.
     pub usage: Usage,
-    /// The same by model: the one that answers, and the small one if it helped.
-    /// A model without a name stands under its provider's.
+    /// The usage by model: the main one, and the small one if it helped. A
+    /// model without a name stands under its provider's.
     pub usage_by_model: BTreeMap<String, Usage>,
     /// Why the last reply ended: an answer that ended by its length is not
     /// whole.
@@ -62,17 +62,17 @@ impl Execution {
     }
 }
 
-/// A call, and what came of it.
+/// A call and its result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallRecord {
-    /// The id under which it was run.
+    /// The id under which the call was run.
     pub id: CallId,
     /// The tool's name.
     pub tool: String,
-    /// What it worked on.
+    /// The arguments of the call.
     pub arguments: Arguments,
-    /// What it gave back.
+    /// The result of the call.
     pub result: ToolResult,
-    /// How long it took.
+    /// How long the call took.
     pub duration: Duration,
 }

@@ -11,9 +11,9 @@ use serde_json::Value;
 use crate::engine::TurnConfig;
 use crate::render::{self, Renderer};
 
-/// The request behind an ordinary conversation, before the question.
+/// The request after an ordinary conversation, before the question.
 const ORDINARY: &str = "You cannot call tools any more. Answer now from the results above, in words. If something is missing, say what.";
-/// The request behind a conversation without calls, before the question.
+/// The request after a conversation without calls, before the question.
 const PLAIN: &str = "Answer from this:";
 /// The longest argument shown above a result, in bytes.
 const MAX_ARGUMENT: usize = 120;
@@ -23,8 +23,8 @@ const MAX_ARGUMENT: usize = 120;
 ///
 /// A model that calls tools in text imitates the calls and results it sees. Its
 /// conversation is rewritten without both: each result becomes plain text. If
-/// the reply to that could not be used (`is_retry`), it gets the conversation as
-/// it was: a model that chooses its words without chance would fail the same way.
+/// the reply to that could not be used (`is_retry`), it gets the conversation
+/// as it was: a model that samples without randomness would fail the same way.
 pub(crate) fn messages(
     config: &TurnConfig,
     messages: Vec<Message>,

@@ -24,10 +24,11 @@ use crate::render::{self, Renderer};
 use crate::session::millis;
 use crate::{RunError, Session, spans};
 
-/// The most tokens of a choice, and of a result in short.
+/// The most tokens of a choice, and of a shortened result.
 const CHOICE: u32 = 512;
 const SHORT: u32 = 1024;
-/// How outputs that were kept whole are named. Whoever reads one wants it so.
+/// The prefix of outputs that were kept whole. Reading one means that it is
+/// wanted whole, so it is not shortened again.
 const KEPT: &str = "output:";
 
 const CHOOSE: &str = "You choose which files of a project another model should see before it works on a task. Answer with JSON only, such as {\"files\": [\"src/main.rs\"]}: the paths as they are listed, the most useful first. If none would help, answer {\"files\": []}.";
@@ -35,7 +36,7 @@ const SHOWN: &str = "Files that may matter here, chosen beforehand by another mo
 const SHORTEN: &str = "You shorten the result of a tool for another model, which works on a task. Keep what matters for the task, and keep names, paths, numbers, line numbers and messages of errors as they are. Add nothing. Answer with the shortened text only.";
 
 impl Session {
-    /// Has files chosen, once a turn, if that is wanted.
+    /// Lets the small model choose files, once a turn, if that is configured.
     pub(crate) async fn choose_files(&mut self, config: &TurnConfig) -> Result<(), RunError> {
         let engine = Arc::clone(&self.engine);
         let Some(small) = &engine.small else {
@@ -76,7 +77,7 @@ impl Session {
         self.log.append(entries).await
     }
 
-    /// Has the results of the last reply shortened that are too long.
+    /// Lets the small model shorten the long results of the last reply.
     pub(crate) async fn shorten_results(&mut self, config: &TurnConfig) -> Result<(), RunError> {
         let engine = Arc::clone(&self.engine);
         let Some(small) = &engine.small else {
@@ -141,13 +142,13 @@ impl Session {
         }
         replied.duration_ms = millis(start.elapsed());
         self.tell(&replied, Some(id));
-        // What is shown of the reply is made anew.
+        // The reply is rendered again.
         self.shown.clear();
         let entry = self.log.entry(replied).about(id.clone());
         self.log.append(vec![entry]).await
     }
 
-    /// Writes down that it is about to be asked.
+    /// Logs that the small model is about to be asked.
     async fn ask_for(
         &mut self,
         small: &SmallModel,
@@ -167,7 +168,7 @@ impl Session {
         self.log.append(vec![entry]).await
     }
 
-    /// Tells whoever watches what came of it.
+    /// Publishes the reply of a helper model.
     pub(crate) fn tell(&self, replied: &HelperReplied, call: Option<&CallId>) {
         let mut correlation = self.log.turn.correlation();
         correlation.call_id = call.cloned();
@@ -187,7 +188,7 @@ impl Session {
         self.engine.tools.bus().publish(event);
     }
 
-    /// Asks it, within its time.
+    /// Asks the small model, within its timeout.
     async fn asked(&self, small: &SmallModel, request: Request) -> Result<Answer, String> {
         let span = spans::request(&*small.provider, &request, &self.log.turn.correlation());
         let asked = complete(&*small.provider, &request).instrument(span.clone());
@@ -214,7 +215,7 @@ impl Session {
         })
     }
 
-    /// What it says about the files there are.
+    /// The small model's choice among the files there are.
     async fn chosen(&self, small: &SmallModel, choose: &ChooseFiles) -> Result<Answer, String> {
         let names = self.names(choose).await?;
         let most = choose.files.min(MAX_FILES);
@@ -255,7 +256,7 @@ impl Session {
         Ok(names.join("\n"))
     }
 
-    /// Reads what was chosen, by the rules that hold for tools.
+    /// Reads the chosen files, by the rules that hold for tools.
     async fn read_files(
         &self,
         choose: &ChooseFiles,
@@ -310,7 +311,7 @@ impl Session {
         self.engine.tools.execute(request).await
     }
 
-    /// What the person asked for last.
+    /// The last prompt of the user.
     fn task(&self) -> &str {
         let items = self.log.transcript.items().iter().rev();
         let mut said = items.filter_map(|item| match &item.content {
@@ -321,7 +322,7 @@ impl Session {
     }
 }
 
-/// What the model that answers is told of the files.
+/// The message that shows the main model the files.
 fn shown_files(config: &TurnConfig, files: &[(String, Result<ToolResult, String>)]) -> String {
     let renderer = Renderer { config };
     let files = files.iter().map(|(path, read)| match read {
@@ -349,7 +350,7 @@ fn long_text(config: &TurnConfig, shorten: &Shorten, call: &Call) -> Option<Stri
     (config.tokens.count(&text) > shorten.above).then_some(text)
 }
 
-/// What the small model said.
+/// A reply of the small model.
 struct Answer {
     text: String,
     usage: Option<Usage>,

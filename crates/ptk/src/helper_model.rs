@@ -8,14 +8,13 @@ use ptk_llm::{Prices, Provider, Sampling};
 
 use crate::Model;
 
-/// Files that are chosen at most.
+/// The most files that are chosen.
 pub const MAX_FILES: usize = 5;
 
-/// A small model that helps the one that answers: it may choose files
-/// before that one is asked, and shorten results that are too long for it.
+/// A small model that helps the main one: it may choose files before that one
+/// is asked, and shorten results that are too long for it.
 ///
-/// Whatever goes wrong with it is said, in the log and as an event; the run
-/// goes on without.
+/// Its failures are logged and published as events; the run goes on without it.
 ///
 /// ```
 /// use std::time::Duration;
@@ -40,10 +39,10 @@ pub struct SmallModel {
     pub(crate) prices: Option<Prices>,
 }
 
-/// What it is shown and may choose of the files.
+/// What the small model is shown of the files, and how many it may choose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChooseFiles {
-    /// How many files it may choose; never more than [`MAX_FILES`].
+    /// How many files may be chosen; never more than [`MAX_FILES`].
     pub files: usize,
     /// How many names of files it is shown.
     pub names: usize,
@@ -65,10 +64,10 @@ impl Default for ChooseFiles {
     }
 }
 
-/// Which results it shortens.
+/// Which results the small model shortens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shorten {
-    /// Only those of more than so many tokens.
+    /// Shortens only results of more than so many tokens.
     pub above: u64,
     /// Tools whose results are never shortened. What is to be edited has to be
     /// seen as it is.
@@ -85,7 +84,7 @@ impl Default for Shorten {
 }
 
 impl SmallModel {
-    /// A model that does nothing yet.
+    /// Creates a small model without tasks.
     pub fn new(provider: impl Provider + 'static) -> Self {
         Self {
             provider: Arc::new(provider),
@@ -101,7 +100,8 @@ impl SmallModel {
         }
     }
 
-    /// One that has a name, limits and prices already, and does nothing yet.
+    /// Creates a small model without tasks from a model with name, limits and
+    /// prices.
     #[must_use]
     pub fn of(model: Model) -> Self {
         let small = Self {
@@ -115,35 +115,35 @@ impl SmallModel {
         small.sampling(model.sampling)
     }
 
-    /// The model, where it is not the provider's own.
+    /// Sets the model, where it is not the provider's own.
     #[must_use]
     pub fn model(mut self, model: impl Into<String>) -> Self {
         self.model = Some(model.into());
         self
     }
 
-    /// How long it may take each time: ten seconds unless it is said.
+    /// Sets the timeout of each request (default: ten seconds).
     #[must_use]
     pub const fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// How it chooses its words.
+    /// Sets how tokens are sampled.
     #[must_use]
     pub const fn sampling(mut self, sampling: Sampling) -> Self {
         self.sampling = sampling;
         self
     }
 
-    /// It chooses files, once a turn.
+    /// Makes it choose files, once a turn.
     #[must_use]
     pub const fn choosing_files(mut self, choose: ChooseFiles) -> Self {
         self.choose = Some(choose);
         self
     }
 
-    /// It shortens results.
+    /// Makes it shorten results.
     #[must_use]
     pub fn shortening(mut self, shorten: Shorten) -> Self {
         self.shorten = Some(shorten);

@@ -1,5 +1,5 @@
-//! What a host may do while a run goes on: one hook for each occasion, each
-//! with actions of its own.
+//! Hooks that let a host act during a run: one for each occasion, each with
+//! actions of its own.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use ptk_store::ReplyOutcome;
 
 use crate::{LoopKind, RunError};
 
-/// A reply was read.
+/// A reply that was parsed.
 #[derive(Debug, Clone, Copy)]
 pub struct IterationInfo<'a> {
-    /// Which one of the run it is, counted from one.
+    /// The number of the reply in the run, counted from one.
     pub iteration: u32,
-    /// What the reply is.
+    /// The kind of the reply.
     pub kind: ReplyKind,
     /// The prose.
     pub content: &'a str,
@@ -23,19 +23,19 @@ pub struct IterationInfo<'a> {
     pub tool_calls_so_far: u32,
 }
 
-/// What a reply is.
+/// The kind of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReplyKind {
     /// An answer.
     Text,
     /// Calls of tools.
     ToolCall,
-    /// Something that cannot be used; the model is told so.
+    /// A reply that cannot be used; the model is sent a correction.
     Malformed,
 }
 
 impl ReplyKind {
-    /// Its name, as hosts know it.
+    /// The name of the kind, as hosts know it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -56,83 +56,84 @@ impl From<ReplyOutcome> for ReplyKind {
     }
 }
 
-/// What follows a reply.
+/// What a hook does after a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IterationAction {
     /// The run goes on.
     Continue,
-    /// It stops, for this reason.
+    /// The run stops, for this reason.
     Stop(String),
 }
 
-/// A call is about to run.
+/// A call that is about to run.
 #[derive(Debug, Clone, Copy)]
 pub struct CallInfo<'a> {
-    /// The id under which it runs.
+    /// The id under which the call runs.
     pub id: &'a CallId,
     /// The tool's name.
     pub tool: &'a str,
-    /// What it works on.
+    /// The arguments of the call.
     pub arguments: &'a Arguments,
-    /// Why the model wants it.
+    /// The model's reason for the call.
     pub reasoning: Option<&'a str>,
 }
 
-/// What happens to a call.
+/// What a hook does with a call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CallAction {
-    /// It runs.
+    /// The call runs.
     Run,
-    /// It runs with other arguments.
+    /// The call runs with other arguments.
     RunWith(Arguments),
-    /// It does not run, and this is its result.
+    /// The call does not run, and this is its result.
     Answer(ToolResult),
     /// The run stops, for this reason.
     Stop(String),
 }
 
-/// What happens to a run that failed.
+/// What a hook does with a run that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ErrorAction {
-    /// It fails.
+    /// The run fails.
     Fail,
-    /// It ends with this answer instead.
+    /// The run ends with this answer instead.
     Answer(String),
 }
 
-/// The model repeats itself.
+/// A loop that the model is in.
 #[derive(Debug, Clone, Copy)]
 pub struct Duplicate<'a> {
-    /// How.
+    /// The kind of loop.
     pub kind: LoopKind,
     /// The tool of the last call.
     pub tool: &'a str,
-    /// How often.
+    /// How often the model repeated itself.
     pub count: u32,
-    /// Whether the model was told before.
+    /// Whether the model was warned before.
     pub is_told: bool,
 }
 
-/// What follows if the model repeats itself.
+/// What a hook does with a model that repeats itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DuplicateAction {
-    /// The model is told. If it was told before, the run fails.
+    /// The model is warned. If it was warned before, it has to answer without
+    /// tools, and the run fails if it calls one even then.
     TellThenStop,
-    /// Nothing is said.
+    /// The model is not warned.
     Ignore,
     /// The run fails.
     Stop,
 }
 
-/// What comes in while the model speaks.
+/// A part of a reply, as it comes in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Streamed<'a> {
-    /// Prose, for a person.
+    /// Prose, for the user.
     Text(&'a str),
-    /// Thoughts.
+    /// Reasoning of the model.
     Reasoning(&'a str),
-    /// A call begins.
+    /// The beginning of a call.
     Call {
         /// The tool's name.
         tool: &'a str,

@@ -1,9 +1,8 @@
 //! Tool calling for any language model: register tools, pick a model, run.
 //!
-//! It does not matter whether the model has an API for tools or only speaks
-//! text. What it writes is read in whatever form it chose; what it calls is
-//! run, bounded and written down; and what it gets wrong is sent back to it
-//! with what to do.
+//! It does not matter whether the model has an API for tools or only supports
+//! text. Its replies are parsed in whatever format it chose; its calls are run,
+//! bounded and logged; and its mistakes are sent back to it with what to do.
 //!
 //! ```
 //! use ptk::llm::Script;
@@ -35,14 +34,15 @@
 //! ```
 //!
 //! A run is a loop: the conversation is put into the model's window, the model
-//! is asked, its reply is read, its calls are run, and so on until it answers.
+//! is asked, its reply is parsed, its calls are run, and so on until it
+//! answers.
 //!
 //! | Module | Its one concern |
 //! |---|---|
 //! | `ptk`, `builder`, `engine`, `prompt_cache` | [`Ptk`], and what it is put together from |
 //! | `options`, `stop` | what holds for a run, and how it is stopped |
 //! | `session`, `ending` | the loop: one [`Step`] after the other, and how it ends |
-//! | `model` | a model as it is asked: [`Model`], and what is noticed of it |
+//! | `model` | a model and how it is asked: [`Model`], and what is noticed of it |
 //! | `ask`, `final_request`, `read`, `parser` | asking the model, also for the last time, and reading its reply |
 //! | `recover` | a model that does not reply: asking again, in another way, or another one |
 //! | `calls`, `consent` | running calls, and asking about those that are in doubt |
@@ -53,16 +53,16 @@
 //! | `probe` | finding out how a model is best asked: [`try_model`] |
 //! | `replay` | a session against today's parser and policies: [`Replay`] |
 //! | `hooks`, `spans` | what a host may do meanwhile, and what telemetry sees |
-//! | `execution`, `error` | what came of it |
-//! | [`view`] | what a person is shown of it, in whatever face |
+//! | `execution`, `error` | the result of a run |
+//! | [`view`] | the conversation as a user interface shows it |
 //!
 //! What holds:
 //!
-//! - Each step is written down before it acts and after it ended. A run that
-//!   was killed goes on where it was ([`Session::resume`]): no call that ended
-//!   is run again, and of one that may have happened it is said so.
+//! - Each step is logged before it acts and after it ended. A run that was
+//!   killed goes on where it was ([`Session::resume`]): no call that ended is
+//!   run again, and one that may have happened is marked as such.
 //! - Results stand in the order in which the model made the calls.
-//! - Every run ends: by an answer, a limit, a deadline or whoever cancels it.
+//! - Every run ends: by an answer, a limit, a deadline or a cancellation.
 //! - A reply that broke off, or that cannot be used, is never an answer.
 
 mod ask;
@@ -127,20 +127,20 @@ pub use session::{Iteration, Session, Step};
 pub use tokens::{Tokenizer, of_model as tokens_of};
 pub use window::{Estimate, MARGIN, TokenCounter};
 
-/// What stops a run.
+/// Cancels a run.
 pub use tokio_util::sync::CancellationToken;
 
-/// What happens while tools run.
+/// Events that are published while models and tools run.
 pub use ptk_events as events;
-/// Models.
+/// Access to language models.
 pub use ptk_llm as llm;
-/// What calls look like in text.
+/// The text formats of calls.
 pub use ptk_protocol as protocol;
-/// Where tools may work.
+/// The sandbox that limits where tools may work.
 pub use ptk_sandbox as sandbox;
-/// Where everything is written down.
+/// Stores of sessions.
 pub use ptk_store as store;
-/// Tools.
+/// Tools and the manager that runs them.
 pub use ptk_tools as tools;
 
 /// The programs in the documentation are compiled and run with the tests.

@@ -16,9 +16,9 @@ use crate::turn::Turn;
 
 /// Entries that are read at once.
 const PAGE: usize = 200;
-/// How much of a log is read to know what tools gave back, in bytes.
+/// The most bytes of a log that are read to remember results of tools.
 const MAX_REMEMBERED: usize = 8 * 1024 * 1024;
-/// The entries that hold it.
+/// The kinds of entries that hold results of tools.
 const GIVEN_BACK: [&str; 5] = [
     "call_ended",
     "call_cut",
@@ -26,7 +26,7 @@ const GIVEN_BACK: [&str; 5] = [
     "helper_replied",
     "compacted",
 ];
-/// The files that a call has seen, in what the tools want to know again.
+/// The key of the files that a call has seen, in the state of a call.
 const FILES: &str = "files";
 
 #[derive(Debug)]
@@ -36,10 +36,10 @@ pub(crate) struct Log {
     info: SessionInfo,
     pub(crate) transcript: Transcript,
     pub(crate) turn: Turn,
-    /// What tools gave back, to know calls that stand in it.
+    /// Results of tools, to recognise calls that were copied from them.
     pub(crate) copies: Copies,
-    /// Whether all that was written is known here. Not so at the beginning,
-    /// and if whoever waited for a write went away.
+    /// Whether all that was written is known here. False at the beginning, and
+    /// after a write whose future was dropped.
     is_current: bool,
     is_new: bool,
     /// The number of the last entry that was read, and not written here.
@@ -61,8 +61,8 @@ impl Log {
         }
     }
 
-    /// Becomes the one who writes the session. Whoever reads before that may
-    /// go on from what is no longer its end.
+    /// Becomes the writer of the session. What is read before that may not be
+    /// the end of the log any more.
     pub(crate) async fn claim(&self) -> Result<(), RunError> {
         if !self.is_current {
             self.store.append(&self.session, Vec::new()).await?;
@@ -70,8 +70,8 @@ impl Log {
         Ok(())
     }
 
-    /// Takes up what was written, unless it is known. Gives the files that its
-    /// calls have seen.
+    /// Loads the log, unless it is known. Returns the files that its calls have
+    /// seen.
     pub(crate) async fn load(&mut self) -> Result<Vec<SeenFile>, RunError> {
         if self.is_current {
             return Ok(Vec::new());
@@ -98,8 +98,8 @@ impl Log {
         Ok(seen)
     }
 
-    /// What tools gave back in the whole session, also in turns that the model
-    /// is told in short or not at all: what was made of them may hold a call.
+    /// Results of tools in the whole session, also in turns that were
+    /// summarised or left out: what was made of them may hold a call.
     async fn remembered(&self) -> Result<Copies, RunError> {
         let mut kinds = Vec::new();
         let (mut before, mut bytes) = (u64::MAX, 0);
@@ -131,13 +131,13 @@ impl Log {
         reply <= self.read_through
     }
 
-    /// What a session begins with. Nothing is written of one that is only
-    /// looked for.
+    /// The first entry of a new session. A session that is only looked up is
+    /// not written.
     pub(crate) fn beginning(&self) -> Option<NewEntry> {
         self.is_new.then(|| NewEntry::new(self.info.clone()))
     }
 
-    /// Some of what the session is about is different from now on.
+    /// Changes what is known about the session.
     pub(crate) async fn change(&mut self, change: InfoChanged) -> Result<(), RunError> {
         if self.is_new {
             self.info.change(&change.0);
@@ -171,7 +171,7 @@ impl Log {
         Ok(turn)
     }
 
-    /// Writes entries of the turn down, and takes them in.
+    /// Appends entries of the turn to the log, and applies them.
     pub(crate) async fn append(&mut self, entries: Vec<NewEntry>) -> Result<(), RunError> {
         let copy = entries.clone();
         self.is_current = false;
@@ -189,7 +189,7 @@ impl Log {
         Ok(())
     }
 
-    /// What a person said last.
+    /// The last prompt of the user.
     pub(crate) fn prompt(&self) -> Option<Arc<str>> {
         let mut items = self.transcript.items().iter().rev();
         items.find_map(|item| match &item.content {
@@ -217,20 +217,21 @@ fn calls(transcript: &Transcript) -> impl Iterator<Item = &Call> {
     replies.flatten()
 }
 
-/// What the tools want to know again of a call.
+/// The state of a call that the tools need again.
 pub(crate) fn state_of(files: &[SeenFile]) -> Option<Value> {
     let files = (!files.is_empty()).then(|| serde_json::to_value(files).ok());
     Some(json!({ FILES: files.flatten()? }))
 }
 
-/// The files in it. What another version has written is left out.
+/// The files in the state of a call. Those written by another version are left
+/// out.
 fn files_of(state: &Value) -> Vec<SeenFile> {
     let files = state.get(FILES).and_then(Value::as_array);
     let read = |file: &Value| serde_json::from_value(file.clone()).ok();
     files.into_iter().flatten().filter_map(read).collect()
 }
 
-/// Remembers what an entry holds of what tools gave back.
+/// Remembers the results of tools in an entry.
 pub(crate) fn remember_entry(copies: &mut Copies, kind: &EntryKind) {
     match kind {
         EntryKind::CallEnded(ended) => remember(copies, &ended.tool, &ended.result),

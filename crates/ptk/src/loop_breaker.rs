@@ -1,6 +1,6 @@
-//! Brings a model that repeats itself to its answer: it is told first, then asked
-//! to answer without tools, and the run fails only if it calls one even then. The
-//! same holds for a model that writes results itself.
+//! Brings a model that repeats itself to its answer: it is warned first, then
+//! asked to answer without tools, and the run fails only if it calls one even
+//! then. The same holds for a model that writes results itself.
 
 use ptk_events::EventKind;
 use ptk_protocol::{ErrorCode, Message};
@@ -13,8 +13,8 @@ use crate::turn::ANSWER_NOW;
 use crate::{RunError, Session};
 
 impl Session {
-    /// Looks whether the last call is part of a loop. Says whether the model is
-    /// to answer now, without tools.
+    /// Checks whether the last call is part of a loop. Returns whether the
+    /// model is to answer now, without tools.
     pub(crate) async fn heed_loops(&mut self) -> Result<bool, RunError> {
         if self.log.turn.must_answer.is_some() {
             return Ok(true);
@@ -55,7 +55,7 @@ impl Session {
         }
     }
 
-    /// Writes down that the model has to answer now, and tells the person.
+    /// Logs and publishes that the model has to answer now.
     async fn ask_for_answer(&mut self, why: &str) -> Result<(), RunError> {
         let message = format!(
             "The model {why}, so it is asked to answer from the results that there are, without tools."
@@ -71,7 +71,7 @@ impl Session {
     }
 }
 
-/// What the model does, in short.
+/// Describes a loop, for messages.
 fn repeated(found: &Found) -> String {
     format!(
         "repeats itself ({}, {}, {} times)",
@@ -81,7 +81,7 @@ fn repeated(found: &Found) -> String {
     )
 }
 
-/// The model cannot be brought to answer.
+/// The error of a model that cannot be brought to answer.
 pub(crate) fn cannot_answer(why: &str) -> RunError {
     let message = format!(
         "The model {why} and did not stop when told; put the task in other words, or try another model"

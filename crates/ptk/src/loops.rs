@@ -1,5 +1,4 @@
-//! A model that goes round in circles: found out from its calls
-//! and what came of them.
+//! Detects models that repeat themselves, from their calls and the results.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -7,15 +6,15 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use ptk_protocol::{Arguments, ToolResult};
 use serde_json::{Map, Value, json};
 
-/// The calls that are looked at: a circle is shorter.
+/// The number of last calls that are compared: a cycle is shorter.
 const WINDOW: usize = 18;
-/// The longest circle that is found, in calls.
+/// The longest cycle that is found, in calls.
 const LONGEST_CYCLE: usize = 6;
 /// How often something happens before it is a loop.
 const TIMES: usize = 3;
-/// The same for a call that only looks: it gives nothing new a second time.
+/// The same for a call that only reads: it gives nothing new a second time.
 const LOOKS: usize = 2;
-/// Names under which tools give how much they found.
+/// Fields in which tools return how much they found.
 const COUNTS: [&str; 4] = ["count", "total", "total_matches", "matches"];
 
 /// How a model repeats itself.
@@ -40,7 +39,7 @@ impl LoopKind {
         Self::EmptySearches,
     ];
 
-    /// Its name.
+    /// The name of the kind.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -51,7 +50,7 @@ impl LoopKind {
         }
     }
 
-    /// How much more of it there may be once the model was told.
+    /// How many more repetitions are allowed after the model was warned.
     const fn grace(self) -> usize {
         match self {
             Self::SameCall | Self::Cycle => 1,
@@ -60,7 +59,7 @@ impl LoopKind {
         }
     }
 
-    /// What the model is told.
+    /// The warning for the model.
     fn advice(self, tool: &str, count: usize) -> String {
         let what = match self {
             Self::SameCall => format!(
@@ -86,17 +85,17 @@ pub(crate) struct Found {
     pub(crate) kind: LoopKind,
     /// The tool of the last call.
     pub(crate) tool: String,
-    /// How often it went round.
+    /// How many repetitions there were.
     pub(crate) count: usize,
-    /// What the model is told.
+    /// The warning for the model.
     pub(crate) advice: String,
-    /// Whether it was told before, and did not listen.
+    /// Whether the model was warned before and went on.
     pub(crate) is_told: bool,
     key: u64,
 }
 
 impl Found {
-    /// For the log: the model was told.
+    /// The data of the log entry that the model was warned.
     pub(crate) fn to_data(&self) -> Value {
         json!({"loop": self.kind.as_str(), "key": self.key.to_string(), "count": self.count})
     }
@@ -106,11 +105,11 @@ impl Found {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Made {
     tool: String,
-    /// The tool and its arguments, whatever their order.
+    /// A hash of the tool and its arguments, whatever their order.
     call: u64,
-    /// What came of it.
+    /// A hash of the outcome.
     outcome: u64,
-    /// Whether it failed because it was made before.
+    /// Whether the call failed because it was made before.
     is_refused: bool,
     is_failure: bool,
     is_empty: bool,
@@ -120,12 +119,12 @@ struct Made {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Loops {
     made: Vec<Made>,
-    /// How often it had gone round when the model was told.
+    /// How many repetitions there were when the model was warned.
     told: HashMap<(LoopKind, u64), usize>,
 }
 
 impl Loops {
-    /// A call has ended.
+    /// Takes in a call that has ended.
     pub(crate) fn ended(&mut self, tool: &str, args: &Arguments, result: &ToolResult) {
         self.made.push(Made {
             tool: tool.to_owned(),
@@ -135,12 +134,12 @@ impl Loops {
             is_failure: !result.success,
             is_empty: result.success && is_empty(result),
         });
-        // What was found stays in view for as long as it goes on.
+        // A loop that was found stays in view for as long as it goes on.
         let excess = self.made.len().saturating_sub(4 * WINDOW);
         self.made.drain(..excess);
     }
 
-    /// The model was told, says the log.
+    /// Takes in the log entry that the model was warned.
     pub(crate) fn told(&mut self, data: &Value) {
         let text = |key: &str| data.get(key).and_then(Value::as_str);
         let kind = LoopKind::ALL
@@ -155,7 +154,7 @@ impl Loops {
     }
 
     /// The loop that the last call is part of, unless the model has just been
-    /// told of it.
+    /// warned of it.
     pub(crate) fn found(&self, changes: impl Fn(&str) -> bool) -> Option<Found> {
         let last = self.made.last()?;
         LoopKind::ALL.into_iter().find_map(|kind| {
@@ -195,8 +194,7 @@ impl Loops {
             .count()
     }
 
-    /// How many calls of the last tool failed as the last one did, one behind
-    /// the other.
+    /// How many calls of the last tool in a row failed as the last one did.
     fn same_outcomes(&self, last: &Made) -> usize {
         let same = |made: &&Made| made.outcome == last.outcome && made.is_failure;
         let streak: Vec<u64> = self
@@ -214,7 +212,7 @@ impl Loops {
         }
     }
 
-    /// How often the last few calls were made in turns.
+    /// How often the last few calls were repeated as a cycle.
     fn cycles(&self) -> Option<(usize, u64)> {
         let calls: Vec<(u64, u64)> = self
             .made
@@ -228,7 +226,7 @@ impl Loops {
                 .chunks_exact(length)
                 .take_while(|part| *part == cycle)
                 .count();
-            // The same call all over is another loop.
+            // A single call that is repeated is another kind of loop.
             let is_varied = cycle.iter().any(|call| Some(call) != cycle.first());
             let mut sorted = cycle.to_vec();
             sorted.sort_unstable();
@@ -246,7 +244,7 @@ impl Loops {
 }
 
 fn hash(value: &impl Hash) -> u64 {
-    // The same in every run, so that a log tells the same when it is resumed.
+    // The same in every run, so that a resumed log gives the same hashes.
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
     hasher.finish()

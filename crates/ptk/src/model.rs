@@ -1,5 +1,5 @@
-//! A model as it is asked: where it is, what is wanted of it, and what was
-//! found out about it.
+//! A model and how it is asked: its provider, its settings, and what was found
+//! out about it.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -17,7 +17,7 @@ const REST: Duration = Duration::from_secs(60);
 /// for them, before it is taught to write them.
 const WRITTEN: u32 = 2;
 
-/// A model, with what holds for it wherever it is asked.
+/// A model with its settings.
 ///
 /// ```
 /// use ptk::llm::Script;
@@ -64,7 +64,7 @@ impl Model {
         }
     }
 
-    /// What it is remembered by, if it is one that can be.
+    /// The key under which findings about it are remembered, if it has one.
     #[must_use]
     pub fn memory_key(&self) -> Option<String> {
         memory_key(&*self.provider, self.name.as_deref())
@@ -76,8 +76,8 @@ impl Model {
         self.provider.capabilities(self.name.as_deref()).dialect
     }
 
-    /// Whether there is a place for tools in what it takes. Where it goes on
-    /// with one text, they can only be told in words.
+    /// Whether its requests have a field for tools. Where it completes a single
+    /// text, tools can only be described in that text.
     #[must_use]
     pub fn has_place_for_tools(&self) -> bool {
         self.provider.capabilities(self.name.as_deref()).form == Form::Chat
@@ -91,21 +91,22 @@ impl Model {
             .is_too_small
     }
 
-    /// Which one, where it is not the provider's own.
+    /// Sets the model's name, where it is not the provider's own.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// How it calls tools.
+    /// Sets how the model calls tools.
     #[must_use]
     pub const fn mode(mut self, mode: Mode) -> Self {
         self.mode = mode;
         self
     }
 
-    /// The dialect that it is taught, and the only one in which it is read.
+    /// Sets the dialect that it is taught, and the only one in which it is
+    /// read.
     #[must_use]
     pub fn dialect(mut self, name: impl Into<String>) -> Self {
         let name = name.into();
@@ -113,42 +114,42 @@ impl Model {
         self
     }
 
-    /// The dialect that it is taught; all are read.
+    /// Sets the dialect that it is taught; all are read.
     #[must_use]
     pub fn taught(mut self, dialect: impl Into<String>) -> Self {
         self.taught = Some(dialect.into());
         self
     }
 
-    /// How many tokens it can take.
+    /// Sets the size of its context window, in tokens.
     #[must_use]
     pub const fn context_window(mut self, tokens: u32) -> Self {
         self.context_window = Some(tokens);
         self
     }
 
-    /// The most tokens of a reply.
+    /// Sets the most tokens of a reply.
     #[must_use]
     pub const fn max_tokens(mut self, tokens: u32) -> Self {
         self.max_tokens = Some(tokens);
         self
     }
 
-    /// How it chooses its words.
+    /// Sets how tokens are sampled.
     #[must_use]
     pub const fn sampling(mut self, sampling: Sampling) -> Self {
         self.sampling = sampling;
         self
     }
 
-    /// When it is held to a form in which no call can be malformed.
+    /// Sets when it is held to a form in which no call can be malformed.
     #[must_use]
     pub const fn hold(mut self, hold: Hold) -> Self {
         self.hold = hold;
         self
     }
 
-    /// What it costs.
+    /// Sets its prices.
     #[must_use]
     pub const fn prices(mut self, prices: Prices) -> Self {
         self.prices = Some(prices);
@@ -167,10 +168,10 @@ impl fmt::Debug for Model {
     }
 }
 
-/// How a model is asked, by what is wanted of it and what is known of it.
+/// How a model is asked, from its settings and what is known of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Approach {
-    /// The model's name, where one is to be said.
+    /// The model's name, if requests have to name one.
     pub model: Option<String>,
     /// Whether it is given its tools by its API.
     pub is_native: bool,
@@ -178,11 +179,11 @@ pub struct Approach {
     pub may_change: bool,
     /// The dialect that it is taught, and the only one in which it is read.
     pub only: Option<String>,
-    /// The dialect that it is best taught, if there is no such one.
+    /// The dialect that it is best taught, if `only` is not set.
     pub best: Option<String>,
-    /// How many tokens it can take, where that is known.
+    /// The size of its context window in tokens, where that is known.
     pub context_window: Option<u32>,
-    /// What it can do.
+    /// The model's capabilities.
     pub can: Capabilities,
 }
 
@@ -200,17 +201,17 @@ pub struct Approach {
 #[derive(Debug)]
 pub struct Candidate {
     pub(crate) model: Model,
-    /// What its server said of it; `None` inside if it said nothing.
+    /// The capabilities its server reported; `None` inside if it reported none.
     learned: OnceLock<Option<Capabilities>>,
-    /// How often in a row its calls stood in its text.
+    /// How many replies in a row had calls in their text.
     written: AtomicU32,
-    /// Whether it turned out to be better taught in words.
+    /// Whether it turned out to be better taught in text.
     is_text: AtomicBool,
     rests_until: Mutex<Option<Instant>>,
 }
 
 impl Candidate {
-    /// This model, of which nothing was noticed yet.
+    /// Wraps a model of which nothing was noticed yet.
     #[must_use]
     pub fn new(model: Model) -> Self {
         Self {
@@ -222,26 +223,26 @@ impl Candidate {
         }
     }
 
-    /// Where it is asked.
+    /// The provider of the model.
     #[must_use]
     pub fn provider(&self) -> &Arc<dyn Provider> {
         &self.model.provider
     }
 
-    /// How it chooses its words where nothing else is said.
+    /// The default sampling of the model.
     #[must_use]
     pub fn sampling(&self) -> Sampling {
         self.model.sampling
     }
 
-    /// The most tokens of a reply where nothing else is said.
+    /// The default limit of tokens in a reply.
     #[must_use]
     pub fn max_tokens(&self) -> Option<u32> {
         self.model.max_tokens
     }
 
-    /// How it is asked. `name` is another model than its own, and `mode`
-    /// counts before its own.
+    /// How to ask the model. `name` replaces its own name, and `mode` takes
+    /// precedence over its own.
     #[must_use]
     pub fn approach(&self, name: Option<&str>, mode: Mode, memory: &dyn Memory) -> Approach {
         let model = &self.model;
@@ -269,8 +270,8 @@ impl Candidate {
         }
     }
 
-    /// Asks its server once what it can do. Says whether something is known
-    /// now that was not.
+    /// Asks its server once what the model can do. Returns whether something
+    /// new was learned.
     pub async fn learn(&self, name: Option<&str>) -> bool {
         self.is_to_be_learned() && self.learned(self.model.provider.learn(name).await)
     }
@@ -286,18 +287,19 @@ impl Candidate {
         self.learned.get().is_none()
     }
 
-    /// What its server said, if anything. Whether that is new.
+    /// Stores what its server reported, if anything. Returns whether that is
+    /// new.
     pub(crate) fn learned(&self, told: Option<Capabilities>) -> bool {
         self.learned.set(told).is_ok() && told.is_some()
     }
 
-    /// Whether its server says that it is shown its tools.
+    /// Whether its server confirms that the model is shown its tools.
     pub(crate) fn is_vouched_for(&self) -> bool {
         let learned = self.learned.get().copied().flatten();
         learned.is_some_and(|can| can.native_tools == Some(true))
     }
 
-    /// It failed, and is left alone for a while.
+    /// Lets the model rest for a while after it failed.
     pub fn rest(&self) {
         let mut until = self
             .rests_until
@@ -306,7 +308,7 @@ impl Candidate {
         *until = Some(Instant::now() + REST);
     }
 
-    /// Whether it is left alone for now.
+    /// Whether the model is resting after a failure.
     #[must_use]
     pub fn is_resting(&self) -> bool {
         let until = self
@@ -316,8 +318,8 @@ impl Candidate {
         until.is_some_and(|until| Instant::now() < until)
     }
 
-    /// It replied, and its calls stood in its text, or not. Whether that
-    /// happened too often.
+    /// Counts a reply with calls in its text, or resets the count. Returns
+    /// whether that happened too often.
     pub fn has_written(&self, is_written: bool) -> bool {
         if !is_written {
             self.written.store(0, Ordering::Relaxed);
@@ -326,7 +328,7 @@ impl Candidate {
         self.written.fetch_add(1, Ordering::Relaxed) + 1 >= WRITTEN
     }
 
-    /// From now on it is taught in words, and that is remembered.
+    /// Teaches the model in text from now on, and remembers that.
     pub fn turn_to_text(&self, name: Option<&str>, memory: &dyn Memory, why: &str) {
         self.is_text.store(true, Ordering::Relaxed);
         let Some(key) = memory_key(&*self.model.provider, name) else {
@@ -341,8 +343,8 @@ impl Candidate {
         memory.remember(&key, profile);
     }
 
-    /// How it calls tools: as is wanted, or else as was found out, or else as
-    /// it can.
+    /// Whether it calls tools natively: as configured, or else as was found
+    /// out, or else as it can.
     fn is_native(&self, mode: Mode, can: Capabilities, found: &ModelProfile) -> bool {
         match mode {
             Mode::Native => true,

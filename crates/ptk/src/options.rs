@@ -1,4 +1,4 @@
-//! What holds for a run: limits, the model's settings, and how it is stopped.
+//! Options of a run: limits, the model's settings, and how it is stopped.
 
 use std::time::Duration;
 
@@ -6,16 +6,16 @@ use ptk_llm::Sampling;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-/// Iterations of a run, unless said otherwise.
+/// The default limit of iterations of a run.
 pub const MAX_ITERATIONS: u32 = 10;
-/// Calls of a run, unless said otherwise.
+/// The default limit of calls of a run.
 pub const MAX_TOOL_CALLS: u32 = 20;
-/// How often in a row the model is told that its reply cannot be used.
+/// The default limit of unusable replies in a row that are corrected.
 pub const PROTOCOL_RETRIES: u32 = 3;
-/// How often a request that failed is sent again.
+/// How often a failed request is sent again by default.
 pub const PROVIDER_RETRIES: u32 = 2;
 
-/// What holds for a run.
+/// Options of a run.
 ///
 /// ```
 /// use std::time::Duration;
@@ -32,17 +32,18 @@ pub const PROVIDER_RETRIES: u32 = 2;
 /// ```
 #[derive(Debug, Clone)]
 pub struct RunOptions {
-    /// The tools that the model is offered, by name: all of them if nothing is
-    /// said, none if the list is empty.
+    /// The tools that the model is offered, by name: all of them if `None`,
+    /// none if the list is empty.
     pub tools: Option<Vec<String>>,
     /// How often the model is asked at most. The last time it is asked for an
     /// answer without tools.
     pub max_iterations: u32,
-    /// How many calls are run at most. Then it is asked for an answer, too.
+    /// How many calls are run at most. Then the model is asked for an answer,
+    /// too.
     pub max_tool_calls: u32,
     /// Which calls of a reply are run.
     pub calls: CallPolicy,
-    /// How often in a row the model is told that its reply cannot be used.
+    /// How often in a row the model is sent a correction of an unusable reply.
     pub protocol_retries: u32,
     /// How often a request that failed is sent again, where that may help.
     pub provider_retries: u32,
@@ -54,7 +55,7 @@ pub struct RunOptions {
     pub mode: Mode,
     /// The model, where it is not the provider's own.
     pub model: Option<String>,
-    /// How words are chosen.
+    /// How tokens are sampled.
     pub sampling: Sampling,
     /// The most tokens of a reply.
     pub max_tokens: Option<u32>,
@@ -63,9 +64,9 @@ pub struct RunOptions {
     pub context_window: Option<u32>,
     /// What is done when the conversation no longer fits.
     pub compaction: Compaction,
-    /// What is written down with the turn, for whoever resumes it.
+    /// Settings that are logged with the turn, for callers that resume it.
     pub settings: Map<String, Value>,
-    /// What caused the run, where something did: the id of a call whose tool
+    /// The cause of the run, where there is one: the id of a call whose tool
     /// runs a model of its own, for instance. Entries, events and spans of the
     /// run carry it.
     pub parent: Option<String>,
@@ -125,7 +126,7 @@ pub enum CallPolicy {
     /// All of them.
     #[default]
     All,
-    /// The first; the model is told that the others are not.
+    /// The first; the model gets an error for the others.
     FirstOnly,
 }
 

@@ -1,4 +1,4 @@
-//! What reads the replies of a model; replaceable.
+//! The parser of a model's replies; replaceable.
 
 use std::fmt::Debug;
 
@@ -40,7 +40,7 @@ pub trait ReplyParser: Send + Sync + Debug {
 
 /// A reply that is being read.
 pub trait Reading: Send {
-    /// Takes the next piece, and tells what became known by it.
+    /// Parses the next piece, and reports the events that it completes.
     fn push(&mut self, chunk: &str, sink: &mut dyn FnMut(Event<'_>));
 
     /// Whether the reply has ended, whatever is still to come, so that the
@@ -49,7 +49,7 @@ pub trait Reading: Send {
         false
     }
 
-    /// The reply is at its end. Tells the rest.
+    /// Parses the end of the reply, and reports the remaining events.
     fn finish(&mut self, sink: &mut dyn FnMut(Event<'_>));
 }
 

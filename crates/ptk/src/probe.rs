@@ -1,5 +1,5 @@
-//! Finding out how a model is best asked: the same few questions, by its API
-//! for tools and in words.
+//! Finds out how a model is best asked: the same few questions, by its API for
+//! tools and in text.
 
 use std::fmt;
 use std::time::Duration;
@@ -17,12 +17,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{BuildError, Execution, Mode, Model, Ptk, RunError, RunOptions};
 
-/// A way to ask a model.
+/// A way to give a model its tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Way {
     /// By its API for tools.
     Native,
-    /// In words, in this dialect.
+    /// In text, in this dialect.
     Text(String),
 }
 
@@ -35,7 +35,7 @@ impl fmt::Display for Way {
     }
 }
 
-/// What a model made of a question.
+/// How well a model did on a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// It called the right tool with the right arguments, or none where none
@@ -43,7 +43,7 @@ pub enum Verdict {
     Right,
     /// Its call was right, and its answer was not.
     Called,
-    /// Neither.
+    /// Neither the call nor the answer was right.
     Wrong,
 }
 
@@ -52,10 +52,10 @@ pub enum Verdict {
 struct Question {
     about: &'static str,
     prompt: &'static str,
-    /// The tool that is to be called, and one of its arguments as it has to
-    /// be.
+    /// The tool that is to be called, and the value that one of its arguments
+    /// must have.
     call: Option<(&'static str, &'static str, &'static str)>,
-    /// What has to be in the answer.
+    /// The text that has to be in the answer.
     answer: &'static str,
 }
 
@@ -88,23 +88,23 @@ const QUESTIONS: [Question; 4] = [
     },
 ];
 
-/// What each of the questions is about.
+/// The topics of the questions.
 pub fn questions() -> impl Iterator<Item = &'static str> {
     QUESTIONS.iter().map(|question| question.about)
 }
 
-/// What came of the questions, asked in one way.
+/// The results of the questions, asked in one way.
 #[derive(Debug, Clone)]
 pub struct Trial {
-    /// The way.
+    /// The way in which they were asked.
     pub way: Way,
-    /// What the model made of each question, as far as they were asked.
+    /// The verdict on each question, as far as they were asked.
     pub verdicts: Vec<Verdict>,
-    /// Replies that it took.
+    /// How many replies it took.
     pub replies: u32,
-    /// What they took.
+    /// The usage of the replies.
     pub usage: Usage,
-    /// How long they took.
+    /// How long the replies took.
     pub duration: Duration,
     /// Why no further question was asked, if so.
     pub error: Option<RunError>,
@@ -122,13 +122,13 @@ impl Trial {
         points.sum()
     }
 
-    /// The most points that there are.
+    /// The most points that a trial can have.
     #[must_use]
     pub const fn most() -> usize {
         2 * QUESTIONS.len()
     }
 
-    /// What is known of the model, if this is the best way.
+    /// The profile of the model, if this is the best way.
     #[must_use]
     pub fn profile(&self) -> ModelProfile {
         let (native_tools, dialect) = match &self.way {
@@ -144,7 +144,7 @@ impl Trial {
         }
     }
 
-    /// Whether the model cannot be asked at all, in whichever way.
+    /// Whether the model cannot be asked at all, in either way.
     #[must_use]
     pub fn is_hopeless(&self) -> bool {
         match &self.error {
@@ -167,7 +167,7 @@ impl Trial {
 /// took. `None` if no call was right.
 #[must_use]
 pub fn best(trials: &[Trial]) -> Option<&Trial> {
-    // That no tool was called where none was needed shows nothing by itself.
+    // That no tool was called where none was needed proves nothing.
     let called = |trial: &&Trial| {
         let calls = trial.verdicts.iter().zip(&QUESTIONS);
         let mut calls = calls.filter(|(_, question)| question.call.is_some());
@@ -181,7 +181,7 @@ pub fn best(trials: &[Trial]) -> Option<&Trial> {
 }
 
 /// Asks a model the questions, in one way; the dialect is one of these. Each
-/// question may take this long. `tell` is told of each verdict.
+/// question may take this long. `tell` is called with each verdict.
 ///
 /// ```
 /// use std::time::Duration;
@@ -215,7 +215,8 @@ pub async fn try_model(
     cancel: CancellationToken,
     mut tell: impl FnMut(Verdict),
 ) -> Result<Trial, BuildError> {
-    // Whatever was settled about its form is what is to be found out.
+    // Its configured dialect is ignored, because that is what is to be found
+    // out.
     let model = model.clone().dialect("auto");
     let model = match &way {
         Way::Native => model.mode(Mode::Native),
@@ -275,7 +276,7 @@ impl Question {
     }
 }
 
-/// A tool that only seems to do something.
+/// A tool that only pretends to do something.
 struct Prop {
     spec: ToolSpec,
     gives: fn(&Arguments) -> Value,

@@ -13,23 +13,23 @@ use crate::constrained::ReplyConstraint;
 /// Sets of tools that are remembered: most programs have one or two.
 const MAX_PROMPTS: usize = 8;
 
-/// What follows from the tools and the way in which they are called.
+/// The prompt for a set of tools and the way in which they are called.
 #[derive(Debug, Clone)]
 pub(crate) struct CachedPrompt {
     /// The tools that are offered.
     pub(crate) tools: Toolset,
     pub(crate) grammar: Grammar,
-    /// What stands before the conversation.
+    /// The system prompt.
     pub(crate) system: Arc<str>,
     /// Example turns before the conversation, where the model takes turns.
     pub(crate) examples: Arc<[Message]>,
-    /// What stands before the conversation, without any teaching.
+    /// The system prompt, without any teaching.
     pub(crate) plain_system: Arc<str>,
-    /// The tools, where they are told beside the messages.
+    /// The tool definitions, where they are sent beside the messages.
     pub(crate) definitions: Arc<str>,
-    /// What teaches.
+    /// The formatter that teaches the tools.
     pub(crate) formatter: Arc<dyn Formatter>,
-    /// What replies can be held to, made when it is first needed.
+    /// The constraint on replies, built when it is first needed.
     pub(crate) reply_constraint: Arc<OnceLock<Option<ReplyConstraint>>>,
 }
 
@@ -38,18 +38,18 @@ pub(crate) struct CachedPrompt {
 pub(crate) struct PromptKey {
     /// The tools there are. A changed set is another one.
     pub(crate) registry: Arc<Registry>,
-    /// Those that are offered.
+    /// The names of the tools that are offered; all if `None`.
     pub(crate) names: Option<Vec<String>>,
     pub(crate) is_native: bool,
     /// The dialect that is taught, and the only one that is read.
     pub(crate) only: Option<String>,
-    /// The dialect that is taught if there is no such one.
+    /// The dialect that is taught if `only` is not set.
     pub(crate) best: Option<String>,
-    /// What it can be held to.
+    /// The constraints that the model supports.
     pub(crate) constraint: Constraint,
-    /// What it takes a conversation as.
+    /// The form in which the model takes a conversation.
     pub(crate) form: Form,
-    /// How tools are described to it.
+    /// How tools are described to the model.
     pub(crate) definitions: DefinitionStyle,
 }
 

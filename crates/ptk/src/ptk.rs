@@ -1,4 +1,4 @@
-//! The face: tools and a model, ready to run.
+//! The main type of the crate: tools and a model, ready to run.
 
 use std::sync::Arc;
 
@@ -21,12 +21,12 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Ptk {
     engine: Arc<Engine>,
-    /// The conversation of those who name none.
+    /// The session of runs that do not name one.
     default: Arc<Mutex<Option<Session>>>,
 }
 
 impl Ptk {
-    /// Puts one together.
+    /// Starts to build a [`Ptk`].
     #[must_use]
     pub fn builder() -> PtkBuilder {
         PtkBuilder::default()
@@ -39,7 +39,7 @@ impl Ptk {
         }
     }
 
-    /// Runs until there is an answer. What was said before is known: runs one
+    /// Runs until there is an answer. Earlier runs are remembered: runs one
     /// after the other are one conversation.
     ///
     /// # Errors
@@ -50,7 +50,8 @@ impl Ptk {
         self.execute(prompt, options).await.into_result()
     }
 
-    /// Runs until there is an answer or an error, and tells how it came to it.
+    /// Runs until there is an answer or an error, and returns how it came
+    /// about.
     pub async fn execute(&self, prompt: impl Into<String>, options: RunOptions) -> Execution {
         let mut default = self.default.lock().await;
         let session = default.get_or_insert_with(|| self.session(default_conversation()));
@@ -67,23 +68,22 @@ impl Ptk {
         self.execute(prompt, options).await
     }
 
-    /// A conversation by its id, new or not. Of each there should be one at a
+    /// The session of this id, new or not. Each should be open only once at a
     /// time.
     #[must_use]
     pub fn session(&self, id: SessionId) -> Session {
         Session::new(Arc::clone(&self.engine), id)
     }
 
-    /// Goes on with a turn that was interrupted; `None` if the session has
-    /// none.
+    /// Resumes a turn that was interrupted; `None` if the session has none.
     pub async fn resume(&self, id: SessionId) -> Option<Execution> {
         let options = self.engine.options.clone();
         self.session(id).resume(options).await
     }
 
-    /// Reads and judges a session again, as it would be today; `None` if there
-    /// is none of that id. Nothing is run, nobody is asked, and nothing is
-    /// written down.
+    /// Parses and judges a session again, as it would be today; `None` if there
+    /// is none of that id. Nothing is run, no model is asked, and nothing is
+    /// written.
     ///
     /// # Errors
     ///
@@ -97,8 +97,8 @@ impl Ptk {
         replay::replay(&self.engine, id, options).await
     }
 
-    /// Asks the model once, with these messages, and reads its reply.
-    /// Nothing is run and nothing is written down.
+    /// Asks the model once, with these messages, and parses its reply. Nothing
+    /// is run and nothing is written.
     ///
     /// # Errors
     ///
@@ -158,19 +158,19 @@ impl Ptk {
         self.engine.tools.toolset()
     }
 
-    /// The tools at work, with their events.
+    /// The manager that runs the tools and publishes their events.
     #[must_use]
     pub fn tools(&self) -> &ToolManager {
         &self.engine.tools
     }
 
-    /// What teaches the model.
+    /// The formatter that teaches the model its tools.
     #[must_use]
     pub fn formatter(&self) -> &dyn Formatter {
         &*self.engine.formatter
     }
 
-    /// What holds for runs, unless one says otherwise.
+    /// The default options of runs.
     #[must_use]
     pub fn options(&self) -> RunOptions {
         self.engine.options.clone()

@@ -1,5 +1,5 @@
-//! From what a model said to what it means: calls in the text and through the
-//! native API, checked alike.
+//! Parses replies of a model: calls in the text and through the native API,
+//! checked alike.
 
 use ptk_llm::FinishReason;
 use ptk_protocol::json::{self, End};
@@ -15,13 +15,13 @@ use crate::engine::TurnConfig;
 
 /// The name of the form of native calls.
 const NATIVE: &str = "native";
-/// What a model is told of a reply without a word.
+/// The correction of an empty reply.
 pub(crate) const EMPTY: &str = "Your reply was empty. Call a tool, or answer in words.";
 
-/// What a model is told of a reply that went on repeating itself.
+/// The correction of a reply that went on repeating itself.
 const REPEATED: &str = "Your reply repeated itself without end, so it was stopped. Call a tool, or answer in a few words";
 
-/// Reads a reply that was written down.
+/// Parses a reply from the log.
 pub(crate) fn whole(parser: &dyn ReplyParser, config: &TurnConfig, said: &ModelReplied) -> Reply {
     let mut reply = Reply::default();
     let mut reading = parser.begin(&config.grammar);
@@ -30,7 +30,7 @@ pub(crate) fn whole(parser: &dyn ReplyParser, config: &TurnConfig, said: &ModelR
     settled(reply, config, said)
 }
 
-/// Adds to what was found in the text what came beside it.
+/// Adds the native calls of a reply to those in its text.
 pub(crate) fn settled(mut reply: Reply, config: &TurnConfig, said: &ModelReplied) -> Reply {
     let is_cut = said.finish_reason.as_deref() == Some("length");
     if is_cut {
@@ -43,7 +43,7 @@ pub(crate) fn settled(mut reply: Reply, config: &TurnConfig, said: &ModelReplied
             .problems
             .push(Problem::new(ProblemCode::Repetition, REPEATED, span));
     }
-    // What is withheld breaks off, too.
+    // A withheld reply breaks off, too.
     let breaks_off = is_cut || said.finish_reason.as_deref() == Some("content_filter");
     let end = Span::new(said.text.len(), said.text.len());
     let last = said.calls.len();
@@ -52,7 +52,7 @@ pub(crate) fn settled(mut reply: Reply, config: &TurnConfig, said: &ModelReplied
         self::native(&config.tools, call, end, may_be_cut)
     });
     let native: Vec<ParsedCall> = native.collect();
-    // Some models also write down what they call.
+    // Some models also write their native calls into the text.
     reply.calls.retain(|written| {
         let is_same = |call: &ParsedCall| {
             call.call.name == written.call.name && call.call.args == written.call.args
@@ -63,7 +63,7 @@ pub(crate) fn settled(mut reply: Reply, config: &TurnConfig, said: &ModelReplied
     reply
 }
 
-/// What a reply means, for the log. A reply without a word is no answer.
+/// The parsed reply, for the log. An empty reply is not an answer.
 pub(crate) fn parsed(reply: &Reply, said: &ModelReplied) -> ReplyParsed {
     let mut parsed = ReplyParsed::new(reply, &said.text);
     if matches!(reply.outcome(), Outcome::Text("")) {
@@ -72,7 +72,7 @@ pub(crate) fn parsed(reply: &Reply, said: &ModelReplied) -> ReplyParsed {
     parsed
 }
 
-/// A native call, mended as calls in text are.
+/// A native call, repaired as calls in text are.
 fn native(tools: &Toolset, call: &NativeCall, span: Span, may_be_cut: bool) -> ParsedCall {
     let mut problems = Vec::new();
     let (args, mut status) = arguments(&call.arguments, span, &mut problems);

@@ -1,4 +1,4 @@
-//! What is done where a model does not reply, or not as it should: ask it for
+//! Recovers from a model that does not reply, or not as it should: ask it for
 //! less, ask it in another way, ask it again, or ask another one.
 
 use std::time::Duration;
@@ -15,31 +15,31 @@ use crate::{RunError, Session, Streamed};
 /// How long to wait before a request is sent again for the first time; then
 /// twice as long each time.
 const WAIT: Duration = Duration::from_millis(500);
-/// Nobody waits longer for a server that wants to be left alone.
+/// The longest wait for a server that asks for a pause.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
-/// Nor this long, if there is another model.
+/// The longest wait if there is another model.
 const LONGEST_WAIT_BEFORE_ANOTHER: Duration = Duration::from_secs(5);
 /// A model that is shown fewer tokens than this part of what its tools take was
 /// not shown its tools.
 const SHOWN: u64 = 4;
-/// Tools that take fewer tokens tell nothing.
+/// Tools that take fewer tokens prove nothing.
 const FEW: u64 = 100;
 
-/// What was done so far to get a reply.
+/// The attempts so far to get a reply.
 #[derive(Debug, Default)]
 pub(crate) struct Effort {
     tries: u32,
-    /// The models that were asked in vain.
+    /// The models that failed.
     failed: Vec<usize>,
     /// Tokens that are left for the conversation, where the window turned out
     /// to be smaller than was thought.
     pub(crate) available: Option<u64>,
-    /// Why it did.
+    /// The error that showed this.
     pub(crate) refused: Option<RunError>,
 }
 
 impl Effort {
-    /// From now on another model is asked.
+    /// Resets the attempts for another model.
     fn turn_to_another(&mut self) {
         *self = Self {
             failed: std::mem::take(&mut self.failed),
@@ -49,7 +49,7 @@ impl Effort {
 }
 
 impl Session {
-    /// Does what may help, so that the model can be asked again.
+    /// Tries to remedy the error, so that the model can be asked again.
     ///
     /// # Errors
     ///
@@ -74,7 +74,7 @@ impl Session {
             return self.teach(config, &error.to_string()).await;
         }
         effort.failed.push(config.rank);
-        // What one would not say is not asked of another.
+        // What one model withheld is not asked of another.
         let may_ask = error.kind != LlmErrorKind::Filtered;
         let next = self.engine.next_model(&effort.failed);
         let next = next.filter(|_| may_ask);
@@ -93,7 +93,7 @@ impl Session {
                 .await?;
             return self.stop.unless(sleep(wait)).await;
         }
-        // Before it fails, one that is left alone is asked after all.
+        // Before the run fails, a resting model is asked after all.
         let resting = || self.engine.untried(&effort.failed).next();
         let Some(next) = next.or_else(|| resting().filter(|_| may_ask)) else {
             return Err(error.into());
@@ -109,8 +109,8 @@ impl Session {
         self.change(config.options.clone(), next)
     }
 
-    /// The conversation fits into this model no more, whatever is left out of
-    /// it. Another one may have a larger window.
+    /// Turns to another model, which may have a larger window: the conversation
+    /// does not fit into this one, whatever is left out of it.
     ///
     /// # Errors
     ///
@@ -129,15 +129,15 @@ impl Session {
         let other = self.engine.name_of(next);
         tracing::warn!(%error, other, "another model is asked");
         let reason = format!("{other} is asked instead: {error}");
-        // Nobody was asked, so nothing failed that would have a code.
+        // No request was sent, so there is no failure with a code.
         let entry = self.log.entry(Failure::new(&reason));
         self.log.append(vec![entry]).await?;
         self.publish(EventKind::MessageRestarted { reason });
         self.change(config.options.clone(), next)
     }
 
-    /// Looks whether the model was shown its tools at all, and how it calls
-    /// them. Whether it has to be asked again.
+    /// Checks whether the model was shown its tools at all, and how it calls
+    /// them. Returns whether it has to be asked again.
     pub(crate) async fn watch(
         &mut self,
         config: &TurnConfig,
@@ -151,8 +151,8 @@ impl Session {
         let candidate = &config.candidate;
         let shown = completion.usage.map_or(0, |usage| usage.input_tokens);
         let tools = config.tools_cost();
-        // Some servers do not count what they have seen before, so their own
-        // word goes first.
+        // Some servers do not count cached tokens, so what they report of the
+        // model takes precedence.
         let may_be_left_out = !has_called && !has_written && !candidate.is_vouched_for();
         if may_be_left_out && shown > 0 && tools >= FEW && shown < tools / SHOWN {
             let why = format!(
@@ -169,7 +169,7 @@ impl Session {
         Ok(false)
     }
 
-    /// From now on the model is taught its tools in words.
+    /// Asks the model again, with its tools taught in text from now on.
     async fn teach(&mut self, config: &TurnConfig, why: &str) -> Result<(), RunError> {
         self.note_text(config, why);
         let again = "The model is asked again, with its tools told in words";
@@ -177,14 +177,14 @@ impl Session {
         self.change(config.options.clone(), config.rank)
     }
 
-    /// Remembers that a model is better taught its tools in words.
+    /// Remembers that a model is better taught its tools in text.
     fn note_text(&self, config: &TurnConfig, why: &str) {
         tracing::info!(why, "tools are told in words");
         let (model, memory) = (config.model.as_deref(), &*self.engine.memory);
         config.candidate.turn_to_text(model, memory, why);
     }
 
-    /// What was said so far is no reply, and the person is told why.
+    /// Logs and publishes that the reply so far does not count, and why.
     async fn begin_again(&mut self, reason: String) -> Result<(), RunError> {
         let failure = Failure::new(&reason).with_code(ErrorCode::LlmCallFailed);
         let entry = self.log.entry(failure);
@@ -195,8 +195,8 @@ impl Session {
     }
 }
 
-/// Half of it for sure, and some of the rest: those who failed together do not
-/// come back together.
+/// Half of the wait, and a random part of the rest, so that clients that failed
+/// together do not retry together.
 fn jittered(wait: Duration) -> Duration {
     wait.mul_f64(0.5 + fastrand::f64() / 2.0)
 }

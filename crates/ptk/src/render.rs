@@ -1,4 +1,4 @@
-//! The conversation as the model is shown it.
+//! Renders the conversation as the model is shown it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -16,23 +16,23 @@ use crate::engine::TurnConfig;
 use crate::turn::is_fault;
 use crate::window::{cost, most};
 
-/// Writes messages as one model wants them.
+/// Renders messages as one model wants them.
 pub(crate) struct Renderer<'a> {
     pub(crate) config: &'a TurnConfig,
 }
 
-/// What is shown of an item, and what it takes, in tokens.
+/// A rendered item, and its cost in tokens.
 #[derive(Debug)]
 pub(crate) struct Shown {
     pub(crate) messages: Vec<Message>,
-    /// What it takes at most.
+    /// The most tokens it can take.
     pub(crate) most: u64,
-    /// Counted only if that matters.
+    /// Its tokens, counted only if that matters.
     cost: OnceLock<u64>,
 }
 
 impl Shown {
-    /// What it takes.
+    /// How many tokens it takes.
     pub(crate) fn cost(&self, tokens: &dyn TokenCounter) -> u64 {
         let count = || self.messages.iter().map(|message| cost(tokens, message));
         *self.cost.get_or_init(|| count().sum())
@@ -49,8 +49,8 @@ impl Renderer<'_> {
         }
     }
 
-    /// What is shown of an item. A call and its result are in one item, so
-    /// they stay together.
+    /// Renders an item. A call and its result are in one item, so they stay
+    /// together.
     pub(crate) fn item(&self, item: &Item) -> Vec<Message> {
         match &item.content {
             Content::Message(message) => vec![self.said(message)],
@@ -64,8 +64,8 @@ impl Renderer<'_> {
         }
     }
 
-    /// Something that no person said. Many models know instructions only at
-    /// the beginning of a conversation.
+    /// A message that the user did not write. Many models know instructions
+    /// only at the beginning of a conversation.
     pub(crate) fn note(&self, text: &str) -> Message {
         if self.config.is_native {
             Message::system(text)
@@ -74,7 +74,7 @@ impl Renderer<'_> {
         }
     }
 
-    /// What somebody said.
+    /// Renders a message of the conversation.
     pub(crate) fn said(&self, message: &Said) -> Message {
         let text = message.content.clone();
         match message.role {
@@ -158,7 +158,7 @@ impl Renderer<'_> {
         Some(format!("\nA right call looks like this:\n{right}"))
     }
 
-    /// A result that no call of the model's brought forth.
+    /// Renders a result without a call of the model.
     pub(crate) fn result(&self, result: &ToolResult) -> String {
         if self.config.is_native {
             native(result)
@@ -177,8 +177,8 @@ impl Renderer<'_> {
         }
     }
 
-    /// One result does not fill the window: of what is too long, the beginning
-    /// and the end are shown.
+    /// Shortens a result that would fill the window to its beginning and its
+    /// end.
     pub(crate) fn bounded(&self, text: String) -> String {
         let most = self.config.budget.of_a_result();
         // No token has less than a byte.
@@ -211,7 +211,7 @@ fn summary(text: &str) -> String {
     format!("Summary of the conversation so far:\n{text}")
 }
 
-/// A word about the native calls that failed, if there are any.
+/// A note about the native calls that failed, if there are any.
 fn failed(calls: &[Call]) -> Option<String> {
     let names: Vec<&str> = calls
         .iter()
@@ -255,8 +255,7 @@ pub(crate) fn plain_text(result: &ToolResult) -> String {
     texts.join("\n")
 }
 
-/// Messages of one speaker, one behind the other, as one: many models take
-/// only turns.
+/// Joins consecutive messages of one role: many models take only turns.
 #[must_use]
 pub fn merged(messages: Vec<Message>) -> Vec<Message> {
     let mut merged: Vec<Message> = Vec::with_capacity(messages.len());
@@ -317,8 +316,8 @@ pub fn one_prompt(formatter: &dyn Formatter, system: &str, messages: &[Message])
     Message::User(format!("{conversation}\n\n{}", formatter.cue()))
 }
 
-/// The conversation in PTK's own words, for whoever embeds it. What the
-/// model was shown of a result is not written anew.
+/// The conversation in PTK's own format, for the caller. Results are as the
+/// model was shown them.
 pub(crate) fn conversation(
     formatter: &dyn Formatter,
     system: &str,

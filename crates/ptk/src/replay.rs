@@ -1,5 +1,6 @@
-//! A session against today's parser and policies: what would be read and
-//! allowed otherwise. Nothing is run, nobody is asked and nothing is written.
+//! Replays a session against today's parser and policies: what would be parsed
+//! and allowed otherwise. Nothing is run, no model is asked and nothing is
+//! written.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -18,56 +19,56 @@ use crate::{RunError, RunOptions, log, read};
 /// Entries that are read at once.
 const PAGE: usize = 200;
 
-/// What is different today.
+/// The differences between a session and its replay.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Replay {
     /// How many replies were read again.
     pub replies: u64,
     /// How many calls were judged again.
     pub calls: u64,
-    /// What is different, in the order of the log.
+    /// The differences, in the order of the log.
     pub differences: Vec<Difference>,
 }
 
-/// Something that is different today.
+/// A reply or call that is different today.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Difference {
     /// The number of the entry in the log.
     pub seq: u64,
     /// The turn, counted from one.
     pub turn: u64,
-    /// What it is about.
+    /// What differs.
     pub what: Differing,
 }
 
-/// What is different.
+/// What differs in a replay.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Differing {
-    /// What a reply of the model means.
+    /// The parsed reply of the model.
     Reply {
-        /// What was read then.
+        /// The reply as it was parsed then.
         before: Meaning,
-        /// What is read today.
+        /// The reply as it is parsed today.
         after: Meaning,
     },
-    /// What becomes of a call.
+    /// Whether a call runs.
     Call {
         /// The tool's name.
         tool: String,
-        /// What it works on.
+        /// The arguments of the call.
         arguments: Arguments,
-        /// What became of it then.
+        /// The outcome then.
         before: Fate,
-        /// What would become of it today.
+        /// The outcome today.
         after: Fate,
     },
 }
 
-/// What was found in a reply.
+/// A parsed reply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Meaning {
-    /// What it is for the loop.
+    /// The kind of reply, for the loop.
     pub outcome: ReplyOutcome,
     /// The prose.
     pub text: String,
@@ -80,16 +81,16 @@ pub struct Meaning {
 pub struct ReadCall {
     /// The tool's name.
     pub tool: String,
-    /// What it works on.
+    /// The arguments of the call.
     pub arguments: Arguments,
-    /// What keeps it from running.
+    /// The faults that keep it from running.
     pub faults: Vec<String>,
 }
 
-/// What becomes of a call.
+/// Whether a call runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fate {
-    /// It ran, or would run once those who are asked agree.
+    /// It ran, or would run if the user agrees.
     Runs,
     /// It is refused, for this reason.
     Refused(String),
@@ -118,8 +119,8 @@ impl Meaning {
 }
 
 impl Fate {
-    /// What the result of a call tells that was fit to run. Whether it then
-    /// found what it is about has nothing to do with policies.
+    /// The fate of a call that was fit to run, from its result. Whether it then
+    /// found what it is about does not depend on policies.
     fn of(result: &ToolResult) -> Self {
         match result.error_type {
             Some(ErrorType::PermissionError | ErrorType::SecurityError) => {
@@ -129,13 +130,13 @@ impl Fate {
         }
     }
 
-    /// Whether it comes to the same. How a reason is put does not matter.
+    /// Whether both are of the same kind. The reasons do not matter.
     fn is_like(&self, other: &Self) -> bool {
         std::mem::discriminant(self) == std::mem::discriminant(other)
     }
 }
 
-/// Goes through the log of a session; `None` if there is none of that id.
+/// Replays the log of a session; `None` if there is none of that id.
 pub(crate) async fn replay(
     engine: &Arc<Engine>,
     session: &SessionId,
@@ -176,7 +177,7 @@ struct Replaying<'a> {
     config: TurnConfig,
     found: Replay,
     turn: u64,
-    /// The reply whose meaning comes next.
+    /// The reply whose parsed form comes next.
     said: Option<ModelReplied>,
     copies: Copies,
     /// Calls that have not ended.
@@ -226,7 +227,7 @@ impl Replaying<'_> {
 
     async fn ended(&mut self, seq: u64, id: &CallId, ended: &CallEnded) {
         let has_begun = self.begun.remove(id);
-        // What was not begun was not fit, and its reply was read again.
+        // A call that did not begin was unfit, and its reply was parsed again.
         let Some(call) = self.calls.remove(id).filter(|_| has_begun) else {
             return;
         };

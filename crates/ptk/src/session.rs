@@ -1,5 +1,5 @@
-//! A conversation that runs: one step after the other, each written down
-//! before it acts and after it ended.
+//! A running conversation: one step after the other, each logged before it acts
+//! and after it ended.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,13 +20,13 @@ use crate::render::Shown;
 use crate::stop::Stop;
 use crate::{Execution, ReplyKind, RunError, RunOptions, read};
 
-/// What the model is told where a reply ran into its limit.
+/// The request to continue a reply that ran into its limit.
 const CONTINUE: &str = "Continue from where you left off. Do not repeat what you have written.";
 
-/// A conversation, with the log it is written to.
+/// A conversation, with its log.
 ///
-/// Whoever drops a run leaves its turn open, as if the process had been
-/// killed: [`resume`](Self::resume) goes on with it.
+/// Dropping the future of a run leaves its turn open, as if the process had
+/// been killed: [`resume`](Self::resume) continues it.
 #[derive(Debug)]
 pub struct Session {
     pub(crate) engine: Arc<Engine>,
@@ -35,7 +35,7 @@ pub struct Session {
     pub(crate) stop: Stop,
     /// When the turn was begun, or resumed.
     pub(crate) since: Instant,
-    /// What is shown of items in this turn, by their numbers.
+    /// The items that were rendered in this turn, by their numbers.
     pub(crate) shown: HashMap<u64, Arc<Shown>>,
 }
 
@@ -48,7 +48,7 @@ pub enum Step {
     /// The calls of a reply have ended. Those that could not be run are among
     /// them.
     Called(Vec<CallId>),
-    /// The model was told that its reply cannot be used.
+    /// The model was sent a correction of an unusable reply.
     Rejected(String),
     /// The model was asked to go on with an answer that was too long, or to read
     /// the file first that its answer is about.
@@ -60,15 +60,15 @@ pub enum Step {
 /// A reply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Iteration {
-    /// Which one of the run it is, counted from one.
+    /// The number of the reply in the run, counted from one.
     pub iteration: u32,
-    /// What it is.
+    /// The kind of the reply.
     pub kind: ReplyKind,
     /// The prose.
     pub content: String,
     /// The calls, whether they can be run or not.
     pub tool_calls: Vec<ToolCall>,
-    /// What the model said, as it said it.
+    /// The text of the model, unchanged.
     pub raw: String,
 }
 
@@ -86,7 +86,7 @@ impl Session {
         }
     }
 
-    /// Its id.
+    /// The id of the session.
     #[must_use]
     pub fn id(&self) -> &SessionId {
         &self.log.session
@@ -102,8 +102,8 @@ impl Session {
         Ok(&self.log.transcript)
     }
 
-    /// Gives it a title, or takes it away if it is empty. One of which nothing
-    /// is written yet is called so once it begins.
+    /// Sets the title, or removes it if it is empty. A session that is not
+    /// written yet gets the title once it begins.
     ///
     /// # Errors
     ///
@@ -114,8 +114,8 @@ impl Session {
         self.log.change(change).await
     }
 
-    /// Writes down what belongs to the conversation and to no turn: a tool
-    /// that the person has run by hand, a note.
+    /// Logs an entry that belongs to the conversation and to no turn: a tool
+    /// that the user has run by hand, a note.
     ///
     /// # Errors
     ///
@@ -131,8 +131,8 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// If there is none. [`execute`](Self::execute) also tells how it came to
-    /// that.
+    /// If there is none. [`execute`](Self::execute) also returns how that came
+    /// about.
     pub async fn run(&mut self, prompt: impl Into<String>) -> Result<String, RunError> {
         let options = self.engine.options.clone();
         self.execute(prompt, options).await.into_result()
@@ -146,11 +146,11 @@ impl Session {
         }
     }
 
-    /// Goes on with a turn that was interrupted; `None` if there is none.
+    /// Resumes a turn that was interrupted; `None` if there is none.
     ///
     /// What has ended is not run again. A call that may or may not have
-    /// happened is run again if it only reads. Otherwise the person is asked;
-    /// and if nobody can be, the model is told.
+    /// happened is run again if it only reads. Otherwise the user is asked; if
+    /// that is not possible, the model gets a result that says so.
     pub async fn resume(&mut self, options: RunOptions) -> Option<Execution> {
         self.since = Instant::now();
         let ready = match self.load().await {
@@ -164,8 +164,8 @@ impl Session {
         })
     }
 
-    /// Begins a turn, for whoever runs it [step](Self::step) by step. A turn
-    /// that is open is given up.
+    /// Begins a turn, for callers that run it [step](Self::step) by step. A
+    /// turn that is open is abandoned.
     ///
     /// # Errors
     ///
@@ -198,21 +198,21 @@ impl Session {
         Ok(())
     }
 
-    /// Becomes the writer, and takes up what was written and what the tools
-    /// have seen.
+    /// Becomes the writer, and loads the log and the files that the tools have
+    /// seen.
     pub(crate) async fn load(&mut self) -> Result<(), RunError> {
         self.log.claim().await?;
         self.load_transcript().await
     }
 
-    /// Takes up what was written and what the tools have seen.
+    /// Loads the log and the files that the tools have seen.
     pub(crate) async fn load_transcript(&mut self) -> Result<(), RunError> {
         let seen = self.log.load().await?;
         self.engine.tools.remember(seen);
         Ok(())
     }
 
-    /// From now on this holds.
+    /// Sets the options of the turn.
     fn configure_turn(&mut self, options: RunOptions) -> Result<(), RunError> {
         self.stop = Stop::new(&options);
         self.shown.clear();
@@ -220,10 +220,10 @@ impl Session {
         Ok(())
     }
 
-    /// From now on this model is asked, as it is best asked. All else stays.
+    /// Switches to this model, asked as is best. All else stays.
     pub(crate) fn change(&mut self, options: RunOptions, rank: usize) -> Result<(), RunError> {
         self.shown.clear();
-        self.config = Some(Arc::new(self.engine.terms_with(options, rank)?));
+        self.config = Some(Arc::new(self.engine.config_with(options, rank)?));
         Ok(())
     }
 
@@ -235,7 +235,7 @@ impl Session {
         self.config.clone().ok_or_else(none)
     }
 
-    /// Does whatever comes next.
+    /// Runs the next step.
     ///
     /// # Errors
     ///
@@ -255,8 +255,8 @@ impl Session {
         }
     }
 
-    /// Tells the model that its reply cannot be used, unless it was told too
-    /// often.
+    /// Sends the model a correction of an unusable reply, unless there were too
+    /// many in a row.
     async fn reject(&mut self, config: &TurnConfig, reply: u64) -> Result<Step, RunError> {
         self.check_retry_limit(config)?;
         let text = self.correction(config, reply);
@@ -304,8 +304,9 @@ impl Session {
         correction.unwrap_or_else(|| read::EMPTY.to_owned())
     }
 
-    /// The answer is there. If it is about a file that was not read, the model
-    /// answers again; if it ran into its limit, it goes on with it, once.
+    /// Ends the turn with the answer. If it is about a file that was not read,
+    /// the model answers again; if it ran into its limit, the model continues
+    /// it, once.
     async fn end(&mut self, config: &Arc<TurnConfig>, reply: u64) -> Result<Step, RunError> {
         if self.log.turn.answers_again == Some(reply) {
             return self.ask(config, false).await;
@@ -318,7 +319,7 @@ impl Session {
             && turn.answers.len() == 1
             && turn.iterations < config.options.max_iterations;
         if may_go_on {
-            // It may have been told before the process was killed.
+            // The request may have been written before the process was killed.
             let last = self.log.transcript.items().last();
             if last.is_some_and(|item| item.seq == reply) {
                 let entry = self.log.entry(Message::system(CONTINUE));

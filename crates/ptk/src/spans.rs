@@ -1,6 +1,6 @@
 //! Runs, iterations and requests as spans, named by the conventions of
-//! OpenTelemetry for generative AI. Calls have theirs from the tools. Nothing
-//! of it costs anything while nobody listens.
+//! OpenTelemetry for generative AI. Calls have theirs from the tools. They cost
+//! nothing while there is no subscriber.
 
 use ptk_events::{Correlation, is_content_wanted};
 use ptk_llm::{Completion, LlmError, LlmErrorKind, Message, Provider, Request};
@@ -11,10 +11,10 @@ use tracing::field::Empty;
 
 use crate::RunError;
 
-/// What a run is called where agents have names.
+/// The agent name of runs.
 const AGENT: &str = "ptk";
 
-/// A run begins, or goes on.
+/// The span of a run that begins or is resumed.
 pub(crate) fn run(
     session: &SessionId,
     of: &Correlation,
@@ -39,7 +39,7 @@ pub(crate) fn run(
     )
 }
 
-/// A run has ended.
+/// Records the end of a run.
 pub(crate) fn run_ended(span: &Span, usage: Usage, error: Option<&RunError>) {
     if span.is_disabled() {
         return;
@@ -59,7 +59,7 @@ pub(crate) fn run_ended(span: &Span, usage: Usage, error: Option<&RunError>) {
     }
 }
 
-/// The model is asked once more, and its calls are run.
+/// The span of an iteration: one request to the model and its calls.
 pub(crate) fn iteration(number: u32, of: &Correlation) -> Span {
     tracing::info_span!(
         "iteration",
@@ -70,7 +70,7 @@ pub(crate) fn iteration(number: u32, of: &Correlation) -> Span {
     )
 }
 
-/// A request to a model.
+/// The span of a request to a model.
 pub(crate) fn request(provider: &dyn Provider, request: &Request, of: &Correlation) -> Span {
     let model = request.model.as_deref().or_else(|| provider.model());
     let span = tracing::info_span!(
@@ -108,7 +108,7 @@ pub(crate) fn request(provider: &dyn Provider, request: &Request, of: &Correlati
     span
 }
 
-/// The model replied.
+/// Records the reply of the model.
 pub(crate) fn replied(span: &Span, completion: &Completion) {
     if span.is_disabled() {
         return;
@@ -129,7 +129,7 @@ pub(crate) fn replied(span: &Span, completion: &Completion) {
     }
 }
 
-/// The model did not reply.
+/// Records that the model did not reply.
 pub(crate) fn unanswered(span: &Span, error: &RunError) {
     if span.is_disabled() {
         return;
@@ -152,13 +152,13 @@ fn used(span: &Span, input: u64, output: u64) {
 fn failed(span: &Span, kind: &str, error: &RunError) {
     span.record("error.type", kind);
     span.record("otel.status_code", "ERROR");
-    // What went wrong may quote what was said.
+    // An error may quote content.
     if is_content_wanted() {
         span.record("otel.status_description", error.to_string());
     }
 }
 
-/// The kind of a model's failure, in one word.
+/// The kind of a model's failure, as an attribute.
 fn failure(error: &LlmError) -> String {
     match (error.kind, error.status) {
         (LlmErrorKind::TimedOut, _) => "timeout".to_owned(),

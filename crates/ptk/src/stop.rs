@@ -1,4 +1,4 @@
-//! How a run is stopped from outside: by whoever cancels it, and by its time.
+//! Stops a run from outside: by cancellation or timeout.
 
 use std::future::{Future, pending};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{RunError, RunOptions};
 
-/// Ends whatever is waited for.
+/// The cancellation and the deadline of a run.
 #[derive(Debug, Clone)]
 pub(crate) struct Stop {
     cancel: CancellationToken,
@@ -16,7 +16,7 @@ pub(crate) struct Stop {
 }
 
 impl Stop {
-    /// The time of a run begins now.
+    /// Starts the time of a run now.
     pub(crate) fn new(options: &RunOptions) -> Self {
         let deadline = options.timeout.and_then(|timeout| {
             let end = Instant::now().checked_add(timeout)?;
@@ -28,7 +28,7 @@ impl Stop {
         }
     }
 
-    /// Why it has to stop, if it has to.
+    /// Returns an error if the run has to stop.
     pub(crate) fn check(&self) -> Result<(), RunError> {
         if self.cancel.is_cancelled() {
             return Err(RunError::Cancelled);
@@ -65,7 +65,7 @@ impl Stop {
         }
     }
 
-    /// For calls: ended with the run, or alone.
+    /// A token for calls: cancelled with the run, or alone.
     pub(crate) fn token(&self) -> CancellationToken {
         self.cancel.child_token()
     }

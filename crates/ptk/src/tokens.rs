@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use crate::{Estimate, TokenCounter};
 
-/// What is kept free where tokens are counted, in hundredths of the window:
-/// the marks around messages are the server's.
+/// What is kept free where tokens are counted, in hundredths of the window: the
+/// marks around messages are added by the server.
 #[cfg(feature = "openai-tokens")]
 const COUNTED_MARGIN: u32 = 2;
 
-/// How the names of models begin, and what reads for them. The first that fits
-/// counts.
+/// Prefixes of model names, and their tokenizers. The first match counts.
 const NAMES: [(&str, Tokenizer); 12] = [
     ("gpt-4o", Tokenizer::O200k),
     ("chatgpt-4o", Tokenizer::O200k),
@@ -32,14 +31,14 @@ const NAMES: [(&str, Tokenizer); 12] = [
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Tokenizer {
-    /// That of OpenAI's models since GPT-4o.
+    /// The tokenizer of OpenAI's models since GPT-4o.
     O200k,
-    /// That of OpenAI's models before.
+    /// The tokenizer of OpenAI's models before.
     Cl100k,
 }
 
 impl Tokenizer {
-    /// That of a model, by its name; `None` if it is not known.
+    /// The tokenizer of a model, by its name; `None` if it is not known.
     ///
     /// ```
     /// use ptk::Tokenizer;
@@ -72,8 +71,8 @@ impl TokenCounter for Tokenizer {
     }
 }
 
-/// What counts for a model: its own tokenizer where it is known and part of
-/// the program, an estimate elsewhere.
+/// The token counter for a model: its own tokenizer where it is known and part
+/// of the program, an estimate elsewhere.
 #[must_use]
 pub fn of_model(model: Option<&str>) -> Arc<dyn TokenCounter> {
     #[cfg(feature = "openai-tokens")]

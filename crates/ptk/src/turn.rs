@@ -1,5 +1,5 @@
-//! What is known of the turn that runs. It follows from the log, entry by
-//! entry, so a turn that was taken up again knows the same.
+//! The state of the running turn. It follows from the log, entry by entry, so a
+//! resumed turn has the same state.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
@@ -18,16 +18,16 @@ use crate::loops::Loops;
 
 /// The key in the data of a note after which the model has to answer.
 pub(crate) const ANSWER_NOW: &str = "answer_now";
-/// The key in the data of a note after which this reply is no answer.
+/// The key in the data of a note after which this reply is not an answer.
 pub(crate) const ANSWER_AGAIN: &str = "answer_again";
 /// The key beside it: the file that the answer is about and that was not read.
 pub(crate) const UNREAD: &str = "unread";
 
-/// The turn that runs.
+/// The state of the running turn.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Turn {
     pub(crate) id: Option<RequestId>,
-    /// What caused it, if anything did.
+    /// The cause of the turn, if there is one.
     pub(crate) parent: Option<String>,
     /// How often the model was asked.
     pub(crate) iterations: u32,
@@ -35,26 +35,26 @@ pub(crate) struct Turn {
     pub(crate) made_before_reply: u32,
     /// How many replies in a row could not be used.
     pub(crate) unusable: u32,
-    /// What was wrong with the last of them.
+    /// The error in the last of them.
     pub(crate) fault: Option<ExecutionError>,
     /// The calls that ended, in that order.
     pub(crate) records: Vec<CallRecord>,
-    /// What its replies took.
+    /// The usage of its replies.
     pub(crate) usage: Usage,
-    /// The same by the names of models, where they are not the session's.
+    /// The usage by model name, `None` for the session's model.
     pub(crate) usage_by: BTreeMap<Option<String>, Usage>,
     /// The model that was asked last, where it is not the session's.
     asked: Option<String>,
-    /// What other models took, by their names.
+    /// The usage of helper models, by their names.
     pub(crate) helpers: BTreeMap<String, Usage>,
-    /// Whether files were chosen, or not.
+    /// Whether the files were chosen already.
     pub(crate) has_chosen: bool,
     /// Calls whose results were shortened, or could not be.
     pub(crate) shortened: HashSet<CallId>,
     pub(crate) loops: Loops,
-    /// What the model does, if it has to answer without tools because of that.
+    /// Why the model has to answer without tools, if it has to.
     pub(crate) must_answer: Option<String>,
-    /// How many replies in a row could not be used when it was told so.
+    /// How many replies in a row were unusable when it was asked to answer.
     pub(crate) unusable_then: u32,
     /// Whether the last reply made up a tool's result and nothing else.
     pub(crate) has_made_up: bool,
@@ -80,7 +80,7 @@ impl Turn {
         self.begun.contains(call)
     }
 
-    /// What entries of the turn are part of.
+    /// The correlation of the entries of the turn.
     pub(crate) fn correlation(&self) -> Correlation {
         Correlation {
             request_id: self.id,
@@ -89,7 +89,7 @@ impl Turn {
         }
     }
 
-    /// Takes in the next entry of the log.
+    /// Applies the next entry of the log.
     pub(crate) fn absorb(&mut self, correlation: &Correlation, kind: &EntryKind) {
         match kind {
             EntryKind::TurnBegan(_) => {
@@ -138,7 +138,7 @@ impl Turn {
         }
     }
 
-    /// What the model took that was asked last.
+    /// Adds the usage of the model that was asked last.
     fn took(&mut self, usage: Option<Usage>) {
         let usage = usage.unwrap_or_default();
         self.usage.add(usage);

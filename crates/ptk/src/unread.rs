@@ -1,5 +1,5 @@
-//! An answer about a file that was not looked at is made up. The model is told
-//! so once for each file, and asked to read it first.
+//! Sends back answers about files that were not read, because they are made up.
+//! The model is asked to read the file first, once for each file.
 
 use ptk_events::EventKind;
 use ptk_protocol::Message;
@@ -17,17 +17,17 @@ use crate::{CallRecord, RunError, Session};
 const MAX_PATHS: usize = 8;
 /// The longest word that is looked up, in bytes.
 const MAX_PATH: usize = 255;
-/// What stands around a path in a sentence.
+/// Characters that may surround a path in a sentence.
 const AROUND: &[char] = &[
     '"', '\'', '`', '(', ')', '[', ']', '{', '}', '<', '>', ',', ';', ':', '!', '?', '“', '”', '„',
     '«', '»', '‘', '’', '。', '，', '、', '*',
 ];
-/// A request with a fence brings along what it is about.
+/// The mark of a code block: a request with one brings along its content.
 const FENCE: &str = "```";
 
 impl Session {
     /// Sends this answer back, if the request names a file and the model
-    /// answered without looking at it. Says whether it did.
+    /// answered without reading it. Returns whether it did.
     pub(crate) async fn send_back_unread(
         &mut self,
         config: &TurnConfig,
@@ -53,8 +53,8 @@ impl Session {
         Ok(true)
     }
 
-    /// The first file that the request names and the model did not look at, if
-    /// it could have and has not been told so.
+    /// The first file that the request names and the model did not read, if it
+    /// could have and was not asked to before.
     ///
     /// Models with a native tool API are trained to decide when to call; those
     /// that are taught in text often answer what they expect to be there.
@@ -89,15 +89,15 @@ impl Session {
         offered.any(|tool| tool.effects().has(Effect::Read))
     }
 
-    /// The file that a path leads to, as it is called in the workspace.
+    /// The path of a file relative to the workspace, if it is one.
     fn file(&self, path: &str) -> Option<String> {
         let place = self.engine.tools.workspace().resolve(path).ok()?;
         let kind = place.metadata().ok()?.kind;
         (kind == Kind::File).then(|| place.to_string())
     }
 
-    /// Whether a call of the conversation, or what the model was shown beside
-    /// it, was about this file.
+    /// Whether a call or a system message of the conversation was about this
+    /// file.
     fn is_known(&self, path: &str) -> bool {
         let mut items = self.log.transcript.items().iter();
         items.any(|item| match &item.content {

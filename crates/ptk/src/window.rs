@@ -1,5 +1,5 @@
-//! How much a model can be told: one budget for its instructions, the tools
-//! and the conversation.
+//! The budget of a model's window: its instructions, the tools and the
+//! conversation share it.
 
 use std::fmt::Debug;
 
@@ -8,25 +8,25 @@ use ptk_llm::Message;
 /// What is kept free where tokens are only estimated, in hundredths of the
 /// window.
 pub const MARGIN: u32 = 10;
-/// What is kept free for the reply where nothing is said, in tokens; at most
-/// a quarter of the window.
+/// Tokens kept free for the reply unless configured; at most a quarter of the
+/// window.
 const REPLY: u32 = 4096;
-/// What the marks around a message take, in tokens.
+/// Tokens of the marks around a message.
 const PER_MESSAGE: u64 = 4;
-/// How full the window may be after it was made room in, in hundredths.
+/// How full the window may be after room was made, in hundredths.
 const ROOM: u64 = 60;
-/// How much of it one result may take, in hundredths.
+/// How much of the window one result may take, in hundredths.
 const RESULT: u64 = 25;
 
-/// Tells how many tokens a text has.
+/// Counts the tokens of a text.
 ///
 /// Too many is better than too few.
 pub trait TokenCounter: Send + Sync + Debug {
-    /// About how many. Never more than the text has bytes.
+    /// The number of tokens, about. Never more than the text has bytes.
     fn count(&self, text: &str) -> u64;
 
-    /// What is kept free because of what it does not know, in hundredths of
-    /// the window.
+    /// The share of the window that is kept free because counts are inexact, in
+    /// hundredths.
     fn margin(&self) -> u32 {
         MARGIN
     }
@@ -51,7 +51,7 @@ impl TokenCounter for Estimate {
                 Kind::Letter => length.div_ceil(7),
                 Kind::Digit => length.div_ceil(3),
                 Kind::Sign => length.div_ceil(2),
-                // One space belongs to the word behind it.
+                // One space belongs to the word after it.
                 Kind::Space => usize::from(length > 1 || *first != b' '),
                 Kind::Beyond => 1,
                 Kind::Rest => 0,
@@ -62,7 +62,7 @@ impl TokenCounter for Estimate {
     }
 }
 
-/// What a byte is a part of.
+/// The class of a byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Letter,
@@ -88,7 +88,7 @@ impl Kind {
     }
 }
 
-/// What a message takes at most: no token has less than a byte.
+/// The most tokens of a message: no token has less than a byte.
 pub(crate) fn most(message: &Message) -> u64 {
     let calls = match message {
         Message::Assistant { calls, .. } => calls.as_slice(),
@@ -100,7 +100,7 @@ pub(crate) fn most(message: &Message) -> u64 {
     message.text().len() as u64 + calls.sum::<u64>() + PER_MESSAGE
 }
 
-/// What a message takes.
+/// How many tokens a message takes.
 pub(crate) fn cost(tokens: &dyn TokenCounter, message: &Message) -> u64 {
     let calls = match message {
         Message::Assistant { calls, .. } => calls.as_slice(),
@@ -113,12 +113,12 @@ pub(crate) fn cost(tokens: &dyn TokenCounter, message: &Message) -> u64 {
     tokens.count(message.text()) + calls + PER_MESSAGE
 }
 
-/// What may be told, in tokens: the window without the reply and the margin.
-/// Without a window there is no limit.
+/// The tokens available for a request: the window without the reply and the
+/// margin. Without a window there is no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Budget {
     pub(crate) window: Option<u32>,
-    /// What is kept for the reply, where there is a window.
+    /// Tokens kept for the reply, where there is a window.
     pub(crate) reply: u64,
     pub(crate) available: u64,
 }
@@ -141,18 +141,18 @@ impl Budget {
         }
     }
 
-    /// What is kept free because of what the counter does not know.
+    /// Tokens kept free because counts are inexact.
     pub(crate) fn margin(self) -> u64 {
         let window = self.window.map_or(0, u64::from);
         window.saturating_sub(self.reply + self.available.min(window))
     }
 
-    /// What there may be left after room was made.
+    /// How many tokens may be left after room was made.
     pub(crate) fn with_room(self) -> u64 {
         share(self.available, ROOM)
     }
 
-    /// What one result may take, in tokens.
+    /// How many tokens one result may take.
     pub(crate) fn of_a_result(self) -> u64 {
         share(self.available, RESULT)
     }

@@ -1,33 +1,33 @@
-//! What stands on a line: text, emphasis, code, links.
+//! Inline content: text, emphasis, code, links.
 
 use super::marks::{self, Quotes};
 use super::{BETWEEN, Blocks, Whitespace, blocks, is_block, longest_run, verbatim};
 use crate::tree::{Element, Node};
 
-/// Text that is being put together.
+/// Text that is being assembled.
 #[derive(Debug, Default)]
 pub(super) struct Inline {
     text: String,
     quotes: Quotes,
-    /// Whether a box to be ticked was the last thing.
+    /// Whether a checkbox was the last thing.
     is_behind_box: bool,
-    /// Tags without an end. The page goes on with them wherever it can.
+    /// Tags whose end is missing. The page repeats them wherever it can.
     endless: Vec<String>,
-    /// Marks with a value in their name that have not ended, outermost first.
+    /// Tags with a value in their name that are still open, outermost first.
     open: Vec<Mark>,
-    /// The ends of those that have, which are still to be written.
+    /// Closing tags that are still to be written.
     ends: Vec<String>,
 }
 
-/// A mark with a value in its name, such as `<parameter=path>`. A page knows no
-/// end of it: `</parameter>` is that of another name, and gone.
+/// A tag with a value in its name, such as `<parameter=path>`. HTML drops its
+/// end, because `</parameter>` has another name.
 #[derive(Debug)]
 struct Mark {
     name: String,
     end: String,
 }
 
-/// What stands on a line, without blanks around.
+/// Renders inline nodes, without surrounding whitespace.
 pub(super) fn line(nodes: &[Node], whitespace: Whitespace) -> String {
     let mut inline = Inline::default();
     inline.nodes(nodes, whitespace);
@@ -40,7 +40,7 @@ impl Inline {
         self.text.trim().to_owned()
     }
 
-    /// What follows on another line.
+    /// An empty text for the next line, with the same unclosed tags.
     pub(super) fn next(&self) -> Self {
         Self {
             endless: self.endless.clone(),
@@ -63,8 +63,8 @@ impl Inline {
         }
     }
 
-    /// Text. Blanks within a line are the model's; those around a line break
-    /// are the page's.
+    /// Adds text. Blanks within a line are the model's; those around a line
+    /// break are the page's.
     pub(super) fn text(&mut self, text: &str, whitespace: Whitespace) {
         if whitespace == Whitespace::Kept {
             self.push(text);
@@ -86,7 +86,7 @@ impl Inline {
         }
     }
 
-    /// Begins a new line, unless there is one already.
+    /// Starts a new line, unless one was just started.
     fn break_line(&mut self) {
         let length = self.text.trim_end_matches([' ', '\t', '\r']).len();
         self.text.truncate(length);
@@ -133,13 +133,13 @@ impl Inline {
         }
     }
 
-    /// A tag that stood in the text, and what is in it. Where its end was
-    /// missing, the page has ended it with what it is in: an end that would
-    /// stand in another string of JSON than the beginning was not there.
+    /// Writes a tag that was part of the text, and its content. If its end was
+    /// missing, the page has closed it with its parent: a closing tag that
+    /// would be in another JSON string than the opening one was not there.
     fn tag(&mut self, element: &Element) {
         let valued = marks::valued(element.tag());
         if let Some(name) = valued {
-            // No mark stands in one of its own name: it follows on it.
+            // A tag is never nested in one of its own name: that one has ended.
             let same = self.open.iter().position(|mark| mark.name == name);
             self.end_marks(same.unwrap_or(self.open.len()));
             self.write_ends();
@@ -156,11 +156,11 @@ impl Inline {
             let inner = blocks(&element.children).join(BETWEEN);
             self.push(&format!("\n{inner}\n"));
         } else {
-            // Line breaks between marks and values are the model's.
+            // Line breaks between tags and values are the model's.
             self.nodes(&element.children, Whitespace::Kept);
         }
         if begun.is_none() && element.start.unknown {
-            // A quote in a value is no string of JSON that the tag is in.
+            // A quote in a value does not begin a JSON string around the tag.
             self.quotes = quotes;
         }
         if valued.is_some() {
@@ -173,14 +173,14 @@ impl Inline {
         }
     }
 
-    /// All marks from this one on have ended.
+    /// Closes all tags from this one on.
     fn end_marks(&mut self, first: usize) {
         let ended = self.open.drain(first.min(self.open.len())..);
         self.ends.extend(ended.rev().map(|mark| mark.end));
     }
 
-    /// Writes the ends of marks where they stood: of the line breaks around
-    /// them, which the page has put together, one is behind each.
+    /// Writes pending closing tags where they were: the page has merged the
+    /// line breaks around them, and one follows each tag.
     fn write_ends(&mut self) {
         if self.ends.is_empty() {
             return;
@@ -201,9 +201,9 @@ impl Inline {
         self.text.push_str(blanks.get(from..).unwrap_or_default());
     }
 
-    /// Emphasis of either kind. The page does not show by which mark it was
-    /// made. Underlines are likelier where a word stands right behind a quote
-    /// or in a path: `"__init__.py"` is a name, and stars would spoil it.
+    /// Writes emphasis of either kind. The page does not show which mark was
+    /// used. Underscores are likelier right after a quote or in a path:
+    /// `"__init__.py"` is a name, and stars would spoil it.
     fn emphasis(&mut self, element: &Element, times: usize) {
         let is_word = match element.children.as_slice() {
             [Node::Text(text)] => text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'),
@@ -214,11 +214,12 @@ impl Inline {
         self.around(element, &mark.repeat(times));
     }
 
-    /// Marks around what is in an element, but not around its outer blanks.
+    /// Puts marks around the content of an element, inside its outer
+    /// whitespace.
     fn around(&mut self, element: &Element, mark: &str) {
         let start = self.text.len();
         self.nodes(&element.children, Whitespace::of(element));
-        // A line that broke may have taken blanks before it along.
+        // A line break may have removed blanks before the start.
         let inner = self.text.split_off(start.min(self.text.len()));
         let trimmed = inner.trim();
         if trimmed.is_empty() {
@@ -236,7 +237,7 @@ impl Inline {
         let text = line(&element.children, Whitespace::of(element));
         match element.attribute("href") {
             None => self.push(&text),
-            // It was written as an address only.
+            // It was written as a bare address.
             Some(href) if href == text || href.strip_prefix("mailto:") == Some(&text) => {
                 self.push(&text);
             }
@@ -244,7 +245,7 @@ impl Inline {
         }
     }
 
-    /// A formula, by what it was typeset from.
+    /// Writes a formula as its TeX source.
     fn formula(&mut self, element: &Element) {
         match element.find("annotation") {
             Some(source) => {
@@ -256,7 +257,7 @@ impl Inline {
     }
 }
 
-/// Code on a line.
+/// Inline code.
 fn code(element: &Element) -> String {
     let text = verbatim(&element.children);
     let fence = "`".repeat(if text.contains('`') {

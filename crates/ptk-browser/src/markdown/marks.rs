@@ -1,6 +1,6 @@
-//! Tags that stood in the text, and that the page took for elements. The marks
-//! of calls are among them: `<tool_call>` is no element that HTML knows, so the
-//! page holds it as an unknown one. So are tags in the values of a call.
+//! Tags in the model's text that the page took for HTML elements. Those of
+//! calls are among them: `<tool_call>` is not an element that HTML knows, so
+//! the page keeps it as an unknown one. So are tags in the values of a call.
 
 use std::sync::OnceLock;
 
@@ -14,7 +14,7 @@ const VOID: [&str; 9] = [
     "area", "br", "col", "hr", "img", "input", "link", "meta", "wbr",
 ];
 
-/// Which strings of JSON a text has begun and ended.
+/// Tracks which JSON strings a text has begun and ended.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Quotes {
     begun: usize,
@@ -37,35 +37,34 @@ impl Quotes {
         }
     }
 
-    /// The string that the text is in, if it is in one.
+    /// The number of the JSON string that the text is in, if it is in one.
     pub(super) fn string(self) -> Option<usize> {
         self.is_inside.then_some(self.begun)
     }
 }
 
-/// Whether an element was written as a tag, and not made by the page of
-/// Markdown.
+/// Whether an element was a tag in the model's text, not made from Markdown by
+/// the page.
 pub(super) fn is_source(element: &Element, quotes: Quotes) -> bool {
     if element.start.unknown {
         return true;
     }
     match element.tag() {
-        // Markdown makes `em` and `strong` of stars. Some pages have the older
-        // ones instead, and attributes on them.
+        // Markdown renders stars as `em` and `strong`. Some pages use the older
+        // elements instead, with attributes.
         "b" | "i" | "u" => element.start.attributes.is_empty(),
         "em" | "strong" | "code" | "del" | "math" => false,
-        // A link that the page made of an address has no quotes in it.
+        // A link that the page made from an address contains no quotes.
         "a" => element
             .attribute("href")
             .is_some_and(|href| href.contains('"')),
         "span" => quotes.string().is_some() && element.start.attributes.is_empty(),
-        // A paragraph, or the like, in a value.
+        // A paragraph or the like in a value.
         _ => quotes.string().is_some() && element.tag() != "input",
     }
 }
 
-/// Whether there is prose between marks, as with thoughts, and not the JSON of
-/// a call.
+/// Whether a tag contains prose, as thoughts do, and not the JSON of a call.
 pub(super) fn holds_prose(element: &Element) -> bool {
     let first = element.children.iter().find_map(|node| match node {
         Node::Text(text) => text.trim_start().chars().next(),
@@ -82,8 +81,8 @@ pub(super) fn opening(element: &Element) -> String {
         if value.is_empty() {
             continue;
         }
-        // In a string of JSON, quotes are escaped, and HTML takes them for a
-        // part of the value.
+        // In a JSON string, quotes are escaped, and HTML takes them for a part
+        // of the value.
         let is_bare = value.contains('"') && !value.contains(char::is_whitespace);
         let quote = if is_bare { "" } else { "\"" };
         tag.push_str(&format!("={quote}{value}{quote}"));
@@ -99,18 +98,17 @@ pub(super) fn closing(element: &Element) -> String {
     format!("</{}>", name(closed_by(element.tag())))
 }
 
-/// What a mark with a value in its name ends with: `<function=read>` ends with
-/// `</function>`.
+/// The name that closes a tag: `<function=read>` ends with `</function>`.
 fn closed_by(tag: &str) -> &str {
     valued(tag).unwrap_or(tag)
 }
 
-/// The name of a mark with a value in its name.
+/// The name of a tag with a value in it, without the value.
 pub(super) fn valued(tag: &str) -> Option<&str> {
     tag.split_once('=').map(|(name, _)| name)
 }
 
-/// The name as a dialect writes it: HTML knows no capitals.
+/// The name as a dialect spells it: HTML lower-cases tags.
 fn name(tag: &str) -> &str {
     static NAMES: OnceLock<Vec<String>> = OnceLock::new();
     let names = NAMES.get_or_init(known);
@@ -121,7 +119,7 @@ fn name(tag: &str) -> &str {
     known.map_or(tag, String::as_str)
 }
 
-/// The names in the marks of the dialects that PTK knows, as these write them.
+/// The tag names of the built-in dialects, as these spell them.
 fn known() -> Vec<String> {
     let registry = Registry::builtin();
     let triggers = registry.all().iter().flat_map(|dialect| dialect.triggers());

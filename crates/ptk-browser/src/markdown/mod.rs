@@ -1,7 +1,7 @@
-//! The Markdown that a page made HTML of, read back from what it shows.
+//! Reads the Markdown source of an answer back from the rendered HTML.
 //!
-//! Nothing is escaped: what stands in the text is what the model wrote, and a
-//! backslash more would spoil the calls in it.
+//! Nothing is escaped: the text is what the model wrote, and an extra backslash
+//! would break the calls in it.
 
 mod inline;
 mod marks;
@@ -10,21 +10,21 @@ mod table;
 use crate::tree::{Element, Node};
 use inline::Inline;
 
-/// The Markdown of an answer, block by block.
+/// Renders an answer as Markdown, block by block.
 ///
-/// While an answer comes in, all but the last block are sure: a page renders
-/// it anew with every piece, and a further line may make something else of the
-/// block that it belongs to.
+/// While an answer is being written, all but the last block are final: a page
+/// renders it again with every piece, and a further line may change the block
+/// that it belongs to.
 pub(crate) fn blocks(nodes: &[Node]) -> Vec<String> {
     let mut writer = Blocks::default();
     writer.write(nodes, Whitespace::Folded);
     writer.finish()
 }
 
-/// How blocks are put together.
+/// The separator between blocks.
 pub(crate) const BETWEEN: &str = "\n\n";
 
-/// Whether line breaks in a text are shown as such.
+/// Whether line breaks in a text are preserved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Whitespace {
     Folded,
@@ -41,7 +41,7 @@ impl Whitespace {
     }
 }
 
-/// Whether an element stands on lines of its own.
+/// Whether an element is a block.
 fn is_block(element: &Element) -> bool {
     match element.tag() {
         "p" | "div" | "ul" | "ol" | "li" | "dl" | "blockquote" | "pre" | "table" | "h1" | "h2"
@@ -52,7 +52,7 @@ fn is_block(element: &Element) -> bool {
     }
 }
 
-/// Whether something in it stands on lines of its own.
+/// Whether an element contains a block.
 fn holds_blocks(element: &Element) -> bool {
     let mut elements = element.elements().filter(|it| it.tag() != "math");
     elements.any(|it| is_block(it) || holds_blocks(it))
@@ -61,7 +61,7 @@ fn holds_blocks(element: &Element) -> bool {
 #[derive(Debug, Default)]
 struct Blocks {
     done: Vec<String>,
-    /// What stands between blocks, on lines that it shares.
+    /// Inline content between blocks.
     open: Inline,
 }
 
@@ -130,7 +130,7 @@ impl Blocks {
     }
 }
 
-/// A list. Items with paragraphs of their own stand apart.
+/// Renders a list. Items with paragraphs are separated by blank lines.
 fn list(list: &Element, mark: &mut dyn FnMut() -> String) -> String {
     let is_loose = list
         .elements()
@@ -145,7 +145,7 @@ fn list(list: &Element, mark: &mut dyn FnMut() -> String) -> String {
     items.join(between)
 }
 
-/// Text with something before its first line, and before the others.
+/// Prefixes the first line of a text, and the others.
 fn prefixed(text: &str, first: &str, others: &str) -> String {
     let mut prefixed = String::with_capacity(text.len() + first.len());
     for (number, line) in text.split('\n').enumerate() {
@@ -153,7 +153,7 @@ fn prefixed(text: &str, first: &str, others: &str) -> String {
             prefixed.push('\n');
         }
         let prefix = if number == 0 { first } else { others };
-        // No blanks at the end of a line that has nothing else.
+        // No trailing blanks on an empty line.
         prefixed.push_str(if line.is_empty() {
             prefix.trim_end()
         } else {
@@ -164,9 +164,9 @@ fn prefixed(text: &str, first: &str, others: &str) -> String {
     prefixed
 }
 
-/// A block of code. Not a byte of it is touched.
+/// Renders a code block, byte for byte.
 fn code(pre: &Element) -> String {
-    // What stands beside the code in it is the page's, not the model's.
+    // Other elements in it belong to the page, not to the model.
     let code = pre.find("code").unwrap_or(pre);
     let language = [code, pre]
         .into_iter()
@@ -197,7 +197,7 @@ fn language(element: &Element) -> Option<&str> {
     })
 }
 
-/// All text, as it is.
+/// The text content, unchanged.
 fn verbatim(nodes: &[Node]) -> String {
     let mut text = String::new();
     for node in nodes {

@@ -1,9 +1,9 @@
-//! Tables.
+//! Rendering of tables.
 
 use super::{Whitespace, inline};
 use crate::tree::Element;
 
-/// A table, its first row as its head.
+/// Renders a table, with its first row as the header.
 pub(super) fn write(table: &Element) -> String {
     let mut rows = Vec::new();
     gather(table, &mut rows);

@@ -1,4 +1,4 @@
-//! Prompts and answers, and what a page is told of a conversation.
+//! Prompts, answers, and which messages a page is sent.
 
 use ptk_browser::{Key, Page, Send};
 use ptk_llm::{Delta, FinishReason, Message};
@@ -19,7 +19,7 @@ async fn a_prompt_is_sent_and_its_answer_read() {
     assert_eq!(completion.finish, FinishReason::Stop);
 }
 
-/// A key, and an input that is no text area.
+/// Sends with a key, from an input that is not a text area.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_sends_and_anything_that_can_be_edited_takes_a_prompt() {
     let mut scene = Scene::with("?editable", |page, _| {
@@ -94,7 +94,7 @@ async fn another_conversation_is_begun_anew_and_told_whole() {
     scene.chat.answer("Hello, Ada!");
     asked.await.unwrap().unwrap();
 
-    // The history is another one than the page's.
+    // The history differs from the page's.
     let edited = and_then(&first, "Hello, Ada Lovelace!", "What is my name?");
     let asked = scene.ask(&edited);
     let prompt = scene.chat.prompt().await;
@@ -128,7 +128,7 @@ async fn another_conversation_is_begun_anew_and_told_whole() {
     assert_eq!(asked.await.unwrap().unwrap().text, "Quite.");
 }
 
-/// The same question again is a question, and not a repetition.
+/// A question that is asked twice is not taken for a retry.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_asked_twice_is_asked_twice_with_a_button_for_it() {
     let button = |page: &mut Page| page.new_conversation = Some("#new".to_owned());

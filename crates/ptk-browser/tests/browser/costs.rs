@@ -1,4 +1,4 @@
-//! What a turn costs beside the page's own time. Run by hand:
+//! What a turn costs apart from the page's own time. Run by hand:
 //! `cargo nextest run -p ptk-browser --run-ignored only --no-capture costs`.
 
 use std::time::{Duration, Instant};

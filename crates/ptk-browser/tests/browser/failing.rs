@@ -1,4 +1,4 @@
-//! What goes wrong with a page, and what is said about it.
+//! Errors of a page, and their messages.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use ptk_llm::LlmErrorKind;
 
 use crate::{Scene, and_then, user};
 
-/// So short that whoever waits in vain does not wait for long.
+/// A short timeout for waits that are expected to fail.
 const SHORT: Duration = Duration::from_millis(200);
 
 #[tokio::test(flavor = "multi_thread")]
@@ -32,7 +32,7 @@ async fn a_page_that_logs_out_says_how_to_log_in() {
          the page in a window where you can, and ptk stays logged in after that"
     );
 
-    // Once one is logged in, the conversation goes on from its beginning.
+    // After the login, the conversation is sent from its beginning.
     let asked = scene.ask(&second);
     assert!(scene.chat.prompt().await.contains("USER: My name is Ada."));
     scene.chat.answer("Ada.");
@@ -80,7 +80,7 @@ async fn a_selector_that_is_none_is_named() {
     );
 }
 
-/// The answer is there, but nobody can see where.
+/// The page shows the answer, but the selector does not match it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_prompt_whose_answer_is_not_found_is_not_sent_again() {
     let mut scene = Scene::with("", |page, _| {
@@ -104,7 +104,7 @@ async fn a_prompt_whose_answer_is_not_found_is_not_sent_again() {
             "{error}"
         );
     }
-    // Now it can be found, as soon as the page has obeyed.
+    // Now the selector matches, as soon as the page has run this.
     scene
         .chat
         .run("document.querySelector('.answer').className = 'reply'");

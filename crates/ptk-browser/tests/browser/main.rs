@@ -39,7 +39,8 @@ impl Scene {
         Self::with("", |_, _| {}).await
     }
 
-    /// With these options of the page, its description and browser changed.
+    /// Sets up a page with these query options, after changing its description
+    /// and browser.
     async fn with(query: &str, change: impl FnOnce(&mut Page, &mut Browser)) -> Self {
         let chat = Chat::start().await;
         let url = format!("{}{query}", chat.url);
@@ -54,13 +55,13 @@ impl Scene {
         }
     }
 
-    /// Asks, and goes on with the test meanwhile.
+    /// Sends a request in the background.
     fn ask(&self, request: &Request) -> JoinHandle<Result<Completion, LlmError>> {
         let (model, request) = (Arc::clone(&self.model), request.clone());
         tokio::spawn(async move { complete(&*model, &request).await })
     }
 
-    /// Asks, and gives what comes in as it does. Dropping it drops the reply.
+    /// Sends a request and returns its deltas. Dropping them drops the reply.
     fn listen(&self, request: &Request) -> UnboundedReceiver<Result<Delta, LlmError>> {
         let (model, request) = (Arc::clone(&self.model), request.clone());
         let (tell, told) = unbounded_channel();
@@ -79,7 +80,7 @@ impl Scene {
         told
     }
 
-    /// Asks, is answered so, and gives the answer as it was read.
+    /// Sends a request, has the page show an answer, and returns the answer.
     async fn read(&mut self, show: impl FnOnce(&Chat)) -> String {
         let asked = self.ask(&user("Well?"));
         self.chat.prompt().await;
@@ -93,7 +94,7 @@ fn user(text: &str) -> Request {
     Request::new([Message::user(text)])
 }
 
-/// The same request, and what follows.
+/// The request with an answer and a further prompt appended.
 fn and_then(request: &Request, answer: &str, next: &str) -> Request {
     let mut request = request.clone();
     request.messages.push(Message::assistant(answer));

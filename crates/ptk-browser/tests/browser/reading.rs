@@ -1,9 +1,9 @@
-//! Answers, read back as the Markdown that the page made HTML of.
+//! Answers are read back as the Markdown that the page rendered.
 
 use crate::Scene;
 use crate::chat::rendered;
 
-/// Each is the same after a page has rendered it.
+/// Markdown texts that come back unchanged from a rendered page.
 const SOURCES: [&str; 20] = [
     "Plain text, with  two blanks, and a\nline break.",
     "# One\n\n### Three *with* emphasis",
@@ -41,8 +41,8 @@ async fn markdown_is_read_back_as_it_was_written() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_marks_of_calls_stay_whatever_the_page_makes_of_them() {
     let mut scene = Scene::new().await;
-    // Each with whether it also survives a renderer that takes for tags what
-    // CommonMark does: that one throws away ends without a beginning, and the
+    // Each with whether it also survives a renderer that parses tags as
+    // CommonMark does: it drops closing tags without an opening one and the
     // backslash before a quote, and a paragraph in a value ends the page's own.
     let calls = [
         (r#"<tool_call>{"a": "<b>"}</tool_call>"#, true),
@@ -106,8 +106,8 @@ async fn the_marks_of_calls_stay_whatever_the_page_makes_of_them() {
     }
 }
 
-/// A page that shows what it is told as HTML drops the ends of marks with a
-/// value in their names. Where they stood follows from the line breaks.
+/// A page that renders replies as HTML drops the closing tags of names with a
+/// value. Where they were follows from the line breaks.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_ends_of_marks_with_values_are_put_back_where_they_stood() {
     let mut scene = Scene::new().await;
@@ -150,7 +150,7 @@ async fn what_a_page_adds_to_an_answer_is_not_read() {
     );
 }
 
-/// A page that renders nothing.
+/// The page renders no Markdown.
 #[tokio::test(flavor = "multi_thread")]
 async fn plain_text_keeps_its_lines() {
     let mut scene = Scene::new().await;

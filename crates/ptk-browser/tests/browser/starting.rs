@@ -10,7 +10,7 @@ use ptk_llm::LlmErrorKind;
 use crate::chat::processes;
 use crate::{Scene, user};
 
-/// Ends a process as a crash would.
+/// Kills a process, as a crash would.
 fn kill(process: u32) {
     let killed = Command::new("kill")
         .args(["-9", &process.to_string()])
@@ -27,7 +27,7 @@ async fn a_profile_is_private_and_no_process_is_left() {
     assert!(!processes(&profile).is_empty());
     let mode = fs::metadata(&profile).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
-    // Nobody can listen in: there is no port.
+    // There is no debugging port that other processes could connect to.
     assert!(!profile.join("DevToolsActivePort").exists());
     scene.chat.answer("Hello!");
     asked.await.unwrap().unwrap();

@@ -1,5 +1,5 @@
-//! A chat page, served by the test, that does what the test says: it renders
-//! Markdown as such pages do, and waits to be told when to go on.
+//! A chat page, served by the test and controlled by it: it renders Markdown as
+//! such pages do, and waits for orders.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -15,10 +15,10 @@ use pulldown_cmark::{Options, Parser, html};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// Nothing takes so long; a test that waits in vain ends.
+/// The timeout of any wait, longer than anything takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What was told by a page: what it is about, and the text.
+/// A report from a page: its kind, and the text.
 type News = (String, String);
 
 #[derive(Clone)]
@@ -28,7 +28,7 @@ struct Server {
     cookies: Arc<Mutex<Vec<String>>>,
 }
 
-/// What documents are told, each by its number.
+/// The orders for each document, by its number.
 #[derive(Default)]
 struct Orders {
     last: usize,
@@ -91,7 +91,7 @@ impl Chat {
         Self { url, server, news }
     }
 
-    /// The next news of this kind.
+    /// Waits for the next report of this kind.
     pub(crate) async fn news(&mut self, what: &str) -> String {
         let next = async {
             loop {
@@ -105,12 +105,12 @@ impl Chat {
         next.unwrap_or_else(|_| panic!("the page does not tell of a {what}"))
     }
 
-    /// What the page is sent next.
+    /// Waits for the next prompt that the page receives.
     pub(crate) async fn prompt(&mut self) -> String {
         self.news("prompt").await
     }
 
-    /// All that the page has told and nobody has heard yet.
+    /// All reports that were not read yet.
     pub(crate) fn heard(&mut self) -> Vec<News> {
         std::iter::from_fn(|| self.news.try_recv().ok()).collect()
     }
@@ -125,35 +125,35 @@ impl Chat {
         self.server.orders.lock().unwrap().last
     }
 
-    /// Has the last document run this.
+    /// Runs a script in the last document.
     pub(crate) fn run(&self, script: &str) {
         let orders = self.server.orders.lock().unwrap();
         let _ = orders.senders[&orders.last].send(script.to_owned());
     }
 
-    /// Shows this as the answer so far.
+    /// Shows this HTML as the answer so far.
     pub(crate) fn show_html(&self, html: &str) {
         self.run(&format!("page.show({})", json!(html)));
     }
 
-    /// Shows this as the answer so far, rendered.
+    /// Shows this Markdown as the answer so far, rendered.
     pub(crate) fn show(&self, markdown: &str) {
         self.show_html(&rendered(markdown));
     }
 
-    /// The answer is whole.
+    /// Ends the answer.
     pub(crate) fn finish(&self) {
         self.run("page.finish()");
     }
 
-    /// Answers at once.
+    /// Shows a whole answer.
     pub(crate) fn answer(&self, markdown: &str) {
         self.show(markdown);
         self.finish();
     }
 }
 
-/// Markdown as HTML.
+/// Renders Markdown as HTML.
 pub(crate) fn rendered(markdown: &str) -> String {
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
@@ -180,7 +180,7 @@ pub(crate) fn description(url: &str) -> String {
     )
 }
 
-/// The processes that work with a profile.
+/// The ids of the processes that use a profile.
 pub(crate) fn processes(profile: &Path) -> Vec<u32> {
     let profile = format!("--user-data-dir={}", profile.display());
     let all = std::fs::read_dir("/proc").unwrap().flatten();

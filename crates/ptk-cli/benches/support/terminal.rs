@@ -1,4 +1,4 @@
-//! A terminal of our own, with `ptk chat` in it.
+//! A pseudo-terminal with `ptk chat` in it.
 
 use std::error::Error;
 use std::fs::File;
@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 use rexpect::process::PtyProcess;
 use rustix::termios::{Winsize, tcsetwinsize};
 
-/// How long is waited for anything at all.
+/// The timeout of any wait.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How large the terminal is.
+/// The size of the terminal.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Size {
     pub(crate) rows: NonZero<u16>,
@@ -23,7 +23,7 @@ pub(crate) struct Size {
 
 /// A terminal with a program in it.
 pub(crate) struct Terminal {
-    /// Ends with it.
+    /// The process, which is ended on drop.
     _process: PtyProcess,
     pub(crate) keyboard: File,
     output: Receiver<Vec<u8>>,
@@ -65,7 +65,7 @@ impl Terminal {
         Ok(self.keyboard.write_all(text.as_bytes())?)
     }
 
-    /// Shows what has come until the screen is so. Whether it ever was.
+    /// Processes output until the screen meets a condition; false on timeout.
     pub(crate) fn until(
         &mut self,
         most: Duration,
@@ -77,7 +77,7 @@ impl Terminal {
             let Ok(bytes) = self.output.recv_timeout(left) else {
                 return Ok(false);
             };
-            // What a terminal is asked, it answers.
+            // Answers the device attributes query, as a terminal does.
             let has = |part: &[u8]| bytes.windows(part.len()).any(|it| it == part);
             if has(b"\x1b[c") {
                 self.keyboard.write_all(b"\x1b[?62c")?;

@@ -8,9 +8,9 @@ use serde_json::Value;
 use crate::requests::{Arguments, Expected, Order, Request, Step, WrittenFile};
 use crate::run::{Call, Run};
 
-/// A search that finds more than this found everything, and so nothing.
+/// The most results of a useful search; one with more found everything.
 const MAX_FOUND: u64 = 30;
-/// What a result begins with. A model that writes one itself has made it up.
+/// How tool results begin. A model that writes one itself has made it up.
 const RESULT_MARKS: [&str; 7] = [
     "PTK_RESULT",
     "PTK_ERROR",
@@ -21,7 +21,7 @@ const RESULT_MARKS: [&str; 7] = [
     "<|tool_response|>",
 ];
 
-/// What was right about a run.
+/// What a run got right.
 #[derive(Debug)]
 #[allow(
     clippy::struct_excessive_bools,
@@ -32,7 +32,7 @@ pub(crate) struct Verdict {
     pub(crate) are_calls_right: bool,
     pub(crate) are_files_right: bool,
     pub(crate) is_answer_right: bool,
-    /// Calls that were made although none was to be made.
+    /// The number of calls although none was expected.
     pub(crate) needless_calls: usize,
     /// Whether a result that the model made up was shown.
     pub(crate) is_result_forged: bool,
@@ -85,7 +85,8 @@ impl Judge<'_> {
         let Some(first) = self.calls.first() else {
             return false;
         };
-        // What may come first: any step, or those up to the first that is needed.
+        // The steps that may come first: any, or those up to the first required
+        // one.
         let needed = steps.iter().position(|step| !step.is_optional);
         let may_begin = match (order, needed) {
             (Order::InOrder, Some(needed)) => needed + 1,
@@ -119,7 +120,7 @@ impl Judge<'_> {
         })
     }
 
-    /// Whether a file is written that was not asked for.
+    /// Whether a file is written that was not requested.
     fn writes_elsewhere(&self) -> bool {
         let mut writes = self.calls.iter().filter(|call| call.tool == "write_file");
         writes.any(|call| {
@@ -140,7 +141,7 @@ impl Judge<'_> {
         })
     }
 
-    /// Whether the arguments of a call are those of a table.
+    /// Whether the arguments of a call match a table.
     fn has_arguments(&self, call: &Call, table: &Arguments) -> bool {
         table.iter().all(|(name, wanted)| {
             let is_path = name == "path" || name == "directory";
@@ -160,7 +161,7 @@ impl Judge<'_> {
     }
 }
 
-/// An argument under the tool's own name for it. Null counts as left out.
+/// An argument, by any of its names. Null counts as missing.
 fn argument<'a>(call: &'a Call, name: &str) -> Option<&'a Value> {
     let given = call.arguments.get(name).or_else(|| {
         let mut others = other_names(&call.tool, name).iter();
@@ -169,7 +170,7 @@ fn argument<'a>(call: &'a Call, name: &str) -> Option<&'a Value> {
     given.filter(|value| !value.is_null())
 }
 
-/// The other names that the tools take a parameter by.
+/// The other names of a parameter that the tools accept.
 fn other_names(tool: &str, name: &str) -> &'static [&'static str] {
     match (tool, name) {
         ("read_file" | "write_file", "path") => &["file_path", "filename", "file"],
@@ -179,8 +180,8 @@ fn other_names(tool: &str, name: &str) -> &'static [&'static str] {
     }
 }
 
-/// The path without what does not count: the workspace's own path, a leading
-/// `./` and a trailing `/`.
+/// Normalises a path: without the workspace's own path, a leading `./` and a
+/// trailing `/`.
 fn plain_path<'a>(path: &'a str, root: &str) -> &'a str {
     let inside = path.strip_prefix(root);
     let inside = inside.filter(|rest| rest.is_empty() || rest.starts_with('/'));
@@ -194,7 +195,7 @@ fn plain_path<'a>(path: &'a str, root: &str) -> &'a str {
     }
 }
 
-/// Whether a result holds all these strings.
+/// Whether a result contains all these strings.
 fn gives(result: &Value, strings: &[String]) -> bool {
     let count = result.get("count").and_then(Value::as_u64);
     if strings.is_empty() || count.is_some_and(|count| count > MAX_FOUND) {
@@ -238,13 +239,13 @@ fn is_answer_right(request: &Request, answer: &str) -> bool {
     !answer.is_empty() && is_said && !request.answer_not.iter().any(says)
 }
 
-/// The text in small letters, with one space for any white space and `'` for `’`.
+/// The text in lower case, with single spaces and `'` for `’`.
 fn plain(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ").replace('’', "'").to_lowercase()
 }
 
-/// Whether these words stand in a text as whole ones. Both are [`plain`].
+/// Whether a text contains these words as whole words. Both are [`plain`].
 fn has_words(text: &str, words: &str) -> bool {
     text.char_indices().any(|(at, _)| {
         let (before, from) = text.split_at(at);
@@ -255,18 +256,18 @@ fn has_words(text: &str, words: &str) -> bool {
     })
 }
 
-/// Whether a word ends between its last character and the one outside it.
+/// Whether there is a word boundary between two characters.
 fn is_edge(inside: Option<char>, outside: Option<char>) -> bool {
     let needs_no_gap = |character: Option<char>| character.is_some_and(is_chinese_or_japanese);
     !outside.is_some_and(char::is_alphanumeric) || needs_no_gap(inside) || needs_no_gap(outside)
 }
 
-/// Whether it is a character of a script without spaces between words.
+/// Whether a character belongs to a script without spaces between words.
 const fn is_chinese_or_japanese(character: char) -> bool {
     matches!(character, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}')
 }
 
-/// Whether a line begins as a result does.
+/// Whether a line begins like a tool result.
 fn has_result_mark(text: &str) -> bool {
     text.lines().any(|line| {
         let line = line.trim_start();
@@ -322,7 +323,7 @@ ask = "?"
         }
     }
 
-    /// Whether the first call and the calls are right.
+    /// Judges the first call and all calls.
     fn judged(request: &Request, calls: Vec<Call>) -> (bool, bool) {
         let verdict = Verdict::new(request, &run(calls, "Done."), Path::new(ROOT));
         (verdict.is_first_call_right, verdict.are_calls_right)

@@ -43,13 +43,13 @@ const MAX_ANSWER: usize = 300;
 const INTERRUPTED: u8 = 130;
 
 struct Options {
-    /// Whether nothing is said of single requests.
+    /// Whether to print nothing about single requests.
     is_quiet: bool,
-    /// The file for a line of JSON a request.
+    /// The file for one line of JSON for each request.
     json: Option<PathBuf>,
-    /// A kind, or what ids begin with.
+    /// A kind, or a prefix of ids.
     only: Option<String>,
-    /// The first request is taken, and then each one this much further on.
+    /// The step between the requests that are run.
     every: NonZeroUsize,
     /// How many first calls have to be right.
     at_least: usize,
@@ -93,7 +93,7 @@ impl Options {
         })
     }
 
-    /// Whether a request is one of those that are asked for.
+    /// Whether a request is selected.
     fn takes(&self, request: &Request) -> bool {
         self.only
             .as_ref()
@@ -122,8 +122,8 @@ fn main() -> Result<ExitCode> {
     let (_runtime, is_interrupted) = watch_for_interrupt()?;
     let mut table = Table::default();
     let (mut right, mut forged) = (0, 0);
-    // One path for all of them: it stands in the prompt, and what a server has
-    // read of that it need not read again.
+    // One path for all of them: it is part of the prompt, which a server can
+    // then cache.
     let folder = tempfile::tempdir()?;
     let root = found(folder.path())?.join("workspace");
     for (number, request) in (1..).zip(&requests) {
@@ -169,14 +169,14 @@ fn main() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Creates a file. One that is there may hold what took hours to measure.
+/// Creates a file. An existing one may hold results of hours and is kept.
 fn new_file(path: &Path) -> Result<File> {
     let file = File::create_new(path);
     file.with_context(|| format!("{} cannot be created; name a new file", path.display()))
 }
 
-/// From now on Ctrl-C sets the flag, as long as the runtime is there, so that
-/// what was counted is printed. It ends the `ptk` that is running, too.
+/// Makes Ctrl-C set a flag, as long as the runtime exists, so that the counts
+/// are still printed. It also ends the running `ptk`.
 fn watch_for_interrupt() -> Result<(Runtime, Arc<AtomicBool>)> {
     let runtime = Builder::new_multi_thread()
         .worker_threads(1)
@@ -192,7 +192,7 @@ fn watch_for_interrupt() -> Result<(Runtime, Arc<AtomicBool>)> {
     Ok((runtime, is_interrupted))
 }
 
-/// What is known of a request and its run, as a line of JSON.
+/// A request and its run as a line of JSON.
 fn record(request: &Request, verdict: &Verdict, run: &Run, is_quiet: bool) -> Value {
     let seconds = run.duration.as_secs_f64();
     let code = run.failure.as_ref().map(|failure| &failure.code);
@@ -225,7 +225,7 @@ fn record(request: &Request, verdict: &Verdict, run: &Run, is_quiet: bool) -> Va
     record
 }
 
-/// Says how many requests were run, and nothing else.
+/// Prints only how many requests were run.
 fn count_up(progress: &str, is_last: bool) {
     // On a terminal, over the last count.
     match (io::stderr().is_terminal(), is_last) {
@@ -235,7 +235,7 @@ fn count_up(progress: &str, is_last: bool) {
     }
 }
 
-/// Says how a request went, and what was done where it was not right.
+/// Prints the result of a request, and what the run did if it was wrong.
 fn tell(progress: &str, request: &Request, verdict: &Verdict, run: &Run) {
     let parts = [
         (verdict.is_first_call_right, "first call"),
@@ -274,7 +274,7 @@ fn tell(progress: &str, request: &Request, verdict: &Verdict, run: &Run) {
     }
 }
 
-/// The text without what a terminal would obey.
+/// The text without control characters.
 fn printable(text: &str) -> String {
     text.replace(char::is_control, "?")
 }

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// The arguments of a call, or a table of those that are right.
+/// The arguments of a call, or a table of the right ones.
 pub(crate) type Arguments = Map<String, Value>;
 
 /// A request, with what is expected of a run.
@@ -21,15 +21,15 @@ pub(crate) struct Request {
     pub(crate) workspace: String,
     pub(crate) ask: String,
     pub(crate) expected: Expected,
-    /// The final answer must hold all strings of one of these lists.
+    /// The final answer must contain all strings of one of these lists.
     pub(crate) answer: Vec<Vec<String>>,
-    /// The final answer must hold none of these strings.
+    /// The final answer must contain none of these strings.
     pub(crate) answer_not: Vec<String>,
-    /// The files that must be there afterwards.
+    /// The files that must exist afterwards.
     pub(crate) writes: Vec<WrittenFile>,
 }
 
-/// What it takes to answer a request. Requests are counted by it.
+/// What a request requires. Results are counted by kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Kind {
@@ -59,7 +59,7 @@ pub(crate) enum Expected {
     Steps { steps: Vec<Step>, order: Order },
 }
 
-/// Whether steps are taken one after the other.
+/// Whether the steps have an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Order {
@@ -67,29 +67,30 @@ pub(crate) enum Order {
     Any,
 }
 
-/// A call that has to be made, in one of several ways.
+/// A required call, with its alternatives.
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "RawStep")]
 pub(crate) struct Step {
     pub(crate) alternatives: Vec<Alternative>,
-    /// A good way to begin, but not needed.
+    /// A good first step, but not required.
     pub(crate) is_optional: bool,
 }
 
-/// A tool, and how its right calls are recognised.
+/// A tool, and its right calls.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Alternative {
     pub(crate) tool: String,
-    /// The arguments that are right: one of these tables must fit.
+    /// The right arguments: one of these tables must match.
     #[serde(default)]
     pub(crate) calls: Vec<Arguments>,
-    /// Strings that the result of a right call holds, whatever its arguments.
+    /// Strings that the result of a right call contains, whatever its
+    /// arguments.
     #[serde(default)]
     pub(crate) gives: Vec<String>,
 }
 
-/// A file that must be there after the run.
+/// A file that must exist after the run.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WrittenFile {
@@ -112,7 +113,7 @@ struct RawFile {
     request: Vec<Request>,
 }
 
-/// A request as it is written: with `steps`, or with the fields of its only
+/// A request as it is written: with `steps`, or with the fields of a single
 /// step.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -10,28 +10,28 @@ use serde_json::Value;
 
 use crate::requests::Arguments;
 
-/// The flags of `ptk run`, unless others are given.
+/// The default flags of `ptk run`.
 const DEFAULT_FLAGS: [(&str, &str); 3] = [
     ("--tools", "read_file,list_files,grep,glob,write_file"),
-    // How long a request may take.
+    // The timeout of a request.
     ("--timeout", "600s"),
     ("--approve", "auto"),
 ];
 /// The exit code of `ptk` for wrong usage.
 const WRONG_USAGE: i32 = 2;
-/// The exit code of `ptk` for a run that was interrupted.
+/// The exit code of `ptk` for an interrupted run.
 const INTERRUPTED: i32 = 130;
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Run {
-    /// The calls that the model asked for, in the order in which it wrote them.
+    /// The calls of the model, in the order in which it wrote them.
     pub(crate) calls: Vec<Call>,
     /// The final answer, if there is one.
     pub(crate) answer: Option<String>,
     /// Why there is no answer.
     pub(crate) failure: Option<Failure>,
-    /// All text that was shown while the model wrote it.
+    /// All text that was streamed.
     pub(crate) shown: String,
     pub(crate) input_tokens: u64,
     pub(crate) output_tokens: u64,
@@ -41,20 +41,20 @@ pub(crate) struct Run {
     pub(crate) is_interrupted: bool,
 }
 
-/// A call that the model asked for.
+/// A call of the model.
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) id: String,
     pub(crate) tool: String,
     pub(crate) arguments: Arguments,
-    /// What the tool gave back; null if the call did not end.
+    /// The result of the tool; null if the call did not end.
     pub(crate) result: Value,
 }
 
-/// Why a run ended without an answer.
+/// Why a run has no answer.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    /// Such as `LLM_CALL_FAILED`.
+    /// The error code, such as `LLM_CALL_FAILED`.
     pub(crate) code: String,
     pub(crate) message: String,
 }
@@ -74,7 +74,7 @@ pub(crate) fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Puts a request to `ptk run`, in this workspace.
+/// Runs `ptk run` with a request, in this workspace.
 pub(crate) fn run(ptk: &Path, root: &Path, ask: &str, flags: &[String]) -> Result<Run> {
     let mut command = Command::new(ptk);
     command.args(["run", "--json"]);
@@ -95,7 +95,7 @@ pub(crate) fn run(ptk: &Path, root: &Path, ask: &str, flags: &[String]) -> Resul
         .with_context(|| ptk.display().to_string())?;
     let duration = started.elapsed();
     let stderr = String::from_utf8_lossy(&output.stderr);
-    // A wrong flag is not a wrong answer.
+    // A wrong flag is an error, not a wrong answer.
     if output.status.code() == Some(WRONG_USAGE) {
         bail!("{stderr}");
     }
@@ -117,7 +117,7 @@ fn is_flag(given: &str, flag: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
 }
 
-/// Reads the events of a run, one a line.
+/// Parses the events of a run, one for each line.
 fn read(events: &str) -> Run {
     let mut run = Run::default();
     let mut calls_before_reply = 0;
@@ -156,7 +156,7 @@ impl Run {
                 self.answer = Some(text(event, "message").to_owned());
                 self.take_usage(event);
             }
-            // With a tool, only a call failed.
+            // An error with a tool is only a failed call.
             "error" if event.get("tool").is_none() => {
                 self.failure = Some(Failure {
                     code: text(event, "code").to_owned(),
@@ -168,7 +168,7 @@ impl Run {
         }
     }
 
-    /// Takes a call once, from the first event that tells of it.
+    /// Records a call once, from its first event.
     fn take_call(&mut self, event: &Value) {
         let id = text(event, "call_id");
         if self.calls.iter().any(|call| call.id == id) {
@@ -199,19 +199,19 @@ fn number(event: &Value, pointer: &str) -> u64 {
     number.unwrap_or_default()
 }
 
-/// Puts the calls of a reply, which begin here, in the order in which they were
-/// written. Those that are refused at once are told of before those that run.
+/// Sorts the calls of a reply, which begin here, in the order in which they
+/// were written. Events of rejected calls come before those of calls that run.
 fn put_in_order(calls: &mut [Call], begin: usize) {
     let Some(calls) = calls.get_mut(begin..) else {
         return;
     };
-    // Ids that the model gave say nothing about the order.
+    // Ids that the model chose say nothing about the order.
     if calls.iter().all(|call| is_sortable(&call.id)) {
         calls.sort_by_cached_key(|call| call.id.clone());
     }
 }
 
-/// Whether PTK made the id, as a UUID of version 7: those sort as they were made.
+/// Whether PTK made the id, as a UUID of version 7: those sort by time.
 fn is_sortable(id: &str) -> bool {
     id.strip_prefix("call_").is_some_and(|uuid| {
         uuid.len() == 32

@@ -1,4 +1,4 @@
-//! Counts what was right, and prints it.
+//! Counts and prints the results.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -28,7 +28,7 @@ const HEADER: [&str; 11] = [
 pub(crate) struct Table {
     kinds: BTreeMap<Kind, Count>,
     all: Count,
-    /// How many runs ended without an answer, by the code that says why.
+    /// The number of runs without an answer, by error code.
     failures: BTreeMap<String, usize>,
     missed_events: u64,
 }

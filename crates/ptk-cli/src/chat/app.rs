@@ -1,5 +1,5 @@
-//! The state of the chat, and what keys do to it. It draws nothing and waits
-//! for nobody.
+//! The state of the chat, and how keys change it. It does not draw, and never
+//! blocks.
 
 use std::collections::{HashSet, VecDeque};
 use std::time::{Duration, Instant, SystemTime};
@@ -22,59 +22,59 @@ use super::search::Search;
 use super::text::Lines;
 use crate::question::{Question, refused};
 
-/// Nobody has read a question that came so shortly before a key.
+/// How long a question must be visible before a key can answer it.
 const UNREAD: Duration = Duration::from_millis(600);
-/// How soon a second Ctrl-C has to come to mean that somebody wants to leave.
+/// The time in which a second Ctrl-C ends the chat.
 const TWICE: Duration = Duration::from_secs(2);
-/// Bytes of a text that comes back as it was sent.
+/// The most bytes of a prompt that the history keeps in full.
 const MAX_REMEMBERED: usize = 20_000;
-/// Lines that a page of a question moves.
+/// How many lines a page of a question scrolls.
 const QUESTION_PAGE: usize = 8;
-/// Lines that a turn of the wheel moves.
+/// How many lines the mouse wheel scrolls.
 const WHEEL: usize = 3;
 
-/// What somebody wants done.
+/// An action that the user requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Action {
-    /// The model is to be asked.
+    /// Sends a prompt to the model.
     Ask(String),
-    /// A command line is to be run.
+    /// Runs a command line.
     Run(String),
-    /// The chat itself is to do something.
+    /// Runs a command of the chat.
     Do(ChatCommand),
-    /// What is going on is to stop.
+    /// Stops the running work.
     Stop,
-    /// Everything is to be drawn anew.
+    /// Redraws the screen.
     Redraw,
-    /// The shell is wanted for a while.
+    /// Suspends the chat to the shell.
     Suspend,
-    /// Enough.
+    /// Ends the chat.
     Quit,
 }
 
-/// Who gets the keys.
+/// The part of the screen that gets the keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Focus {
     Editor,
-    /// The question that is open.
+    /// The open question.
     Question,
-    /// The word that goes to the model with a no.
+    /// The message to the model that goes with a denial.
     Word,
 }
 
-/// What can be said to a question.
+/// An answer to a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Answer {
     Once,
     Session,
     Always,
     No,
-    /// No, with a word to the model.
+    /// No, with a message to the model.
     Because,
 }
 
 impl Answer {
-    /// Those that a question has.
+    /// The possible answers to a question.
     pub(crate) fn to(question: &Question) -> Vec<Self> {
         let mut answers = vec![Self::Once];
         if question.has_session() {
@@ -107,58 +107,58 @@ impl Answer {
     }
 }
 
-/// What stands in the line at the bottom.
+/// The content of the status line.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Status {
     pub(crate) model: String,
     pub(crate) workspace: String,
-    /// What is going on, beside what the conversation tells.
+    /// A remark about what is running, beside the conversation.
     pub(crate) remark: Option<String>,
 }
 
-/// What a word may become, while it is chosen.
+/// The completions of a word, while one is chosen.
 #[derive(Debug)]
 pub(crate) struct Offer {
     pub(crate) candidates: Vec<Candidate>,
     pub(crate) chosen: usize,
 }
 
-/// The chat.
+/// The state of the chat.
 pub(crate) struct App {
     pub(crate) conversation: Conversation,
     pub(crate) editor: Editor,
     pub(crate) questions: VecDeque<Asked>,
-    /// Since when the question that is open has been on the screen.
+    /// When the open question first became visible.
     seen_at: Option<Instant>,
-    /// Whether somebody has gone to it on purpose.
+    /// Whether the user has switched to it with Tab.
     is_read: bool,
     /// When a question was answered last.
     answered_at: Option<Instant>,
-    /// What is asked, in lines of a width.
+    /// The body of the question in lines of a width.
     pub(crate) question_body: Option<(usize, Lines)>,
-    /// Whether something of what is asked about is on the screen.
+    /// Whether some of the question's body is visible.
     pub(crate) is_question_seen: bool,
     pub(crate) focus: Focus,
     pub(crate) word: Editor,
-    /// The answer that is chosen, and not given yet.
+    /// The answer that is selected, but not given yet.
     pub(crate) picked: Option<Answer>,
-    /// The first line that is shown of the question.
+    /// The first visible line of the question.
     pub(crate) question_top: usize,
     pub(crate) overlay: Option<Overlay>,
     pub(crate) search: Option<Search>,
     pub(crate) offer: Option<Offer>,
-    /// What is to be asked once the turn is over.
+    /// Prompts to send when the turn has ended.
     pub(crate) queue: VecDeque<String>,
-    /// The items that are open.
+    /// The items that are expanded.
     pub(crate) open: HashSet<u64>,
-    /// The item that is chosen.
+    /// The item that is selected.
     pub(crate) chosen: Option<u64>,
     pub(crate) status: Status,
-    /// Said in a line until the next key.
+    /// A message that is shown until the next key.
     pub(crate) flash: Option<String>,
     pub(crate) canvas: Canvas,
     pub(crate) files: Files,
-    /// Since when it has been thought about.
+    /// When the running work began.
     pub(crate) busy_since: Option<SystemTime>,
     stopped_at: Option<Instant>,
 }
@@ -201,7 +201,7 @@ impl App {
         }
     }
 
-    /// Something happened.
+    /// Handles an event.
     pub(crate) fn deliver(&mut self, delivery: &Delivery) {
         self.conversation.deliver(delivery);
         if let Delivery::Event(event) = delivery
@@ -213,7 +213,7 @@ impl App {
         }
     }
 
-    /// Somebody is asked.
+    /// Adds a question.
     pub(crate) fn ask(&mut self, asked: Asked) {
         self.questions.push_back(asked);
         if self.questions.len() == 1 {
@@ -229,7 +229,7 @@ impl App {
         self.question_top = 0;
         self.picked = None;
         self.word.take();
-        // Whoever is writing goes on writing.
+        // A user who is typing is not interrupted.
         self.focus = if self.questions.is_empty() || !self.editor.is_empty() {
             Focus::Editor
         } else {
@@ -237,20 +237,20 @@ impl App {
         };
     }
 
-    /// What is drawn has come to the screen.
+    /// Records that the current state has been drawn.
     pub(crate) fn drawn(&mut self, now: Instant) {
         let is_seen = self.is_question_seen && self.overlay.is_none();
         self.seen_at = self.seen_at.or(Some(now)).filter(|_| is_seen);
     }
 
-    /// Whether somebody can have read the question that is open. What is typed
-    /// before is no answer to it.
+    /// Whether the user can have read the open question. Keys typed before that
+    /// do not answer it.
     fn is_question_read(&self, now: Instant) -> bool {
         let is_read = |at: Instant| self.is_read || now.duration_since(at) >= UNREAD;
         self.seen_at.is_some_and(is_read)
     }
 
-    /// Forgets questions that nobody asks any more.
+    /// Removes questions whose caller is gone.
     pub(crate) fn forget_gone(&mut self) -> bool {
         let before = self.questions.len();
         let first = self.questions.front().is_some_and(Asked::is_gone);
@@ -269,12 +269,12 @@ impl App {
         self.open_question();
     }
 
-    /// Whether a turn goes on, or something else that can be stopped.
+    /// Whether something is running that can be stopped.
     pub(crate) fn is_busy(&self) -> bool {
         self.busy_since.is_some()
     }
 
-    /// Somebody did something.
+    /// Handles input of the user.
     pub(crate) fn input(&mut self, event: &Event, now: Instant) -> Vec<Action> {
         match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => self.key(*key, now),
@@ -356,7 +356,7 @@ impl App {
         }
     }
 
-    /// Stops what is going on; twice leaves.
+    /// Handles Ctrl-C: stops the running work; pressed twice, ends the chat.
     fn ctrl_c(&mut self, now: Instant) -> Vec<Action> {
         if self.is_busy()
             && self
@@ -383,15 +383,15 @@ impl App {
         Vec::new()
     }
 
-    /// What was to follow comes back into the editor, so that nothing is asked
-    /// that is not meant any more.
+    /// Stops the running work, and moves queued prompts back into the editor,
+    /// so that none is sent by accident.
     fn stop(&mut self) -> Vec<Action> {
         self.take_back_queue();
         self.flash = Some("Stopping. Ctrl-C once more leaves.".to_owned());
         vec![Action::Stop]
     }
 
-    /// Keys that move through what is asked.
+    /// Handles keys that scroll the question.
     fn question_moved(&mut self, key: KeyEvent) -> bool {
         if !key.modifiers.is_empty() {
             return false;
@@ -409,7 +409,7 @@ impl App {
         true
     }
 
-    /// Keys that move what is seen, whatever else is going on.
+    /// Handles keys that scroll or select, in any state.
     fn moved(&mut self, key: KeyEvent) -> bool {
         let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
         let alt = key.modifiers.contains(KeyModifiers::ALT);
@@ -459,7 +459,7 @@ impl App {
             (None, true) => None,
             (None, false) => ids.last(),
         };
-        // Behind the last one nothing is chosen.
+        // After the last item, nothing is selected.
         self.chosen = next.copied().or(self.chosen.filter(|_| !is_next));
         if let Some(id) = self.chosen {
             self.canvas.reveal(id, 0);
@@ -523,8 +523,8 @@ impl App {
         Vec::new()
     }
 
-    /// A key that came before anybody can have read the question: it is for the
-    /// editor, or for the question before.
+    /// Handles a key that came before the user can have read the question: it
+    /// is for the editor, or for the previous question.
     fn unread_key(&mut self, key: KeyEvent, now: Instant) -> Vec<Action> {
         if !self.is_question_seen {
             let told = "What is asked cannot be seen here; make the window larger.";
@@ -540,7 +540,8 @@ impl App {
         self.editor_key(key)
     }
 
-    /// A letter chooses an answer. Whoever types on is writing.
+    /// Selects an answer by its letter. If the user types on, it is text for
+    /// the editor.
     fn letter(&mut self, c: char, key: KeyEvent, answers: &[Answer]) -> Vec<Action> {
         let meant = answers
             .iter()
@@ -596,7 +597,7 @@ impl App {
         Vec::new()
     }
 
-    /// Keys of what is offered.
+    /// Handles keys for the completions.
     fn offer_key(&mut self, key: KeyEvent) -> bool {
         let Some(offer) = &mut self.offer else {
             return false;
@@ -613,7 +614,7 @@ impl App {
         true
     }
 
-    /// Whether the word is already what is chosen.
+    /// Whether the word already equals the selected completion.
     fn is_said_as_it_stands(&self) -> bool {
         let (word, _) = self.editor.word();
         let offer = self.offer.as_ref();
@@ -626,7 +627,7 @@ impl App {
             return;
         };
         if let Some(chosen) = offer.candidates.get(offer.chosen) {
-            // Into a folder one goes on.
+            // After a folder, completion continues.
             let end = if chosen.text.ends_with('/') { "" } else { " " };
             self.editor.replace_word(&format!("{}{end}", chosen.text));
         }
@@ -647,7 +648,7 @@ impl App {
 
     fn enter(&mut self) -> Vec<Action> {
         self.offer = None;
-        // A line that ends so goes on.
+        // A trailing backslash continues the prompt on a new line.
         if let Some(open) = self.editor.text().strip_suffix('\\') {
             self.editor.set(&format!("{open}\n"));
             return Vec::new();
@@ -693,12 +694,12 @@ impl App {
     fn remember(&mut self) {
         let shown = self.editor.text();
         let whole = self.editor.take();
-        // What is too long to be edited does not come back as a whole.
+        // A prompt that is too long to edit is not kept in full.
         let is_short = whole.len() <= MAX_REMEMBERED;
         self.editor.remember(if is_short { &whole } else { &shown });
     }
 
-    /// What was to be asked next is there to be asked, or not.
+    /// Moves queued prompts back into the editor.
     pub(crate) fn take_back_queue(&mut self) {
         let mut texts: Vec<String> = self.queue.drain(..).collect();
         if !texts.is_empty() {
@@ -749,8 +750,8 @@ impl App {
         }
     }
 
-    /// The call of this number, counted from one; the chosen or the last one
-    /// if none is named.
+    /// The call of this number, counted from one; by default the selected or
+    /// the last one.
     pub(crate) fn call(&self, number: Option<usize>) -> Option<&CallView> {
         if number.is_some() {
             return orders::call(&self.conversation, number);
@@ -764,12 +765,12 @@ impl App {
     }
 }
 
-/// Whether there is more of an item than a line.
+/// Whether an item can be expanded.
 pub(crate) fn opens(item: &Item) -> bool {
     matches!(item.kind, ItemKind::Call(_) | ItemKind::Thought(_))
 }
 
-/// What the person runs, the person wants to see.
+/// Whether an item is a call that the user ran; those are shown expanded.
 fn is_by_hand(item: &Item) -> bool {
     matches!(&item.kind, ItemKind::Call(call) if call.by_hand)
 }

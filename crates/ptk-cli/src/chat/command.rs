@@ -1,10 +1,10 @@
-//! What can be said to the chat itself: `/` and a word.
+//! Commands of the chat: `/` and a word.
 
 use std::path::PathBuf;
 
 use ptk_protocol::schema::suggest;
 
-/// Something that the chat itself is to do.
+/// A command of the chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ChatCommand {
     Help,
@@ -28,7 +28,7 @@ pub(crate) enum ChatCommand {
     Quit,
 }
 
-/// How much is taken back.
+/// How much an undo reverts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
     Call,
@@ -36,7 +36,7 @@ pub(crate) enum Extent {
     Session,
 }
 
-/// A command as it is typed.
+/// The syntax and description of a command.
 pub(crate) struct Spec {
     pub(crate) name: &'static str,
     pub(crate) takes: &'static str,
@@ -47,7 +47,7 @@ const fn spec(name: &'static str, takes: &'static str, about: &'static str) -> S
     Spec { name, takes, about }
 }
 
-/// All of them, as they are listed.
+/// All commands, in the order of the help.
 pub(crate) const ALL: [Spec; 19] = [
     spec("help", "", "keys and commands"),
     spec("new", "", "begin another conversation"),
@@ -98,12 +98,12 @@ pub(crate) const ALL: [Spec; 19] = [
     spec("quit", "", "leave; the conversation is kept"),
 ];
 
-/// What was typed, if it is meant for the chat itself. A text that begins with
-/// `/` and no word, such as a path, is meant for the model.
+/// Parses a command of the chat. A text that begins with `/` but not with a
+/// word, such as a path, is a prompt.
 ///
 /// # Errors
 ///
-/// In words for whoever typed it.
+/// A message for the user.
 pub(crate) fn read(text: &str) -> Option<Result<ChatCommand, String>> {
     let said = text.strip_prefix('/')?;
     let (word, rest) = match said.split_once(char::is_whitespace) {

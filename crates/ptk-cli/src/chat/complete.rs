@@ -1,5 +1,4 @@
-//! What a word may become: files of the workspace behind `@`, commands behind
-//! `/`.
+//! Completion of words: files of the workspace after `@`, commands after `/`.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,15 +9,15 @@ use ignore::WalkBuilder;
 
 use super::command;
 
-/// Names of a workspace that are looked through.
+/// The most file names that are considered.
 const MAX_NAMES: usize = 50_000;
-/// What is offered at once.
+/// The most completions that are offered.
 const MAX_OFFERED: usize = 8;
 
-/// What a word may become.
+/// A possible completion of a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Candidate {
-    /// What stands in the text then.
+    /// The text that replaces the word.
     pub(crate) text: String,
     pub(crate) about: String,
 }
@@ -38,8 +37,7 @@ impl Files {
         }
     }
 
-    /// Looks again which there are. It takes as long as it takes, so nobody
-    /// waits for it.
+    /// Lists the files again, in the background.
     pub(crate) fn look(&self) {
         let files = self.clone();
         std::thread::spawn(move || {
@@ -54,7 +52,7 @@ impl Files {
     }
 }
 
-/// The names of files and folders, as ignore files leave them.
+/// The names of files and folders that the ignore files allow.
 fn walk(root: &Path) -> Vec<String> {
     let mut walk = WalkBuilder::new(root);
     let walk = walk.require_git(false).build();
@@ -67,7 +65,7 @@ fn walk(root: &Path) -> Vec<String> {
     walk.flatten().filter_map(name).take(MAX_NAMES).collect()
 }
 
-/// What a word may become. The first word of a text may be a command.
+/// The completions of a word. Only the first word of a text can be a command.
 pub(crate) fn candidates(word: &str, is_first: bool, files: &Files) -> Vec<Candidate> {
     if let Some(part) = word.strip_prefix('@') {
         return of_files(part, &files.names());
@@ -85,7 +83,7 @@ fn of_files(part: &str, names: &[String]) -> Vec<Candidate> {
         Some((name, score))
     });
     let mut found: Vec<(&String, i64)> = fitting.collect();
-    // Of those that fit as well, the shorter one is meant.
+    // Of equally good matches, the shorter one comes first.
     found.sort_by_key(|(name, score)| (std::cmp::Reverse(*score), name.len()));
     let found = found.into_iter().take(MAX_OFFERED);
     found

@@ -1,4 +1,4 @@
-//! Where questions about calls are put: whoever shows the chat answers them.
+//! Passes questions about calls to the chat, which answers them.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,35 +18,35 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// A question, and where its answer arrives.
+    /// A question, and the receiver of its answer.
     pub(crate) fn new(question: Question) -> (Self, oneshot::Receiver<Decision>) {
         let (answer, answered) = oneshot::channel();
         (Self { question, answer }, answered)
     }
 
-    /// Whether nobody waits for the answer any more.
+    /// Whether the receiver of the answer is gone.
     pub(crate) fn is_gone(&self) -> bool {
         self.answer.is_closed()
     }
 
     pub(crate) fn answer(self, decision: Decision) {
-        // Whoever has stopped waiting needs none.
+        // The receiver may be gone; then the answer is not needed.
         drop(self.answer.send(decision));
     }
 }
 
-/// Command lines that the person has typed: nobody is asked about those.
+/// Command lines that the user has typed, which need no approval.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Typed(Arc<Mutex<Vec<String>>>);
 
 impl Typed {
-    /// The person wants this run, once.
+    /// Adds a command line that may run once.
     pub(crate) fn add(&self, line: &str) {
         self.lock().push(line.to_owned());
     }
 
-    /// Whether a call is what the person has typed. What the machine cannot
-    /// protect from in full is another question.
+    /// Whether a call is a command line that the user has typed. If the sandbox
+    /// cannot fully protect from it, it needs approval all the same.
     fn has(&self, request: &ApprovalRequest<'_>) -> bool {
         let line = request.args.as_map().get("command");
         let line = line.and_then(Value::as_str);
@@ -59,7 +59,7 @@ impl Typed {
         at.map(|at| typed.remove(at)).is_some()
     }
 
-    /// None of them is wanted any more.
+    /// Removes all command lines.
     pub(crate) fn clear(&self) {
         self.lock().clear();
     }
@@ -69,10 +69,10 @@ impl Typed {
     }
 }
 
-/// Takes questions, and waits for their answers.
+/// An approver that passes questions to the chat.
 pub(crate) struct Desk {
     workspace: PathBuf,
-    /// Said with each question.
+    /// Shown with each question.
     note: Option<String>,
     questions: mpsc::UnboundedSender<Asked>,
     typed: Typed,
@@ -121,8 +121,8 @@ impl Approver for Desk {
     }
 }
 
-/// Asks nobody about what somebody at a terminal has just typed, and somebody
-/// else about the rest.
+/// Approves command lines that the user has just typed, and asks another
+/// approver about the rest.
 pub(crate) struct Typist {
     pub(crate) typed: Typed,
     pub(crate) other: Arc<dyn Approver>,

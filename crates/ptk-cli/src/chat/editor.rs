@@ -1,4 +1,4 @@
-//! The text that is being written: several lines, with what was written before.
+//! The prompt editor: several lines, with a history.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::style::Style;
@@ -7,24 +7,24 @@ use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::text::{style, wrap};
 
-/// What stands in an empty editor.
+/// The placeholder of an empty editor.
 const HINT: &str = "Ask something. /help tells what else there is.";
-/// A paste with more lines than this, or more characters, is shown in short.
+/// A paste with more lines, or more characters, is shown as a placeholder.
 const MAX_LINES: usize = 12;
 const MAX_CHARACTERS: usize = 1500;
-/// Texts that can be had back.
+/// The most entries of the history.
 const MAX_HISTORY: usize = 500;
 
-/// The text that is being written.
+/// The prompt editor.
 #[derive(Debug)]
 pub(crate) struct Editor {
     area: TextArea<'static>,
     history: Vec<String>,
-    /// Which text of the history is shown.
+    /// The position in the history, if one of its texts is shown.
     at: Option<usize>,
-    /// What was being written before the history was looked at.
+    /// The text that was being written before the history was browsed.
     draft: String,
-    /// What was pasted, under the words that stand for it.
+    /// The pasted texts, under their placeholders.
     pastes: Vec<(String, String)>,
 }
 
@@ -45,8 +45,7 @@ fn area(text: &str) -> TextArea<'static> {
     let mut area = TextArea::new(lines);
     area.set_wrap_mode(WrapMode::WordOrGlyph);
     area.set_cursor_line_style(Style::new());
-    // The terminal's own cursor stands there: what composes characters looks
-    // for it.
+    // The terminal's own cursor is used, because input methods look for it.
     area.set_cursor_style(Style::new());
     area.set_placeholder_text(HINT);
     area.set_placeholder_style(style::FAINT);
@@ -65,17 +64,17 @@ impl Editor {
         self.area.is_empty()
     }
 
-    /// What is written, as it is shown.
+    /// The text as it is shown, with placeholders.
     pub(crate) fn text(&self) -> String {
         self.area.lines().join("\n")
     }
 
-    /// What is written, with all that was pasted.
+    /// The text with all pastes in full.
     pub(crate) fn whole(&self) -> String {
         let text = self.text();
         let mut whole = String::new();
         let mut rest = text.as_str();
-        // What stands in a paste stands for nothing else.
+        // A placeholder inside a pasted text is not replaced.
         while let Some((at, short, pasted)) = self.first_paste(rest) {
             whole.push_str(rest.get(..at).unwrap_or_default());
             whole.push_str(pasted);
@@ -85,7 +84,7 @@ impl Editor {
         whole
     }
 
-    /// The first paste that stands in a text.
+    /// The first placeholder in a text.
     fn first_paste(&self, text: &str) -> Option<(usize, &str, &str)> {
         let pastes = self.pastes.iter();
         let found = pastes.filter_map(|(short, pasted)| {
@@ -95,12 +94,12 @@ impl Editor {
         found.min_by_key(|(at, ..)| *at)
     }
 
-    /// Puts a text in the place of what is written.
+    /// Replaces the text.
     pub(crate) fn set(&mut self, text: &str) {
         self.area = area(text);
     }
 
-    /// Takes out what is written.
+    /// Takes the text, and clears the editor.
     pub(crate) fn take(&mut self) -> String {
         let text = self.whole();
         self.set("");
@@ -109,7 +108,7 @@ impl Editor {
         text
     }
 
-    /// What was written can be had back from now on.
+    /// Adds a text to the history.
     pub(crate) fn remember(&mut self, text: &str) {
         if text.trim().is_empty() || self.history.last().is_some_and(|last| last == text) {
             return;
@@ -119,13 +118,13 @@ impl Editor {
         self.history.drain(..excess);
     }
 
-    /// Rows that it takes in so many columns, as far as somebody counts.
+    /// The number of rows at this width, counted up to about `most`.
     pub(crate) fn rows(&self, width: usize, most: usize) -> usize {
         let mut rows = 0;
         for line in self.area.lines() {
-            // A long line takes them all.
+            // A long line takes all of them.
             let is_long = line.len() > width.saturating_mul(most).saturating_mul(4);
-            // The cursor may stand behind the last character.
+            // The cursor may be after the last character.
             let spans = [ratatui::text::Span::raw(line.as_str()), " ".into()];
             rows += if is_long {
                 most
@@ -139,7 +138,7 @@ impl Editor {
         rows
     }
 
-    /// Takes a key; whether it was one of an editor.
+    /// Handles a key; returns whether the editor uses it.
     pub(crate) fn key(&mut self, key: KeyEvent) -> bool {
         let has = |modifier| key.modifiers.contains(modifier);
         let is_plain = key.modifiers.difference(KeyModifiers::SHIFT).is_empty();
@@ -202,7 +201,7 @@ impl Editor {
         true
     }
 
-    /// Takes a text as a whole. A long one is shown in short, and sent in full.
+    /// Pastes a text. A long one is shown as a placeholder, and sent in full.
     pub(crate) fn paste(&mut self, text: &str) {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         let lines = text.lines().count();
@@ -221,7 +220,7 @@ impl Editor {
         self.pastes.push((short, text));
     }
 
-    /// The word that the cursor stands behind, and whether it is the first.
+    /// The word before the cursor, and whether it is the first.
     pub(crate) fn word(&self) -> (String, bool) {
         let at = self.area.cursor();
         let line = self.area.lines().get(at.0);
@@ -232,7 +231,7 @@ impl Editor {
         (word, at.0 == 0 && start == 0)
     }
 
-    /// Puts another word in its place.
+    /// Replaces the word before the cursor.
     pub(crate) fn replace_word(&mut self, with: &str) {
         let (word, _) = self.word();
         for _ in word.chars() {
@@ -261,7 +260,7 @@ mod tests {
         let mut editor = Editor::default();
         typed(&mut editor, "Đọc tệp 日本語 👨‍👩‍👧 e\u{302}\u{301}");
         assert_eq!(editor.text(), "Đọc tệp 日本語 👨‍👩‍👧 e\u{302}\u{301}");
-        // What composes characters replaces what it has typed.
+        // Input methods replace the characters they have typed.
         typed(&mut editor, "tieng");
         for _ in 0..3 {
             press(&mut editor, KeyCode::Backspace);
@@ -307,7 +306,7 @@ mod tests {
             format!("See {} and{}", "line\n".repeat(100), "x".repeat(2000))
         );
         assert!(editor.is_empty());
-        // What stands in a paste stands for nothing else.
+        // A placeholder inside a pasted text is not replaced.
         let first = format!("{}[paste 2: 30 lines]", "a\n".repeat(20));
         editor.paste(&first);
         editor.paste(&"b\n".repeat(30));

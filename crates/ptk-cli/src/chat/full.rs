@@ -1,4 +1,4 @@
-//! The whole terminal: taken, drawn on, and given back as it was.
+//! The full-screen chat: takes over the terminal, and restores it.
 
 use std::io::{self, Write as _};
 use std::panic;
@@ -40,18 +40,18 @@ use crate::printer;
 use crate::sessions::{self, short};
 use crate::view::Screen;
 
-/// How long a picture stands while things happen.
+/// The shortest time between two frames.
 const FRAME: Duration = Duration::from_millis(16);
-/// How often a picture is drawn while nothing but time goes by.
+/// The time between frames if only the clock changes.
 const TICK: Duration = Duration::from_millis(100);
-/// How long is waited for an orderly end before it is ended anyhow.
+/// How long to wait for an orderly exit before it is forced.
 const GRACE: Duration = Duration::from_secs(2);
-/// Items at the end in which the failure of a turn is told.
+/// How many items at the end may already show the failure of a turn.
 const LAST: usize = 3;
-/// How long things that happen are taken in before the next key is looked for.
+/// How long events are handled before the next key is checked.
 const SLICE: Duration = Duration::from_millis(4);
 
-/// Talks in the whole terminal until somebody leaves.
+/// Runs the chat in the full terminal until the user leaves.
 pub(crate) async fn run(args: &ChatArgs) -> Result<Exit> {
     let handle = SessionHandle::wanted(&args.session, &args.agent.config).await?;
     let is_open = handle.known.as_ref().is_some_and(sessions::is_resumable);
@@ -66,7 +66,7 @@ pub(crate) async fn run(args: &ChatArgs) -> Result<Exit> {
     let conversation = host.conversation().await?;
     let files = Files::new(host.tools().workspace().root().to_owned());
     files.look();
-    // The first piece of code is not waited for.
+    // Loads the syntax definitions before the first code is shown.
     std::thread::spawn(code::prepare);
     let mut app = App::new(conversation, files);
     tell_place(&mut app, &host);
@@ -100,7 +100,7 @@ pub(crate) async fn run(args: &ChatArgs) -> Result<Exit> {
     ended
 }
 
-/// Whether colours are wanted.
+/// Whether to use colours.
 fn is_coloured() -> bool {
     printer::has_colours()
 }
@@ -110,16 +110,16 @@ fn tell_place(app: &mut App, host: &Host) {
     app.status.workspace = orders::folder(host.tools().workspace().root());
 }
 
-/// The terminal, while it is ours.
+/// The terminal, while the chat has taken it over.
 struct ScreenSession {
     terminal: Terminal<CrosstermBackend<io::Stdout>>,
-    /// Whether it tells more of keys than others do.
+    /// Whether it reports keys in the enhanced protocol.
     is_enhanced: bool,
-    /// What was told of a panic before.
+    /// The previous panic hook.
     hook: Hook,
 }
 
-/// Tells of a panic.
+/// A panic hook.
 type Hook = Arc<dyn Fn(&panic::PanicHookInfo<'_>) + Send + Sync>;
 
 impl ScreenSession {
@@ -129,8 +129,8 @@ impl ScreenSession {
         let hook: Hook = Arc::from(panic::take_hook());
         let own = std::thread::current().id();
         let before = Arc::clone(&hook);
-        // What breaks the chat down is told on a terminal that can be read. What
-        // breaks down elsewhere is caught and told of there.
+        // A panic of the chat is reported on the restored terminal. One on
+        // another thread is caught and reported there.
         panic::set_hook(Box::new(move |info| {
             if std::thread::current().id() == own {
                 leave();
@@ -149,7 +149,7 @@ impl ScreenSession {
         })
     }
 
-    /// Gives the terminal to the shell until it gives it back.
+    /// Gives the terminal to the shell until the chat is continued.
     fn suspend(&mut self, has_mouse: bool) -> Result<()> {
         leave();
         #[cfg(unix)]
@@ -192,7 +192,7 @@ fn enter(is_enhanced: bool, has_mouse: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives the terminal back as it was. Nobody is left to be told if that fails.
+/// Restores the terminal. If that fails, there is nowhere to report it.
 fn leave() {
     let mut out = printer::full_screen();
     drop(crossterm::execute!(
@@ -211,13 +211,13 @@ struct Chat {
     host: Host,
     asked: UnboundedReceiver<Asked>,
     leaving: UnboundedReceiver<Interrupt>,
-    /// What was asked last.
+    /// The last prompt.
     prompt: Option<String>,
     is_coloured: bool,
     has_mouse: bool,
 }
 
-/// What comes next.
+/// Whether the chat continues.
 enum Next {
     Go,
     Leave(Exit),
@@ -252,7 +252,8 @@ impl Chat {
                 }
                 Some(interrupt) = self.leaving.recv() => match interrupt {
                     Interrupt::Leave => return Ok(Exit::Interrupted),
-                    // In raw mode it is a key; so somebody else has sent it.
+                    // In raw mode Ctrl-C is a key, so another process has sent
+                    // the signal.
                     Interrupt::Stop => self.host.stop(),
                 },
                 Some(asked) = self.asked.recv() => {
@@ -291,7 +292,7 @@ impl Chat {
         }
     }
 
-    /// Takes in more of what has happened, for a moment.
+    /// Handles pending events, for a short time.
     fn take_in(&mut self) {
         let start = Instant::now();
         while let Ok(delivery) = self.host.events.try_recv() {
@@ -395,7 +396,7 @@ impl Chat {
         self.prompt = Some(prompt);
     }
 
-    /// Says what went wrong: in a line, if it fits one.
+    /// Reports an error: in the message line, if it fits.
     fn failed(&mut self, error: &anyhow::Error) {
         let text = format!("{error:#}");
         if text.contains('\n') {
@@ -405,7 +406,7 @@ impl Chat {
         }
     }
 
-    /// Another conversation is shown.
+    /// Shows another conversation.
     async fn switched(&mut self, text: &str) -> Result<()> {
         let conversation: Conversation = self.host.conversation().await?;
         let files = self.app.files.clone();
@@ -418,7 +419,8 @@ impl Chat {
         Ok(())
     }
 
-    /// Through the terminal, which may be far away.
+    /// Copies a text by an escape sequence, which also works in remote
+    /// terminals.
     fn copy(&mut self, text: &str) -> Result<()> {
         let coded = STANDARD.encode(text);
         let mut out = printer::full_screen();
@@ -444,7 +446,7 @@ impl Chat {
         Ok(())
     }
 
-    /// Something is done: it is told, and what waits comes next.
+    /// Handles the end of running work: reports it, and sends the next prompt.
     fn done(&mut self, done: Result<Done>) {
         let mut is_good = true;
         match done {
@@ -485,15 +487,15 @@ impl Chat {
         self.app.busy_since = None;
         self.prompt = None;
         if !is_good {
-            // What was to follow may not be wanted any more.
+            // The queued prompts may no longer be wanted.
             self.app.take_back_queue();
         } else if let Some(prompt) = self.app.queue.pop_front() {
             self.ask(prompt);
         }
     }
 
-    /// There is no answer. What no event has told is told here, and a prompt
-    /// that went nowhere comes back.
+    /// Handles a turn without an answer: reports the error unless an event did,
+    /// and returns a prompt that was not sent to the editor.
     fn unanswered(&mut self, error: &RunError) {
         let text = error.to_string();
         let items = self.app.conversation.items().iter().rev();
@@ -510,8 +512,8 @@ impl Chat {
     }
 }
 
-/// Signals, taken while the screen may be stuck: whoever insists is not kept
-/// waiting by what takes long to draw.
+/// Receives signals on a task of its own, so that the user can leave even while
+/// the screen is stuck.
 fn leaving() -> UnboundedReceiver<Interrupt> {
     let (tell, told) = unbounded_channel();
     tokio::spawn(async move {

@@ -1,5 +1,5 @@
-//! The model, the tools and the session at work. One thing is done at a time;
-//! what else is wanted waits, or is refused.
+//! Runs the model, the tools and the session. One thing runs at a time; other
+//! requests wait, or are rejected.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,69 +26,69 @@ use crate::config;
 use crate::sessions;
 use crate::view::Screen;
 
-/// Entries that are read at once.
+/// How many entries are read at once.
 const PAGE: usize = 500;
-/// Characters of what a command wrote that the model is told.
+/// The most characters of a command's output that the model is sent.
 const MAX_TOLD: usize = 8000;
-/// The tool that runs what a person types behind `!`.
+/// The tool that runs command lines after `!`.
 const SHELL: &str = "bash";
-/// Where that tool takes the line.
+/// The parameter of that tool for the command line.
 const COMMAND: &str = "command";
 
-/// Who is asked about calls.
+/// Who is asked to approve calls.
 pub(crate) enum QuestionTarget {
-    /// Whoever shows the chat.
+    /// The full-screen chat.
     Desk(mpsc::UnboundedSender<Asked>),
-    /// The person at the terminal, line by line.
+    /// The user at the terminal, line by line.
     Terminal,
 }
 
-/// Everything that is at work.
+/// The state of a chat: its session, agent and running work.
 pub(crate) struct Host {
     pub(crate) args: AgentArgs,
-    /// What was said on the command line, which holds for each session anew.
+    /// The arguments of the command line, which apply to each session again.
     given: AgentArgs,
     pub(crate) screen: Screen,
     pub(crate) handle: SessionHandle,
     pub(crate) agent: Agent,
     pub(crate) events: Subscription,
-    /// The undos of this chat, the last one last.
+    /// The ids of undos in this chat, the last one last.
     pub(crate) undone: Vec<String>,
     asking: QuestionTarget,
     typed: Typed,
     session: Option<Session>,
     work: Option<Work>,
-    /// What the model is told with the next prompt.
+    /// Texts that are appended to the next prompt.
     told: Vec<String>,
 }
 
-/// What is being done.
+/// The running work.
 struct Work {
     cancel: CancellationToken,
     running: JoinHandle<Ended>,
 }
 
-/// What comes next.
+/// The next event or result.
 pub(crate) enum News {
-    /// Something happened.
+    /// An event.
     Event(Delivery),
-    /// What was being done is done.
+    /// The running work has ended.
     Done(Result<Done>),
 }
 
-/// The session, if it was needed, and what was done.
+/// The session, if it was needed, and the result of the work.
 pub(crate) type Ended = (Option<Session>, Done);
 
-/// What was done.
+/// The result of finished work.
 pub(crate) enum Done {
     Turn(Box<Execution>),
-    /// The command line, what came of it, and whether that was written down.
+    /// The command line, its outcome, and whether it was logged.
     Command(String, Box<CallOutcome>, Result<()>),
-    /// In words for the person.
+    /// A message for the user.
     Said(Result<String>),
-    /// It was taken back, under this id.
+    /// An undo, with its id and a message.
     Undone(Result<(String, String)>),
-    /// What was taken back last is there again.
+    /// An undo that was reverted, with a message.
     Redone(Result<String>),
 }
 
@@ -134,8 +134,8 @@ impl Host {
         self.work.is_some()
     }
 
-    /// What was said so far. What was run by hand since the last prompt, the
-    /// model is told with the next one.
+    /// Loads the conversation. Commands that the user ran since the last prompt
+    /// are queued for the next one.
     pub(crate) async fn conversation(&mut self) -> Result<Conversation> {
         let mut conversation = Conversation::new();
         let mut after = 0;
@@ -162,13 +162,13 @@ impl Host {
         }
     }
 
-    /// Another model, other tools or another dialect. What is at work stays if
-    /// that does not work.
+    /// Changes the model, the tools or the dialect. If that fails, nothing
+    /// changes.
     pub(crate) fn change(&mut self, args: AgentArgs) -> Result<()> {
         let tools = Some(self.tools().clone());
         let mut settings = self.handle.settings.clone();
         if args.model != self.args.model {
-            // Another model is not to be had where the one before was.
+            // The recorded provider does not apply to another model.
             settings.remove("provider");
             settings.remove("model");
         }
@@ -194,9 +194,9 @@ impl Host {
         Ok(())
     }
 
-    /// Goes on in another session.
+    /// Switches to another session.
     pub(crate) async fn switch(&mut self, handle: SessionHandle) -> Result<()> {
-        // What was chosen in a session holds in that one.
+        // Settings that were changed in a session apply only to that session.
         let args = if handle.known.is_some() {
             self.given.clone()
         } else {
@@ -222,7 +222,7 @@ impl Host {
         Ok(())
     }
 
-    /// A session that was not there before.
+    /// A new session.
     pub(crate) fn fresh(&self) -> SessionHandle {
         SessionHandle {
             store: self.handle.store.clone(),
@@ -233,12 +233,12 @@ impl Host {
         }
     }
 
-    /// A session that is there.
+    /// An existing session.
     pub(crate) async fn known(&self, found: Overview) -> Result<SessionHandle> {
         SessionHandle::here(self.handle.store.clone(), found, &self.args.config).await
     }
 
-    /// The session, which nobody works on.
+    /// The session, which must not be in use.
     pub(crate) fn take_session(&mut self) -> Session {
         let id = &self.handle.id;
         let session = self.session.take();
@@ -249,7 +249,7 @@ impl Host {
         self.session = Some(session);
     }
 
-    /// What holds for the next run, with a new way to stop it.
+    /// The options for the next run, with a new cancellation token.
     pub(crate) fn options(&self) -> RunOptions {
         RunOptions {
             cancel: CancellationToken::new(),
@@ -257,7 +257,7 @@ impl Host {
         }
     }
 
-    /// Asks the model.
+    /// Sends a prompt to the model.
     pub(crate) fn ask(&mut self, prompt: &str) {
         let mut prompt = prompt.to_owned();
         for told in self.told.drain(..) {
@@ -270,7 +270,7 @@ impl Host {
         });
     }
 
-    /// Goes on with a turn that was interrupted.
+    /// Resumes an interrupted turn.
     pub(crate) fn resume(&mut self) {
         self.work(|mut session, options| async move {
             let done = match session.resume(options).await {
@@ -281,7 +281,7 @@ impl Host {
         });
     }
 
-    /// Makes room in the model's window.
+    /// Compacts the conversation, to free space in the context window.
     pub(crate) fn compact(&mut self) {
         self.work(|mut session, options| async move {
             let said = super::orders::compacted(session.compact(options).await);
@@ -300,8 +300,8 @@ impl Host {
         self.work = Some(Work { cancel, running });
     }
 
-    /// Runs a command line that the person has typed: as a tool, so that it is
-    /// confined, seen and can be undone as one.
+    /// Runs a command line of the user as a tool call, so that it is sandboxed,
+    /// shown and can be undone like one.
     pub(crate) fn run(&mut self, line: &str) -> Result<()> {
         let arguments = Arguments::from_json(&json!({COMMAND: line}).to_string())
             .map_err(|error| anyhow!("{error}"))?;
@@ -324,8 +324,8 @@ impl Host {
         Ok(())
     }
 
-    /// Does something that takes a while and that nobody can stop half-way.
-    /// What it changes in the workspace is noted in the log.
+    /// Runs blocking work that cannot be stopped half-way. Changes to the
+    /// workspace are logged.
     pub(crate) fn block(&mut self, work: impl FnOnce() -> Done + Send + 'static) {
         let mut session = self.take_session();
         let running = tokio::spawn(async move {
@@ -345,14 +345,14 @@ impl Host {
         });
     }
 
-    /// Stops what is being done.
+    /// Stops the running work.
     pub(crate) fn stop(&self) {
         if let Some(work) = &self.work {
             work.cancel.cancel();
         }
     }
 
-    /// Waits for what comes next.
+    /// Waits for the next event or result.
     pub(crate) async fn news(&mut self) -> News {
         let work = &mut self.work;
         let ended = async {
@@ -377,13 +377,13 @@ impl Host {
         })
     }
 
-    /// What is being done, for whoever waits for it elsewhere.
+    /// Takes the running work, for a caller that waits for it itself.
     pub(crate) fn take_work(&mut self) -> Option<(JoinHandle<Ended>, CancellationToken)> {
         let work = self.work.take()?;
         Some((work.running, work.cancel))
     }
 
-    /// What is being done is done.
+    /// Records the result of the running work.
     pub(crate) fn finish(&mut self, (session, done): Ended) -> Done {
         self.typed.clear();
         self.session = session.or_else(|| self.session.take());
@@ -393,8 +393,8 @@ impl Host {
         done
     }
 
-    /// Leaves what is being done, as if the process had been killed. What the
-    /// tools have started ends with it.
+    /// Aborts the running work, as if the process had been killed. Processes of
+    /// the tools end with it.
     pub(crate) async fn leave(&mut self) -> Result<()> {
         if let Some(work) = self.work.take() {
             work.running.abort();
@@ -433,7 +433,7 @@ fn build(
     Agent::new(args, handle, 0, &face)
 }
 
-/// What is written down of a command that the person has run.
+/// The log entry for a command that the user has run.
 fn by_hand(arguments: Arguments, outcome: &CallOutcome) -> NewEntry {
     let ran = RanByHand {
         tool: outcome.tool.clone(),
@@ -444,12 +444,12 @@ fn by_hand(arguments: Arguments, outcome: &CallOutcome) -> NewEntry {
     NewEntry::new(ran).about(outcome.call_id.clone())
 }
 
-/// What is said if something is not in the log.
+/// The message if something could not be logged.
 pub(crate) fn unwritten(error: &anyhow::Error) -> String {
     format!("\nThis is not in the log of the session: {error:#}")
 }
 
-/// What the model is told of a command that the person has run.
+/// The text for the model about a command that the user has run.
 fn told(line: &str, result: &ToolResult) -> String {
     let text = |name: &str| result.fields.get(name).and_then(Value::as_str);
     let output = match text("output").or_else(|| text("content")) {

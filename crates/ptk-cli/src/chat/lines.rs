@@ -1,5 +1,5 @@
-//! Line by line: for pipes, for terminals that cannot be taken, and for those
-//! who like it so.
+//! The line-by-line chat: for pipes, for terminals that do not support the full
+//! screen, and by request.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write};
 
@@ -19,10 +19,10 @@ use crate::sessions::{self, short};
 use crate::view::clean::visible;
 use crate::view::{self, HumanView, Json, MarkdownStream, Screen, View};
 
-/// What stands before what is typed.
+/// The input prompt.
 const MARK: &str = "› ";
 
-/// Talks line by line until there is no further line.
+/// Runs the chat line by line until the input ends.
 pub(crate) async fn run(args: &ChatArgs, out: &mut impl Write) -> Result<Exit> {
     let agent = &args.agent;
     let handle = SessionHandle::wanted(&args.session, &agent.config).await?;
@@ -64,7 +64,7 @@ pub(crate) async fn run(args: &ChatArgs, out: &mut impl Write) -> Result<Exit> {
         let line = talk.line(&before).await?;
         is_over = line.is_none();
         let line = std::mem::take(&mut before) + &line.unwrap_or_default();
-        // A line that ends so goes on.
+        // A trailing backslash continues the prompt on the next line.
         if let Some(open) = line.strip_suffix('\\')
             && !is_over
         {
@@ -96,13 +96,13 @@ pub(crate) async fn run(args: &ChatArgs, out: &mut impl Write) -> Result<Exit> {
 struct Talk {
     shown: Conversation,
     has_json: bool,
-    /// Whether somebody types.
+    /// Whether a user types the input.
     is_person: bool,
 }
 
 impl Talk {
-    /// The next line. Nobody reads while something is going on: an answer to a
-    /// question is typed at the same place.
+    /// Reads the next line. Nothing is read while work is running, because
+    /// answers to questions come from the same input.
     async fn line(&self, before: &str) -> Result<Option<String>> {
         if self.is_person {
             let mark = if before.is_empty() { MARK } else { "  " };
@@ -118,12 +118,12 @@ impl Talk {
         let mut interrupts = Interrupts::new();
         tokio::select! {
             read = read => Ok(read??),
-            // Whoever reads cannot be called back.
+            // A blocking read cannot be cancelled.
             _ = interrupts.next() => exit::leave(),
         }
     }
 
-    /// Does what a line says; nothing comes back if that is to leave.
+    /// Handles a line; returns `None` if the chat is to end.
     async fn take(
         &mut self,
         line: &str,
@@ -184,7 +184,7 @@ impl Talk {
         Ok(Some(Exit::Success))
     }
 
-    /// Says something beside the answers.
+    /// Shows a note beside the answers.
     fn note(&self, text: &str, out: &mut impl Write) -> Result<()> {
         if self.has_json {
             return Json::default().say(text, out);
@@ -193,7 +193,7 @@ impl Talk {
         Ok(())
     }
 
-    /// Shows what is being done until it is done.
+    /// Shows the running work until it has ended.
     async fn watch(&mut self, host: &mut Host, out: &mut impl Write) -> Result<Exit> {
         let Some((running, cancel)) = host.take_work() else {
             return Ok(Exit::Success);
@@ -271,7 +271,7 @@ fn told(host: &Host, said: Result<String>) -> Exit {
     }
 }
 
-/// A text to read.
+/// Shows a Markdown text.
 fn page(text: &str, out: &mut impl Write) -> Result<()> {
     let mut markdown = MarkdownStream::default();
     let shown = markdown.push(text) + &markdown.finish();

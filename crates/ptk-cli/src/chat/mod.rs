@@ -1,20 +1,20 @@
 //! `ptk chat`: a conversation in the terminal.
 //!
-//! What is shown is a function of what happens: [`ptk::view::Conversation`]
-//! folds events, [`app`] adds what the person does, [`draw`] draws both.
+//! The screen is a function of the events: [`ptk::view::Conversation`] folds
+//! them, [`app`] adds the user's input, [`draw`] draws both.
 //!
 //! | Module | Its one concern |
 //! |---|---|
-//! | `host` | the model, the tools and the session at work |
-//! | `orders` | what the chat itself is told to do, and what comes of it |
-//! | `command` | what can be told it |
+//! | `host` | runs the model, the tools and the session |
+//! | `orders` | executes the chat's own commands |
+//! | `command` | parses the chat's own commands |
 //! | `desk` | questions about calls, and their answers |
-//! | `app` | the state of the screen, and what keys do to it |
-//! | `editor`, `complete` | the text that is being written |
-//! | `overlay`, `search` | what stands over the conversation, and finding words in it |
-//! | `text`, `draw` | lines of a width, and the screen |
-//! | `full` | the whole terminal |
-//! | `lines` | line by line, where there is no terminal that could be taken |
+//! | `app` | the state of the screen, and how keys change it |
+//! | `editor`, `complete` | the prompt editor, and completion |
+//! | `overlay`, `search` | pages and lists over the conversation, and the search in it |
+//! | `text`, `draw` | layout of text, and drawing of the screen |
+//! | `full` | the full-screen chat |
+//! | `lines` | the line-by-line chat, without a full screen |
 
 mod app;
 mod command;
@@ -40,7 +40,7 @@ use crate::commands::run::runtime;
 use crate::exit::Exit;
 use crate::printer;
 
-/// Talks until somebody leaves.
+/// Runs the chat until the user leaves.
 pub(crate) fn run(args: &ChatArgs, out: &mut impl Write) -> Result<Exit> {
     let runtime = runtime()?;
     let ended = runtime.block_on(async {
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &ChatArgs, out: &mut impl Write) -> Result<Exit> {
     ended
 }
 
-/// Whether there is a terminal that can be taken as a whole.
+/// Whether the terminal supports the full-screen chat.
 fn is_full(args: &ChatArgs) -> bool {
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
     let is_terminal = io::stdin().is_terminal() && printer::is_stdout_terminal();

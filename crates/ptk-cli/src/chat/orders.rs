@@ -1,5 +1,5 @@
-//! What the chat itself is told to do, and what comes of it. Nothing here
-//! knows how it is shown.
+//! Executes the chat's own commands. Nothing here depends on how the chat is
+//! shown.
 
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
@@ -24,34 +24,34 @@ use crate::sessions::{self, short};
 use crate::view::clean::in_line;
 use crate::view::{age, count, money, took};
 
-/// Sessions in a list.
+/// The most sessions in a list.
 const MAX_SESSIONS: usize = 200;
-/// Characters of a name in a list.
+/// The most characters of a name in a list.
 const MAX_NAME: usize = 60;
-/// Columns of the bar that shows how full the window is.
+/// The columns of the bar that shows how full the context window is.
 const BAR: usize = 40;
 
-/// What comes of it.
+/// The result of a command.
 pub(crate) enum Told {
-    /// Said on the side.
+    /// A note.
     Note(String),
-    /// To be read.
+    /// A page to read: its title and its text.
     Page(String, String),
-    /// To be chosen from.
+    /// A list to choose from: its title and its entries.
     List(String, Vec<Entry>),
-    /// Another conversation is shown from now on; its turn may have been
-    /// interrupted.
+    /// Another conversation is shown from now on; the flag says whether its
+    /// turn was interrupted.
     Switched(String, bool),
-    /// It is being done, and says so itself when it is done.
+    /// Work was started, which reports its end itself.
     Begun,
-    /// A text goes into the clipboard.
+    /// A text for the clipboard.
     Copied(String),
-    /// For whoever shows the chat.
+    /// Toggles the mouse, if the chat has one.
     Mouse,
     Quit,
 }
 
-/// Does what it is told.
+/// Executes a command.
 pub(crate) async fn obey(
     command: ChatCommand,
     host: &mut Host,
@@ -159,7 +159,7 @@ async fn begin_anew(host: &mut Host) -> Result<Told> {
     Ok(Told::Switched("A new conversation.".to_owned(), false))
 }
 
-/// A session in a line of a list.
+/// The list entry of a session.
 fn entry(session: &Overview, about: Option<String>) -> Entry {
     let name = session.name().lines().next().unwrap_or_default();
     let name: String = in_line(name).chars().take(MAX_NAME).collect();
@@ -252,7 +252,7 @@ async fn export_session(host: &Host, path: Option<PathBuf>) -> Result<Told> {
         bail!("nothing was said yet that could be written down");
     }
     let path = match path {
-        // No shell is there to do it.
+        // There is no shell to expand it.
         Some(path) => match (path.strip_prefix("~"), std::env::home_dir()) {
             (Ok(rest), Some(home)) => home.join(rest),
             _ => path,
@@ -317,7 +317,7 @@ fn redo(host: &mut Host) -> Result<Told> {
     Ok(Told::Begun)
 }
 
-/// Takes back what is selected, and says what became of each file.
+/// Undoes the selected changes, and reports what became of each file.
 fn undone(undo: &ptk::tools::undo::Undo, selection: &Selection) -> Result<(String, String)> {
     undo.finish()?;
     let plan = undo.plan(selection, ptk::tools::undo::Others::Refuse)?;
@@ -327,7 +327,7 @@ fn undone(undo: &ptk::tools::undo::Undo, selection: &Selection) -> Result<(Strin
     Ok((done.id, lines.join("\n")))
 }
 
-/// Models that can be named.
+/// The models that can be chosen.
 fn models(host: &Host) -> Told {
     let mut entries = Vec::new();
     for (name, about) in crate::agent::named_models(&host.args.config).unwrap_or_default() {
@@ -359,7 +359,7 @@ fn change_model(host: &mut Host, name: &str) -> Result<Told> {
     let mut args = host.args.clone();
     let (provider, model) = split_model(name);
     args.model.model = model;
-    // A name of its own goes before the provider that was said.
+    // The provider in the name, if any, replaces the one given before.
     args.model.provider = provider;
     host.change(args)?;
     Ok(Told::Note(format!(
@@ -368,7 +368,7 @@ fn change_model(host: &mut Host, name: &str) -> Result<Told> {
     )))
 }
 
-/// The provider in a name, if it has one, and the model.
+/// Splits a name into a provider, if it has one, and a model.
 fn split_model(name: &str) -> (Option<String>, Option<String>) {
     let is_whole = ["script:", "cmd:", "browser:"]
         .iter()
@@ -456,7 +456,7 @@ async fn context(host: &mut Host) -> Result<Told> {
     Ok(Told::Page("Context".to_owned(), context_page(&used?)))
 }
 
-/// What fills the window, as a table with a bar.
+/// The use of the context window, as a table with a bar.
 fn context_page(used: &ContextUse) -> String {
     let parts = [
         ("instructions", used.instructions),
@@ -491,7 +491,7 @@ fn context_page(used: &ContextUse) -> String {
     text
 }
 
-/// What came of making room.
+/// The message about a compaction.
 pub(crate) fn compacted(done: Result<Option<ptk::Compacted>, RunError>) -> Result<String> {
     match done {
         Ok(Some(done)) => Ok(format!(
@@ -533,7 +533,7 @@ fn cost(host: &Host, shown: &Conversation) -> String {
     text
 }
 
-/// The call of this number, counted from one; the last one if none is named.
+/// The call of this number, counted from one; by default the last one.
 pub(crate) fn call(shown: &Conversation, number: Option<usize>) -> Option<&CallView> {
     match number {
         Some(number) => shown.calls().nth(number.checked_sub(1)?),
@@ -579,7 +579,7 @@ fn inspect(call: Option<&CallView>) -> Result<Told> {
     Ok(Told::Page(format!("Call of {}", call.tool), text))
 }
 
-/// Text between fences that it does not hold itself.
+/// Puts a text between fences that it does not contain.
 pub(crate) fn fenced(language: &str, text: &str) -> String {
     let mut fence = "```".to_owned();
     while text.contains(&fence) {
@@ -588,7 +588,7 @@ pub(crate) fn fenced(language: &str, text: &str) -> String {
     format!("{fence}{language}\n{}\n{fence}", text.trim_end())
 }
 
-/// A folder as it is shown in a line.
+/// A folder's path for display in a line.
 pub(crate) fn folder(path: &Path) -> String {
     let home = std::env::var_os("HOME").map(PathBuf::from);
     let below = home.as_ref().and_then(|home| path.strip_prefix(home).ok());

@@ -1,12 +1,11 @@
-//! What stands over the conversation for a while: a text to read, or a list to
-//! choose from.
+//! Overlays of the conversation: a text to read, or a list to choose from.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::command::ChatCommand;
 use super::text::Lines;
 
-/// What stands over the conversation.
+/// An overlay of the conversation.
 #[derive(Debug)]
 pub(crate) enum Overlay {
     Page(Page),
@@ -17,7 +16,7 @@ pub(crate) enum Overlay {
 #[derive(Debug)]
 pub(crate) struct Page {
     pub(crate) title: String,
-    /// Markdown.
+    /// The text as Markdown.
     pub(crate) text: String,
     pub(crate) top: usize,
     /// The text in lines of a width.
@@ -29,21 +28,21 @@ pub(crate) struct Page {
 pub(crate) struct List {
     pub(crate) title: String,
     entries: Vec<Entry>,
-    /// What is typed to find something in it.
+    /// The text that filters the list.
     pub(crate) filter: String,
     pub(crate) chosen: usize,
 }
 
-/// Something to choose.
+/// An entry of a list.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
     pub(crate) name: String,
     pub(crate) about: String,
-    /// What is done then.
+    /// The command to run if it is chosen.
     pub(crate) command: ChatCommand,
 }
 
-/// What somebody wants of it.
+/// The reaction to a key.
 #[derive(Debug)]
 pub(crate) enum Said {
     Nothing,
@@ -113,7 +112,7 @@ impl Page {
 }
 
 impl List {
-    /// What is left of it.
+    /// The entries that match the filter.
     pub(crate) fn entries(&self) -> Vec<&Entry> {
         let words: Vec<String> = self
             .filter

@@ -1,12 +1,12 @@
-//! Looking for words in what is shown.
+//! The search in the conversation.
 
 use super::draw::Canvas;
 
-/// A search that goes on.
+/// A search in progress.
 #[derive(Debug, Default)]
 pub(crate) struct Search {
     pub(crate) words: String,
-    /// The lines with the words in them: the item, and which line of it.
+    /// The matching lines: the item, and the number of the line in it.
     hits: Vec<(u64, usize)>,
     at: usize,
 }
@@ -22,14 +22,14 @@ impl Search {
         self.at = usize::MAX;
     }
 
-    /// Finds the lines, as they are laid out now.
+    /// Finds the matching lines in the current layout.
     pub(crate) fn look(&mut self, canvas: &Canvas) {
         self.hits = if self.words.is_empty() {
             Vec::new()
         } else {
             canvas.lines_with(&self.words.to_lowercase())
         };
-        // What was said last is looked at first.
+        // The newest match comes first.
         self.at = self.at.min(self.hits.len().saturating_sub(1));
     }
 
@@ -46,7 +46,7 @@ impl Search {
         self.hits.get(self.at).copied()
     }
 
-    /// How many there are, and which one is shown.
+    /// The number of matches, and which one is shown.
     pub(crate) fn told(&self) -> String {
         match self.hits.len() {
             0 if self.words.is_empty() => String::new(),

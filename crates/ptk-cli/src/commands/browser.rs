@@ -1,4 +1,4 @@
-//! `ptk browser`: pages that models are behind.
+//! `ptk browser`: web pages with models.
 
 use std::io::Write as _;
 

@@ -1,4 +1,4 @@
-//! `ptk completions`: a completion script, made from the flags' definition.
+//! `ptk completions`: a shell completion script, generated from the arguments.
 
 use std::io::Write;
 
@@ -9,7 +9,7 @@ use crate::args::{Cli, CompletionsArgs};
 use crate::exit::Exit;
 
 pub(crate) fn run(args: &CompletionsArgs, out: &mut impl Write) -> Result<Exit> {
-    // Not straight to `out`: the generator panics where it cannot write.
+    // Not directly to `out`: the generator panics if it cannot write.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "ptk", &mut script);
     out.write_all(&script)?;

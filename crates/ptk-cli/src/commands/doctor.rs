@@ -1,5 +1,5 @@
-//! `ptk doctor`: what works on this machine. What protects from commands is not
-//! only asked of the system but tried.
+//! `ptk doctor`: what works on this machine. The protections from commands are
+//! not only queried but tried.
 
 use std::fs;
 use std::io::Write;
@@ -19,7 +19,7 @@ use serde::Serialize;
 use crate::args::DoctorArgs;
 use crate::exit::Exit;
 
-/// All that there are, in the order in which they are told.
+/// All protections, in the order in which they are reported.
 const ALL: [Protection; 6] = [
     Protection::Files,
     Protection::Attributes,
@@ -29,15 +29,15 @@ const ALL: [Protection; 6] = [
     Protection::Limits,
 ];
 
-/// What was found out about a protection.
+/// The state of a protection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum CheckState {
-    /// It is there.
+    /// It works.
     Protected,
-    /// It is not.
+    /// It is missing.
     Missing,
-    /// It should be there, and an attempt got past it.
+    /// It should work, but an attempt got past it.
     Broken,
 }
 
@@ -60,7 +60,7 @@ struct Recorded {
     why: Option<String>,
 }
 
-/// What `--json` prints.
+/// The report that `--json` prints.
 #[derive(Debug, Serialize)]
 struct DoctorReport<'a> {
     sandbox: &'a [Finding],
@@ -68,14 +68,14 @@ struct DoctorReport<'a> {
     undo: &'a Recorded,
 }
 
-/// What is worth knowing about the sandbox beside its protections.
+/// Further notes about the sandbox.
 #[derive(Debug, Serialize)]
 struct Notes {
-    /// Whether memory that processes share counts against their limit.
+    /// Whether shared memory counts against the limit of processes.
     counts_shared_memory: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
-    /// Folders that variables name, and that commands may not use.
+    /// Folders that variables name, but commands may not use.
     ignored: Vec<Ignored>,
 }
 
@@ -185,7 +185,7 @@ fn print_undo(undo: &Recorded, out: &mut impl Write) -> Result<()> {
     Ok(())
 }
 
-/// A place to try things in, and what must not be reached from there.
+/// A workspace for attempts, and targets that must not be reached from it.
 struct Scene {
     folder: Scratch,
     workspace: Workspace,
@@ -195,7 +195,7 @@ struct Scene {
 
 impl Drop for Scene {
     fn drop(&mut self) {
-        // It may have been killed already: that is what was tried.
+        // It may have been killed already: that is one of the attempts.
         let _ = self.victim.kill();
         let _ = self.victim.wait();
     }
@@ -222,7 +222,7 @@ impl Scene {
         })
     }
 
-    /// Runs a script in the sandbox, as far as there is one, to its end.
+    /// Runs a script in the sandbox, if there is one, until it ends.
     async fn attempt(&self, script: &str) -> Result<Protections> {
         let policy = Policy::new(&self.workspace);
         Ok(self.attempt_under(policy, script).await??)
@@ -259,7 +259,7 @@ impl Scene {
             Err(error) => return Ok(Err(error)),
         };
         let protections = std::mem::take(&mut kept.protections);
-        // What it says does not matter, only what it did.
+        // Only the effects of the script matter, not its output.
         drop(kept.stdout.take());
         let exited = kept.report();
         let _ = tokio::time::timeout(std::time::Duration::from_secs(10), exited).await;
@@ -268,7 +268,7 @@ impl Scene {
         Ok(Ok(protections))
     }
 
-    /// Whether an attempt got past a protection. Of some nothing can be seen.
+    /// Whether an attempt got past a protection. Some cannot be tested.
     async fn got_past(&mut self, what: Protection) -> Result<bool> {
         let outside = self.folder.path().join("outside");
         Ok(match what {
@@ -299,7 +299,7 @@ fn mode(path: &Path) -> Result<u32> {
     Ok(fs::metadata(path)?.permissions().mode())
 }
 
-/// Has a command change a file, and looks whether that was written down.
+/// Runs a command that changes a file, and checks that it was recorded.
 async fn try_to_record() -> Result<Recorded> {
     let scene = Scene::new()?;
     let root = scene.workspace.root().to_owned();
@@ -370,7 +370,7 @@ fn means(what: Protection) -> &'static str {
     }
 }
 
-/// What to do about it.
+/// How to get a missing protection.
 fn advice(what: Protection) -> &'static str {
     match what {
         Protection::Files => {

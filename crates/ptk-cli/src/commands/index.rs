@@ -1,4 +1,4 @@
-//! `ptk index`: makes the code index of a workspace, or brings it up to date.
+//! `ptk index`: builds the code index of a workspace, or updates it.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -19,26 +19,26 @@ use crate::view::clean::in_line;
 use crate::view::{Screen, count, took};
 use crate::{code, config};
 
-/// How often the line that moves is drawn.
+/// How often the progress line is drawn.
 const BEAT: Duration = Duration::from_millis(100);
-/// Before this much of the work is done, nobody knows how long the rest takes.
+/// The share of the work after which the remaining time is estimated.
 const KNOWN_AFTER: f64 = 0.02;
-/// The width of the bar.
+/// The width of the progress bar.
 const BAR: usize = 16;
-/// How long nothing more must happen before changes are taken up.
+/// How long to wait for further changes before an update.
 const QUIET: Duration = Duration::from_millis(300);
-/// How often it is looked whether somebody wants to leave.
+/// How often to check whether the user wants to stop.
 const LOOK: Duration = Duration::from_millis(100);
 
 pub(crate) fn run(args: &IndexArgs, out: &mut impl Write) -> Result<Exit> {
     let folder = config::workspace(&args.config).unwrap_or_else(|| PathBuf::from("."));
     let index = code::index(&Workspace::open(&folder)?)?;
     let long = Long::begin()?;
-    // Before the first look, so that nothing comes between.
+    // Before the first update, so that no change is missed.
     let (tell, changes) = channel();
     let watcher = args.watch.then(|| {
         Watcher::new(index.workspace(), index.folder(), QUIET, move |_| {
-            // Nobody listens any more at the end.
+            // At the end the receiver is gone.
             let _ = tell.send(());
         })
     });
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &IndexArgs, out: &mut impl Write) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// Brings an index up to date, and shows how far that is.
+/// Updates an index, and shows the progress.
 pub(crate) fn update(index: &Index, long: &Long) -> Result<Report> {
     let mut shown = IndexStatus::default();
     let updated = index.update(&long.is_stopped, &mut |progress| shown.tell(progress));
@@ -139,7 +139,7 @@ fn print_changes(
     Ok(out.flush()?)
 }
 
-/// What was done, in words.
+/// The changes of an update as text.
 fn changes(report: &Report) -> String {
     let parts = [
         (report.added, "added"),
@@ -154,7 +154,7 @@ fn changes(report: &Report) -> String {
     parts.join(", ")
 }
 
-/// A report for a program.
+/// A report as JSON.
 fn object(report: &Report) -> Value {
     let skipped: serde_json::Map<String, Value> = report
         .skipped
@@ -179,11 +179,11 @@ fn number(count_of: usize) -> String {
     count(u64::try_from(count_of).unwrap_or(u64::MAX))
 }
 
-/// How far it is: a line that moves, on a terminal.
+/// The progress line, on a terminal.
 struct IndexStatus {
     screen: Screen,
     since: Instant,
-    /// When the meaning was begun with, which goes at a speed of its own.
+    /// When embedding began, which has a speed of its own.
     meaning_since: Option<Instant>,
     drawn: Option<Instant>,
 }
@@ -229,7 +229,7 @@ impl IndexStatus {
     }
 }
 
-/// How long it still takes, once that is known.
+/// The remaining time as text, once it can be estimated.
 fn left(elapsed: Duration, part: f64) -> String {
     if part < KNOWN_AFTER {
         return String::new();

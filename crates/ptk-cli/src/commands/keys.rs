@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::args::{KeyArgs, KeysCommand, ListKeysArgs};
 use crate::exit::Exit;
 
-/// No key is longer.
+/// The longest key, in bytes.
 const MAX_KEY: u64 = 64 * 1024;
 
 pub(crate) fn run(command: &KeysCommand, out: &mut impl Write) -> Result<Exit> {
@@ -22,7 +22,7 @@ pub(crate) fn run(command: &KeysCommand, out: &mut impl Write) -> Result<Exit> {
     }
 }
 
-/// The services that a key can be kept for.
+/// The services whose keys can be stored.
 fn services() -> impl Iterator<Item = &'static Service> {
     SERVICES.iter().filter(|service| service.needs_key)
 }
@@ -59,7 +59,7 @@ fn set(args: &KeyArgs, out: &mut impl Write) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// The key: from the terminal, unseen, or else a line of stdin.
+/// Reads the key: from the terminal without echo, or else a line of stdin.
 fn typed(name: &str) -> Result<String> {
     if io::stdin().is_terminal() {
         let asked = rpassword::prompt_password(format!("Key for {name}: "));
@@ -94,7 +94,7 @@ fn remove(args: &KeyArgs, out: &mut impl Write) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// The variable that holds the key of a service.
+/// The environment variable that holds the key of a service.
 fn variable(service: &Service) -> Option<&'static str> {
     let mut variables = service.keys.iter().copied();
     variables.find(|variable| Key::of_variables(&[variable]).is_some())
@@ -104,7 +104,7 @@ fn list(args: &ListKeysArgs, out: &mut impl Write) -> Result<Exit> {
     let mut unusable = None;
     for service in services() {
         let variable = variable(service);
-        // Where there is no keyring, it is asked once.
+        // If there is no keyring, it is queried only once.
         let kept = match unusable {
             None => Keyring::get(service).unwrap_or_else(|error| {
                 unusable = Some(error);

@@ -31,7 +31,7 @@ use crate::chat;
 use crate::exit::Exit;
 use crate::printer::{self, Notation};
 
-/// Runs the command that was asked for.
+/// Runs the requested command.
 pub(crate) fn run(cli: &Cli) -> Result<Exit> {
     let notation = if prints_json(&cli.command) {
         Notation::Json
@@ -68,7 +68,7 @@ pub(crate) fn run(cli: &Cli) -> Result<Exit> {
     Ok(exit)
 }
 
-/// Whether what a command prints is JSON, and has to stay JSON on a terminal.
+/// Whether a command prints JSON, which must stay valid on a terminal.
 fn prints_json(command: &Command) -> bool {
     match command {
         Command::Run(args) => args.agent.json,

@@ -1,4 +1,4 @@
-//! `ptk models`: the models in files that are on this machine.
+//! `ptk models`: the local models.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -18,11 +18,11 @@ use crate::view::clean::in_line;
 use crate::view::{Screen, count, size};
 
 const FAINT: Style = Style::new().dimmed();
-/// Digits of a SHA-256 that are shown.
+/// How many digits of a SHA-256 are shown.
 const SHORT: usize = 12;
-/// How often the line that moves is drawn.
+/// How often the progress line is drawn.
 const BEAT: Duration = Duration::from_millis(100);
-/// What stands where nothing is known.
+/// Shown for unknown values.
 const NOTHING: &str = "–";
 
 pub(crate) fn run(command: &ModelsCommand, out: &mut impl Write) -> Result<Exit> {
@@ -67,7 +67,7 @@ fn list(args: &ListModelsArgs, out: &mut impl Write) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// The models for a person.
+/// Prints the models as text.
 fn print(
     library: &Library,
     models: &[Listed],
@@ -131,7 +131,7 @@ fn print(
     Ok(())
 }
 
-/// What pulls that did not end have left, for a person.
+/// Prints the unfinished pulls as text.
 fn print_unfinished(
     unfinished: &[Unfinished],
     others: &[&Package],
@@ -157,7 +157,7 @@ fn print_unfinished(
     Ok(())
 }
 
-/// What has been fetched in part and is not in the catalogue.
+/// Unfinished pulls of models that are not in the catalogue.
 fn strays<'a>(
     unfinished: &'a [Unfinished],
     others: &'a [&Package],
@@ -186,7 +186,7 @@ fn short(sha256: &str) -> &str {
     sha256.get(..SHORT).unwrap_or(sha256)
 }
 
-/// What is said below a model.
+/// A note below a model, if there is one.
 fn note(model: &Listed) -> Option<String> {
     let path = in_line(&model.path.display().to_string());
     match model.state {
@@ -196,7 +196,7 @@ fn note(model: &Listed) -> Option<String> {
     }
 }
 
-/// A model for a program.
+/// A model as JSON.
 fn object(model: &Listed) -> serde_json::Value {
     let Listed { entry, path, .. } = model;
     let header = entry.model.as_ref();
@@ -219,7 +219,7 @@ fn object(model: &Listed) -> serde_json::Value {
     })
 }
 
-/// A model that can be had, for a program.
+/// A model that can be pulled, as JSON.
 fn offer(package: &Package, unfinished: &[Unfinished]) -> serde_json::Value {
     let fetched = unfinished.iter().find(|it| it.name == package.name);
     json!({
@@ -236,7 +236,7 @@ fn offer(package: &Package, unfinished: &[Unfinished]) -> serde_json::Value {
     })
 }
 
-/// A model that has been fetched in part from an address, for a program.
+/// A partly fetched model from an address, as JSON.
 fn half(unfinished: &Unfinished) -> serde_json::Value {
     json!({
         "name": unfinished.name,
@@ -314,7 +314,7 @@ fn pull(args: &PullModelArgs, out: &mut impl Write) -> Result<Exit> {
     conclude(&entry, verb, out)
 }
 
-/// What is said of a pull that did not end, if it can be gone on with.
+/// The note about an unfinished pull, if it can be resumed.
 fn kept(library: &Library, name: &str) -> Option<String> {
     let unfinished = library.unfinished().unwrap_or_default();
     let it = unfinished.into_iter().find(|it| it.name == name)?;
@@ -351,7 +351,7 @@ fn interrupted() -> Result<Exit> {
     Ok(Exit::Interrupted)
 }
 
-/// What is said of a model that is there, and how to use it.
+/// Reports a model that is now installed, and how to use it.
 fn conclude(entry: &Entry, verb: &str, out: &mut impl Write) -> Result<Exit> {
     let (name, size) = (&entry.name, size(entry.whole_size()));
     let licence = entry.licence.as_deref().map(in_line);
@@ -371,15 +371,16 @@ fn conclude(entry: &Entry, verb: &str, out: &mut impl Write) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// How far it is: a line that moves on a terminal, and else one for each step.
+/// The progress: one line that is redrawn on a terminal, otherwise a line for
+/// each step.
 struct ModelRow {
     screen: Screen,
     since: Instant,
     drawn: Option<Instant>,
     step: Option<Step>,
-    /// What is fetched.
+    /// The name of what is fetched.
     about: String,
-    /// Whether that was said.
+    /// Whether it was shown.
     is_told: bool,
 }
 
@@ -424,7 +425,7 @@ impl ModelRow {
         };
         let done = size(progress.done);
         let what = match progress.total {
-            // A server need not say how much there is.
+            // A server need not report the size.
             0 => format!("{doing}: {done}"),
             total => format!("{doing}: {done} of {}", size(total)),
         };

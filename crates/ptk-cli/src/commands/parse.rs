@@ -1,5 +1,5 @@
-//! `ptk parse`: a model's reply in, its text, calls and problems out as JSON, or
-//! in words with `--explain`.
+//! `ptk parse`: parses a model's reply into text, calls and problems, as JSON
+//! or, with `--explain`, as text.
 
 use std::io::{Read, Write};
 
@@ -16,7 +16,7 @@ use crate::explain::{self, Palette};
 use crate::input::{self, Lines};
 use crate::{config, tool_defs};
 
-/// What holds for every reply that has nothing of its own.
+/// The defaults for replies without settings of their own.
 #[derive(Debug, Clone, Copy)]
 struct Setting<'a> {
     tools: Option<&'a Toolset>,
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &ParseArgs, out: &mut impl Write) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// One line of `--jsonl` input. Other fields are the caller's own.
+/// One line of `--jsonl` input. Other fields are ignored.
 #[derive(Debug, Deserialize)]
 struct Case {
     input: Option<String>,
@@ -76,8 +76,8 @@ struct Case {
     chunks: Option<Vec<String>>,
 }
 
-/// Answers every case with one line. A case that cannot be read is answered
-/// with an error, and the rest goes on.
+/// Prints one line for each case. A case that cannot be parsed gives an error
+/// line, and the rest continues.
 fn parse_lines(
     mut lines: Lines<impl Read>,
     setting: Setting<'_>,
@@ -100,7 +100,7 @@ fn parse_lines(
                 writeln!(out, "{error}")?;
             }
         }
-        // Whoever feeds cases one by one waits for each answer.
+        // A caller that sends cases one by one waits for each answer.
         if lines.is_drained() {
             out.flush()?;
         }

@@ -1,4 +1,4 @@
-//! `ptk permissions`: which calls run without asking, and which never.
+//! `ptk permissions`: which calls run without asking, and which never run.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ pub(crate) fn run(command: &PermissionsCommand, out: &mut impl Write) -> Result<
     }
 }
 
-/// The configuration, and what holds with it.
+/// The configuration, and the permissions with it.
 fn here(args: &ConfigArgs) -> Result<(Config, Gathered)> {
     let config = config::read(args)?;
     let folder = config::workspace(args).unwrap_or_else(|| PathBuf::from("."));
@@ -116,11 +116,11 @@ fn remove(args: &RemovePermissionArgs, out: &mut impl Write) -> Result<Exit> {
     Err(anyhow!("there is no rule {rule}; {near}"))
 }
 
-/// What the configuration says that does not count, because it is not trusted.
+/// The settings that are withheld because the configuration is not trusted.
 fn withheld(config: &Config, here: &Gathered) -> Result<Vec<Withheld>> {
     let mut withheld = config.withheld()?;
     if here.is_trusted {
-        // Of a file that the user named, only what it allows is withheld.
+        // In a file that the user named, only permissions are withheld.
         withheld.retain(|it| here.untrusted.is_some() && it.is_permission());
     }
     Ok(withheld)
@@ -153,7 +153,7 @@ fn trust(args: &TrustArgs, out: &mut impl Write) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// Asks whether the file is to be trusted.
+/// Asks whether to trust the file.
 fn is_agreed(name: &str) -> Result<bool> {
     let Some(terminal) = Terminal::find() else {
         bail!("{name} was not trusted: there is no terminal to ask on; to trust it, add --yes");

@@ -1,4 +1,4 @@
-//! `ptk probe`: how a model is best asked to call tools.
+//! `ptk probe`: finds the best way for a model to call tools.
 
 use std::io::Write;
 
@@ -15,10 +15,9 @@ use crate::exit::Exit;
 use crate::interrupt::Interrupts;
 use crate::view::{money, took};
 
-/// The forms that are tried if nothing is said, behind that of the model's
-/// family.
+/// The dialects that are tried by default, after that of the model's family.
 const LIKELY: [&str; 4] = ["ptk", "hermes", "xml", "function"];
-/// Those that are meant by this.
+/// The name that stands for all dialects.
 const ALL: &str = "all";
 
 pub(crate) fn run(args: &ProbeArgs, out: &mut impl Write) -> Result<Exit> {
@@ -33,13 +32,13 @@ pub(crate) fn run(args: &ProbeArgs, out: &mut impl Write) -> Result<Exit> {
         let mut interrupts = Interrupts::new();
         tokio::select! {
             exit = ask(args, &model, ways, &dialects, out) => exit,
-            // A command that is a model is ended with what asked it.
+            // A command that acts as a model ends when the trial is dropped.
             _ = interrupts.next() => Ok(Exit::Interrupted),
         }
     })
 }
 
-/// The ways in which the model is asked.
+/// The ways of calling tools that are tried.
 fn ways(args: &ProbeArgs, model: &Model, registry: &Registry) -> Result<Vec<Way>> {
     let named: Vec<String> = match args.dialects.as_slice() {
         [] => {
@@ -81,7 +80,7 @@ async fn ask(
         let mut failed = Ok(());
         let tell = |verdict: Verdict| {
             if !args.json {
-                // Whoever waits sees it at once.
+                // Each result is shown at once.
                 let written = write!(out, "{}", mark(verdict)).and_then(|()| out.flush());
                 failed = written;
             }
@@ -105,7 +104,7 @@ async fn ask(
     conclude(args, model, &trials, out)
 }
 
-/// What follows from the trials.
+/// Reports and stores the best way.
 fn conclude(
     args: &ProbeArgs,
     model: &Model,
@@ -162,7 +161,7 @@ fn mark(verdict: Verdict) -> char {
     }
 }
 
-/// A trial for a person, behind its marks.
+/// A trial as text, after its marks.
 fn told(trial: &Trial) -> String {
     let usage = trial.usage;
     let mut parts = vec![format!("{}/{} points", trial.points(), Trial::most())];
@@ -180,7 +179,7 @@ fn told(trial: &Trial) -> String {
     format!("  {}{error}", parts.join(", "))
 }
 
-/// A trial for a program.
+/// A trial as JSON.
 fn row(trial: &Trial) -> serde_json::Value {
     let verdicts = trial.verdicts.iter().map(|verdict| match verdict {
         Verdict::Right => "right",

@@ -1,4 +1,4 @@
-//! `ptk replay`: a session against today's parser and policies.
+//! `ptk replay`: judges a session by the current parser and policies.
 
 use std::io::Write;
 
@@ -94,7 +94,7 @@ fn show(difference: &Difference, out: &mut impl Write) -> Result<()> {
     Ok(writeln!(out, "{text}")?)
 }
 
-/// What a reply means, line by line.
+/// The meaning of a reply, line by line.
 fn lines_of(meaning: &Meaning) -> Vec<String> {
     let mut lines = vec![format!("{}:", outcome(meaning.outcome))];
     lines.extend(meaning.text.trim().lines().map(str::to_owned));

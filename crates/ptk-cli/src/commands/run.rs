@@ -1,4 +1,4 @@
-//! `ptk run` and `ptk resume`: a model, tools, and one answer.
+//! `ptk run` and `ptk resume`: one turn of a model with tools.
 
 use std::io::{self, IsTerminal as _, Write};
 use std::time::Duration;
@@ -24,15 +24,15 @@ use crate::printer;
 use crate::sessions;
 use crate::view::{self, HumanView, Json, Screen, View};
 
-/// How often the screen moves.
+/// How often the screen is updated.
 const TICK: Duration = Duration::from_millis(100);
 
-/// How long stdin is read before it is said.
+/// How long stdin is read before a hint is shown.
 const HINT: Duration = Duration::from_secs(2);
-/// How long is waited for an orderly end once somebody insists.
+/// How long to wait for an orderly exit before it is forced.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// What is to be done in a session.
+/// The task in a session.
 enum Task {
     Prompt(String),
     Resume,
@@ -82,7 +82,7 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime> {
         .context("nothing can be run")
 }
 
-/// The prompt that was given, and what comes on stdin behind it.
+/// The prompt from the arguments, followed by stdin.
 fn prompt(words: &[String]) -> Result<String> {
     let mut prompt = match words {
         [word] if word == "-" => String::new(),
@@ -109,7 +109,7 @@ fn prompt(words: &[String]) -> Result<String> {
     Ok(prompt)
 }
 
-/// What comes on stdin. Whoever has forgotten to close it is told.
+/// Reads stdin, with a hint if it stays open.
 fn piped() -> Result<String> {
     let (tell, told) = std::sync::mpsc::channel();
     std::thread::spawn(move || tell.send(Source::Stdin.read()));
@@ -122,7 +122,7 @@ fn piped() -> Result<String> {
     read.context("stdin cannot be read")?
 }
 
-/// Runs, shows how, and says how it ended.
+/// Runs the task, shows it, and returns how it ended.
 async fn work(
     args: &AgentArgs,
     handle: SessionHandle,
@@ -186,7 +186,7 @@ async fn work(
             ));
         }
         Watched::Left => {
-            // Whoever has left may not read any more either.
+            // The reader of the output may be gone, too.
             let _ = view.left(&format!("Left. {}", go_on(&handle.id)), out);
             Exit::Interrupted
         }
@@ -209,16 +209,16 @@ fn go_on(id: &SessionId) -> String {
     format!("`ptk resume {}` goes on where it was.", sessions::short(id))
 }
 
-/// How watching ended.
+/// How a watched run ended.
 pub(crate) enum Watched<T> {
     Ended(T),
-    /// Nobody waits for it any more. The turn is open.
+    /// The user left. The turn is still open.
     Left,
-    /// Nobody reads what it prints. The turn is open.
+    /// The output is no longer read. The turn is still open.
     Unread,
 }
 
-/// Shows what happens until it is over, or somebody ends it.
+/// Shows the events of a run until it ends, or the user stops it.
 pub(crate) async fn watch<T>(
     mut running: JoinHandle<T>,
     events: &mut Subscription,
@@ -234,7 +234,7 @@ pub(crate) async fn watch<T>(
             Some(interrupt) = interrupts.recv() => {
                 if interrupt == Interrupt::Leave || cancel.is_cancelled() {
                     running.abort();
-                    // What the tools have started ends with it.
+                    // Processes of the tools end with it.
                     let _ = running.await;
                     return Ok(Watched::Left);
                 }
@@ -263,8 +263,8 @@ pub(crate) async fn watch<T>(
     Ok(Watched::Ended(ended))
 }
 
-/// Interrupts, taken while others may be stuck: whoever insists is not kept
-/// waiting by a reader that has stopped reading.
+/// Receives interrupts on a task of its own, so that the user can stop even
+/// while output blocks.
 fn interrupts() -> UnboundedReceiver<Interrupt> {
     let (tell, told) = unbounded_channel();
     tokio::spawn(async move {

@@ -21,12 +21,12 @@ const PATH: Style = AnsiColor::Cyan.on_default().bold();
 const NAME: Style = Style::new().bold();
 const FOUND: Style = AnsiColor::Green.on_default().bold();
 const FAINT: Style = Style::new().dimmed();
-/// Lines of a result that are shown.
+/// The most lines of a result that are shown.
 const MAX_LINES: usize = 8;
-/// Why nothing is found by a text that has none.
+/// Why a text without words finds nothing.
 const NO_WORDS: &str = ": there is no word in it. Signs and single digits are not searched for; \
     grep finds them.";
-/// What stands for itself in the address of a file.
+/// The characters that are escaped in the address of a file.
 const IN_ADDRESS: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -49,7 +49,8 @@ pub(crate) fn run(args: &SearchArgs, out: &mut impl Write) -> Result<Exit> {
             Ok(report) if report.is_cancelled => return Ok(Exit::Interrupted),
             Ok(_) => {}
             Err(error) => {
-                // What another process is at is searched as it is.
+                // While another process updates the index, it is searched as it
+                // is.
                 let is_busy = matches!(error.downcast_ref(), Some(IndexError::Busy { .. }));
                 if !(is_busy && index.exists()) {
                     return Err(error);
@@ -118,10 +119,10 @@ fn query(args: &SearchArgs) -> Result<Query> {
     })
 }
 
-/// How results are shown to a person.
+/// Shows results as text.
 struct SearchRow {
     root: PathBuf,
-    /// The words that are looked for.
+    /// The words of the query.
     words: Vec<String>,
     has_links: bool,
 }
@@ -164,7 +165,7 @@ impl SearchRow {
         text
     }
 
-    /// A text that opens the file, where terminals can do that.
+    /// A text that links to the file, in terminals that support it.
     fn link(&self, hit: &Hit, text: &str) -> String {
         if !self.has_links {
             return text.to_owned();
@@ -176,10 +177,10 @@ impl SearchRow {
         printer::link(&format!("file://{path}#L{line}"), text)
     }
 
-    /// A line with what was looked for in colour.
+    /// A line with the query's words highlighted.
     fn marked(&self, line: &str) -> String {
         let lower = line.to_lowercase();
-        // Where letters change their length, places cannot be compared.
+        // If lower case changes the length, the offsets would not match.
         if lower.len() != line.len() {
             return line.to_owned();
         }

@@ -1,4 +1,4 @@
-//! `ptk serve`: the gateway.
+//! `ptk serve`: runs the gateway.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -18,9 +18,9 @@ use crate::exit::{self, Exit};
 use crate::interrupt::Interrupts;
 use crate::printer::{self, Notation};
 
-/// The key of a server that is known only by its address.
+/// The variable with the key of a server that is given only by its address.
 const UPSTREAM_KEY: &str = "PTK_API_KEY";
-/// One key for all who ask.
+/// The variable with one key for all clients.
 const KEY: &str = "PTK_SERVE_KEY";
 
 pub(crate) fn run(args: &ServeArgs) -> Result<Exit> {
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Exit> {
         })?;
         let address = listener.local_addr()?;
         let mut stderr = printer::stderr();
-        // Whoever started it waits for this line.
+        // The process that started it waits for this line.
         let _ = writeln!(stderr, "listening on http://{address}");
         if let (_, Some(note)) = agent::dialects(&args.config)? {
             let _ = writeln!(stderr, "{note}");
@@ -96,7 +96,7 @@ fn gateway(args: &ServeArgs) -> Result<Gateway> {
     Ok(models(builder, args)?.build()?)
 }
 
-/// What is written of requests, if anything is.
+/// The log of requests, if it is enabled.
 fn log(what: AccessLog) -> Option<Log> {
     match what {
         AccessLog::Off => None,
@@ -105,16 +105,15 @@ fn log(what: AccessLog) -> Option<Log> {
     }
 }
 
-/// A line for each request that has ended.
+/// Logs a request that has ended.
 fn tell(ended: &ptk_gateway::Ended) {
     let line = serde_json::to_string(ended).unwrap_or_default();
-    // A log that nobody reads any more stops nothing.
+    // If the log is no longer read, the gateway continues.
     let mut stderr = printer::stderr().notation(Notation::Json);
     let _ = writeln!(stderr, "{line}");
 }
 
-/// The keys of those who may ask. Beyond this machine there is no asking
-/// without one.
+/// The keys of the clients. Clients on other machines need one.
 fn keys(args: &ServeArgs, is_here: bool) -> Result<Option<Keys>> {
     if let Some(path) = &args.keys {
         let keys = Keys::open(path).with_context(|| format!("--keys {}", path.display()))?;
@@ -136,7 +135,7 @@ fn keys(args: &ServeArgs, is_here: bool) -> Result<Option<Keys>> {
     Ok(None)
 }
 
-/// The models that are served.
+/// Adds the models to serve.
 fn models(mut builder: GatewayBuilder, args: &ServeArgs) -> Result<GatewayBuilder> {
     if let Some(address) = &args.upstream {
         let provider = HttpProvider::at(Kind::OpenAi, address)?;
@@ -159,7 +158,7 @@ fn models(mut builder: GatewayBuilder, args: &ServeArgs) -> Result<GatewayBuilde
                 }
                 builder = builder.model(name, models);
             }
-            // The others can be served.
+            // The other models can be served.
             Err(error) if !is_only => {
                 let _ = writeln!(printer::stderr(), "{name} is not served: {error:#}");
             }

@@ -1,4 +1,4 @@
-//! `ptk sessions`: what was said and done, kept until it is removed.
+//! `ptk sessions`: the stored sessions.
 
 use std::fs::OpenOptions;
 use std::io::{self, BufReader, BufWriter, Write};
@@ -26,9 +26,9 @@ use crate::view::{MarkdownStream, age};
 
 const STRONG: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();
-/// Sessions that are read at once.
+/// How many sessions are read at once.
 const PAGE: usize = 200;
-/// Characters of a name in a list.
+/// The most characters of a name in a list.
 const MAX_NAME: usize = 70;
 
 pub(crate) fn run(command: &SessionsCommand, out: &mut (impl Write + Send)) -> Result<Exit> {
@@ -50,18 +50,18 @@ pub(crate) fn run(command: &SessionsCommand, out: &mut (impl Write + Send)) -> R
     })
 }
 
-/// The store, or what is said where nothing was ever written.
+/// The store, or an error if it does not exist.
 fn existing_store(wanted: &str) -> Result<SqliteStore> {
     sessions::open_to_read()?.ok_or_else(|| sessions::unknown(wanted))
 }
 
-/// The store to write to, where there is one.
+/// The store for writing, if it exists.
 fn existing_store_to_write(wanted: &str) -> Result<SqliteStore> {
     drop(existing_store(wanted)?);
     sessions::open()
 }
 
-/// The workspace whose sessions are looked at; all if there is none.
+/// The workspace whose sessions are listed; `None` for all.
 fn workspace(args: &ScopeArgs) -> Result<Option<String>> {
     if args.all {
         return Ok(None);
@@ -115,7 +115,7 @@ fn nothing(json: bool, all: bool) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// A session in a line.
+/// A session as one line.
 fn line(session: &Overview, all: bool) -> String {
     let turns = match session.turns {
         1 => "1 turn".to_owned(),
@@ -162,11 +162,11 @@ async fn show(args: &ShowSessionArgs, out: &mut (impl Write + Send)) -> Result<E
     Ok(Exit::Success)
 }
 
-/// Markdown for a terminal, where stdout is one.
+/// Renders Markdown for a terminal, if stdout is one.
 struct Pretty<'a, W: Write> {
     out: &'a mut W,
     markdown: MarkdownStream,
-    /// The beginning of a character.
+    /// The beginning of an incomplete character.
     rest: Vec<u8>,
     is_terminal: bool,
 }
@@ -241,7 +241,7 @@ async fn search(args: &SearchSessionsArgs, out: &mut impl Write) -> Result<Exit>
     Ok(Exit::Success)
 }
 
-/// A place in a line, with the words marked.
+/// A match as one line, with the words highlighted.
 fn found(hit: &Hit) -> String {
     let mut line = format!(
         "{STRONG}{}{STRONG:#}  {FAINT}{}{FAINT:#}  ",
@@ -319,7 +319,7 @@ async fn export(args: &ExportSessionArgs, out: &mut (impl Write + Send)) -> Resu
     let written = write_session(&store, &session, args, &mut file).await;
     let written = written.and_then(|()| Ok(file.flush()?));
     if let Err(error) = written {
-        // Half a session would be taken for a whole one.
+        // A partial file would be taken for a whole session.
         let _ = std::fs::remove_file(path);
         return Err(error.context(format!("{}", path.display())));
     }
@@ -399,7 +399,7 @@ async fn delete(args: &DeleteSessionsArgs, out: &mut impl Write) -> Result<Exit>
     Ok(Exit::Success)
 }
 
-/// Removes what is too old or too much.
+/// Removes old sessions, or all but the latest.
 async fn prune(
     store: &SqliteStore,
     args: &DeleteSessionsArgs,
@@ -434,7 +434,7 @@ async fn prune(
     Ok(Exit::Success)
 }
 
-/// Asks whether sessions are to be removed for good.
+/// Asks whether to remove sessions for good.
 fn agreed(names: &str, count: usize) -> Result<bool> {
     let Some(terminal) = Terminal::find() else {
         bail!("nobody can be asked here whether to remove that; say --yes");

@@ -1,4 +1,4 @@
-//! `ptk tools`: list the tools, show one, call one.
+//! `ptk tools`: lists the tools, shows one, calls one.
 
 use std::io::{Read as _, Write};
 use std::path::PathBuf;
@@ -26,10 +26,10 @@ use crate::person::ToolReport;
 use crate::printer;
 use crate::view::Screen;
 
-/// How much JSON is read from stdin.
+/// The most bytes of JSON that are read from stdin.
 const MAX_ARGUMENTS: u64 = 64 * 1024 * 1024;
 
-/// How deep parameters in parameters are shown.
+/// How deep nested parameters are shown.
 const MAX_DEPTH: usize = 6;
 
 pub(crate) fn run(command: &ToolsCommand, out: &mut impl Write) -> Result<Exit> {
@@ -40,7 +40,7 @@ pub(crate) fn run(command: &ToolsCommand, out: &mut impl Write) -> Result<Exit> 
     }
 }
 
-/// All tools: the built-in ones and those that are declared.
+/// All tools: the built-in ones and the declared ones.
 fn all(args: &ConfigArgs) -> Result<Tools> {
     let config = config::read(args)?;
     let folder = config::workspace(args).unwrap_or_else(|| PathBuf::from("."));
@@ -92,7 +92,7 @@ fn list(args: &ListToolsArgs, out: &mut impl Write) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// Why tools that are declared are not there.
+/// The note about declared tools that are not trusted.
 fn told(untrusted: &[String]) -> String {
     let (names, is) = (
         untrusted.join(", "),
@@ -103,7 +103,7 @@ fn told(untrusted: &[String]) -> String {
     )
 }
 
-/// The tool of this name, or an error that names a near one.
+/// The tool of this name, or an error with a suggestion.
 fn find<'r>(tools: &'r Tools, name: &str, command: &str) -> Result<&'r std::sync::Arc<dyn Tool>> {
     let registry = &tools.registry;
     if tools.untrusted.iter().any(|it| it == name) {
@@ -120,10 +120,10 @@ fn find<'r>(tools: &'r Tools, name: &str, command: &str) -> Result<&'r std::sync
     })
 }
 
-/// Wrong usage of one of these commands.
+/// A usage error of one of these commands.
 fn usage(name: &str, message: &str) -> anyhow::Error {
     let mut whole = Cli::command();
-    // Without it, the usage is that of `ptk`.
+    // Otherwise the usage would be that of `ptk`.
     whole.build();
     let tools = whole.find_subcommand_mut("tools");
     let command = tools.and_then(|tools| tools.find_subcommand_mut(name));
@@ -161,7 +161,7 @@ fn show(args: &ShowToolArgs, out: &mut impl Write) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// The members of an object, one by one, and theirs below them.
+/// Describes the members of an object, one by one, with nested ones below.
 fn describe(schema: &Value, depth: usize, out: &mut impl Write) -> Result<()> {
     let space = "  ".repeat(depth);
     let members = schema.get("properties").and_then(Value::as_object);
@@ -194,7 +194,7 @@ fn kind(schema: &Value) -> String {
     }
 }
 
-/// The arguments that were given, on the command line or on stdin.
+/// The arguments, from the command line or from stdin.
 fn arguments(given: &str) -> Result<Arguments> {
     let mut text = given.to_owned();
     if given == "-" {
@@ -269,8 +269,7 @@ fn call(args: &CallToolArgs, out: &mut impl Write) -> Result<Exit> {
     while let Ok(delivery) = events.try_recv() {
         show_event(&delivery, args.json, out);
     }
-    // Whatever runs in the background ends with the manager. A question that
-    // nobody answers is not waited for.
+    // Background jobs end with the manager. An open question is dropped.
     let person = ToolReport {
         tools: names,
         outputs: Arc::clone(manager.outputs()),
@@ -292,8 +291,8 @@ fn call(args: &CallToolArgs, out: &mut impl Write) -> Result<Exit> {
     })
 }
 
-/// Shows what happens while the tool runs: as JSON on stdout, or its progress
-/// on stderr. Whoever has stopped reading is told no more, but the call goes on.
+/// Shows the events of a call: as JSON on stdout, or its progress on stderr. If
+/// the output is no longer read, the call continues all the same.
 fn show_event(delivery: &Delivery, json: bool, out: &mut impl Write) {
     let line = match delivery {
         Delivery::Event(event) if json => serde_json::to_string(&**event).ok(),

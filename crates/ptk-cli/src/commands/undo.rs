@@ -1,4 +1,4 @@
-//! `ptk undo`: takes back what tools have changed in a workspace.
+//! `ptk undo`: reverts changes of tools in a workspace.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use crate::permissions::gather;
 use crate::printer;
 use crate::view::age;
 
-/// Paths of a call that a list shows.
+/// The most paths of a call that a list shows.
 const MAX_SHOWN: usize = 5;
 
 pub(crate) fn run(args: &UndoArgs, out: &mut impl Write) -> Result<Exit> {
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &UndoArgs, out: &mut impl Write) -> Result<Exit> {
     }
 }
 
-/// What tools have changed in a workspace.
+/// Opens the recorded changes of a workspace.
 pub(crate) fn open(args: &ConfigArgs) -> Result<Undo> {
     let config = config::read(args)?;
     let folder = config::workspace(args).unwrap_or_else(|| PathBuf::from("."));
@@ -57,7 +57,7 @@ fn take_back(undo: &Undo, args: &UndoArgs, out: &mut impl Write) -> Result<Exit>
     let selection = selection(args);
     if let Some(done) = undo.finish()? {
         tell("An undo was interrupted; it is finished now.");
-        // Who asked for something else still wants it.
+        // An explicit selection is still to be undone.
         if selection == Selection::Last {
             return told(&done, args.json, out);
         }
@@ -83,7 +83,7 @@ fn others(args: &UndoArgs) -> Others {
     }
 }
 
-/// Something beside the data, on stderr.
+/// Writes a note to stderr.
 fn tell(what: &str) {
     drop(writeln!(printer::stderr(), "{what}"));
 }
@@ -131,7 +131,7 @@ fn list(undo: &Undo, json: bool, out: &mut impl Write) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// A call in a line.
+/// A call as one line.
 fn title(call: &Listed) -> String {
     let mut title = format!(
         "{}  {} ago  {}",
@@ -161,7 +161,7 @@ fn title(call: &Listed) -> String {
     title
 }
 
-/// What became of a path, in a word.
+/// The change of a path, as one word.
 fn verb(change: &Change) -> &'static str {
     match (&change.before, &change.after) {
         (State::Missing, _) => "created",
@@ -220,7 +220,7 @@ fn tell_left(conflicts: &[Conflict]) {
     }
 }
 
-/// Says what was done.
+/// Reports what was undone.
 fn told(done: &Done, json: bool, out: &mut impl Write) -> Result<Exit> {
     if json {
         let value = json!({
@@ -244,7 +244,7 @@ fn told(done: &Done, json: bool, out: &mut impl Write) -> Result<Exit> {
     Ok(Exit::Success)
 }
 
-/// What was taken back, and what became of each path by that.
+/// What was undone, with the change of each path.
 pub(crate) fn done_lines(done: &Done) -> Vec<String> {
     let calls = done.calls.iter();
     let calls = calls.map(|call| format!("undone: {}", title(call)));
@@ -253,7 +253,7 @@ pub(crate) fn done_lines(done: &Done) -> Vec<String> {
     calls.chain(steps).collect()
 }
 
-/// What was not.
+/// What was not undone.
 pub(crate) fn beside_lines(done: &Done) -> Vec<String> {
     let mut lines: Vec<String> = done.left.iter().map(left_alone).collect();
     let uncovered = done.calls.iter().flat_map(|call| &call.uncovered);
@@ -270,7 +270,7 @@ fn left_alone(conflict: &Conflict) -> String {
     format!("left alone {}: {}", conflict.path.display(), conflict.why)
 }
 
-/// Says why nothing was done.
+/// Reports why nothing was undone.
 fn failed(error: &anyhow::Error, json: bool, out: &mut impl Write) -> Result<Exit> {
     if json {
         let conflicts = match error.downcast_ref::<UndoError>() {

@@ -1,9 +1,9 @@
-//! What is wrong with a configuration, in words for people.
+//! Error messages for a configuration.
 
 use ptk_protocol::schema::suggest;
 
-/// The message with the name that was probably meant: of "unknown field `a`,
-/// expected one of `b`, `c`" the one that is near `a`.
+/// Adds a suggestion to a message: of "unknown field `a`, expected one of `b`,
+/// `c`" the name that is closest to `a`.
 pub(super) fn with_near(message: &str) -> String {
     let mut quoted = message.split('`').skip(1).step_by(2);
     let near = match (message.starts_with("unknown "), quoted.next()) {
@@ -16,7 +16,7 @@ pub(super) fn with_near(message: &str) -> String {
     }
 }
 
-/// What the reader of TOML says, without the words of its language.
+/// Rewords the TOML parser's message for users.
 pub(super) fn in_words(message: &str) -> String {
     let wrong = ["invalid type: ", "invalid value: "];
     let rest = wrong.iter().find_map(|start| message.strip_prefix(start));
@@ -31,7 +31,7 @@ pub(super) fn in_words(message: &str) -> String {
     }
 }
 
-/// What is wanted of a value.
+/// The expected value, in plain words.
 fn expected(wanted: &str) -> &str {
     match wanted {
         "a sequence" => "a list",
@@ -49,7 +49,7 @@ fn expected(wanted: &str) -> &str {
     }
 }
 
-/// What stands there instead.
+/// The actual value, in plain words.
 fn read_as(found: &str) -> String {
     for (kind, name) in [
         ("string ", "the text "),

@@ -1,10 +1,10 @@
-//! What counts of a workspace's `ptk.toml` before the user trusts it.
+//! Decides which settings of an untrusted workspace's `ptk.toml` count.
 //!
-//! The file may have come with code from elsewhere. So a setting counts at once
-//! only if it is harmless or stricter than what holds without it; everything
-//! else is withheld until `ptk permissions trust`. Each section is taken apart
-//! here, field by field and without `..`: a setting that is added does not
-//! compile until it is decided about.
+//! The file may have come with someone else's code. So a setting counts at once
+//! only if it is harmless or stricter than the default; everything else is
+//! withheld until `ptk permissions trust`. Each section is destructured here,
+//! field by field and without `..`: a new setting does not compile until it is
+//! decided about.
 
 use anyhow::Result;
 use ptk::{MAX_ITERATIONS, MAX_TOOL_CALLS};
@@ -21,39 +21,38 @@ use super::{
 use crate::models::Models;
 use crate::view::clean::in_line;
 
-/// A setting that does not count until the file is trusted.
+/// A setting that is withheld until the file is trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Withheld {
-    /// Where it stands, as `run.provider`.
+    /// Its name, such as `run.provider`.
     pub(crate) name: String,
-    /// What it would do.
+    /// The effect that it would have.
     pub(crate) value: String,
 }
 
-/// How many seconds a checker may take by default.
+/// The default timeout of a checker, in seconds.
 const CHECKER_TIMEOUT: u64 = 120;
 
-/// Which file a section counts in.
+/// Which files may have a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// In a workspace's file, setting by setting as decided in this module.
+    /// A workspace's file, for each setting as decided in this module.
     Vetted,
-    /// Only in the user's own file: commands that read it refuse a workspace's,
-    /// trusted or not.
+    /// Only the user's own file: commands reject it in a workspace's, trusted
+    /// or not.
     UserOnly,
 }
 
 impl Withheld {
-    /// Whether it is about what may run without asking. That is withheld even
-    /// in a file that the user named.
+    /// Whether it is a permission. Those are withheld even in a file that the
+    /// user named.
     pub(crate) fn is_permission(&self) -> bool {
         self.name.starts_with("permissions.")
     }
 }
 
 impl Withheld {
-    /// Whether it is about how the built-in tools work: what they run, show
-    /// and keep.
+    /// Whether it changes the built-in tools: what they run, show and keep.
     pub(crate) fn is_about_tools(&self) -> bool {
         let sections = ["diagnostics.", "code_context.", "undo"];
         sections
@@ -69,7 +68,7 @@ fn withhold(withheld: &mut Vec<Withheld>, name: &str, value: &(impl ToString + ?
     });
 }
 
-/// Withholds a setting altogether.
+/// Withholds a setting in any case.
 fn never<T: ToString>(value: Option<T>, name: &str, withheld: &mut Vec<Withheld>) -> Option<T> {
     if let Some(value) = value {
         withhold(withheld, name, &value);
@@ -77,7 +76,7 @@ fn never<T: ToString>(value: Option<T>, name: &str, withheld: &mut Vec<Withheld>
     None
 }
 
-/// Withholds a limit that is higher than the one that holds without it.
+/// Withholds a limit that is higher than the one without the file.
 fn at_most<T: Ord + Copy + ToString>(
     value: Option<T>,
     limit: T,
@@ -90,7 +89,7 @@ fn at_most<T: Ord + Copy + ToString>(
     }
 }
 
-/// What counts of `[run]`. `user` is the user's own.
+/// The settings of `[run]` that count. `user` is the user's own.
 pub(super) fn run(own: Run, user: &Run, withheld: &mut Vec<Withheld>) -> Run {
     let Run {
         provider,
@@ -105,7 +104,7 @@ pub(super) fn run(own: Run, user: &Run, withheld: &mut Vec<Withheld>) -> Run {
     } = own;
     let limit = |user: Option<u32>, default| user.unwrap_or(default);
     Run {
-        // What is asked goes there, and what comes back is run.
+        // Prompts are sent there, and its replies are run.
         provider: never(provider, "run.provider", withheld),
         model: never(model, "run.model", withheld),
         dialect: built_in(dialect, withheld),
@@ -131,15 +130,15 @@ pub(super) fn run(own: Run, user: &Run, withheld: &mut Vec<Withheld>) -> Run {
             // Without the user's own there is no limit, so any is stricter.
             (own, _) => own,
         },
-        // More of it is sent, and paid for.
+        // More is sent, and paid for.
         context_window: never(context_window, "run.context_window", withheld),
-        // Harmless: what is done when a conversation no longer fits.
+        // Harmless: what to do when a conversation no longer fits.
         compaction,
     }
 }
 
-/// A dialect of PTK's own only decides how calls are written. One that the
-/// file declares counts no sooner than the declaration.
+/// Keeps a built-in dialect, which only decides how calls are written. One that
+/// the file declares counts only with its declaration.
 fn built_in(dialect: Option<String>, withheld: &mut Vec<Withheld>) -> Option<String> {
     let dialect = dialect?;
     if dialect == "auto" || Registry::builtin().get(&dialect).is_ok() {
@@ -148,7 +147,7 @@ fn built_in(dialect: Option<String>, withheld: &mut Vec<Withheld>) -> Option<Str
     never(Some(dialect), "run.dialect", withheld)
 }
 
-/// The tools that would be offered without the file, or fewer.
+/// Keeps the tools that would be offered without the file, or fewer.
 fn fewer(
     tools: Option<Vec<String>>,
     user: &Run,
@@ -165,7 +164,7 @@ fn fewer(
     Some(offered)
 }
 
-/// What counts of `[diagnostics]`.
+/// The settings of `[diagnostics]` that count.
 pub(super) fn diagnostics(own: Diagnostics, withheld: &mut Vec<Withheld>) -> Diagnostics {
     let Diagnostics {
         command,
@@ -174,7 +173,7 @@ pub(super) fn diagnostics(own: Diagnostics, withheld: &mut Vec<Withheld>) -> Dia
         timeout,
         servers,
     } = own;
-    // Both are run.
+    // Both are run as commands.
     if !command.is_empty() {
         let line = format!("runs {}", command.join(" "));
         withhold(withheld, "diagnostics.command", &line);
@@ -189,16 +188,16 @@ pub(super) fn diagnostics(own: Diagnostics, withheld: &mut Vec<Withheld>) -> Dia
     }
     Diagnostics {
         command: Vec::new(),
-        // Says nothing without a command.
+        // Has no effect without a command.
         format,
-        // Fewer are run.
+        // Fewer checkers are run.
         disable,
         timeout: at_most(timeout, CHECKER_TIMEOUT, "diagnostics.timeout", withheld),
         servers: Vec::new(),
     }
 }
 
-/// What counts of `[code_context]`.
+/// The settings of `[code_context]` that count.
 pub(super) fn code_context(own: &CodeContext, withheld: &mut Vec<Withheld>) -> CodeContext {
     let CodeContext { token_limit } = *own;
     let token_limit = token_limit.filter(|limit| {
@@ -211,7 +210,7 @@ pub(super) fn code_context(own: &CodeContext, withheld: &mut Vec<Withheld>) -> C
     CodeContext { token_limit }
 }
 
-/// What counts of `[permissions]`. What it asks about and denies is stricter.
+/// The settings of `[permissions]` that count: what is stricter.
 pub(crate) fn permissions(
     own: permission::Declaration,
     withheld: &mut Vec<Withheld>,
@@ -258,7 +257,7 @@ fn helper(own: Helper, withheld: &mut Vec<Withheld>) {
 }
 
 fn undo(own: undo::Options, withheld: &mut Vec<Withheld>) {
-    // All of it decides whether the user can take a change back.
+    // All of it affects whether the user can undo a change.
     let undo::Options {
         enabled,
         folder,
@@ -280,7 +279,7 @@ fn undo(own: undo::Options, withheld: &mut Vec<Withheld>) {
 }
 
 impl Config {
-    /// Everything in it that counts only once it is trusted.
+    /// All settings of the file that are withheld.
     pub(crate) fn withheld(&self) -> Result<Vec<Withheld>> {
         let mut withheld = Vec::new();
         permissions(self.permissions()?, &mut withheld);
@@ -324,7 +323,7 @@ impl Config {
     }
 }
 
-/// What the user is told of settings that do not count.
+/// The note about withheld settings.
 pub(crate) fn note(file: &str, withheld: &[Withheld]) -> Option<String> {
     if withheld.is_empty() {
         return None;

@@ -1,10 +1,10 @@
-//! A call in a line.
+//! A tool call in a line.
 
 use serde_json::Value;
 
 use super::clean::visible;
 
-/// Arguments that say the most about a call; the first that is there counts.
+/// Arguments that describe a call best; the first that exists is shown.
 const TELLING: [&str; 8] = [
     "command",
     "path",
@@ -15,10 +15,10 @@ const TELLING: [&str; 8] = [
     "name",
     "id",
 ];
-/// Characters of an argument.
+/// The most characters of an argument.
 const MAX: usize = 200;
 
-/// What a call is about, without its tool.
+/// What a call is about, without the tool's name.
 pub(crate) fn about(arguments: &Value) -> String {
     let Some(members) = arguments.as_object() else {
         return String::new();
@@ -33,7 +33,7 @@ pub(crate) fn about(arguments: &Value) -> String {
     }
 }
 
-/// A text in one line that can be shown.
+/// Escapes a text and puts it on one line.
 pub(crate) fn in_a_line(text: &str) -> String {
     let mut lines = text.trim_end().trim_start_matches('\n').lines();
     let first = lines.next().unwrap_or_default();

@@ -1,8 +1,7 @@
-//! Untrusted text without what a terminal would obey: what models, tools and
-//! files say may hold codes that paint over what stands there already, turn it
-//! round, or hide in it.
+//! Escapes untrusted text for a terminal: texts of models, tools and files may
+//! contain codes that overwrite other text, reverse it, or hide in it.
 
-/// The text with such characters written out.
+/// The text with all control and invisible characters escaped.
 pub(crate) fn visible(text: &str) -> String {
     let mut visible = String::with_capacity(text.len());
     for c in text.chars() {
@@ -11,13 +10,13 @@ pub(crate) fn visible(text: &str) -> String {
     visible
 }
 
-/// The same in one line, for names and paths: a line break in one could begin
-/// a line that looks like our own.
+/// The same in one line, for names and paths: a line break could begin a line
+/// that looks like ptk's own.
 pub(crate) fn in_line(text: &str) -> String {
     visible(text).replace('\n', "\\n")
 }
 
-/// One character of an answer.
+/// Appends a character of an answer.
 pub(crate) fn push_prose(visible: &mut String, c: char) {
     if is_of_prose(c) {
         visible.push(c);
@@ -26,9 +25,8 @@ pub(crate) fn push_prose(visible: &mut String, c: char) {
     }
 }
 
-/// Whether a character is part of ordinary text though it is not seen by
-/// itself: signs that join or colour others, and blanks that hold words
-/// together.
+/// Whether a character belongs to ordinary text though it is not visible by
+/// itself: characters that join or colour others, and non-breaking blanks.
 pub(crate) fn is_of_prose(c: char) -> bool {
     matches!(
         c,
@@ -36,7 +34,7 @@ pub(crate) fn is_of_prose(c: char) -> bool {
     )
 }
 
-/// One character of it.
+/// Appends a character, escaped if it is not visible.
 fn push(visible: &mut String, c: char) {
     if is_seen(c) {
         visible.push(c);
@@ -45,8 +43,8 @@ fn push(visible: &mut String, c: char) {
     }
 }
 
-/// Whether a person sees a character, and sees it where it is. Those that
-/// Unicode lets a terminal ignore are not, nor are blanks that are none.
+/// Whether a character is visible at its position. Characters that Unicode lets
+/// a terminal ignore are not, nor are blanks other than a plain one.
 pub(crate) fn is_seen(c: char) -> bool {
     match c {
         '\n' | '\t' | ' ' => true,

@@ -12,7 +12,7 @@ use super::View;
 /// Prints events as JSON lines. The last one is `receiveMessage` or `error`.
 #[derive(Default)]
 pub(crate) struct Json {
-    /// The turn that is shown.
+    /// The request id of the turn that is shown.
     request: Option<RequestId>,
 }
 
@@ -23,11 +23,11 @@ impl View for Json {
                 let mut line = serde_json::to_value(&**event)?;
                 self.request = event.correlation.request_id.or(self.request);
                 match &event.kind {
-                    // Said at the end, with what is known then.
+                    // Printed at the end, with more information.
                     EventKind::ReceiveMessage { .. } | EventKind::Error { tool: None, .. } => {
                         return Ok(());
                     }
-                    // The name that hosts know.
+                    // The event name that hosts expect.
                     EventKind::ToolCallRequested { arguments, .. } => {
                         if let Some(line) = line.as_object_mut() {
                             line.insert("type".to_owned(), json!("toolCall"));
@@ -100,7 +100,7 @@ impl View for Json {
     }
 }
 
-/// The first line: which session it is.
+/// Prints the first line, which names the session.
 pub(crate) fn session(id: &str, is_new: bool, out: &mut dyn Write) -> Result<()> {
     let line = json!({"type": "session", "ts": now(), "session_id": id, "is_new": is_new});
     print(&line, out)

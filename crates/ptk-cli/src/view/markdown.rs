@@ -1,5 +1,5 @@
-//! Markdown in colours, while it comes in. No character is taken away or
-//! moved: what is copied from the terminal is what the model wrote.
+//! Colours Markdown while it is streamed. No character is removed or moved:
+//! text copied from the terminal is what the model wrote.
 
 use super::clean;
 use crate::printer::{self, AnsiColor, Style};
@@ -7,23 +7,23 @@ use crate::printer::{self, AnsiColor, Style};
 const HEADING: Style = AnsiColor::Cyan.on_default().bold();
 const CODE: Style = AnsiColor::Green.on_default();
 const MARK: Style = Style::new().dimmed();
-/// The most signs that make a heading.
+/// The most `#` of a heading.
 const MAX_HEADING: usize = 6;
-/// The fewest signs that make a fence.
+/// The fewest characters of a fence.
 const FENCE: usize = 3;
 /// The most digits of a numbered item.
 const MAX_DIGITS: usize = 9;
 
-/// Colours a text piece by piece. The pieces do not matter, only the text.
+/// Colours a text piece by piece; the result does not depend on the pieces.
 #[derive(Debug, Default)]
 pub(crate) struct MarkdownStream {
-    /// The fence that is open: its sign, and how many of them.
+    /// The open fence: its character, and how many of them.
     fence: Option<(char, usize)>,
     line: LineState,
-    /// What cannot be said yet, because the next character decides: signs that
-    /// may be marks.
+    /// Characters that are held back because the next one decides whether they
+    /// are marks.
     held: String,
-    /// The last character was a return, which is not shown yet.
+    /// Whether the last character was a carriage return, not shown yet.
     has_returned: bool,
     inline: Inline,
     is_escaped: bool,
@@ -32,10 +32,10 @@ pub(crate) struct MarkdownStream {
     out: String,
 }
 
-/// What is open within a line.
+/// The inline styles that are open within a line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Inline {
-    /// Code, behind so many signs.
+    /// Code, with the number of backticks that opened it.
     code: Option<usize>,
     is_bold: bool,
     is_italic: bool,
@@ -56,24 +56,24 @@ impl Inline {
     }
 }
 
-/// What is known of the line.
+/// The state of the current line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum LineState {
     /// It has just begun: `held` is all of it.
     #[default]
     Start,
-    /// Text with marks in it.
+    /// Text with inline marks.
     Inline,
     Heading,
-    /// The beginning of a fence, with this sign.
+    /// An opening fence of this character.
     Opening(char),
-    /// The end of one.
+    /// A closing fence.
     Closing,
     Code,
 }
 
 impl MarkdownStream {
-    /// The next piece, as far as it can be shown.
+    /// Adds a piece, and returns what can be shown.
     pub(crate) fn push(&mut self, text: &str) -> String {
         for c in text.chars() {
             self.character(c);
@@ -81,7 +81,7 @@ impl MarkdownStream {
         std::mem::take(&mut self.out)
     }
 
-    /// What was held back.
+    /// Ends the text, and returns what was held back.
     pub(crate) fn finish(&mut self) -> String {
         if std::mem::take(&mut self.has_returned) {
             self.part('\r');
@@ -97,7 +97,7 @@ impl MarkdownStream {
     }
 
     fn character(&mut self, c: char) {
-        // Of a return and a line feed, the latter says it all.
+        // Of CR and LF only the LF is shown.
         if std::mem::take(&mut self.has_returned) && c != '\n' {
             self.part('\r');
         }
@@ -124,7 +124,7 @@ impl MarkdownStream {
             LineState::Start | LineState::Inline => self.inline(c),
             LineState::Heading => self.show(c, HEADING),
             LineState::Opening(sign) => {
-                // `` ```a``` `` is code in a line, and no fence.
+                // `` ```a``` `` is inline code, not a fence.
                 if sign == '`' && c == '`' {
                     self.fence = None;
                 }
@@ -148,7 +148,7 @@ impl MarkdownStream {
         self.before = None;
     }
 
-    /// Whether the beginning of a line and this may still become a mark.
+    /// Whether the line so far and this character may still be a mark.
     fn may_be_mark(&self, c: char) -> bool {
         let said = self.held.trim_start_matches(' ');
         let is_all = |sign: char| said.chars().all(|it| it == sign);
@@ -168,7 +168,7 @@ impl MarkdownStream {
         }
     }
 
-    /// The line is known by its beginning and the character behind it.
+    /// Decides the kind of the line by its beginning and the next character.
     fn begin(&mut self, next: Option<char>) {
         let held = std::mem::take(&mut self.held);
         let said = held.trim_start_matches(' ');
@@ -216,7 +216,7 @@ impl MarkdownStream {
         self.before = held.chars().last();
     }
 
-    /// A character of a text with marks in it.
+    /// Handles a character of text with inline marks.
     fn inline(&mut self, c: char) {
         let is_mark = matches!(c, '`' | '*' | '_') && !self.is_escaped;
         if is_mark && (self.held.is_empty() || self.held.starts_with(c)) {
@@ -233,7 +233,7 @@ impl MarkdownStream {
         self.before = Some(c);
     }
 
-    /// Shows what was held back, now that the next character is known.
+    /// Shows the held characters, now that the next one is known.
     fn release(&mut self, next: Option<char>) {
         let held = std::mem::take(&mut self.held);
         let Some(sign) = held.chars().next() else {
@@ -262,7 +262,7 @@ impl MarkdownStream {
             }
             _ => {}
         }
-        // Marks look like what they are around.
+        // Marks have the style of the text inside them.
         let around = Inline {
             code: self.inline.code.or(after.code),
             is_bold: self.inline.is_bold || after.is_bold,
@@ -294,7 +294,8 @@ impl MarkdownStream {
 mod tests {
     use super::*;
 
-    /// With the styles as letters: h heading, c code, m mark, b bold, i italic.
+    /// Renders the styles as letters: h heading, c code, m mark, b bold, i
+    /// italic.
     fn styled(text: &str) -> String {
         let mut markdown = MarkdownStream::default();
         let mut shown = markdown.push(text);

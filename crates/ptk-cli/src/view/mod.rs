@@ -1,14 +1,14 @@
-//! What is shown of a run while it goes on, and of its end.
+//! Shows a run while it goes on, and its result.
 //!
 //! | Module | Its one concern |
 //! |---|---|
 //! | `json` | events as JSON lines, for programs |
-//! | `person` | the same for people: the answer on stdout, the rest on stderr |
-//! | `screen` | the line at the bottom of a terminal that says what is going on |
-//! | `call` | a call in a line |
-//! | `markdown` | Markdown in colours, while it comes in |
-//! | `words` | times and sizes in words, and colours where they are taken |
-//! | `clean` | untrusted text without what a terminal would obey |
+//! | `person` | the same for users: the answer on stdout, the rest on stderr |
+//! | `screen` | the status line at the bottom of a terminal |
+//! | `call` | a tool call in a line |
+//! | `markdown` | Markdown in colours, while it is streamed |
+//! | `words` | times, sizes and money as text |
+//! | `clean` | escapes untrusted text for a terminal |
 
 mod call;
 pub(crate) mod clean;
@@ -33,18 +33,18 @@ pub(crate) use words::{age, count, fitting, money, size, took};
 
 /// Shows a run.
 pub(crate) trait View {
-    /// Something happened.
+    /// Shows an event.
     fn event(&mut self, delivery: &Delivery, out: &mut dyn Write) -> Result<()>;
 
-    /// Some time has passed.
+    /// Updates what changes with time.
     fn tick(&mut self);
 
-    /// Something is to be said beside it.
+    /// Shows a note beside the run.
     fn say(&mut self, text: &str, out: &mut dyn Write) -> Result<()>;
 
-    /// It was left before it was over.
+    /// Reports that the user left before the run ended.
     fn left(&mut self, text: &str, out: &mut dyn Write) -> Result<()>;
 
-    /// It is over.
+    /// Shows the end of the run.
     fn end(&mut self, execution: &Execution, out: &mut dyn Write) -> Result<()>;
 }

@@ -1,5 +1,5 @@
-//! A run for people: the answer on stdout, and on stderr what the model does
-//! meanwhile. On a terminal the answer is shown while it is written.
+//! Shows a run to a user: the answer on stdout, and on stderr what the model
+//! does meanwhile. On a terminal the answer is shown while it is written.
 
 use std::fmt::Write as _;
 use std::io::Write;
@@ -23,30 +23,30 @@ const DONE: Style = AnsiColor::Green.on_default();
 const FAILED: Style = AnsiColor::Red.on_default();
 const STRONG: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();
-/// Lines shown of what a call gave back.
+/// How many lines of a result are shown.
 const PREVIEW: usize = 4;
-/// Columns of a line beside what it tells.
+/// The columns of a line that are used by other parts.
 const BESIDE: usize = 5;
-/// Columns of the line that moves beside a thought: the wheel, a bar and the
+/// The columns beside a thought in the status line: the spinner, a bar and the
 /// time.
 const BESIDE_THOUGHT: usize = 14;
-/// What the model does while it says nothing.
+/// The status while the model writes no answer.
 const THINKING: &str = "thinking";
 
-/// Shows a run to a person.
+/// Shows a run to a user.
 pub(crate) struct HumanView {
     screen: Screen,
     tools: ToolManager,
     /// Whether the answer is shown while it is written.
     is_live: bool,
     markdown: MarkdownStream,
-    /// What was said in the reply that is coming in.
+    /// The text of the current reply so far.
     said: String,
-    /// Whether the cursor stands behind something.
+    /// Whether the cursor is not at the beginning of a line.
     is_in_line: bool,
-    /// Whether what was said may be part of an answer that goes on.
+    /// Whether the text so far may be part of an answer that continues.
     may_go_on: bool,
-    /// What is going on.
+    /// The state of the conversation.
     conversation: Conversation,
     thinking_since: Instant,
 }
@@ -68,14 +68,14 @@ impl HumanView {
         person
     }
 
-    /// What the model says, while it says it.
+    /// Shows a piece of the reply.
     fn chunk(&mut self, part: MessagePart, chunk: &str, out: &mut dyn Write) -> Result<()> {
         if part != MessagePart::Text {
             self.status();
             return Ok(());
         }
         self.may_go_on = false;
-        // White space before the first word is no beginning of an answer.
+        // White space before the first word does not begin an answer.
         let is_first = self.said.trim().is_empty();
         self.said.push_str(chunk);
         let text = if is_first {
@@ -99,7 +99,7 @@ impl HumanView {
         Ok(out.flush()?)
     }
 
-    /// The reply is over: what follows begins on a line of its own.
+    /// Ends the reply: further output begins on a new line.
     fn end_reply(&mut self, out: &mut dyn Write) -> Result<()> {
         let rest = self.markdown.finish();
         self.show(&rest, out)?;
@@ -109,7 +109,7 @@ impl HumanView {
         Ok(())
     }
 
-    /// The answer is over, if it was one.
+    /// Ends the answer, if there was one.
     fn end_answer(&mut self, out: &mut dyn Write) -> Result<()> {
         if std::mem::take(&mut self.may_go_on) {
             self.end_reply(out)?;
@@ -148,7 +148,7 @@ impl HumanView {
 
     fn preview(&self, tool: &str, result: &ToolResult) -> Vec<String> {
         if !result.success {
-            // The call, which stands in the line above, is not told again.
+            // The call is shown in the line above already.
             let call = format!("{tool}(");
             let error = result.error.as_str();
             let told = error.starts_with(&call).then(|| error.split_once("): "));
@@ -162,7 +162,7 @@ impl HumanView {
         }
     }
 
-    /// Says what is going on.
+    /// Updates the status line.
     fn status(&self) {
         let running = self.conversation.running();
         let running: Vec<&CallView> = running.filter(|call| !self.shows_itself(call)).collect();
@@ -190,14 +190,14 @@ impl HumanView {
             .doing(Some((doing, since.unwrap_or_else(Instant::now))));
     }
 
-    /// Whether nothing moves beside a call while it runs.
+    /// Whether a call shows its own progress, so that no status is drawn.
     fn shows_itself(&self, call: &CallView) -> bool {
         let registry = self.tools.registry();
         let tool = registry.get(&call.tool);
         tool.is_some_and(|tool| tool.shows_itself())
     }
 
-    /// The last line of what the model thinks, while it thinks.
+    /// The last line of the current thought.
     fn thought(&self) -> Option<&str> {
         let item = self.conversation.items().last()?;
         let ItemKind::Thought(said) = &item.kind else {
@@ -207,7 +207,7 @@ impl HumanView {
         is_on.then(|| said.text.trim().lines().last()).flatten()
     }
 
-    /// What the model said before it called tools, where it was not shown.
+    /// Shows the text before tool calls, if it was not shown live.
     fn aside(&mut self) {
         let said = std::mem::take(&mut self.said);
         let said = visible(said.trim());
@@ -223,7 +223,8 @@ impl View for HumanView {
         let event = match delivery {
             Delivery::Event(event) => event,
             Delivery::Missed(_) => {
-                // So it is not what the answer is, and that is shown as a whole.
+                // Makes it differ from the answer, which is then shown as a
+                // whole.
                 self.said.push('\u{fffd}');
                 return Ok(());
             }
@@ -250,7 +251,7 @@ impl View for HumanView {
                 self.screen.print(&format!("{FAINT}{text}{FAINT:#}\n"));
                 self.status();
             }
-            // It may go on: then what comes next stands right behind it.
+            // It may continue: then the next text follows it directly.
             EventKind::Iteration { call_type, .. } if call_type == "text" => {
                 self.may_go_on = true;
             }
@@ -306,7 +307,7 @@ impl View for HumanView {
                 crate::exit::say(&format!("{error}{}", code.unwrap_or_default()));
             }
         } else if !self.is_live || self.said.trim() != execution.content {
-            // Not shown yet, or not so: an answer may have come in parts.
+            // Not shown yet, or differently: an answer may come in parts.
             let text = if self.is_live {
                 let mut text = self.markdown.push(&execution.content);
                 text.push_str(&self.markdown.finish());
@@ -338,7 +339,7 @@ fn told(call: &CallView) -> String {
     told.trim_end().to_owned()
 }
 
-/// What it took, and how to go on.
+/// The cost of a run, and how to continue.
 fn summary(execution: &Execution) -> String {
     let count = |number: u64, one: &str, many: &str| match number {
         1 => format!("1 {one}"),

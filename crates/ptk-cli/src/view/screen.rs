@@ -1,5 +1,5 @@
-//! The line at the bottom of a terminal that says what is going on, and who
-//! may write to the terminal meanwhile.
+//! The status line at the bottom of a terminal, and the coordination of other
+//! output with it.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -12,33 +12,33 @@ use crate::printer::{self, AnsiColor, Style};
 const FRAMES: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const WHEEL: Style = AnsiColor::Cyan.on_default();
 const FAINT: Style = Style::new().dimmed();
-/// Goes to the beginning of the line, and removes what stands in it.
+/// Moves to the beginning of the line, and clears it.
 const CLEAR: &str = "\r\u{1b}[K";
-/// Columns beside what is going on: the wheel, and what a terminal shows of a
-/// Ctrl-C, which must not begin another line.
+/// The columns beside the status: the spinner, and the `^C` that a terminal
+/// echoes, which must not wrap.
 const BESIDE: usize = 5;
-/// In fewer columns there is no room for the time.
+/// The fewest columns with which the time is shown.
 const NARROW: usize = 16;
-/// The width of a terminal that does not tell it.
+/// The width of a terminal that does not report it.
 const WIDTH: usize = 80;
 
-/// The terminal that progress is shown on. Clones are the same one.
+/// The terminal that progress is shown on. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Screen {
     state: Arc<Mutex<ScreenState>>,
 }
 
-/// What becomes of what is said.
+/// How messages are shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Voice {
-    /// It is written.
+    /// They are written.
     #[default]
     Plain,
-    /// It is written, and there is a line that moves.
+    /// They are written, and there is a status line.
     Live,
-    /// Nothing is written at all.
+    /// They are dropped.
     Quiet,
-    /// It is kept for whoever shows it.
+    /// They are kept for the chat to show.
     Kept,
 }
 
@@ -46,18 +46,18 @@ enum Voice {
 struct ScreenState {
     voice: Voice,
     doing: Option<(String, Instant)>,
-    /// What else there is to say about that.
+    /// A remark about what is running.
     remark: Option<String>,
     frame: usize,
     is_drawn: bool,
-    /// How many questions are open: nothing else is written meanwhile.
+    /// The number of open questions: nothing else is written meanwhile.
     questions: usize,
-    /// What is written once they are answered.
+    /// Text to write when they are answered.
     waiting: String,
 }
 
 impl Screen {
-    /// With a line that moves, if stderr is a terminal.
+    /// A screen with a status line, if stderr is a terminal.
     pub(crate) fn live() -> Self {
         let screen = Self::default();
         let is_plain = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
@@ -67,21 +67,21 @@ impl Screen {
         screen
     }
 
-    /// Without a word.
+    /// A screen that shows nothing.
     pub(crate) fn quiet() -> Self {
         let screen = Self::default();
         screen.lock().voice = Voice::Quiet;
         screen
     }
 
-    /// Without a word: what is said is kept until somebody takes it.
+    /// A screen that keeps messages until they are taken.
     pub(crate) fn kept() -> Self {
         let screen = Self::default();
         screen.lock().voice = Voice::Kept;
         screen
     }
 
-    /// What was said, without colours.
+    /// Takes the kept messages, without colours.
     pub(crate) fn take(&self) -> Option<String> {
         let text = std::mem::take(&mut self.lock().waiting);
         let text = printer::plain(&text);
@@ -92,7 +92,7 @@ impl Screen {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says what is going on from now on, and since when; or that nothing is.
+    /// Sets what is running, and since when; `None` if nothing is.
     pub(crate) fn doing(&self, what: Option<(String, Instant)>) {
         let mut state = self.lock();
         state.doing = what;
@@ -101,25 +101,25 @@ impl Screen {
         }
     }
 
-    /// Says something more about what is going on, until it is taken back.
+    /// Sets or removes a remark about what is running.
     #[cfg(feature = "local")]
     pub(crate) fn remark(&self, remark: Option<String>) {
         self.lock().remark = remark;
     }
 
-    /// What more there is to say about what is going on.
+    /// The current remark.
     pub(crate) fn remarked(&self) -> Option<String> {
         self.lock().remark.clone()
     }
 
-    /// Moves the line.
+    /// Redraws the status line.
     pub(crate) fn tick(&self) {
         let mut state = self.lock();
         state.frame = (state.frame + 1) % FRAMES.len();
         state.draw();
     }
 
-    /// Writes lines to stderr, above the one that moves.
+    /// Writes lines to stderr, above the status line.
     pub(crate) fn print(&self, text: &str) {
         let mut state = self.lock();
         if state.voice == Voice::Quiet {
@@ -133,8 +133,8 @@ impl Screen {
         write(text);
     }
 
-    /// As much of a text as fits beside so many columns; all of it where it is
-    /// not shown on a terminal.
+    /// Cuts a text to the line, less this many columns; without a status line,
+    /// returns all of it.
     pub(crate) fn fitting(&self, text: &str, beside: usize) -> String {
         if self.lock().voice != Voice::Live {
             return text.to_owned();
@@ -142,7 +142,7 @@ impl Screen {
         fitting(text, width().saturating_sub(beside))
     }
 
-    /// As much of the end of a text as fits into a line beside so many columns.
+    /// The end of a text that fits in the line, less this many columns.
     pub(crate) fn ending(&self, text: &str, beside: usize) -> String {
         if self.lock().voice != Voice::Live {
             return text.to_owned();
@@ -152,7 +152,7 @@ impl Screen {
         ending.chars().rev().collect()
     }
 
-    /// As much of a text as fits into half of a line.
+    /// Cuts a text to half of a line.
     pub(crate) fn half(&self, text: &str) -> String {
         self.fitting(text, width() / 2)
     }
@@ -161,12 +161,12 @@ impl Screen {
         self.lock().voice == Voice::Quiet
     }
 
-    /// Makes room for what others write, on stdout or for a question.
+    /// Clears the status line, for output on stdout or a question.
     pub(crate) fn make_room(&self) {
         self.lock().clear();
     }
 
-    /// Keeps everybody else quiet until it is dropped.
+    /// Holds back all other output until the result is dropped.
     pub(crate) fn question(&self) -> ScreenPause {
         let mut state = self.lock();
         state.clear();
@@ -175,7 +175,7 @@ impl Screen {
     }
 }
 
-/// A question is open.
+/// Holds back output while a question is open.
 #[derive(Debug)]
 pub(crate) struct ScreenPause(Screen);
 
@@ -221,7 +221,7 @@ impl ScreenState {
     }
 }
 
-/// If stderr is gone, nobody is left to be told.
+/// Writes to stderr. If it is closed, there is nowhere to report it.
 fn write(text: &str) {
     let mut stderr = printer::stderr();
     drop(stderr.write_all(text.as_bytes()));

@@ -1,11 +1,11 @@
-//! Times, sizes and money in words, and colours where they are taken.
+//! Times, sizes and money as text.
 
 use std::time::{Duration, SystemTime};
 
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 
-/// How long something took.
+/// A duration as text.
 pub(crate) fn took(time: Duration) -> String {
     match time.as_millis() {
         millis @ 0..1000 => format!("{millis} ms"),
@@ -17,7 +17,7 @@ pub(crate) fn took(time: Duration) -> String {
     }
 }
 
-/// What something cost, from millionths of a dollar.
+/// An amount of money as text, from millionths of a dollar.
 pub(crate) fn money(micros: u64) -> String {
     match micros {
         0..100 => "under $0.0001".to_owned(),
@@ -26,7 +26,7 @@ pub(crate) fn money(micros: u64) -> String {
     }
 }
 
-/// How many bytes there are.
+/// A number of bytes as text.
 pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
     if bytes < 1000 {
@@ -35,7 +35,7 @@ pub(crate) fn size(bytes: u64) -> String {
     scaled(bytes, &UNITS, " ")
 }
 
-/// How many there are of something, roughly.
+/// A rounded number as text.
 pub(crate) fn count(number: u64) -> String {
     if number < 1000 {
         return number.to_string();
@@ -43,7 +43,7 @@ pub(crate) fn count(number: u64) -> String {
     scaled(number, &["K", "M", "B", "T"], "")
 }
 
-/// A number in the unit that fits, with two digits at least.
+/// A number in a suitable unit, with at least two digits.
 fn scaled(number: u64, units: &[&str], between: &str) -> String {
     let (mut whole, mut unit) = (number, 0);
     let mut tenths = 0;
@@ -60,7 +60,7 @@ fn scaled(number: u64, units: &[&str], between: &str) -> String {
     format!("{}{between}{name}", (tenths + 5) / 10)
 }
 
-/// How long ago something was, roughly.
+/// The rough age of something as text.
 pub(crate) fn age(at: SystemTime) -> String {
     let age = SystemTime::now().duration_since(at).unwrap_or_default();
     let seconds = age.as_secs();
@@ -72,9 +72,9 @@ pub(crate) fn age(at: SystemTime) -> String {
     }
 }
 
-/// As much of a text as fits into so many columns.
+/// Cuts a text to this many columns.
 pub(crate) fn fitting(text: &str, columns: usize) -> String {
-    // Nobody knows how far a tab goes.
+    // The width of a tab is not known.
     let text = text.replace('\t', " ");
     if text.width() <= columns {
         return text;

@@ -21,7 +21,7 @@ use std::process::{Child, Command};
 use chat::{Chat, description, processes};
 use scene::{Ended, Scene, ended, started};
 
-/// A workspace, and a page that the user has described.
+/// A workspace, and a page in the user's configuration.
 struct Stage {
     scene: Scene,
     chat: Chat,
@@ -48,7 +48,7 @@ impl Stage {
         started(&mut self.command(args))
     }
 
-    /// The processes of the page's browser.
+    /// The ids of the browser's processes.
     fn processes(&self) -> Vec<u32> {
         processes(&self.scene.state().join("browser/test"))
     }
@@ -58,7 +58,7 @@ async fn end(child: Child) -> Ended {
     tokio::task::spawn_blocking(|| ended(child)).await.unwrap()
 }
 
-/// The protocol through browser automation, and only what is new.
+/// Tool calls through browser automation; only new messages are sent.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_model_behind_a_page_calls_tools() {
     let mut stage = Stage::new().await;
@@ -77,7 +77,7 @@ async fn a_model_behind_a_page_calls_tools() {
     assert!(prompt.starts_with("PTK_RESULT"), "{prompt}");
     assert!(prompt.contains("Buy milk."), "{prompt}");
     assert!(!prompt.contains("What shall I buy?"), "{prompt}");
-    // Escaped in the text, as pages do it.
+    // Escaped in the text, as pages do.
     let call = r#"{"tool": "read_file", "args": {"path": "package.json"}}"#;
     stage
         .chat
@@ -130,7 +130,7 @@ async fn a_page_that_logs_out_ends_the_run_and_says_what_to_do() {
     assert!(stage.processes().is_empty());
 }
 
-/// Chromium ends with the pipe that leads to it.
+/// Chromium exits when its pipe closes.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_run_leaves_no_browser_and_resumes_in_a_new_conversation() {
     let mut stage = Stage::new().await;

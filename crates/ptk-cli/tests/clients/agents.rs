@@ -1,6 +1,6 @@
-//! Agents that write code, each at work with a model that knows no API for tools:
-//! it is asked for a file, and runs a command that makes it. They take more than
-//! a gigabyte: `scripts/long-checks clients` installs and runs them.
+//! Coding agents, each with a model without an API for tools: it is asked for a
+//! file, and runs a command that creates it. They take more than a gigabyte:
+//! `scripts/long-checks clients` installs and runs them.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,8 @@ use crate::gateway::{Gateway, furnish};
 const REQUEST: &str = "Make a file";
 const ANSWER: &str = "The file is made.";
 
-/// A gateway whose model runs a command by a tool of this name, and then answers.
+/// A gateway whose model runs a command with a tool of this name, and then
+/// answers.
 fn gateway(tool: &str, arguments: &Value) -> Gateway {
     let call = json!({"name": tool, "arguments": arguments});
     let calling = format!("I'll make it.\n<tool_call>\n{call}\n</tool_call>");
@@ -25,12 +26,12 @@ fn arguments() -> Value {
     json!({"command": "printf crab > made.txt", "description": "Makes a file"})
 }
 
-/// Starts an agent in a folder that it has for itself, and sees what it did.
+/// Runs an agent in a folder of its own, and checks the result.
 fn works(gateway: Gateway, name: &str, furnished: impl Fn(&mut Command, &Path, &str)) {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let mut command = Command::new(installed("agents").join("node_modules/.bin").join(name));
     furnish(&mut command, folder.path());
-    // Nobody is asked but the gateway.
+    // Only the gateway is contacted.
     for proxy in ["HTTP_PROXY", "HTTPS_PROXY"] {
         command.env(proxy, "http://127.0.0.1:9");
     }
@@ -58,7 +59,8 @@ fn opencode() {
                     "models": {"scripted": {}},
                 }},
                 "permission": "allow",
-                // The model would be asked for a title, too, at any time.
+                // Otherwise the model would be asked for a title, too, at any
+                // time.
                 "agent": {"title": {"disable": true}},
                 "autoupdate": false,
             });
@@ -83,7 +85,7 @@ fn codex() {
             fs::create_dir(folder.join(".codex")).unwrap();
             fs::write(folder.join(".codex/config.toml"), settings).unwrap();
             command.args(["exec", "--skip-git-repo-check"]);
-            // Its sandbox does not start everywhere, and is not what is tried here.
+            // Its sandbox does not work everywhere, and is not tested here.
             command.args(["--dangerously-bypass-approvals-and-sandbox", REQUEST]);
         },
     );

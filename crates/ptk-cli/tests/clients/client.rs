@@ -1,4 +1,4 @@
-//! Clients of others: where they are, how they are started, and what they call
+//! Third-party clients: where they are, how they are started, and how they name
 //! what all of them see.
 
 use std::ffi::OsStr;
@@ -11,26 +11,27 @@ use serde_json::Value;
 
 use crate::gateway::furnish;
 
-/// A client, and its own words.
+/// A client, and its terms.
 pub(crate) struct Client {
-    /// Its program, beside this file.
+    /// Its program, in the same folder as this file.
     pub(crate) program: &'static str,
-    /// The API that it speaks.
+    /// The API that it uses.
     pub(crate) face: &'static str,
-    /// How a reply with calls ends, and one without; where it says so.
+    /// The finish reasons of a reply with calls and of one without, if it
+    /// reports them.
     pub(crate) finishes: [Option<&'static str>; 2],
-    /// What it raises for the statuses 429 and 500.
+    /// The exceptions that it raises for the statuses 429 and 500.
     pub(crate) raises: [&'static str; 2],
-    /// What it raises for a failure in the middle of a stream, with the status
-    /// that it takes it for.
+    /// The exception that it raises for a failure in the middle of a stream,
+    /// with the status that it reports.
     pub(crate) breaks: (&'static str, Option<i64>),
-    /// Whether it asks again by itself where that may help.
+    /// Whether it retries by itself if that may help.
     pub(crate) retries: bool,
-    /// What it sees of the models that there are, if it can ask for them.
+    /// The list of models that it sees, if it can request one.
     pub(crate) models: Value,
 }
 
-/// Whether the client wants replies as they are written.
+/// Whether the client streams replies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     Whole,
@@ -47,7 +48,7 @@ impl Mode {
 }
 
 impl Client {
-    /// One with the words that most have for this API.
+    /// A client with the most common terms for this API.
     pub(crate) fn new(program: &'static str, face: &'static str) -> Self {
         let finishes = match face {
             "responses" => ["completed"; 2],
@@ -66,8 +67,8 @@ impl Client {
         }
     }
 
-    /// Lets it play these scenes, each with its mode and address. What it saw of
-    /// each is a line.
+    /// Runs these scenes, each with its mode and address. Returns one line of
+    /// JSON for each.
     pub(crate) fn play(&self, scenes: &[[&str; 3]]) -> String {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let extension = Path::new(self.program).extension();
@@ -85,7 +86,7 @@ impl Client {
     }
 }
 
-/// A program in Python, with the packages that it imports.
+/// Runs a program in Python, with the packages that it imports.
 pub(crate) fn python(program: &Path) -> Command {
     let text = fs::read_to_string(program).unwrap();
     let place = if text.contains("import litellm") {
@@ -99,8 +100,8 @@ pub(crate) fn python(program: &Path) -> Command {
     command
 }
 
-/// A program in JavaScript. Node looks for packages where it is: so they are put
-/// there.
+/// Runs a program in JavaScript. Node looks for packages in its folder, so they
+/// are put there.
 pub(crate) fn node(program: &Path) -> Command {
     let packages = installed("node").join("node_modules");
     symlink(&packages, program.with_file_name("node_modules")).unwrap();
@@ -109,7 +110,7 @@ pub(crate) fn node(program: &Path) -> Command {
     command
 }
 
-/// What a command prints. It must not fail.
+/// Runs a command that must succeed, and returns its output.
 pub(crate) fn ended(command: &mut Command) -> String {
     let output = command.output().unwrap();
     let [out, err] =

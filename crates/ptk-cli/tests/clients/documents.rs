@@ -1,4 +1,4 @@
-//! The programs in `docs/clients.md`, as they stand there but for the address.
+//! The programs in `docs/clients.md`, unchanged except for the address.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ const CALL: &str = "I'll look.\n<tool_call>\n\
     {\"name\": \"get_weather\", \"arguments\": {\"city\": \"Hà Nội\"}}\n</tool_call>";
 const ANSWER: &str = "It is hot in Hà Nội.";
 
-/// The blocks of code in this language.
+/// The code blocks in this language.
 fn programs(language: &str) -> Vec<String> {
     let document = fs::read_to_string(DOCUMENT).unwrap();
     let fence = format!("\n```{language}\n");
@@ -20,7 +20,7 @@ fn programs(language: &str) -> Vec<String> {
     programs.collect()
 }
 
-/// The tool is called, the model sees what it gave back, and the answer is
+/// Checks that the tool is called, the model sees its result, and the answer is
 /// printed.
 fn runs(program: &str, name: &str) {
     let gateway = Gateway::recording(&[CALL, ANSWER]);

@@ -11,17 +11,17 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A gateway that runs, and a folder for all that it writes.
+/// A running gateway, and a folder for its files.
 pub(crate) struct Gateway {
     folder: TempDir,
     process: Child,
     address: String,
-    /// What it says after its address.
+    /// Its output after the address.
     rest: Option<JoinHandle<String>>,
 }
 
 impl Gateway {
-    /// One whose model gives these replies, one a request.
+    /// A gateway whose model gives these replies, one for each request.
     pub(crate) fn scripted(replies: &[Value]) -> Self {
         let folder = folder();
         let script = folder.path().join("script.json");
@@ -29,13 +29,13 @@ impl Gateway {
         Self::start(folder, &format!("script:{}", script.display()))
     }
 
-    /// One whose model gives these replies, and keeps what it is shown.
+    /// A gateway whose model gives these replies, and records its prompts.
     pub(crate) fn recording(replies: &[&str]) -> Self {
         let folder = folder();
         for (at, reply) in replies.iter().enumerate() {
             fs::write(folder.path().join(format!("reply{at}")), reply).unwrap();
         }
-        // The shown texts are counted by the files that hold them.
+        // The recorded prompts are counted by their files.
         let program = "cd \"$0\"; n=$(ls | grep -c ^shown); cat >shown$n; cat reply$n";
         let provider = format!("cmd:sh -c '{program}' '{}'", folder.path().display());
         Self::start(folder, &provider)
@@ -73,12 +73,12 @@ impl Gateway {
         &self.address
     }
 
-    /// What a model that records was shown by its so many-th request.
+    /// The prompt of a recording model's request with this number.
     pub(crate) fn shown(&self, request: usize) -> String {
         fs::read_to_string(self.folder.path().join(format!("shown{request}"))).unwrap()
     }
 
-    /// Ends it as a service is ended, which it takes well.
+    /// Ends the gateway by a signal, and checks that it exits cleanly.
     pub(crate) fn end(mut self) {
         let pid = Pid::from_child(&self.process);
         kill_process(pid, Signal::TERM).unwrap();
@@ -89,7 +89,7 @@ impl Gateway {
 }
 
 impl Drop for Gateway {
-    /// Where a test has failed before its end.
+    /// Ends the process if a test has failed.
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
@@ -100,14 +100,14 @@ fn folder() -> TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
-/// Nothing of whoever runs the tests: no keys, no proxies, no settings.
+/// Isolates a command from the environment: no keys, no proxies, no settings.
 pub(crate) fn furnish(command: &mut Command, folder: &Path) {
     command
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())
         .env("LC_ALL", "C.UTF-8")
         .env("HOME", folder)
-        // Otherwise LiteLLM tries to fetch a list of prices.
+        // Otherwise LiteLLM tries to fetch a price list.
         .env("LITELLM_LOCAL_MODEL_COST_MAP", "True")
         .current_dir(folder);
     for name in ["CONFIG", "STATE", "DATA", "CACHE"] {

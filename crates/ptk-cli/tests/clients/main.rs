@@ -1,10 +1,9 @@
-//! The gateway as clients of others see it: each speaks to the binary, whose
-//! model says what a script says and knows nothing of any API for tools.
-//! `scripts/test features` installs the clients, and `PTK_TEST_CLIENTS` says
-//! where they are.
+//! The gateway with third-party clients: each talks to the binary, whose model
+//! replays a script and has no API for tools. `scripts/test features` installs
+//! the clients, and `PTK_TEST_CLIENTS` says where they are.
 //!
-//! A test lets one client play every scene, because most of the time that it
-//! takes goes into importing the client. What was wrong is told by scene.
+//! A test runs every scene with one client, because importing the client takes
+//! most of the time. Failures are reported by scene.
 
 #![cfg(unix)]
 #![allow(

@@ -1,5 +1,5 @@
-//! What happens between a client and the gateway, and what the client must have
-//! seen of it.
+//! The exchanges between a client and the gateway, and what the client must
+//! report.
 
 use serde_json::{Value, json};
 
@@ -8,22 +8,22 @@ use crate::gateway::Gateway;
 
 const CALLING: &str = "I'll look.";
 const ANSWER: &str = "It is 31 °C in Hà Nội.";
-/// What the model fails with. The clients look for it in what they raise.
+/// The model's error message. The clients look for it in their exceptions.
 const REASON: &str = "the model is resting";
-/// What each reply takes.
+/// The usage of each reply: input and output tokens.
 const TOKENS: [u64; 2] = [12, 7];
 
 struct Scene {
     name: &'static str,
     mode: Mode,
     gateway: Gateway,
-    /// What the client must have seen, by some of the keys of its report.
+    /// The expected report of the client, for some of its keys.
     expected: Value,
-    /// What the model must have been shown of what came back, if it records.
+    /// The results that the model must be sent, if it records.
     shown: &'static [&'static str],
 }
 
-/// Lets a client play every scene that it can, and says of each what was wrong.
+/// Runs every scene that a client supports, and lists the failures.
 pub(crate) fn play(client: &Client) {
     let scenes = scenes(client);
     let named: Vec<_> = scenes
@@ -31,7 +31,7 @@ pub(crate) fn play(client: &Client) {
         .map(|scene| [scene.name, scene.mode.name(), scene.gateway.address()])
         .collect();
     let told = client.play(&named);
-    // Some libraries have something to say themselves.
+    // Some libraries print lines of their own.
     let seen: Vec<Value> = told
         .lines()
         .filter_map(|line| serde_json::from_str(line).ok())
@@ -91,8 +91,8 @@ impl Scene {
         })
     }
 
-    /// Takes the usage out of each reply; and returns one that is wrong. Where
-    /// the model says none, it is estimated.
+    /// Removes the usage from each reply, and returns one that is wrong. If the
+    /// model reports none, it is estimated.
     fn wrong_usage(&self, seen: &mut Value) -> Option<Value> {
         let [input, output] = TOKENS;
         let right = [
@@ -113,7 +113,7 @@ impl Scene {
         usages.into_iter().find(|usage| !is_right(usage))
     }
 
-    /// What the model was not shown, or too early.
+    /// A result that the model was not sent, or too early.
     fn hidden(&self) -> Option<String> {
         if self.shown.is_empty() {
             return None;
@@ -130,7 +130,7 @@ fn reply(text: &str, finish: Option<&str>) -> Value {
     json!({"text": text, "finish": finish, "usage": null})
 }
 
-/// With all that goes wrong easily on its way through texts in texts.
+/// A call with everything that is easily broken by nested escaping.
 fn weather() -> Value {
     json!({"name": "get_weather", "arguments": {
         "city": "Hà Nội",
@@ -143,7 +143,7 @@ fn time() -> Value {
     json!({"name": "get_time", "arguments": {"city": "Köln \"Dom\""}})
 }
 
-/// As a model writes it that knows no API for tools.
+/// Calls as a model without an API for tools writes them.
 fn written(calls: &[Value]) -> String {
     let calls = calls
         .iter()
@@ -151,7 +151,7 @@ fn written(calls: &[Value]) -> String {
     format!("{CALLING}{}", calls.collect::<String>())
 }
 
-/// A reply that comes in small pieces.
+/// A reply that is streamed in small pieces.
 fn said(text: &str) -> Value {
     let [input_tokens, output_tokens] = TOKENS;
     let usage = json!({"input_tokens": input_tokens, "output_tokens": output_tokens});
@@ -162,7 +162,7 @@ fn failed(status: u16) -> Value {
     json!({"error": {"status": status, "message": REASON}})
 }
 
-/// The client makes these calls, and then answers.
+/// A scene in which the client makes these calls, and then answers.
 fn calling(
     client: &Client,
     name: &'static str,
@@ -191,7 +191,7 @@ fn several(client: &Client, mode: Mode) -> Scene {
     calling(client, "several", mode, &[weather(), time()], answer)
 }
 
-/// The client gets this text, by whatever it takes.
+/// A scene in which the client gets this text in the end.
 fn answering(
     client: &Client,
     name: &'static str,
@@ -215,7 +215,7 @@ fn text(client: &Client, mode: Mode) -> Scene {
     answering(client, "text", mode, &[said(answer)], answer)
 }
 
-/// The client's own retries know the failure for a passing one.
+/// The client's own retries recognise the failure as transient.
 fn retry(client: &Client, mode: Mode) -> Scene {
     let replies = [failed(429), said(ANSWER)];
     answering(client, "retry", mode, &replies, ANSWER)
@@ -231,7 +231,7 @@ fn errors(client: &Client, mode: Mode) -> Scene {
     Scene::scripted("error", mode, &[failed(429), failed(500)], expected)
 }
 
-/// The client does not take the half of a reply for the whole.
+/// The client does not accept a broken stream as a whole reply.
 fn broken(client: &Client) -> Scene {
     let mut half = failed(500);
     half["text"] = json!("It is 31 °C in");
@@ -242,7 +242,7 @@ fn broken(client: &Client) -> Scene {
     Scene::scripted("broken", Mode::Stream, &[half], expected)
 }
 
-/// What the calls give back reaches the model.
+/// The results of the calls reach the model.
 fn recorded() -> Scene {
     let calls = [weather(), time()];
     Scene {

@@ -1,5 +1,5 @@
-//! A snapshot of what must stay as it is: files of the system, sockets at which
-//! somebody waits, processes.
+//! A snapshot of the machine that must not change: system files, listening
+//! sockets, processes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use super::places::PREFIX;
 
-/// Folders of the system that nothing changes by itself.
+/// System folders that do not change by themselves.
 const FOLDERS: [&str; 8] = [
     "/etc",
     "/usr",
@@ -19,8 +19,8 @@ const FOLDERS: [&str; 8] = [
     "/bin",
     "/var/lib/dpkg",
 ];
-/// What the system knows of a file: its mode, its owner, its size, and when it
-/// and what is known of it were changed.
+/// The metadata of a file: its mode, owner and size, and the times of the last
+/// changes of content and metadata.
 type File = (u32, u32, u64, i64, i64);
 
 #[derive(PartialEq, Eq)]
@@ -66,7 +66,7 @@ impl Machine {
         }
     }
 
-    /// What is not as it was.
+    /// The paths that have changed.
     pub(super) fn changed(&self, later: &Self) -> Vec<PathBuf> {
         let all: BTreeSet<_> = self.files.keys().chain(later.files.keys()).collect();
         let files = all
@@ -77,7 +77,7 @@ impl Machine {
     }
 }
 
-/// Processes that were started from a folder, or are named after it.
+/// The processes that were started from a folder, or are named after it.
 pub(super) fn processes_of(folder: &str) -> Vec<String> {
     let all = fs::read_dir("/proc").into_iter().flatten().flatten();
     all.filter_map(|entry| {

@@ -1,4 +1,4 @@
-//! The scene of an attempt: what is to be reached, and whether it was.
+//! The scene of an attempt: the targets, and whether they were reached.
 
 mod attempts;
 mod machine;
@@ -24,14 +24,14 @@ use machine::Machine;
 use places::Places;
 use terminal::Terminal;
 
-/// What must not be told.
+/// The secret that must not be printed.
 const SECRET: &str = "hush-7f3a91";
 
 pub(crate) fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0)
 }
 
-/// Runs a program as an ordinary user where no namespaces can be made.
+/// Runs a program as an ordinary user where no namespaces can be created.
 const WITHOUT_NAMESPACES: &str = r#"
 import ctypes, os, sys
 ready, go = os.pipe(), os.pipe()
@@ -54,10 +54,10 @@ os.write(go[1], b"x")
 os.waitpid(child, 0)
 "#;
 
-/// Opens what a program that starts another may have open.
+/// Opens descriptors that a parent process may have open.
 const INHERITED: &str = r#"exec 7<"$0/file" 8>>"$0/file" 9<"$0"; exec "$@""#;
 
-/// Variables that name folders of the workspace, in which commands write.
+/// Variables that name folders of the workspace, where commands may write.
 const VARIABLES: [(&str, &str); 4] = [
     ("VIRTUAL_ENV", "venv"),
     ("CARGO_TARGET_DIR", "target"),
@@ -65,7 +65,7 @@ const VARIABLES: [(&str, &str); 4] = [
     ("CARGO_HOME", "cargo"),
 ];
 
-/// Low limits, so that they are soon reached.
+/// Low limits, so that they are reached soon.
 const CONFIGURATION: &str = r#"
 [sandbox]
 unprotected = "allow"
@@ -74,14 +74,14 @@ memory_mib = 512
 file_mib = 100
 "#;
 
-/// What is said where there are no namespaces.
+/// The message where there are no namespaces.
 const WITHOUT: &str = "without attributes of other files \
     (the system refuses a namespace of mounts: No space left on device (os error 28))";
 
-/// One of the ways to get out.
+/// The escape by a file that other programs run later.
 const RUNS_LATER: &str = "it wrote what runs later";
 
-/// Who tries.
+/// The user that makes the attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Who {
     /// The user of the test.
@@ -94,9 +94,9 @@ pub(crate) enum Who {
 
 pub(crate) struct Scene {
     who: Who,
-    /// The user, if it is not that of the test.
+    /// The user id, if it is not that of the test.
     user: Option<u32>,
-    /// Everything below is in it.
+    /// The folder that contains all others.
     folder: TempDir,
     workspace: PathBuf,
     outside: PathBuf,
@@ -151,10 +151,10 @@ impl Scene {
         symlink(outside.join("file"), workspace.join("link")).unwrap();
         symlink(&outside, workspace.join("folder link")).unwrap();
         symlink(&outside, root.join("older link")).unwrap();
-        // The executable may lie where others cannot read.
+        // The executable may be where other users cannot read it.
         let ptk = root.join("ptk");
-        // Copied by another process, for one that has it open for writing keeps
-        // all others from running it.
+        // Copied by another process, because a process that has it open for
+        // writing keeps all others from running it.
         let copied = Command::new("cp")
             .arg(assert_cmd::cargo::cargo_bin!("ptk"))
             .arg(&ptk)
@@ -195,8 +195,8 @@ impl Scene {
         scene
     }
 
-    /// All of it belongs to who tries, and anybody may change it: only the
-    /// sandbox is in the way.
+    /// Gives everything to the attempting user, writable by all, so that only
+    /// the sandbox protects it.
     fn give_away(&self) {
         let mut all = vec![self.folder.path().to_owned()];
         all.extend(self.elsewhere.folders());
@@ -216,7 +216,7 @@ impl Scene {
         }
     }
 
-    /// What an attempt may name.
+    /// The names that an attempt may use, with their values.
     fn places(&self) -> Vec<(&'static str, String)> {
         let show = |path: &Path| path.display().to_string();
         let elsewhere = self.elsewhere.named();
@@ -277,8 +277,8 @@ impl Scene {
         serde_json::from_str(last).unwrap_or_else(|_| panic!("{tool} {args}: {output:?}"))
     }
 
-    /// Runs the program that is its next argument, with all that it may have
-    /// inherited.
+    /// Runs the program that is its next argument, with everything that it may
+    /// inherit.
     fn with_variables(&self) -> Command {
         let mut command = Command::new("bash");
         command
@@ -295,7 +295,7 @@ impl Scene {
         command
     }
 
-    /// Everything outside, byte for byte.
+    /// A snapshot of everything outside, byte for byte.
     fn seen(&self) -> Seen {
         let mut seen = BTreeMap::new();
         let mut all = vec![self.outside.clone(), self.home.clone()];
@@ -348,8 +348,7 @@ impl Scene {
         assert!(count >= 200, "{count} attempts");
     }
 
-    /// Lets a program try at random to change something, for as long as it is
-    /// said.
+    /// Lets a program make random attempts for this long.
     pub(crate) fn fuzz(mut self, seconds: u64, rounds: u64) {
         let mut before = self.seen();
         let machine = Machine::look();
@@ -370,8 +369,8 @@ impl Scene {
         assert!(told.contains("rounds: "), "{result}");
         println!("{told}");
         if self.who == Who::Bare {
-            // Modes, owners and times of other files are not protected there,
-            // nor is what runs later from a program that means harm.
+            // Without namespaces, modes, owners and times of other files are
+            // not protected, nor is what runs later from a malicious program.
             assert_eq!(contents(&self.seen()), contents(&before), "{result}");
             before = self.seen();
         }
@@ -379,15 +378,15 @@ impl Scene {
         let escape = escape.filter(|how| self.who != Who::Bare || *how != RUNS_LATER);
         assert_eq!(escape, None, "{result}");
         assert_eq!(machine.changed(&Machine::look()), [] as [PathBuf; 0]);
-        // The keeper itself may still be about to go.
+        // The keeper itself may still be exiting.
         let folder = self.workspace.display().to_string();
         while !machine::processes_of(&folder).is_empty() {
             std::thread::yield_now();
         }
     }
 
-    /// Fills memory that processes share, in each way that there is. Says
-    /// whether that came to its end.
+    /// Fills shared memory in every possible way. Returns whether that
+    /// succeeded.
     pub(crate) fn fill_shared_memory(&self) -> bool {
         let ways = [
             "import mmap; m = mmap.mmap(-1, 1 << 30); m.write(bytes(1 << 24) * 64)",
@@ -405,7 +404,7 @@ impl Scene {
         Some(format!("{name}: {how}: {result}"))
     }
 
-    /// Whether something runs later that did not before.
+    /// Whether something new would be run later.
     fn runs_later(&self) -> bool {
         let content = |name: &str| fs::read_to_string(self.workspace.join(name)).ok();
         let there = attempts::persistence::THERE.iter();
@@ -418,7 +417,7 @@ impl Scene {
                 .any(|name| self.workspace.join(name).symlink_metadata().is_ok())
     }
 
-    /// What got out, if anything did.
+    /// How an attempt escaped, if it did.
     fn escape(&mut self, told: &str, before: &Seen) -> Option<&'static str> {
         let is_dead = self.victim.try_wait().unwrap().is_some();
         let is_served = self.services.iter().any(|it| it.accept().is_ok())
@@ -444,8 +443,8 @@ impl Scene {
         .find_map(|(is_out, how)| is_out.then_some(how))
     }
 
-    /// Runs a script without PTK; says what it told, and whether whoever ran it
-    /// came to an end by himself.
+    /// Runs a script without PTK; returns its output, and whether the process
+    /// that ran it exited normally.
     fn run_free(&self, script: &str) -> (String, bool) {
         let attempt = self.workspace.join("attempt");
         fs::write(&attempt, self.filled(script)).unwrap();
@@ -466,8 +465,8 @@ impl Scene {
     }
 }
 
-/// Tries without a sandbox what is tried in it, each in a scene of its own, and
-/// as an ordinary user. What does not get out there proves nothing.
+/// Makes the attempts without a sandbox, each in a scene of its own, and as an
+/// ordinary user. An attempt that fails there proves nothing.
 pub(crate) fn try_free() {
     let mut held = Vec::new();
     let left_out = [
@@ -504,11 +503,11 @@ pub(crate) fn try_free() {
     assert!(held.is_empty(), "{}", held.join("\n"));
 }
 
-/// Everything outside: its mode, its owner, and of files the time and the
-/// content.
+/// A snapshot of everything outside: mode, owner, and for files the time and
+/// the content.
 type Seen = BTreeMap<PathBuf, (u32, u32, Option<(i64, Vec<u8>)>)>;
 
-/// What is in the files alone.
+/// The contents of the files alone.
 fn contents(seen: &Seen) -> Vec<(&Path, Option<&[u8]>)> {
     let files = seen.iter().map(|(path, (_, _, content))| {
         let content = content.as_ref().map(|(_, content)| content.as_slice());
@@ -517,7 +516,7 @@ fn contents(seen: &Seen) -> Vec<(&Path, Option<&[u8]>)> {
     files.collect()
 }
 
-/// All texts in a result, as they are.
+/// All texts in a result, unescaped.
 fn texts(result: &Value) -> String {
     match result {
         Value::String(text) => text.clone(),
@@ -527,13 +526,13 @@ fn texts(result: &Value) -> String {
     }
 }
 
-/// A name for a socket that is in no folder.
+/// A name for an abstract socket.
 fn name(root: &Path) -> String {
     let folder = root.file_name().unwrap().to_string_lossy();
     format!("ptk-{folder}")
 }
 
-/// A process to be killed or looked into, with a secret of its own, and a
+/// Starts a process to be killed or inspected, with a secret of its own, and a
 /// terminal.
 fn sleeper(user: Option<u32>, terminal: &Terminal) -> Child {
     let mut command = Command::new("sleep");

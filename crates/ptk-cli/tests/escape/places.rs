@@ -1,5 +1,5 @@
-//! Folders of the machine in which services keep their sockets and files. Only
-//! root can make them; for others the folder outside stands for them.
+//! System folders in which services keep their sockets and files. Only root can
+//! create them; for other users the folder outside is used instead.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{NamedTempFile, TempDir};
 
-/// What the names of folders begin with that tests make in the system.
+/// The prefix of folders that tests create in the system.
 pub(super) const PREFIX: &str = "ptk-escape";
 
 const PLACES: [(&str, &str); 6] = [
@@ -54,12 +54,12 @@ impl Places {
         self.made.iter().map(|(_, folder)| folder.path().to_owned())
     }
 
-    /// Where services are to listen.
+    /// The paths on which services listen.
     pub(super) fn sockets(&self) -> impl Iterator<Item = PathBuf> {
         self.folders().map(|folder| folder.join("socket"))
     }
 
-    /// The folders by the names that attempts have for them.
+    /// The folders, by the names that attempts use.
     pub(super) fn named(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         PLACES.into_iter().map(|(name, _)| {
             let made = self.made.iter().find(|(of, _)| *of == name);

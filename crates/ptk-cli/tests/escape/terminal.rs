@@ -1,11 +1,11 @@
-//! A terminal in which somebody has typed something.
+//! A terminal with typed input.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-/// Makes a terminal that shows nothing by itself, types a line into it, and
-/// then says for each line that it is sent whether anything was painted.
+/// Creates a terminal without echo, types a line into it, and then prints for
+/// each line that it is sent whether anything was written to it.
 const PROGRAM: &str = r#"
 import os, select, sys, tty
 own, others = os.openpty()
@@ -49,7 +49,7 @@ impl Terminal {
         }
     }
 
-    /// Whether somebody wrote to it since the last time.
+    /// Whether anything was written to it since the last time.
     pub(super) fn is_painted(&mut self) -> bool {
         writeln!(self.process.stdin.as_mut().unwrap()).unwrap();
         let mut said = [0; 2];

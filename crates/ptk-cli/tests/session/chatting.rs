@@ -15,7 +15,7 @@ fn chat(scene: &Scene, args: &[&str], width: u16, height: u16) -> Pane {
     pane
 }
 
-/// Answers the question that is open. Whoever goes to it on purpose has read it.
+/// Answers the open question, after switching to it with Tab.
 fn answer(pane: &Pane, letter: &str) {
     pane.shows("[y] once");
     pane.press(&["Tab"]);
@@ -25,15 +25,14 @@ fn answer(pane: &Pane, letter: &str) {
     pane.press(&["Enter"]);
 }
 
-/// The screen without how long calls took, which a screen of its own may round.
+/// The screen without the durations of calls, which may be rounded differently.
 fn timeless(screen: &str) -> String {
     let words = screen.split_inclusive(char::is_whitespace);
     let is_number = |word: &str| word.trim_end().bytes().all(|it| it.is_ascii_digit());
     words.filter(|word| !is_number(word)).collect()
 }
 
-/// A prompt in Vietnamese, the call it takes, and the answer, all of
-/// it on the screen.
+/// A prompt in Vietnamese, its call and the answer are all on the screen.
 #[test]
 fn a_file_is_read_and_told_of() {
     let scene = Scene::new(&[
@@ -49,8 +48,8 @@ fn a_file_is_read_and_told_of() {
     assert!(screen.contains("✓ read_file package.json"), "{screen}");
 }
 
-/// What models, tools and files say reaches the terminal as text, never as
-/// codes that it obeys.
+/// Texts of models, tools and files reach the terminal as text, never as
+/// control codes.
 #[test]
 fn no_text_commands_the_terminal() {
     let hostile =
@@ -94,11 +93,11 @@ fn no_text_commands_the_terminal() {
     }
 }
 
-/// Several tools, errors, limits and what was said before.
+/// Several tools, errors, limits and the history.
 #[test]
 fn several_tools_errors_limits_and_history() {
     let scene = Scene::new(&[]);
-    // A model that sees the whole conversation, and says what it has seen.
+    // A model that sees the whole conversation, and repeats it.
     scene.write(
         "model.sh",
         r#"all=$(cat)
@@ -196,12 +195,12 @@ fn keys_work_while_a_call_runs_and_stop_it() {
     pane.press(&["Escape"]);
     let screen = pane.rests();
     assert!(screen.contains("✗ bash"), "{screen}");
-    // What was not asked yet is there to be asked.
+    // The queued prompt is back in the editor.
     assert!(screen.contains("› typed meanwhile"), "{screen}");
     assert_eq!(scene.sessions()[0]["is_open"], false);
 }
 
-/// Whoever ends it finds the terminal as it was.
+/// After a signal the terminal is restored.
 #[test]
 fn a_signal_gives_the_terminal_back() {
     let scene = Scene::new(&[call("bash", json!({"command": "exec sleep 600"}))]);
@@ -246,7 +245,7 @@ fn a_session_that_goes_on_looks_as_it_did() {
     assert_eq!(timeless(&again.rests()), timeless(&before));
 }
 
-/// What a person did by hand belongs to the conversation, too.
+/// Commands and undos of the user belong to the conversation, too.
 #[test]
 fn commands_and_undos_are_there_again() {
     let scene = Scene::new(&[json!("Fine.")]);
@@ -268,7 +267,7 @@ fn commands_and_undos_are_there_again() {
     let shown = again.rests();
     let squeezed = |screen: &str| timeless(screen).split_whitespace().collect::<String>();
     assert_eq!(squeezed(&shown), squeezed(&before));
-    // The model has not been told yet, and is now.
+    // The next prompt tells the model about them.
     again.says("What did I do?");
     again.shows("I know.");
     let said = scene.log();
@@ -365,7 +364,7 @@ fn sessions_are_named_copied_listed_and_written_down() {
     let screen = pane.shows("Conversations");
     assert_eq!(screen.matches("Một tiêu đề").count(), 2, "{screen}");
     pane.press(&["Escape"]);
-    // The list has a place to type, too.
+    // The list has an input, too.
     pane.until(|screen| !screen.contains("Conversations"));
     pane.says("/export out.md");
     pane.shows("Written to out.md");
@@ -396,7 +395,7 @@ fn what_is_not_there_is_said_with_what_helps() {
         pane.until(|screen| screen.contains(told));
         pane.rests();
     }
-    // Nothing of this was said to the model.
+    // None of this was sent to the model.
     assert_eq!(scene.sessions(), Vec::<Value>::new());
 }
 

@@ -1,5 +1,5 @@
-//! Calls that stand in a result: not run without asking, in whatever form the
-//! model repeats them. Without a terminal nobody can be asked.
+//! Calls that are copied from a result are not run without approval, in
+//! whatever form the model repeats them. Without a terminal they are denied.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::scene::{Scene, call};
 
 const COMMAND: &str = "touch forged.txt && echo all done";
 
-/// A reply with a call through the API of the model.
+/// A reply with a native tool call.
 fn native(tool: &str, args: &Value) -> Value {
     json!({"tool_calls": [{"id": "c1", "name": tool, "arguments": args}]})
 }

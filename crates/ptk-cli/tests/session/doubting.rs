@@ -1,4 +1,4 @@
-//! What may have happened, what certainly has not, and what was only seen.
+//! Calls that may have happened, and calls that certainly have not.
 
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -17,7 +17,7 @@ fn kill(pid: u32) {
     kill_process(pid, Signal::KILL).unwrap();
 }
 
-/// Reads what a run tells until this is part of it.
+/// Reads the output of a run until it contains this.
 fn until(child: &mut Child, part: &str) {
     let mut reader = BufReader::new(child.stdout.as_mut().unwrap());
     let mut line = String::new();
@@ -52,7 +52,7 @@ fn a_call_that_is_only_asked_about_has_not_run() {
         shown.out.contains("> **Not run:** nobody has agreed"),
         "{shown:?}"
     );
-    // Asked again, and without a doubt.
+    // Asked again, and this time it is certain.
     let mut terminal = at_terminal(&scene, &["resume"]);
     let (before, _) = terminal.exp_regex("(?s)Let it.*: $").unwrap();
     assert!(!before.contains("may have happened"), "{before}");
@@ -128,8 +128,8 @@ fn a_reply_that_somebody_stops_is_in_the_log_as_far_as_it_came() {
     assert_eq!(entry(&log, "turn_ended")["body"]["outcome"], "cancelled");
 }
 
-/// What a conversation in short took counts as said, so that a script that
-/// goes on does not say it again.
+/// Summary replies count as used, so that a resumed script does not repeat
+/// them.
 #[test]
 fn a_script_goes_on_behind_its_summary_and_people_are_told_of_it() {
     let scene = Scene::new(&[json!("Noted.")]);
@@ -190,9 +190,9 @@ fn thoughts_are_shown_to_whoever_wants_them() {
     assert!(markdown.contains("Milk, I guess."), "{markdown}");
 }
 
-/// What a killed process left goes with the second one that finds it, if a
-/// minute has passed in between. What only looks so, and what somebody uses,
-/// stays.
+/// Folders of a killed process are removed by the second process that finds
+/// them, at least a minute later. Folders that only look alike, or are in use,
+/// stay.
 #[test]
 fn temporary_folders_of_killed_processes_are_removed() {
     let slow = json!({"text": "Late.", "delay_ms": 600_000});
@@ -224,7 +224,7 @@ fn temporary_folders_of_killed_processes_are_removed() {
         let output = command.env("TMPDIR", &temp).output().unwrap();
         assert!(output.status.success(), "{output:?}");
     };
-    // What it had started may still run.
+    // Processes that it started may still be running.
     run();
     run();
     assert_eq!(names().len(), 5, "{:?}", names());
@@ -241,7 +241,7 @@ fn temporary_folders_of_killed_processes_are_removed() {
     assert_eq!(scene.read("notes.txt"), "Buy milk.\n");
 }
 
-/// A line is read when it comes: nobody has to keep all of them.
+/// Lines are processed as they are read, and not all kept in memory.
 #[test]
 fn an_import_does_not_wait_for_its_end() {
     let scene = Scene::new(&[json!("Hi.")]);

@@ -1,4 +1,4 @@
-//! `--json`: what programs read.
+//! `--json`: the output for programs.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;

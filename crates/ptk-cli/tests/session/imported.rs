@@ -1,4 +1,4 @@
-//! Sessions from files: what was said counts, and no setting of the file.
+//! Imported sessions: their messages count, but none of their settings.
 
 use std::fs;
 
@@ -19,7 +19,7 @@ fn is_trapped(scene: &Scene) -> bool {
     scene.home().join("trapped").exists()
 }
 
-/// A log with a prompt and its answer, begun with these settings.
+/// A log with a prompt and its answer, and these settings.
 fn log_with(scene: &Scene, settings: &Value, is_open: bool) -> String {
     let folder = scene.path("").canonicalize().unwrap();
     let info = json!({
@@ -64,7 +64,8 @@ fn log_with(scene: &Scene, settings: &Value, is_open: bool) -> String {
     lines.collect()
 }
 
-/// Without a provider of the environment, so that one in the file would count.
+/// Runs without a provider in the environment, so that one in the file would
+/// count.
 fn without_provider(scene: &Scene, args: &[&str]) -> Ended {
     let mut command = scene.command(args);
     command.env_remove("PTK_PROVIDER");
@@ -167,7 +168,7 @@ fn what_was_said_stays_and_settings_go() {
         listed.contains("A gift") && listed.contains("(imported)"),
         "{listed}"
     );
-    // The conversation goes on with the user's own settings.
+    // The conversation continues with the user's own settings.
     scene.ptk(&["--session", "gift", "Who am I?"]).good();
     let settings = &scene.log()[9]["body"]["settings"];
     let provider = settings["provider"].as_str().unwrap();
@@ -216,8 +217,8 @@ fn pending_calls_of_a_file_are_not_run() {
         .good();
     let log = scene.log();
     let at = |kind: &str| log.iter().position(|it| it["kind"] == kind).unwrap();
-    // A reply that nobody has read, calls that have not begun, one that began,
-    // and one that waits for an answer.
+    // A reply that was not parsed, calls that have not begun, one that began,
+    // and one that waits for approval.
     for (end, held) in [
         (at("model_replied"), false),
         (at("reply_parsed"), false),
@@ -280,7 +281,7 @@ fn handles_in_a_file_reach_nothing() {
     let log = scene.log();
     let last = log.iter().rfind(|it| it["kind"] == "call_ended").unwrap();
     assert_eq!(last["body"]["result"]["success"], false, "{last}");
-    // Nothing was changed here, so there is nothing to undo.
+    // Nothing was changed in this workspace, so there is nothing to undo.
     let undone = scene.ptk(&["undo", "--session", "gift"]);
     assert_ne!(undone.code, 0, "{undone:?}");
 }

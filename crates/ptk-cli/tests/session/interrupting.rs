@@ -1,4 +1,4 @@
-//! Ctrl-C, signals, and two at once.
+//! Ctrl-C, signals, and concurrent runs.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::Child;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::scene::{Scene, call, ended, started};
 
-/// A model that says nothing for longer than anybody waits.
+/// A model that does not reply for a very long time.
 fn slow() -> Value {
     json!({"text": "Late.", "delay_ms": 600_000})
 }
@@ -19,7 +19,7 @@ fn send(child: &Child, signal: Signal) {
     kill_process(pid, signal).unwrap();
 }
 
-/// Reads what a run tells until this is part of it.
+/// Reads the output of a run until it contains this.
 fn until(child: &mut Child, part: &str) -> BufReader<std::process::ChildStdout> {
     let mut reader = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
@@ -64,7 +64,7 @@ fn an_interrupt_stops_the_turn_and_what_it_runs() {
     assert!(!scene.path("late").exists());
 }
 
-/// Its group is its own, so nobody else would.
+/// The command has a process group of its own, so ptk has to end it.
 #[test]
 fn an_interrupt_ends_a_command_that_is_being_tried_as_a_model() {
     let scene = Scene::new(&[]);
@@ -88,7 +88,7 @@ fn an_interrupt_ends_a_command_that_is_being_tried_as_a_model() {
     let model = pidfd_open(Pid::from_raw(pid).unwrap(), PidfdFlags::empty()).unwrap();
     send(&child, Signal::INT);
     assert_eq!(ended(child).code, 130);
-    // Says so once the process has ended, whether anybody asked how or not.
+    // Readable once the process has ended, whether or not it was reaped.
     poll(&mut [PollFd::new(&model, PollFlags::IN)], None).unwrap();
 }
 
@@ -98,7 +98,7 @@ fn a_signal_to_leave_keeps_the_turn_open() {
     let mut child = started(&mut scene.command(&["Go", "--json"]));
     let reader = until(&mut child, "\"iteration\":1");
     send(&child, Signal::TERM);
-    // Whoever goes away before the end is another cause to leave.
+    // Closing the pipe early would be another reason to exit.
     reader.lines().for_each(drop);
     assert_eq!(ended(child).code, 130);
     assert_eq!(scene.sessions()[0]["is_open"], true);
@@ -142,15 +142,15 @@ fn a_session_is_written_by_one_at_a_time_and_read_by_all() {
     scene.ptk(&["Me too", "--session", "two"]).good();
     child.kill().unwrap();
     child.wait().unwrap();
-    // The lock goes with its process.
+    // The lock is released with its process.
     assert_eq!(
         scene.ptk(&["Me too", "--session", "one"]).good().out,
         "Hello.\n"
     );
 }
 
-/// Of many at once on one session, some may come too late; none leaves half a
-/// turn behind.
+/// Of many runs on one session, some may be too late; none leaves half a turn
+/// behind.
 #[test]
 fn whoever_comes_too_late_writes_nothing() {
     let scene = Scene::new(&[json!("Hi.")]);
@@ -206,14 +206,14 @@ fn a_reader_that_stops_reading_keeps_nobody_from_leaving() {
     let long = json!({"text": "x".repeat(1 << 20), "chunk": 1000});
     let scene = Scene::new(&[long]);
     let mut child = started(&mut scene.command(&["Go", "--json"]));
-    // It tells what happens, and is heard no further: so it gets stuck.
+    // Its output is no longer read, so it blocks.
     let reader = until(&mut child, "message_chunk");
     send(&child, Signal::TERM);
     assert_eq!(child.wait().unwrap().code(), Some(130));
     drop(reader);
 }
 
-/// A turn goes on with what it was begun with, not with what the session was.
+/// A turn is resumed with its own settings, not those of the session.
 #[test]
 fn a_turn_is_resumed_with_its_own_model_and_tools() {
     let scene = Scene::new(&[json!("I am the first.")]);
@@ -244,7 +244,7 @@ fn a_turn_is_resumed_with_its_own_model_and_tools() {
     let mut command = scene.command(&["resume", "s", "--json"]);
     let output = command.env_remove("PTK_PROVIDER").output().unwrap();
     let told = String::from_utf8(output.stdout).unwrap();
-    // The second script was asked, and its tool is not offered.
+    // The second script was used, and its tool is not offered.
     assert!(
         told.contains("Unknown tool: read_file. Available tools: grep"),
         "{told}"

@@ -1,4 +1,4 @@
-//! `ptk sessions`: what is kept, found, passed on and removed.
+//! `ptk sessions`: listing, searching, exporting and removing sessions.
 
 use std::fs;
 
@@ -44,7 +44,7 @@ fn sessions_are_listed_and_shown() {
     ] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
-    // Elsewhere there are others.
+    // Another workspace has other sessions.
     fs::create_dir(scene.path("other")).unwrap();
     let elsewhere = scene
         .ptk(&["sessions", "list", "--workspace", "other"])
@@ -100,7 +100,7 @@ fn what_is_exported_can_be_taken_in_elsewhere() {
     let again = other.ptk(&["sessions", "export", "list"]).good().out;
     assert_eq!(said(&again), said(&exported));
     assert!(!said(&again).is_empty());
-    // Once is enough.
+    // A second import adds nothing.
     let again = other.ptk(&["sessions", "import", file.to_str().unwrap()]);
     assert_eq!(again.code, 1, "{again:?}");
     let markdown = scene.path("list.md");
@@ -260,7 +260,7 @@ fn a_session_is_forked_and_both_go_on() {
         first.contains("What is on my list?  (from list)"),
         "{listed}"
     );
-    // The model is told the beginning, and nothing else.
+    // The model is sent the beginning, and nothing else.
     let seen = scene.path("seen.txt");
     let model = format!("cmd:sh -c 'cat > {}; echo Bread.'", seen.display());
     let answer = scene

@@ -86,7 +86,7 @@ fn at_a_terminal_the_key_is_asked_for() {
     assert!(!rest.contains(SECRET), "{rest}");
 }
 
-/// In a session of its own, with a keyring of its own.
+/// In a D-Bus session with a keyring of its own.
 #[test]
 #[ignore = "needs dbus-run-session and gnome-keyring-daemon"]
 fn a_key_is_kept_in_a_real_keyring() {
@@ -127,7 +127,7 @@ fn a_key_is_kept_in_a_real_keyring() {
         out.contains(r#"{"service":"openai-responses","source":"keyring","variable":null}"#),
         "{out}"
     );
-    // It had a key, and got as far as the server.
+    // It had a key, and reached the server.
     assert!(
         err.contains("openai-responses (m) cannot be reached"),
         "{err}"

@@ -1,5 +1,5 @@
-//! Runs that are killed anywhere and resumed: nothing is lost, nothing that
-//! ended is run again, and the answer is the same.
+//! Runs that are killed at any point and resumed: nothing is lost, no finished
+//! call is run again, and the answer is the same.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead as _, BufReader};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::scene::{Scene, call, calls, kinds};
 
-/// How many runs are killed; more of them with `PTK_KILLS`.
+/// How many runs are killed; `PTK_KILLS` sets another number.
 const KILLS: usize = 12;
 const READING: [&str; 3] = ["read_file", "grep", "list_files"];
 const ARGS: [&str; 6] = ["Do it all", "--session", "s", "--json", "--approve", "auto"];
@@ -40,7 +40,7 @@ fn scene() -> Scene {
     ])
 }
 
-/// Runs a command and kills it once it has told so many lines. Says whether
+/// Runs a command and kills it after this many lines of output. Returns whether
 /// it ended before.
 fn killed(scene: &Scene, args: &[&str], lines: usize) -> bool {
     let mut command = scene.command(args);
@@ -52,7 +52,7 @@ fn killed(scene: &Scene, args: &[&str], lines: usize) -> bool {
     let mut told = BufReader::new(child.stdout.take().unwrap()).lines();
     let is_over = (0..lines).any(|_| told.next().is_none());
     if !is_over {
-        // Between two lines, too, where there is time for many kills.
+        // Also between two lines, if there is time for many kills.
         if std::env::var_os("PTK_KILLS").is_some() {
             std::thread::sleep(Duration::from_micros(lines as u64 * 7919 % 5000));
         }
@@ -62,7 +62,7 @@ fn killed(scene: &Scene, args: &[&str], lines: usize) -> bool {
     status.success()
 }
 
-/// What was said and done, without what differs from run to run.
+/// The content of a log, without what differs from run to run.
 fn story(log: &[Value]) -> Vec<String> {
     let mut story = Vec::new();
     for entry in log {
@@ -102,7 +102,7 @@ fn wherever_a_run_is_killed_it_comes_to_the_same_end() {
     let mut unknown = 0;
     for kill in 0..kills {
         let scene = scene();
-        // All over the run, and while it is resumed, too.
+        // All over the run, and also while it is resumed.
         let at = 1 + kill * told / kills;
         if !killed(&scene, &ARGS, at) {
             killed(
@@ -123,7 +123,7 @@ fn wherever_a_run_is_killed_it_comes_to_the_same_end() {
     assert!(unknown < kills, "every call was uncertain");
 }
 
-/// Looks at what came of it; says how many calls nobody knows the end of.
+/// Checks the log; returns how many calls have an unknown result.
 fn check(scene: &Scene, expected: &[String], at: usize) -> usize {
     let log = scene.log();
     assert_eq!(kinds(&log).last(), Some(&"turn_ended"), "killed at {at}");
@@ -140,7 +140,8 @@ fn check(scene: &Scene, expected: &[String], at: usize) -> usize {
         ends.values().all(|count| *count == 1),
         "killed at {at}: {ends:?}"
     );
-    // What was begun twice was in doubt, and may have found its own work done.
+    // A call that began twice was in doubt, and may have found its own work
+    // done.
     let mut known = HashSet::new();
     let calls = log.iter().filter(|entry| {
         entry["kind"] == "call_began" && !READING.iter().any(|tool| entry["body"]["tool"] == *tool)

@@ -8,7 +8,7 @@ use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
 use crate::scene::Scene;
 
-/// A stream of chunks, as servers of chat completions send them.
+/// A stream of chunks, as chat completion servers send it.
 pub(crate) fn chunks(deltas: &[Value], finish: &str) -> ResponseTemplate {
     let mut body = String::new();
     for delta in deltas {
@@ -20,7 +20,7 @@ pub(crate) fn chunks(deltas: &[Value], finish: &str) -> ResponseTemplate {
     ResponseTemplate::new(200).set_body_raw(body, "text/event-stream")
 }
 
-/// Answers with a call until it is shown the result.
+/// Replies with a call until the request contains the result.
 fn answer(request: &Request, call: ResponseTemplate) -> ResponseTemplate {
     let text = String::from_utf8_lossy(&request.body);
     if text.contains("Buy milk.") {
@@ -45,7 +45,7 @@ async fn ended(scene: &Scene, mut args: Vec<String>, server: &MockServer) -> (i3
     output(command).await
 }
 
-/// What comes of a command, while others are answered.
+/// Runs a command without blocking the mock server.
 pub(crate) async fn output(mut command: Command) -> (i32, String, String) {
     let output = tokio::task::spawn_blocking(move || command.output().unwrap())
         .await
@@ -68,7 +68,7 @@ async fn a_model_that_only_speaks_text_calls_tools() {
         .and(header("authorization", "Bearer sk-secret-0123456789"))
         .respond_with(move |request: &Request| {
             let body: Value = request.body_json().unwrap();
-            // It is taught in words.
+            // Tools are taught as text.
             assert_eq!(body.get("tools"), None);
             assert!(
                 body["messages"][0]["content"]
@@ -149,8 +149,8 @@ async fn a_server_that_is_busy_is_asked_again() {
     assert!(err.contains("The model is asked again"), "{err}");
 }
 
-/// What runs here is asked here, whatever is between here and elsewhere; and a
-/// password in an address is nobody else's.
+/// A local server is not contacted through a proxy, and a password in its
+/// address is not leaked.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_here_is_not_looked_for_behind_a_proxy() {
     let server = MockServer::start().await;
@@ -255,7 +255,7 @@ fn a_command_calls_tools() {
     assert!(run.err.contains("exit status: 3: out of memory"), "{run:?}");
 }
 
-/// A model that goes on with a text is not let on as the user.
+/// A completion model is stopped before it writes the user's turn.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_completion_endpoint_calls_tools() {
     let server = MockServer::start().await;
@@ -286,8 +286,8 @@ async fn a_completion_endpoint_calls_tools() {
     assert_eq!(output.stdout, b"You need milk.\n", "{err}");
 }
 
-/// A server with one model is asked without naming it; one with several says
-/// which it has.
+/// The only model of a server need not be named; if there are several, the
+/// error lists them.
 #[tokio::test]
 async fn the_only_model_of_a_server_needs_no_name() {
     let scene = Scene::new(&[]);
@@ -326,8 +326,8 @@ async fn the_only_model_of_a_server_needs_no_name() {
     );
 }
 
-/// What a server offers is not what a family of models was measured to do
-/// best.
+/// What is known about a family of models counts more than what the server
+/// offers.
 #[tokio::test]
 async fn a_family_that_does_better_in_text_is_taught_in_text() {
     for (model, is_native) in [("some-model", true), ("Qwen2.5-Coder-0.5B", false)] {

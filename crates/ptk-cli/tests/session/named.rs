@@ -1,4 +1,4 @@
-//! Models by names of one's own, and what is found out about them.
+//! Configured models, and what is learned about them.
 
 use std::fs;
 use std::process::Command;
@@ -75,7 +75,7 @@ fallback = ["main"]
     assert_eq!((code, out.as_str()), (0, "Hello.\n"), "{err}");
     assert!(err.contains("refused the key"), "{err}");
     assert!(err.contains("mini is asked instead"), "{err}");
-    // 40 tokens in, 9 out.
+    // 40 input tokens, 9 output tokens.
     assert_eq!(scene.sessions()[0]["usage"]["cost_micros"], 13_000);
     let sent = &second.received_requests().await.unwrap()[0];
     assert_eq!(sent.headers["authorization"], "Bearer sk-spare-0123456789");
@@ -86,7 +86,8 @@ fallback = ["main"]
             .is_none()
     );
 
-    // The same model answers when the session goes on, whatever is configured.
+    // The same model answers when the session is continued, whatever is
+    // configured.
     let mut again = command(&scene, &["-c", "And?"]);
     again.env("SPARE_KEY", "sk-spare-0123456789");
     let (code, _, err) = ended(again).await;
@@ -150,7 +151,7 @@ fn mistakes_are_placed() {
     }
 }
 
-/// What is asked goes there, so nobody's file may say where.
+/// Prompts are sent there, so an untrusted file must not decide where.
 #[test]
 fn a_workspace_names_models_once_it_is_trusted() {
     let scene = Scene::new(&[json!("Hello.")]);
@@ -171,7 +172,7 @@ fn a_workspace_names_models_once_it_is_trusted() {
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "Hello.\n");
 }
 
-/// A server that takes no tools is found out once, and remembered.
+/// A server without tool support is detected once, and remembered.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_server_cannot_do_is_remembered() {
     let server = MockServer::start().await;
@@ -187,7 +188,7 @@ async fn what_a_server_cannot_do_is_remembered() {
             if text.contains("Buy milk.") {
                 return chunks(&[json!({"content": "Milk."})], "stop");
             }
-            // It is taught the form that it knows.
+            // It is taught its own dialect.
             assert!(text.contains("<tool_call>"), "{text}");
             let call = r#"<tool_call>{"name": "read_file", "arguments": {"path": "notes.txt"}}</tool_call>"#;
             chunks(&[json!({"content": call})], "stop")
@@ -224,7 +225,7 @@ async fn what_a_server_cannot_do_is_remembered() {
     });
     assert_eq!(natives.count(), 1);
 
-    // Whoever insists is told.
+    // With an explicit mode it is an error.
     let mut insisting = run();
     insisting.args(["--mode", "native"]);
     let (code, _, err) = ended(insisting).await;
@@ -232,7 +233,7 @@ async fn what_a_server_cannot_do_is_remembered() {
     assert!(err.contains("takes no tools"), "{err}");
 }
 
-/// Servers say what their model can do, each in its own way.
+/// Servers report the capabilities of their models in different ways.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_word_of_a_server_counts() {
     let listed = json!({"data": [{"id": "tiny", "supported_parameters": ["tools"], "context_length": 4096}]});
@@ -270,7 +271,7 @@ async fn the_word_of_a_server_counts() {
     }
 }
 
-/// A model that knows one form only, behind a server that takes no tools.
+/// A model that knows only one dialect, behind a server without tool support.
 fn knows_hermes(request: &Request) -> ResponseTemplate {
     let body: Value = request.body_json().unwrap();
     if body.get("tools").is_some() {
@@ -344,7 +345,7 @@ async fn a_model_is_tried_and_what_works_best_is_used() {
     let kept = fs::read_to_string(scene.state().join("models.json")).unwrap();
     assert!(kept.contains("tried: 8 of 8 points"), "{kept}");
 
-    // From now on it is taught what it knows.
+    // From now on it is taught the dialect that it knows.
     let (code, _, err) = ended(with(&["Say hello"])).await;
     assert_eq!(code, 0, "{err}");
     let requests = server.received_requests().await.unwrap();
@@ -356,8 +357,8 @@ async fn a_model_is_tried_and_what_works_best_is_used() {
     assert!(err.contains("'klingon' for '--dialects <NAMES>'"), "{err}");
 }
 
-/// Each form is tried as such, whatever the model is set to, and so are those
-/// that are declared. A command has no other way than words.
+/// Each dialect is tried, whatever the model is configured with, including
+/// declared ones. A command supports only text.
 #[test]
 fn a_command_is_tried_in_every_form_and_in_no_other_way() {
     let scene = Scene::new(&[]);
@@ -397,7 +398,7 @@ fn a_command_is_tried_in_every_form_and_in_no_other_way() {
     assert!(!prompts.contains("<tool_call>"), "{prompts}");
 }
 
-/// Nothing is sent: nobody is at that address.
+/// Nothing is sent: there is no server at that address.
 #[test]
 fn the_key_of_a_service_is_not_shown_to_everybody() {
     let scene = Scene::new(&[]);
@@ -422,7 +423,7 @@ fn the_key_of_a_service_is_not_shown_to_everybody() {
     }
 }
 
-/// Where something is to be sent is taken as it is said, or not at all.
+/// An address is used exactly as configured, or rejected.
 #[test]
 fn an_address_that_is_none_is_not_left_out() {
     let scene = Scene::new(&[]);
@@ -470,7 +471,7 @@ async fn a_model_that_cannot_be_asked_or_never_calls_is_said_to_be_so() {
     assert!(ended.out.contains("It made no right call."), "{ended:?}");
 }
 
-/// Both models are in the log, and in what it cost.
+/// Both models are in the log, and in the cost.
 #[test]
 fn a_small_model_helps_the_one_that_answers() {
     let scene = Scene::new(&[json!("Milk.")]);
@@ -497,7 +498,7 @@ fn a_small_model_helps_the_one_that_answers() {
     assert!(told.unwrap().contains("Buy milk."), "{told:?}");
 }
 
-/// A model that writes a broken call, then a whole one, then the answer.
+/// A model that writes a broken call, then a valid one, then the answer.
 async fn clumsy(server: &MockServer) {
     Mock::given(method("POST"))
         .respond_with(|request: &Request| {

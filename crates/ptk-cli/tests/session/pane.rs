@@ -1,4 +1,4 @@
-//! A real terminal: tmux, with keys sent and the screen read.
+//! A real terminal: tmux, with keys sent and the screen captured.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -7,19 +7,19 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-/// How long is waited for something to be on the screen before it is said what
-/// is there instead. No test gets slower by it.
+/// How long to wait for something on the screen before the test fails. No test
+/// gets slower by it.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A terminal with a program in it.
 pub(crate) struct Pane {
-    /// With the socket of its own server in it.
+    /// The folder with the socket of its own tmux server.
     folder: TempDir,
 }
 
 impl Pane {
-    /// Runs a command in a terminal of this size. What it leaves on the screen
-    /// stays there.
+    /// Runs a command in a terminal of this size. Its last output stays on the
+    /// screen.
     pub(crate) fn new(command: &Command, width: u16, height: u16) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let pane = Self { folder };
@@ -62,7 +62,7 @@ impl Pane {
         output
     }
 
-    /// Presses keys, by tmux's names for them.
+    /// Presses keys, by their names in tmux.
     pub(crate) fn press(&self, keys: &[&str]) {
         let mut args = vec!["send-keys"];
         args.extend(keys);
@@ -91,20 +91,20 @@ impl Pane {
         self.tmux(&["resize-window", "-x", &size[0], "-y", &size[1]]);
     }
 
-    /// What is on the screen.
+    /// The content of the screen.
     pub(crate) fn screen(&self) -> String {
         let output = self.tmux(&["capture-pane", "-p"]);
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// Keeps what the program sends from now on, byte for byte.
+    /// Records what the program sends from now on, byte for byte.
     pub(crate) fn keep_sent(&self) {
         let file = self.folder.path().join("sent");
         let keep = format!("cat > {}", quoted(file.as_os_str()));
         self.tmux(&["pipe-pane", &keep]);
     }
 
-    /// What the program has sent since, up to this word and more.
+    /// What the program has sent since, up to at least this word.
     pub(crate) fn sent(&self, word: &str) -> String {
         let start = Instant::now();
         loop {
@@ -117,13 +117,13 @@ impl Pane {
         }
     }
 
-    /// Something of the terminal, by tmux's name for it.
+    /// A variable of tmux.
     pub(crate) fn tells(&self, name: &str) -> String {
         let output = self.tmux(&["display-message", "-p", name]);
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
 
-    /// Waits until the screen is so, and gives it back.
+    /// Waits until the screen meets a condition, and returns it.
     pub(crate) fn until(&self, is_so: impl Fn(&str) -> bool) -> String {
         let start = Instant::now();
         loop {
@@ -140,7 +140,7 @@ impl Pane {
         self.until(|screen| screen.contains(text))
     }
 
-    /// Waits until nothing is going on.
+    /// Waits until nothing is running.
     pub(crate) fn rests(&self) -> String {
         self.until(|screen| !screen.contains("Esc stops"))
     }

@@ -1,5 +1,5 @@
-//! Runs with models behind servers that others have written.
-//! `scripts/long-checks models` starts them, and says where they are.
+//! Runs with models behind third-party servers. `scripts/long-checks models`
+//! starts them, and says where they are.
 
 use crate::scene::{Ended, Scene};
 
@@ -28,8 +28,8 @@ fn a_proxy_answers_a_run() {
     }
 }
 
-/// It is far too small to call tools well. What counts is that whatever it
-/// says ends in an answer or in a plain word.
+/// The model is far too small to call tools well. Any reply must lead to an
+/// answer or to a clear error.
 #[test]
 #[ignore = "needs LiteLLM's proxy and the server of llama-cpp-python"]
 fn a_small_model_answers_a_run() {

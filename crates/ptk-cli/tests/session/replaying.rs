@@ -1,4 +1,4 @@
-//! `ptk replay`: a session against today's parser and policies.
+//! `ptk replay`: a session judged by the current parser and policies.
 
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ fn nothing_differs_where_nothing_has_changed() {
             .contains("Replies read again: 3, calls judged again: 2; nothing differs."),
         "{replay:?}"
     );
-    // Whoever would be asked may agree.
+    // A call that needs approval may still be allowed.
     scene.ptk(&["replay", "one"]).good();
     assert_eq!(scene.read("a.txt"), "hi");
 }
@@ -62,7 +62,7 @@ fn policies_of_today_are_applied() {
     assert_eq!(lines[0]["turn"], 1);
 }
 
-/// As if the parser of then had overlooked a call.
+/// As if an older parser had missed a call.
 #[test]
 fn replies_are_read_by_the_parser_of_today() {
     let scene = scene();

@@ -1,4 +1,4 @@
-//! A workspace, a script, and a folder for state.
+//! A workspace, a script, and a state folder.
 
 use std::fs;
 use std::io::Write as _;
@@ -13,7 +13,7 @@ pub(crate) struct Scene {
     folder: TempDir,
 }
 
-/// What came of a command.
+/// The result of a command.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) code: i32,
@@ -38,7 +38,7 @@ impl Ended {
             .collect()
     }
 
-    /// It did what was asked.
+    /// Asserts that the command succeeded.
     pub(crate) fn good(self) -> Self {
         assert_eq!(self.code, 0, "{self:?}");
         self
@@ -46,7 +46,7 @@ impl Ended {
 }
 
 impl Scene {
-    /// A workspace with some files, and a model that says this.
+    /// A workspace with some files, and a model with these replies.
     pub(crate) fn new(replies: &[Value]) -> Self {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         fs::create_dir(folder.path().join("space")).unwrap();
@@ -57,7 +57,7 @@ impl Scene {
         scene
     }
 
-    /// From now on the model says this.
+    /// Sets the replies of the model.
     pub(crate) fn says(&self, replies: &[Value]) {
         fs::write(self.script(), Value::from(replies).to_string()).unwrap();
     }
@@ -82,7 +82,7 @@ impl Scene {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// Any command, in the workspace.
+    /// A command of `ptk`, in the workspace.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(cargo_bin!("ptk"));
         self.furnish(&mut command);
@@ -101,7 +101,7 @@ impl Scene {
             .current_dir(self.path(""))
             .env("PTK_STATE", self.state())
             .env("XDG_CONFIG_HOME", self.folder.path().join("config"))
-            // No test looks into anybody's keyring.
+            // Tests do not access the user's keyring.
             .env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/no/keyring")
             .env("PTK_PROVIDER", provider);
     }
@@ -110,7 +110,7 @@ impl Scene {
         Ended::of(self.command(args).output().unwrap())
     }
 
-    /// With something on stdin.
+    /// Runs a command with this input on stdin.
     pub(crate) fn piped(&self, args: &[&str], input: &str) -> Ended {
         let mut child = started(self.command(args).stdin(Stdio::piped()));
         let mut stdin = child.stdin.take().unwrap();
@@ -119,7 +119,7 @@ impl Scene {
         Ended::of(child.wait_with_output().unwrap())
     }
 
-    /// The sessions there are, the last one first.
+    /// All sessions, the last one first.
     pub(crate) fn sessions(&self) -> Vec<Value> {
         self.ptk(&["sessions", "list", "--json", "--limit", "1000"])
             .good()
@@ -139,7 +139,7 @@ impl Scene {
     }
 }
 
-/// A command that runs.
+/// Starts a command.
 pub(crate) fn started(command: &mut Command) -> Child {
     command
         .stdout(Stdio::piped())

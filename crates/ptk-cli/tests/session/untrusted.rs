@@ -1,5 +1,5 @@
-//! A `ptk.toml` that came with somebody's code: what narrows counts, and what
-//! widens waits until the file is trusted.
+//! A `ptk.toml` from someone else: stricter settings count, and others wait
+//! until the file is trusted.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::scene::{Ended, Scene, call};
 
-/// Every setting that would widen something.
+/// Every setting that would allow more.
 const WIDE: &str = r#"
 snippet_format = "always"
 
@@ -88,7 +88,7 @@ fn user_config(scene: &Scene, text: &str) {
     fs::write(folder.join("ptk.toml"), text).unwrap();
 }
 
-/// What the last turn was begun with.
+/// The settings of the last turn.
 fn settings(scene: &Scene) -> Value {
     let log = scene.log();
     let began = log.iter().rfind(|it| it["kind"] == "turn_began").unwrap();
@@ -127,7 +127,7 @@ fn an_untrusted_file_widens_nothing_and_the_user_is_told_once() {
     for trace in ["provider-ran", "deployed", "checked", "served", "ran"] {
         assert!(!scene.path(trace).exists(), "{trace}");
     }
-    // The same for tools that are called by hand.
+    // The same for tools that are called directly.
     for args in [
         &[
             "tools",
@@ -145,7 +145,7 @@ fn an_untrusted_file_widens_nothing_and_the_user_is_told_once() {
     for trace in ["deployed", "checked", "served"] {
         assert!(!scene.path(trace).exists(), "{trace}");
     }
-    // What was changed can be undone, whatever the file says.
+    // Changes can be undone, whatever the file says.
     scene
         .ptk(&[
             "tools",
@@ -200,7 +200,7 @@ fn what_narrows_counts_at_once() {
     );
 }
 
-/// The user's own limits are the measure, not only the defaults.
+/// The user's own limits apply, not only the defaults.
 #[test]
 fn an_untrusted_file_does_not_exceed_the_users_own() {
     let scene = Scene::new(&[json!("Hi.")]);

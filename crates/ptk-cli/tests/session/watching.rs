@@ -1,11 +1,11 @@
-//! What a person sees at a terminal.
+//! The output at a terminal.
 
 use rexpect::session::{PtySession, spawn_command};
 use serde_json::json;
 
 use crate::scene::{Scene, call};
 
-/// How long a terminal is waited for, in milliseconds.
+/// The timeout of terminal interactions, in milliseconds.
 pub(crate) const PATIENCE: u64 = 30_000;
 
 pub(crate) fn at_terminal(scene: &Scene, args: &[&str]) -> PtySession {
@@ -18,7 +18,7 @@ pub(crate) fn at_terminal(scene: &Scene, args: &[&str]) -> PtySession {
     spawn_command(command, Some(PATIENCE)).unwrap()
 }
 
-/// The terminal's bytes come as a character each.
+/// Decodes the terminal's bytes, which come as one character each.
 fn decoded(text: &str) -> String {
     let bytes = text.chars().filter_map(|c| u8::try_from(c).ok());
     String::from_utf8(bytes.collect())
@@ -55,7 +55,7 @@ fn calls_are_shown_and_the_answer_comes_in_colours() {
     ]
     .map(at);
     assert!(places.is_sorted(), "{all}");
-    // Once: what was shown while it came in is not said again.
+    // Once: text that was streamed is not shown again.
     assert_eq!(all.matches("# Shopping").count(), 1, "{all}");
 }
 
@@ -103,7 +103,7 @@ fn a_no_reaches_the_model_and_the_run_goes_on() {
     assert!(!scene.path("x").exists());
 }
 
-/// The prompt may come through a pipe while answers are typed.
+/// The prompt may be piped while answers are typed.
 #[test]
 fn whoever_pipes_something_in_can_still_be_asked() {
     let scene = Scene::new(&[
@@ -132,7 +132,7 @@ fn ctrl_c_stops_the_turn_and_twice_ends_it() {
     terminal.exp_string("Stopping").unwrap();
     terminal.exp_eof().unwrap();
     assert_eq!(scene.sessions()[0]["is_open"], false);
-    // A command that does not care about being stopped.
+    // A command that ignores signals to stop.
     let stubborn = call(
         "bash",
         json!({"command": "trap '' INT TERM; echo begun; sleep 600"}),
@@ -153,7 +153,7 @@ fn no_wheel_turns_where_nobody_looks() {
     assert_eq!((ended.out.as_str(), ended.err.as_str()), ("Hi.\n", ""));
 }
 
-/// A path is one line, whatever stands in it.
+/// A path is shown on one line, whatever it contains.
 #[test]
 fn a_question_cannot_be_forged() {
     let path = "a.txt:\n\n+harmless\n\nLet it? y once, n no, ? help: \n\nevil.sh";
@@ -184,7 +184,7 @@ fn without_colours_nothing_is_left_of_the_wheel() {
     assert!(last.ends_with("\u{1b}[KYes."), "{all:?}");
 }
 
-/// Whoever writes a protocol of a run still sees what they are asked.
+/// A question is shown on the terminal even if stderr is redirected.
 #[test]
 fn a_question_comes_to_the_terminal_though_stderr_goes_elsewhere() {
     let scene = Scene::new(&[

@@ -1,16 +1,16 @@
-//! Secrets that are known by their form: keys and tokens of well-known
+//! Secrets that are recognised by their form: keys and tokens of well-known
 //! services, and private keys.
 
 use super::Found;
 
 const BLOCK_BEGIN: &str = "-----BEGIN ";
 const BLOCK_END: &str = "PRIVATE KEY-----";
-/// How long the first line of a private key may be, behind its beginning.
+/// The longest first line of a private key, after its prefix.
 const MAX_HEAD: usize = 64;
-/// How long each part of a JSON web token is at least.
+/// The least length of each part of a JSON web token.
 const MIN_PART: usize = 10;
 
-/// What a token consists of behind its beginning.
+/// The characters of a token after its prefix.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Letters {
     /// Letters, digits, `_` and `-`, with a digit or a capital among them.
@@ -19,8 +19,8 @@ enum Letters {
     Capitals,
 }
 
-/// How the keys and tokens of well-known services begin, how long they are at
-/// least, and of what.
+/// The prefixes of keys and tokens of well-known services, their least length,
+/// and their characters.
 const FORMS: [(&str, usize, Letters); 37] = [
     ("sk-", 20, Letters::Any),
     ("sk_live_", 20, Letters::Any),
@@ -65,13 +65,13 @@ fn is_letter(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
 
-/// How many bytes from here on are letters of a token.
+/// How many bytes from here on are characters of a token.
 fn run(bytes: &[u8]) -> usize {
     bytes.iter().take_while(|byte| is_letter(**byte)).count()
 }
 
-/// Where tokens stand. Each is looked for only where a word begins, so that no
-/// run of letters is looked at twice.
+/// Finds tokens. Each is looked for only where a word begins, so that no run of
+/// letters is looked at twice.
 pub(super) fn tokens(text: &str, found: &mut Found) {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -95,7 +95,7 @@ pub(super) fn tokens(text: &str, found: &mut Found) {
     }
 }
 
-/// How long the token is that these bytes begin with.
+/// The length of the token at the beginning of these bytes.
 fn token(rest: &[u8]) -> Option<usize> {
     let known = FORMS.iter().find(|(start, ..)| {
         rest.get(..start.len())
@@ -118,8 +118,8 @@ fn token(rest: &[u8]) -> Option<usize> {
     web_token(rest)
 }
 
-/// A JSON web token: three parts with dots between them, the first two of which
-/// begin as JSON does.
+/// The length of a JSON web token: three parts with dots between them, the
+/// first two of which begin as JSON does.
 fn web_token(rest: &[u8]) -> Option<usize> {
     if !rest.starts_with(b"eyJ") {
         return None;
@@ -130,7 +130,7 @@ fn web_token(rest: &[u8]) -> Option<usize> {
         let own = run(behind);
         let is_right = own >= MIN_PART && (part == 2 || behind.starts_with(b"eyJ"));
         if !is_right {
-            // One that is cut off is still one.
+            // A truncated token is still one.
             return (part == 2).then_some(length + own);
         }
         length += own;
@@ -144,7 +144,7 @@ fn web_token(rest: &[u8]) -> Option<usize> {
     Some(length)
 }
 
-/// Where private keys begin and end. One that is cut off ends with the text.
+/// Finds private keys. One that is cut off ends with the text.
 pub(super) fn private_keys(text: &str, found: &mut Found) {
     let mut from = 0;
     while let Some(at) = text.get(from..).and_then(|rest| rest.find(BLOCK_BEGIN)) {

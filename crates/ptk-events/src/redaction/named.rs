@@ -1,5 +1,5 @@
-//! Secrets that are known by what stands before them: a name with `=` or `:`,
-//! an option of a command, a header.
+//! Secrets that are recognised by what stands before them: a name with `=` or
+//! `:`, an option of a command, a header.
 
 use super::{Found, is_placeholder};
 
@@ -20,12 +20,12 @@ const SECRETS: [&str; 13] = [
     "client_secret",
     "credentials",
 ];
-/// Names that are common in programs and prose, too: their values are secret if
-/// they look like it.
+/// Names that are common in programs and prose, too: their values are secret
+/// only if they look like it.
 const TOKENS: [&str; 3] = ["token", "pwd", "authorization"];
-/// How headers say what a secret is for.
+/// The schemes of authorization headers.
 const SCHEMES: [&str; 6] = ["bearer", "basic", "token", "digest", "apikey", "negotiate"];
-/// Values that are types, or nothing.
+/// Values that are types, or empty.
 const WORDS: [&str; 20] = [
     "string",
     "str",
@@ -50,11 +50,11 @@ const WORDS: [&str; 20] = [
 ];
 /// The shortest value that is a secret.
 const MIN_VALUE: usize = 4;
-/// The shortest value behind `Bearer` and the like without a header.
+/// The shortest value after `Bearer` and the like without a header.
 const MIN_BEARER: usize = 16;
 /// The shortest signature of an address.
 const MIN_SIGNATURE: usize = 16;
-/// Bytes of a value in quotes; a longer one is text.
+/// The most bytes of a value in quotes; a longer one is text.
 const MAX_QUOTED: usize = 4_096;
 
 fn is_name(c: char) -> bool {
@@ -105,7 +105,7 @@ pub(super) fn values(text: &str, found: &mut Found) {
     }
 }
 
-/// `-u user:password`
+/// Finds the password in `-u user:password`.
 fn login(text: &str, behind: usize, found: &mut Found) {
     let rest = text.get(behind..).unwrap_or_default();
     let value = rest.trim_start_matches([' ', '=', '\'', '"']);
@@ -123,7 +123,7 @@ fn login(text: &str, behind: usize, found: &mut Found) {
     }
 }
 
-/// `Bearer abc…`, wherever it stands.
+/// Finds the token in `Bearer abc…`, wherever it stands.
 fn bearer(text: &str, word: &str, behind: usize, found: &mut Found) -> Option<usize> {
     if !matches!(word, "Bearer" | "bearer" | "Basic") {
         return None;
@@ -146,7 +146,7 @@ fn is_credential(c: char) -> bool {
     c.is_ascii_alphanumeric() || "_-.+/~=".contains(c)
 }
 
-/// The value behind a name that is one of a secret. Where it ends, if it is
+/// Finds the value after the name of a secret. Returns where it ends, if it is
 /// one.
 fn value(
     text: &str,
@@ -271,7 +271,7 @@ fn extent(text: &str, start: usize, link: Link) -> Option<(usize, usize, bool)> 
     Some((start, start + end, false))
 }
 
-/// `Bearer abc`, or the secret alone.
+/// Finds the secret in a header, with or without a scheme: `Bearer abc`.
 fn header(given: &str, start: usize, end: usize, found: &mut Found) -> Option<usize> {
     // Without quotes the value ends at the first space.
     let (scheme, secret) = given.split_once(' ').unwrap_or(("", given));
@@ -291,7 +291,7 @@ fn header(given: &str, start: usize, end: usize, found: &mut Found) -> Option<us
     is_secret.then(|| push(found, start, end))
 }
 
-/// Whether a value without quotes is one, and not a part of a program.
+/// Whether a value without quotes is a literal, and not an expression.
 fn is_literal(given: &str, name: &str, link: Link, next: Option<char>) -> bool {
     if matches!(next, Some('(' | '[' | '{' | '<')) || given.starts_with(['&', '*', '.', '/']) {
         return false;

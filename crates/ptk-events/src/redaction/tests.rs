@@ -8,7 +8,7 @@ fn shown(text: &str) -> String {
 
 const PEM: &str = "-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----";
 
-/// Put together here, so that no search for secrets finds them in this file.
+/// Creates a token here, so that no search for secrets finds one in this file.
 fn token(start: &str, length: usize) -> String {
     let letters = "a1B2c3D4e5F6g7H8".chars().cycle();
     start.chars().chain(letters.take(length)).collect()
@@ -208,8 +208,8 @@ fn values_of_variables_are_taken_out() {
     assert_eq!(hidden("a [redacted] b", &values), "a [redacted] b");
 }
 
-/// What must stay as it is: programs, prose, sums and names that only look like
-/// secrets.
+/// Texts that must stay as they are: programs, prose, sums and names that only
+/// look like secrets.
 const ORDINARY: &[&str] = &[
     "The password, please: it is wrong",
     "Enter your password: it must be long",
@@ -251,7 +251,7 @@ fn ordinary_text_stays_as_it_is() {
     }
 }
 
-/// A search that went back would take hours for these.
+/// A search with backtracking would take hours for these.
 #[test]
 fn long_texts_take_time_in_proportion_to_their_length() {
     for piece in [

@@ -2,8 +2,8 @@
 
 use super::{Found, is_placeholder};
 
-/// Schemes of services whose passwords are often written as they are, with
-/// characters that would have to be encoded.
+/// Schemes of services whose passwords are often written without encoding
+/// special characters.
 const SERVICES: [&str; 12] = [
     "amqp",
     "amqps",
@@ -18,11 +18,11 @@ const SERVICES: [&str; 12] = [
     "rediss",
     "sqlserver",
 ];
-/// How long a name without a password is at least if it is a token.
+/// The least length of a user name without a password to be a token.
 const MIN_TOKEN: usize = 20;
-/// Bytes of a scheme.
+/// The most bytes of a scheme.
 const MAX_SCHEME: usize = 20;
-/// Bytes in which the end of a name and its password is looked for.
+/// The most bytes in which the end of a name and its password is searched.
 const MAX_AUTHORITY: usize = 512;
 
 pub(super) fn passwords(text: &str, found: &mut Found) {
@@ -63,7 +63,7 @@ pub(super) fn passwords(text: &str, found: &mut Found) {
     }
 }
 
-/// The scheme before this place.
+/// The scheme before this position.
 fn scheme(text: &str, mark: usize) -> &str {
     let before = text.get(..mark).unwrap_or_default();
     let start = before

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{chunk, note, publish, shorts, types, waiting_events};
 
-/// A call that fails.
+/// Publishes a call that fails.
 fn fail(bus: &Bus, correlation: Correlation) {
     bus.call(correlation, Channel::Realtime)
         .start("bash", json!({}))

@@ -1,4 +1,4 @@
-//! The bus through its public face.
+//! The bus through its public API.
 
 mod callbacks;
 mod calls;
@@ -35,12 +35,12 @@ fn publish(bus: &Bus, channel: Channel, kind: EventKind) {
     bus.publish(Event::new(Correlation::default(), channel, kind));
 }
 
-/// All that waits at the subscription now.
+/// All deliveries that are queued now.
 fn waiting(subscription: &mut Subscription) -> Vec<Delivery> {
     std::iter::from_fn(|| subscription.try_recv().ok()).collect()
 }
 
-/// The events that wait at the subscription now.
+/// The events that are queued now.
 fn waiting_events(subscription: &mut Subscription) -> Vec<Arc<Event>> {
     waiting(subscription)
         .into_iter()
@@ -55,8 +55,8 @@ fn types(events: &[Arc<Event>]) -> Vec<EventType> {
     events.iter().map(|event| event.kind.name()).collect()
 }
 
-/// A delivery in short: the text of a note or chunk, the type of another
-/// event, or what was missed.
+/// A delivery in short: the text of a note or chunk, the type of another event,
+/// or what was missed.
 fn short(delivery: &Delivery) -> String {
     match delivery {
         Delivery::Missed(Missed { total, by_type, .. }) => {

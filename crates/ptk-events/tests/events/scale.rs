@@ -11,7 +11,8 @@ const CHUNKS: usize = 5;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_thousand_calls_at_once_arrive_whole_and_in_order() {
-    // Room for all, so that the test does not depend on who is how fast.
+    // Room for all, so that the test does not depend on the speed of
+    // subscribers.
     let bus = Bus::with_capacity(Capacities {
         realtime: CALLS * (CHUNKS + 3),
         background: CALLS * (CHUNKS + 3),

@@ -11,7 +11,8 @@ fn small_bus(realtime: usize, background: usize) -> Bus {
     })
 }
 
-/// Publishes on the realtime channel: what begins with `~` as a chunk.
+/// Publishes texts on the realtime channel; those that begin with `~` as
+/// chunks.
 fn publish_all(bus: &Bus, texts: &[&str]) {
     for text in texts {
         let kind = if text.starts_with('~') {
@@ -105,7 +106,7 @@ fn output_takes_no_more_room_than_it_was_given() {
             "~56"
         ]
     );
-    // What was taken out makes room again.
+    // What was received makes room again.
     publish_all(&bus, &["~1", "~2", "~3"]);
     assert_eq!(shorts(&mut slow), ["~1", "~2", "~3"]);
 }
@@ -186,7 +187,7 @@ fn act() -> impl Strategy<Value = Act> {
 }
 
 /// Follows one channel: each event carries its number there, so the gaps
-/// between those that arrive must be just what was said to be missed.
+/// between those that arrive must be exactly what was reported as missed.
 #[derive(Default)]
 struct Follower {
     published: u64,

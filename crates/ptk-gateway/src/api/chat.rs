@@ -1,4 +1,4 @@
-//! `/v1/chat/completions`.
+//! The endpoint `/v1/chat/completions`.
 
 use std::sync::Arc;
 
@@ -20,17 +20,17 @@ use crate::gateway::Inner;
 use crate::offer::Offer;
 use crate::response::{End, Note, ResponseEvent, ResponsePart, Whole, new_id};
 
-/// Answers to one request at most.
+/// The most answers to one request.
 const MAX_ANSWERS: u32 = 16;
 
-/// How the client wants its answer.
+/// The options of the client for its answer.
 #[derive(Debug, Clone)]
 struct ChatAnswer {
     id: String,
     created: u64,
     model: String,
     includes_usage: bool,
-    /// Calls as there were before there could be several.
+    /// Whether calls are in the older format, before there could be several.
     is_legacy: bool,
 }
 
@@ -60,7 +60,8 @@ pub(super) async fn answer(call: Call) -> Result<Reply, Failure> {
     Ok(Reply::whole(hyper::StatusCode::OK, JSON, body))
 }
 
-/// The same request so many times. The same seed would give the same answer.
+/// The same request so many times. Equal seeds would give equal answers, so
+/// they differ.
 fn several(chat: ChatRequest, answers: u32) -> Vec<ChatRequest> {
     let seeded = |index: u32| {
         let mut chat = chat.clone();
@@ -76,7 +77,7 @@ fn several(chat: ChatRequest, answers: u32) -> Vec<ChatRequest> {
     (0..answers).map(seeded).collect()
 }
 
-/// A request that was read.
+/// A parsed request.
 struct ParsedChat {
     chat: ChatRequest,
     answer_info: ChatAnswer,
@@ -303,7 +304,7 @@ fn talk(messages: Vec<ChatMessage>) -> Result<Talk, Failure> {
     Ok(talk)
 }
 
-/// Why an answer ended, in the words of this API.
+/// Why an answer ended, in this API's format.
 fn finish(end: &End, is_legacy: bool) -> &str {
     match &end.finish {
         FinishReason::ToolCalls if is_legacy => "function_call",
@@ -321,7 +322,7 @@ fn usage_of(usage: &Usage) -> Value {
     })
 }
 
-/// The whole answer.
+/// Writes the whole answer.
 fn completion(answer_info: &ChatAnswer, answers: &[Whole]) -> Vec<u8> {
     let mut out = Vec::with_capacity(1024);
     out.extend_from_slice(b"{\"id\":");
@@ -364,7 +365,7 @@ fn completion(answer_info: &ChatAnswer, answers: &[Whole]) -> Vec<u8> {
     out
 }
 
-/// Fields of the model's server, where they belong.
+/// Fields of the model's server, by their position.
 #[derive(Debug, Default)]
 struct PassthroughFields {
     answer: Map<String, Value>,
@@ -396,7 +397,7 @@ impl PassthroughFields {
         }
     }
 
-    /// Those of a choice, which always has a place for likelihoods.
+    /// Writes the fields of a choice, which always has `logprobs`.
     fn put_choice(&self, out: &mut Vec<u8>) {
         if !self.choice.contains_key("logprobs") {
             out.extend_from_slice(b",\"logprobs\":null");
@@ -464,7 +465,7 @@ fn put_message(
     out.push(b'}');
 }
 
-/// What every chunk begins with.
+/// Writes the beginning of every chunk.
 fn put_head(answer_info: &ChatAnswer, out: &mut Vec<u8>) {
     out.extend_from_slice(b"data: {\"id\":");
     quote(&answer_info.id, out);
@@ -481,9 +482,9 @@ struct ChatWriter {
     answer_info: ChatAnswer,
     index: u32,
     has_role: bool,
-    /// Calls that have begun.
+    /// How many calls have begun.
     calls: u32,
-    /// What goes out with the next chunk.
+    /// Fields that are sent with the next chunk.
     passthrough: Option<PassthroughFields>,
 }
 
@@ -504,7 +505,7 @@ impl ChatWriter {
         }
     }
 
-    /// A chunk with this in its delta.
+    /// Writes a chunk with this delta.
     fn chunk(&mut self, out: &mut Vec<u8>, delta: impl FnOnce(&mut Self, &mut Vec<u8>)) {
         out.extend_from_slice(&self.head);
         if !self.has_role {
@@ -524,7 +525,7 @@ impl ChatWriter {
         self.close(out);
     }
 
-    /// Fields of the model's server: they go out with what they came with.
+    /// Keeps fields of the model's server for the chunk that they came with.
     fn passthrough(&mut self, passthrough: &Passthrough, out: &mut Vec<u8>) {
         if self.passthrough.is_some() {
             self.nothing(out);
@@ -532,7 +533,7 @@ impl ChatWriter {
         self.passthrough.get_or_insert_default().add(passthrough);
     }
 
-    /// A chunk in which nothing is said.
+    /// Writes a chunk without text.
     fn nothing(&mut self, out: &mut Vec<u8>) {
         self.chunk(out, |_, out| out.extend_from_slice(b"\"content\":\"\""));
     }

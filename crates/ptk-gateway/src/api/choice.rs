@@ -1,5 +1,4 @@
-//! Which tools are to be called, as OpenAI's APIs say it, and answers that
-//! have to have a form.
+//! Parses the tool choice and the response format of OpenAI's APIs.
 
 use std::sync::Arc;
 
@@ -10,7 +9,7 @@ use crate::chat_request::{Choice, Contract, Format};
 use crate::failure::Failure;
 use crate::offer::measure;
 
-/// `tool_choice` of chat completions and responses.
+/// The field `tool_choice` of chat completions and responses.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(super) enum ToolChoice {
@@ -24,7 +23,7 @@ pub(super) struct Named {
     kind: String,
     name: Option<String>,
     function: Option<ToolName>,
-    /// Those of chat completions stand one deeper.
+    /// Chat completions nest them one level deeper.
     allowed_tools: Option<Allowed>,
     mode: Option<String>,
     tools: Option<Vec<Tool>>,
@@ -55,7 +54,7 @@ impl Tool {
 }
 
 impl ToolChoice {
-    /// Adds to a contract what is chosen.
+    /// Applies the choice to a contract.
     pub(super) fn apply(self, contract: &mut Contract) -> Result<(), Failure> {
         const PARAM: &str = "tool_choice";
         match self {
@@ -81,7 +80,7 @@ impl ToolChoice {
     }
 }
 
-/// Whether a contract can be kept.
+/// Checks whether a contract can be fulfilled.
 pub(super) fn check(contract: &Contract) -> Result<(), Failure> {
     let tools = &contract.offer.tools;
     let known = || tools.names().collect::<Vec<_>>().join(", ");
@@ -125,7 +124,8 @@ fn mode(param: &str, word: &str) -> Result<Choice, Failure> {
     }
 }
 
-/// `response_format` of chat completions, `text.format` of responses.
+/// The fields `response_format` of chat completions and `text.format` of
+/// responses.
 #[derive(Debug, Deserialize)]
 pub(super) struct FormatField {
     #[serde(rename = "type")]
@@ -159,13 +159,13 @@ impl FormatField {
     }
 }
 
-/// An answer by this schema.
+/// The format of an answer by this schema.
 pub(super) fn format_schema(param: &str, schema: Value) -> Result<Format, Failure> {
     measure(param, "The schema of the answer", &schema)?;
     Ok(Format::Schema(Arc::new(schema)))
 }
 
-/// Texts at which one answer may stop.
+/// The most stop sequences of a request.
 const MAX_STOPS: usize = 16;
 
 /// A text, or several.
@@ -177,7 +177,7 @@ pub(super) enum Texts {
 }
 
 impl Texts {
-    /// Texts to stop at, as many as there may be.
+    /// The stop sequences, as many as are allowed.
     pub(super) fn stops(self, param: &str) -> Result<Vec<String>, Failure> {
         let stops = match self {
             Self::One(text) => vec![text],

@@ -1,4 +1,4 @@
-//! What is said in messages: a text, or parts of one.
+//! The content of messages: a text, or parts of one.
 
 use std::fmt;
 
@@ -9,15 +9,15 @@ use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
-/// What is said in a message.
+/// The content of a message.
 #[derive(Debug, Default)]
 pub(super) struct Content {
     pub(super) text: String,
-    /// The type of the first part that is no text.
+    /// The type of the first part that is not text.
     pub(super) beyond: Option<String>,
 }
 
-/// A part of a message, in whichever API.
+/// A part of a message, in any API.
 #[derive(Debug, Deserialize)]
 struct ContentPart {
     #[serde(rename = "type", default)]
@@ -43,7 +43,7 @@ impl<'de> Deserialize<'de> for Content {
                 })
             }
 
-            /// What only some server knows.
+            /// A part that only some servers know.
             fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<Content, A::Error> {
                 let part = ContentPart::deserialize(MapAccessDeserializer::new(fields))?;
                 Ok(Content {
@@ -76,7 +76,7 @@ impl<'de> Deserialize<'de> for Content {
     }
 }
 
-/// A call in a conversation. Arguments that are none are kept as a text.
+/// A call in a conversation. Invalid arguments are kept as a text.
 pub(super) fn call(id: &str, name: &str, arguments: &str) -> ToolCall {
     let arguments = arguments.trim();
     let read = |text: &str| Arguments::from_json(text).ok();

@@ -1,16 +1,16 @@
-//! Whether the gateway is well, for whoever watches it.
+//! Health checks and metrics, for monitoring.
 
 use hyper::StatusCode;
 use serde_json::json;
 
 use super::{Call, JSON, Reply};
 
-/// It runs.
+/// Answers that the gateway runs.
 pub(super) fn alive() -> Reply {
     Reply::json(&json!({"status": "ok"}))
 }
 
-/// It has models to ask.
+/// Answers whether the gateway has models to ask.
 pub(super) async fn ready(call: &Call) -> Reply {
     if call.gateway.routes.is_ready().await {
         return Reply::json(&json!({"status": "ready"}));
@@ -20,7 +20,7 @@ pub(super) async fn ready(call: &Call) -> Reply {
     Reply::whole(StatusCode::SERVICE_UNAVAILABLE, JSON, body.to_string())
 }
 
-/// What is counted.
+/// The metrics of the gateway.
 pub(super) fn metrics(call: &Call) -> Reply {
     const KIND: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     Reply::whole(StatusCode::OK, KIND, call.gateway.metrics.text())

@@ -1,5 +1,5 @@
-//! The APIs that clients speak, a file each. A face reads its requests into an
-//! [`ChatRequest`], and writes what is [`ResponseEvent`] as its clients want it.
+//! The HTTP APIs, a file each. An API parses its requests into a
+//! [`ChatRequest`], and writes [`ResponseEvent`]s in the format of its clients.
 
 mod chat;
 mod choice;
@@ -38,7 +38,7 @@ use crate::ticket::Ticket;
 const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
 
-/// A request that was let in.
+/// A request that was admitted.
 pub(crate) struct Call {
     pub(crate) gateway: Arc<Inner>,
     pub(crate) ticket: Ticket,
@@ -49,10 +49,10 @@ pub(crate) struct Call {
     pub(crate) body: Bytes,
 }
 
-/// What a client gets.
+/// The response to a client.
 pub(crate) struct Reply {
     pub(crate) status: StatusCode,
-    /// The type of what it gets.
+    /// The content type of the body.
     pub(crate) content_type: &'static str,
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
     pub(crate) retry_after: Option<Duration>,
@@ -91,7 +91,7 @@ impl Reply {
     }
 }
 
-/// Whose words errors are in.
+/// The API in whose format errors are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
     OpenAi,
@@ -100,7 +100,7 @@ pub(crate) enum Style {
 }
 
 impl Style {
-    /// What is said instead of an answer.
+    /// The response with an error.
     pub(crate) fn failed(self, failure: &Failure) -> Reply {
         let value = match self {
             Self::OpenAi => failure.openai(),
@@ -123,7 +123,7 @@ macro_rules! endpoints {
         }
 
         impl Endpoint {
-            /// All there is.
+            /// All endpoints.
             pub(crate) const ALL: &[Self] = &[$(Self::$endpoint,)*];
 
             pub(crate) const fn path(self) -> &'static str {
@@ -145,14 +145,14 @@ macro_rules! endpoints {
     };
 }
 
-/// What a request to an endpoint needs.
+/// The access that an endpoint requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Access {
-    /// A model, and a key.
+    /// A key; the request asks a model.
     Inference,
-    /// A key.
+    /// A key; no model is asked.
     Metadata,
-    /// Nothing.
+    /// No key.
     Public,
 }
 
@@ -175,12 +175,12 @@ endpoints! {
 }
 
 impl Endpoint {
-    /// Whether no key is needed.
+    /// Whether no key is required.
     pub(crate) fn is_public(self) -> bool {
         self.access() == Access::Public
     }
 
-    /// Whether a model is asked.
+    /// Whether the endpoint asks a model.
     pub(crate) fn is_inference(self) -> bool {
         self.access() == Access::Inference
     }
@@ -206,18 +206,15 @@ impl Endpoint {
     }
 }
 
-/// The endpoint at a path. Some clients leave out the version.
+/// The endpoint of a path. Some clients leave out the version.
 pub(crate) fn find(path: &str) -> Option<Endpoint> {
     let path = path
         .strip_suffix('/')
         .filter(|path| !path.is_empty())
         .unwrap_or(path);
     let is_it = |endpoint: &&Endpoint| {
-        let passthrough = endpoint.path();
-        passthrough == path
-            || passthrough
-                .strip_prefix("/v1")
-                .is_some_and(|short| short == path)
+        let own = endpoint.path();
+        own == path || own.strip_prefix("/v1").is_some_and(|short| short == path)
     };
     if let Some(endpoint) = Endpoint::ALL.iter().find(is_it) {
         return Some(*endpoint);
@@ -229,10 +226,10 @@ pub(crate) fn find(path: &str) -> Option<Endpoint> {
     model.map(|_| Endpoint::Model)
 }
 
-/// Bytes of a request that are read without regard to other requests.
+/// The most bytes of a request that are parsed on a serving thread.
 const MAX_AT_ONCE: usize = 64 * 1024;
 
-/// Reads a request: a long one apart from others.
+/// Parses a request; a long one on a worker thread.
 pub(crate) async fn read<T: Send + 'static>(
     call: Call,
     read: fn(&Call) -> Result<T, Failure>,
@@ -250,20 +247,20 @@ pub(crate) async fn read<T: Send + 'static>(
         .await
 }
 
-/// Writes an answer while it comes in.
+/// Writes an answer while it streams.
 pub(crate) trait Writer: Send {
-    /// What is said next.
+    /// Writes the next event.
     fn event(&mut self, event: ResponseEvent<'_>, out: &mut Vec<u8>);
 
-    /// The answer is over.
+    /// Writes the end of the answer.
     fn end(&mut self, end: &End, out: &mut Vec<u8>);
 
-    /// There is no more of it, and that is not its end.
+    /// Writes an error that breaks off the answer.
     fn failed(&mut self, failure: &Failure, out: &mut Vec<u8>);
 }
 
-/// Answers while the answers come in. `close` is written behind the last one,
-/// with what all of them took.
+/// Streams the answers. `close` is written after the last one, with the usage
+/// of all of them.
 pub(crate) async fn streamed<W: Writer + 'static>(
     call: Call,
     content_type: &'static str,
@@ -307,13 +304,13 @@ pub(crate) async fn streamed<W: Writer + 'static>(
     Ok(Reply::flow(content_type, flow))
 }
 
-/// An answer took too long.
+/// The error of an answer that took too long.
 pub(crate) fn late(limit: Duration) -> Failure {
     let message = format!("The answer took longer than {} s", limit.as_secs());
     Failure::new(StatusCode::GATEWAY_TIMEOUT, "timeout", message)
 }
 
-/// Answers as a whole.
+/// Collects whole answers.
 pub(crate) async fn whole(call: &Call, chats: &[ChatRequest]) -> Result<Vec<Whole>, Failure> {
     let answers = chats.iter().map(|chat| async move {
         let mut whole = Whole::default();
@@ -324,7 +321,7 @@ pub(crate) async fn whole(call: &Call, chats: &[ChatRequest]) -> Result<Vec<Whol
     try_join_all(answers).await
 }
 
-/// One answer.
+/// Produces one answer.
 async fn one(
     call: &Call,
     chat: &ChatRequest,
@@ -346,11 +343,11 @@ async fn one(
     Ok(end)
 }
 
-/// What several answers took.
+/// The usage of several answers.
 pub(crate) fn sum(used: impl IntoIterator<Item = Usage>) -> Usage {
     let mut sum = Usage::default();
     for usage in used {
-        // Each was shown the same; that is said once.
+        // All of them have the same input, which counts once.
         sum.input_tokens = sum.input_tokens.max(usage.input_tokens);
         sum.cached_tokens = sum.cached_tokens.max(usage.cached_tokens);
         sum.output_tokens += usage.output_tokens;
@@ -378,7 +375,7 @@ pub(crate) fn number(
 
 /// Writes a text as JSON.
 pub(crate) fn quote(text: &str, out: &mut Vec<u8>) {
-    // A text can always be written, and a vector takes it.
+    // A text can always be serialised, and writing into a vector does not fail.
     let _ = serde_json::to_writer(out, text);
 }
 

@@ -1,4 +1,4 @@
-//! `/v1/models`: the models there are.
+//! The endpoint `/v1/models`: the available models.
 
 use hyper::StatusCode;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{Call, Reply};
 use crate::failure::Failure;
 
-/// All of them, as OpenAI's and Anthropic's APIs list them, in one.
+/// Lists all models, for OpenAI's and Anthropic's APIs in one.
 pub(super) async fn list(call: &Call) -> Reply {
     let names = call.gateway.routes.all().await;
     let (first, last) = (names.first().cloned(), names.last().cloned());
@@ -20,7 +20,7 @@ pub(super) async fn list(call: &Call) -> Reply {
     }))
 }
 
-/// One of them.
+/// Describes one model.
 pub(super) async fn one(call: &Call) -> Result<Reply, Failure> {
     let name = call
         .path
@@ -59,7 +59,7 @@ fn model(name: &str) -> Value {
     })
 }
 
-/// A name from an address. What makes no sense there stays as it is.
+/// Decodes a name in a path. Invalid escapes stay as they are.
 fn decoded(name: &str) -> String {
     percent_encoding::percent_decode_str(name)
         .decode_utf8_lossy()

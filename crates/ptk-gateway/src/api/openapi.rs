@@ -1,4 +1,4 @@
-//! `/openapi.json`: all endpoints, for programs.
+//! The endpoint `/openapi.json`: a description of all endpoints, for programs.
 
 use hyper::StatusCode;
 
@@ -6,7 +6,7 @@ use super::{JSON, Reply};
 
 const DOCUMENT: &str = include_str!("openapi.json");
 
-/// The document.
+/// The document that describes all endpoints.
 pub(super) fn document() -> Reply {
     Reply::whole(StatusCode::OK, JSON, DOCUMENT)
 }

@@ -1,5 +1,5 @@
-//! `/`: what is served, and how to point each client at it; a page for people
-//! with a browser, plain text for everybody else.
+//! The start page `/`: what is served, and how to configure each client; HTML
+//! for browsers, plain text for all other clients.
 
 use hyper::StatusCode;
 use hyper::header::{
@@ -10,13 +10,13 @@ use super::{Call, Endpoint, Reply};
 
 const HTML: &str = "text/html; charset=utf-8";
 const TEXT: &str = "text/plain; charset=utf-8";
-/// The page as far as it is always the same.
+/// The fixed part of the page.
 const HEAD: &str = include_str!("page.html");
-/// Models that are listed; a server may have thousands.
+/// The most models that are listed; a server may have thousands.
 const MAX_MODELS: usize = 50;
 
-/// How clients are pointed here. `{base}`, `{model}` and `{key}` stand for
-/// what is so of this gateway.
+/// How clients are configured. `{base}`, `{model}` and `{key}` are replaced by
+/// the values of this gateway.
 const CLIENTS: [(&str, &str); 9] = [
     (
         "curl",
@@ -67,10 +67,10 @@ const model = ptk("{model}");"#,
     ),
 ];
 
-/// What is said of this gateway.
+/// The information about this gateway.
 struct PageInfo {
     base: String,
-    /// The models, where everybody may know them.
+    /// The models, if no key is needed to list them.
     models: Option<Vec<String>>,
 }
 
@@ -99,7 +99,7 @@ pub(super) async fn page(call: &Call) -> Reply {
     reply
 }
 
-/// What stands at a place.
+/// The description of an endpoint.
 const fn what(found: Endpoint) -> &'static str {
     match found {
         Endpoint::Page => "this page",
@@ -121,14 +121,14 @@ const fn what(found: Endpoint) -> &'static str {
 }
 
 impl PageInfo {
-    /// What to write to reach this gateway with a client.
+    /// The configuration of a client for this gateway.
     fn written(&self, how: &str) -> String {
         let model = self.models.as_ref().and_then(|models| models.first());
         let key = match self.models {
             Some(_) => "unused",
             None => "YOUR-KEY",
         };
-        // The names of models come last: whatever stands in them stays.
+        // The names of models come last, so that placeholders in them stay.
         how.replace("{key}", key)
             .replace("{base}", &self.base)
             .replace("{model}", model.map_or("YOUR-MODEL", String::as_str))
@@ -199,7 +199,7 @@ impl PageInfo {
     }
 }
 
-/// A text in HTML.
+/// Escapes a text for HTML.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")

@@ -1,23 +1,23 @@
-//! A conversation while it is read, whichever API it comes by.
+//! A conversation that is being parsed, in any API.
 
 use ptk::llm::Message;
 use ptk::protocol::ToolCall;
 
 use crate::chat_request::UnsupportedContent;
 
-/// A conversation.
+/// A conversation that is being parsed.
 #[derive(Debug, Default)]
 pub(super) struct Talk {
-    /// What is said before everything else.
+    /// The system prompt.
     pub(super) system: Option<String>,
     pub(super) messages: Vec<Message>,
-    /// The first part that is no text.
+    /// The first part that is not text.
     pub(super) beyond: Option<UnsupportedContent>,
     /// The calls of the last reply.
     calls: Vec<Made>,
 }
 
-/// A call that was made.
+/// A call in the conversation.
 #[derive(Debug, Clone)]
 pub(super) struct Made {
     id: String,
@@ -36,7 +36,7 @@ impl Made {
 }
 
 impl Talk {
-    /// There may be a part of this type, which is no text.
+    /// Notes a part of this type, which is not text, if there is one.
     pub(super) fn beyond(&mut self, at: impl Into<String>, kind: Option<String>) {
         if let (None, Some(kind)) = (&self.beyond, kind) {
             let at = at.into();
@@ -44,7 +44,7 @@ impl Talk {
         }
     }
 
-    /// Instructions. Those at the beginning are one.
+    /// Adds instructions. Those at the beginning are joined.
     pub(super) fn system(&mut self, text: String) {
         if !self.messages.is_empty() {
             return self.messages.push(Message::System(text));
@@ -62,7 +62,7 @@ impl Talk {
         self.messages.push(Message::User(text));
     }
 
-    /// What the model said. A reply in several messages is one.
+    /// Adds a reply of the model. Consecutive messages count as one reply.
     pub(super) fn reply(&mut self, text: String, calls: Vec<ToolCall>) {
         if !matches!(self.messages.last(), Some(Message::Assistant { .. })) {
             self.calls.clear();
@@ -75,7 +75,7 @@ impl Talk {
         });
     }
 
-    /// A call that the last reply made, too.
+    /// Adds a call to the last reply.
     pub(super) fn call(&mut self, call: ToolCall) {
         match self.messages.last_mut() {
             Some(Message::Assistant { calls, .. }) => {
@@ -98,7 +98,7 @@ impl Talk {
         self.calls.iter().find(is_it).cloned()
     }
 
-    /// What a call gave back.
+    /// Adds the result of a call.
     pub(super) fn result(&mut self, of: Made, text: String, is_error: bool) {
         if let Some(call) = self.calls.iter_mut().find(|call| call.id == of.id) {
             call.has_result = true;

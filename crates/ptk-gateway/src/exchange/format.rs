@@ -1,18 +1,18 @@
-//! Answers that have to be JSON.
+//! Answers that must be JSON.
 
 use ptk::protocol::json::{self, End};
 use ptk::protocol::{Arguments, ToolSpec, Toolset, schema};
 
 use crate::chat_request::Format;
 
-/// What the answer is called where something is wrong with it.
+/// The name of the answer in error messages.
 const ANSWER: &str = "the answer";
 
-/// The answer in this form, mended where that is certain.
+/// The answer in this format, repaired where that is certain.
 ///
 /// # Errors
 ///
-/// What is wrong with it, for the model.
+/// What is wrong with it, as a message for the model.
 pub(super) fn kept(text: &str, format: &Format) -> Result<String, String> {
     let mended = json::repair(text).map_err(|error| format!("The answer is no JSON: {error}."))?;
     if mended.end != End::Closed {

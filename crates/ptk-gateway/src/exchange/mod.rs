@@ -1,5 +1,5 @@
-//! One answer: a model is asked, its reply is read while it comes in, and what
-//! breaks the contract is mended by one further request.
+//! Produces one answer: a model is asked, its reply is parsed while it streams,
+//! and violations of the contract are corrected by one further request.
 //!
 //! | Module | Purpose |
 //! |---|---|
@@ -34,7 +34,7 @@ use crate::response::{End, Note, ResponseEvent};
 use crate::route::{Route, Routed};
 use crate::workers;
 
-/// Bytes of a reply that are read without regard to other requests.
+/// The most bytes of a reply that are parsed on a serving thread.
 const MAX_AT_ONCE: usize = 64 * 1024;
 
 /// One answer to one request.
@@ -43,17 +43,17 @@ pub(crate) struct Exchange<'e> {
     pub(crate) gateway: &'e Inner,
     pub(crate) chat: &'e ChatRequest,
     pub(crate) route: &'e Route,
-    /// Whether calls go out while they come in.
+    /// Whether calls are sent while they stream in.
     pub(crate) is_live: bool,
 }
 
 /// Why a model gave no answer.
 enum Stopped {
-    /// It, or its server.
+    /// The model or its server failed.
     Model(LlmError),
-    /// It cannot be asked this.
+    /// The model cannot be sent this request.
     Unfit(Failure),
-    /// What it said.
+    /// The reply of the model was not usable.
     Answer(Failure),
 }
 
@@ -79,11 +79,11 @@ impl From<Stopped> for Failure {
 }
 
 impl Exchange<'_> {
-    /// Asks until there is an answer, and tells it piece by piece.
+    /// Asks until there is an answer, and sends it piece by piece.
     ///
     /// # Errors
     ///
-    /// If there is none. What was told until then stays told.
+    /// If there is none. What was sent until then is not taken back.
     pub(crate) async fn run(
         &self,
         tell: &mut (dyn FnMut(ResponseEvent<'_>) + Send),
@@ -118,7 +118,8 @@ impl Exchange<'_> {
             if !may_ask_another {
                 return Err(stopped.into());
             }
-            // That one cannot be asked says less than why another one failed.
+            // That a model cannot be sent the request is less useful than the
+            // error of another one.
             if last.is_none() || !matches!(stopped, Stopped::Unfit(_)) {
                 last = Some(stopped);
             }
@@ -202,7 +203,7 @@ impl Exchange<'_> {
                     end.finish = FinishReason::ToolCalls;
                 }
                 end.usage = usage;
-                // It says what the second request took, and no more.
+                // It is the usage of the second request alone.
                 end.passthrough.usage = None;
                 end.notes.push(Note::new(
                     "mended",
@@ -210,7 +211,7 @@ impl Exchange<'_> {
                 ));
                 Ok(end)
             }
-            // What can be read is better than what cannot.
+            // Arguments that can be read are better than ones that cannot.
             Err(still) if violation.is_readable() && !still.is_readable() && !still.is_fatal => {
                 self.fail_or_degrade(violation, stream, usage)
                     .map_err(Stopped::from)
@@ -226,7 +227,7 @@ impl Exchange<'_> {
         }
     }
 
-    /// How a model is asked, and what the client is told of that.
+    /// Plans the request to a model, and sets the notes for the client.
     async fn plan(
         &self,
         candidate: &Candidate,
@@ -242,7 +243,7 @@ impl Exchange<'_> {
         Ok(plan)
     }
 
-    /// Sends a request and reads the reply.
+    /// Sends a request and parses the reply.
     async fn listen(
         &self,
         candidate: &Candidate,
@@ -285,7 +286,7 @@ impl Exchange<'_> {
         Ok(reading.end())
     }
 
-    /// What a reply comes to, or what is wrong with it.
+    /// Checks a reply: the end of the answer, or the violation.
     fn settle(
         &self,
         plan: &Plan,
@@ -346,7 +347,7 @@ impl Exchange<'_> {
         })
     }
 
-    /// Calls that cannot go out as they are.
+    /// The violation of calls that cannot be sent as they are.
     fn faulty(&self, plan: &Plan, parsed: ParsedReply, is_limited: bool) -> Violation {
         let contract = &self.chat.contract;
         let problems: Vec<Problem> = parsed
@@ -393,7 +394,7 @@ impl Exchange<'_> {
         }
     }
 
-    /// Words where a call was asked for.
+    /// The violation of a text where a call was required.
     fn without_call(&self, plan: &Plan, parsed: ParsedReply, is_limited: bool) -> Violation {
         let contract = &self.chat.contract;
         let (tool, tools) = match &contract.choice {
@@ -416,7 +417,7 @@ impl Exchange<'_> {
         }
     }
 
-    /// The model did not mend it.
+    /// Ends with an error, or sends what is usable, when the correction failed.
     fn fail_or_degrade(
         &self,
         violation: Violation,
@@ -438,8 +439,8 @@ impl Exchange<'_> {
                 .as_deref()
                 .is_some_and(|name| contract.offer.is_strict(name))
         });
-        // A wrong argument is the client's to refuse, as long as it can be
-        // read: that is what it would get of any other server.
+        // As long as a wrong argument can be read, the client has to refuse it:
+        // any other server would send it, too.
         let is_strict = is_strict && is_readable;
         if is_readable && !is_strict {
             stream.notes.extend(
@@ -499,7 +500,7 @@ impl Exchange<'_> {
         }
     }
 
-    /// Keeps a reply that was not as it should be, where that is wanted.
+    /// Captures a reply that was repaired or invalid, if that is configured.
     fn capture(&self, plan: &Plan, parsed: &ParsedReply) {
         if parsed.is_repaired || !parsed.faults.is_empty() {
             self.gateway.metrics.repaired();
@@ -519,16 +520,16 @@ impl Exchange<'_> {
 
 /// How a reply violates the contract, and what can still be done.
 struct Violation {
-    /// What the model is told, where it may be asked again.
+    /// The correction for the model, if it may be asked again.
     correction: Option<String>,
-    /// What the client is told if nothing helps.
+    /// The error for the client if nothing helps.
     failure: Failure,
     words: String,
     unused: String,
     faults: Vec<Fault>,
     later: Vec<ReadyCall>,
     finish: FinishReason,
-    /// Whether the client was told something that does not hold.
+    /// Whether the client was sent something that is not valid.
     is_fatal: bool,
 }
 
@@ -551,7 +552,7 @@ impl Violation {
         !self.faults.is_empty() && self.faults.iter().all(|fault| fault.call.is_some())
     }
 
-    /// Something that no further request mends.
+    /// A violation that no further request corrects.
     fn fatal(failure: Failure, parsed: &ParsedReply) -> Self {
         Self {
             failure,
@@ -561,7 +562,7 @@ impl Violation {
     }
 }
 
-/// What a request took: what its server says, or an estimate.
+/// The usage of a request: as its server reports it, or an estimate.
 fn counted(request: &Request, parsed: &ParsedReply) -> Usage {
     if let Some(usage) = parsed.usage.filter(|usage| *usage != Usage::default()) {
         return usage;

@@ -1,38 +1,38 @@
-//! Calls that come by a native API, read as those in text are: so they are
-//! mended, checked and passed on in pieces in the same way.
+//! Native calls, parsed like those in text: so they are repaired, checked and
+//! streamed in the same way.
 
 use std::collections::BTreeMap;
 
 use ptk::protocol::{Event, Grammar, Parser};
 use serde_json::Value;
 
-/// The dialect in whose words they are read.
+/// The dialect as which they are parsed.
 pub(super) const DIALECT: &str = "hermes";
 
-/// The native calls of a reply. They are told one after the other, in the
+/// The native calls of a reply. They are passed on one after the other, in the
 /// order in which the model made them.
 #[derive(Default)]
 pub(super) struct NativeCalls {
     calls: BTreeMap<usize, PartialCall>,
-    /// Those before it are told.
+    /// The index of the current call; those before it were passed on.
     current: usize,
 }
 
-/// Which native call something belongs to.
+/// The native call that an event belongs to.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Native<'n> {
-    /// The server's id for it.
+    /// The server's id for the call.
     pub(super) id: Option<&'n str>,
-    /// Whether its arguments begin as arguments do.
+    /// Whether its arguments begin with a brace, or have not begun.
     pub(super) is_sure: bool,
 }
 
-/// One of them.
+/// A native call that is streaming in.
 #[derive(Default)]
 struct PartialCall {
     id: Option<String>,
     name: String,
-    /// What came of its arguments and is not read yet.
+    /// Arguments that have arrived and are not parsed yet.
     waiting: String,
     reading: Option<Parser>,
     depth: Depth,
@@ -60,8 +60,8 @@ impl NativeCalls {
         self.calls.entry(index).or_default().has_ended = true;
     }
 
-    /// Tells what is known by now. `is_over` if nothing else comes; a reply
-    /// that broke off has no end of its last call.
+    /// Passes on the events that are known by now. `is_over` if nothing else
+    /// comes; a reply that broke off does not end its last call.
     pub(super) fn tell(
         &mut self,
         grammar: &Grammar,
@@ -99,7 +99,7 @@ impl NativeCalls {
 }
 
 impl PartialCall {
-    /// What reads it, begun with its name.
+    /// The parser of the call, which has parsed its name.
     fn reading(&mut self, grammar: &Grammar, sink: &mut dyn FnMut(Event<'_>)) -> &mut Parser {
         let name = self.name.trim();
         self.reading.get_or_insert_with(|| {
@@ -127,14 +127,14 @@ impl PartialCall {
     }
 }
 
-/// How deep in JSON a text is.
+/// The nesting depth of a JSON text.
 #[derive(Debug, Default)]
 struct Depth {
     /// How many brackets are open.
     open: u32,
     in_string: bool,
     is_escaped: bool,
-    /// What it begins with.
+    /// The first byte of the text.
     first: Option<u8>,
 }
 

@@ -1,5 +1,4 @@
-//! How one model is asked for one answer: what it is told, and how its reply
-//! is read.
+//! Plans the request to one model for one answer, and how its reply is parsed.
 
 use std::sync::Arc;
 
@@ -12,22 +11,22 @@ use crate::chat_request::{ChatRequest, Choice, Format, UnsupportedContent};
 use crate::failure::Failure;
 use crate::gateway::Inner;
 
-/// How one model is asked for one answer.
+/// The request to one model for one answer, and how its reply is parsed.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) request: Request,
-    /// What reads its words.
+    /// The grammar that parses its text.
     pub(super) grammar: Grammar,
     pub(super) formatter: Arc<dyn Formatter>,
     pub(super) is_native: bool,
-    /// Whether the form of an answer is up to the gateway, because nobody else
-    /// sees to it.
+    /// Whether the gateway has to check the format of an answer, because the
+    /// model's server does not.
     pub(super) keeps_format: bool,
-    /// Whether a call can only be judged once it is whole: results hold marks
-    /// that were broken, or something that may be copied, or the client gets
-    /// no pieces of it.
+    /// Whether a call can only be judged once it is complete: results hold
+    /// marks that were broken, or something that may be copied, or the client's
+    /// API cannot stream it.
     pub(super) holds_calls: bool,
-    /// What tools gave back, where a call may be a copy of it.
+    /// The results of tools, where a call may be a copy of them.
     pub(super) copies: Option<Copies>,
 }
 
@@ -91,7 +90,7 @@ impl Plan {
                 Format::Schema(schema) => ResponseFormat::Schema((**schema).clone()),
             };
         }
-        // Where calls stand in the text, a text to stop at may stand in them.
+        // Where calls stand in the text, they may contain a stop sequence.
         if is_native || !has_tools {
             plan.request.stop.clone_from(&chat.stop);
         }
@@ -133,7 +132,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The conversation in words.
+    /// The conversation as text.
     fn told(&mut self, chat: &ChatRequest, form: Form) -> Vec<Message> {
         let offer = &chat.contract.offer;
         let mut copies = Copies::default();
@@ -161,7 +160,7 @@ impl Plan {
                     let shown = self
                         .formatter
                         .tool_result(&result, several.then_some(id.as_str()));
-                    // A mark was broken, so quoting it has to mend it.
+                    // A mark was broken, so a quote of it has to be restored.
                     self.holds_calls |= shown.matches('~').count() > text.matches('~').count();
                     match form {
                         Form::Chat => Message::User(shown),
@@ -177,13 +176,12 @@ impl Plan {
         told
     }
 
-    /// The same question once more, behind what the model said and what is
-    /// wrong with it.
-    pub(super) fn again(&self, event: &str, violation: &str) -> Request {
+    /// The same request again, after the model's reply and its correction.
+    pub(super) fn again(&self, reply: &str, correction: &str) -> Request {
         let mut request = self.request.clone();
         if let Some(verbatim) = &mut request.verbatim {
             let body = &mut verbatim.body;
-            // Responses may have a text there.
+            // The responses API may have a text there.
             if let Some(Value::String(text)) = body.get_mut("input") {
                 let first = message("user", text);
                 body.insert("input".to_owned(), Value::Array(vec![first]));
@@ -191,8 +189,8 @@ impl Plan {
             let lists = ["messages", "input"];
             let list = lists.into_iter().find(|name| body.contains_key(*name));
             if let Some(Value::Array(messages)) = list.and_then(|name| body.get_mut(name)) {
-                messages.push(message("assistant", event));
-                messages.push(message("user", violation));
+                messages.push(message("assistant", reply));
+                messages.push(message("user", correction));
             }
             return request;
         }
@@ -202,15 +200,15 @@ impl Plan {
             && prompt.ends_with(&self.formatter.cue())
         {
             let cue = self.formatter.cue();
-            prompt.push_str(&format!(" {event}\n\nUSER: {violation}\n\n{cue}"));
+            prompt.push_str(&format!(" {reply}\n\nUSER: {correction}\n\n{cue}"));
             return request;
         }
-        request.messages.push(Message::assistant(event));
-        request.messages.push(Message::user(violation));
+        request.messages.push(Message::assistant(reply));
+        request.messages.push(Message::user(correction));
         request
     }
 
-    /// Arguments as they were meant.
+    /// The arguments with marks restored that were broken in results.
     pub(super) fn restored(&self, args: Arguments) -> Arguments {
         if self.is_native {
             return args;
@@ -219,8 +217,8 @@ impl Plan {
     }
 }
 
-/// Whether a request can be told in words, or by the API of another kind of
-/// server.
+/// Checks whether a request can be sent as text, or by the API of another kind
+/// of server.
 fn in_words(chat: &ChatRequest) -> Result<(), Failure> {
     if let Some(UnsupportedContent { at, kind }) = &chat.unsupported_content {
         return Err(Failure::invalid(
@@ -244,7 +242,7 @@ fn message(role: &str, text: &str) -> Value {
     ]))
 }
 
-/// What a tool gave back: data where it is data, words otherwise.
+/// The result of a tool: JSON where it is JSON, text otherwise.
 fn result(text: &str, is_error: bool) -> ToolResult {
     if is_error {
         return ToolResult::failure(ErrorType::UserError, text);
@@ -254,7 +252,7 @@ fn result(text: &str, is_error: bool) -> ToolResult {
     ToolResult::data(data.unwrap_or_else(|| Value::from(text)))
 }
 
-/// What the model has to keep to beyond what its tools say.
+/// Instructions that follow from the contract, beside those about tools.
 fn duties(chat: &ChatRequest, keeps_format: bool) -> impl Iterator<Item = String> {
     let contract = &chat.contract;
     let has_tools = !contract.offer.tools.is_empty() && contract.choice != Choice::None;
@@ -282,7 +280,7 @@ fn duties(chat: &ChatRequest, keeps_format: bool) -> impl Iterator<Item = String
     choice.into_iter().chain(one).chain(format)
 }
 
-/// What is said here, and elsewhere where nothing is.
+/// The settings of `here`, with those of `elsewhere` as defaults.
 fn sampling(here: Sampling, elsewhere: Sampling) -> Sampling {
     Sampling {
         temperature: here.temperature.or(elsewhere.temperature),

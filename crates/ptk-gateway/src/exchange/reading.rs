@@ -1,5 +1,5 @@
-//! A reply while it comes in: what of it goes out at once, what has to wait,
-//! and what is wrong with it.
+//! A reply that is streaming in: which parts are sent at once, which have to
+//! wait, and which are invalid.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -18,22 +18,22 @@ use super::visible::Visible;
 use crate::chat_request::Contract;
 use crate::response::{Note, PassthroughEnd, ResponseEvent, new_id};
 
-/// Bytes that are read between two looks at the clock.
+/// The most bytes that are parsed between two checks of the time.
 const MAX_PIECE: usize = 4 * 1024;
 
 /// The events sent to the client so far, over all requests made for one answer.
 pub(super) struct ResponseStream<'t> {
     pub(super) tell: &'t mut (dyn FnMut(ResponseEvent<'_>) + Send),
     pub(super) contract: &'t Contract,
-    /// Whether calls go out while they come in.
+    /// Whether calls are sent while they stream in.
     pub(super) is_live: bool,
-    /// The calls that went out.
+    /// The calls that were sent.
     pub(super) calls: Vec<(String, Arguments)>,
     pub(super) has_text: bool,
-    /// Whether anything went out.
+    /// Whether anything was sent.
     pub(super) has_begun: bool,
-    /// What goes out with the next thing that is said: by itself it is not
-    /// worth that no other model can be asked.
+    /// Content that is sent with the next event. By itself it does not start
+    /// the response, so that another model can still be asked.
     pub(super) passthrough: Vec<Passthrough>,
     pub(super) notes: Vec<Note>,
 }
@@ -45,7 +45,7 @@ impl ResponseStream<'_> {
         (self.tell)(event);
     }
 
-    /// What the model's server says in the client's own API.
+    /// Adds content that only the API of client and server has a field for.
     fn passthrough(&mut self, passthrough: Passthrough) {
         self.passthrough.push(passthrough);
         if self.has_begun {
@@ -53,7 +53,7 @@ impl ResponseStream<'_> {
         }
     }
 
-    /// Tells what waits for something to be said.
+    /// Sends content that waited for an event.
     pub(super) fn flush_passthrough(&mut self) {
         for passthrough in self.passthrough.drain(..) {
             (self.tell)(ResponseEvent::Passthrough(&passthrough));
@@ -67,7 +67,7 @@ impl ResponseStream<'_> {
         }
     }
 
-    /// Tells a call as a whole.
+    /// Sends a whole call.
     pub(super) fn call(&mut self, call: ReadyCall) {
         let ReadyCall {
             id,
@@ -93,7 +93,7 @@ impl ResponseStream<'_> {
     }
 }
 
-/// A call that can go out.
+/// A call that can be sent.
 pub(super) struct ReadyCall {
     pub(super) id: String,
     pub(super) name: String,
@@ -112,24 +112,24 @@ impl ReadyCall {
     }
 }
 
-/// A call that comes in.
+/// A call that is streaming in.
 struct OpenCall {
-    /// Its id, if it goes out meanwhile.
+    /// The id of the call, if it is sent while it streams in.
     id: Option<String>,
     values: Values,
-    /// Its arguments, as far as they are sure.
+    /// The arguments, as far as they are certain.
     json: String,
 }
 
-/// A reply while it comes in.
+/// A reply that is streaming in.
 pub(super) struct Reading<'r, 't> {
     parser: Parser,
     native: NativeCalls,
     size: usize,
-    /// How long it took to read so far.
+    /// How long parsing has taken so far.
     spent: Duration,
     is_exhausted: bool,
-    /// Watches for replies without end, where tools are taught in words.
+    /// Stops replies without end, where tools are taught in text.
     guard: Option<RunawayGuard>,
     is_runaway: bool,
     finish: Option<FinishReason>,
@@ -138,36 +138,36 @@ pub(super) struct Reading<'r, 't> {
     state: State<'r, 't>,
 }
 
-/// A reply that was read to its end.
+/// A reply that was parsed to its end.
 pub(super) struct ParsedReply {
-    /// What the model said, word for word; native calls are among it.
+    /// The text of the model, word for word, with invalid native calls.
     pub(super) words: String,
     pub(super) finish: Option<FinishReason>,
     pub(super) usage: Option<Usage>,
     pub(super) passthrough: PassthroughEnd,
     /// Whether the server ran a tool of its own.
     pub(super) ran_server_tool: bool,
-    /// What cannot go out as it is.
+    /// Parts that cannot be sent as they are.
     pub(super) faults: Vec<Fault>,
-    /// Calls behind a fault, which wait for it to be mended.
+    /// Calls after a fault, which wait for its correction.
     pub(super) later: Vec<ReadyCall>,
-    /// Words that were kept back.
+    /// Text that was held back.
     pub(super) held: Option<String>,
-    /// A call that went out, and broke off.
+    /// The name of a call that was sent, and broke off.
     pub(super) cut: Option<String>,
     pub(super) stopped_at: Option<String>,
-    /// What of the words is in no answer.
+    /// The part of the text that was not sent.
     pub(super) unused: String,
     /// Whether something had to be repaired.
     pub(super) is_repaired: bool,
 }
 
-/// Something that cannot go out.
+/// A part of a reply that cannot be sent.
 pub(super) struct Fault {
-    /// The tool that was meant.
+    /// The name of the tool that was called.
     pub(super) name: Option<String>,
     pub(super) problems: Vec<Problem>,
-    /// The call itself, where it could be read and has only wrong arguments.
+    /// The call itself, where it could be parsed and has only wrong arguments.
     pub(super) call: Option<ReadyCall>,
     /// Whether the client allows such a call at all.
     pub(super) is_allowed: bool,
@@ -177,31 +177,31 @@ struct State<'r, 't> {
     stream: &'r mut ResponseStream<'t>,
     plan: &'r Plan,
     visible: Visible,
-    /// Words are not told: others were told before.
+    /// Whether text is not sent, because other text was sent before.
     is_mute: bool,
-    /// What the model said in words.
+    /// The text of the model.
     raw: String,
-    /// The call that comes in.
+    /// The call that is streaming in.
     open: Option<OpenCall>,
     pieces: Vec<Piece>,
-    /// Where the calls stand that went out.
+    /// The spans of calls that were sent or dropped.
     told: Vec<Span>,
     faults: Vec<Fault>,
     later: Vec<ReadyCall>,
     cut: Option<String>,
     is_repaired: bool,
-    /// How far its words are told, or known to be no text.
+    /// The position up to which the text was handled.
     passed: usize,
-    /// What the server said of its own behind so many of them.
+    /// Content of the server's own, with its position in the text.
     waiting: VecDeque<(usize, Passthrough)>,
     /// How many tools of its own the server ran.
     ran_server_tool: usize,
-    /// How many calls went out before this reply.
+    /// How many calls were sent before this reply.
     before: usize,
-    /// How many calls there are in its words, and how many beside them.
+    /// How many calls are in the text, and how many are native.
     written: usize,
     native: usize,
-    /// Whether it ended at the limit of tokens.
+    /// Whether the reply ended at the token limit.
     is_limited: bool,
 }
 
@@ -251,12 +251,11 @@ impl<'r, 't> Reading<'r, 't> {
         }
     }
 
-    /// Takes in the next piece, unless all of them together took longer than
-    /// this to read.
+    /// Parses the next piece, unless parsing took longer than this in all.
     pub(super) fn take(&mut self, delta: Delta, time: Duration) {
         let start = Instant::now();
         match delta {
-            // A reply is read the same however it is cut.
+            // A reply is parsed the same however it is cut.
             Delta::Text(text) if text.len() > MAX_PIECE => {
                 let mut rest = text.as_str();
                 while !rest.is_empty() && self.spent + start.elapsed() <= time {
@@ -275,7 +274,7 @@ impl<'r, 't> Reading<'r, 't> {
         self.is_exhausted = self.spent > time;
     }
 
-    /// Whether it took too long to read.
+    /// Whether parsing took too long.
     pub(super) fn is_exhausted(&self) -> bool {
         self.is_exhausted
     }
@@ -319,8 +318,8 @@ impl<'r, 't> Reading<'r, 't> {
         }
     }
 
-    /// Whether there is nothing to wait for: it said what it was to stop at,
-    /// went on with what is not its own to write, or never ends.
+    /// Whether the stream can be closed: the reply reached a stop sequence,
+    /// went on with what a model must not write, or never ends.
     pub(super) fn is_stopped(&self) -> bool {
         let is_over = !self.state.plan.is_native && self.parser.is_over();
         self.state.visible.stopped_at().is_some() || is_over || self.is_runaway
@@ -358,7 +357,7 @@ impl<'r, 't> Reading<'r, 't> {
             .cloned()
     }
 
-    /// The reply is over.
+    /// Ends the reply.
     pub(super) fn end(mut self) -> ParsedReply {
         if self.is_stopped() && self.finish.is_none() {
             self.finish = Some(FinishReason::Stop);
@@ -393,7 +392,7 @@ impl<'r, 't> Reading<'r, 't> {
 }
 
 impl State<'_, '_> {
-    /// What the parser found. `native` is the id of a native call.
+    /// Handles an event of the parser. `native` is the native call it is about.
     fn event(&mut self, native: Option<Native<'_>>, event: Event<'_>) {
         if let Event::Problem(problem) = &event
             && matches!(
@@ -401,12 +400,12 @@ impl State<'_, '_> {
                 ProblemCode::ForgedResult | ProblemCode::ForgedTurn
             )
         {
-            // What it makes up are not its words.
+            // A forged result is not part of its text.
             self.raw.truncate(problem.span.start);
             self.pieces.retain(|piece| piece.start < problem.span.start);
         }
         match event {
-            // A native call has no words of its own.
+            // A native call has no text of its own.
             Event::Text { .. } | Event::Reasoning { .. } | Event::Piece(_) if native.is_some() => {}
             Event::Text { text, span } => self.text_at(&text, span),
             Event::Reasoning { text, .. } => self.stream.say(ResponseEvent::Reasoning(&text)),
@@ -414,7 +413,7 @@ impl State<'_, '_> {
             Event::CallStart { name, .. } => self.begin(native, &name),
             Event::ArgumentsDelta { json, .. } => self.arguments(&json),
             Event::CallEnd { call, .. } => self.end(native, *call),
-            // Behind a call it is only left out.
+            // After a call it is only left out.
             Event::Problem(problem)
                 if problem.code == ProblemCode::ForgedResult && self.written + self.native > 0 =>
             {
@@ -436,8 +435,8 @@ impl State<'_, '_> {
         }
     }
 
-    /// What the server says of its own. Where it stands between parts of the
-    /// text, it waits for what was said before it.
+    /// Adds content of the server's own. Between parts of the text, it waits
+    /// for the text before it.
     fn passthrough(&mut self, passthrough: Passthrough) {
         if let Passthrough::Fields { .. } = passthrough {
             return self.stream.passthrough(passthrough);
@@ -451,7 +450,7 @@ impl State<'_, '_> {
         self.owns_until(self.passed);
     }
 
-    /// Tells what waits for no more of the words than these.
+    /// Sends content that waited for the text up to this position.
     fn owns_until(&mut self, passed: usize) {
         self.passed = self.passed.max(passed);
         while self.waiting.front().is_some_and(|(at, _)| *at <= passed) {
@@ -466,14 +465,14 @@ impl State<'_, '_> {
         }
     }
 
-    /// Text that stands there in the reply.
+    /// Handles text at this position of the reply.
     fn text_at(&mut self, text: &str, span: Span) {
         let mut rest = text;
         let mut at = span.start;
         self.owns_until(at);
         while let Some((border, _)) = self.waiting.front().filter(|(it, _)| *it < span.end) {
             let border = *border;
-            // Text is as it stands in the reply, but for rare repairs.
+            // Text is as it stands in the reply, except for rare repairs.
             if let Some((before, behind)) = rest.split_at_checked(border - at) {
                 self.text(before);
                 rest = behind;
@@ -498,7 +497,7 @@ impl State<'_, '_> {
         self.visible.end(&mut |text| stream.text(text))
     }
 
-    /// What was said before a call goes out before it.
+    /// Sends the text that was held back before a call.
     fn release(&mut self) {
         let stream = &mut *self.stream;
         self.visible.call(&mut |text| stream.text(text));
@@ -512,7 +511,7 @@ impl State<'_, '_> {
         };
         *calls += 1;
         let stream = &*self.stream;
-        // Some models write down what they also call.
+        // Some models also write their native calls into the text.
         let goes_out = stream.is_live
             && native.is_none_or(|native| native.is_sure)
             && others == 0
@@ -583,7 +582,7 @@ impl State<'_, '_> {
         self.stream.calls.push((name, args));
     }
 
-    /// A call that did not go out while it came in.
+    /// Judges a call that was not sent while it streamed in.
     fn judge(
         &mut self,
         native: Option<Native<'_>>,
@@ -655,7 +654,7 @@ impl State<'_, '_> {
         });
     }
 
-    /// A call that the limit of tokens cut off goes out as far as it came.
+    /// Sends a call that the token limit cut off as far as it came.
     fn break_off(&mut self, native: Option<Native<'_>>, name: String, json: &str, args: Arguments) {
         self.release();
         let id = call_id(native);
@@ -669,8 +668,8 @@ impl State<'_, '_> {
         self.stream.calls.push((name, args));
     }
 
-    /// Whether this very call went out already, before this reply or from the
-    /// other side of it: beside its words, or in them.
+    /// Whether the same call was sent already, before this reply or in its
+    /// other form, native or in text.
     fn is_double(&self, native: Option<Native<'_>>, name: &str, args: &Arguments) -> bool {
         let others = if native.is_some() {
             self.written
@@ -696,7 +695,7 @@ impl State<'_, '_> {
         }
     }
 
-    /// What of the words went out neither as words nor as a call.
+    /// The part of the text that was sent neither as text nor as a call.
     fn unused(&self) -> String {
         let mut unused = String::new();
         let mut run: Option<(usize, usize, bool)> = None;
@@ -745,7 +744,7 @@ fn call_id(native: Option<Native<'_>>) -> String {
     }
 }
 
-/// Bytes of a piece, as far as they can make it long.
+/// The bytes of a piece, as far as they can make it long.
 pub(super) fn length(delta: &Delta) -> usize {
     match delta {
         Delta::Text(text) | Delta::Reasoning(text) => text.len(),
@@ -754,7 +753,7 @@ pub(super) fn length(delta: &Delta) -> usize {
     }
 }
 
-/// How long something of a server's own is, about.
+/// The approximate size of content of the server's own.
 fn weight(passthrough: &Passthrough) -> usize {
     fn all<'v>(values: impl IntoIterator<Item = &'v Value>) -> usize {
         values.into_iter().map(one).sum()

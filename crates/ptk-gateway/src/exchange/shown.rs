@@ -1,4 +1,4 @@
-//! How much a model would be shown, without asking it.
+//! Counts the tokens of a request, without asking the model.
 
 use ptk::llm::Message;
 
@@ -8,11 +8,11 @@ use crate::failure::Failure;
 use crate::route::Route;
 
 impl Exchange<'_> {
-    /// How many tokens the words have that the model would be shown first.
+    /// How many tokens the first request to the model would have.
     ///
     /// # Errors
     ///
-    /// If there is no model, or it cannot be shown this.
+    /// If there is no model, or it cannot be sent this request.
     pub(crate) async fn tokens(&self) -> Result<u64, Failure> {
         let first = self.route.in_turn().next();
         let routed = first.ok_or_else(Route::nobody)?;

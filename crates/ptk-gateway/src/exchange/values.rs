@@ -1,6 +1,6 @@
-//! Arguments on their way to a client: each value as its schema has it, and
-//! passed on as soon as that is sure. A text goes out letter by letter; what may
-//! have to become something else waits until it is whole.
+//! Arguments on their way to a client: each value is coerced by its schema, and
+//! passed on as soon as it is certain. A text is sent letter by letter; what
+//! may have to be coerced waits until it is complete.
 
 use ptk::protocol::schema::{self, Schema};
 use ptk::protocol::{Arguments, Toolset};
@@ -8,13 +8,12 @@ use serde_json::Value;
 
 /// Types of values that may be coerced inside of lists and objects.
 const COERCED: [&str; 3] = ["integer", "number", "boolean"];
-/// Keywords behind which anything may stand.
+/// Keywords that may stand for any schema.
 const BRANCHING: [&str; 3] = ["$ref", "anyOf", "oneOf"];
-/// How many parts of a schema are looked at before a value waits in any case.
+/// How many parts of a schema are checked before a value waits in any case.
 const MAX_LOOKED_AT: u32 = 500;
 
-/// Whether a value by this schema may have to become something else somewhere
-/// inside.
+/// Whether a value by this schema may have to be coerced somewhere inside.
 fn mentions_coercion(schema: &Value, left: &mut u32) -> bool {
     let Some(fewer) = left.checked_sub(1) else {
         return true;
@@ -40,9 +39,9 @@ pub(super) struct Values {
     depth: u32,
     in_string: bool,
     is_escaped: bool,
-    /// The name of the value, as JSON.
+    /// The name of the parameter, as JSON.
     key: Vec<u8>,
-    /// The value, while it waits.
+    /// The value, while it is held back.
     held: Option<String>,
     has_changed: bool,
 }
@@ -75,12 +74,12 @@ impl Values {
         self.has_changed
     }
 
-    /// What is still kept back.
+    /// The part that is still held back.
     pub(super) fn rest(&mut self) -> String {
         self.held.take().unwrap_or_default()
     }
 
-    /// Takes in further JSON, and gives what is sure.
+    /// Adds further JSON, and writes what is certain.
     pub(super) fn push(&mut self, json: &str, out: &mut String) {
         let mut start = 0;
         for (at, byte) in json.bytes().enumerate() {
@@ -113,7 +112,7 @@ impl Values {
         }
     }
 
-    /// Keeps track of where it is.
+    /// Tracks the position in the JSON.
     fn parsed(&mut self, byte: u8) {
         let is_name = self.place == Place::Name;
         if self.in_string {
@@ -152,7 +151,7 @@ impl Values {
         serde_json::from_slice(&self.key).ok()
     }
 
-    /// Whether a value that begins so may have to become something else.
+    /// Whether a value that begins with this byte may have to be coerced.
     fn may_change(&self, first: u8) -> bool {
         let spec = self.tools.get(&self.tool).zip(self.name());
         let Some((spec, name)) = spec else {
@@ -172,7 +171,7 @@ impl Values {
         }
     }
 
-    /// A value is whole.
+    /// Writes a complete value.
     fn settle(&mut self, value: &str, out: &mut String) {
         match self.coerced(value) {
             Some(coerced) => {
@@ -183,7 +182,7 @@ impl Values {
         }
     }
 
-    /// The value as its schema has it; `None` if it stays as it is.
+    /// The value coerced by its schema; `None` if it stays as it is.
     fn coerced(&self, value: &str) -> Option<String> {
         let key = std::str::from_utf8(&self.key).ok()?;
         let args = Arguments::from_json(&format!("{{{key}:{value}}}")).ok()?;

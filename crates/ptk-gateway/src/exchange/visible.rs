@@ -1,18 +1,18 @@
-//! What a client sees of the words of a reply: nothing behind a text at which
-//! it is to stop, no blanks around calls, and nothing at all before it is sure
-//! that words are wanted.
+//! The text of a reply that a client sees: nothing after a stop sequence, no
+//! blanks around calls, and nothing at all before it is certain that text is
+//! wanted.
 
-/// Words on their way to a client.
+/// Text on its way to a client.
 #[derive(Debug, Default)]
 pub(super) struct Visible {
     stops: Vec<String>,
-    /// What may be the beginning of a text to stop at.
+    /// Text that may be the beginning of a stop sequence.
     tail: String,
-    /// Blanks that only matter if words follow.
+    /// Blanks that only matter if text follows.
     blanks: String,
-    /// Words that wait until it is known whether they are wanted.
+    /// Text that waits until it is known whether it is wanted.
     held: Option<String>,
-    /// The text at which it stopped.
+    /// The stop sequence that was reached.
     stopped_at: Option<String>,
     has_calls: bool,
 }
@@ -34,7 +34,7 @@ impl Visible {
         self.stopped_at.as_deref()
     }
 
-    /// Takes in further words.
+    /// Adds further text.
     pub(super) fn push(&mut self, text: &str, tell: &mut dyn FnMut(&str)) {
         if self.stopped_at.is_some() {
             return;
@@ -63,7 +63,7 @@ impl Visible {
         self.parsed(&sure, tell);
     }
 
-    /// A part of the text ends: whatever follows, this much is said.
+    /// Ends a part of the text: the text so far is sent, whatever follows.
     pub(super) fn settle(&mut self, tell: &mut dyn FnMut(&str)) {
         if self.stopped_at.is_some() {
             return;
@@ -73,13 +73,12 @@ impl Visible {
         self.out(&blanks, tell);
     }
 
-    /// There is a call, or what should have been one: blanks around it do not
-    /// matter.
+    /// Marks a call, or an invalid one: blanks around it do not matter.
     pub(super) fn aside(&mut self) {
         self.has_calls = true;
     }
 
-    /// A call goes out: what was said before it is wanted, blanks are not.
+    /// Prepares for a call: the text before it is sent, blanks are not.
     pub(super) fn call(&mut self, tell: &mut dyn FnMut(&str)) {
         self.flush_tail(tell);
         self.blanks.clear();
@@ -87,7 +86,8 @@ impl Visible {
         self.release(tell);
     }
 
-    /// The reply is over. What is held is given back, for whoever decides.
+    /// Ends the reply. Text that is held back is returned for the caller to
+    /// decide.
     pub(super) fn end(&mut self, tell: &mut dyn FnMut(&str)) -> Option<String> {
         self.flush_tail(tell);
         if !self.has_calls && self.stopped_at.is_none() {
@@ -133,7 +133,7 @@ impl Visible {
     }
 }
 
-/// How much of the end of a text begins the other one.
+/// How many bytes at the end of a text begin a stop sequence.
 fn overlap(text: &str, stop: &str) -> usize {
     let most = stop.len().min(text.len() + 1).saturating_sub(1);
     let mut lengths = (1..=most).rev();

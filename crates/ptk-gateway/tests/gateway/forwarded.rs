@@ -1,5 +1,5 @@
-//! Servers that speak the client's own API: what is asked and what is answered
-//! goes through untouched, but for calls that are written as text.
+//! Servers that speak the client's own API: requests and answers are passed
+//! through unchanged, except for calls that are written as text.
 
 use ptk::llm::http::{HttpProvider, Kind};
 use ptk::{Mode, Model};
@@ -11,7 +11,7 @@ use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
 use crate::scene::weather;
 
-/// A gateway before a server that gives one answer: whole, and in pieces.
+/// A gateway in front of a server that gives one answer: whole, and streamed.
 struct Before {
     server: MockServer,
     base: String,
@@ -61,7 +61,7 @@ impl Before {
         (response.status().as_u16(), response.text().await.unwrap())
     }
 
-    /// The answer as a whole, and the events of the same in pieces.
+    /// The whole answer, and the events of the same answer streamed.
     async fn both(&self, at: &str, body: &Value) -> (Value, Vec<Value>) {
         let mut body = body.clone();
         let (status, whole) = self.post(at, &body).await;
@@ -77,7 +77,7 @@ impl Before {
         (serde_json::from_str(&whole).unwrap(), events.collect())
     }
 
-    /// What the server was sent the last time, without how the answer comes.
+    /// The last request that the server got, without its `stream` field.
     async fn asked(&self) -> (Value, Option<String>) {
         let requests = self.server.received_requests().await.unwrap();
         let last = requests.iter().rfind(|it| it.method == "POST").unwrap();
@@ -92,7 +92,7 @@ impl Before {
 
 const CHAT: &str = "/v1/chat/completions";
 
-/// A request with fields that nobody here knows.
+/// A request with fields that the gateway does not know.
 fn chat() -> Value {
     json!({
         "model": "big",
@@ -318,7 +318,7 @@ async fn a_message_comes_with_all_its_parts() {
     assert_eq!(last["usage"], usage);
 }
 
-/// The parts that events come to.
+/// The parts that the events add up to.
 fn blocks(events: &[Value]) -> Vec<Value> {
     let mut blocks: Vec<Value> = Vec::new();
     let mut is_open = false;
@@ -427,7 +427,7 @@ async fn a_tool_that_the_server_ran_is_a_call_too() {
     let before = Before::new(Kind::Anthropic, MESSAGES, whole, &events).await;
     let mut request = message();
     request["tool_choice"] = json!({"type": "any"});
-    // What it said before comes back in the next turn.
+    // Its earlier content is sent again in the next turn.
     let ran = json!({"type": "code_execution_tool_result", "tool_use_id": "s0", "content": {"type": "code_execution_result", "stdout": "1"}});
     request["messages"] = json!([
         {"role": "user", "content": "Who won?"},

@@ -25,7 +25,7 @@ async fn connect(scene: &Scene) -> TcpStream {
     TcpStream::connect(address).await.unwrap()
 }
 
-/// Sends this, and gives all that comes back until the server closes.
+/// Sends this, and returns the response until the server closes.
 async fn exchange(scene: &Scene, sent: &str) -> String {
     let mut stream = connect(scene).await;
     stream.write_all(sent.as_bytes()).await.unwrap();
@@ -46,7 +46,7 @@ fn hello() -> String {
     json!({"model": "tiny", "messages": [{"role": "user", "content": "Hello"}]}).to_string()
 }
 
-/// Definitions of which each refers twice to the next.
+/// Definitions, each of which refers twice to the next.
 fn doubling(keyword: &str) -> Value {
     let mut definitions = Map::new();
     for number in 0..30 {
@@ -139,7 +139,7 @@ async fn an_answer_by_a_schema_that_never_ends_is_refused() {
     }
 }
 
-/// The schema itself is fine; what is exponential is to check this value.
+/// The schema itself is fine; checking this value is exponential.
 #[tokio::test]
 async fn a_reply_that_would_take_forever_to_check_is_answered() {
     let part = json!({"properties": {"x": {"$ref": "#"}}, "required": ["y"]});
@@ -231,8 +231,8 @@ async fn a_body_that_announces_itself_as_too_long_is_not_read() {
     assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
 }
 
-/// Two bodies, each within its limit, are too much together: the second one is
-/// told to come back. Afterwards there is room again.
+/// Two bodies, each within its limit, are too much together: the second client
+/// is asked to retry. Afterwards there is room again.
 #[tokio::test]
 async fn all_bodies_together_are_limited() {
     let limits = Limits {
@@ -323,7 +323,7 @@ async fn one_connection_too_many_is_told_so_and_the_next_one_is_served() {
     open.read_to_string(&mut served).await.unwrap();
     assert!(served.starts_with("HTTP/1.1 200"), "{served}");
     let next = "GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
-    // The place is free once the server has seen that the first one is gone.
+    // There is room once the server has noticed that the first one is gone.
     while !exchange(&scene, next).await.starts_with("HTTP/1.1 200") {}
 }
 

@@ -16,7 +16,7 @@ fn tools() -> Value {
     ])
 }
 
-/// A request with these fields beside what each has.
+/// A request with these fields beside the common ones.
 fn ask(more: Value) -> Value {
     let mut ask = json!({
         "model": "tiny",
@@ -37,7 +37,7 @@ fn streamed(more: Value) -> Value {
     ask
 }
 
-/// The events of a stream, each under the name that it gives itself.
+/// The events of a stream, with their names checked.
 fn events(answer: &Answer) -> Vec<Value> {
     assert_eq!((answer.status, answer.kind()), (200, "text/event-stream"));
     let events = answer
@@ -53,8 +53,8 @@ fn events(answer: &Answer) -> Vec<Value> {
     events.collect()
 }
 
-/// The message that a stream comes to. Every step is one that the
-/// specification has.
+/// The message that a stream adds up to. Every step is checked against the
+/// specification.
 fn folded(events: &[Value]) -> Value {
     let (first, rest) = events.split_first().unwrap();
     assert_eq!(first["type"], "message_start");
@@ -126,7 +126,7 @@ fn folded(events: &[Value]) -> Value {
     message
 }
 
-/// Arguments, also where they break off.
+/// Parses arguments, also where they break off.
 fn input(json: &str) -> Value {
     let read = serde_json::from_str(json);
     read.unwrap_or_else(|_| {
@@ -136,7 +136,7 @@ fn input(json: &str) -> Value {
     })
 }
 
-/// The same message under other ids.
+/// The same message without ids.
 fn without_ids(mut message: Value) -> Value {
     assert!(message["id"].as_str().unwrap().starts_with("msg_"));
     message["id"] = "".into();
@@ -548,8 +548,8 @@ async fn an_error_behind_the_first_byte_is_an_event() {
     );
 }
 
-/// Each of these is refused, in words that name what is wrong, and nobody is
-/// asked.
+/// Checks that each of these is refused, with a message that names what is
+/// wrong, and that no model is asked.
 async fn refused(cases: Vec<(Value, &str)>) {
     let scene = Scene::new(["Hello."]).await;
     for (more, names) in cases {

@@ -14,7 +14,7 @@ fn tools() -> Value {
     ])
 }
 
-/// A request with these fields beside what each has; it streams unless they
+/// A request with these fields beside the common ones; it streams unless they
 /// say otherwise.
 fn ask(more: Value) -> Value {
     let mut ask = json!({
@@ -46,7 +46,7 @@ fn lines(answer: &Answer) -> Vec<Value> {
         .collect()
 }
 
-/// The answer that a stream comes to.
+/// The answer that a stream adds up to.
 fn folded(lines: &[Value]) -> Value {
     let (last, before) = lines.split_last().unwrap();
     let mut answer = last.clone();
@@ -79,7 +79,7 @@ fn folded(lines: &[Value]) -> Value {
     answer
 }
 
-/// The same answer under other ids and at another time.
+/// The same answer without ids and times.
 fn timeless(mut answer: Value) -> Value {
     answer["created_at"] = "".into();
     assert!(answer["total_duration"].as_u64().unwrap() > 0);
@@ -125,7 +125,8 @@ async fn a_call_goes_out_whole() {
 
 #[tokio::test]
 async fn a_stream_comes_to_the_whole_message_however_it_is_cut() {
-    // Nothing of a call goes out before it is whole, so each can be mended.
+    // Nothing of a call is sent before it is complete, so each can be
+    // corrected.
     let right =
         "<tool_call>{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\"}}</tool_call>";
     let wrong = [
@@ -210,7 +211,7 @@ async fn results_find_their_calls_by_name_and_by_order() {
     let shown = scene.shown();
     assert!(shown.contains("You are a bot."));
     assert!(!shown.contains("Hidden thoughts"));
-    // Several results are told apart by the ids of their calls.
+    // Several results are distinguished by the ids of their calls.
     for (id, result) in [
         ("call_2_1", "noon"),
         ("call_2_0", "cold"),

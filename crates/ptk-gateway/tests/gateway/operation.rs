@@ -1,4 +1,4 @@
-//! Who may ask, how much, what is kept, and what happens when somebody leaves.
+//! Keys, limits, captures, logs, and clients that go away.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -22,7 +22,7 @@ fn hello() -> Value {
     json!({"model": "tiny", "messages": [{"role": "user", "content": "Hello"}]})
 }
 
-/// Asks with these headers. The status, and the answer.
+/// Sends a request with these headers. Returns the status and the answer.
 async fn ask(scene: &Scene, headers: &[(&str, &str)]) -> (u16, String) {
     send(scene, headers, &hello()).await
 }
@@ -301,8 +301,8 @@ async fn what_is_told_of_requests_has_nothing_of_what_was_said() {
     );
 }
 
-/// Says something, and then nothing until it is told to go on. Tells when
-/// nobody listens to it any more.
+/// A model that sends a text, and then waits until it is notified to go on. It
+/// notifies when its stream is dropped.
 #[derive(Debug)]
 struct Slow {
     said: [&'static str; 2],
@@ -343,7 +343,7 @@ impl Provider for Slow {
     }
 }
 
-/// A gateway with a model that waits, and what ends it.
+/// A gateway with a model that waits, and the handle that ends it.
 async fn slow(
     said: [&'static str; 2],
 ) -> (
@@ -369,7 +369,7 @@ async fn slow(
     (base, go_on, left, end, serving)
 }
 
-/// What comes of a request, piece by piece. Its connection goes with it.
+/// The stream of a response. Its connection is dropped with it.
 async fn stream(base: &str, mut body: Value) -> BoxStream<'static, reqwest::Result<bytes::Bytes>> {
     body["stream"] = json!(true);
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
@@ -392,7 +392,7 @@ async fn a_stream_that_is_under_way_is_finished_before_it_ends() {
     let mut pieces = stream(&base, hello()).await;
     let mut text = String::from_utf8(pieces.next().await.unwrap().unwrap().to_vec()).unwrap();
     drop(end);
-    // Nobody new is let in, once it has heard of its end.
+    // New connections are refused, once it has noticed its end.
     while reqwest::Client::builder()
         .no_proxy()
         .build()
@@ -451,7 +451,7 @@ async fn tools_are_run_for_clients_that_have_none() {
         stream.contains("forty-two.") && !stream.contains("tool_calls"),
         "{stream}"
     );
-    // Its own tools go first.
+    // The client's own tools take precedence.
     let tool =
         json!({"type": "function", "function": {"name": "get_weather", "parameters": weather()}});
     body["tools"] = json!([tool]);
@@ -487,7 +487,7 @@ async fn arguments_go_out_while_the_model_writes_them() {
     let (base, go_on, _left, _end, _serving) = slow(said).await;
     let mut pieces = stream(&base, body).await;
     let mut text = String::new();
-    // The model waits: whatever comes now came before it went on.
+    // The model waits: whatever comes now was sent before it went on.
     while !text.contains("Hà N") {
         let piece = pieces.next().await.expect("the arguments").unwrap();
         text.push_str(std::str::from_utf8(&piece).unwrap());

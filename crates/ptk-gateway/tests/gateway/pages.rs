@@ -1,4 +1,4 @@
-//! What the gateway says of itself.
+//! Pages about the gateway itself.
 
 use ptk::Model;
 use ptk::llm::Script;

@@ -1,4 +1,4 @@
-//! `/v1/responses`.
+//! The endpoint `/v1/responses`.
 
 use serde_json::{Value, json};
 
@@ -39,8 +39,8 @@ fn events(text: &str) -> Vec<Value> {
     events.collect()
 }
 
-/// The items that the deltas of a stream come to: what each said in pieces is
-/// what it says at its end.
+/// Checks the items that the deltas of a stream add up to: each must equal its
+/// final item.
 fn check(events: &[Value]) {
     let mut told = String::new();
     for event in events {
@@ -60,7 +60,7 @@ fn check(events: &[Value]) {
     }
 }
 
-/// Without what is new each time.
+/// Removes the ids, which are new each time.
 fn without_ids(mut response: Value) -> Value {
     for name in ["id", "created_at"] {
         response[name] = json!(null);

@@ -1,4 +1,4 @@
-//! A gateway in front of a scripted model, and whoever asks it.
+//! A gateway in front of a scripted model, and its client.
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
@@ -12,14 +12,14 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-/// A gateway that serves.
+/// A running gateway.
 pub(crate) struct Scene {
     pub(crate) base: String,
     client: reqwest::Client,
     model: Watched,
 }
 
-/// What came back.
+/// A response of the gateway.
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
@@ -38,12 +38,12 @@ impl Answer {
 }
 
 impl Scene {
-    /// One whose model says these, one after the other.
+    /// Creates a gateway whose model gives these replies, one after the other.
     pub(crate) async fn new<R: Into<ScriptedReply>>(replies: impl IntoIterator<Item = R>) -> Self {
         Self::with(Script::new(replies), |builder| builder).await
     }
 
-    /// One that is put together in another way.
+    /// Creates a gateway with further settings.
     pub(crate) async fn with(
         script: Script,
         more: impl FnOnce(GatewayBuilder) -> GatewayBuilder,
@@ -78,7 +78,7 @@ impl Scene {
         answer(request.header("accept", accept)).await
     }
 
-    /// What the model was shown the last time, in words.
+    /// The last request to the model, as text.
     pub(crate) fn shown(&self) -> String {
         let seen = self.model.seen.lock().unwrap();
         let request = seen.last().expect("the model was not asked");
@@ -90,13 +90,13 @@ impl Scene {
         system.chain(messages).collect::<Vec<_>>().join("\n\n")
     }
 
-    /// What the model was asked the last time.
+    /// The last request to the model.
     pub(crate) fn asked(&self) -> Request {
         let seen = self.model.seen.lock().unwrap();
         seen.last().expect("the model was not asked").clone()
     }
 
-    /// The conversation that the model was shown the last time.
+    /// The conversation of the last request to the model.
     pub(crate) fn conversation(&self) -> Vec<Message> {
         self.asked().messages
     }
@@ -116,7 +116,7 @@ async fn answer(request: reqwest::RequestBuilder) -> Answer {
     }
 }
 
-/// A scripted model that remembers what it was asked.
+/// A scripted model that remembers its requests.
 #[derive(Debug, Clone)]
 struct Watched {
     script: Script,
@@ -156,7 +156,7 @@ pub(crate) fn in_pieces(text: &str, size: usize) -> ScriptedReply {
     }
 }
 
-/// A reply that the limit of tokens ends.
+/// A reply that the token limit ends.
 pub(crate) fn limited(text: &str) -> ScriptedReply {
     ScriptedReply {
         finish_reason: Some("length".to_owned()),
@@ -164,7 +164,7 @@ pub(crate) fn limited(text: &str) -> ScriptedReply {
     }
 }
 
-/// A reply that says this, and then fails.
+/// A reply with this text, which then fails.
 pub(crate) fn failing(text: &str, status: u16) -> ScriptedReply {
     ScriptedReply {
         error: Some(ScriptedError {
@@ -175,7 +175,7 @@ pub(crate) fn failing(text: &str, status: u16) -> ScriptedReply {
     }
 }
 
-/// The schema of the tool that tells the weather.
+/// The schema of the weather tool.
 pub(crate) fn weather() -> Value {
     json!({
         "type": "object",
@@ -184,7 +184,7 @@ pub(crate) fn weather() -> Value {
     })
 }
 
-/// Replies of all kinds, each with what the model says if it is asked again.
+/// Replies of all kinds, each with the model's reply if it is asked again.
 pub(crate) fn replies() -> Vec<(ScriptedReply, Option<&'static str>)> {
     let one = call(
         "get_weather",
@@ -206,7 +206,7 @@ pub(crate) fn replies() -> Vec<(ScriptedReply, Option<&'static str>)> {
         "[TOOL_CALLS] [{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Oslo\"}}]".to_owned(),
         "<function=get_weather>{\"city\": \"Oslo\", \"days\": 3}</function>".to_owned(),
         call("get_weather", &json!({"days": "3", "city": 7})),
-        // What it makes up behind its call reaches no client.
+        // A forged result after its call reaches no client.
         format!("I look.\n{one}\n<tool_response>\n{{\"sky\": \"clear\"}}\n</tool_response>\nClear."),
     ];
     let mut replies: Vec<(ScriptedReply, Option<&'static str>)> =
@@ -225,7 +225,7 @@ pub(crate) fn replies() -> Vec<(ScriptedReply, Option<&'static str>)> {
     replies
 }
 
-/// The script of a reply as a whole, and then in pieces of each size.
+/// The chunk sizes of a scripted reply; 0 is the whole at once.
 pub(crate) const SIZES: std::ops::RangeInclusive<usize> = 0..=20;
 
 pub(crate) fn in_all_sizes(

@@ -1,5 +1,4 @@
-//! An answer that is coming in: what it is, until when it is waited for, and
-//! whether it is whole.
+//! An incoming answer: its format, its deadline, and whether it is complete.
 
 use std::time::Duration;
 
@@ -15,19 +14,19 @@ use super::lines::Lines;
 use super::{Framing, HttpProvider, Reading, Trouble, error_in};
 use crate::{Delta, Deltas, LlmError, LlmErrorKind, Request};
 
-/// Bytes of an answer that came as a whole, or of one event.
+/// The most bytes of an answer that came as a whole, or of one event.
 pub(super) const MAX_WHOLE: usize = 64 * 1024 * 1024;
-/// What is said of a stream with nothing in it.
+/// The message for an empty stream.
 const NOTHING: &str = "not a word came; some servers end so if a prompt does not fit";
-/// How long something is waited for behind the end of a reply: what it took,
-/// and that nothing else comes.
+/// How long to wait after the end of a reply for its usage and the end of the
+/// stream.
 const LAST: Duration = Duration::from_secs(10);
-/// What ends a stream of events, and is none itself.
+/// The data that ends a stream of events, and is not an event itself.
 const DONE: &str = "[DONE]";
 
 type Pieces = BoxStream<'static, Result<bytes::Bytes, reqwest::Error>>;
 
-/// An answer that is coming in.
+/// An incoming answer.
 pub(super) struct Answer<'a> {
     asked: Asked<'a>,
     reading: Box<dyn Reading>,
@@ -36,7 +35,7 @@ pub(super) struct Answer<'a> {
     coming: Coming,
 }
 
-/// Who was asked for it, what, and until when it is waited for.
+/// The request of an answer: its provider and its deadline.
 #[derive(Clone, Copy)]
 struct Asked<'a> {
     provider: &'a HttpProvider,
@@ -53,7 +52,7 @@ impl Asked<'_> {
         self.provider.trouble(self.request, trouble)
     }
 
-    /// The next piece, if it comes soon.
+    /// The next piece, if it comes before the timeout.
     async fn piece(self, pieces: &mut Pieces) -> Result<Option<bytes::Bytes>, LlmError> {
         let next = timeout_at(self.provider.soon(self.request, self.until), pieces.next()).await;
         let next = next.map_err(|_| self.error(LlmErrorKind::TimedOut))?;
@@ -63,15 +62,15 @@ impl Asked<'_> {
 }
 
 enum Coming {
-    /// What it is will be seen; JSON, as its server says, or not.
+    /// The format is not known yet, except for the content type.
     Unknown(Pieces, Said),
     Frames(Pieces, Box<dyn Frames>),
-    /// It does not stream.
+    /// One JSON value, without streaming.
     Whole(Pieces, Vec<u8>),
     Nothing,
 }
 
-/// What a server says of its answer.
+/// What the content type says of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Said {
     Json,
@@ -112,7 +111,7 @@ impl<'a> Answer<'a> {
         batches.flat_map(stream::iter).boxed()
     }
 
-    /// What comes next; `None` behind the end. Nothing follows an error.
+    /// The next deltas; `None` after the end. Nothing follows an error.
     async fn next(&mut self) -> Option<Vec<Result<Delta, LlmError>>> {
         let mut deltas = Vec::new();
         let outcome = match std::mem::replace(&mut self.coming, Coming::Nothing) {
@@ -126,8 +125,8 @@ impl<'a> Answer<'a> {
         Some(batch)
     }
 
-    /// Sees what it is by how it begins: many servers, and those between,
-    /// say something else of it than what it is.
+    /// Detects the format from the first byte: many servers and proxies send a
+    /// wrong content type.
     async fn take_first(
         &mut self,
         mut pieces: Pieces,
@@ -200,7 +199,7 @@ impl<'a> Answer<'a> {
         deltas: &mut Vec<Delta>,
     ) -> Result<(), LlmError> {
         let next = if self.reading.has_ended() {
-            // All of the reply is there, whatever becomes of the connection.
+            // The reply is complete, whatever becomes of the connection.
             let rest = timeout(LAST, self.asked.piece(&mut pieces)).await;
             rest.ok().and_then(Result::ok).flatten()
         } else {
@@ -212,7 +211,7 @@ impl<'a> Answer<'a> {
         self.take_events(pieces, frames, next.is_none(), deltas)
     }
 
-    /// Takes in the events that are whole by now.
+    /// Parses the events that have arrived completely.
     fn take_events(
         &mut self,
         pieces: Pieces,
@@ -225,8 +224,8 @@ impl<'a> Answer<'a> {
             frames.end();
         }
         while let Some(data) = frames.next() {
-            // What is in a piece that cannot be read is lost, so the reply is
-            // not whole.
+            // The content of an unreadable piece is lost, so the reply is not
+            // complete.
             let cut = |why: String| {
                 let why = format!("a piece of it cannot be read: {why}");
                 asked.error(LlmErrorKind::Cut).message(why)

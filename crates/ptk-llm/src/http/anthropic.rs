@@ -1,4 +1,4 @@
-//! Anthropic's messages.
+//! Anthropic's messages API.
 
 use std::collections::BTreeMap;
 
@@ -12,16 +12,16 @@ use crate::{
 
 /// The version of the API that this is written for.
 const VERSION: &str = "2023-06-01";
-/// Where they are asked for.
+/// The path of the endpoint.
 const PATH: &str = "/messages";
-/// What is told of a message; all else is the server's own.
+/// Fields of a message that are read; all others are passed through.
 const ANSWER: [&str; 6] = ["id", "type", "role", "model", "content", "usage"];
-/// What a piece takes beside its text, about.
+/// The estimated size of a piece without its text.
 const PIECE: usize = 64;
-/// The most tokens of a reply: the API wants to be told.
+/// The most tokens of a reply, which the API requires.
 const MAX_TOKENS: u32 = 8192;
 
-/// Anthropic's messages.
+/// The wire format of Anthropic's messages API.
 #[derive(Debug)]
 pub(super) struct Anthropic;
 
@@ -84,7 +84,7 @@ impl Wire for Anthropic {
     }
 }
 
-/// The conversation: turns of user and assistant, in which results stand with
+/// The conversation: turns of user and assistant, with results in the turns of
 /// the user.
 fn messages<'m>(messages: impl Iterator<Item = &'m Message>) -> Vec<Value> {
     turns(messages, blocks)
@@ -92,7 +92,8 @@ fn messages<'m>(messages: impl Iterator<Item = &'m Message>) -> Vec<Value> {
         .collect()
 }
 
-/// Text alone is a text: servers that pass it on to other models expect that.
+/// Content that is only text becomes a string: servers that pass it on to other
+/// models expect that.
 fn content(parts: Vec<Value>) -> Value {
     match parts.as_slice() {
         [only] if text(only, "type") == Some("text") => only.get("text").cloned().into(),
@@ -142,7 +143,7 @@ fn choice(choice: &ToolChoice) -> Value {
     }
 }
 
-/// Reads the events of a message.
+/// Parses the events of a message.
 #[derive(Debug, Default)]
 struct MessageReading {
     calls: usize,
@@ -150,42 +151,42 @@ struct MessageReading {
     open: BTreeMap<u64, Open>,
     usage: Usage,
     finish: Option<FinishReason>,
-    /// Whether it was said that the message is over.
+    /// Whether the server reported the end of the message.
     is_over: bool,
-    /// Whether somebody else wrote the request, and is told all of the answer.
+    /// Whether a client wrote the request, and gets the whole answer.
     is_forwarded: bool,
-    /// Parts of the server's own that are open, by their numbers.
+    /// Open parts that only this API has, by their numbers.
     own: BTreeMap<u64, ServerPart>,
-    /// How long what came of them is.
+    /// The size of these parts so far.
     own_size: usize,
-    /// What was told of usage so far, in the server's words.
+    /// The usage so far, in the server's format.
     counted: Map<String, Value>,
 }
 
-/// A part of the server's own that is open.
+/// An open part that only this API has.
 #[derive(Debug)]
 enum ServerPart {
-    /// Text, and the sources that are named for it.
+    /// The sources of a text.
     Text(Vec<Value>),
-    /// Thoughts, and how they are signed.
+    /// The signature of reasoning.
     Thoughts(String),
-    /// Something else, and what comes of its input.
+    /// Any other part, and its input so far.
     Other(Value, String),
 }
 
-/// A call that is open.
+/// An open call.
 #[derive(Debug)]
 struct Open {
     index: usize,
-    /// The arguments that it began with. Some servers give them all at once
-    /// there, and others once more in pieces.
+    /// The arguments in its first event. Some servers send them all at once
+    /// there, and others again in pieces.
     given: Option<String>,
 }
 
 impl MessageReading {
-    /// A block begins.
+    /// Begins a block.
     fn begin(&mut self, number: u64, block: &Value, deltas: &mut Vec<Delta>) {
-        // Its number may be that of one which was never ended.
+        // Its number may be that of a block that was never ended.
         self.close(number, deltas);
         if self.is_forwarded {
             self.begin_own(number, block);
@@ -236,7 +237,7 @@ impl MessageReading {
         self.own.insert(number, part);
     }
 
-    /// Further pieces of a part of the server's own, which is bounded as a
+    /// Adds a piece to a part that only this API has, which is bounded as a
     /// reply is.
     fn own_piece(&mut self, number: u64, piece: &Value) -> Result<(), Trouble> {
         if !self.is_forwarded {
@@ -285,7 +286,7 @@ impl MessageReading {
         }));
     }
 
-    /// A block ends.
+    /// Ends a block.
     fn close(&mut self, number: u64, deltas: &mut Vec<Delta>) {
         self.close_own(number, deltas);
         let Some(Open { index, given }) = self.open.remove(&number) else {
@@ -312,7 +313,7 @@ impl MessageReading {
         }
     }
 
-    /// Why the message ended, as it is told there, and what else is.
+    /// Takes the reason why the message ended, and the fields beside it.
     fn ended(&mut self, told: &Value, deltas: &mut Vec<Delta>) {
         let reason = text(told, "stop_reason").filter(|reason| !reason.is_empty());
         let Some(reason) = reason else {
@@ -327,8 +328,8 @@ impl MessageReading {
     }
 }
 
-/// Adds a piece to a part of the server's own: texts are put together, all else
-/// is as it was told last.
+/// Adds a piece to a part that only this API has: texts are joined, other
+/// values are replaced.
 fn grow(part: &mut Value, piece: &Value) {
     let Some(fields) = part.as_object_mut() else {
         return;

@@ -1,5 +1,5 @@
-//! Plain completion: a text in, and how it goes on. As OpenAI had it and many
-//! servers have it, and as llama.cpp has it for itself.
+//! Plain completion APIs, which continue a text: OpenAI's, which many servers
+//! have, and llama.cpp's own.
 
 use serde_json::{Map, Value, json};
 
@@ -7,18 +7,17 @@ use super::{Grammar, Reading, Trouble, Wire, finish, json_bytes, number, text};
 use crate::request::prompt;
 use crate::{Delta, FinishReason, Form, Request, ResponseFormat, Usage};
 
-/// The most tokens of a reply: servers write 16, or without end, if they are
-/// not told.
+/// The default limit of tokens: without one, servers write 16, or without end.
 const MAX_TOKENS: u32 = 4096;
 
-/// Plain completion.
+/// The wire format of plain completion APIs.
 #[derive(Debug)]
 pub(super) struct Completion {
     pub(super) dialect: Dialect,
     pub(super) grammar: Grammar,
 }
 
-/// Whose form it is.
+/// Which of the two APIs is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dialect {
     OpenAi,
@@ -74,7 +73,7 @@ impl Wire for Completion {
     }
 }
 
-/// Reads how a text goes on, in either form.
+/// Parses a completion, in either format.
 #[derive(Debug, Default)]
 struct TextReading {
     finish: Option<FinishReason>,

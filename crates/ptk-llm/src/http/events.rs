@@ -1,37 +1,38 @@
-//! Server-sent events out of bytes, however they are cut. Every byte is looked
-//! at once, so that one long event costs no more than many short ones.
+//! Parses server-sent events from bytes, however they are cut. Every byte is
+//! looked at once, so that one long event costs no more than many short ones.
 
 use std::collections::VecDeque;
 use std::str::Utf8Error;
 
 use memchr::memchr2;
 
-/// What a stream of JSON is cut into, out of bytes that are cut anywhere.
+/// Splits a stream of bytes, cut anywhere, into frames of JSON.
 pub(super) trait Frames: Send {
-    /// Takes in further bytes.
+    /// Adds further bytes.
     fn push(&mut self, bytes: &[u8]);
 
-    /// The JSON of the next frame that is whole.
+    /// The JSON of the next complete frame.
     fn next(&mut self) -> Option<Result<String, Utf8Error>>;
 
-    /// How many bytes are kept of what is not whole.
+    /// How many bytes of incomplete frames are kept.
     fn held(&self) -> usize;
 
-    /// No more bytes come.
+    /// Ends the stream.
     fn end(&mut self) {}
 }
 
-/// Bytes that stand before everything else and mean nothing.
+/// The byte order mark, which is ignored.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Takes bytes, and gives the data of events.
+/// Parses bytes into the data of events.
 #[derive(Debug, Default)]
 pub(super) struct Events {
-    /// The beginning of a line.
+    /// The beginning of an incomplete line.
     line: Vec<u8>,
-    /// The lines of an event that is not over.
+    /// The lines of an incomplete event.
     data: Option<Vec<u8>>,
-    /// The last byte was a return: a line feed behind it is no further line.
+    /// Whether the last byte was a carriage return: a line feed after it does
+    /// not end another line.
     has_returned: bool,
     has_begun: bool,
     ready: VecDeque<Result<String, Utf8Error>>,
@@ -69,7 +70,7 @@ impl Frames for Events {
         self.line.len() + self.data.as_ref().map_or(0, Vec::len)
     }
 
-    /// The last event may lack its end. Whether it is whole, its JSON says.
+    /// The last event may lack its end. Its JSON shows whether it is complete.
     fn end(&mut self) {
         let line = std::mem::take(&mut self.line);
         self.end_line(&line);
@@ -90,7 +91,7 @@ impl Events {
             }
             return;
         }
-        // Names of events say nothing that does not stand in them, too.
+        // Names of events are ignored: the data contains them, too.
         let Some(value) = line.strip_prefix(b"data") else {
             return;
         };

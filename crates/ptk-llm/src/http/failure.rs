@@ -1,4 +1,4 @@
-//! What a server says that is wrong, wherever it says it.
+//! Errors in the answers of servers.
 
 use std::time::Duration;
 
@@ -10,27 +10,26 @@ use tokio::time::{Instant, timeout_at};
 use super::answer::start_of;
 use super::{Trouble, error_in, message_of, precise};
 
-/// Bytes of an answer that is an error. Some servers say at length what they
-/// were asked.
+/// The most bytes of an error response. Some servers quote the whole request.
 const MAX_BODY: usize = 1024 * 1024;
-/// Characters of its message.
+/// The most characters of an error message.
 const MAX_MESSAGE: usize = 2000;
-/// Nobody waits longer, whatever a server wants.
+/// The longest wait that a server may ask for.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// What a server says that does not answer.
+/// An error response of a server.
 #[derive(Debug)]
 pub(super) struct Refusal {
     pub(super) status: u16,
-    /// The status that it means by what it says.
+    /// The status that the message stands for.
     pub(super) meant: u16,
     pub(super) message: String,
     pub(super) retry_after: Option<Duration>,
 }
 
 impl Refusal {
-    /// What stands in a response, as far as it comes in time. `hide` takes out
-    /// what nobody may see.
+    /// Reads an error response, as far as it arrives in time. `hide` removes
+    /// secrets.
     pub(super) async fn read(
         response: Response,
         until: Instant,
@@ -53,15 +52,15 @@ impl Refusal {
     }
 }
 
-/// As much of a message as anybody reads.
+/// Cuts a message to its longest length.
 pub(super) fn bounded(message: &str) -> String {
     message.chars().take(MAX_MESSAGE).collect()
 }
 
-/// What an answer says that is wrong, and the status that it names.
+/// The status and the message of an error response.
 fn told(body: &[u8]) -> (Option<u16>, String) {
     let answer: Option<Value> = serde_json::from_slice(body).ok();
-    // Some wrap it into an array.
+    // Some servers wrap it into an array.
     let answer = answer.map(|answer| match answer {
         Value::Array(mut all) if !all.is_empty() => all.swap_remove(0),
         answer => answer,
@@ -75,7 +74,7 @@ fn told(body: &[u8]) -> (Option<u16>, String) {
     (None, message.unwrap_or_else(text))
 }
 
-/// Where a server has moved to. What stands behind the path may be secret.
+/// The address of a redirect, without its query, which may be secret.
 fn moved(headers: &HeaderMap, from: &Url) -> Option<String> {
     let to = headers.get(LOCATION)?.to_str().ok()?;
     let to = super::shown(&from.join(to).ok()?);
@@ -84,7 +83,7 @@ fn moved(headers: &HeaderMap, from: &Url) -> Option<String> {
     ))
 }
 
-/// How long the server wants to be left alone.
+/// How long the server asks clients to wait.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let number = |name: &str| {
         let value = headers.get(name)?.to_str().ok()?;

@@ -1,15 +1,15 @@
-//! Google's Gemini API, as AI Studio's keys open it.
+//! Google's Gemini API, as used with keys of AI Studio.
 
 use serde_json::{Map, Value, json};
 
 use super::{Reading, Trouble, Wire, error_in, json_bytes, number, text, turns};
 use crate::{Delta, FinishReason, Message, Request, ResponseFormat, ToolChoice, Usage};
 
-/// Google's Gemini API.
+/// The wire format of Google's Gemini API.
 #[derive(Debug)]
 pub(super) struct Gemini;
 
-/// What stands for a reason while there is none.
+/// Values that mean that there is no reason yet.
 const UNSAID: [&str; 2] = ["", "FINISH_REASON_UNSPECIFIED"];
 
 impl Wire for Gemini {
@@ -26,8 +26,8 @@ impl Wire for Gemini {
                 json!({
                     "name": tool.name,
                     "description": tool.description,
-                    // Its own form of schemas has no place for much of what
-                    // schemas say: several types, references, `oneOf`.
+                    // Its own schema format does not support much of JSON
+                    // Schema: several types, references, `oneOf`.
                     "parametersJsonSchema": tool.parameters,
                 })
             });
@@ -88,7 +88,7 @@ fn parts(message: &Message) -> (&'static str, Vec<Value>) {
     };
     match message {
         Message::System(text) | Message::User(text) => ("user", words(text)),
-        // What the server wants back is its own parts, word for word.
+        // The state that the server wants back is its own parts, word for word.
         Message::Assistant {
             state: Some(Value::Array(parts)),
             ..
@@ -123,11 +123,11 @@ fn choice(choice: &ToolChoice) -> Value {
     json!({"functionCallingConfig": config})
 }
 
-/// Reads the pieces of a content.
+/// Parses the pieces of a content.
 #[derive(Debug, Default)]
 struct ContentReading {
     calls: usize,
-    /// All parts, where one of them is signed: they are wanted back.
+    /// All parts, if one of them is signed: the server wants them back.
     parts: Vec<Value>,
     is_signed: bool,
     finish: Option<FinishReason>,

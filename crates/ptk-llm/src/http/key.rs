@@ -1,4 +1,4 @@
-//! Keys, which nobody sees.
+//! API keys, which are never shown.
 
 use std::fmt;
 
@@ -9,13 +9,13 @@ use super::{Keyring, Service};
 pub struct Key(String);
 
 impl Key {
-    /// This one; `None` if there is nothing in it.
+    /// Creates a key; `None` if the text is empty.
     pub fn new(key: impl AsRef<str>) -> Option<Self> {
         let key = key.as_ref().trim();
         (!key.is_empty()).then(|| Self(key.to_owned()))
     }
 
-    /// The first of these variables that is set.
+    /// The key in the first of these variables that is set.
     #[must_use]
     pub fn of_variables(names: &[&str]) -> Option<Self> {
         let mut values = names.iter().filter_map(|name| std::env::var(name).ok());
@@ -40,7 +40,7 @@ impl Key {
         &self.0
     }
 
-    /// A text without it: servers say what they did not like.
+    /// Removes the key from a text: servers quote what they reject.
     pub(super) fn hidden_in(&self, text: &str) -> String {
         text.replace(&self.0, "[key]")
     }

@@ -6,24 +6,23 @@ use std::time::Duration;
 
 use super::{Key, Service};
 
-/// How long a key is waited for while something else is wanted. A keyring that
-/// is locked asks its owner first.
+/// How long to wait for a key. A locked keyring asks its owner first.
 const LOOK: Duration = Duration::from_secs(10);
-/// How long whoever keeps a key is waited for.
+/// How long to wait for a change of a key.
 const CHANGE: Duration = Duration::from_secs(60);
 
-/// The keyring of the system. All of it blocks, for a limited time.
+/// The keyring of the system. All operations block, for a limited time.
 #[derive(Debug, Clone, Copy)]
 pub struct Keyring;
 
-/// Why a key cannot be kept, or looked for.
+/// Why the keyring could not be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyringError {
-    /// There is none, or it is locked.
+    /// There is no keyring, or it is locked.
     #[error("the system has no keyring that can be used: {0}")]
     Unusable(String),
-    /// It did not answer.
+    /// The keyring did not answer in time.
     #[error("the system's keyring does not answer; see whether it is locked")]
     Late,
 }
@@ -40,7 +39,7 @@ impl Keyring {
         Ok(found.and_then(Key::new))
     }
 
-    /// Keeps the key of a service.
+    /// Stores the key of a service.
     ///
     /// # Errors
     ///
@@ -50,7 +49,7 @@ impl Keyring {
         within(CHANGE, move || entry::set(account, &key))
     }
 
-    /// Forgets the key of a service, and says whether there was one.
+    /// Removes the key of a service, and returns whether there was one.
     ///
     /// # Errors
     ///
@@ -61,7 +60,7 @@ impl Keyring {
     }
 }
 
-/// Does something that may never end, on a thread of its own.
+/// Runs work that may never end on a thread of its own, with a timeout.
 fn within<T: Send + 'static>(
     timeouts: Duration,
     work: impl FnOnce() -> Result<T, KeyringError> + Send + 'static,
@@ -69,7 +68,7 @@ fn within<T: Send + 'static>(
     let (tell, told) = std::sync::mpsc::channel();
     let thread = std::thread::Builder::new().name("keyring".to_owned());
     let started = thread.spawn(move || {
-        // Whoever waited may be gone.
+        // The receiver may have timed out.
         let _ = tell.send(work());
     });
     started.map_err(|error| KeyringError::Unusable(error.to_string()))?;
@@ -83,7 +82,7 @@ mod entry {
 
     use super::KeyringError;
 
-    /// The name under which all keys are kept.
+    /// The service name under which all keys are stored.
     const SERVICE: &str = "ptk";
 
     fn of(account: &str) -> Result<Entry, KeyringError> {
@@ -93,7 +92,7 @@ mod entry {
         Entry::new(SERVICE, account).map_err(|error| KeyringError::Unusable(told(&error)))
     }
 
-    /// Without what may hold a secret.
+    /// The error message, without what may be a secret.
     fn told(error: &Error) -> String {
         match error {
             Error::PlatformFailure(error) | Error::NoStorageAccess(error) => error.to_string(),
@@ -103,7 +102,7 @@ mod entry {
         }
     }
 
-    /// What came of it, where a key that is not there is no failure.
+    /// The result of an operation, in which a missing key is not an error.
     fn found<T>(result: Result<T, Error>) -> Result<Option<T>, KeyringError> {
         match result {
             Ok(value) => Ok(Some(value)),

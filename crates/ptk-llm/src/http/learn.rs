@@ -1,12 +1,12 @@
-//! What a server says that its model can do. Programs that serve models differ
-//! in where they say it; whatever is found counts, nothing has to be there.
+//! Asks servers what their models can do. Servers differ in where they report
+//! it; every piece of information is optional.
 
 use serde_json::{Value, json};
 
 use super::{HttpProvider, Kind};
 use crate::{Capabilities, Form, KnownModel, Provider as _};
 
-/// Asks the server. `None` if it says nothing.
+/// Asks the server for the capabilities of a model. `None` if it reports none.
 pub(super) async fn ask(provider: &HttpProvider, model: &str) -> Option<Capabilities> {
     let known = provider.capabilities(Some(model));
     let root = provider.path().trim_end_matches("/v1").to_owned();
@@ -37,7 +37,7 @@ pub(super) async fn ask(provider: &HttpProvider, model: &str) -> Option<Capabili
     has_said.then_some(learned)
 }
 
-/// The names of the server's models. `None` if it does not say.
+/// The names of the server's models. `None` if it does not list them.
 pub(super) async fn models(provider: &HttpProvider) -> Option<Vec<String>> {
     let root = provider.path().trim_end_matches("/v1");
     let (path, list, name) = match provider.kind() {
@@ -56,9 +56,9 @@ struct Found {
     context_window: Option<u32>,
 }
 
-/// Ollama: a list of what the model can do, or none in old versions. The
-/// window of the model is not that of the server, which is smaller unless it
-/// was told otherwise.
+/// The capabilities from Ollama's list, which old versions do not have. The
+/// window of the model is not used: the server's own is smaller unless
+/// configured.
 fn of_ollama(told: &Value) -> Found {
     let can = told.get("capabilities").and_then(Value::as_array);
     Found {
@@ -67,8 +67,8 @@ fn of_ollama(told: &Value) -> Found {
     }
 }
 
-/// A list of models, as servers write it that speak as OpenAI's does, with
-/// what each of them adds.
+/// The capabilities from a list of models in OpenAI's format, with the
+/// extensions of other servers.
 fn of_list(list: &Value, model: &str) -> Found {
     let models = list.get("data").and_then(Value::as_array);
     let named = |it: &&Value| it.get("id").and_then(Value::as_str) == Some(model);
@@ -93,7 +93,7 @@ fn is_llama_cpp(list: &Value) -> bool {
     list.pointer("/data/0/owned_by").and_then(Value::as_str) == Some("llamacpp")
 }
 
-/// What the server of llama.cpp was started with.
+/// The capabilities from the properties of a llama.cpp server.
 fn of_props(props: &Value) -> Found {
     let caps = props.pointer("/chat_template_caps/supports_tool_calls");
     let window = props.pointer("/default_generation_settings/n_ctx");

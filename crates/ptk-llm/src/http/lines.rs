@@ -1,4 +1,4 @@
-//! JSON by the line, out of bytes, however they are cut.
+//! Parses lines of JSON from bytes, however they are cut.
 
 use std::collections::VecDeque;
 use std::str::Utf8Error;
@@ -7,10 +7,10 @@ use memchr::memchr;
 
 use super::events::Frames;
 
-/// Takes bytes, and gives the lines.
+/// Splits bytes into lines.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
-    /// The beginning of a line.
+    /// The beginning of an incomplete line.
     line: Vec<u8>,
     ready: VecDeque<Result<String, Utf8Error>>,
 }
@@ -34,7 +34,7 @@ impl Frames for Lines {
         self.line.len()
     }
 
-    /// The last line may lack its end. Whether it is whole, its JSON says.
+    /// The last line may lack its end. Its JSON shows whether it is complete.
     fn end(&mut self) {
         let line = String::from_utf8(std::mem::take(&mut self.line));
         self.ready

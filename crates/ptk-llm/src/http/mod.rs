@@ -1,6 +1,5 @@
-//! Models behind HTTP: one way to send, to wait and to fail for all of them.
-//! What a server wants to read and how it answers is its `Wire`, a file
-//! each.
+//! Models behind HTTP: sending, waiting and errors are shared by all of them.
+//! What a server expects and how it answers is its `Wire`, a file each.
 
 mod answer;
 mod anthropic;
@@ -32,15 +31,15 @@ pub use keyring::{Keyring, KeyringError};
 pub use sending::{HttpProvider, SetupError};
 pub use services::{Grammar, Kind, SERVICES, Service};
 
-/// How long a server is waited for.
+/// How long to wait for a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
-    /// Until there is a connection.
+    /// Until the connection is established.
     pub connect: Duration,
-    /// Until the next piece of a reply. Models on small machines read a long
-    /// prompt for minutes before they say the first word.
+    /// Until the next piece of a reply. Models on small machines process a long
+    /// prompt for minutes before the first token.
     pub idle: Duration,
-    /// Until a reply is whole.
+    /// Until a reply is complete.
     pub whole: Duration,
 }
 
@@ -54,36 +53,36 @@ impl Default for Timeouts {
     }
 }
 
-/// What a kind of server wants to read, and how it answers.
+/// The wire format of a kind of server: its requests and answers.
 pub(crate) trait Wire: Debug + Send + Sync {
-    /// The path behind the base address, and the body, which is JSON.
+    /// The path after the base address, and the body, which is JSON.
     fn request(&self, request: &Request, model: &str) -> (String, Vec<u8>);
 
-    /// The header that holds the key, and what stands before it there.
+    /// The header that holds the key, and the prefix of its value.
     fn key_header(&self) -> (&'static str, &'static str) {
         ("authorization", "Bearer ")
     }
 
-    /// What else it wants to be told with every request.
+    /// Other headers of every request.
     fn headers(&self) -> &'static [(&'static str, &'static str)] {
         &[]
     }
 
-    /// What it takes a conversation as.
+    /// The form in which it takes a conversation.
     fn form(&self) -> Form {
         Form::Chat
     }
 
-    /// What an answer that streams is cut into.
+    /// How a streamed answer is framed.
     fn framing(&self) -> Framing {
         Framing::Events
     }
 
-    /// Reads the answer to a request.
+    /// Creates the parser of the answer to a request.
     fn reading(&self, request: &Request) -> Box<dyn Reading>;
 }
 
-/// What an answer that streams is cut into.
+/// How a streamed answer is framed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Framing {
     /// Server-sent events.
@@ -92,53 +91,54 @@ pub(crate) enum Framing {
     Lines,
 }
 
-/// Reads an answer, event by event or as a whole.
+/// Parses an answer, event by event or as a whole.
 pub(crate) trait Reading: Send {
-    /// Takes in an event that holds a few words and nothing else, as most do.
-    /// `false` if it has to be read as a whole; then nothing was taken.
+    /// Parses an event that holds text and nothing else, as most do. Returns
+    /// `false` if it has to be parsed as a whole; then nothing was consumed.
     fn words(&mut self, _json: &str, _deltas: &mut Vec<Delta>) -> bool {
         false
     }
 
-    /// Takes in the next event of a stream.
+    /// Parses the next event of a stream.
     fn event(&mut self, event: &Value, deltas: &mut Vec<Delta>) -> Result<(), Trouble>;
 
-    /// Takes in an answer that came as a whole.
+    /// Parses an answer that came as a whole.
     fn whole(&mut self, answer: &Value, deltas: &mut Vec<Delta>) -> Result<(), Trouble>;
 
-    /// Whether the reply is over, so that nothing else is waited for.
+    /// Whether the reply is complete, so that nothing else is waited for.
     fn is_over(&self) -> bool {
         false
     }
 
-    /// Whether it was said why the reply ended, so that nothing is missing if
-    /// nothing else comes.
+    /// Whether the reason for the end has arrived, so that nothing is missing
+    /// if nothing else comes.
     fn has_ended(&self) -> bool {
         self.is_over()
     }
 
-    /// The stream has ended. If the reply has, its last delta says why.
+    /// Ends the stream. If the reply is complete, its last delta says why it
+    /// ended.
     fn end(&mut self, deltas: &mut Vec<Delta>);
 }
 
-/// What is wrong with an answer that came with a good status.
+/// An error in an answer with a successful status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Trouble {
-    /// It is an error after all.
+    /// The answer is an error after all.
     Error {
         status: Option<u16>,
         message: String,
     },
 }
 
-/// The error in an answer, in whichever form servers write it.
+/// The error in an answer, in any of the formats of servers.
 pub(crate) fn error_in(answer: &Value) -> Option<Trouble> {
     let error = answer.get("error").filter(|error| !error.is_null())?;
     let message = match error {
         Value::String(text) => text.clone(),
         error => message_of(error).unwrap_or_else(|| error.to_string()),
     };
-    // Some write it as a text.
+    // Some servers write it as a text.
     let number = |name: &str| match error.get(name).or_else(|| answer.get(name))? {
         Value::String(text) => text.parse().ok(),
         value => value.as_u64(),
@@ -153,13 +153,13 @@ pub(crate) fn error_in(answer: &Value) -> Option<Trouble> {
     })
 }
 
-/// Whether a name that stands for this status says more than a number beside
-/// it: many servers have one number for all that is wrong with a request.
+/// Whether an error name with this status is more precise than a number beside
+/// it: many servers have one number for all invalid requests.
 pub(crate) const fn precise(named: u16) -> bool {
     matches!(named, 401 | 402 | 404 | 413)
 }
 
-/// The status that a name of an error stands for.
+/// The status that the name of an error stands for.
 pub(crate) fn named_status(name: &str) -> Option<u16> {
     Some(match name {
         "invalid_request_error" | "invalid_prompt" => 400,
@@ -181,19 +181,19 @@ fn message_of(error: &Value) -> Option<String> {
     text("message").or_else(|| text("detail"))
 }
 
-/// Why a reply ended, in the words of those that speak as OpenAI does. Some say
-/// nothing for as long as it goes on, instead of leaving it out.
+/// Parses a reason for the end in OpenAI's format. Some servers send an empty
+/// one while the reply goes on, instead of leaving it out.
 pub(crate) fn finish(reason: &str) -> Result<Option<FinishReason>, Trouble> {
     Ok(Some(match reason {
         "" => return Ok(None),
-        // It did not end: somebody ended it.
+        // It was not completed: the server aborted it.
         "error" | "abort" | "insufficient_system_resource" => {
             return Err(Trouble::Error {
                 status: None,
                 message: format!("it gave up in the middle (`{reason}`)"),
             });
         }
-        // The older name, and that of others.
+        // The older name, and that of other APIs.
         "function_call" | "tool_use" => FinishReason::ToolCalls,
         "eos" | "eos_token" | "end_turn" | "stop_sequence" => FinishReason::Stop,
         "max_tokens" | "model_length" => FinishReason::Length,
@@ -214,12 +214,12 @@ pub fn without_password(address: &str) -> String {
 }
 
 fn forget_password(address: &mut Url) {
-    // Only addresses without a host have no place for these.
+    // Only addresses without a host cannot have them.
     let _ = address.set_username("");
     let _ = address.set_password(None);
 }
 
-/// An address without what may be secret in it.
+/// An address without parts that may be secret.
 pub(crate) fn shown(address: &Url) -> Url {
     let mut shown = address.clone();
     forget_password(&mut shown);
@@ -228,9 +228,8 @@ pub(crate) fn shown(address: &Url) -> Url {
     shown
 }
 
-/// A conversation in which two take turns: what one of them is told in several
-/// messages, one behind the other, stands together. Turns without content are
-/// left out.
+/// Joins the conversation into alternating turns: consecutive messages of one
+/// role become one turn. Turns without content are left out.
 pub(crate) fn turns<'m>(
     messages: impl Iterator<Item = &'m Message>,
     parts: fn(&Message) -> (&'static str, Vec<Value>),
@@ -245,8 +244,8 @@ pub(crate) fn turns<'m>(
     turns.into_iter().filter(|(_, parts)| !parts.is_empty())
 }
 
-/// A request that somebody else wrote: only the model, and how the answer
-/// comes, is for whoever sends it.
+/// The body of a request that a client wrote: only the model and whether the
+/// answer is streamed are replaced.
 pub(crate) fn forwarded(request: &Request, model: &str) -> Option<Map<String, Value>> {
     let mut body = request.verbatim.as_ref()?.body.clone();
     body.insert("model".to_owned(), model.into());
@@ -254,8 +253,7 @@ pub(crate) fn forwarded(request: &Request, model: &str) -> Option<Map<String, Va
     Some(body)
 }
 
-/// The fields of an object but those that are known, and those that say
-/// nothing.
+/// The fields of an object without those that are known or null.
 pub(crate) fn others(value: &Value, known: &[&str]) -> Map<String, Value> {
     let fields = value.as_object().into_iter().flatten();
     let others = fields.filter(|(name, value)| !known.contains(&name.as_str()) && !value.is_null());
@@ -266,7 +264,7 @@ pub(crate) fn others(value: &Value, known: &[&str]) -> Map<String, Value> {
 
 /// Writes a value as JSON.
 pub(crate) fn put<T: serde::Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) {
-    // A vector takes whatever is written, and these values can be.
+    // Writing into a vector does not fail, and these values can be serialised.
     let _ = serde_json::to_writer(out, value);
 }
 
@@ -282,8 +280,8 @@ pub(crate) fn text<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
     value.get(name)?.as_str()
 }
 
-/// The most that a number in an answer counts for. Sums of what servers claim
-/// stay numbers, and every program can read them.
+/// The highest number that is accepted in an answer. Sums of what servers
+/// report do not overflow, and every program can read them.
 const MOST: u64 = 1 << 53;
 
 /// A number in an answer; 0 if there is none.
@@ -292,7 +290,7 @@ pub(crate) fn number(value: &Value, pointer: &str) -> u64 {
     number.unwrap_or_default().min(MOST)
 }
 
-/// Arguments as text, whether a server gives them as text or as JSON.
+/// Arguments as JSON text, whether a server sends them as text or as JSON.
 pub(crate) fn arguments(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -5,10 +5,10 @@ use serde_json::{Map, Value, json};
 use super::{Framing, Reading, Trouble, Wire, arguments, json_bytes, number, openai, text};
 use crate::{Delta, FinishReason, Message, Request, ResponseFormat, ToolChoice, Usage};
 
-/// Where it listens.
+/// The default port.
 const PORT: &str = "11434";
 
-/// Ollama's own API.
+/// The wire format of Ollama's own API.
 #[derive(Debug)]
 pub(super) struct Ollama;
 
@@ -21,9 +21,10 @@ impl Wire for Ollama {
         body.insert("model".to_owned(), json!(model));
         body.insert("messages".to_owned(), json!(messages));
         body.insert("stream".to_owned(), json!(true));
-        // What does not fit is an error, instead of being left out unseen.
+        // A prompt that does not fit is an error, instead of being truncated
+        // silently.
         body.insert("truncate".to_owned(), json!(false));
-        // It cannot be told to call none that it knows.
+        // It has no way to forbid calls, so it is offered no tools then.
         if !request.tools.is_empty() && request.tool_choice != ToolChoice::None {
             body.insert("tools".to_owned(), openai::tools(&request.tools));
         }
@@ -89,7 +90,8 @@ fn message(message: &Message) -> Value {
     }
 }
 
-/// The address in `OLLAMA_HOST`, in any of the forms that Ollama itself takes.
+/// Parses the address in `OLLAMA_HOST`, in any of the forms that Ollama itself
+/// takes.
 pub(super) fn address(said: &str) -> String {
     let said = said.trim();
     let (scheme, rest, port) = match said.split_once("://") {
@@ -99,7 +101,7 @@ pub(super) fn address(said: &str) -> String {
     };
     let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
     let (host, port) = match authority.rsplit_once(':') {
-        // Colons of an address stand in brackets, or it is nothing else.
+        // Colons of an IPv6 address are in brackets, unless it has no port.
         Some((host, said))
             if !said.ends_with(']') && (!host.contains(':') || host.ends_with(']')) =>
         {
@@ -115,7 +117,7 @@ pub(super) fn address(said: &str) -> String {
         _ => (authority, port),
     };
     let host = match host.trim_matches(['[', ']']) {
-        // Where it listens everywhere, it is here.
+        // A server that listens on all addresses is reached locally.
         "" | "0.0.0.0" => "127.0.0.1".to_owned(),
         "::" => "[::1]".to_owned(),
         host if host.contains(':') => format!("[{host}]"),
@@ -130,7 +132,7 @@ pub(super) fn address(said: &str) -> String {
     format!("{scheme}://{host}:{port}{path}")
 }
 
-/// Reads the lines of a reply.
+/// Parses the lines of a reply.
 #[derive(Debug, Default)]
 struct LineReading {
     calls: usize,
@@ -173,7 +175,7 @@ impl Reading for LineReading {
                 output_tokens: number(event, "/eval_count"),
                 ..Usage::default()
             }));
-            // Older servers give no reason.
+            // Older servers send no reason.
             let reason = text(event, "done_reason").filter(|reason| !reason.is_empty());
             self.finish = Some(match reason.unwrap_or("stop") {
                 "stop" if self.calls > 0 => FinishReason::ToolCalls,

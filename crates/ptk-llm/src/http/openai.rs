@@ -1,4 +1,4 @@
-//! Chat completions, as OpenAI has them and most servers understand them.
+//! The chat completions API, which OpenAI has and most servers support.
 
 use std::borrow::Cow;
 
@@ -16,17 +16,17 @@ use crate::{
     Delta, FinishReason, Message, Passthrough, Request, ResponseFormat, ToolChoice, Usage,
 };
 
-/// Where they are asked for.
+/// The path of the endpoint.
 const PATH: &str = "/chat/completions";
 
-/// Texts to stop at that OpenAI takes.
+/// The most stop sequences that OpenAI accepts.
 const MAX_STOPS: usize = 4;
 
-/// Chat completions.
+/// The wire format of chat completions.
 #[derive(Debug)]
 pub(super) struct OpenAi {
-    /// Whether it is OpenAI itself, which takes no settings that only others
-    /// know.
+    /// Whether it is OpenAI itself, which rejects settings that only other
+    /// servers know.
     pub(super) is_itself: bool,
     pub(super) grammar: Grammar,
 }
@@ -74,7 +74,7 @@ impl Wire for OpenAi {
         match &request.format {
             format if self.grammar == Grammar::Vllm => say("structured_outputs", vllm(format)),
             ResponseFormat::Json => say("response_format", json!({"type": "json_object"})),
-            // The one form that all servers of its kind take.
+            // The one format that all servers of its kind accept.
             ResponseFormat::Schema(schema) if self.grammar == Grammar::LlamaCpp => {
                 let format = json!({"type": "json_object", "schema": schema});
                 say("response_format", format);
@@ -102,8 +102,8 @@ impl Wire for OpenAi {
 }
 
 impl OpenAi {
-    /// Texts to stop at, as far as the server takes them: OpenAI's own takes
-    /// four, and none for models that think.
+    /// The stop sequences, as far as the server accepts them: OpenAI's own
+    /// accepts four, and none for reasoning models.
     fn stops<'r>(&self, request: &'r Request, model: &str) -> &'r [String] {
         if !self.is_itself {
             return &request.stop;
@@ -117,8 +117,8 @@ impl OpenAi {
     }
 }
 
-/// The body: the model, the conversation, and what else there is to say. Long
-/// conversations are written once, and not copied before.
+/// The body: the model, the conversation, and further fields. Long
+/// conversations are serialised once, without copying them.
 fn written(request: &Request, model: &str, more: &Map<String, Value>) -> Vec<u8> {
     let texts = request.turns().map(|it| it.text().len());
     let length: usize = texts.chain(request.system.as_deref().map(str::len)).sum();
@@ -171,7 +171,7 @@ fn put_message(message: &Message, out: &mut Vec<u8>) {
     }
 }
 
-/// The tools, as chat completions have them.
+/// The tools in the format of chat completions.
 pub(super) fn tools(tools: &Toolset) -> Value {
     let tools = tools.iter().map(|tool| {
         json!({"type": "function", "function": {
@@ -183,7 +183,7 @@ pub(super) fn tools(tools: &Toolset) -> Value {
     tools.collect()
 }
 
-/// The form of an answer in vLLM's own words; null if there is none.
+/// The response format in vLLM's own fields; null if there is none.
 pub(super) fn vllm(format: &ResponseFormat) -> Value {
     match format {
         ResponseFormat::Text => Value::Null,
@@ -214,18 +214,18 @@ fn choice(choice: &ToolChoice) -> Value {
     }
 }
 
-/// Reads chunks of a chat completion.
+/// Parses chunks of a chat completion.
 #[derive(Debug, Default)]
 struct ChatReading {
     /// Calls that have begun, in this order.
     begun: Vec<Begun>,
     finish: Option<FinishReason>,
-    /// Whether somebody else wrote the request, and is told all of the answer.
+    /// Whether a client wrote the request, and gets the whole answer.
     is_forwarded: bool,
 }
 
-/// What is told of an answer, of its choice and of the message in it; all else
-/// is the server's own.
+/// Fields of an answer, of its choice and of its message that are read; all
+/// others are passed through.
 const ANSWER: [&str; 7] = [
     "id", "object", "created", "model", "choices", "usage", "error",
 ];
@@ -242,7 +242,7 @@ const MESSAGE: [&str; 6] = [
 /// A call that has begun.
 #[derive(Debug, Default)]
 struct Begun {
-    /// The server's own number for it.
+    /// The server's index of the call.
     number: Option<u64>,
     id: Option<String>,
     name: String,
@@ -250,9 +250,9 @@ struct Begun {
 }
 
 impl Begun {
-    /// Whether a piece under its number is of another call: some servers give
-    /// all calls of a reply the same number. Others give every piece an id of
-    /// its own, so an id alone begins nothing.
+    /// Whether a piece with the same index is of another call: some servers
+    /// give all calls of a reply the same index. Others give every piece its
+    /// own id, so an id alone does not begin a call.
     fn is_other(&self, id: Option<&str>, name: &str) -> bool {
         if name.is_empty() || self.name.is_empty() {
             return false;
@@ -263,7 +263,7 @@ impl Begun {
         }
     }
 
-    /// What is told of its beginning.
+    /// The delta of its beginning.
     fn start(&self, index: usize) -> Delta {
         Delta::CallStart {
             index,
@@ -274,16 +274,17 @@ impl Begun {
 }
 
 impl ChatReading {
-    /// What is in a chunk's delta, or in a whole message.
+    /// Parses the delta of a chunk, or a whole message.
     fn part(&mut self, part: &Value, form: Part, deltas: &mut Vec<Delta>) {
         let words = |name| text(part, name).filter(|words: &&str| !words.is_empty());
         let thoughts = words("reasoning_content").or_else(|| words("reasoning"));
         deltas.extend(thoughts.map(|it| Delta::Reasoning(it.to_owned())));
-        // Whoever wrote the request knows that it is no answer.
+        // A client that wrote the request gets the refusal as a field of its
+        // own.
         let refusal = words("refusal").filter(|_| !self.is_forwarded);
         let said = words("content").or(refusal);
         deltas.extend(said.map(|it| Delta::Text(it.to_owned())));
-        // Some have a list there, with thoughts among what is said.
+        // Some servers send a list there, with reasoning among the text.
         let pieces = part.get("content").and_then(Value::as_array);
         for piece in pieces.into_iter().flatten() {
             deltas.extend(text(piece, "text").map(|it| Delta::Text(it.to_owned())));
@@ -296,14 +297,14 @@ impl ChatReading {
         for (place, call) in (0..).zip(calls.into_iter().flatten()) {
             self.call((form == Part::Message).then_some(place), call, deltas);
         }
-        // As it was before there could be several.
+        // The older format, before there could be several calls.
         if let Some(call) = part.get("function_call").filter(|call| call.is_object()) {
             self.call(Some(0), call, deltas);
         }
     }
 
-    /// A call, or a piece of one. In a whole message each stands in a place of
-    /// its own.
+    /// Parses a call, or a piece of one. In a whole message each has a position
+    /// of its own.
     fn call(&mut self, place: Option<u64>, call: &Value, deltas: &mut Vec<Delta>) {
         let function = call.get("function").unwrap_or(call);
         let name = text(function, "name").unwrap_or_default();
@@ -379,12 +380,12 @@ impl ChatReading {
     }
 }
 
-/// What comes of a reply at once.
+/// Whether a part of a reply is a piece or the whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
-    /// A piece.
+    /// A piece of the reply.
     Delta,
-    /// All of it.
+    /// The whole reply.
     Message,
 }
 
@@ -397,7 +398,7 @@ impl Part {
     }
 }
 
-/// A chunk with words and nothing else.
+/// A chunk with text and nothing else.
 #[derive(Deserialize)]
 struct Words<'e> {
     #[serde(borrow)]
@@ -425,7 +426,7 @@ struct WordsDelta<'e> {
 }
 
 impl<'e> Words<'e> {
-    /// The words, if there is nothing else.
+    /// The text, if there is nothing else.
     fn alone(self) -> Option<Cow<'e, str>> {
         let [choice] = self.choices;
         let delta = choice.delta;
@@ -479,7 +480,7 @@ impl Reading for ChatReading {
             }
             deltas.push(Delta::CallEnd { index });
         }
-        // Without a reason it broke off, whatever it said so far.
+        // Without a reason it broke off, whatever was received so far.
         if let Some(reason) = self.finish.take() {
             deltas.push(Delta::Finish(reason));
         }

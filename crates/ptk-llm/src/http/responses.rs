@@ -1,4 +1,4 @@
-//! OpenAI's responses: what is said, thought and called, as a list of items.
+//! OpenAI's responses API: text, reasoning and calls as a list of items.
 
 use std::collections::BTreeMap;
 
@@ -12,15 +12,15 @@ use crate::{
     Delta, FinishReason, Message, Passthrough, Request, ResponseFormat, ToolChoice, Usage,
 };
 
-/// Where they are asked for.
+/// The path of the endpoint.
 const PATH: &str = "/responses";
-/// The name under which its items are kept, so that no other server is sent
-/// them.
+/// The key under which its items are kept, so that they are not sent to other
+/// servers.
 const ITEMS: &str = "openai_responses";
-/// Models that do not think, and refuse to be asked for their thoughts.
+/// Models without reasoning, which reject requests for it.
 const THOUGHTLESS: [&str; 3] = ["gpt-3", "gpt-4", "chatgpt-"];
 
-/// What is told of a response; all else is the server's own.
+/// Fields of a response that are read; all others are passed through.
 const ANSWER: [&str; 9] = [
     "id",
     "object",
@@ -33,7 +33,7 @@ const ANSWER: [&str; 9] = [
     "model",
 ];
 
-/// OpenAI's responses.
+/// The wire format of OpenAI's responses API.
 #[derive(Debug)]
 pub(super) struct Responses;
 
@@ -52,7 +52,7 @@ impl Wire for Responses {
         put("instructions", json!(request.system));
         put("input", request.turns().flat_map(items).collect());
         put("stream", json!(true));
-        // The conversation is kept here, and its thoughts come with it.
+        // The conversation is kept here, and its reasoning comes with it.
         put("store", json!(false));
         if thinks(model) {
             put("include", json!(["reasoning.encrypted_content"]));
@@ -98,7 +98,7 @@ impl Wire for Responses {
 }
 
 fn thinks(model: &str) -> bool {
-    // `gpt-5-chat-latest` and the like do not, either.
+    // `gpt-5-chat-latest` and the like have no reasoning, either.
     !THOUGHTLESS.iter().any(|name| model.starts_with(name)) && !model.contains("-chat")
 }
 
@@ -111,7 +111,7 @@ fn choice(choice: &ToolChoice) -> Value {
     }
 }
 
-/// A message, as the items that it stands for.
+/// The items of a message.
 fn items(message: &Message) -> Vec<Value> {
     let said = |role: &str, text: &str| json!({"role": role, "content": text});
     match message {
@@ -132,8 +132,8 @@ fn items(message: &Message) -> Vec<Value> {
                     "arguments": call.args.to_json(),
                 })
             });
-            // Thoughts stand before what came of them, word for word; the rest
-            // is said as it was logged.
+            // Reasoning stands before what follows from it, word for word; the
+            // rest is sent as it was logged.
             let kept = state
                 .as_ref()
                 .and_then(|state| state.get(ITEMS)?.as_array());
@@ -152,29 +152,29 @@ fn items(message: &Message) -> Vec<Value> {
     }
 }
 
-/// Reads the events of a response.
+/// Parses the events of a response.
 #[derive(Debug, Default)]
 struct ItemReading {
-    /// What came of each item, by its index.
+    /// The state of each item, by its index.
     items: BTreeMap<usize, Item>,
     /// The ids of items, where their indices are left out.
     ids: Vec<String>,
     calls: usize,
     finish: Option<FinishReason>,
-    /// Whether somebody else wrote the request, and is told all of the answer.
+    /// Whether a client wrote the request, and gets the whole answer.
     is_forwarded: bool,
 }
 
-/// What came of an item.
+/// The state of an item.
 #[derive(Debug, Default)]
 struct Item {
-    /// Whether it was told that it begins.
+    /// Whether its beginning was seen.
     has_begun: bool,
-    /// Which call it is, if it is one.
+    /// The index of the call, if it is one.
     call: Option<usize>,
-    /// Whether something of it has been told.
+    /// Whether a part of it has been passed on.
     is_told: bool,
-    /// What is wanted back in its place.
+    /// The item that is sent back in its place.
     kept: Option<Value>,
 }
 
@@ -199,7 +199,7 @@ impl ItemReading {
         })
     }
 
-    /// Further text of an item.
+    /// Passes on further text of an item.
     fn words(
         &mut self,
         at: usize,
@@ -213,7 +213,7 @@ impl ItemReading {
         }
     }
 
-    /// Further text of a call's arguments.
+    /// Passes on further text of a call's arguments.
     fn arguments(&mut self, at: usize, json: Option<&Value>, deltas: &mut Vec<Delta>) {
         let json = arguments(json.unwrap_or(&Value::Null));
         let item = self.item(at);
@@ -223,7 +223,7 @@ impl ItemReading {
         }
     }
 
-    /// An item begins.
+    /// Begins an item.
     fn begin(&mut self, at: usize, item: &Value, deltas: &mut Vec<Delta>) {
         let kind = text(item, "type").unwrap_or_default();
         if std::mem::replace(&mut self.item(at).has_begun, true) {
@@ -249,7 +249,7 @@ impl ItemReading {
         });
     }
 
-    /// An item is whole. If nothing was told of it, it is told now.
+    /// Ends an item. If nothing of it was passed on before, all of it is now.
     fn done(&mut self, at: usize, item: &Value, deltas: &mut Vec<Delta>) {
         self.begin(at, item, deltas);
         let is_told = self.item(at).is_told;
@@ -290,8 +290,8 @@ impl ItemReading {
                 }
                 item.clone()
             }
-            // What tools of the server did. Where nobody asked for them, nobody
-            // is told.
+            // Items of the server's own tools, passed on only to clients that
+            // wrote the request themselves.
             _ if self.is_forwarded => {
                 deltas.push(Delta::Passthrough(Passthrough::Part(item.clone())));
                 return;
@@ -301,14 +301,14 @@ impl ItemReading {
         self.item(at).kept = Some(kept);
     }
 
-    /// The response is over.
+    /// Ends the response.
     fn over(
         &mut self,
         response: &Value,
         status: &str,
         deltas: &mut Vec<Delta>,
     ) -> Result<(), Trouble> {
-        // All of it again, unless it came as a whole.
+        // A stream repeats its items here; a whole response has them only here.
         let output = response.get("output").and_then(Value::as_array);
         let output = output.filter(|_| self.items.is_empty());
         for (at, item) in output.into_iter().flatten().enumerate() {
@@ -344,7 +344,7 @@ impl ItemReading {
     }
 }
 
-/// Why there is no response.
+/// The error of a failed response.
 fn failed(response: &Value) -> Trouble {
     let error = response.get("error").filter(|error| !error.is_null());
     let error = error.unwrap_or(response);
@@ -367,7 +367,7 @@ impl Reading for ItemReading {
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
                 self.words(at, event, Delta::Reasoning, deltas);
             }
-            // Thoughts come in paragraphs.
+            // Reasoning comes in paragraphs.
             "response.reasoning_summary_part.added" if number(event, "/summary_index") > 0 => {
                 deltas.push(Delta::Reasoning("\n\n".to_owned()));
             }

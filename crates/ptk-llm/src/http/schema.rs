@@ -1,9 +1,9 @@
-//! What servers ask of a schema before they hold an answer to it.
+//! What servers require of a schema before they enforce it.
 
 use serde_json::Value;
 
-/// Whether a schema is one that OpenAI holds answers to strictly: its objects
-/// have the properties that they list, all of them, and no others.
+/// Whether OpenAI can enforce a schema strictly: its objects have the
+/// properties that they list, all of them, and no others.
 pub(super) fn is_strict(schema: &Value) -> bool {
     let members = match schema {
         Value::Object(members) => members,
@@ -28,7 +28,7 @@ pub(super) fn is_strict(schema: &Value) -> bool {
             return false;
         }
     }
-    // Names of properties and definitions are no words of the schema.
+    // Names of properties and definitions are not keywords of the schema.
     members.iter().all(|(word, value)| match word.as_str() {
         "properties" | "$defs" | "definitions" => {
             let mut inner = value.as_object().into_iter().flatten();

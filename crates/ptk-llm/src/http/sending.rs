@@ -1,4 +1,4 @@
-//! Sending a request, and passing on what comes back.
+//! Sends a request, and passes on the answer.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -23,11 +23,10 @@ use crate::{
     Api, Capabilities, Deltas, Form, KnownModel, LlmError, LlmErrorKind, Provider, Request,
 };
 
-/// How the names of machines end that only this machine, or its neighbours, can
-/// know.
+/// Domain suffixes of hosts on this machine or in the local network.
 const NEAR: [&str; 5] = [".localhost", ".local", ".lan", ".internal", ".home.arpa"];
 
-/// What is sent.
+/// The content type of requests.
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// A model behind HTTP.
@@ -49,7 +48,7 @@ pub struct HttpProvider {
     model: Option<String>,
     key: Option<Key>,
     timeouts: Timeouts,
-    /// What follows from what it speaks.
+    /// Capabilities that follow from its wire format.
     capabilities: Capabilities,
     is_hosted: bool,
     client: Client,
@@ -66,29 +65,29 @@ impl fmt::Debug for HttpProvider {
     }
 }
 
-/// Why a server cannot be asked.
+/// Why a provider could not be set up.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SetupError {
-    /// The address is none.
+    /// The address is not valid.
     #[error("`{address}` is no address of a server: {reason}; write it as http://HOST:PORT/v1")]
     Address {
-        /// What was given.
+        /// The address that was given.
         address: String,
-        /// What is wrong with it.
+        /// What is wrong with the address.
         reason: String,
     },
-    /// The system lets nobody connect.
+    /// The HTTP client could not be created.
     #[error("No connections can be made: {0}")]
     Client(String),
 }
 
 impl HttpProvider {
-    /// The model of a service, with the key that stands in its variables.
+    /// Creates a provider for a service, with the key from its variables.
     ///
     /// # Errors
     ///
-    /// If its address is none.
+    /// If its address is not valid.
     pub fn new(service: &Service) -> Result<Self, SetupError> {
         let address = service.address();
         let mut provider = Self::elsewhere(service, &address)?;
@@ -99,12 +98,13 @@ impl HttpProvider {
         Ok(provider)
     }
 
-    /// A server at this address that speaks as a service does. The service's
-    /// key is not for it, and whether its models call tools is not known.
+    /// Creates a provider for a server at this address that speaks the API of a
+    /// service. The service's key is not used, and whether its models call
+    /// tools is not known.
     ///
     /// # Errors
     ///
-    /// If the address is none.
+    /// If the address is not valid.
     pub fn elsewhere(service: &Service, address: &str) -> Result<Self, SetupError> {
         let mut provider = Self::at(service.kind, address)?;
         provider.wire = wire(service.kind, service.grammar);
@@ -112,11 +112,12 @@ impl HttpProvider {
         Ok(provider)
     }
 
-    /// A model at this address, of which nothing else is known.
+    /// Creates a provider for a server at this address, of which nothing else
+    /// is known.
     ///
     /// # Errors
     ///
-    /// If the address is none.
+    /// If the address is not valid.
     pub fn at(kind: Kind, address: &str) -> Result<Self, SetupError> {
         let base = base(kind, address)?;
         let timeouts = Timeouts::default();
@@ -138,25 +139,25 @@ impl HttpProvider {
         })
     }
 
-    /// The same for this model.
+    /// Sets the model.
     #[must_use]
     pub fn with_model(mut self, model: impl Into<String>) -> Self {
         self.model = Some(model.into());
         self
     }
 
-    /// The same with this key, or without any.
+    /// Sets the key, or removes it.
     #[must_use]
     pub fn key(mut self, key: Option<Key>) -> Self {
         self.key = key;
         self
     }
 
-    /// The same, waiting for so long.
+    /// Sets the timeouts.
     ///
     /// # Errors
     ///
-    /// If the system lets nobody connect.
+    /// If the HTTP client cannot be created.
     pub fn timeouts(mut self, timeouts: Timeouts) -> Result<Self, SetupError> {
         self.client = client(timeouts, &self.base)?;
         self.timeouts = timeouts;
@@ -174,7 +175,7 @@ impl HttpProvider {
         LlmError::of(self, request, kind)
     }
 
-    /// What could not be sent or received.
+    /// The error of a request that could not be sent or received.
     pub(super) fn failed(&self, request: &Request, error: &reqwest::Error) -> LlmError {
         let why = told(error);
         let kind = if error.is_timeout() {
@@ -206,7 +207,7 @@ impl HttpProvider {
         }
     }
 
-    /// The first answer of the server, if its status is a good one.
+    /// Sends the request, and returns the response if its status is successful.
     async fn sent(&self, request: &Request, until: Instant) -> Result<Response, LlmError> {
         let model = request.model.as_deref().or(self.model.as_deref());
         let Some(model) = model else {
@@ -241,8 +242,7 @@ impl HttpProvider {
         })
     }
 
-    /// The address behind the base; what stands behind a question mark there
-    /// stays.
+    /// The address of a path after the base; a query of the base is kept.
     fn address(&self, path: &str) -> Url {
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
         let mut address = self.base.clone();
@@ -253,7 +253,7 @@ impl HttpProvider {
         address
     }
 
-    /// The request with the key; `None` if that cannot be sent.
+    /// Adds headers and key to a request; `None` if the key cannot be sent.
     fn prepared(&self, mut builder: RequestBuilder) -> Option<RequestBuilder> {
         for (name, value) in self.wire.headers() {
             builder = builder.header(*name, *value);
@@ -270,8 +270,8 @@ impl HttpProvider {
         Some(builder.header(name, value))
     }
 
-    /// Asks for something else than a reply; `None` if the server does not
-    /// say.
+    /// Requests information other than a reply; `None` if the server does not
+    /// have it.
     pub(super) async fn told(&self, path: &str, body: Option<&Value>) -> Option<Value> {
         let mut address = self.base.clone();
         address.set_path(path);
@@ -290,7 +290,7 @@ impl HttpProvider {
             .ok()?
     }
 
-    /// What it speaks.
+    /// The kind of API that the server speaks.
     pub(super) const fn kind(&self) -> Kind {
         self.kind
     }
@@ -299,13 +299,13 @@ impl HttpProvider {
         &*self.wire
     }
 
-    /// The path of its address.
+    /// The path of the base address.
     pub(super) fn path(&self) -> &str {
         self.base.path().trim_end_matches('/')
     }
 
-    /// Until when the next piece is waited for. Where there is only one, it
-    /// comes when all is said.
+    /// The deadline of the next piece. Where there is only one, it comes when
+    /// the reply is complete.
     pub(super) fn soon(&self, request: &Request, until: Instant) -> Instant {
         if request.whole {
             return until;
@@ -314,7 +314,7 @@ impl HttpProvider {
     }
 }
 
-/// The address of a server.
+/// Parses the base address of a server.
 fn base(kind: Kind, address: &str) -> Result<Url, SetupError> {
     let wrong = |reason: String| SetupError::Address {
         address: address.to_owned(),
@@ -325,7 +325,7 @@ fn base(kind: Kind, address: &str) -> Result<Url, SetupError> {
         return Err(wrong("it is neither http nor https".to_owned()));
     }
     base.set_fragment(None);
-    // Some name the address of a request, or of another API there.
+    // Some users give the address of an endpoint, or of another API there.
     let path = base.path().trim_end_matches('/');
     let shorter = kind.tails().iter().find_map(|tail| path.strip_suffix(tail));
     if let Some(path) = shorter.map(str::to_owned) {
@@ -344,7 +344,7 @@ fn is_here(base: &Url) -> bool {
     }
 }
 
-/// Whether a server is on this machine, or in a network that is not everybody's.
+/// Whether a server is on this machine, or in a private network.
 fn is_near(base: &Url) -> bool {
     let host = base.host_str().unwrap_or_default();
     match host.trim_matches(['[', ']']).parse() {
@@ -356,7 +356,7 @@ fn is_near(base: &Url) -> bool {
     }
 }
 
-/// What such a server speaks.
+/// The wire format of this kind of server.
 fn wire(kind: Kind, grammar: Grammar) -> Arc<dyn Wire> {
     let completion = |dialect| Arc::new(Completion { dialect, grammar });
     let openai = |is_itself| Arc::new(openai::OpenAi { is_itself, grammar });
@@ -376,16 +376,15 @@ fn client(timeouts: Timeouts, base: &Url) -> Result<Client, SetupError> {
     let mut client = Client::builder()
         .connect_timeout(timeouts.connect)
         .tcp_nodelay(true)
-        // A key is not carried to somebody else.
+        // A key is not sent to another server.
         .redirect(reqwest::redirect::Policy::none())
         .user_agent(concat!("ptk/", env!("CARGO_PKG_VERSION")));
     if is_here(base) {
-        // A proxy is on the way to others, and this machine is another one to
-        // it.
+        // A proxy leads to other machines, and could not reach this one.
         client = client.no_proxy();
         if base.scheme() == "http" {
-            // Nobody has to prove who he is, and the certificates of everybody
-            // who could are read in vain.
+            // There is no TLS here, so loading root certificates would be
+            // wasted.
             client = client.tls_certs_only([]);
         }
     }
@@ -415,12 +414,12 @@ impl Provider for HttpProvider {
         let native = known.and_then(|known| known.native_tools);
         Capabilities {
             native_tools: match native {
-                // One text has no place for them.
+                // A single text has no field for tools.
                 _ if self.capabilities.form == Form::Prompt => Some(false),
                 None | Some(true) if self.is_hosted => Some(true),
                 native => native,
             },
-            // Elsewhere it may be set up with a smaller one.
+            // Other servers may be configured with a smaller one.
             context_window: known
                 .filter(|_| self.is_hosted)
                 .and_then(|known| known.context_window),
@@ -463,13 +462,13 @@ impl Provider for HttpProvider {
     }
 }
 
-/// An error with what it comes from.
+/// The message of an error and its sources.
 fn told(error: &reqwest::Error) -> String {
     let mut parts = Vec::new();
     let mut source: Option<&dyn std::error::Error> = Some(error);
     while let Some(error) = source {
         let text = error.to_string();
-        // Addresses may hold keys.
+        // Addresses may contain keys.
         if !text.contains("://") && !parts.contains(&text) {
             parts.push(text);
         }

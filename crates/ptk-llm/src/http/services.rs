@@ -1,15 +1,15 @@
-//! Services by name, a line each.
+//! Known services by name, a line each.
 
 use super::ollama;
 use crate::Constraint;
 
-/// What a server speaks.
+/// The API that a server speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
-    /// Chat completions as OpenAI has them, as most servers understand them.
+    /// OpenAI's chat completions, which most servers support.
     OpenAi,
-    /// The same with what only OpenAI itself wants.
+    /// The same with what only OpenAI itself expects.
     OpenAiItself,
     /// Anthropic's messages.
     Anthropic,
@@ -17,17 +17,17 @@ pub enum Kind {
     Gemini,
     /// OpenAI's responses.
     OpenAiResponses,
-    /// Plain completion as OpenAI has it: a text in, and how it goes on.
+    /// OpenAI's plain completion, which continues a text.
     Completion,
-    /// Plain completion as llama.cpp's server has it for itself.
+    /// The plain completion of llama.cpp's own API.
     LlamaCppCompletion,
     /// Ollama's own API.
     Ollama,
 }
 
 impl Kind {
-    /// What does not belong to the address of such a server, though some write
-    /// it there.
+    /// Suffixes that are not part of the address of such a server, though some
+    /// users write them there.
     pub(super) const fn tails(self) -> &'static [&'static str] {
         match self {
             Self::OpenAi | Self::OpenAiItself => &["/chat/completions"],
@@ -41,18 +41,18 @@ impl Kind {
     }
 }
 
-/// What a server can hold an answer to, and in which words it is told so.
+/// How a server constrains answers, and in which format it is requested.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Grammar {
-    /// Nobody knows whether it can: it depends on the model, or the server.
+    /// Not known: it depends on the model, or the server.
     #[default]
     Unknown,
-    /// A schema, in the words of its API.
+    /// A schema, in the format of its API.
     Schema,
-    /// A schema or a grammar, in llama.cpp's words.
+    /// A schema or a grammar, in llama.cpp's format.
     LlamaCpp,
-    /// A schema or a grammar, in vLLM's words.
+    /// A schema or a grammar, in vLLM's format.
     Vllm,
 }
 
@@ -69,22 +69,22 @@ impl Grammar {
 /// A service that is known by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Service {
-    /// The name.
+    /// The name of the service.
     pub name: &'static str,
-    /// What it speaks.
+    /// The API that it speaks.
     pub kind: Kind,
-    /// Where it is, unless a variable says otherwise.
+    /// The default address.
     pub base: &'static str,
-    /// The variable that says where it is.
+    /// The variable with another address.
     pub at: Option<&'static str>,
     /// The variables that may hold the key.
     pub keys: &'static [&'static str],
-    /// Whether it does nothing without a key.
+    /// Whether it requires a key.
     pub needs_key: bool,
-    /// Whether it is the maker's own, which serves its models with all that they
-    /// can do, and not a program that may be set up in any way.
+    /// Whether it is the maker's own service, which serves its models with all
+    /// their capabilities, and not a program that may be configured in any way.
     pub is_hosted: bool,
-    /// What its models can hold an answer to.
+    /// How answers of its models can be constrained.
     pub grammar: Grammar,
 }
 
@@ -202,7 +202,7 @@ impl Service {
         Self { grammar, ..self }
     }
 
-    /// It runs on this machine, with any model, which may only speak text.
+    /// A service on this machine, with any model, which may only support text.
     const fn local(self) -> Self {
         Self {
             needs_key: false,
@@ -217,15 +217,15 @@ impl Service {
         SERVICES.iter().find(|service| service.name == name)
     }
 
-    /// The name under which its key is kept: services that take the same key
-    /// share it.
+    /// The name under which its key is stored: services that accept the same
+    /// key share it.
     pub(super) fn account(&self) -> &'static str {
         let mut services = SERVICES.iter();
         let first = services.find(|service| service.keys == self.keys);
         first.map_or(self.name, |service| service.name)
     }
 
-    /// Where it is.
+    /// The address of the service, from its variable or the default.
     pub(super) fn address(&self) -> String {
         let said = self.at.and_then(|variable| std::env::var(variable).ok());
         let said = said.filter(|address| !address.trim().is_empty());

@@ -1,5 +1,4 @@
-//! Scripts as text: what is wrong with one, in which line, and what to write
-//! instead.
+//! Parses scripts; errors say which line is wrong, and what to write instead.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -13,10 +12,10 @@ use super::reply::{ScriptedCall, ScriptedReply};
 
 /// The longest script, in bytes.
 const MAX_SCRIPT: u64 = 64 * 1024 * 1024;
-/// What a script looks like, for whoever has written something else.
+/// The format of scripts, for error messages.
 const FORM: &str = r#"a script is a JSON array of replies, or one reply a line; a reply is a text, such as "Hello", or an object, such as {"text": "Hello", "chunk": 3}"#;
 
-/// Why there is no script.
+/// Why a script could not be read.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScriptError {
@@ -25,29 +24,29 @@ pub enum ScriptError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: Arc<io::Error>,
     },
-    /// The file is far too long.
+    /// The file is too long.
     #[error("The script {} is longer than {} MB; split it", path.display(), MAX_SCRIPT >> 20)]
     TooLong {
         /// The file.
         path: PathBuf,
     },
-    /// There is no reply in it.
+    /// The script has no reply.
     #[error("{}The script is empty; {FORM}", place(.path.as_deref(), None))]
     Empty {
         /// The file, if it was one.
         path: Option<PathBuf>,
     },
-    /// Something in it is no reply.
+    /// Something in the script is not a reply.
     #[error("{}{reason}; {FORM}", place(.path.as_deref(), Some(*.line)))]
     Invalid {
         /// The file, if it was one.
         path: Option<PathBuf>,
         /// The line, counted from one.
         line: usize,
-        /// What is wrong there.
+        /// What is wrong in the line.
         reason: String,
     },
 }
@@ -131,8 +130,8 @@ fn lines(text: &str) -> Result<Vec<ScriptedReply>, ScriptError> {
         .collect()
 }
 
-/// A reply; or how many lines behind its first one something is wrong, and
-/// what.
+/// Parses a reply; an error is the number of lines after its first one, and the
+/// reason.
 fn reply(json: &str) -> Result<ScriptedReply, (usize, String)> {
     let wrong = |error: serde_json::Error| {
         let behind = error.line().saturating_sub(1);
@@ -164,7 +163,7 @@ fn reply(json: &str) -> Result<ScriptedReply, (usize, String)> {
     }
 }
 
-/// What serde says, without its own account of the place.
+/// The message of a serde error, without its position.
 fn without_place(error: &serde_json::Error) -> String {
     let text = error.to_string();
     match text.rfind(" at line ") {

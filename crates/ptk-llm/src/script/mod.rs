@@ -1,4 +1,4 @@
-//! A model that says what a file says. It makes every behaviour of a loop
+//! A model that gives the replies of a file. It makes every behaviour of a loop
 //! testable without a model.
 
 mod file;
@@ -16,20 +16,20 @@ pub use reply::{ScriptedCall, ScriptedError, ScriptedReply, ScriptedUsage};
 
 use crate::{Capabilities, Deltas, LlmError, LlmErrorKind, Provider, Request};
 
-/// A model that gives one scripted reply after the other, whatever it is
-/// asked. Clones go on in the same script.
+/// A model that gives one scripted reply after the other, whatever the request.
+/// Clones share the position in the script.
 ///
 /// A script is a JSON array of replies, or one reply a line. A reply is a
 /// text, or an object:
 ///
 /// | Key | |
 /// |---|---|
-/// | `text` | what it says |
+/// | `text` | the text of the reply |
 /// | `tool_calls` | native calls, `[{"id"?, "name", "arguments"?}]`; the arguments are an object, or a text that is passed on as it is |
-/// | `finish_reason` | why it stops; `stop`, or `tool_calls` if there are calls, unless it is said |
-/// | `delay_ms` | how long it takes until it says something |
-/// | `chunk` | how many characters it says at once; all of them unless it is said |
-/// | `error` | `{"status", "message"}`: what it fails with, behind what it says |
+/// | `finish_reason` | why it stops (default: `stop`, or `tool_calls` if there are calls) |
+/// | `delay_ms` | how long it takes until the reply begins |
+/// | `chunk` | how many characters come at once (default: all of them) |
+/// | `error` | `{"status", "message"}`: the error that it fails with after its text |
 ///
 /// ```
 /// use ptk_llm::{Message, Request, Script, complete};
@@ -56,11 +56,11 @@ pub struct Script {
     capabilities: Capabilities,
 }
 
-/// What the provider is called.
+/// The name of the provider.
 const NAME: &str = "script";
 
 impl Script {
-    /// A script of these replies.
+    /// Creates a script of these replies.
     pub fn new<R: Into<ScriptedReply>>(replies: impl IntoIterator<Item = R>) -> Self {
         let replies: Vec<ScriptedReply> = replies.into_iter().map(Into::into).collect();
         let has_calls = replies.iter().any(|reply| !reply.tool_calls.is_empty());
@@ -74,11 +74,11 @@ impl Script {
         }
     }
 
-    /// Reads a script.
+    /// Parses a script.
     ///
     /// # Errors
     ///
-    /// If the text is no script. The error says in which line, and what to
+    /// If the text is not a script. The error says in which line, and what to
     /// write instead.
     pub fn parse(text: &str) -> Result<Self, ScriptError> {
         file::parse(text).map(Self::new)
@@ -88,20 +88,20 @@ impl Script {
     ///
     /// # Errors
     ///
-    /// If the file cannot be read, or is no script.
+    /// If the file cannot be read, or is not a script.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ScriptError> {
         file::open(path.as_ref()).map(Self::new)
     }
 
-    /// The same, said to be able to do this. Otherwise a script calls tools
-    /// natively if one of its replies does.
+    /// Sets the capabilities. Otherwise a script calls tools natively if one of
+    /// its replies does.
     #[must_use]
     pub const fn with_capabilities(mut self, capabilities: Capabilities) -> Self {
         self.capabilities = capabilities;
         self
     }
 
-    /// The same without its first replies, which were given before.
+    /// Skips the first replies, which were given before.
     #[must_use]
     pub fn skip(self, replies: usize) -> Self {
         self.given.fetch_add(replies, Ordering::Relaxed);
@@ -120,7 +120,7 @@ impl Provider for Script {
         NAME
     }
 
-    /// Scripts differ, and have one name.
+    /// Scripts differ, but share one name.
     fn id(&self) -> Option<String> {
         None
     }

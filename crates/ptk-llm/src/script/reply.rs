@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{Delta, FinishReason, LlmError, Usage};
 
-/// What the model says to one request.
+/// The scripted reply to one request.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptedReply {
@@ -17,19 +17,19 @@ pub struct ScriptedReply {
     /// Native calls.
     #[serde(default)]
     pub tool_calls: Vec<ScriptedCall>,
-    /// Why it stops.
+    /// Why the reply ends.
     #[serde(default)]
     pub finish_reason: Option<String>,
-    /// How long it takes until it says something, in milliseconds.
+    /// How long it takes until the reply begins, in milliseconds.
     #[serde(default)]
     pub delay_ms: u64,
-    /// How many characters it says at once.
+    /// How many characters come at once.
     #[serde(default)]
     pub chunk: Option<NonZeroUsize>,
-    /// What it says that it took.
+    /// The usage that it reports.
     #[serde(default)]
     pub usage: Option<ScriptedUsage>,
-    /// What it fails with, behind what it says.
+    /// The error that it fails with after its text.
     #[serde(default)]
     pub error: Option<ScriptedError>,
 }
@@ -48,23 +48,23 @@ pub struct ScriptedCall {
     pub arguments: Value,
 }
 
-/// What a scripted reply says that it took, in tokens.
+/// The usage that a scripted reply reports, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptedUsage {
-    /// Those that the model was shown.
+    /// Tokens of the input.
     pub input_tokens: u64,
-    /// Those that it wrote.
+    /// Tokens of the output.
     pub output_tokens: u64,
 }
 
-/// How a scripted reply fails.
+/// The error of a scripted reply.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptedError {
-    /// The status that a server would answer with.
+    /// The HTTP status of the error.
     pub status: u16,
-    /// What it would say.
+    /// The message of the error.
     #[serde(default)]
     pub message: String,
 }
@@ -85,7 +85,7 @@ impl From<String> for ScriptedReply {
 }
 
 impl ScriptedReply {
-    /// Its pieces.
+    /// The pieces of the reply.
     pub(super) fn deltas(
         &self,
         provider: &str,

@@ -1,5 +1,5 @@
-//! What goes wrong on the way: each ends in an error that says what to do, and
-//! none in an answer that is not whole.
+//! Failures in transit: each ends in an error that says what to do, and none in
+//! an incomplete answer.
 
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ async fn a_server_says_when_to_come_back() {
         ("retry-after: 0.5", 500),
         ("retry-after-ms: 250", 250),
         ("retry-after: Thu, 01 Jan 1970 00:00:00 GMT", 0),
-        // As long as anybody could ever wait.
+        // The longest wait that is accepted.
         ("retry-after: 1e300", 365 * 24 * 60 * 60 * 1000),
         ("retry-after-ms: 1e300", 365 * 24 * 60 * 60 * 1000),
         ("retry-after: inf", 365 * 24 * 60 * 60 * 1000),
@@ -110,7 +110,7 @@ async fn what_a_server_says_at_length_is_heard() {
         let answer = Answer::new(status, "application/json", body.to_string());
         let error = replied(Kind::OpenAi, answer).await.unwrap_err();
         assert_eq!(error.kind, kind, "{status}");
-        // What it answered with, whatever it meant.
+        // The status of the response, whatever the message stands for.
         assert!(status.starts_with(&error.status.unwrap().to_string()));
         assert!(error.message.starts_with("No: "), "{status}");
         assert!(error.message.len() <= 2000 && !error.message.contains("secret"));
@@ -119,14 +119,14 @@ async fn what_a_server_says_at_length_is_heard() {
     let error = replied(Kind::OpenAi, Answer::events(&[streamed])).await;
     let error = error.unwrap_err();
     assert_eq!((error.status, error.message.len()), (None, 2000));
-    // A key is hidden before a message is cut, not behind it.
+    // A key is hidden before a message is cut, not after.
     let padded = format!("{}sk-secret-0123456789", "x".repeat(1990));
     let answer = Answer::new("400 Bad Request", "text/plain", padded);
     let error = replied(Kind::OpenAi, answer).await.unwrap_err();
     assert!(!error.message.contains("sk-"), "{error}");
 }
 
-/// Nothing is sent where a server sends one on to, but it is said where.
+/// Redirects are not followed, but the error says where they lead.
 #[tokio::test]
 async fn a_server_that_has_moved_says_where_to() {
     let status = "301 Moved Permanently\r\nlocation: https://user:pass@example.org/v1/chat/completions?key=abc";
@@ -138,7 +138,8 @@ async fn a_server_that_has_moved_says_where_to() {
     assert!(error.message.starts_with(told), "{error}");
 }
 
-/// What an answer is, its bytes say: servers and proxies say otherwise.
+/// The format of an answer is detected from its bytes: servers and proxies send
+/// wrong content types.
 #[tokio::test]
 async fn an_answer_is_read_as_what_it_is() {
     let end = json!({"choices": [{"delta": {"content": "i."}, "finish_reason": "stop"}]});
@@ -240,7 +241,7 @@ async fn garbage_is_passed_over_where_nothing_is_lost() {
             .text,
         "Hi."
     );
-    // Here something is.
+    // Here something is missing.
     let lost = data(&[said("H")]) + "data: <html>oops</html>\n\n";
     let error = replied(Kind::OpenAi, Answer::stream(lost))
         .await
@@ -266,8 +267,8 @@ async fn a_reply_without_end_is_given_up() {
     assert_eq!(error.kind, LlmErrorKind::TooMuch);
 }
 
-/// From the moment on in which the server has been asked, the clock runs as fast
-/// as nothing happens.
+/// The clock is paused once the server has been asked, so that waiting takes no
+/// time.
 #[tokio::test]
 async fn a_server_that_falls_silent_is_not_waited_for_without_end() {
     for answer in [
@@ -295,7 +296,7 @@ async fn a_server_that_falls_silent_is_not_waited_for_without_end() {
     }
 }
 
-/// Some servers neither say that nothing else comes nor hang up, and some
+/// Some servers neither report the end of the stream nor hang up, and some
 /// connections break just then.
 #[tokio::test]
 async fn a_reply_that_has_ended_is_whole_whatever_comes_behind_it() {
@@ -313,7 +314,7 @@ async fn a_reply_that_has_ended_is_whole_whatever_comes_behind_it() {
     let last = deltas.next().await.unwrap().unwrap();
     assert_eq!(last, Delta::Finish(FinishReason::Stop));
     tokio::time::resume();
-    // The length of what comes is not what was said.
+    // The length of the body is not what was announced.
     let status = "200 OK\r\ncontent-length: 100000";
     let broken = Answer::new(status, "text/event-stream", &events);
     assert_eq!(replied(Kind::OpenAi, broken).await.unwrap().text, "Hi.");
@@ -430,7 +431,7 @@ async fn no_number_is_too_large_to_be_counted() {
     }
 }
 
-/// Whatever ids there are, the calls stay apart.
+/// Calls stay separate, whatever their ids are.
 #[tokio::test]
 async fn calls_with_the_same_id_or_none_are_told_apart() {
     for id in [json!("same"), json!(""), Value::Null] {
@@ -478,7 +479,7 @@ fn it_is_known_where_others_can_read_along() {
     }
 }
 
-/// Some have the key, or a password, in the address.
+/// Some addresses contain the key, or a password.
 #[test]
 fn what_is_secret_in_an_address_is_never_shown() {
     let address = "https://bob:hunter2@example.org/v1?key=hunter3#hunter4";

@@ -29,7 +29,7 @@ async fn text_thoughts_and_calls_stream() {
         assert_eq!(reply.calls[0].arguments, "{\"path\":\"a.txt\"}");
         assert_eq!(reply.finish, FinishReason::ToolCalls);
         assert_eq!(reply.usage.unwrap().output_tokens, 5);
-        // Its own parts are wanted back, signature and all.
+        // The server wants its own parts back, signature and all.
         assert!(reply.state.unwrap().to_string().contains("\"sig\""));
     }
 }
@@ -64,7 +64,7 @@ async fn errors_come_in_an_array_too() {
     assert_eq!(error.kind, LlmErrorKind::Unauthorized, "{error}");
 }
 
-/// A reason that stands for none does not end a reply.
+/// An unspecified reason does not end a reply.
 #[tokio::test]
 async fn what_is_not_said_to_end_has_not_ended() {
     let half = piece(json!([{"text": "Half"}]), Some("FINISH_REASON_UNSPECIFIED"));

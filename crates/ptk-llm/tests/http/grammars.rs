@@ -1,5 +1,5 @@
-//! Answers held to a schema or a grammar: in the words of each server, and
-//! said to be so only where it is.
+//! Answers constrained by a schema or a grammar: in the format of each server,
+//! and reported as a capability only where it is one.
 
 use ptk_llm::http::{HttpProvider, SERVICES, Service};
 use ptk_llm::{Constraint, Provider as _, ResponseFormat, complete};
@@ -11,7 +11,7 @@ fn schema() -> Value {
     json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": false})
 }
 
-/// What a service is asked for an answer in this form. It gives none.
+/// The request that a service gets for an answer in this format. It gives none.
 async fn asked(service: &str, format: ResponseFormat) -> Value {
     let server = Server::new(vec![Answer::json(&json!({}))]);
     let service = Service::named(service).unwrap();

@@ -121,7 +121,7 @@ async fn a_request_has_the_form_that_the_api_wants() {
     let sent = server.asked();
     assert_eq!(sent.path, "/api/chat");
     insta::assert_snapshot!(serde_json::to_string_pretty(&sent.body).unwrap());
-    // It cannot be told to call none, so it is offered none.
+    // It has no way to forbid calls, so it is offered no tools.
     asked.tool_choice = ToolChoice::None;
     complete(&provider, &asked).await.unwrap();
     assert_eq!(server.asked().body.get("tools"), None);

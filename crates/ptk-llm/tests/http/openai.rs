@@ -121,7 +121,7 @@ async fn calls_without_index_or_id_and_with_arguments_as_an_object_are_read() {
     assert_eq!(reply.finish, FinishReason::ToolCalls);
 }
 
-/// What some servers make of the calls of one reply, and what they are.
+/// The calls of one reply as some servers send them, and how they are parsed.
 #[tokio::test]
 async fn calls_are_told_apart_by_whatever_tells_them_apart() {
     let call = |call: Value| chunk(json!({"tool_calls": [call]}), None);
@@ -231,7 +231,7 @@ async fn what_is_said_may_come_in_a_list() {
     );
 }
 
-/// Some say at first that there is no reason yet, and some give up.
+/// Some servers send an empty reason at first, and some give up.
 #[tokio::test]
 async fn only_a_reason_to_end_ends_a_reply() {
     let half = chunk(json!({"content": "Half"}), Some(""));

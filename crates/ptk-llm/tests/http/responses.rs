@@ -164,7 +164,7 @@ async fn a_server_that_does_not_stream_is_understood() {
     let output = json!([thought(), message, call("a", "{\"path\":\"a.txt\"}")]);
     let whole = over("completed", json!({"output": output}));
     let as_json = Answer::json(&whole["response"]);
-    // Nor is one that says everything at the end.
+    // A stream with everything in its last event is understood, too.
     let at_the_end = Answer::events(&[whole]);
     for answer in [as_json, at_the_end] {
         let reply = replied(Kind::OpenAiResponses, answer).await.unwrap();
@@ -255,7 +255,7 @@ async fn a_request_has_the_form_that_the_api_wants() {
     );
     insta::assert_snapshot!(serde_json::to_string_pretty(&sent.body).unwrap());
 
-    // What another server wanted back is not for this one.
+    // State of another server is not sent to this one.
     if let Message::Assistant { state, .. } = &mut asked.messages[1] {
         *state = Some(json!([{"text": "I'll look.", "thoughtSignature": "sig"}]));
     }
@@ -266,7 +266,7 @@ async fn a_request_has_the_form_that_the_api_wants() {
         "{sent}"
     );
 
-    // Older models refuse to be asked for thoughts.
+    // Older models reject requests for reasoning.
     asked.model = Some("gpt-4o-mini".to_owned());
     complete(&provider, &asked).await.unwrap();
     assert_eq!(server.asked().body["include"], Value::Null);

@@ -1,4 +1,4 @@
-//! A server that answers as it is told to, and remembers what it was asked.
+//! A server that gives prepared answers, and remembers the requests.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -10,7 +10,7 @@ use ptk_llm::{Completion, LlmError, Message, Request, complete};
 use ptk_protocol::{ToolSpec, Toolset};
 use serde_json::{Value, json};
 
-/// What the server was asked.
+/// A request that the server received.
 #[derive(Debug)]
 pub(crate) struct Asked {
     pub(crate) path: String,
@@ -18,13 +18,13 @@ pub(crate) struct Asked {
     pub(crate) body: Value,
 }
 
-/// How it answers.
+/// An answer of the server.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
     bytes: Vec<u8>,
-    /// Bytes that are sent at once.
+    /// How many bytes are sent at once.
     piece: usize,
-    /// Whether the connection stays open behind them.
+    /// Whether the connection stays open afterwards.
     stays: bool,
 }
 
@@ -81,12 +81,12 @@ impl Answer {
 pub(crate) struct Server {
     pub(crate) address: String,
     asked: Receiver<Asked>,
-    /// Dropped, it lets go of connections that stay.
+    /// Dropped, it closes connections that stay open.
     _open: Sender<()>,
 }
 
 impl Server {
-    /// Gives these answers, one for each request.
+    /// Creates a server with these answers, one for each request.
     pub(crate) fn new(answers: Vec<Answer>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());

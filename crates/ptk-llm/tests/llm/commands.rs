@@ -18,8 +18,8 @@ async fn said(script: &str, prompt: &str) -> Result<Completion, LlmError> {
     complete(&shell(script), &request).await
 }
 
-/// What it left behind keeps its output open, for as long as nobody opens the
-/// gate.
+/// A process that it left behind keeps its stdout open, until the gate is
+/// opened.
 #[tokio::test]
 async fn a_command_that_has_ended_is_not_waited_for() {
     let folder = tempfile::tempdir().unwrap();
@@ -37,7 +37,7 @@ async fn a_command_that_has_ended_is_not_waited_for() {
     }
 }
 
-/// What is found out about one command says nothing of another.
+/// Findings about one command do not hold for another.
 #[test]
 fn commands_of_one_program_are_told_apart() {
     let ids = ["echo a", "echo b"].map(|script| shell(script).id());
@@ -159,14 +159,16 @@ async fn a_command_that_falls_silent_is_not_waited_for_without_end() {
     }
 }
 
-/// What it started ends with it: whoever reads from their pipe sees its end.
+/// The processes that it started end with it: a reader of their pipe sees its
+/// end.
 #[tokio::test]
 async fn nothing_is_left_when_nobody_listens() {
     let folder = tempfile::tempdir().unwrap();
     let pipe = folder.path().join("pipe");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status();
     assert!(made.unwrap().success());
-    // It has the pipe open before it says anything, and so has what it starts.
+    // It has the pipe open before it prints anything, and so has what it
+    // starts.
     let pipe_name = pipe.display();
     let script = format!("exec 3>'{pipe_name}'; sleep 1000 & echo Hi; sleep 1000");
     let reading = std::thread::spawn(move || std::fs::read(pipe).unwrap());

@@ -1,4 +1,4 @@
-//! What is said when something goes wrong, and to whom it is left to try again.
+//! Messages of errors, and which of them may be retried.
 
 use ptk_llm::{LlmError, LlmErrorKind};
 
@@ -37,7 +37,7 @@ fn statuses_say_whether_to_try_again() {
     }
 }
 
-/// Each server has its own words; these are some of them.
+/// Each server has its own phrases; these are some of them.
 #[test]
 fn servers_are_understood_by_their_words() {
     use LlmErrorKind::{NoTools, TooLong, Unauthorized};

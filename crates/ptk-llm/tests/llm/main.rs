@@ -1,4 +1,4 @@
-//! Models through the crate's public face.
+//! Models through the crate's public API.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! What was found out about models, in a file.
+//! Findings about models, in a file.
 
 use std::fs;
 
@@ -29,7 +29,7 @@ fn what_several_find_out_at_once_is_all_remembered() {
     }
 }
 
-/// A person may edit it, and be interrupted.
+/// A user may edit it, and be interrupted.
 #[test]
 fn a_file_that_makes_no_sense_is_put_aside() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Scripts: what they may say, and what is said of those that make no sense.
+//! Scripts: their format, and the errors of invalid ones.
 
 use std::time::Duration;
 

@@ -1,13 +1,13 @@
-//! How fast a model in a file reads and writes, against llama.cpp's own server
-//! with the same file and as many threads, in turns in the same run.
+//! Compares the prompt and generation speed of a local model with llama.cpp's
+//! own server, with the same file and as many threads, alternating in one run.
 //!
 //! ```sh
 //! scripts/bench local
 //! ```
 //!
 //! `PTK_TEST_MODEL` is the file, `PTK_TEST_LLAMA_SERVER` a Python that has
-//! xllamacpp. Arguments: how many rounds, how many threads (all cores if nothing
-//! is said), and words that choose work by its name.
+//! xllamacpp. Arguments: the number of rounds, the number of threads (default:
+//! all cores), and words that select work by its name.
 
 #![allow(clippy::print_stdout, reason = "it is a report")]
 
@@ -30,15 +30,15 @@ const ROUNDS: usize = 5;
 const WINDOW: u32 = 4096;
 /// The most tokens of a reply.
 const REPLY: u32 = 64;
-/// What share of the rival's speed is enough.
+/// The share of the server's speed that passes.
 const BAR: f64 = 0.95;
-/// Any JSON.
+/// A grammar for any JSON.
 const GRAMMAR: &str = include_str!("../../src/llama/json.gbnf");
 
-/// Work for both.
+/// A prompt that both sides answer.
 struct Work {
     name: &'static str,
-    /// How often a sentence stands in the prompt.
+    /// How often the prompt repeats a sentence.
     sentences: usize,
     grammar: Option<&'static str>,
 }
@@ -61,8 +61,8 @@ const fn work(name: &'static str, sentences: usize, grammar: Option<&'static str
 }
 
 impl Work {
-    /// What is asked, other from the first word on in each round, so that
-    /// nothing of it is known from the one before.
+    /// The prompt, which differs from its first word on in each round, so that
+    /// nothing of it is cached.
     fn prompt(&self, round: usize) -> String {
         let mut prompt = format!("{round} notes.\n");
         for number in 0..self.sentences {
@@ -78,7 +78,7 @@ impl Work {
     }
 }
 
-/// How long something took.
+/// The time that something took.
 #[derive(Debug, Clone, Copy, Deserialize)]
 struct Took {
     tokens: u32,
@@ -86,7 +86,7 @@ struct Took {
     cpu: f64,
 }
 
-/// Reading a prompt up to the first token, and writing those behind it.
+/// The times for reading a prompt up to the first token, and for the others.
 #[derive(Debug, Clone, Copy, Deserialize)]
 struct Reply {
     reading: Took,
@@ -112,7 +112,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let is_chosen = |work: &Work| words.iter().all(|word| work.name.contains(word.as_str()));
     for work in WORK.into_iter().filter(is_chosen) {
         let mut pairs = Vec::new();
-        // The first round loads the models.
+        // The first round loads the models and does not count.
         for round in 0..=rounds {
             let prompt = work.prompt(round);
             let our = runtime.block_on(reply(&ours, &prompt, work.grammar))?;
@@ -187,7 +187,7 @@ impl Stopwatch {
     }
 }
 
-/// llama.cpp's server, which is asked line by line.
+/// llama.cpp's server, controlled by lines of JSON.
 struct Rival {
     process: Child,
     asks: ChildStdin,
@@ -202,7 +202,7 @@ impl Rival {
             .args([WINDOW.to_string(), threads.to_string(), REPLY.to_string()])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            // The server tells there of each request.
+            // The server logs every request there.
             .stderr(Stdio::null())
             .spawn()?;
         let asks = process.stdin.take().ok_or("it has no input")?;
@@ -225,7 +225,7 @@ impl Rival {
         Ok(serde_json::from_str(&line)?)
     }
 
-    /// Ends it, by the end of its input.
+    /// Ends the server by closing its input.
     fn end(self) -> Result<(), Box<dyn Error>> {
         let Self {
             mut process, asks, ..
@@ -236,7 +236,7 @@ impl Rival {
     }
 }
 
-/// One line: both speeds, and how ours compares.
+/// Prints one line: both speeds, and their ratio.
 fn report(name: &str, part: &str, pairs: &[(Reply, Reply)], of: fn(&Reply) -> Took) {
     let speed = |is_ours: bool, time: fn(&Took) -> f64| {
         let replies = pairs

@@ -1,4 +1,4 @@
-//! A conversation in the model's own form: its template, as the file has it.
+//! Conversations in the model's own chat template.
 
 use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::token::LlamaToken;
@@ -9,18 +9,18 @@ use serde::Serialize;
 use super::engine::Engine;
 use super::trouble::Trouble;
 
-/// What stands before and behind the number of a text in a rendered template.
-/// No template has these characters, and texts do not get there.
+/// The marks around the number of a text in a rendered template. No template
+/// uses these characters, and texts are not rendered by it.
 const BEFORE: char = '\u{f8f0}';
 const BEHIND: char = '\u{f8f1}';
-/// How much a template may do.
+/// The most steps that a template may run.
 const MAX_STEPS: u64 = 1_000_000;
-/// The form for models that have none: who speaks, and what.
+/// The template for models without one: each role and its text.
 const PLAIN: &str = "{% for message in messages %}{{ message.role }}: {{ message.content }}\n\n{% endfor %}{% if add_generation_prompt %}assistant:{% endif %}";
-/// Where the plain form has to stop.
+/// The stop sequence of the plain template.
 const PLAIN_STOP: &str = "\nuser:";
 
-/// One who speaks, and what.
+/// One message: its role and its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Turn {
     role: &'static str,
@@ -36,7 +36,7 @@ impl Turn {
     }
 }
 
-/// Who said what, up to where the model speaks.
+/// The messages of a request, up to where the model answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Conversation {
     turns: Vec<Turn>,
@@ -44,16 +44,16 @@ pub(super) struct Conversation {
     shared: usize,
 }
 
-/// A conversation in tokens, up to where the model speaks.
+/// A conversation in tokens, up to where the model answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Prompt {
     pub(super) tokens: Vec<LlamaToken>,
-    /// How many of them are instructions and examples at its beginning, which
+    /// How many tokens at its beginning are instructions and examples, which
     /// many conversations share.
     pub(super) head: usize,
 }
 
-/// How a model wants to be told a conversation.
+/// The chat template of a model.
 #[derive(Debug)]
 pub(super) struct Template {
     source: String,
@@ -79,7 +79,7 @@ impl Template {
         }
     }
 
-    /// Texts at which a reply ends, beside the model's own marks.
+    /// Stop sequences beside the model's own end tokens.
     pub(super) fn stops(&self) -> Vec<String> {
         if self.is_plain {
             vec![PLAIN_STOP.to_owned()]
@@ -88,7 +88,7 @@ impl Template {
         }
     }
 
-    /// A conversation in tokens.
+    /// Renders and tokenizes a conversation.
     pub(super) fn prompt(
         &self,
         engine: &Engine<'_>,
@@ -100,7 +100,8 @@ impl Template {
         } = conversation;
         let mut rendered = self.render(&turns);
         if rendered.is_err() {
-            // Some templates take no instructions, or nothing but turns.
+            // Some templates accept no system message, or only alternating
+            // turns.
             turns = merged(&turns);
             shared = 0;
             rendered = self.render(&turns);
@@ -128,8 +129,8 @@ impl Template {
         Ok(Prompt { tokens, head })
     }
 
-    /// The template with a mark in the place of each text: what people, files
-    /// and tools say never becomes a part of the form.
+    /// Renders the template with a mark in place of each text, so that texts of
+    /// users, files and tools never become part of the format.
     fn render(&self, turns: &[Turn]) -> Result<String, Error> {
         #[derive(Serialize)]
         struct Told {
@@ -164,8 +165,8 @@ impl Template {
     }
 }
 
-/// Instructions as part of what the person says first, and one turn where one
-/// speaks twice.
+/// Turns system messages into user messages, and joins adjacent messages of the
+/// same role.
 fn merged(turns: &[Turn]) -> Vec<Turn> {
     let mut merged: Vec<Turn> = Vec::new();
     for turn in turns {
@@ -186,9 +187,9 @@ fn merged(turns: &[Turn]) -> Vec<Turn> {
 }
 
 enum Piece<'a> {
-    /// What the template wrote.
+    /// Text of the template.
     Form(&'a str),
-    /// The text of this turn.
+    /// The text of the turn with this index.
     Text(usize),
 }
 
@@ -206,7 +207,7 @@ fn pieces(rendered: &str) -> Vec<Piece<'_>> {
 }
 
 impl Conversation {
-    /// That of a request, with calls and results in words.
+    /// The conversation of a request, with calls and results as text.
     pub(super) fn of(request: &Request) -> Self {
         let system = request.system.as_ref();
         let system = system.map(|text| Turn::new("system", text));

@@ -1,4 +1,4 @@
-//! Tokens in, weights of the next one out.
+//! Evaluates tokens and provides the logits of the next one.
 
 use std::num::NonZeroU32;
 use std::path::Path;
@@ -14,20 +14,20 @@ use super::load;
 use super::prompts::Prompts;
 use super::trouble::Trouble;
 
-/// How many tokens are looked at together. Between two such portions a request
-/// can be stopped.
+/// How many tokens are evaluated in a batch. A request can be cancelled between
+/// two batches.
 const PORTION: u32 = 128;
-/// The sequence of the conversation, the only one.
+/// The id of the only sequence.
 const MAIN: i32 = 0;
 
-/// A model with its memory of what it has seen last.
+/// A model with its context of evaluated tokens.
 pub(super) struct Engine<'m> {
     pub(super) model: &'m LlamaModel,
     context: LlamaContext<'m>,
     window: u32,
-    /// What it has seen, one token behind the other.
+    /// The tokens that were evaluated, in order.
     seen: Vec<LlamaToken>,
-    /// What it has read in other runs.
+    /// The prompt cache on disk.
     prompts: Option<Prompts>,
 }
 
@@ -61,13 +61,13 @@ impl<'m> Engine<'m> {
         })
     }
 
-    /// How many tokens it can see and write, together.
+    /// The size of the context window in tokens.
     pub(super) const fn window(&self) -> u32 {
         self.window
     }
 
-    /// Shows it this prompt, from the first token on, and gives back how many of
-    /// them it had seen already. `goes_on` is asked between portions.
+    /// Evaluates a prompt, and returns how many of its tokens were cached.
+    /// `goes_on` is called between batches.
     pub(super) fn show(
         &mut self,
         prompt: &Prompt,
@@ -84,7 +84,7 @@ impl<'m> Engine<'m> {
         if self.shared(tokens) < head.len() {
             self.recall(head);
         }
-        // The last one is shown again, for the weights behind it.
+        // The last token is evaluated again, for its logits.
         let same = self.shared(tokens).min(tokens.len().saturating_sub(1));
         let known = self.forget_behind(same);
         if known < head.len() {
@@ -96,7 +96,7 @@ impl<'m> Engine<'m> {
         Ok(known)
     }
 
-    /// Shows it these tokens behind what it has seen.
+    /// Evaluates these tokens after those in the context.
     fn read(&mut self, tokens: &[LlamaToken], goes_on: &dyn Fn() -> bool) -> Result<(), Trouble> {
         let mut batch = LlamaBatch::new(PORTION as usize, 1);
         for portion in tokens.chunks(PORTION as usize) {
@@ -116,13 +116,14 @@ impl<'m> Engine<'m> {
         Ok(())
     }
 
-    /// How many of these tokens it has seen, from the first on.
+    /// How many leading tokens are in the context already.
     fn shared(&self, tokens: &[LlamaToken]) -> usize {
         let pairs = tokens.iter().zip(&self.seen);
         pairs.take_while(|(one, two)| one == two).count()
     }
 
-    /// Recalls this beginning of a prompt, if it was read in another run.
+    /// Loads the state of this head of a prompt from the disk cache, if it is
+    /// there.
     fn recall(&mut self, head: &[LlamaToken]) {
         let Some(prompts) = self.prompts.as_ref().filter(|it| it.has(head)) else {
             return;
@@ -135,7 +136,7 @@ impl<'m> Engine<'m> {
         }
     }
 
-    /// Keeps this beginning of a prompt for other runs, if it can be.
+    /// Saves the state of this head of a prompt in the disk cache, if possible.
     fn keep(&mut self, head: &[LlamaToken]) {
         let Some(prompts) = self
             .prompts
@@ -150,8 +151,8 @@ impl<'m> Engine<'m> {
         }
     }
 
-    /// Forgets what lies behind so many tokens; all, where a model cannot
-    /// forget a part.
+    /// Removes all but the first `kept` tokens from the context; all of them if
+    /// the model cannot remove a part. Returns how many are left.
     fn forget_behind(&mut self, kept: usize) -> usize {
         if kept == self.seen.len() {
             return kept;
@@ -168,7 +169,7 @@ impl<'m> Engine<'m> {
         kept
     }
 
-    /// Shows it one more token.
+    /// Evaluates one more token.
     pub(super) fn go_on(&mut self, token: LlamaToken) -> Result<(), Trouble> {
         let mut batch = LlamaBatch::new(1, 1);
         let at = position(self.seen.len());
@@ -178,18 +179,18 @@ impl<'m> Engine<'m> {
         Ok(())
     }
 
-    /// Whether there is room for another token.
+    /// Whether the window has room for another token.
     pub(super) fn has_room(&self) -> bool {
         self.seen.len() + 1 < self.window as usize
     }
 
-    /// What may come next, each token with its weight.
+    /// The context, which has the logits of the next token.
     pub(super) fn context(&self) -> &LlamaContext<'m> {
         &self.context
     }
 
-    /// The tokens of a text. In the model's own form, marks are such; in what
-    /// others wrote they are letters.
+    /// Tokenizes a text. Special tokens are recognised only in the template's
+    /// text; in other texts they are plain characters.
     pub(super) fn tokens(&self, text: &str, has_marks: bool) -> Vec<LlamaToken> {
         self.model
             .vocab()
@@ -201,7 +202,7 @@ fn failed(error: impl std::fmt::Display) -> Trouble {
     Trouble::Failed(error.to_string())
 }
 
-/// A place in a window, which is never that large.
+/// A position in the window, which always fits an `i32`.
 fn position(index: usize) -> i32 {
     i32::try_from(index).unwrap_or(i32::MAX)
 }

@@ -1,4 +1,4 @@
-//! A reply, token by token.
+//! Generates a reply, token by token.
 
 use llama_cpp_2::sampling::LlamaSampler;
 use llama_cpp_2::token::LlamaToken;
@@ -12,23 +12,22 @@ use super::engine::Engine;
 use super::output::Output;
 use super::trouble::Trouble;
 
-/// How daring a model is that nobody told otherwise: an agent is to be right
-/// rather than original.
+/// The default temperature: an agent is to be right rather than original.
 const TEMPERATURE: f32 = 0.0;
 const TOP_K: i32 = 40;
 const TOP_P: f32 = 0.95;
-/// Any JSON.
+/// A grammar for any JSON.
 const JSON: &str = include_str!("json.gbnf");
 
-/// Whoever is told of a reply.
+/// The receiver of a reply.
 pub(super) trait Listener {
-    /// Tells the next piece.
+    /// Sends the next delta.
     fn tell(&self, delta: Delta);
-    /// Whether anybody listens still.
+    /// Whether the receiver still exists.
     fn listens(&self) -> bool;
 }
 
-/// Writes a reply to a request.
+/// Generates the reply to a request.
 pub(super) fn reply(
     engine: &mut Engine<'_>,
     template: &Template,
@@ -54,7 +53,7 @@ pub(super) fn reply(
     let mut output = Output::new(&stops);
     let most = request.max_tokens.map_or(usize::MAX, |most| most as usize);
     let mut count = 0;
-    // What was said last; it is looked at only if something is to follow.
+    // The last token; it is evaluated only if another one follows.
     let mut last = None;
     let finish = loop {
         if !goes_on() {
@@ -95,7 +94,7 @@ pub(super) fn reply(
     Ok(())
 }
 
-/// Chooses tokens, by how likely they are and by what a grammar allows.
+/// Samples tokens, constrained by a grammar.
 struct Chooser {
     sampler: LlamaSampler,
     grammar: Option<LlamaSampler>,
@@ -119,8 +118,8 @@ impl Chooser {
         })
     }
 
-    /// The next token. Most of what a model wants to say fits its grammar, so
-    /// only what does not is weighed again with the grammar for all tokens.
+    /// Samples the next token. Most tokens fit the grammar, so only if the
+    /// sampled one does not is the grammar applied to all tokens.
     fn next(&mut self, engine: &Engine<'_>) -> Result<LlamaToken, Trouble> {
         let mut all = engine.context().token_data_array_ith(-1);
         let Some(grammar) = &mut self.grammar else {
@@ -139,7 +138,7 @@ impl Chooser {
             return Ok(wanted);
         }
         grammar.apply(&mut all);
-        // Where nothing is allowed, the grammar has come to its end.
+        // If no token is allowed, the grammar is complete.
         if all.data.iter().all(|it| !it.logit().is_finite()) {
             return Ok(engine.model.vocab().eos());
         }
@@ -171,7 +170,7 @@ fn sampler(sampling: &Sampling) -> LlamaSampler {
         .top_k
         .map_or(TOP_K, |k| i32::try_from(k).unwrap_or(i32::MAX));
     let seed = sampling.seed.unwrap_or_else(|| fastrand::u64(..));
-    // Its generator takes 32 bits.
+    // The generator takes a seed of 32 bits.
     let seed = u32::try_from(seed & u64::from(u32::MAX)).unwrap_or_default();
     LlamaSampler::chain_simple([
         LlamaSampler::top_k(top_k),
@@ -181,7 +180,7 @@ fn sampler(sampling: &Sampling) -> LlamaSampler {
     ])
 }
 
-/// The grammar of JSON that fits a schema.
+/// A grammar for JSON that fits a schema.
 fn by_schema(schema: &Value) -> String {
     let spec = ptk_protocol::ToolSpec::new("value", "", schema.clone());
     ptk_protocol::gbnf::Gbnf::of_arguments(&spec).to_string()

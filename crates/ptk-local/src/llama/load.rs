@@ -1,4 +1,4 @@
-//! From a file to a model, if there is room for it.
+//! Loads a model from a file, if there is enough memory for it.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -9,17 +9,17 @@ use llama_cpp_2::model::params::LlamaModelParams;
 
 use super::trouble::Trouble;
 
-/// What is kept free beside the model, in bytes: buffers for numbers, and the
-/// rest of the program.
+/// The memory in bytes needed beside the model: compute buffers, and the rest
+/// of the program.
 const BESIDE: u64 = 64 * 1024 * 1024;
 const MB: u64 = 1024 * 1024;
 
-/// llama.cpp itself, begun once.
+/// The llama.cpp backend, initialised once.
 pub(super) fn backend() -> Result<&'static LlamaBackend, Trouble> {
     static BACKEND: OnceLock<Result<LlamaBackend, String>> = OnceLock::new();
     let backend = BACKEND.get_or_init(|| {
         let mut backend = LlamaBackend::init().map_err(|error| error.to_string())?;
-        // What it says of its inner life would stand in the middle of answers.
+        // Its log would appear between the lines of answers.
         backend.void_logs();
         Ok(backend)
     });
@@ -28,8 +28,8 @@ pub(super) fn backend() -> Result<&'static LlamaBackend, Trouble> {
         .map_err(|error| Trouble::Failed(error.clone()))
 }
 
-/// Loads the model in a file, and tells how far it is, from 0 to 1. Telling
-/// says whether to go on.
+/// Loads the model in a file. `progress` is called with a value from 0 to 1,
+/// and returns whether to continue.
 pub(super) fn load(
     file: &Path,
     progress: impl FnMut(f32) -> bool + 'static,
@@ -45,7 +45,7 @@ pub(super) fn load(
     })
 }
 
-/// Whether the model and a window of so many tokens fit into memory.
+/// Checks that the model and a window of this many tokens fit into memory.
 pub(super) fn check_memory(file: &Path, model: &LlamaModel, window: u32) -> Result<(), Trouble> {
     let wanted = model.size() + u64::from(window) * bytes_of_a_token(model) + BESIDE;
     match available_memory() {
@@ -59,8 +59,8 @@ pub(super) fn check_memory(file: &Path, model: &LlamaModel, window: u32) -> Resu
     }
 }
 
-/// What each token of a conversation takes: keys and values of all layers, in
-/// two bytes each.
+/// The bytes that a token takes in the KV cache: keys and values of all layers,
+/// in two bytes each.
 fn bytes_of_a_token(model: &LlamaModel) -> u64 {
     let width = u64::try_from(model.n_embd()).unwrap_or(0);
     let heads = u64::from(model.n_head()).max(1);
@@ -68,7 +68,7 @@ fn bytes_of_a_token(model: &LlamaModel) -> u64 {
     u64::from(model.n_layer()) * u64::from(model.n_head_kv()) * head * 4
 }
 
-/// The bytes of memory that programs can still have.
+/// The available memory in bytes.
 fn available_memory() -> Option<u64> {
     let told = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = told

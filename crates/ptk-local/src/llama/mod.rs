@@ -1,19 +1,19 @@
-//! Answers from a file, by llama.cpp.
+//! Inference with llama.cpp from a file.
 //!
 //! A model has one thread, which loads it with the first request and keeps it.
-//! What it has seen of a conversation stays there, so that the next request
-//! costs only what is new.
+//! The evaluated conversation stays in memory, so that the next request costs
+//! only its new tokens.
 //!
 //! | Module | Its one concern |
 //! |---|---|
-//! | `provider` | the face |
-//! | `worker` | the thread, and the requests that wait for it |
-//! | `load` | from a file to a model, if there is room for it |
-//! | `engine` | tokens in, weights of the next one out |
-//! | `prompts` | what it has read in other runs |
-//! | `chat` | a conversation in the model's own form |
-//! | `generate` | a reply, token by token |
-//! | `output` | tokens that become text |
+//! | `provider` | [`Local`], the provider |
+//! | `worker` | the thread, and the queue of requests |
+//! | `load` | loads a model from a file, if there is enough memory |
+//! | `engine` | evaluates tokens, and provides the logits of the next one |
+//! | `prompts` | the prompt cache on disk |
+//! | `chat` | conversations in the model's own chat template |
+//! | `generate` | generates a reply, token by token |
+//! | `output` | decodes tokens to text, up to a stop sequence |
 
 mod chat;
 mod engine;

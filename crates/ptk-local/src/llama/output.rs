@@ -1,12 +1,12 @@
-//! Tokens that become text: whole characters, and nothing of a stop.
+//! Decodes tokens to text: whole characters, and no stop sequences.
 
-/// What was written, as far as it can be told.
+/// Generated text, cut at stop sequences.
 #[derive(Debug)]
 pub(super) struct Output {
     stops: Vec<String>,
-    /// Bytes that are no whole character yet.
+    /// Bytes that are not a whole character yet.
     bytes: Vec<u8>,
-    /// Text that may be the beginning of a stop.
+    /// Text that may be the beginning of a stop sequence.
     held: String,
     is_stopped: bool,
 }
@@ -25,7 +25,7 @@ impl Output {
         }
     }
 
-    /// Further bytes come; gives back what can be told.
+    /// Adds bytes, and returns the text that is final.
     pub(super) fn push(&mut self, bytes: &[u8]) -> String {
         self.bytes.extend_from_slice(bytes);
         let whole = whole(&self.bytes);
@@ -35,12 +35,12 @@ impl Output {
         self.told()
     }
 
-    /// Whether a stop was written.
+    /// Whether a stop sequence was generated.
     pub(super) const fn is_stopped(&self) -> bool {
         self.is_stopped
     }
 
-    /// The rest, at the end.
+    /// The rest of the text, at the end.
     pub(super) fn finish(mut self) -> String {
         if !self.is_stopped {
             self.held.push_str(&String::from_utf8_lossy(&self.bytes));
@@ -66,7 +66,7 @@ impl Output {
     }
 }
 
-/// How many bytes at the end of a text are the beginning of a stop.
+/// How many bytes at the end of a text begin a stop sequence.
 fn beginning(text: &str, stop: &str) -> usize {
     let lengths = stop.char_indices().map(|(at, _)| at).rev();
     let mut beginnings = lengths.filter_map(|at| stop.get(..at));
@@ -75,8 +75,8 @@ fn beginning(text: &str, stop: &str) -> usize {
         .map_or(0, str::len)
 }
 
-/// How many bytes are whole characters. What can never become one counts as
-/// such, and is told as what stands for it.
+/// How many bytes are whole characters. Invalid bytes count as such, and are
+/// decoded as replacement characters.
 fn whole(bytes: &[u8]) -> usize {
     match std::str::from_utf8(bytes) {
         Ok(_) => bytes.len(),

@@ -17,23 +17,23 @@ use sha2::{Digest as _, Sha256};
 
 use crate::copy::hex;
 
-/// What all files take together at most, in bytes.
+/// The most bytes of all files together.
 const MAX_FOLDER: u64 = 512 * 1024 * 1024;
-/// What one takes at most.
+/// The most bytes of one file.
 const MAX_FILE: u64 = MAX_FOLDER / 2;
-/// Fewer tokens than that are read as fast as a file.
+/// Fewer tokens are evaluated as fast as a file is read.
 const MIN_TOKENS: usize = 128;
-/// What stands in a file: the state of a sequence, as llama.cpp writes it, which
-/// has a version of its own; and the SHA-256 of that.
+/// The format of a file: the state of a sequence, as llama.cpp writes it with
+/// its own version, and its SHA-256.
 const FORM: &str = "ptk prompt 1";
-/// The bytes of a SHA-256.
+/// The length of a SHA-256 in bytes.
 const SUM: usize = 32;
 const SUFFIX: &str = ".prompt";
 const UNFINISHED: &str = ".new-";
-/// After that, a file that is not finished will not be any more.
+/// The age at which an unfinished file counts as abandoned.
 const ABANDONED: Duration = Duration::from_secs(3600);
 
-/// The prompts of one model.
+/// The prompt cache of one model.
 #[derive(Debug)]
 pub(super) struct Prompts {
     folder: PathBuf,
@@ -41,7 +41,7 @@ pub(super) struct Prompts {
 }
 
 impl Prompts {
-    /// Those of the model in this file, in this folder.
+    /// The cache for the model in this file, kept in this folder.
     pub(super) fn new(folder: &Path, model: &Path) -> io::Result<Self> {
         let file = fs::canonicalize(model)?;
         let metadata = fs::metadata(&file)?;
@@ -62,7 +62,7 @@ impl Prompts {
         })
     }
 
-    /// Whether so many tokens are worth a file.
+    /// Whether this many tokens are worth a file.
     pub(super) const fn is_worth(tokens: usize) -> bool {
         tokens >= MIN_TOKENS
     }
@@ -72,8 +72,8 @@ impl Prompts {
         Self::is_worth(tokens.len()) && self.path(tokens).exists()
     }
 
-    /// Whether the model remembers these tokens now, and nothing else. If not,
-    /// it may remember anything, and the file is gone.
+    /// Loads the state of these tokens, and returns whether that worked. If
+    /// not, the state of the context is undefined, and the file is removed.
     pub(super) fn recall(
         &self,
         context: &mut LlamaContext<'_>,
@@ -85,7 +85,7 @@ impl Prompts {
             let read = context.state_seq_load_file(&path, sequence, tokens.len());
             read.is_ok_and(|(read, _)| read == tokens)
         };
-        // Nothing depends on either: a file that cannot be changed is tried again.
+        // Both are best effort: if they fail, the file is tried again.
         let _ = if is_right {
             let file = File::options().append(true).open(&path);
             file.and_then(|file| file.set_modified(SystemTime::now()))
@@ -95,7 +95,7 @@ impl Prompts {
         is_right
     }
 
-    /// Keeps what the model remembers, which is just these tokens.
+    /// Saves the state of the context, which holds exactly these tokens.
     pub(super) fn keep(
         &self,
         context: &LlamaContext<'_>,
@@ -127,7 +127,7 @@ impl Prompts {
         self.folder.join(hex(hash) + SUFFIX)
     }
 
-    /// Removes what was not used for longest, until the rest is small enough.
+    /// Removes the least recently used files until the size limit is met.
     fn trim(&self, now: SystemTime) -> io::Result<()> {
         let mut files = Vec::new();
         for entry in fs::read_dir(&self.folder)? {
@@ -158,8 +158,8 @@ impl Prompts {
     }
 }
 
-/// Whether what stands before the sum at the end of a file adds up to it.
-/// llama.cpp ends the whole process if it reads anything else.
+/// Whether the checksum at the end of a file is right. llama.cpp aborts the
+/// process if it loads a damaged one.
 fn is_whole(path: &Path) -> bool {
     let file = fs::read(path).unwrap_or_default();
     let parts = file.split_last_chunk::<SUM>();

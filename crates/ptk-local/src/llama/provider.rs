@@ -1,4 +1,4 @@
-//! The face: a provider whose model is a file.
+//! [`Local`]: a provider whose model is a file.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -16,17 +16,17 @@ use super::trouble::Trouble;
 use super::worker::{Job, Worker};
 use crate::{Gguf, GgufError};
 
-/// The tokens of a window where nobody says otherwise: more of them take
-/// memory, whether they are used or not.
+/// The default context window in tokens: a larger one takes memory, whether it
+/// is used or not.
 const WINDOW: u32 = 16_384;
-/// Models with fewer weights than that do not call tools: one with 135
-/// million made no right call in 49 requests.
+/// Models with fewer parameters do not call tools: one with 135 million made no
+/// right call in 49 requests.
 const CALLING: u64 = 300_000_000;
-/// Models with fewer weights than that are told their tools in a line each:
-/// they call them better so, and read them in half the time.
+/// Models with fewer parameters get their tools as one-line signatures: they
+/// call them better so, and read them in half the time.
 const LARGE: u64 = 4_000_000_000;
 
-/// Whoever wants to know how far loading is.
+/// The callback for the progress of loading.
 #[derive(Clone, Default)]
 pub(super) struct Progress(Option<Arc<dyn Fn(f32) + Send + Sync>>);
 
@@ -44,7 +44,7 @@ impl fmt::Debug for Progress {
     }
 }
 
-/// What is wanted of a model in a file.
+/// Settings of a local model.
 ///
 /// ```no_run
 /// use ptk_local::{Local, Settings};
@@ -64,7 +64,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The model in this file.
+    /// Default settings for the model in this file.
     pub fn new(file: impl Into<PathBuf>) -> Self {
         Self {
             file: file.into(),
@@ -76,39 +76,38 @@ impl Settings {
         }
     }
 
-    /// What people call it; by default what the file is called.
+    /// Sets the model's name; defaults to the file's name.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// How many tokens it is to see and write, together; by default what it was
-    /// made for, and at most 16384.
+    /// Sets the context window in tokens; defaults to the model's own, at most
+    /// 16384.
     #[must_use]
     pub const fn context_window(mut self, tokens: u32) -> Self {
         self.window = Some(tokens);
         self
     }
 
-    /// How many threads work on an answer; by default one for every core, which
-    /// may be two processors.
+    /// Sets the number of threads; defaults to one for every physical core.
     #[must_use]
     pub const fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads);
         self
     }
 
-    /// The folder in which to keep what the model has read, so that instructions
-    /// that are the same in the next run are not read again; by default it is
-    /// kept in memory only. The folder stays below 512 MiB.
+    /// Sets the folder of the prompt cache, so that unchanged instructions are
+    /// not evaluated again in the next run; by default nothing is kept on disk.
+    /// The folder stays below 512 MiB.
     #[must_use]
     pub fn prompts_in(mut self, folder: impl Into<PathBuf>) -> Self {
         self.prompts = Some(folder.into());
         self
     }
 
-    /// Who is told how far loading is, from 0 to 1.
+    /// Sets a callback for the progress of loading, from 0 to 1.
     #[must_use]
     pub fn on_progress(mut self, tell: impl Fn(f32) + Send + Sync + 'static) -> Self {
         self.progress = Progress(Some(Arc::new(tell)));
@@ -120,15 +119,15 @@ impl Settings {
         Prompts::new(folder, &self.file).ok()
     }
 
-    /// The window, where the model was made for one of so many tokens.
+    /// The context window for a model that was trained for this many tokens.
     pub(super) fn window(&self, made_for: u32) -> u32 {
         let made_for = made_for.max(1);
         self.window.unwrap_or(WINDOW).min(made_for)
     }
 
     pub(super) fn worker_threads(&self) -> i32 {
-        // Two processors are often one core that does two things at once, and
-        // this program may not be allowed on all of them.
+        // Two logical processors are often one core, and the process may not be
+        // allowed to run on all of them.
         let own = || {
             let allowed = thread::available_parallelism().map_or(1, usize::from);
             num_cpus::get_physical().min(allowed)
@@ -141,8 +140,8 @@ impl Settings {
 /// A model in a file, on this machine.
 ///
 /// It is loaded with the first request, and stays until this is dropped. One
-/// request is served at a time; what the next one shares with it from the
-/// beginning on costs nothing. Dropping a reply ends it.
+/// request is served at a time; a prefix that the next one shares with it is
+/// not evaluated again. Dropping a reply ends it.
 #[derive(Debug)]
 pub struct Local {
     settings: Settings,
@@ -153,11 +152,11 @@ pub struct Local {
 }
 
 impl Local {
-    /// The model of these settings. Only the head of its file is read yet.
+    /// Opens the model of these settings. Only the file's header is read.
     ///
     /// # Errors
     ///
-    /// If it is no file that holds a model.
+    /// If the file does not hold a model.
     pub fn open(settings: Settings) -> Result<Self, GgufError> {
         let gguf = Gguf::read(&settings.file)?;
         let made_for = gguf
@@ -179,13 +178,13 @@ impl Local {
         })
     }
 
-    /// The file.
+    /// The path of the model's file.
     #[must_use]
     pub fn file(&self) -> &Path {
         &self.settings.file
     }
 
-    /// Hands a request to the thread, which is started with the first one.
+    /// Passes a request to the thread, which is started with the first one.
     fn submit(&self, job: Job) -> Result<bool, std::io::Error> {
         let mut worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
         if worker.is_none() {
@@ -209,7 +208,7 @@ impl Provider for Local {
     }
 
     fn id(&self) -> Option<String> {
-        // What it can do follows from its file.
+        // Its capabilities follow from its file, and need not be remembered.
         None
     }
 

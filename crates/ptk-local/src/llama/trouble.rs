@@ -1,4 +1,4 @@
-//! What can go wrong with a model on the way to an answer.
+//! Errors of a local model.
 
 use std::path::PathBuf;
 
@@ -6,13 +6,13 @@ use ptk_llm::LlmErrorKind;
 
 use crate::GgufError;
 
-/// Why there is no answer.
+/// Why a request failed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub(super) enum Trouble {
-    /// Nobody wants the answer any more.
+    /// The reply was dropped.
     #[error("nobody waits for the answer")]
     Stopped,
-    /// The file is not what it should be.
+    /// The file or its chat template is not valid.
     #[error("{0}")]
     File(String),
     /// There is not enough memory.
@@ -25,10 +25,10 @@ pub(super) enum Trouble {
         wanted: u64,
         free: u64,
     },
-    /// The processor is too old for the way this was built.
+    /// The processor lacks features that this build needs.
     #[error("this ptk was built for processors with AVX2, FMA and F16C, and this one lacks them")]
     Processor,
-    /// llama.cpp would not.
+    /// llama.cpp could not load or set up the model.
     #[error("llama.cpp could not {what} {}: {why}", file.display())]
     Refused {
         what: &'static str,
@@ -41,16 +41,16 @@ pub(super) enum Trouble {
     /// The grammar of a request cannot be read.
     #[error("the grammar cannot be read by llama.cpp")]
     Grammar,
-    /// There is no API for tools.
+    /// The request asks for native tool calls, which are not supported.
     #[error("a model in a file is taught its tools in text: leave out --mode, or say --mode text")]
     Tools,
-    /// Numbers came out that are none.
+    /// llama.cpp failed during inference.
     #[error("llama.cpp failed while it worked: {0}")]
     Failed(String),
 }
 
 impl Trouble {
-    /// What that is to whoever asked.
+    /// The kind of provider error.
     pub(super) const fn kind(&self) -> LlmErrorKind {
         match self {
             Self::TooLong { .. } => LlmErrorKind::TooLong,

@@ -1,4 +1,4 @@
-//! The thread of a model, and the requests that wait for it.
+//! The thread of a model, and the queue of its requests.
 
 use std::sync::mpsc;
 use std::thread;
@@ -14,8 +14,7 @@ use super::load;
 use super::provider::Settings;
 use super::trouble::Trouble;
 
-/// A request, and who waits for the reply. Whoever drops the other end does
-/// not wait any more.
+/// A request, and the channel for its reply. Dropping the receiver cancels it.
 #[derive(Debug)]
 pub(super) struct Job {
     request: Request,
@@ -29,7 +28,7 @@ impl Job {
     }
 
     fn fail(&self, trouble: Trouble) {
-        // Nobody may listen any more.
+        // The receiver may have been dropped.
         let _ = self.told.send(Err(trouble));
     }
 }
@@ -44,7 +43,7 @@ impl Listener for UnboundedSender<Result<Delta, Trouble>> {
     }
 }
 
-/// The thread. It ends when nobody can send it anything any more.
+/// A handle to the thread, which ends when this is dropped.
 #[derive(Debug)]
 pub(super) struct Worker {
     jobs: mpsc::Sender<Job>,
@@ -58,14 +57,14 @@ impl Worker {
         Ok(Self { jobs })
     }
 
-    /// Whether the job was taken.
+    /// Queues a job; `false` if the thread has ended.
     pub(super) fn submit(&self, job: Job) -> bool {
         self.jobs.send(job).is_ok()
     }
 }
 
-/// Loads the model for the first job, and does this one and all others. A
-/// model that cannot be loaded is tried anew with the next job.
+/// Loads the model for the first job, and serves all jobs. If loading fails, it
+/// is tried again for the next job.
 fn serve(settings: &Settings, waiting: &mpsc::Receiver<Job>) {
     while let Ok(job) = waiting.recv() {
         match loaded(settings, &job) {
@@ -84,8 +83,8 @@ fn loaded(settings: &Settings, job: &Job) -> Result<LlamaModel, Trouble> {
     })
 }
 
-/// Does this job and all others. A job is dropped when it is done: by that its
-/// reply ends.
+/// Serves this job and all others. Dropping a job when it is done ends its
+/// reply.
 fn answer_with(settings: &Settings, model: &LlamaModel, first: Job, waiting: &mpsc::Receiver<Job>) {
     let window = settings.window(model.n_ctx_train());
     let threads = settings.worker_threads();

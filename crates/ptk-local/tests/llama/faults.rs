@@ -1,4 +1,4 @@
-//! What goes wrong is said.
+//! Errors of a local model.
 
 use ptk_llm::{LlmErrorKind, Request, ResponseFormat};
 use ptk_local::{Local, Settings};
@@ -13,7 +13,7 @@ async fn a_conversation_that_does_not_fit_is_refused() {
         .unwrap_err();
     assert_eq!(error.kind, LlmErrorKind::TooLong);
     assert!(error.to_string().contains("window is 1024"), "{error}");
-    // It can be asked something else.
+    // The model still answers another request.
     reply(&model, &ask("Hi")).await.unwrap();
 }
 

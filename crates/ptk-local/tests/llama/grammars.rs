@@ -1,4 +1,4 @@
-//! Calls of real weights that are held to the grammars of random schemas.
+//! Calls of a real model that are constrained by grammars of random schemas.
 
 use std::sync::Arc;
 
@@ -18,11 +18,10 @@ use crate::schemas::parameters;
 /// How many schemas are tried; `PTK_GRAMMARS` asks for another number.
 const CASES: u64 = 8;
 
-/// So daring that weights choose about anything the grammar leaves them.
+/// So high that almost anything the grammar allows is sampled.
 const TEMPERATURE: f32 = 3.0;
 
-/// The most tokens of a call; a longer one is cut off, and nothing is said of
-/// it.
+/// The most tokens of a call; a longer one is cut off and not checked.
 const MOST_TOKENS: u32 = 120;
 
 fn cases() -> u64 {
@@ -30,7 +29,7 @@ fn cases() -> u64 {
     asked.map_or(CASES, |cases| cases.parse().expect("a number"))
 }
 
-/// Schemas, the same each time.
+/// A fixed sequence of random schemas.
 fn schemas() -> impl Iterator<Item = Value> {
     let mut runner = TestRunner::deterministic();
     let all = parameters();
@@ -46,7 +45,7 @@ async fn every_call_that_weights_write_by_a_grammar_is_right() {
         let spec = ToolSpec::new("act", "Does what it does", parameters);
         let told = spec.parameters.to_string();
         let tools = Toolset::new([spec]).unwrap();
-        // Nothing can be passed to some.
+        // Some schemas accept no arguments at all.
         let Some(grammar) = Gbnf::of_call(&tools, &dialect) else {
             continue;
         };

@@ -1,4 +1,4 @@
-//! What a model has read is not read again, not even in the next run.
+//! An evaluated prompt is not evaluated again, not even in the next run.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -22,7 +22,7 @@ fn request(question: &str) -> Request {
     }
 }
 
-/// What a process says whose first question this is.
+/// Answers a request with a newly opened model, as another process would.
 async fn run(folder: &Path, request: &Request) -> Completion {
     let settings = Settings::new(file()).context_window(1024).threads(1);
     let model = Local::open(settings.prompts_in(folder)).unwrap();
@@ -51,14 +51,14 @@ async fn instructions_are_read_once_for_all_runs() {
 
     let again = run(&folder, &request("What is the capital of France?")).await;
     let cached = again.usage.unwrap().cached_tokens;
-    // The question and the marks around it are all that is left to read.
+    // Only the question and the template around it are left to evaluate.
     assert!(read.input_tokens - cached < 25, "{cached} of {read:?}");
     assert_eq!(again.text, first.text);
     let other = run(&folder, &request("What is the capital of Italy?")).await;
     assert_eq!(other.usage.unwrap().cached_tokens, cached);
     assert_eq!(kept(&folder), files);
 
-    // Other instructions are another file.
+    // Other instructions get a file of their own.
     let others = ask("What is the capital of France?").system("Answer in one word. ".repeat(60));
     assert_eq!(run(&folder, &others).await.usage.unwrap().cached_tokens, 0);
     assert_eq!(kept(&folder).len(), 2);
@@ -86,7 +86,7 @@ async fn what_cannot_be_read_is_read_anew() {
         assert_eq!(again.text, first.text);
         assert_eq!(fs::read(&file).unwrap().len(), whole.len());
     }
-    // Where nothing can be kept, the answer comes all the same.
+    // If the cache cannot be written, the request is answered all the same.
     let nowhere = state.path().join("file");
     fs::write(&nowhere, "").unwrap();
     let again = run(&nowhere.join("prompts"), &question).await;

@@ -6,7 +6,7 @@ use futures_util::StreamExt as _;
 use ptk_llm::{Assembly, Completion, LlmError, Message, Provider, Request, Sampling};
 use ptk_local::{Local, Settings};
 
-/// The weights.
+/// The path of the model's file.
 pub(crate) fn file() -> PathBuf {
     let file = std::env::var_os("PTK_TEST_MODEL");
     file.expect("set PTK_TEST_MODEL to the weights, or run `scripts/test features`")
@@ -24,8 +24,8 @@ pub(crate) fn ask(text: &str) -> Request {
         temperature: Some(0.0),
         ..Sampling::default()
     };
-    // Without instructions, the template of these weights has its own, with
-    // which they talk of Paris in French.
+    // Without instructions, this model's template adds its own, with which it
+    // talks about Paris in French.
     Request::new([Message::user(text)])
         .system("")
         .sampling(sampling)

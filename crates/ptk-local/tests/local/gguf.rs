@@ -1,4 +1,4 @@
-//! What a file says about the model in it, and what becomes of files that lie.
+//! Metadata of model files, and files that are damaged.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use ptk_local::Gguf;
 
 use crate::sample::{Sample, list, text};
 
-/// What is read of these bytes; the error without the path.
+/// Reads the metadata in these bytes; the error without the path.
 fn read(bytes: &[u8]) -> Result<Gguf, String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.gguf");
@@ -66,7 +66,7 @@ fn numbers_are_read_whatever_their_kind() {
         let model = read(&sample.value("a.context_length", kind, bytes).bytes());
         assert_eq!(model.unwrap().context_length, Some(200), "{kind}");
     }
-    // Negative, a fraction, a yes.
+    // Negative, a float, a boolean.
     for (kind, bytes) in [(1, &[200_u8][..]), (6, &[1, 2, 3, 4]), (7, &[1])] {
         let sample = Sample::bare(3).text("general.architecture", "a");
         let model = read(&sample.value("a.context_length", kind, bytes).bytes());
@@ -144,7 +144,7 @@ fn numbers_that_cannot_be_are_not_followed() {
         bytes[at..at + 8].copy_from_slice(&huge);
         error(&bytes)
     };
-    // How many tensors and pairs there are.
+    // The numbers of tensors and pairs.
     assert_eq!(with(8), DAMAGED);
     assert_eq!(with(16), DAMAGED);
     // The length of a key.
@@ -223,7 +223,7 @@ fn what_is_kept_of_a_text_is_bounded() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// Whatever the bytes are, there is an answer, and it is a short one.
+    /// Any bytes are parsed or rejected, and the result is bounded.
     #[test]
     fn any_bytes_are_answered(
         mut bytes in proptest::collection::vec(any::<u8>(), 0..200),
@@ -235,7 +235,7 @@ proptest! {
         prop_assert!(told.map_or_else(|told| told.len(), |model| model.architecture.len()) < 600);
     }
 
-    /// So they are where a whole model was changed here and there.
+    /// The same for a valid model with random changes.
     #[test]
     fn any_change_of_a_model_is_answered(
         changes in proptest::collection::vec((0_usize..400, any::<u8>()), 1..20),

@@ -79,7 +79,7 @@ fn a_file_that_is_gone_is_told_with_what_to_do() {
     let path = file(&folder, "a.gguf");
     add(&library, &path, "mine", Keep::Path).unwrap();
     add(&library, &path, "kept", Keep::Copy).unwrap();
-    // Whoever changes a file of their own knows why.
+    // Files that users keep themselves may change.
     fs::write(&path, Sample::model().text("a", &"b".repeat(99)).bytes()).unwrap();
     assert!(library.find("mine").is_ok());
     fs::remove_file(&path).unwrap();
@@ -157,7 +157,7 @@ fn the_catalogue_that_is_built_in_stands_up_to_what_is_asked_of_others() {
     let (_folder, library) = empty();
     fs::create_dir(library.folder()).unwrap();
     let built_in = include_str!("../../src/catalogue.toml");
-    // Under other names, since there are no two of one name.
+    // Under other names, because names are unique.
     let others = built_in.replace("\nname = \"", "\nname = \"other-");
     fs::write(library.folder().join("catalogue.toml"), others).unwrap();
     let catalogue = ptk_local::Catalogue::read(library.folder()).unwrap();

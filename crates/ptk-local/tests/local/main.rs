@@ -1,4 +1,4 @@
-//! Models in files: what is read, kept and found.
+//! Parsing of model files, and the library.
 
 #![allow(
     missing_docs,

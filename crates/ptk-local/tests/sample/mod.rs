@@ -1,6 +1,6 @@
-//! GGUF files that are made up, byte by byte.
+//! Builds GGUF files for tests.
 
-/// A file in the making.
+/// A file under construction.
 #[derive(Debug, Clone)]
 pub(crate) struct Sample {
     version: u32,
@@ -10,7 +10,7 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    /// Nothing but its version.
+    /// A file with nothing but its version.
     pub(crate) fn bare(version: u32) -> Self {
         Self {
             version,
@@ -20,7 +20,7 @@ impl Sample {
         }
     }
 
-    /// A tiny model with everything that is looked at: 1,056 parameters.
+    /// A tiny model with all the metadata that is read: 1,056 parameters.
     pub(crate) fn model() -> Self {
         Self::bare(3)
             .text("general.architecture", "llama")
@@ -34,7 +34,7 @@ impl Sample {
             .tensor("b", &[32], 0, 32 * 4)
     }
 
-    /// A value with its kind.
+    /// Adds a value of this type.
     pub(crate) fn value(mut self, key: &str, kind: u32, bytes: &[u8]) -> Self {
         let pair = [&text(key), &kind.to_le_bytes()[..], bytes].concat();
         self.pairs.push(pair);
@@ -55,7 +55,7 @@ impl Sample {
         self.value(key, 9, &list)
     }
 
-    /// A tensor behind the last one.
+    /// Adds a tensor after the last one.
     pub(crate) fn tensor(
         mut self,
         name: &str,
@@ -89,13 +89,13 @@ impl Sample {
     }
 }
 
-/// A text as it stands there.
+/// A text as it is encoded in the file.
 pub(crate) fn text(text: &str) -> Vec<u8> {
     let length = (text.len() as u64).to_le_bytes();
     [&length, text.as_bytes()].concat()
 }
 
-/// The beginning of a list.
+/// The head of an encoded list.
 pub(crate) fn list(kind: u32, count: u64) -> Vec<u8> {
     [&kind.to_le_bytes()[..], &count.to_le_bytes()[..]].concat()
 }

@@ -1,4 +1,4 @@
-//! What the benchmarks read: made up, the same every time, of any size.
+//! Generated inputs of the benchmarks: the same every time, of any size.
 
 #![allow(dead_code, reason = "no benchmark needs all of it")]
 
@@ -116,7 +116,7 @@ const CODE: &[&str] = &[
     "    let found = map.get(&key).copied().unwrap_or(0);",
 ];
 
-/// `SplitMix64`: the same numbers every time.
+/// The `SplitMix64` generator: the same numbers every time.
 struct Random(u64);
 
 impl Random {
@@ -193,7 +193,7 @@ pub(crate) fn grammar(dialect: &str) -> Result<Grammar, Box<dyn std::error::Erro
     Ok(build(tools()?)?)
 }
 
-/// The marks and keys around a call.
+/// A form of calls: the marks and keys around them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Form {
     open: &'static str,
@@ -305,7 +305,7 @@ pub(crate) fn broken_json(bytes: usize) -> String {
     json_rows(bytes, true)
 }
 
-/// The same without the fault.
+/// The list of [`broken_json`] without the fault.
 pub(crate) fn valid_json(bytes: usize) -> String {
     json_rows(bytes, false)
 }

@@ -7,13 +7,15 @@ use std::time::Duration;
 
 use cpu_time::ProcessTime;
 
-/// Short work is repeated for so long, so that the clock's grain is nothing.
+/// How long short work is repeated, so that the clock's resolution does not
+/// matter.
 const SAMPLE: Duration = Duration::from_millis(20);
-/// The best of so many samples counts: the others were disturbed.
+/// How many samples are taken; the best one counts, as the others were
+/// disturbed.
 const SAMPLES: usize = 15;
-/// Long work is not sampled again past this.
+/// Sampling stops once it has taken this long.
 const BUDGET: Duration = Duration::from_secs(2);
-/// Work that would take longer than this is not measured at all.
+/// Work that would take more seconds than this is not measured.
 const PATIENCE: f64 = 20.0;
 
 /// The sizes of inputs, in bytes, and their names.
@@ -63,7 +65,7 @@ pub(crate) fn speed(bytes: usize, seconds: f64) -> f64 {
     bytes as f64 / seconds / 1e6
 }
 
-/// Foresees how long the next larger input takes, from the last two, so that
+/// Predicts how long the next larger input takes, from the last two, so that
 /// work whose cost grows with the square does not hold up the rest.
 #[derive(Debug, Default)]
 pub(crate) struct Foresight {
@@ -79,7 +81,7 @@ impl Foresight {
         })
     }
 
-    /// Takes in what an input of so many bytes took.
+    /// Records how long an input of so many bytes took.
     pub(crate) fn learn(&mut self, bytes: usize, seconds: f64) {
         let bytes = as_float(bytes);
         if let Some((size, before)) = self.last {
@@ -94,7 +96,7 @@ fn as_float(bytes: usize) -> f64 {
     bytes as f64
 }
 
-/// A speed with as many digits as it deserves.
+/// A speed, rounded to a sensible number of digits.
 pub(crate) fn rounded(speed: f64) -> String {
     match speed {
         s if s < 1.0 => format!("{s:.2}"),

@@ -14,7 +14,7 @@ use crate::{Outcome, Tally, rows, same, tools};
 /// How often each call is broken in each dialect.
 const BREAKS: usize = 8;
 
-/// Writes, breaks and reads back.
+/// Writes the calls, breaks them and reads them back.
 pub(crate) fn run(file: &Path) -> Outcome<()> {
     let rows = rows(file)?;
     let registry = Registry::builtin();

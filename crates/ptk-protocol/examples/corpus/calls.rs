@@ -1,7 +1,7 @@
 //! Replies in the forms of many models, with the calls and the text expected.
 //!
-//! Some rows expect a parser to drop what PTK keeps. Those are told by rule
-//! and listed with the reason, so that any other difference stands out.
+//! Some rows expect a parser to drop what PTK keeps. Those are recognized by
+//! rule and listed with the reason, so that any other difference stands out.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::{Outcome, Tally, rows, same, tools};
 
-/// What a row drops on purpose and PTK keeps.
+/// Content that a row drops on purpose and PTK keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Dropped {
     TextBehindCall,
@@ -43,7 +43,7 @@ struct Row<'a> {
     whole: Vec<&'a ParsedCall>,
 }
 
-/// Reads every reply without being told its dialect.
+/// Parses every reply without knowing its dialect.
 pub(crate) fn run(file: &Path) -> Outcome<()> {
     let mut tally = Tally::new("replies of many models, by dialect");
     let mut kept: BTreeMap<Dropped, usize> = BTreeMap::new();

@@ -185,7 +185,7 @@ pub(crate) fn once(
     (broken != text).then_some((kind, broken))
 }
 
-/// Replaces something at one of the places where `needle` stands.
+/// Changes the text at one occurrence of `needle`, chosen at random.
 fn splice<'r>(
     text: &str,
     random: &mut Random,
@@ -240,12 +240,13 @@ fn insert(text: &str, at: usize, new: &str) -> String {
     )
 }
 
-/// Python's quotes, where no text has an apostrophe or an escaped quote.
+/// Replaces double quotes by single ones, as in Python, where no text has an
+/// apostrophe or an escaped quote.
 fn single_quotes(text: &str) -> Option<String> {
     (!text.contains(['\'', '\\']) && !text.contains("CDATA")).then(|| text.replace('"', "'"))
 }
 
-/// Quotes in pairs.
+/// Replaces each pair of quotes by an opening and a closing one.
 fn pairs(text: &str, open: &str, close: &str) -> Option<String> {
     if text.contains('\\') {
         return None;
@@ -275,7 +276,7 @@ fn python_literals(text: &str) -> Option<String> {
     (result != text).then_some(result)
 }
 
-/// The object behind the first `"args":`.
+/// The range of the object behind the first `"args":`.
 fn args_range(text: &str) -> Option<std::ops::Range<usize>> {
     let start = text.find("\"args\":")? + "\"args\":".len();
     let rest = text.get(start..)?;
@@ -294,7 +295,8 @@ fn stringified(text: &str) -> Option<String> {
     ))
 }
 
-/// Arguments beside the name; not where one has the name of a key of the call.
+/// Moves the arguments beside the name; not where one has the name of a key of
+/// the call.
 fn flat(text: &str, tools: &Toolset) -> Option<String> {
     const TAKEN: &[&str] = &[
         "tool",

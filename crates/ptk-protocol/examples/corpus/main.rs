@@ -1,8 +1,8 @@
 //! How much of a corpus is read as expected: `corpus FOLDER [json|bfcl|calls|cuts]…`.
 //! `corpus FOLDER written` prints gold calls as texts instead.
 //!
-//! The folder holds `json.jsonl`, `bfcl.jsonl` and `calls.jsonl`; what is not
-//! there is passed over with a word.
+//! The folder holds `json.jsonl`, `bfcl.jsonl` and `calls.jsonl`; a missing
+//! file is skipped with a message.
 
 #![allow(clippy::print_stdout, reason = "it is a report")]
 
@@ -74,7 +74,8 @@ fn tools(row: &Value) -> Outcome<Toolset> {
     Ok(Toolset::new(distinct)?)
 }
 
-/// Passes and failures by group, and the failures in words.
+/// Counts passes and failures by group, and keeps a description of each
+/// failure.
 struct Tally {
     title: &'static str,
     groups: BTreeMap<String, (usize, usize)>,

@@ -9,12 +9,12 @@ use serde_json::{Map, Value};
 use super::{EXACT_DIGITS, has_inexact_number};
 use crate::json::decode::{Decoded, Decoding, StringStop, plain_run};
 
-/// From this length on a string takes the room that is left at once, instead
-/// of growing step by step.
+/// From this length on, a string reserves room for the rest of the input at
+/// once, instead of growing step by step.
 const LONG: usize = 1 << 12;
 
-/// The object, and whether its numbers are exact. `None` where anything is out
-/// of the ordinary: a parser that can say what is wrong takes over then.
+/// Reads the object, and whether its numbers are exact. `None` where anything
+/// is out of the ordinary: a parser that can say what is wrong takes over then.
 ///
 /// `json` stands at `offset` of a text some strings of which are `decoded`.
 pub(super) fn read(
@@ -78,7 +78,7 @@ impl<'a> FlatReader<'a> {
         self.json.as_bytes().get(self.at..).unwrap_or_default()
     }
 
-    /// The first byte that is not white space, which is passed.
+    /// Skips white space and returns the byte behind it.
     fn peek(&mut self) -> Option<u8> {
         loop {
             match self.rest().first()? {
@@ -96,7 +96,7 @@ impl<'a> FlatReader<'a> {
         self.peek().is_none()
     }
 
-    /// The string whose opening quote was passed.
+    /// Reads the string whose opening quote was passed.
     fn string(&mut self) -> Option<String> {
         let run = plain_run(self.rest());
         let start = self.at;
@@ -127,7 +127,8 @@ impl<'a> FlatReader<'a> {
         }
     }
 
-    /// The string whose opening quote was passed, if it is decoded already.
+    /// Takes the string whose opening quote was passed, if it is decoded
+    /// already.
     fn known(&mut self) -> Option<String> {
         let at = self.offset + self.at;
         while self
@@ -140,8 +141,8 @@ impl<'a> FlatReader<'a> {
         Some(string.text)
     }
 
-    /// A whole number that surely fits into 64 bits. Nothing is passed if the
-    /// value is something else.
+    /// Reads a whole number that surely fits into 64 bits. Nothing is consumed
+    /// if the value is something else.
     fn small_number(&mut self) -> Option<i64> {
         let rest = self.rest();
         let digits = rest.strip_prefix(b"-").unwrap_or(rest);

@@ -6,12 +6,12 @@ use crate::ToolCall;
 use crate::json::quote;
 use crate::parse::Reader;
 
-/// Agents that say what they do behind `Action:`.
+/// Dialects of agents that write a call behind `Action:`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Actions {
-    /// smolagents and its kin: one object.
+    /// One object, as in smolagents and similar agents.
     Smolagents,
-    /// Cohere's Command R+: a list of calls in a fence.
+    /// A list of calls in a fence, as in Cohere's Command R+.
     CommandRPlus,
 }
 
@@ -76,7 +76,7 @@ impl Writer for Actions {
     }
 }
 
-/// A call as an object on several lines.
+/// Writes a call as an object on several lines.
 fn object(call: &ToolCall, name: &str, args: &str, indent: &str) -> String {
     let (tool, json) = (quote(&call.name), call.args.to_json());
     format!("{indent}{{\n{indent}  \"{name}\": {tool},\n{indent}  \"{args}\": {json}\n{indent}}}")

@@ -17,7 +17,8 @@ const MAX_HEAD: usize = 512;
 /// The longest name of an argument.
 const MAX_NAME: usize = 256;
 
-/// Arguments as options of a command line, between arrows and braces.
+/// The dialect whose arguments are options of a command line, between arrows
+/// and braces.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Arrows;
 
@@ -211,8 +212,8 @@ impl ArrowsReader {
         }
     }
 
-    /// A string ends at the first quote behind which the next option or the
-    /// end of the call follows.
+    /// Reads a string, which ends at the first quote behind which the next
+    /// option or the end of the call follows.
     fn text(&mut self, input: &Input<'_>, mut quoted: Quoted) -> Option<Step> {
         let mut closes = |at| match input.peek(at) {
             Peek::More => None,
@@ -274,7 +275,8 @@ impl ArrowsReader {
         self.go(ArrowState::Option)
     }
 
-    /// The braces that close the arguments and the call: `count` have come.
+    /// Reads the braces that close the arguments and the call: `count` have
+    /// come.
     fn braces(&mut self, input: &Input<'_>, count: usize) -> Option<Step> {
         let at = self.skip_space(input);
         match input.byte(at) {
@@ -335,7 +337,7 @@ impl ArrowsReader {
     }
 }
 
-/// What stands between the opening mark and the arguments.
+/// The text between the opening mark and the arguments.
 enum ArrowHead {
     Finding {
         name: String,
@@ -383,7 +385,7 @@ fn read_head(text: &str) -> ArrowHead {
     found(rest, true)
 }
 
-/// What stands behind the token and the white space before it.
+/// The text behind the token and the white space before it.
 fn expect<'a>(text: &'a str, token: &str) -> Result<&'a str, ArrowHead> {
     let lead = text.trim_start();
     match lead.strip_prefix(token) {

@@ -26,16 +26,17 @@ const CLOSE: &str = "</PTK_BLOCK>";
 const WORD: &str = "EOF";
 /// The longest opening line; a name and a reason fit.
 const MAX_HEAD: usize = 4096;
-/// How much of a line is looked at to tell whether it is an argument.
+/// How much of a line is examined to decide whether it is an argument.
 const MAX_KEY_LINE: usize = 256;
 /// How many blank lines may stand behind a raw value.
 const MAX_BLANK_LINES: usize = 8;
 /// Strings longer than this are written raw, between words.
 const LONG_VALUE: usize = 120;
 
-/// Long values raw. A raw value ends at the line that repeats its word and
-/// behind which the next argument or the end of the call follows; the writer
-/// picks a word that is no line of the value. So any content survives.
+/// The dialect that writes long values raw. A raw value ends at the line that
+/// repeats its word and behind which the next argument or the end of the call
+/// follows; the writer picks a word that is not a line of the value. So any
+/// content survives.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Block;
 
@@ -115,7 +116,7 @@ fn is_plain(text: &str) -> bool {
         && coerce_text(text, None).value.is_string()
 }
 
-/// Whether a line that starts with a word is taken for its repetition.
+/// Whether a line that starts with a word counts as its repetition.
 fn ends_word(rest: &str) -> bool {
     rest.is_empty() || rest.eq_ignore_ascii_case(CLOSE)
 }
@@ -128,7 +129,7 @@ fn ends_with_close(line: &str) -> bool {
         .is_some_and(|end| end.eq_ignore_ascii_case(CLOSE))
 }
 
-/// A word that is no line of the text.
+/// A word that is not a line of the text.
 fn unused_word(text: &str) -> String {
     let mut word = WORD.to_owned();
     let mut number = 1;
@@ -150,8 +151,8 @@ struct BlockReader {
     values: Option<NamedValues>,
     declared: bool,
     raw: Option<Raw>,
-    /// Where a line stands that is no argument, and how far the end of the
-    /// call was looked for behind it.
+    /// The start of a line that is not an argument, and how far the end of the
+    /// call was searched behind it.
     broken: Option<(usize, usize)>,
 }
 
@@ -164,7 +165,7 @@ struct Raw {
     has_carriage_returns: bool,
 }
 
-/// What a line between the marks is.
+/// The kind of a line between the marks.
 enum BlockLine<'a> {
     Blank,
     Close(usize),
@@ -373,9 +374,9 @@ impl BlockReader {
         }
     }
 
-    /// A line is neither an argument nor the end. If the end mark comes later,
-    /// the call is broken; if none comes before the next call, the mark is
-    /// missing and the line is the person's.
+    /// Handles a line that is neither an argument nor the end. If the end mark
+    /// comes later, the call is broken; if none comes before the next call, the
+    /// mark is missing and the line is text for the user.
     fn seek_end(
         &mut self,
         input: &Input<'_>,
@@ -449,7 +450,7 @@ fn next_line<'a>(input: &Input<'a>, at: usize, searched: &mut usize) -> Option<(
 }
 
 /// Whether the next argument or the end of the call follows; `None` if more
-/// has to come to tell.
+/// text is needed to decide.
 fn continues(input: &Input<'_>, mut at: usize) -> Option<bool> {
     for _ in 0..MAX_BLANK_LINES {
         if at >= input.text.len() {
@@ -515,7 +516,7 @@ fn read_line(line: &str) -> BlockLine<'_> {
     }
 }
 
-/// Whether a line that is no argument is the beginning of one.
+/// Whether a line that is not an argument may be the beginning of one.
 fn may_become_argument(line: &str) -> bool {
     let line = line.trim_start();
     match read_key(line) {

@@ -11,8 +11,9 @@ use super::{Dialect, Trigger, Writer};
 use crate::parse::{Findings, Input, Reader, Refusal, Step};
 use crate::{ProblemCode, ToolCall};
 
-/// A call as a function's. It can appear in prose by accident, so it
-/// counts only on lines of its own and with a declared tool's name.
+/// The dialect that writes a call like a function's. Such text can appear in
+/// prose by accident, so it counts only on lines of its own and with a declared
+/// tool's name.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Function;
 
@@ -120,7 +121,8 @@ impl FunctionReader {
         }
     }
 
-    /// A call stands alone on its lines, but for the reason behind it.
+    /// Checks that a call stands alone on its lines, but for the reason behind
+    /// it.
     fn tail(&mut self, input: &Input<'_>, out: &mut Findings, end: usize) -> Step {
         let line = match input.line_end(end, &mut self.searched) {
             Some(newline) => input.slice(end..newline),
@@ -147,7 +149,7 @@ impl FunctionReader {
         Step::Done(behind)
     }
 
-    /// A call that the end of the reply cut off, if it looks like one.
+    /// Reports a call that the end of the reply cut off, if it looks like one.
     fn cut(&mut self, input: &Input<'_>, out: &mut Findings) -> Step {
         let Some(call) = &mut self.call else {
             return Step::Reject;

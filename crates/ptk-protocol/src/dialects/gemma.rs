@@ -11,7 +11,7 @@ use super::{Dialect, Trigger, Writer};
 use crate::ToolCall;
 use crate::parse::Reader;
 
-/// Google's models that call tools without JSON.
+/// A dialect of Google's models that call tools without JSON.
 #[derive(Debug, Clone, Copy)]
 pub struct Gemma {
     name: &'static str,
@@ -19,7 +19,7 @@ pub struct Gemma {
 }
 
 impl Gemma {
-    /// Gemma 4.
+    /// The dialect of Gemma 4.
     pub const GEMMA_4: Self = Self {
         name: "gemma4",
         marks: KeyValueMarks {
@@ -29,7 +29,7 @@ impl Gemma {
         },
     };
 
-    /// `FunctionGemma`.
+    /// The dialect of `FunctionGemma`.
     pub const FUNCTION_GEMMA: Self = Self {
         name: "functiongemma",
         marks: KeyValueMarks {

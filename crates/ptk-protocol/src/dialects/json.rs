@@ -18,7 +18,7 @@ use crate::json::{End, Repaired, repair};
 use crate::parse::{Findings, Input, MarkAt, Peek, Reader, Step, mark_at};
 use crate::{Problem, ProblemCode, Span, SpanKind, Status, ToolSpec};
 
-/// What stands around a bare call: nothing.
+/// The marks of a bare call: none.
 static NO_MARKS: LazyLock<Arc<JsonMarks>> = LazyLock::new(|| {
     Arc::new(JsonMarks {
         joined: true,
@@ -26,7 +26,8 @@ static NO_MARKS: LazyLock<Arc<JsonMarks>> = LazyLock::new(|| {
     })
 });
 
-/// A bare JSON call that starts a line and stands on lines of its own.
+/// The dialect of bare JSON calls that start a line and stand on lines of their
+/// own.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Json;
 
@@ -55,18 +56,19 @@ impl Dialect for Json {
 
 #[derive(Debug)]
 enum BareState {
-    /// It may be a call or not.
+    /// The value may be a call or not.
     Undecided,
-    /// It starts like a call.
+    /// The value starts like a call.
     Call,
-    /// It is a call, where one is expected: it goes out as it comes in.
+    /// The value is a call, where one is expected: it is sent as it comes in.
     Expected(Box<MarkedJson>),
-    /// It is no call; the rest of the value is text, whatever it holds.
+    /// The value is not a call; the rest of it is text, whatever it holds.
     Text,
     /// The value is whole up to `end`; what follows decides. White space was
     /// skipped up to `next`.
     Whole { end: usize, next: usize },
-    /// It starts like a call and is broken; search for the end goes on here.
+    /// The value starts like a call and is broken; the search for its end
+    /// continues here.
     Broken(Region),
 }
 
@@ -75,7 +77,7 @@ struct BareJson {
     scanner: Scanner,
     state: BareState,
     shown: usize,
-    /// Whether it was looked at as a call that is expected.
+    /// Whether it was examined as a call that is expected.
     is_known: bool,
 }
 
@@ -210,7 +212,7 @@ fn starts_like_a_call(input: &Input<'_>) -> Option<bool> {
     Some(key.get(..length).is_some_and(is_call_key))
 }
 
-/// The value is whole: it is a call if it names declared tools and nothing
+/// Handles a whole value: it is a call if it names declared tools and nothing
 /// else stands on its last line.
 fn whole(input: &Input<'_>, out: &mut Findings, end: usize, next: usize) -> Step {
     let line = input.slice(end..next);
@@ -268,7 +270,7 @@ fn whole(input: &Input<'_>, out: &mut Findings, end: usize, next: usize) -> Step
 }
 
 /// Whether a semicolon at `at` separates the call from the next one, or ends
-/// its line; `None` if more text has to come to tell.
+/// its line; `None` if more text is needed to decide.
 fn joins(input: &Input<'_>, at: usize) -> Option<bool> {
     if input.byte(at) != Some(b';') {
         return Some(false);
@@ -304,8 +306,8 @@ fn missing_marks(
     problems
 }
 
-/// A list that the end of the reply cut off: its elements are calls as far as
-/// they are whole, and the last one is a call that was cut off.
+/// Handles a list that the end of the reply cut off: its elements are calls as
+/// far as they are whole, and the last one is a call that was cut off.
 fn cut_list(input: &Input<'_>, out: &mut Findings) -> Option<Step> {
     let text = input.text;
     let mut at = input.skip_space(1);
@@ -340,7 +342,7 @@ fn cut_list(input: &Input<'_>, out: &mut Findings) -> Option<Step> {
     Some(Step::Done(end))
 }
 
-/// The value is broken: it is a call if, mended, it names a declared tool.
+/// Handles a broken value: it is a call if, repaired, it names a declared tool.
 fn broken(input: &Input<'_>, out: &mut Findings, region: usize) -> Step {
     let text = input.slice(0..region);
     if input.end
@@ -391,8 +393,8 @@ fn broken(input: &Input<'_>, out: &mut Findings, region: usize) -> Step {
         .filter(|fix| fix.code != ProblemCode::SurroundingText || fix.at < body || marked)
         .map(|fix| note(fix.code, fix.at..fix.at))
         .collect();
-    // Of several calls the first tells all that was mended, the others what kind
-    // of thing.
+    // Of several calls the first lists all repairs, the others one of each
+    // kind.
     let mut kinds: Vec<Problem> = Vec::new();
     for repair in &repairs {
         if kinds.iter().all(|kind| kind.code != repair.code) {
@@ -459,8 +461,9 @@ fn as_text(out: &mut Findings, end: usize) -> Step {
     Step::Done(end)
 }
 
-/// Without marks only a declared name makes a call. Where no tools were
-/// declared, PTK's own keys or a closing mark have to do.
+/// Whether all names are certain. Without marks only a declared name makes a
+/// call. Where no tools were declared, PTK's own keys or a closing mark have to
+/// do.
 fn named_for_sure(readings: &[ObjectCall<'_>], input: &Input<'_>, marked: bool) -> bool {
     !readings.is_empty()
         && readings
@@ -478,7 +481,7 @@ fn is_named(reading: &ObjectCall<'_>, input: &Input<'_>, marked: bool) -> bool {
 }
 
 /// Whether the arguments are a schema: this is the tool's definition, as the
-/// prompt may have shown it, and no call.
+/// prompt may have shown it, and not a call.
 fn is_definition(reading: &ObjectCall<'_>, tool: &ToolSpec) -> bool {
     reading
         .args
@@ -511,8 +514,8 @@ fn readings<'t>(json: &'t str, input: &Input<'_>, end: usize) -> Option<Vec<Obje
         .collect()
 }
 
-/// Looks for the end of a broken value, as far as its quotes and brackets can
-/// be told.
+/// Finds the end of a broken value, as far as its quotes and brackets can be
+/// recognized.
 #[derive(Debug, Default)]
 struct Region {
     at: usize,
@@ -575,8 +578,8 @@ impl Region {
     }
 }
 
-/// Whether the line break at `at` ends a broken value; `None` if more text has
-/// to come to tell.
+/// Whether the line break at `at` ends a broken value; `None` if more text is
+/// needed to decide.
 fn line_ends_region(input: &Input<'_>, at: usize) -> Option<bool> {
     match input.byte(at + 1) {
         None if !input.end => None,
@@ -610,10 +613,10 @@ fn ends_line(input: &Input<'_>, at: usize) -> LineEnd {
 
 /// Whether a value ends its line.
 enum LineEnd {
-    /// It does, and ends here.
+    /// The value ends its line, at this offset.
     At(usize),
-    /// Something else stands there.
+    /// Something else stands on the line.
     None,
-    /// More text has to come to tell.
+    /// More text is needed to decide.
     More,
 }

@@ -11,7 +11,7 @@ use crate::{ToolCall, ToolResult};
 
 const TAG: &str = "TOOL_CALL";
 
-/// The first version's tag and result envelope.
+/// The dialect of the first version, with its tag and result envelope.
 #[derive(Debug, Clone)]
 pub struct Legacy {
     marks: Arc<JsonMarks>,

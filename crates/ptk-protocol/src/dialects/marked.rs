@@ -14,7 +14,7 @@ use super::{Dialect, Trigger, Writer};
 use crate::ToolCall;
 use crate::parse::{MarkAt, Reader, mark_at};
 
-/// A dialect of this kind.
+/// A dialect that writes JSON between marks.
 #[derive(Debug)]
 pub(crate) struct Marked {
     name: &'static str,
@@ -150,7 +150,7 @@ impl Writer for Marked {
     }
 }
 
-/// A call as a JSON object with these keys.
+/// Writes a call as a JSON object with these keys.
 fn object(call: &ToolCall, name: &str, args: &str) -> String {
     let tool = Value::String(call.name.clone());
     format!(
@@ -159,19 +159,19 @@ fn object(call: &ToolCall, name: &str, args: &str) -> String {
     )
 }
 
-/// Each call between two marks of its own.
+/// Writes each call between two marks of its own.
 fn each(calls: &[ToolCall], join: &str, write: impl Fn(&ToolCall) -> String) -> String {
     let calls: Vec<String> = calls.iter().map(write).collect();
     calls.join(join)
 }
 
-/// All calls in one list.
+/// Writes all calls in one list.
 fn list(calls: &[ToolCall], open: &str, close: &str) -> String {
     let calls = each(calls, ", ", |call| object(call, "name", "arguments"));
     format!("{open}[{calls}]{close}")
 }
 
-/// Calls as Hermes and Qwen write them.
+/// Writes calls as Hermes and Qwen do.
 pub(super) fn hermes_text(calls: &[ToolCall]) -> String {
     each(calls, "\n", |call| {
         let json = object(call, "name", "arguments");
@@ -188,7 +188,7 @@ pub(crate) fn families() -> Vec<Marked> {
     families
 }
 
-/// One object, or a list of them, between two marks.
+/// Families with one object, or a list of them, between two marks.
 fn whole_calls() -> Vec<Marked> {
     vec![
         Marked::new("hermes", JsonMarks::tag("tool_call"), hermes_text).also_called(&[
@@ -261,7 +261,7 @@ fn whole_calls() -> Vec<Marked> {
     ]
 }
 
-/// The same, with heads or keys of their own.
+/// Families whose calls have heads or keys of their own.
 fn calls_of_their_own() -> Vec<Marked> {
     vec![
         Marked::new(
@@ -348,7 +348,7 @@ fn calls_of_their_own() -> Vec<Marked> {
     ]
 }
 
-/// The tool's name, and its arguments as JSON behind it.
+/// Families with the tool's name, and its arguments as JSON behind it.
 fn named_calls() -> Vec<Marked> {
     vec![
         Marked::new(
@@ -416,7 +416,7 @@ fn named_calls() -> Vec<Marked> {
     ]
 }
 
-/// What else was seen.
+/// Families of other forms that were observed.
 fn other_forms() -> Vec<Marked> {
     vec![
         // LFM2 writes Python or JSON between the same marks.
@@ -468,7 +468,7 @@ fn joined(marks: JsonMarks) -> JsonMarks {
     }
 }
 
-/// The mark that it was trained on, and how it is misspelt.
+/// Mistral's mark, and how it is misspelt.
 const MISTRAL: [&str; 4] = [
     "[TOOL_CALLS]",
     "[TOOL CALLS]",
@@ -476,7 +476,8 @@ const MISTRAL: [&str; 4] = [
     "[TOOLCALLS]",
 ];
 
-/// `f[ARGS]`, `f[CALL_ID]123456789[ARGS]`, or the arguments right behind `f`.
+/// Parses `f[ARGS]`, `f[CALL_ID]123456789[ARGS]`, or the arguments right behind
+/// `f`.
 fn mistral_head(text: &str) -> HeadAt {
     let rest = text.trim_start();
     let lead = text.len() - rest.len();
@@ -515,7 +516,7 @@ fn mistral_head(text: &str) -> HeadAt {
     }
 }
 
-/// The name stands again in the JSON.
+/// Parses a head whose name the JSON repeats.
 fn inkling_head(text: &str) -> HeadAt {
     if text.trim_start().starts_with('{') {
         return HeadAt::Finding(None, 0);
@@ -532,7 +533,7 @@ fn deepseek_marks(head: fn(&str) -> HeadAt) -> JsonMarks {
 
 const DEEPSEEK_SEPARATOR: &str = "<｜tool▁sep｜>";
 
-/// `function<｜tool▁sep｜>f` and a line break.
+/// Parses `function<｜tool▁sep｜>f` and a line break.
 fn deepseek_v3_head(text: &str) -> HeadAt {
     let length = match name_head(text, &[DEEPSEEK_SEPARATOR]) {
         HeadAt::Finding(_, length) => length,
@@ -547,12 +548,12 @@ fn deepseek_v3_head(text: &str) -> HeadAt {
     }
 }
 
-/// `f<｜tool▁sep｜>`.
+/// Parses `f<｜tool▁sep｜>`.
 fn deepseek_v31_head(text: &str) -> HeadAt {
     name_head(text, &[DEEPSEEK_SEPARATOR])
 }
 
-/// `functions.f:0<|tool_call_argument_begin|>`.
+/// Parses `functions.f:0<|tool_call_argument_begin|>`.
 fn kimi_head(text: &str) -> HeadAt {
     match name_head(text, &["<|tool_call_argument_begin|>"]) {
         HeadAt::Finding(Some(Called { name: id, .. }), length) => {
@@ -567,7 +568,7 @@ fn kimi_head(text: &str) -> HeadAt {
     }
 }
 
-/// `<f>`, and `</f>` behind the JSON.
+/// Parses `<f>`, with `</f>` behind the JSON.
 fn element_head(text: &str) -> HeadAt {
     let rest = text.trim_start();
     let Some(name) = rest.strip_prefix('<') else {
@@ -591,7 +592,7 @@ fn element_head(text: &str) -> HeadAt {
     }
 }
 
-/// `f` and a line break, before an object.
+/// Parses `f` and a line break, before an object.
 fn line_head(text: &str) -> HeadAt {
     let rest = text.strip_prefix(">>>").unwrap_or(text);
     match leading_name(rest) {
@@ -613,7 +614,8 @@ fn line_head(text: &str) -> HeadAt {
     }
 }
 
-/// gpt-oss: every message has a header, which says to whom it goes.
+/// The dialect of gpt-oss: every message has a header, which names its
+/// recipient.
 fn harmony() -> Marked {
     let marks = JsonMarks::exact(&["<|start|>assistant", "<|channel|>"], &["<|call|>"])
         .headed(Head::Read(harmony_head));
@@ -638,8 +640,9 @@ fn harmony() -> Marked {
     family
 }
 
-/// What stands between `<|channel|>` or `<|start|>assistant` and the message,
-/// with a recipient in it: `commentary to=functions.f <|constrain|>json`.
+/// Parses the text between `<|channel|>` or `<|start|>assistant` and the
+/// message, with a recipient in it:
+/// `commentary to=functions.f <|constrain|>json`.
 fn harmony_head(text: &str) -> HeadAt {
     const MESSAGE: &str = "<|message|>";
     let stop = text.find(['\n', '{', '`']).unwrap_or(text.len());

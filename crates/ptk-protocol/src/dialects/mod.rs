@@ -49,15 +49,15 @@ use crate::{ToolCall, ToolResult};
 
 /// A text form of tool calls: how it is read and how it is written.
 pub trait Dialect: Debug + Send + Sync {
-    /// The name by which it is chosen, such as `ptk`.
+    /// The name by which the dialect is chosen, such as `ptk`.
     fn name(&self) -> &str;
 
-    /// Other names by which it can be chosen, such as those of models.
+    /// Other names by which the dialect can be chosen, such as those of models.
     fn aliases(&self) -> Vec<&str> {
         Vec::new()
     }
 
-    /// Where a call may begin.
+    /// The patterns at which a call may begin.
     fn triggers(&self) -> Vec<Trigger>;
 
     /// A reader for the construct that begins at the trigger of this index.
@@ -74,13 +74,13 @@ pub trait Dialect: Debug + Send + Sync {
         Vec::new()
     }
 
-    /// Markup that says nothing by itself, such as the header of a message.
+    /// Markup that has no meaning by itself, such as the header of a message.
     fn silent(&self) -> Vec<Trigger> {
         Vec::new()
     }
 
-    /// Dialects that are other forms of this one, read as if they were it
-    /// where it is the only one chosen.
+    /// Dialects that are other forms of this one, read as if they were it where
+    /// it is the only one chosen.
     fn other_forms(&self) -> Vec<String> {
         Vec::new()
     }
@@ -95,7 +95,7 @@ pub trait Dialect: Debug + Send + Sync {
         &NO_KEYS
     }
 
-    /// How to write it, for dialects that are taught to a model.
+    /// The writer, for dialects that are taught to a model.
     fn writer(&self) -> Option<&dyn Writer> {
         None
     }
@@ -116,45 +116,45 @@ pub(crate) static NO_KEYS: CallKeys = CallKeys {
     args: Vec::new(),
 };
 
-/// Where a call may begin.
+/// A pattern at which a call may begin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trigger {
-    /// What stands there.
+    /// The text of the pattern.
     pub pattern: Pattern,
-    /// Where it counts.
+    /// The position in a line at which the pattern counts.
     pub place: TriggerPosition,
-    /// How sure it is that the mark is this dialect's.
+    /// How certain it is that the mark is this dialect's.
     pub claim: Claim,
 }
 
-/// How sure it is that a mark is a dialect's. Where several dialects claim a
-/// mark, those that are surer are tried first.
+/// How certain it is that a mark is a dialect's. Where several dialects claim a
+/// mark, the more certain ones are tried first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Claim {
-    /// It opens a call.
+    /// The mark opens a call.
     Own,
-    /// It stands around the calls.
+    /// The mark stands around the calls.
     Section,
-    /// It is what models write by mistake.
+    /// The mark is one that models write by mistake.
     Misspelt,
 }
 
-/// What a call may begin with.
+/// The text that a call may begin with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pattern {
-    /// A mark. Letters count in any case.
+    /// A mark. Letters match in any case.
     Mark(String),
     /// The name of a declared tool.
     ToolName {
-        /// What stands before the name.
+        /// The text before the name.
         before: String,
-        /// The characters one of which stands behind it.
+        /// The characters one of which follows the name.
         after: String,
     },
 }
 
 impl Trigger {
-    /// A mark that counts wherever it stands.
+    /// Creates a trigger for a mark that counts wherever it stands.
     pub fn anywhere(mark: impl Into<String>) -> Self {
         Self {
             pattern: Pattern::Mark(mark.into()),
@@ -163,7 +163,7 @@ impl Trigger {
         }
     }
 
-    /// A mark that counts at the start of a line only.
+    /// Creates a trigger for a mark that counts at the start of a line only.
     pub fn at_line_start(mark: impl Into<String>) -> Self {
         Self {
             pattern: Pattern::Mark(mark.into()),
@@ -172,15 +172,15 @@ impl Trigger {
         }
     }
 
-    /// The same with another claim.
+    /// Sets the claim of the dialect.
     #[must_use]
     pub fn claimed(mut self, claim: Claim) -> Self {
         self.claim = claim;
         self
     }
 
-    /// A declared tool's name at the start of a line, between `before` and one
-    /// of the characters of `after`.
+    /// Creates a trigger for a declared tool's name at the start of a line,
+    /// between `before` and one of the characters of `after`.
     pub fn tool_name(before: impl Into<String>, after: impl Into<String>) -> Self {
         Self {
             pattern: Pattern::ToolName {
@@ -193,25 +193,25 @@ impl Trigger {
     }
 }
 
-/// Where a mark counts.
+/// The position in a line at which a mark counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TriggerPosition {
-    /// Wherever it stands.
+    /// The mark counts wherever it stands.
     Anywhere,
-    /// Where nothing but white space precedes it on its line.
+    /// The mark counts where nothing but white space precedes it on its line.
     LineStart,
 }
 
-/// How a dialect is written: calls in prompts and history, and the results.
+/// Writes a dialect: calls in prompts and history, and the results.
 ///
 /// Whatever a writer writes, the same dialect's reader reads back as the same
 /// call.
 pub trait Writer {
-    /// What to know about the form, one short sentence a rule, for the prompt.
+    /// The rules of the form for the prompt, one short sentence each.
     fn rules(&self) -> Vec<String>;
 
-    /// Where the model says why it needs the tool, as a rule for the prompt.
-    /// Empty where the form has no place for that.
+    /// The rule for the prompt that says where the model writes why it needs
+    /// the tool. Empty where the form has no place for that.
     fn reasoning_rule(&self) -> String {
         "Say in \"reasoning\" why you need the tool.".to_owned()
     }
@@ -222,10 +222,10 @@ pub trait Writer {
         false
     }
 
-    /// One call.
+    /// Writes one call.
     fn call(&self, call: &ToolCall) -> String;
 
-    /// Several calls of one reply.
+    /// Writes several calls of one reply.
     fn calls(&self, calls: &[ToolCall]) -> String {
         let calls: Vec<String> = calls.iter().map(|call| self.call(call)).collect();
         calls.join("\n")
@@ -246,7 +246,8 @@ pub trait Writer {
         "PTK_ERROR".to_owned()
     }
 
-    /// The result of a tool. `id` names the call where several were made.
+    /// Writes the result of a tool. `id` names the call where several were
+    /// made.
     fn result(&self, result: &ToolResult, id: Option<&str>) -> String {
         let id = id.map(|id| format!(" {id}")).unwrap_or_default();
         if result.success {
@@ -256,7 +257,7 @@ pub trait Writer {
         }
     }
 
-    /// An error, with the call's id or an empty string.
+    /// Writes an error, with the call's id or an empty string.
     fn error(&self, message: &str, id: &str) -> String {
         let space = if id.is_empty() { "" } else { " " };
         format!("{}{space}{id}: {message}", self.error_word())
@@ -276,10 +277,12 @@ struct RegistryInner {
     table: OnceLock<Arc<Table>>,
 }
 
-/// Built once: the marks of each dialect are compiled for searching.
+/// The built-in dialects. Built once, as their marks are compiled for
+/// searching.
 static BUILTIN: LazyLock<Registry> = LazyLock::new(|| {
     let mut dialects: Vec<Arc<dyn Dialect>> = vec![
-        // It shares a mark with those below, and knows its own sooner.
+        // It shares a mark with those below, and recognizes its own calls
+        // sooner.
         Arc::new(Arrows),
         Arc::new(Ptk::default()),
         Arc::new(PtkBatch::default()),
@@ -314,25 +317,25 @@ static BUILTIN: LazyLock<Registry> = LazyLock::new(|| {
     Registry::with(dialects)
 });
 
-/// There is no dialect of this name.
+/// The error for a name that no dialect has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no dialect `{name}`; known are: auto, {}", known.join(", "))]
 pub struct UnknownDialect {
-    /// The name that was asked for.
+    /// The name that was requested.
     pub name: String,
-    /// The names there are.
+    /// The names of the known dialects.
     pub known: Vec<String>,
 }
 
 impl Registry {
-    /// PTK's own dialects.
+    /// The registry of PTK's own dialects.
     #[must_use]
     pub fn builtin() -> Self {
         BUILTIN.clone()
     }
 
-    /// None: what a model thinks is told from what it says, and nothing is a
-    /// call.
+    /// A registry without dialects: reasoning is separated from text, and
+    /// nothing is a call.
     #[must_use]
     pub fn empty() -> Self {
         Self::with(Vec::new())
@@ -359,7 +362,7 @@ impl Registry {
         Self::with(dialects)
     }
 
-    /// Puts dialects before those that are there, so that they are tried first.
+    /// Puts dialects before the present ones, so that they are tried first.
     pub(crate) fn preceded_by(self, mut dialects: Vec<Arc<dyn Dialect>>) -> Self {
         if dialects.is_empty() {
             return self;
@@ -380,11 +383,11 @@ impl Registry {
         Arc::clone(self.inner.table.get_or_init(build))
     }
 
-    /// The dialect of this name.
+    /// Returns the dialect of this name.
     ///
     /// # Errors
     ///
-    /// If there is none; the error lists those there are.
+    /// If there is none; the error lists the known names.
     pub fn get(&self, name: &str) -> Result<&Arc<dyn Dialect>, UnknownDialect> {
         self.all()
             .iter()

@@ -8,7 +8,7 @@ use crate::ToolCall;
 
 const TAG: &str = "PTK_CALL";
 
-/// The default dialect. One JSON object between two tags.
+/// The default dialect, with one JSON object between two tags.
 #[derive(Debug, Clone)]
 pub struct Ptk {
     tag: String,
@@ -16,7 +16,7 @@ pub struct Ptk {
 }
 
 impl Ptk {
-    /// The same dialect with another tag, for prompt, history and reader
+    /// Creates the dialect with another tag, for prompt, history and reader
     /// alike. A tag with a secret of the session in it, such as
     /// `PTK_CALL_7F3A`, is one that no file or web page can forge, if this
     /// dialect is the only one that is read.
@@ -43,7 +43,7 @@ impl TaggedJson for Ptk {
     }
 
     fn beside(&self) -> &'static [&'static str] {
-        // A bare call would do without the secret in the tag.
+        // A bare call would work without the secret in the tag.
         if self.tag == TAG { &["json"] } else { &[] }
     }
 }

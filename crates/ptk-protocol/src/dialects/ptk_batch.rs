@@ -9,8 +9,8 @@ use crate::ToolCall;
 
 const TAG: &str = "PTK_BATCH";
 
-/// Several calls in one block. Their results come back in call order,
-/// each with its id.
+/// The dialect with several calls in one block. Their results come back in call
+/// order, each with its id.
 #[derive(Debug, Clone)]
 pub struct PtkBatch {
     marks: Arc<JsonMarks>,

@@ -12,7 +12,7 @@ use super::{Dialect, Trigger, Writer};
 use crate::ToolCall;
 use crate::parse::Reader;
 
-/// A family that writes Python between marks.
+/// A dialect that writes Python between marks.
 #[derive(Debug, Clone, Copy)]
 pub struct PythonInMarks {
     name: &'static str,
@@ -24,7 +24,8 @@ pub struct PythonInMarks {
 }
 
 impl PythonInMarks {
-    /// Liquid's LFM2, which also writes JSON between the same marks.
+    /// The dialect of Liquid's LFM2, which also writes JSON between the same
+    /// marks.
     pub const LFM2: Self = Self {
         name: "lfm2",
         marks: PythonMarks {
@@ -36,7 +37,7 @@ impl PythonInMarks {
         other_form: Some("lfm2-json"),
     };
 
-    /// AI2's `OLMo` 3.
+    /// The dialect of AI2's `OLMo` 3.
     pub const OLMO_3: Self = Self {
         name: "olmo3",
         marks: PythonMarks {

@@ -18,8 +18,9 @@ const MARKED: PythonMarks = PythonMarks {
     may_stay_open: true,
 };
 
-/// A list of calls. It can appear in prose by accident, so without its mark it
-/// counts only on lines of its own and with a declared tool's name.
+/// The dialect of a list of calls. Such a list can appear in prose by accident,
+/// so without its mark it counts only on lines of its own and with a declared
+/// tool's name.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Pythonic;
 

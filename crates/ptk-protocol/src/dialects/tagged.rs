@@ -12,7 +12,7 @@ use super::{Dialect, Trigger, Writer};
 use crate::parse::Reader;
 use crate::{Arguments, ToolCall};
 
-/// A dialect of this kind.
+/// A dialect that writes each argument in a tag.
 #[derive(Debug)]
 pub(crate) struct Tagged {
     name: &'static str,
@@ -94,7 +94,8 @@ impl Writer for Tagged {
     }
 
     fn calls(&self, calls: &[ToolCall]) -> String {
-        // What these tags cannot hold goes into JSON, which the same models write.
+        // A call that these tags cannot hold is written as JSON, which the same
+        // models write.
         if !calls.iter().all(|call| self.form.can_hold(call)) {
             return hermes_text(calls);
         }
@@ -110,7 +111,7 @@ impl Writer for Tagged {
     }
 }
 
-/// `<parameter=k>v</parameter>` in `<function=f>`.
+/// The form `<parameter=k>v</parameter>` in `<function=f>`.
 fn function_form(sections: &[(&str, &str)]) -> TagForm {
     TagForm {
         open: vec!["<function=".to_owned()],
@@ -130,8 +131,8 @@ fn function_form(sections: &[(&str, &str)]) -> TagForm {
     }
 }
 
-/// `<parameter name="k">v</parameter>` in `<invoke name="f">`, every tag with
-/// a prefix.
+/// The form `<parameter name="k">v</parameter>` in `<invoke name="f">`, every
+/// tag with a prefix.
 fn invoke_form(prefix: &str, sections: &[(&str, &str)]) -> TagForm {
     TagForm {
         open: vec![format!("<{prefix}invoke")],
@@ -151,7 +152,8 @@ fn invoke_form(prefix: &str, sections: &[(&str, &str)]) -> TagForm {
     }
 }
 
-/// `<arg_key>k</arg_key><arg_value>v</arg_value>` behind the tool's name.
+/// The form `<arg_key>k</arg_key><arg_value>v</arg_value>` behind the tool's
+/// name.
 fn key_value_form(sections: &[(&str, &str)]) -> TagForm {
     let tags = |tag: &str| (format!("<{tag}>"), format!("</{tag}>"));
     TagForm {
@@ -171,7 +173,7 @@ fn key_value_form(sections: &[(&str, &str)]) -> TagForm {
     }
 }
 
-/// `<param name="k">v</param>` in `<function name="f">`.
+/// The form `<param name="k">v</param>` in `<function name="f">`.
 fn param_form(sections: &[(&str, &str)]) -> TagForm {
     let groups = ["<params>", "</params>", "<parameters>", "</parameters>"];
     TagForm {
@@ -192,7 +194,7 @@ fn param_form(sections: &[(&str, &str)]) -> TagForm {
     }
 }
 
-/// `<k>v</k>` in `<f>`.
+/// The form `<k>v</k>` in `<f>`.
 fn element_form() -> TagForm {
     TagForm {
         open: vec!["<".to_owned()],
@@ -217,7 +219,7 @@ fn marks(sections: &[(&str, &str)]) -> Vec<Section> {
         .collect()
 }
 
-/// What stands before every tag of `MiniMax` M3.
+/// The prefix of every tag of `MiniMax` M3.
 const M3: &str = "]<]minimax[>[";
 
 /// All families of this kind, in the order in which they are tried.
@@ -416,7 +418,7 @@ impl TagForm {
         self.write_behind(head, call)
     }
 
-    /// A call whose opening tag is written already.
+    /// Writes a call whose opening tag is written already.
     pub(super) fn write_behind(&self, head: String, call: &ToolCall) -> String {
         let empty = String::new();
         let close = self.close.first().unwrap_or(&empty);
@@ -477,7 +479,7 @@ impl TagForm {
         }
     }
 
-    /// The attribute that says what type a value is, in families that have one.
+    /// The attribute that gives the type of a value, in families that have one.
     fn type_of(&self, args: &Arguments, key: &str) -> String {
         let kind = match args.get(key) {
             Some(serde_json::Value::String(_)) | None => "string",

@@ -11,13 +11,13 @@ const NAME: &str = "TOOL_NAME:";
 const BEGIN: &str = "BEGIN_ARG:";
 const END: &str = "END_ARG";
 
-/// The longest line that says something about the call.
+/// The longest line outside the values.
 const MAX_LINE: usize = 512;
 /// How many empty lines may stand before the next argument.
 const MAX_BLANK_LINES: usize = 8;
 
-/// Values on lines of their own. It can appear in prose by accident, so it
-/// counts only with a declared tool's name.
+/// The dialect with values on lines of their own. Such lines can appear in
+/// prose by accident, so they count only with a declared tool's name.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ToolBlock;
 
@@ -40,7 +40,7 @@ struct ToolBlockReader {
     /// The start of the line that is read next.
     at: usize,
     searched: usize,
-    /// The end of what belongs to the call.
+    /// The end of the text that belongs to the call.
     end: usize,
     values: Option<NamedValues>,
     value: Option<ToolBlockValue>,
@@ -57,7 +57,7 @@ struct ToolBlockValue {
     is_open: bool,
 }
 
-/// What a line around the values is.
+/// The kind of a line around the values.
 #[derive(Debug, PartialEq, Eq)]
 enum ToolBlockLine<'a> {
     Blank,
@@ -204,7 +204,7 @@ impl ToolBlockReader {
     }
 }
 
-/// The value is whole. Some models put strings into quotes.
+/// Ends a value. Some models put strings into quotes.
 fn close(values: &mut NamedValues, value: &ToolBlockValue, raw: &str, input: &Input<'_>) {
     if !value.is_open {
         values.text(&value.key, "", input);
@@ -219,7 +219,7 @@ fn close(values: &mut NamedValues, value: &ToolBlockValue, raw: &str, input: &In
 }
 
 /// Whether what follows at `at` shows that a value ended before it; `None` if
-/// more has to come to tell.
+/// more text is needed to decide.
 fn ends_value(input: &Input<'_>, mut at: usize) -> Option<bool> {
     for _ in 0..MAX_BLANK_LINES {
         if at >= input.text.len() {

@@ -33,9 +33,9 @@ static FORM: LazyLock<Arc<TagForm>> = LazyLock::new(|| {
     })
 });
 
-/// Arguments as elements. A value ends at the `</arg>` behind which the
-/// next argument or the end of the call follows, so that it may hold markup;
-/// in CDATA it may hold anything.
+/// The dialect with arguments as elements. A value ends at the `</arg>` behind
+/// which the next argument or the end of the call follows, so that it may hold
+/// markup; in CDATA it may hold anything.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Xml;
 

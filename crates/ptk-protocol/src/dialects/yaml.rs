@@ -7,9 +7,10 @@ use super::{Dialect, Trigger, Writer};
 use crate::parse::{Findings, Input, Reader, Refusal, Step};
 use crate::{ProblemCode, ToolCall};
 
-/// Arguments as YAML. It can appear in prose by accident, so it counts
-/// only on lines of its own and with a declared tool's name. It has no closing
-/// mark, so a reply that was cut off cannot be told from a whole one.
+/// The dialect with arguments as YAML. Such text can appear in prose by
+/// accident, so it counts only on lines of its own and with a declared tool's
+/// name. It has no closing mark, so a reply that was cut off looks like a whole
+/// one.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Yaml;
 
@@ -160,8 +161,8 @@ impl YamlReader {
         }
     }
 
-    /// Models forget to indent: a line that starts with a parameter's name
-    /// belongs to the arguments.
+    /// Whether a line starts with a parameter's name, so that it belongs to the
+    /// arguments: models forget to indent.
     fn is_parameter(&self, line: &str, input: &Input<'_>) -> bool {
         line.split_once(':').is_some_and(|(key, _)| {
             let name = self.values.as_ref().map_or("", NamedValues::name);
@@ -169,7 +170,8 @@ impl YamlReader {
         })
     }
 
-    /// Only a line behind the arguments says that no more were to come.
+    /// Whether the call is whole: only a line behind the arguments shows that
+    /// no more were to come.
     fn wholeness(&self) -> Whole {
         if self.ends_reply {
             Whole::Unsure

@@ -8,7 +8,8 @@ use super::{Dialect, Trigger, Writer};
 use crate::parse::{Findings, Input, Reader, Step};
 use crate::{ProblemCode, ToolCall};
 
-/// YAML between a tool's own tags, as a middleware of the AI SDK teaches it.
+/// The dialect with YAML between a tool's own tags, as a middleware of the AI
+/// SDK teaches it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct YamlXml;
 
@@ -67,9 +68,9 @@ struct YamlXmlReader {
     close: String,
     values: Option<NamedValues>,
     body: YamlBody,
-    /// Whether nothing but a call begins so.
+    /// Whether only a call begins so.
     is_meant: bool,
-    /// The end of what belongs to the arguments.
+    /// The end of the text that belongs to the arguments.
     end: usize,
 }
 
@@ -165,7 +166,7 @@ impl YamlXmlReader {
         None
     }
 
-    /// The closing tag is missing.
+    /// Ends a call whose closing tag is missing.
     fn unended(&mut self, input: &Input<'_>, out: &mut Findings, whole: Whole) -> Step {
         if !self.is_meant {
             out.examined(self.end);
@@ -210,7 +211,7 @@ impl YamlXmlReader {
     }
 }
 
-/// Whether this is no opening tag with a line break behind it.
+/// Whether this is not an opening tag with a line break behind it.
 fn is_broken_head(text: &str) -> bool {
     text.find(['>', ' ', '\n', '\t', '/'])
         .and_then(|end| text.get(end..))

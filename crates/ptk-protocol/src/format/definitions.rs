@@ -1,4 +1,4 @@
-//! Tools as a list that a model can read.
+//! Lists tools in a form that a model can read.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
@@ -16,31 +16,32 @@ pub enum DefinitionStyle {
     #[default]
     Full,
     /// One line a tool, for small models and windows:
-    /// `- read_file(path: string, limit?: integer): Read a file`. Of tools that
-    /// say [what most calls need](ToolSpec::main_parameters), nothing else.
+    /// `- read_file(path: string, limit?: integer): Read a file`. If a tool
+    /// says [what most calls need](ToolSpec::main_parameters), only that.
     Signature,
 }
 
 /// How deep nested objects are listed.
 const MAX_DEPTH: usize = 4;
-/// Lines listed for one tool; a schema that refers to itself has no end.
+/// The most lines listed for one tool; a schema that refers to itself has no
+/// end.
 const MAX_LINES: usize = 120;
 /// How deep objects are written in a signature, and how long one gets.
 const MAX_SIGNATURE_DEPTH: usize = 3;
 const MAX_SIGNATURE: usize = 2000;
-/// Allowed values listed for one parameter.
+/// The most allowed values listed for one parameter.
 const MAX_VALUES: usize = 24;
 /// How many schemas are visited for one tool. Alternatives multiply with each
-/// level; what is past this has any type.
+/// level; a schema past this has any type.
 const MAX_VISITS: u64 = 20_000;
-/// Bytes of text listed for one tool before the rest is left out: one long
-/// description may be referred to from many places.
+/// The most bytes of text listed for one tool: one long description may be
+/// referred to from many places.
 const MAX_TEXT: usize = 256 * 1024;
-/// Bytes of text that cost as much as a visit.
+/// How many bytes of text cost as much as a visit.
 const TEXT: usize = 64;
-/// Bytes of the name of a type; a longer one is not a type.
+/// The most bytes of a type's name; a longer one is not a type.
 const MAX_TYPE: usize = 64;
-/// Characters of a default value.
+/// The most characters of a default value.
 const MAX_DEFAULT: usize = 80;
 
 pub(super) fn list(tools: &Toolset, style: DefinitionStyle, guard: &Guard) -> String {
@@ -112,7 +113,8 @@ struct Property<'a> {
 }
 
 impl Property<'_> {
-    /// Its type. That an optional parameter may also be null says nothing more.
+    /// The type of the parameter. That an optional one may also be null is left
+    /// out.
     fn type_name(&self, budget: &Budget) -> String {
         let name = type_name(self.schema, budget);
         match name.strip_suffix(" or null") {
@@ -121,7 +123,7 @@ impl Property<'_> {
         }
     }
 
-    /// The same in a signature.
+    /// The type of the parameter in a signature.
     fn signature_type(&self, depth: usize, budget: &Budget) -> String {
         let name = signature_type(self.schema, depth, budget);
         match name.strip_suffix("|null") {
@@ -178,7 +180,7 @@ fn innermost(schema: Schema<'_>) -> Schema<'_> {
     schema
 }
 
-/// The one alternative beside `null`.
+/// The only alternative beside `null`, if there is just one.
 fn single_alternative(schema: Schema<'_>) -> Option<Schema<'_>> {
     ["anyOf", "oneOf", "allOf"].into_iter().find_map(|keyword| {
         let mut real = schema
@@ -191,7 +193,7 @@ fn single_alternative(schema: Schema<'_>) -> Option<Schema<'_>> {
     })
 }
 
-/// `array of string`, `integer or null`.
+/// The name of a type, such as `array of string` or `integer or null`.
 fn type_name(schema: Schema<'_>, budget: &Budget) -> String {
     type_name_within(schema, MAX_DEPTH, budget)
 }
@@ -290,7 +292,7 @@ fn about(schema: Schema<'_>) -> String {
         (None, None) => String::new(),
     };
     parts.push(range);
-    // Many descriptions say it already.
+    // Many descriptions give the default already.
     let is_said = description.to_ascii_lowercase().contains("default");
     let default = schema
         .node()

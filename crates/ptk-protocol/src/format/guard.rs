@@ -7,8 +7,8 @@
 //! away, so every text comes back as it was.
 //!
 //! Only marks are broken. A form without marks (bare JSON, `f(…)`, `<f>`, a
-//! name above JSON) cannot be told from an ordinary file; calls copied from
-//! such a file are found by [`Copies`](crate::parse::Copies).
+//! name above JSON) looks like an ordinary file; calls copied from such a file
+//! are found by [`Copies`](crate::parse::Copies).
 
 mod find;
 mod marks;
@@ -23,10 +23,10 @@ use crate::Arguments;
 use crate::dialects::Registry;
 use find::{Finder, FoundMark};
 
-/// Where a mark means something.
+/// The position at which a mark has a meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MarkPosition {
-    /// Wherever it stands, in any case.
+    /// Anywhere, in any case.
     Anywhere,
     /// At the start of a line, in any case.
     LineStart,
@@ -44,19 +44,21 @@ pub struct Mark {
     text: String,
     place: MarkPosition,
     /// The characters one of which has to follow. Where there are none,
-    /// anything may but more of a name.
+    /// anything but more of a name may follow.
     next: String,
 }
 
 impl Mark {
-    /// A mark, such as `<PTK_CALL` (the end of a tag need not be named).
+    /// Creates a mark, such as `<PTK_CALL` (the end of a tag need not be
+    /// named).
     pub fn new(text: impl Into<String>, place: MarkPosition) -> Self {
         let text = text.into();
         let next = String::new();
         Self { text, place, next }
     }
 
-    /// The same, if one of these characters follows: `=` behind `<function`.
+    /// Limits the mark to where one of these characters follows: `=` behind
+    /// `<function`.
     #[must_use]
     pub fn before(mut self, next: impl Into<String>) -> Self {
         self.next = next.into();
@@ -82,7 +84,7 @@ fn is_name(c: char) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GuardError {
-    /// A mark that is too short, or that itself holds a `~` or a line break.
+    /// A mark is too short, or itself holds a `~` or a line break.
     #[error("the mark {mark:?} needs two characters, neither `~` nor a line break among them")]
     Unusable {
         /// The mark.
@@ -93,7 +95,7 @@ pub enum GuardError {
     Overlap {
         /// The mark that holds the beginning of the other.
         first: String,
-        /// The other.
+        /// The mark whose beginning is inside the first.
         second: String,
     },
 }
@@ -127,7 +129,8 @@ impl Guard {
         marks::of(registry)
     }
 
-    /// The guard for these dialects, for a registry to which some were added.
+    /// Creates the guard for these dialects, for a registry to which some were
+    /// added.
     ///
     /// # Errors
     ///
@@ -144,7 +147,7 @@ impl Guard {
         &STANDARD
     }
 
-    /// A guard against the given marks.
+    /// Creates a guard against the given marks.
     ///
     /// # Errors
     ///
@@ -170,7 +173,7 @@ impl Guard {
         })
     }
 
-    /// A guard that lets everything through.
+    /// Creates a guard that lets everything through.
     #[must_use]
     pub const fn none() -> Self {
         Self {
@@ -185,8 +188,9 @@ impl Guard {
         edit(text, &places, |out| out.push('~'), 0)
     }
 
-    /// The text as it was before [`neutralise`](Self::neutralise). Broken marks
-    /// are mended wherever they stand: a model may quote them mid-line.
+    /// Restores the text as it was before [`neutralise`](Self::neutralise).
+    /// Broken marks are restored wherever they stand: a model may quote them
+    /// mid-line.
     #[must_use]
     pub fn restore<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let places = self.places(text, |found| found.tildes > 0);
@@ -236,9 +240,9 @@ fn rest(mark: &str) -> &str {
     chars.as_str()
 }
 
-/// Two marks, by their indices, of which the second can begin inside the first
-/// at this offset, behind its first character: the `~` put into the second
-/// would then keep the first from being found.
+/// Finds two marks, by their indices, of which the second can begin inside the
+/// first at this offset, behind its first character: the `~` put into the
+/// second would then keep the first from being found.
 fn overlap(marks: &[Mark]) -> Option<(usize, usize, usize)> {
     let lowered: Vec<String> = marks.iter().map(|mark| mark.text.to_lowercase()).collect();
     let anywhere: Vec<(usize, &String)> = lowered

@@ -1,5 +1,5 @@
-//! The Teacher: everything the model is shown in PTK's words. It writes the
-//! system prompt, the tool definitions, the conversation, results and errors.
+//! Formats everything the model is shown in PTK's words: the system prompt, the
+//! tool definitions, the conversation, results and errors.
 
 mod definitions;
 pub mod guard;
@@ -21,21 +21,21 @@ use crate::schema::{example, suggest};
 use crate::{Arguments, Message, Problem, Role, ToolCall, ToolResult, Toolset};
 use guard::Guard;
 
-/// What prepares the model's input. Any part of PTK that
-/// shows something to a model goes through one, so a replacement is used
-/// everywhere.
+/// Prepares the model's input. Any part of PTK that shows something to a model
+/// goes through one, so a replacement is used everywhere.
 pub trait Formatter: Debug + Send + Sync {
     /// The system prompt that teaches the tools and how to call them.
     fn system_prompt(&self, tools: &Toolset) -> String;
 
-    /// The same for a conversation that begins with the [examples](Self::examples).
+    /// The system prompt for a conversation that begins with the
+    /// [examples](Self::examples).
     fn instructions(&self, tools: &Toolset) -> String {
         self.system_prompt(tools)
     }
 
     /// Examples of calls, as turns that stand before the conversation. Models
     /// follow them better than those in the system prompt; where a model takes
-    /// no turns, they are in that.
+    /// no turns, they are in the system prompt.
     fn examples(&self, _tools: &Toolset) -> Vec<Message> {
         Vec::new()
     }
@@ -46,18 +46,18 @@ pub trait Formatter: Debug + Send + Sync {
     /// A whole conversation as one prompt, for models without roles.
     fn conversation(&self, messages: &[Message]) -> String;
 
-    /// What stands behind a conversation that a model is to go on with.
+    /// The text behind a conversation that cues the model to continue.
     fn cue(&self) -> String {
         "ASSISTANT:".to_owned()
     }
 
-    /// Where what the model says in such a conversation ends: behind it, it
-    /// would speak for somebody else.
+    /// Texts at which the model's reply in such a conversation ends: behind
+    /// them, it would write a turn that is not its own.
     fn stops(&self) -> Vec<String> {
         vec!["\nUSER:".to_owned(), "\nASSISTANT:".to_owned()]
     }
 
-    /// Where a reply ends that goes on with a result of its own making.
+    /// Texts at which a reply ends that would go on with a made-up result.
     fn result_stops(&self) -> Vec<String> {
         Vec::new()
     }
@@ -72,23 +72,23 @@ pub trait Formatter: Debug + Send + Sync {
     /// broken. [`tool_result`](Self::tool_result) does so by itself.
     fn break_marks<'t>(&self, text: &'t str) -> Cow<'t, str>;
 
-    /// What to answer to a reply whose calls cannot be run: what was wrong and
-    /// a right call of the tool that was meant.
+    /// The answer to a reply whose calls cannot be run: what was wrong and a
+    /// correct call of the tool that was meant.
     fn malformed(&self, problems: &[Problem], tool: Option<&str>, tools: &Toolset) -> String;
 
-    /// The dialect that is taught, where it is one of PTK's kind.
+    /// The dialect that is taught, if it is a [`Dialect`].
     fn taught(&self) -> Option<&Arc<dyn Dialect>> {
         None
     }
 
-    /// Arguments as they were meant, where the model quotes a result in which
-    /// the forgery guard broke marks.
+    /// Restores arguments in which the model quotes a result whose marks the
+    /// forgery guard broke.
     fn restore(&self, args: Arguments) -> Arguments {
         Guard::standard().restore_arguments(args)
     }
 }
 
-/// The dialect cannot be taught.
+/// The error for a dialect that cannot be taught.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the dialect `{dialect}` is read but not written; choose one that PTK can teach")]
 pub struct NotTaught {
@@ -99,10 +99,10 @@ pub struct NotTaught {
 /// Whether the prompt asks for the code snippet format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SnippetInstructions {
-    /// It does not.
+    /// The prompt does not ask for it.
     #[default]
     Omit,
-    /// It does.
+    /// The prompt asks for it.
     Include,
 }
 
@@ -154,7 +154,7 @@ impl Default for PtkFormatter {
 }
 
 impl PtkFormatter {
-    /// A formatter that teaches the given dialect.
+    /// Creates a formatter that teaches the given dialect.
     ///
     /// # Errors
     ///
@@ -170,14 +170,14 @@ impl PtkFormatter {
         })
     }
 
-    /// How tools are listed.
+    /// Sets how tools are listed.
     #[must_use]
     pub const fn with_style(mut self, style: DefinitionStyle) -> Self {
         self.style = style;
         self
     }
 
-    /// Another text for the system prompt, with these slots:
+    /// Sets another text for the system prompt, with these slots:
     /// `[TOOL_DEFINITIONS]`, `[CALL_EXAMPLE]`, `[RULES]`, `[EXAMPLES]`,
     /// `[RESULT_WORD]`, `[ERROR_WORD]`. See [`DEFAULT_TEMPLATE`].
     #[must_use]
@@ -186,14 +186,14 @@ impl PtkFormatter {
         self
     }
 
-    /// Whether the prompt asks for the code snippet format.
+    /// Sets whether the prompt asks for the code snippet format.
     #[must_use]
     pub const fn with_snippets(mut self, snippets: SnippetInstructions) -> Self {
         self.snippets = snippets;
         self
     }
 
-    /// The marks that are broken in tool output.
+    /// Sets the marks that are broken in tool output.
     #[must_use]
     pub fn with_guard(mut self, guard: Guard) -> Self {
         self.guard = guard;
@@ -211,7 +211,7 @@ impl PtkFormatter {
     }
 }
 
-/// Stands in for a dialect that stopped offering its writer.
+/// The writer in place of one that a dialect stopped offering.
 struct Canonical;
 
 impl Writer for Canonical {
@@ -241,7 +241,8 @@ impl Formatter for PtkFormatter {
         definitions::list(tools, self.style, &self.guard)
     }
 
-    /// System and tool messages as they are, the others with their role.
+    /// Formats system and tool messages as they are, the others with their
+    /// role.
     fn conversation(&self, messages: &[Message]) -> String {
         let rendered: Vec<String> = messages
             .iter()
@@ -274,8 +275,9 @@ impl Formatter for PtkFormatter {
             .into()
     }
 
-    /// Whatever the tool gave is untrusted, so its marks are broken.
-    /// A failure carries its suggestion and whatever else the tool gave.
+    /// Formats a result. Whatever the tool returned is untrusted, so its marks
+    /// are broken. A failure carries its suggestion and the tool's other
+    /// fields.
     fn tool_result(&self, result: &ToolResult, id: Option<&str>) -> String {
         let mut result = result.clone();
         for (_, value) in &mut result.fields {

@@ -24,7 +24,7 @@ When done, respond normally, without a tool call.
 
 [EXAMPLES]";
 
-/// What a model without tools is told: nothing about tools.
+/// The system prompt of a model without tools, which does not mention tools.
 const WITHOUT_TOOLS: &str = "You are an AI assistant.";
 
 /// The system prompt, with the examples in it.
@@ -95,7 +95,7 @@ fn filled(
     prompt
 }
 
-/// Replaces the slots of a template in one pass, so that what stands in a slot
+/// Replaces the slots of a template in one pass, so that the content of a slot
 /// is never taken for another slot.
 fn fill(template: &str, content: impl Fn(&str) -> Option<String>) -> String {
     let mut out = String::new();
@@ -148,15 +148,15 @@ fn rules(writer: &dyn Writer, form: Option<&ToolCall>) -> String {
     numbered.join("\n")
 }
 
-/// What is answered without a tool.
+/// Questions that are answered without a tool.
 const WITHOUT_CALLS: [(&str, &str); 3] = [
     ("What is 12 + 30?", "12 + 30 = 42."),
     ("Who wrote Hamlet?", "William Shakespeare wrote Hamlet."),
     ("Thank you!", "You are welcome."),
 ];
 
-/// Example turns: calls, and between them questions that need none. There are no
-/// results in them: in a prompt, models take them for something to write.
+/// Example turns: calls, and between them questions that need none. They have
+/// no results: in a prompt, models take them for something to write.
 /// docs/models.md has the measurements.
 fn turns(formatter: &PtkFormatter, scenes: &[Scene]) -> Vec<Vec<Message>> {
     let several = formatter.writer().takes_several();
@@ -180,8 +180,9 @@ fn turns(formatter: &PtkFormatter, scenes: &[Scene]) -> Vec<Vec<Message>> {
     turns
 }
 
-/// A question, its calls with their results, and the answer. As turns of a
-/// conversation these show when to go on and when to answer.
+/// Example messages of a question, its calls with their results, and the
+/// answer. As turns of a conversation these show when to go on and when to
+/// answer.
 fn whole(formatter: &PtkFormatter, story: Story) -> Vec<Message> {
     let mut turn = vec![Message::user(story.question)];
     for (call, result) in story.calls {
@@ -193,7 +194,7 @@ fn whole(formatter: &PtkFormatter, story: Story) -> Vec<Message> {
     turn
 }
 
-/// A question and its calls.
+/// Example messages of a question and its calls.
 fn turn(formatter: &PtkFormatter, scenes: &[&Scene]) -> Vec<Message> {
     // A question may quote a tool's description, which comes from outside.
     let question: Vec<_> = scenes

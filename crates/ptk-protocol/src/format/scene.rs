@@ -24,8 +24,8 @@ pub(super) struct Story {
 }
 
 /// The whole turns that these tools can show: a call whose result leads to
-/// another one, then one whose result is enough. Only tools that are known give
-/// results that are known.
+/// another one, then one whose result is enough. Only for known tools are the
+/// results known.
 pub(super) fn stories(tools: &Toolset) -> Vec<Story> {
     let call = |names: &[&str], parameters: &[&str], value: &str| {
         let spec = tools
@@ -82,18 +82,18 @@ pub(super) fn stories(tools: &Toolset) -> Vec<Story> {
     chain().into_iter().chain(single()).collect()
 }
 
-/// What tools are called that read a file, without what stands between words.
+/// Names of tools that read a file, without separators.
 const READS: [&str; 3] = ["readfile", "read", "openfile"];
-/// What tools are called that list a folder.
+/// Names of tools that list a folder, without separators.
 const LISTS: [&str; 4] = ["listfiles", "listdir", "ls", "listdirectory"];
 
 /// How many tools a prompt shows in use at most.
 const TOOLS: usize = 6;
 
-/// The scenes for a prompt: one of each tool, then another use of the first.
-/// Tools that only look come before those that change something. Where the form
-/// has a way of its own for long text, the last scene shows it, if a tool takes
-/// any.
+/// Picks the scenes for a prompt: one of each tool, then another use of the
+/// first. Tools that only read come before those that change something. Where
+/// the form has a way of its own for long text, the last scene shows it, if a
+/// tool takes any.
 pub(super) fn pick(tools: &Toolset, long_text: bool) -> Vec<Scene> {
     let mut ranked: Vec<&ToolSpec> = tools.iter().collect();
     ranked.sort_by_key(|spec| rank(spec));
@@ -189,8 +189,8 @@ fn play(spec: &ToolSpec, variant: Variant) -> Scene {
     }
 }
 
-/// Arguments that say what a tool is for, better than the first that fit its
-/// schema. Models take over what examples hold, so there is nothing in them that
+/// Arguments that show what a tool is for, better than the first that fit its
+/// schema. Models copy what examples hold, so there is nothing in them that
 /// could be left out.
 fn own_args(spec: &ToolSpec, variant: Variant) -> Option<Map<String, Value>> {
     let args = match (plain_name(spec).as_str(), variant) {
@@ -215,12 +215,12 @@ fn own_args(spec: &ToolSpec, variant: Variant) -> Option<Map<String, Value>> {
     (is_known && example::fits(spec, &args)).then_some(args)
 }
 
-/// A tool's name in small letters, without what stands between words.
+/// A tool's name in lower case, without separators.
 fn plain_name(spec: &ToolSpec) -> String {
     spec.name.to_lowercase().replace(['_', '-'], "")
 }
 
-/// Prose belongs into a text file, not into source code.
+/// Makes an example write prose into a text file, not into source code.
 fn plain_file(spec: &ToolSpec, args: &mut Map<String, Value>) {
     if !args.contains_key("content") {
         return;
@@ -313,9 +313,9 @@ fn reading(path: &str) -> Plot {
     Plot::new(question, "I need to see the file.")
 }
 
-/// A scene for a tool that nobody here knows: its own description is the request.
+/// A scene for an unknown tool: its own description is the request.
 fn plain(spec: &ToolSpec, args: &Map<String, Value>) -> Plot {
-    /// Characters of a description that still make a question.
+    /// The most characters of a description that make a question.
     const MAX_REQUEST: usize = 120;
 
     let description = spec

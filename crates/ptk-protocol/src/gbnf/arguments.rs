@@ -1,4 +1,4 @@
-//! From a JSON Schema to rules: all that a tool's arguments may be.
+//! Converts a JSON Schema into rules for a tool's arguments.
 
 use std::collections::HashMap;
 
@@ -9,28 +9,29 @@ use super::{Outside, Part, number};
 use crate::ToolSpec;
 use crate::schema::{Budget, Kinds, Node, Schema, accepts};
 
-/// Lengths and counts up to here are kept; each is a rule of its own where the
-/// grammar is used.
+/// Lengths and counts up to this are kept; each becomes a rule of its own where
+/// the grammar is used.
 const MAX_COUNT: u32 = 256;
-/// How deep a schema is followed. Deeper, any value fits.
+/// How deep a schema is followed. Below that, any value fits.
 const MAX_DEPTH: u32 = 24;
 
 /// About how many bytes the rule of a member takes at least.
 const MEMBER: usize = 60;
 
-/// How much that is outside is named; more would bury the first.
+/// How many limits that the grammar does not keep are listed; more would bury
+/// the first.
 const MAX_OUTSIDE: usize = 100;
 
 /// How many alternatives are compared with each other, to see whether a value
 /// could fit two of them.
 const MAX_COMPARED: usize = 100;
 
-/// How many values of a list are tried against what else a schema says.
+/// How many values of a list are checked against the rest of a schema.
 const MAX_TRIED: usize = 1000;
 
 /// Keywords of any value that no grammar can keep.
 const OF_ALL: &[&str] = &["not", "if", "$dynamicRef"];
-/// Those of objects.
+/// Keywords of objects that no grammar can keep.
 const OF_OBJECTS: &[&str] = &[
     "patternProperties",
     "propertyNames",
@@ -39,9 +40,9 @@ const OF_OBJECTS: &[&str] = &[
     "dependencies",
     "unevaluatedProperties",
 ];
-/// Those of arrays.
+/// Keywords of arrays that no grammar can keep.
 const OF_ARRAYS: &[&str] = &["contains", "unevaluatedItems"];
-/// Keywords that say something of the value beside a `$ref` or alternatives.
+/// Keywords that limit the value beside a `$ref` or alternatives.
 const LIMITING: &[&str] = &[
     "properties",
     "required",
@@ -70,17 +71,17 @@ pub(super) struct ArgumentRules<'a> {
     spec: &'a ToolSpec,
     /// How large the rules may become.
     limit: usize,
-    /// Rules of what is referred to.
+    /// The rules of references, by their targets.
     references: HashMap<(&'a str, Kinds), usize>,
     /// References that were followed since anything was written.
     followed: Vec<(&'a str, Kinds)>,
 }
 
-/// Where a part of a schema stands.
+/// The position of a part of a schema.
 #[derive(Clone)]
 struct SchemaPath {
     pointer: String,
-    /// What its rule is called.
+    /// The name of its rule.
     name: String,
     depth: u32,
 }
@@ -126,7 +127,7 @@ impl<'a> ArgumentRules<'a> {
         }
     }
 
-    /// A rule for the object of all arguments.
+    /// Adds a rule for the object of all arguments.
     pub(super) fn object(mut self) -> Part {
         let place = SchemaPath {
             pointer: String::new(),
@@ -143,7 +144,7 @@ impl<'a> ArgumentRules<'a> {
         self.rules.size() + bytes <= self.limit
     }
 
-    /// Says that something cannot be kept.
+    /// Records that a keyword cannot be kept.
     fn leave_out(&mut self, place: &SchemaPath, keyword: &str) {
         let outside = Outside {
             tool: self.spec.name.clone(),
@@ -161,7 +162,7 @@ impl<'a> ArgumentRules<'a> {
         }
     }
 
-    /// What fits the schema, of these types.
+    /// The values that fit the schema, of these types.
     fn value(&mut self, schema: Schema<'a>, kinds: Kinds, place: &SchemaPath) -> Part {
         if place.depth > MAX_DEPTH {
             self.leave_out(place, "depth");
@@ -226,7 +227,7 @@ impl<'a> ArgumentRules<'a> {
         }
     }
 
-    /// What a keyword with schemas in it says.
+    /// The values that fit a keyword with schemas in it.
     fn combined(
         &mut self,
         schema: Schema<'a>,
@@ -266,7 +267,7 @@ impl<'a> ArgumentRules<'a> {
         }
     }
 
-    /// What is referred to, as a rule of its own.
+    /// The target of a reference, as a rule of its own.
     fn reference(&mut self, schema: Schema<'a>, kinds: Kinds, place: &SchemaPath) -> Part {
         let pointer = schema.node().get("$ref").and_then(Value::as_str);
         let (Some(pointer), Some(target)) = (pointer, schema.referenced()) else {
@@ -275,7 +276,7 @@ impl<'a> ArgumentRules<'a> {
         };
         let key = (pointer, kinds);
         if self.followed.contains(&key) {
-            // It refers to itself, and says nothing but that.
+            // It refers to itself and to nothing else.
             return Part::NOTHING;
         }
         if let Some(index) = self.references.get(&key) {
@@ -295,7 +296,7 @@ impl<'a> ArgumentRules<'a> {
         Part::Rule(index)
     }
 
-    /// One of these values.
+    /// A choice of these values.
     fn values(
         &mut self,
         schema: Schema<'a>,
@@ -338,7 +339,7 @@ impl<'a> ArgumentRules<'a> {
         }
     }
 
-    /// What the keywords of each type allow.
+    /// The values that the keywords of each type allow.
     fn by_type(
         &mut self,
         schema: Schema<'a>,
@@ -418,7 +419,7 @@ impl<'a> ArgumentRules<'a> {
         }
         let mut limits: Map<String, Value> = keywords.clone();
         limits.retain(|name, _| number::LIMITS.contains(&name.as_str()));
-        // One that cannot be kept does not take the others with it.
+        // A limit that cannot be kept does not remove the others.
         loop {
             if limits.is_empty() {
                 return if is_whole {
@@ -498,7 +499,7 @@ impl<'a> ArgumentRules<'a> {
         self.rules.add(&place.name, list)
     }
 
-    /// What fits a schema inside another one, as a rule of its own.
+    /// The values that fit a schema inside another one, as a rule of its own.
     fn inner(&mut self, schema: Schema<'a>, place: &SchemaPath) -> Part {
         match self.value(schema, Kinds::ALL, place) {
             Part::Rule(index) => Part::Rule(index),
@@ -591,7 +592,8 @@ impl<'a> ArgumentRules<'a> {
         self.rules.add(&place.name, object)
     }
 
-    /// Limits of how many members there are hold by themselves, or are named.
+    /// Checks whether limits on the number of members hold by themselves, and
+    /// records them if not.
     fn count_members(
         &mut self,
         keywords: &Map<String, Value>,
@@ -629,7 +631,7 @@ impl<'a> ArgumentRules<'a> {
         }
     }
 
-    /// Members in braces, with commas between those that are there.
+    /// Members in braces, with commas between them.
     fn written(&mut self, members: Vec<(Part, bool)>, name: &str) -> Part {
         let comma = self.rules.comma();
         let first_required = members.iter().position(|(_, is_required)| *is_required);
@@ -666,7 +668,7 @@ impl<'a> ArgumentRules<'a> {
     }
 }
 
-/// The values that a schema lists.
+/// The values that a schema lists in `enum` or `const`.
 fn listed(keywords: &Map<String, Value>) -> Option<Vec<&Value>> {
     match (keywords.get("const"), keywords.get("enum")) {
         (Some(only), _) => Some(vec![only]),
@@ -675,7 +677,7 @@ fn listed(keywords: &Map<String, Value>) -> Option<Vec<&Value>> {
     }
 }
 
-/// Whether no value fits two of these.
+/// Whether no value fits two of these schemas.
 fn are_disjoint(branches: &[Schema<'_>]) -> bool {
     if branches.len() > MAX_COMPARED {
         return false;
@@ -690,8 +692,8 @@ fn are_disjoint(branches: &[Schema<'_>]) -> bool {
     true
 }
 
-/// Whether no value fits both: they are of other types, of other values, or
-/// objects with a member that has other values.
+/// Whether no value fits both schemas: they are of other types, of other
+/// values, or objects with a member that has other values.
 fn are_apart(one: Schema<'_>, other: Schema<'_>) -> bool {
     let (one, other) = (one.resolved(), other.resolved());
     // `1.0` is a whole number too.
@@ -740,7 +742,7 @@ fn are_apart(one: Schema<'_>, other: Schema<'_>) -> bool {
 fn all_differ(mine: &[&Value], theirs: &[&Value]) -> bool {
     let differ = |one: &Value, other: &Value| match (one, other) {
         (Value::Number(one), Value::Number(other)) => one.as_f64() != other.as_f64(),
-        // Numbers in them may be the same in other words.
+        // Numbers in them may be equal in another notation.
         (Value::Array(_), Value::Array(_)) | (Value::Object(_), Value::Object(_)) => false,
         (one, other) => one != other,
     };

@@ -48,20 +48,24 @@ fn object(members: &[(&str, Value)]) -> Value {
     })
 }
 
-/// References into a schema go on pointing into it where it has become a part
-/// of another one.
+/// Adjusts the references inside a schema that has become a part of another
+/// one.
 fn move_references(schema: &mut Value, to: &str) {
     match schema {
         Value::Object(keywords) => {
             for (keyword, value) in keywords {
-                match value {
-                    Value::String(target) if keyword == "$ref" && target.starts_with('#') => {
+                match (keyword.as_str(), value) {
+                    ("$ref", Value::String(target)) if target.starts_with('#') => {
                         *target = target.replacen('#', to, 1);
                     }
-                    value if !matches!(keyword.as_str(), "enum" | "const" | "default") => {
-                        move_references(value, to);
-                    }
-                    _ => {}
+                    // The keys in there are names, whatever they look like.
+                    (
+                        "properties" | "patternProperties" | "dependentSchemas" | "$defs"
+                        | "definitions",
+                        Value::Object(schemas),
+                    ) => schemas.values_mut().for_each(|it| move_references(it, to)),
+                    ("enum" | "const" | "default", _) => {}
+                    (_, value) => move_references(value, to),
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! Calls that are right by construction: grammars made from tools.
+//! Grammars made from tools, which allow only valid calls.
 //!
 //! A server that takes a grammar lets its model write nothing else. A [`Gbnf`]
 //! is such a grammar, made from the tools and their schemas, in the notation
@@ -7,8 +7,8 @@
 //! in it can be malformed or name a tool that does not exist.
 //!
 //! Not all that a JSON Schema can say fits into a grammar. What does not is
-//! named by [`Gbnf::outside`]: there the grammar is wider than the schema, and
-//! the validator has the last word.
+//! listed by [`Gbnf::outside`]: there the grammar is wider than the schema, and
+//! the validator decides.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -59,14 +59,14 @@ pub use part::{Class, Part, Rule};
 use crate::dialects::Dialect;
 use crate::{ToolSpec, Toolset};
 
-/// How many bytes a grammar of calls takes at most when it is written.
+/// The most bytes that a grammar of calls takes when it is written.
 pub const MAX_SIZE: usize = 1024 * 1024;
 
-/// How many of them are for arguments. Where a schema would take more, any
-/// value fits.
+/// How many of these bytes are for arguments. Where a schema would take more,
+/// any value fits.
 const MAX_ARGUMENTS: usize = MAX_SIZE / 4 * 3;
 
-/// A grammar: rules the first of which says what a whole text is.
+/// A grammar, whose first rule stands for the whole text.
 ///
 /// It is written as GBNF by its `Display`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,12 +75,12 @@ pub struct Gbnf {
     outside: Vec<Outside>,
 }
 
-/// Something of a tool's schema that the grammar does not keep.
+/// A limit of a tool's schema that the grammar does not keep.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Outside {
-    /// The tool.
+    /// The name of the tool.
     pub tool: String,
-    /// Where in its schema, as a JSON Pointer.
+    /// The position in its schema, as a JSON Pointer.
     pub path: String,
     /// The keyword; `size` and `depth` where the schema is too large or deep,
     /// `name` where the dialect cannot write the tool's name, and `false` where
@@ -96,7 +96,7 @@ impl std::fmt::Display for Outside {
 }
 
 impl Gbnf {
-    /// The arguments of a tool, as a JSON object.
+    /// Creates a grammar of a tool's arguments, as a JSON object.
     ///
     /// ```
     /// use ptk_protocol::ToolSpec;
@@ -135,9 +135,10 @@ impl Gbnf {
         }
     }
 
-    /// One call of one of the tools, in a dialect. `None` if the dialect
-    /// writes arguments otherwise than as one JSON object, if there is no
-    /// tool to call, or if the calls of so many take more than [`MAX_SIZE`].
+    /// Creates a grammar of one call of one of the tools, in a dialect. `None`
+    /// if the dialect writes arguments otherwise than as one JSON object, if
+    /// there is no tool to call, or if the calls of so many take more than
+    /// [`MAX_SIZE`].
     #[must_use]
     pub fn of_call(tools: &Toolset, dialect: &Arc<dyn Dialect>) -> Option<Self> {
         let calls = reply::calls(tools, dialect)?;
@@ -147,11 +148,11 @@ impl Gbnf {
         })
     }
 
-    /// A reply: words, or calls in a dialect with words before them, as the
-    /// model chooses. No mark of the dialect stands in the words. `None` where
-    /// there is no such grammar: if the dialect writes arguments otherwise than
-    /// as one JSON object, or its calls without marks, or if the calls of so
-    /// many tools take more than [`MAX_SIZE`].
+    /// Creates a grammar of a reply: words, or calls in a dialect with words
+    /// before them, as the model chooses. No mark of the dialect stands in the
+    /// words. `None` where there is no such grammar: if the dialect writes
+    /// arguments otherwise than as one JSON object, or its calls without marks,
+    /// or if the calls of so many tools take more than [`MAX_SIZE`].
     ///
     /// The reply is to be read with the dialect
     /// [alone](crate::GrammarBuilder::alone).
@@ -166,8 +167,8 @@ impl Gbnf {
         &self.rules
     }
 
-    /// What of the schemas the grammar does not keep, so that a call may still
-    /// be refused for it.
+    /// The limits of the schemas that the grammar does not keep, so that a call
+    /// may still be rejected for them.
     #[must_use]
     pub fn outside(&self) -> &[Outside] {
         &self.outside

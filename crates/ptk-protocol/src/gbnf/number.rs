@@ -4,11 +4,11 @@ use serde_json::{Map, Value};
 
 use super::{Class, Part};
 
-/// Digits of a whole number: all of them are kept by every reader of JSON.
+/// The most digits of a whole number: every JSON parser keeps that many.
 const MAX_DIGITS: u32 = 15;
 /// The largest whole number that is written.
 const LARGEST: i64 = 999_999_999_999_999;
-/// Digits behind the point.
+/// The most digits behind the point.
 const MAX_FRACTION: u32 = 15;
 
 /// Whole numbers without limits.
@@ -108,7 +108,7 @@ pub(super) fn number_within(keywords: &Map<String, Value>) -> Result<Part, &'sta
     ))
 }
 
-/// A limit as a whole number; past all that is written it does not matter
+/// A limit as a whole number; beyond the largest number it does not matter
 /// which.
 #[expect(
     clippy::cast_possible_truncation,
@@ -118,7 +118,7 @@ fn whole(limit: f64) -> i64 {
     limit as i64
 }
 
-/// Whole numbers from `least` to `most`, where `of` gives those that are not
+/// Whole numbers from `least` to `most`, where `of` returns those that are not
 /// negative.
 fn signed(least: i64, most: i64, of: &dyn Fn(u64, u64) -> Part) -> Part {
     let mut parts = Vec::new();

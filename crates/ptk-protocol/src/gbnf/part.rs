@@ -1,49 +1,49 @@
-//! A grammar as data.
+//! The data model of a grammar.
 
-/// A rule: what its name stands for.
+/// A rule of a grammar.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
-    /// Letters, digits and dashes.
+    /// The name: letters, digits and dashes.
     pub name: String,
-    /// What it stands for.
+    /// The part that the rule stands for.
     pub part: Part,
 }
 
-/// What a rule is made of.
+/// A part of a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
-    /// This very text; it may be empty.
+    /// Exactly this text; it may be empty.
     Literal(String),
-    /// One character.
+    /// One character of a class.
     Class(Class),
-    /// What the rule of this index stands for.
+    /// The rule of this index.
     Rule(usize),
-    /// One behind the other.
+    /// Parts that follow each other.
     Sequence(Vec<Part>),
-    /// One of these; nothing at all fits none.
+    /// One of these parts; an empty choice fits no text.
     Choice(Vec<Part>),
-    /// Several times the same.
+    /// A part that is repeated.
     Repeat {
-        /// What is repeated. It is never empty.
+        /// The part that is repeated. It is never empty.
         part: Box<Part>,
-        /// How often at least.
+        /// The least number of repetitions.
         least: u32,
-        /// How often at most; `None` if there is no limit.
+        /// The largest number of repetitions; `None` if there is no limit.
         most: Option<u32>,
     },
 }
 
-/// One character of some, or of all others.
+/// A set of characters, listed or all others.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Class {
-    /// From the first to the last of each pair, both included.
+    /// The ranges of characters, both ends included.
     pub ranges: Vec<(char, char)>,
     /// Whether any character but those fits.
     pub is_negated: bool,
 }
 
 impl Class {
-    /// Any of these characters.
+    /// Creates a class of the characters in these ranges.
     pub(super) fn of(ranges: &[(char, char)]) -> Self {
         Self {
             ranges: ranges.to_vec(),
@@ -51,7 +51,7 @@ impl Class {
         }
     }
 
-    /// Any of these characters.
+    /// Creates a class of these characters.
     pub(super) fn any_of(characters: impl IntoIterator<Item = char>) -> Self {
         let mut ranges: Vec<(char, char)> = Vec::new();
         for c in characters {
@@ -66,7 +66,7 @@ impl Class {
         }
     }
 
-    /// Any character but these.
+    /// Creates a class of all other characters.
     pub(super) fn none_of(characters: impl IntoIterator<Item = char>) -> Self {
         Self {
             is_negated: true,
@@ -74,7 +74,7 @@ impl Class {
         }
     }
 
-    /// Whether it has this character.
+    /// Whether the class has this character.
     #[must_use]
     pub fn contains(&self, c: char) -> bool {
         let listed = self
@@ -86,20 +86,20 @@ impl Class {
 }
 
 impl Part {
-    /// What no text fits.
+    /// The part that no text fits.
     pub(super) const NOTHING: Self = Self::Choice(Vec::new());
 
-    /// This very text.
+    /// Creates a part of exactly this text.
     pub(super) fn text(text: impl Into<String>) -> Self {
         Self::Literal(text.into())
     }
 
-    /// The same, or nothing.
+    /// Makes the part optional.
     pub(super) fn optional(self) -> Self {
         self.repeated(0, Some(1))
     }
 
-    /// The same so many times.
+    /// Repeats the part.
     pub(super) fn repeated(self, least: u32, most: Option<u32>) -> Self {
         match (least, most) {
             (_, Some(0)) => Self::text(""),
@@ -112,7 +112,8 @@ impl Part {
         }
     }
 
-    /// One of these, without a choice where there is only one.
+    /// Creates a choice of these parts, or the part itself if there is only
+    /// one.
     pub(super) fn one_of(parts: Vec<Self>) -> Self {
         let mut flat = Vec::with_capacity(parts.len());
         for part in parts {
@@ -132,7 +133,7 @@ impl Part {
         }
     }
 
-    /// One behind the other, with neighbouring texts put together.
+    /// Creates a sequence of these parts, with adjacent texts joined.
     pub(super) fn all_of(parts: impl IntoIterator<Item = Self>) -> Self {
         let mut all: Vec<Self> = Vec::new();
         let parts = parts.into_iter().flat_map(|part| match part {
@@ -165,7 +166,7 @@ impl Part {
         }
     }
 
-    /// The same, mutable.
+    /// The parts right inside this one, mutable.
     pub(super) fn inner_mut(&mut self) -> &mut [Self] {
         match self {
             Self::Sequence(parts) | Self::Choice(parts) => parts,

@@ -1,7 +1,7 @@
 //! Calls in a dialect, and replies with words and calls.
 //!
-//! What stands around the arguments is what the dialect's own writer writes
-//! around them, so no dialect describes itself a second time.
+//! The text around the arguments is taken from the dialect's own writer, so no
+//! dialect describes itself a second time.
 
 use std::sync::Arc;
 
@@ -17,18 +17,18 @@ use crate::{Grammar, Status, ToolCall, ToolSpec, Toolset, parse};
 
 /// How many calls a reply may have, where a dialect takes several.
 const MAX_CALLS: u32 = 16;
-/// Marks that are shorter stand in any text.
+/// Shorter marks occur in any text.
 const MIN_MARK: usize = 3;
-/// Arguments that stand for any others while a call is written.
+/// The arguments that stand for any others while a call is written.
 const STAND_IN: &str = r#"{"ptk":0}"#;
-/// A reason that stands for any other.
+/// The reason that stands for any other.
 const REASON: &str = "ptk";
 
-/// What a dialect writes around the arguments of a tool.
+/// The text that a dialect writes around the arguments of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct CallFrame {
     before: String,
-    /// What stands between the arguments and the model's reason for the call,
+    /// The text between the arguments and the model's reason for the call,
     /// where the form has a place for it.
     reason: Option<String>,
     after: String,
@@ -37,27 +37,27 @@ struct CallFrame {
 /// How several calls follow each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Several {
-    /// There is only one.
+    /// Only one call is allowed.
     None,
-    /// With this between them.
+    /// Calls follow each other with this text between them.
     Each(String),
-    /// In a list: with this between the arguments of one and the next, for
-    /// each tool.
+    /// Calls are in a list, with this text between the arguments of one and the
+    /// next, for each tool.
     List(Vec<String>),
 }
 
-/// Calls, put together.
+/// The rules of calls.
 pub(super) struct Calls {
     pub(super) rules: Rules,
     pub(super) outside: Vec<Outside>,
-    /// One call.
+    /// The part for one call.
     pub(super) one: Part,
-    /// As many as a reply may have.
+    /// The part for as many calls as a reply may have.
     pub(super) all: Part,
 }
 
-/// The calls of these tools in a dialect; `None` if it has none that a grammar
-/// can write, or if there are too many.
+/// Builds the rules of the calls of these tools in a dialect; `None` if it has
+/// none that a grammar can write, or if there are too many.
 pub(super) fn calls(tools: &Toolset, dialect: &Arc<dyn Dialect>) -> Option<Calls> {
     let writer = dialect.writer()?;
     let registry = Registry::builtin().register(Arc::clone(dialect));
@@ -122,7 +122,8 @@ pub(super) fn calls(tools: &Toolset, dialect: &Arc<dyn Dialect>) -> Option<Calls
     })
 }
 
-/// What the writer writes around the arguments, if the parser reads it back.
+/// The text that the writer writes around the arguments, if the parser reads it
+/// back.
 fn frame(writer: &dyn Writer, name: &str, grammar: &Grammar) -> Option<CallFrame> {
     let call = stand_in(name);
     let text = writer.call(&call);
@@ -153,7 +154,7 @@ fn split(text: &str) -> Option<(&str, &str)> {
     (!after.contains(STAND_IN)).then_some((before, after))
 }
 
-/// What stands between the arguments and a reason, if the form puts one there.
+/// The text between the arguments and a reason, if the form has one there.
 fn reason(writer: &dyn Writer, call: ToolCall, after: &str) -> Option<String> {
     if writer.reasoning_rule().is_empty() {
         return None;
@@ -217,7 +218,7 @@ fn several(writer: &dyn Writer, known: &[(&str, CallFrame, Part)]) -> Several {
     }
 }
 
-/// One call of any tool.
+/// A part for one call of any tool.
 fn one(rules: &mut Rules, known: &[(&str, CallFrame, Part)]) -> Part {
     let heads: Vec<&str> = known
         .iter()
@@ -240,7 +241,7 @@ fn one(rules: &mut Rules, known: &[(&str, CallFrame, Part)]) -> Part {
     rules.add("call", call)
 }
 
-/// Several calls in a list.
+/// A part for several calls in a list.
 fn listed(rules: &mut Rules, known: &[(&str, CallFrame, Part)], links: &[String]) -> Part {
     let heads: Vec<&str> = known
         .iter()
@@ -272,7 +273,7 @@ fn listed(rules: &mut Rules, known: &[(&str, CallFrame, Part)], links: &[String]
     ])
 }
 
-/// The model's reason behind the arguments, or none.
+/// A part for the model's reason behind the arguments, or none.
 fn reasoned(rules: &mut Rules, frame: &CallFrame) -> Part {
     match &frame.reason {
         None => Part::text(""),
@@ -280,7 +281,8 @@ fn reasoned(rules: &mut Rules, frame: &CallFrame) -> Part {
     }
 }
 
-/// How many bytes all of these begin with, cut between characters.
+/// How many bytes all of these texts share at their start, cut between
+/// characters.
 fn common_prefix(texts: &[&str]) -> usize {
     let Some((first, others)) = texts.split_first() else {
         return 0;
@@ -295,7 +297,7 @@ fn common_prefix(texts: &[&str]) -> usize {
     ends.take_while(|end| shares(*end)).last().unwrap_or(0)
 }
 
-/// Replies of words, or of calls with words before them.
+/// Builds a grammar of replies: words, or calls with words before them.
 pub(super) fn reply(tools: &Toolset, dialect: &Arc<dyn Dialect>) -> Option<Gbnf> {
     let marks = marks(&**dialect)?;
     let (mut rules, outside, calls) = match calls(tools, dialect) {
@@ -328,8 +330,8 @@ pub(super) fn reply(tools: &Toolset, dialect: &Arc<dyn Dialect>) -> Option<Gbnf>
     })
 }
 
-/// These words between the tags around what a model thinks aloud, or the
-/// closing tags alone.
+/// Parts for these words between the tags around reasoning, or for the closing
+/// tags alone.
 fn thinking(words: Option<&Part>) -> Vec<Part> {
     let tags = REASONING.iter().filter(|(open, _)| !open.contains('|'));
     let tags = tags.map(|(open, close)| match words {
@@ -339,8 +341,8 @@ fn thinking(words: Option<&Part>) -> Vec<Part> {
     tags.collect()
 }
 
-/// All marks of a dialect; `None` if some of its calls begin without one, or
-/// if words need markup of their own in it.
+/// All marks of a dialect; `None` if some of its calls begin without one, or if
+/// words need markup of their own in it.
 fn marks(dialect: &dyn Dialect) -> Option<Vec<String>> {
     if !dialect.silent().is_empty() {
         return None;

@@ -1,5 +1,5 @@
-//! The rules of a grammar while it is put together: named, shared, counted,
-//! and at the end without those that lead nowhere.
+//! The rules of a grammar while it is built: named, shared, counted, and at the
+//! end without those that no text fits.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,10 +8,10 @@ use super::{Class, Part, Rule, number};
 
 /// The longest name of a rule, numbers aside.
 const MAX_NAME: usize = 40;
-/// The most white space where some may stand.
+/// The most white space where some is allowed.
 const MAX_BLANK: u32 = 3;
 
-/// Rules that are put together. The first one is the root.
+/// The rules of a grammar while it is built. The first one is the root.
 #[derive(Debug)]
 pub(super) struct Rules {
     all: Vec<Rule>,
@@ -39,7 +39,7 @@ impl Rules {
         self.size
     }
 
-    /// A rule of this name, or nearly this one, that is still to be filled.
+    /// Reserves a rule of this name, or nearly this one, that is filled later.
     pub(super) fn reserve(&mut self, name: &str) -> usize {
         let plain = name.chars().map(|c| match c {
             c if c.is_ascii_alphanumeric() => c,
@@ -62,11 +62,11 @@ impl Rules {
         self.all.len() - 1
     }
 
-    /// Says what a rule stands for.
+    /// Sets the content of a rule.
     pub(super) fn fill(&mut self, index: usize, part: Part) {
         let mut text = String::new();
         let name = self.all.get(index).map_or("", |rule| &rule.name);
-        // Nothing can fail that is written to a string.
+        // Writing to a string cannot fail.
         let _ = write_rule(&mut text, &self.all, name, &part);
         self.size += text.len();
         if let Some(rule) = self.all.get_mut(index) {
@@ -74,14 +74,14 @@ impl Rules {
         }
     }
 
-    /// A rule of this name, or nearly this one.
+    /// Adds a rule of this name, or nearly this one.
     pub(super) fn add(&mut self, name: &str, part: Part) -> Part {
         let index = self.reserve(name);
         self.fill(index, part);
         Part::Rule(index)
     }
 
-    /// A rule that is made once.
+    /// Adds a rule that is shared by its name.
     fn once(&mut self, name: &'static str, make: impl FnOnce(&mut Self) -> Part) -> Part {
         if let Some(index) = self.shared.get(name) {
             return Part::Rule(*index);
@@ -98,7 +98,7 @@ impl Rules {
         self.once("char", |_| {
             let controls = ('\0'..='\u{1f}').chain(['"', '\\', '\u{7f}']);
             let hex = || Part::Class(Class::of(&[('0', '9'), ('A', 'F'), ('a', 'f')]));
-            // Halves of a pair are left out: one alone is no character.
+            // Surrogates are left out: one alone is not a character.
             let most = Class::of(&[('0', '9'), ('A', 'C'), ('E', 'F'), ('a', 'c'), ('e', 'f')]);
             let code = Part::Choice(vec![
                 Part::all_of([Part::Class(most), hex().repeated(3, Some(3))]),
@@ -186,7 +186,7 @@ impl Rules {
         })
     }
 
-    /// So many of the same between brackets, with commas.
+    /// A list of so many items between brackets, with commas.
     pub(super) fn list(
         &mut self,
         open: &str,
@@ -214,7 +214,7 @@ impl Rules {
         })
     }
 
-    /// Which rules have texts that fit them.
+    /// Whether each rule has a text that fits it.
     pub(super) fn fruitful(&self) -> Vec<bool> {
         let mut known = vec![false; self.all.len()];
         loop {
@@ -235,7 +235,7 @@ impl Rules {
         }
     }
 
-    /// The rules that the root needs, without what no text fits.
+    /// Returns the rules that the root needs, without parts that no text fits.
     pub(super) fn finish(mut self, root: Part) -> Vec<Rule> {
         self.fill(0, root);
         let fruitful = self.fruitful();
@@ -272,7 +272,7 @@ fn spaced(sign: &str) -> Part {
     Part::all_of([Part::text(sign), Part::text(" ").optional()])
 }
 
-/// Whether some text fits the part, if those rules have some.
+/// Whether some text fits the part, if some text fits the known rules.
 fn is_fruitful(part: &Part, known: &[bool]) -> bool {
     match part {
         Part::Literal(_) | Part::Class(_) => true,
@@ -283,7 +283,7 @@ fn is_fruitful(part: &Part, known: &[bool]) -> bool {
     }
 }
 
-/// Leaves out what no text fits.
+/// Removes the parts that no text fits.
 fn prune(part: &mut Part, fruitful: &[bool]) {
     match part {
         Part::Choice(parts) => {

@@ -1,20 +1,20 @@
-//! Texts of a grammar, chosen at random: for tests.
+//! Generates random texts of a grammar, for tests.
 
 use super::{Class, Gbnf, Part};
 
-/// How many rules deep a text may go before the shortest way out is taken.
+/// How many rules deep a text may go before it is ended the shortest way.
 const DEPTH: usize = 40;
-/// How many bytes a text has before the shortest way out is taken.
+/// How many bytes a text has before it is ended the shortest way.
 const LENGTH: usize = 400;
-/// How often at most something is repeated that has no limit.
+/// The most repetitions of a part that has no limit.
 const MOST: u32 = 6;
 /// Characters that a sample is made of where the grammar takes any.
 const CHARACTERS: &str =
     "ab <>[]{}\"'`~|/\\_-:,.?!\n\u{7f}\u{e9}\u{2028}\u{1f600}PTKCALptkcaltool<<\n``";
 
 impl Gbnf {
-    /// A text of the grammar. `choose` is given how many possibilities there
-    /// are and says which one to take.
+    /// Generates a text of the grammar. `choose` gets the number of
+    /// possibilities and returns the one to take.
     pub fn sample(&self, choose: &mut dyn FnMut(usize) -> usize) -> String {
         let heights = self.heights();
         let mut sample = Sample {
@@ -31,7 +31,7 @@ impl Gbnf {
         sample.text
     }
 
-    /// How many rules it takes at least to come to an end, for each rule.
+    /// The least number of rules needed to end, for each rule.
     fn heights(&self) -> Vec<usize> {
         let mut heights = vec![usize::MAX; self.rules.len()];
         loop {
@@ -95,7 +95,7 @@ impl<'a> Sample<'a> {
                 let more = most.map_or(MOST, |most| most - least);
                 let more = match (self.choose)(16) {
                     _ if is_long => 0,
-                    // Now and then as many as there may be.
+                    // Sometimes as many as there may be.
                     0 => more as usize,
                     _ => (self.choose)(more.min(MOST) as usize + 1),
                 };

@@ -1,5 +1,5 @@
-//! Words in which no mark stands: a rule for each beginning of a mark, which
-//! says what may not follow it.
+//! Words that contain no mark: a rule for each beginning of a mark, which says
+//! what may not follow it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -7,10 +7,10 @@ use super::rules::Rules;
 use super::{Class, Part};
 
 /// How much of a mark is kept out of the words. A longer beginning would take
-/// more rules, and nobody writes it for anything else.
+/// more rules, and occurs only in marks.
 const MAX_MARK: usize = 6;
 
-/// The beginnings of all marks, as a tree with a way back from each.
+/// The beginnings of all marks, as a tree with a fallback from each.
 #[derive(Debug)]
 pub(super) struct MarkTree {
     nodes: Vec<MarkTreeNode>,
@@ -23,21 +23,21 @@ struct MarkTreeNode {
     next: BTreeMap<char, usize>,
     /// The longest beginning of a mark that this one ends with.
     back: usize,
-    /// Whether a mark is whole here.
+    /// Whether a mark ends here.
     is_mark: bool,
 }
 
 /// Where words may end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ends {
-    /// Anywhere.
+    /// Words may end anywhere.
     Anywhere,
-    /// Before the first character of a line.
+    /// Words may end before the first character of a line.
     AtLineStart,
 }
 
 impl MarkTree {
-    /// These marks; letters count in any case.
+    /// Creates the tree of these marks; letters match in any case.
     pub(super) fn new<S: AsRef<str>>(marks: impl IntoIterator<Item = S>) -> Self {
         let mut nodes = vec![MarkTreeNode::default()];
         let mut letters = BTreeSet::new();
@@ -62,7 +62,7 @@ impl MarkTree {
         marks
     }
 
-    /// From each beginning to the longest one that it ends with.
+    /// Sets the fallback of each beginning: the longest one that it ends with.
     fn find_ways_back(&mut self) {
         let mut waiting = VecDeque::from([0]);
         while let Some(at) = waiting.pop_front() {
@@ -85,7 +85,7 @@ impl MarkTree {
         }
     }
 
-    /// The beginning of a mark that is there behind this one and a character.
+    /// The beginning of a mark that is reached from this one by a character.
     fn behind(&self, mut at: usize, c: char) -> usize {
         loop {
             let Some(node) = self.nodes.get(at) else {
@@ -129,7 +129,7 @@ impl MarkTree {
         }
     }
 
-    /// What may follow a beginning, and where that leads.
+    /// The characters that may follow a beginning, and where they lead.
     fn steps(
         &self,
         at: usize,
@@ -173,7 +173,7 @@ impl MarkTree {
 #[derive(Debug)]
 pub(super) struct Words<'m> {
     marks: &'m MarkTree,
-    /// The rule behind each beginning of a mark that is none itself.
+    /// The rule behind each beginning of a mark that is not a whole one.
     states: Vec<Option<usize>>,
     /// The rule at the start of a line.
     line: Option<usize>,
@@ -185,7 +185,7 @@ impl Words<'_> {
         self.line.map_or(Part::NOTHING, Part::Rule)
     }
 
-    /// At least one word: the first character is no white space.
+    /// At least one word: the first character is not white space.
     pub(super) fn some(&self) -> Part {
         let blank: Vec<char> = ('\0'..='\u{3000}').filter(|c| c.is_whitespace()).collect();
         Part::one_of(self.marks.steps(0, &self.states, None, &blank))

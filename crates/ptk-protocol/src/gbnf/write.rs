@@ -1,10 +1,10 @@
-//! A grammar as llama.cpp reads it.
+//! Writes a grammar as llama.cpp reads it.
 
 use std::fmt::{self, Display, Formatter, Write};
 
 use super::{Class, Gbnf, Part, Rule};
 
-/// The grammar as text, a line for each rule.
+/// Writes the grammar as text, a line for each rule.
 impl Display for Gbnf {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         self.rules
@@ -13,7 +13,7 @@ impl Display for Gbnf {
     }
 }
 
-/// A rule on a line of its own.
+/// Writes a rule on a line of its own.
 pub(super) fn write_rule(
     f: &mut impl Write,
     rules: &[Rule],
@@ -25,7 +25,7 @@ pub(super) fn write_rule(
     f.write_char('\n')
 }
 
-/// What a part stands in, and so whether it needs brackets.
+/// The part around another part, which decides whether it needs brackets.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Around {
     Rule,
@@ -100,8 +100,8 @@ fn write_class(f: &mut impl Write, class: &Class) -> fmt::Result {
     f.write_char(']')
 }
 
-/// A character, escaped by its number where it means something by itself or
-/// would not be seen.
+/// Writes a character, escaped by its number where it has a meaning of its own
+/// or would be invisible.
 fn write_char(f: &mut impl Write, c: char, special: &[char]) -> fmt::Result {
     match c {
         '\n' => f.write_str("\\n"),

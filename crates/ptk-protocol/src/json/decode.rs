@@ -1,4 +1,4 @@
-//! Strings of strict JSON: how far one goes, and what it says.
+//! Decodes strings of strict JSON.
 
 use std::ops::Range;
 
@@ -27,13 +27,13 @@ pub(crate) fn plain_run(text: &[u8]) -> usize {
     words.len() * 8 + length
 }
 
-/// What stands behind a backslash.
+/// An escape behind a backslash.
 pub(crate) enum Escape {
-    /// This character, in so many bytes, the backslash included.
+    /// The escape of this character, in so many bytes, the backslash included.
     Char(char, usize),
     /// The text ends within the escape.
     Cut,
-    /// No escape.
+    /// The escape is invalid.
     Bad,
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn escape(bytes: &[u8]) -> Escape {
     }
 }
 
-/// `\u` with four digits, or a pair of them.
+/// Reads `\u` with four digits, or a pair of them.
 fn unicode_escape(bytes: &[u8]) -> Escape {
     let first = match unit(bytes, 2) {
         Unit::Value(first) => first,
@@ -113,7 +113,7 @@ fn unit(bytes: &[u8], at: usize) -> Unit {
     Unit::Value(value)
 }
 
-/// What a string says, and where its content stands.
+/// A decoded string, and where its content stands.
 #[derive(Debug)]
 pub(crate) struct Decoded {
     pub(crate) range: Range<usize>,
@@ -123,28 +123,28 @@ pub(crate) struct Decoded {
 /// A string that is being decoded.
 #[derive(Debug)]
 pub(crate) struct Decoding {
-    /// How far it was read.
+    /// How far the string was read.
     pub(crate) at: usize,
-    /// Behind its last escape.
+    /// The offset behind its last escape.
     pub(crate) escaped: usize,
-    /// What it says so far.
+    /// The text decoded so far.
     pub(crate) text: String,
 }
 
-/// Where the reading of a string stops.
+/// Why the reading of a string stops.
 pub(crate) enum StringStop {
-    /// At the quote that closes it.
+    /// The quote that closes the string was reached.
     Quote,
-    /// There is no room left; so many bytes come next.
+    /// The buffer is full; so many bytes come next.
     Full(usize),
-    /// At the end of the text, or at an escape that the end cuts.
+    /// The text ends, or cuts an escape.
     Cut,
-    /// At something that cannot stand in a string.
+    /// An invalid character or escape was reached.
     Fault,
 }
 
 impl Decoding {
-    /// For the string whose content starts at `at`.
+    /// Starts with the string whose content starts at `at`.
     pub(crate) fn new(at: usize, room: usize) -> Self {
         Self {
             at,
@@ -153,8 +153,8 @@ impl Decoding {
         }
     }
 
-    /// Reads on in `text`. No room is made: whoever asks knows best how much
-    /// more may come.
+    /// Reads on in `text`. The buffer does not grow: the caller knows best how
+    /// much more may come.
     pub(crate) fn read(&mut self, text: &str) -> StringStop {
         let bytes = text.as_bytes();
         loop {

@@ -1,4 +1,4 @@
-//! Text as the inside of a JSON string.
+//! Escapes text for JSON strings.
 
 /// Appends `text`, escaped, to `json`.
 pub(crate) fn escape_into(json: &mut String, text: &str) {

@@ -1,4 +1,4 @@
-//! Writing the content of a string so that JSON accepts it.
+//! Writes the content of a string so that JSON accepts it.
 
 use std::ops::Range;
 
@@ -6,13 +6,13 @@ use crate::ProblemCode;
 
 use super::writer::RepairWriter;
 
-/// What an escape is to become.
+/// The repair of an escape.
 enum EscapeRepair {
-    /// Valid as it stands; so many bytes long.
+    /// The escape is valid; so many bytes long.
     Keep(usize),
     /// So many bytes are replaced.
     Replace(usize, String),
-    /// Cut off by the end of the text.
+    /// The escape is cut off by the end of the text.
     Cut,
 }
 
@@ -23,8 +23,8 @@ pub(super) enum Limit {
     CutOff,
 }
 
-/// Copies a stretch of the input as the content of a string; `quote` is what a
-/// double quote in it is noted as.
+/// Copies a stretch of the input as the content of a string; a double quote in
+/// it is noted as `quote`.
 pub(super) fn copy_content(
     writer: &mut RepairWriter<'_>,
     text: &str,
@@ -139,7 +139,7 @@ fn is_windows_path(content: &str) -> bool {
     bytes.first().is_some_and(u8::is_ascii_alphabetic) && bytes.get(1..3) == Some(b":\\")
 }
 
-/// `rest` begins with the `u`.
+/// Reads an escape whose `rest` begins with the `u`.
 fn unicode_escape(rest: &str, limit: Limit) -> EscapeRepair {
     let Some(code) = hex(rest, 1, 4) else {
         let digits = rest.get(1..).unwrap_or_default();

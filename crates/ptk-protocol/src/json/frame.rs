@@ -1,6 +1,6 @@
-//! What is open at a place in the text.
+//! The containers that are open at a place in the text.
 
-/// Something that was opened and is not closed yet.
+/// A container that was opened and is not closed yet.
 #[derive(Debug, Clone)]
 pub(super) struct Frame {
     pub(super) kind: Kind,
@@ -58,7 +58,7 @@ impl Kind {
     }
 }
 
-/// What is due next.
+/// What the reader expects next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FrameState {
     Key,

@@ -7,7 +7,7 @@ use super::blank::{blank_end, fence_length, is_comment};
 use super::frame::{Frame, Kind};
 use super::quotes::QuoteFamily;
 
-/// Where a string stands.
+/// The position of a string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StringPosition {
     Key,
@@ -101,7 +101,8 @@ impl<'a> Lookahead<'a> {
         }
     }
 
-    /// `"}",`: the closers are content, and the quote behind them closes.
+    /// Whether, as in `"}",`, the closers are content and the quote behind them
+    /// closes.
     fn reopens(&self, p: usize) -> bool {
         QuoteFamily::opening(self.text, p).is_some_and(|(_, length)| {
             let next = self.byte(blank_end(self.text, p + length));
@@ -109,8 +110,8 @@ impl<'a> Lookahead<'a> {
         })
     }
 
-    /// A quote inside a key is followed by more of the key, up to a quote
-    /// with a colon behind it.
+    /// Whether a key ends here. A quote inside a key is followed by more of the
+    /// key, up to a quote with a colon behind it.
     fn key_ends(&mut self, at: usize) -> bool {
         let stop = match self.stop {
             Some((from, stop)) if from <= at && at <= stop => stop,
@@ -255,7 +256,7 @@ impl<'a> Lookahead<'a> {
         }
     }
 
-    /// A key in quotes that the text does not cut off.
+    /// Whether a key in quotes stands at `p` that the text does not cut off.
     fn is_whole_key(&mut self, p: usize) -> bool {
         let Some((quote, length)) = QuoteFamily::opening(self.text, p) else {
             return false;
@@ -285,7 +286,7 @@ impl<'a> Lookahead<'a> {
             || (is_name(content) && self.is_value_of_key(single))
     }
 
-    /// `"key" 1`, `"key" {`, `"key" "text"`: only the colon is missing.
+    /// Whether only the colon is missing: `"key" 1`, `"key" {`, `"key" "text"`.
     fn is_value_of_key(&self, p: usize) -> bool {
         match QuoteFamily::opening(self.text, p) {
             Some(_) => !self.reopens(p),
@@ -293,8 +294,8 @@ impl<'a> Lookahead<'a> {
         }
     }
 
-    /// `"args": "key": 1`: a name in quotes, which ends at `at`, with a colon
-    /// behind it, has lost the brace before it.
+    /// Whether a name in quotes, which ends at `at`, with a colon behind it,
+    /// has lost the brace before it: `"args": "key": 1`.
     fn is_member(&self, at: usize, colon: usize) -> bool {
         const LONGEST: usize = 64;
         let before = self
@@ -411,7 +412,8 @@ impl<'a> Lookahead<'a> {
             .is_some_and(|rest| rest.starts_with("...") || rest.starts_with('…'))
     }
 
-    /// A word, number or ellipsis between a string and the end of its array.
+    /// Whether a word, number or ellipsis stands between a string and the end
+    /// of its array.
     fn is_stray_word(&self, p: usize) -> bool {
         let end = self.name_end(p);
         let next = blank_end(self.text, end);
@@ -425,8 +427,9 @@ impl<'a> Lookahead<'a> {
         self.is_value(p) || self.is_ellipsis(p)
     }
 
-    /// A bare word after a comma: an element if the array ends, or another
-    /// string begins behind a comma, before a quote could close a longer one.
+    /// Whether a bare word after a comma is an element: the array ends, or
+    /// another string begins behind a comma, before a quote could close a
+    /// longer one.
     fn is_listed_word(&self, p: usize) -> bool {
         let rest = self.bytes.get(p..).unwrap_or_default();
         let stop = rest

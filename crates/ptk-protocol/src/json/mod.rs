@@ -1,4 +1,4 @@
-//! Tolerant JSON: what a model meant, as JSON text that parses.
+//! Tolerant JSON: repairs what a model wrote to JSON text that parses.
 //!
 //! [`repair`] returns valid JSON byte for byte and mends everything else it
 //! can: comments, commas, quotes, escapes, literals of other languages,
@@ -58,9 +58,9 @@ pub const MAX_DEPTH: usize = 127;
 /// One repair that was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fix {
-    /// What was wrong.
+    /// The kind of fault.
     pub code: ProblemCode,
-    /// Where, as a byte offset in the input.
+    /// The byte offset in the input.
     pub at: usize,
 }
 
@@ -69,19 +69,19 @@ pub struct Fix {
 pub enum End {
     /// The value was closed.
     Closed,
-    /// Outside a string, with closers missing.
+    /// The input ended outside a string, with closers missing.
     Open {
         /// How many closers were missing.
         depth: usize,
     },
-    /// Inside a string that was never closed.
+    /// The input ended inside a string that was never closed.
     InString {
         /// How many closers were missing besides the quote.
         depth: usize,
     },
 }
 
-/// What [`repair`] made of a text.
+/// The result of [`repair`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repaired {
     /// Valid JSON text.
@@ -97,26 +97,26 @@ pub struct Repaired {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RepairError {
-    /// Nothing but white space and comments.
+    /// The text is nothing but white space and comments.
     #[error("expected JSON, but the text is empty")]
     Empty,
-    /// Something that holds no value of any kind.
+    /// The text holds no value of any kind.
     #[error("expected JSON, but found only `{found}` at byte {at}")]
     NotJson {
-        /// The beginning of what was there.
+        /// The beginning of the text.
         found: String,
-        /// Where it stands, as a byte offset in the input.
+        /// The byte offset of the text in the input.
         at: usize,
     },
-    /// Nesting that no JSON reader would follow.
+    /// The nesting is deeper than JSON readers accept.
     #[error("JSON nested deeper than {MAX_DEPTH} levels at byte {at}; send a flatter value")]
     TooDeep {
-        /// Where the first level too many opens, as a byte offset in the input.
+        /// The byte offset in the input where the first level too many opens.
         at: usize,
     },
 }
 
-/// Reads `text` as JSON, mending what is wrong with it.
+/// Reads `text` as JSON, repairing what is wrong with it.
 ///
 /// Valid JSON comes back as it is, apart from white space around it, with no
 /// fixes. `fixes` is never empty if anything was changed.

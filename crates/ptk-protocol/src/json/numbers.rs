@@ -1,13 +1,14 @@
 //! Numbers as JSON has them, and as other languages have them.
 
-/// What an unquoted token is as a number.
+/// How an unquoted token reads as a number.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Number {
     /// A JSON number, good as it is.
     Exact,
     /// A number in a form that JSON does not have, rewritten digit by digit.
     Rewritten(String),
-    /// Not a number, or one that JSON readers cannot hold: better kept as text.
+    /// The token is not a number, or one that JSON readers cannot hold: better
+    /// kept as text.
     Text,
 }
 
@@ -59,7 +60,7 @@ pub(super) fn read(token: &str) -> Number {
     }
 }
 
-/// How much of the beginning is one JSON number; 0 if none is.
+/// The length of the JSON number at the start; 0 if there is none.
 pub(super) fn strict_length(bytes: &[u8]) -> usize {
     let digits = |from: usize| {
         bytes

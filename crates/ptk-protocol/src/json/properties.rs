@@ -1,4 +1,4 @@
-//! What holds for any text.
+//! Properties that hold for any text.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value};
@@ -23,7 +23,7 @@ fn any_value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Strings full of what means something outside of strings.
+/// Strings full of characters that have a meaning outside of strings.
 fn awkward_string() -> impl Strategy<Value = String> {
     prop::collection::vec(awkward_piece(), 0..8).prop_map(|pieces| pieces.concat())
 }

@@ -152,7 +152,7 @@ impl<'a> Repairer<'a> {
         }
     }
 
-    /// Leaves `length` bytes out.
+    /// Drops `length` bytes of the input.
     pub(super) fn drop_input(&mut self, length: usize, code: ProblemCode) {
         self.writer.note(code, self.pos);
         self.writer.skip(self.pos, self.pos + length);
@@ -237,8 +237,8 @@ impl<'a> Repairer<'a> {
         self.drop_input(length, ProblemCode::Comment);
     }
 
-    /// Where everything stands on one line, a comment would swallow what is
-    /// still open; it ends before the closer instead.
+    /// Ends a comment before the closer on the last line: where everything
+    /// stands on one line, it would swallow what is still open.
     fn comment_end_on_last_line(&self, rest: &[u8]) -> Option<usize> {
         if !self.stack.iter().any(|frame| frame.kind.is_container()) {
             return None;

@@ -1,4 +1,4 @@
-//! What stands around the value: prose, fences, wrappers, further values.
+//! Handles the text around the value: prose, fences, wrappers, further values.
 
 use crate::ProblemCode;
 
@@ -94,7 +94,7 @@ impl Repairer<'_> {
         faint
     }
 
-    /// What stands behind a value that is not inside of anything.
+    /// Handles what follows a value at the top level.
     pub(super) fn after_root(&mut self, byte: u8) -> Result<(), RepairError> {
         let latest_is_text = self.stack.last().is_some_and(|root| root.string);
         match byte {
@@ -146,7 +146,7 @@ impl Repairer<'_> {
         }
     }
 
-    /// Leaves the rest out, up to a further fence that holds JSON.
+    /// Skips the rest, up to a further fence that holds JSON.
     fn skip_prose(&mut self) {
         let rest = self.bytes.get(self.pos..).unwrap_or_default();
         let fence = memchr::memmem::find_iter(rest, b"```").find(|&at| {

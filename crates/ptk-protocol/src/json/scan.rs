@@ -26,7 +26,7 @@ pub(crate) struct Member {
     pub(crate) closed: bool,
 }
 
-/// Where the scan stands.
+/// The progress of a scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scan {
     /// The value goes on behind the text seen so far.
@@ -55,8 +55,8 @@ enum ScanFrame {
     Array,
 }
 
-/// The brackets that are open, innermost last: a bit each, so that no room has
-/// to be made for them.
+/// The brackets that are open, innermost last: a bit each, so that no memory is
+/// allocated.
 #[derive(Debug, Default)]
 struct Frames {
     arrays: u128,
@@ -115,7 +115,7 @@ impl Scanner {
         }
     }
 
-    /// The same, which decodes long strings on the way.
+    /// A scanner that also decodes long strings on the way.
     pub(crate) fn decoding(at: usize) -> Self {
         Self {
             decodes: true,
@@ -146,7 +146,7 @@ impl Scanner {
         }
     }
 
-    /// Goes on in `text`, which must start with all text given before.
+    /// Continues in `text`, which must start with all text given before.
     pub(crate) fn scan(&mut self, text: &str) -> Scan {
         let bytes = text.as_bytes();
         while let Some(&byte) = bytes.get(self.at) {
@@ -311,7 +311,7 @@ impl Scanner {
         Ok(true)
     }
 
-    /// Reads a long string from its start and keeps what it says.
+    /// Reads a long string from its start and keeps the decoded text.
     fn decode(&mut self, text: &str, start: usize, escaped: &mut usize) -> Result<bool, ()> {
         let mut string = Decoding::new(start, 2 * LONG);
         let stop = loop {

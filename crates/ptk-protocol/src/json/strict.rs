@@ -5,7 +5,8 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
-/// Up to where `serde_json` can read `text`; nothing if it can read all of it.
+/// The offset up to which `serde_json` can read `text`; `None` if it can read
+/// all of it.
 pub(super) fn first_fault(text: &str) -> Option<usize> {
     let error = serde_json::from_str::<Checked>(text).err()?;
     let line_start = match error.line().checked_sub(2) {
@@ -15,8 +16,9 @@ pub(super) fn first_fault(text: &str) -> Option<usize> {
     Some((line_start + error.column()).min(text.len()))
 }
 
-/// Unlike `IgnoredAny`, it decodes strings and numbers and keeps to the depth
-/// limit, so lone surrogates and `1e999` do not pass.
+/// A value that is checked and not built. Unlike `IgnoredAny`, it decodes
+/// strings and numbers and keeps to the depth limit, so lone surrogates and
+/// `1e999` do not pass.
 struct Checked;
 
 impl<'de> Deserialize<'de> for Checked {

@@ -15,7 +15,7 @@ struct Extent {
     /// Where to read on.
     resume: usize,
     how: Ending,
-    /// Whether the content can be copied without a look at it.
+    /// Whether the content can be copied without checking it.
     clean: bool,
     /// The first quote of the string's own kind that did not close it.
     first_inner: Option<usize>,
@@ -39,12 +39,12 @@ struct Embedded {
 }
 
 impl Repairer<'_> {
-    /// A string, from its opening quote.
+    /// Reads a string from its opening quote.
     pub(super) fn string(&mut self, place: StringPosition) {
         self.quoted(place, true);
     }
 
-    /// A further string that continues the one written last.
+    /// Reads a further string that continues the one written last.
     pub(super) fn continue_string(&mut self) {
         self.quoted(StringPosition::Value, false);
     }
@@ -213,7 +213,7 @@ impl Repairer<'_> {
         }
     }
 
-    /// `{"key: "value"}`: what was read as a key holds its colon.
+    /// Whether what was read as a key holds its colon: `{"key: "value"}`.
     fn is_swallowed_key(&self, place: StringPosition, start: usize, at: usize) -> bool {
         let next = self.byte(blank_end(self.text, at + 1));
         place == StringPosition::Key
@@ -276,8 +276,8 @@ impl Repairer<'_> {
         )
     }
 
-    /// The text ended inside the string. If it ends with just the closers that
-    /// are open, only the quote was forgotten.
+    /// Handles a text that ended inside the string. If it ends with just the
+    /// closers that are open, only the quote was forgotten.
     fn cut_off(&mut self, start: usize, place: StringPosition) -> Extent {
         let content = self.text.get(start..).unwrap_or_default();
         if place == StringPosition::Key
@@ -354,8 +354,8 @@ impl Repairer<'_> {
         fits.then(|| start + rest.len())
     }
 
-    /// A string whose quotes are escaped: the text went through a string once
-    /// too often.
+    /// Reads a string whose quotes are escaped: the text was encoded as a
+    /// string once too often.
     pub(super) fn escaped_string(&mut self) {
         let open = self.pos;
         let start = open + 2;
@@ -392,7 +392,8 @@ impl Repairer<'_> {
     }
 }
 
-/// Without an early exit, so that it compiles to vector instructions.
+/// Whether the run has a control character. There is no early exit, so that it
+/// compiles to vector instructions.
 fn has_control(run: &[u8]) -> bool {
     run.iter().fold(u8::MAX, |least, &byte| least.min(byte)) < 0x20
 }
@@ -409,7 +410,7 @@ trait Brackets {
 }
 
 impl Brackets for [u8] {
-    /// Counts on up to `at`.
+    /// Counts brackets up to `at`, and returns whether any are open.
     fn is_open(&self, json: &mut Embedded, at: usize) -> bool {
         for byte in self.get(json.counted..at).unwrap_or_default() {
             match byte {

@@ -1,4 +1,4 @@
-//! Commas and closers.
+//! Handles commas and closers.
 
 use crate::ProblemCode;
 
@@ -9,7 +9,7 @@ use super::quotes::QuoteFamily;
 use super::repair::Repairer;
 
 impl Repairer<'_> {
-    /// What stands behind a value, inside of something.
+    /// Handles what follows a value inside a container.
     pub(super) fn after_value(&mut self, byte: u8) -> Result<(), RepairError> {
         let kind = self.kind();
         match byte {
@@ -39,8 +39,8 @@ impl Repairer<'_> {
         Ok(())
     }
 
-    /// Another member or element is due; parentheses around several values
-    /// are a tuple.
+    /// Expects another member or element; parentheses around several values are
+    /// a tuple.
     fn expect_another(&mut self, at: usize) {
         if self.kind() == Kind::Group {
             self.become_tuple(at);
@@ -64,7 +64,7 @@ impl Repairer<'_> {
         }
     }
 
-    /// `{"a": [1, "key": 2`: the array should have been closed before the key.
+    /// Closes the array before the latest key, as in `{"a": [1, "key": 2`.
     fn close_before_latest(&mut self) -> bool {
         let parent = self.stack.len().checked_sub(2);
         let in_object = parent
@@ -93,7 +93,8 @@ impl Repairer<'_> {
         true
     }
 
-    /// `["key": 1` and `"key": 1`: the brace before the key is missing.
+    /// Inserts the brace that is missing before the latest key, as in
+    /// `["key": 1` and `"key": 1`.
     pub(super) fn open_before_latest(&mut self) -> Result<(), RepairError> {
         let Some(top) = self.stack.last_mut() else {
             return Ok(());
@@ -111,7 +112,7 @@ impl Repairer<'_> {
         Ok(())
     }
 
-    /// `"a" + "b"`.
+    /// Joins strings such as `"a" + "b"`.
     pub(super) fn join_strings(&mut self) {
         let operand = blank_end(self.text, self.pos + 1);
         let strings = self.stack.last().is_some_and(|top| top.string)
@@ -127,7 +128,7 @@ impl Repairer<'_> {
         self.continue_string();
     }
 
-    /// A set becomes an array.
+    /// Turns a set into an array.
     pub(super) fn become_array(&mut self) {
         let Some(top) = self.stack.last_mut() else {
             return;
@@ -140,7 +141,8 @@ impl Repairer<'_> {
         self.writer.insert_back(self.pos, opened, '[');
     }
 
-    /// An object or array cannot stand here; the nearest list can hold it.
+    /// Closes containers up to the nearest list, which can hold an object or
+    /// array that cannot stand here.
     pub(super) fn close_to_list(&mut self) {
         while self.kind() == Kind::Object {
             self.writer.note(ProblemCode::MissingCloser, self.pos);
@@ -189,7 +191,7 @@ impl Repairer<'_> {
         self.pos = next;
     }
 
-    /// `{"a": 1}, "b": 2}`: a key follows where there can be none.
+    /// Whether a key follows where there can be none: `{"a": 1}, "b": 2}`.
     fn closes_too_early(&mut self) -> bool {
         let outside = self
             .stack
@@ -206,8 +208,9 @@ impl Repairer<'_> {
             && self.is_sure_key(blank_end(self.text, comma + 1))
     }
 
-    /// `{"a": [1}, "b": 2}`: with the closer taken for the other kind the
-    /// rest fits, otherwise it would stand outside of everything.
+    /// Whether a closer is the wrong one by mistake, as in
+    /// `{"a": [1}, "b": 2}`: taken for the other kind the rest fits,
+    /// otherwise it would stand outside of everything.
     fn is_typing_error(&mut self, below: usize) -> bool {
         let comma = blank_end(self.text, self.pos + 1);
         if self.byte(comma) != Some(b',') {

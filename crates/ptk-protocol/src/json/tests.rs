@@ -12,7 +12,8 @@ fn read(text: &str) -> Repaired {
     }
 }
 
-/// The text is read as `value`, with `codes` reported, and was closed.
+/// Asserts that the text is read as `value`, with `codes` reported, and was
+/// closed.
 #[track_caller]
 fn assert_read(text: &str, value: &Value, codes: &[ProblemCode]) {
     assert_read_to(text, value, codes, End::Closed);

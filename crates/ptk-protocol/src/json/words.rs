@@ -1,4 +1,4 @@
-//! Whatever stands without quotes: literals, numbers, words, keys.
+//! Handles text without quotes: literals, numbers, words, keys.
 
 use crate::ProblemCode;
 
@@ -34,7 +34,7 @@ pub(super) fn literal(word: &str) -> Option<&'static str> {
 }
 
 impl Repairer<'_> {
-    /// A value that does not begin with a quote, brace or bracket.
+    /// Reads a value that does not begin with a quote, brace or bracket.
     pub(super) fn word(&mut self) -> Result<(), RepairError> {
         let start = self.pos;
         let rest = self.bytes.get(start..).unwrap_or_default();
@@ -67,7 +67,7 @@ impl Repairer<'_> {
         Ok(())
     }
 
-    /// The `b` of Python's `b'bytes'` and its like.
+    /// Whether this is a prefix such as the `b` of Python's `b'bytes'`.
     fn is_string_prefix(&mut self, start: usize, end: usize) -> bool {
         let prefix = self.text.get(start..end).unwrap_or_default();
         let known = matches!(
@@ -143,7 +143,7 @@ impl Repairer<'_> {
         true
     }
 
-    /// A literal or number of which the text holds only the beginning.
+    /// Reads a literal or number of which the text holds only the beginning.
     fn cut_off_scalar(&mut self, start: usize, end: usize) -> bool {
         if blank_end(self.text, end) < self.bytes.len() {
             return false;
@@ -168,7 +168,7 @@ impl Repairer<'_> {
         }
     }
 
-    /// `12"`: the opening quote was forgotten.
+    /// Drops the quote of `12"`, whose opening quote was forgotten.
     fn drop_stray_quote(&mut self) {
         if let Some((_, length)) = QuoteFamily::opening(self.text, self.pos)
             && fence_length(self.text, self.pos).is_none()
@@ -180,7 +180,7 @@ impl Repairer<'_> {
         }
     }
 
-    /// A string without quotes.
+    /// Reads a string without quotes.
     fn unquoted(&mut self, start: usize) {
         let regex = match self.byte(start) {
             Some(b'/') => self.regex_end(start).map(|end| (end, end)),
@@ -273,7 +273,7 @@ impl Repairer<'_> {
         }
     }
 
-    /// A key without quotes.
+    /// Reads a key without quotes.
     pub(super) fn bare_key(&mut self) {
         let start = self.pos;
         let mut stop = start;

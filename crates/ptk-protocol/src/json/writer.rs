@@ -6,8 +6,9 @@ use super::{Fix, MAX_FIXES};
 
 const BLANK: [char; 4] = [' ', '\t', '\r', '\n'];
 
-/// Everything before `copied` in the input has been dealt with; what follows
-/// is copied when something has to be changed, or at the end.
+/// Writes the output. Everything before `copied` in the input has been
+/// processed; the rest is copied when something has to be changed, or at the
+/// end.
 pub(super) struct RepairWriter<'a> {
     text: &'a str,
     copied: usize,
@@ -43,7 +44,7 @@ impl<'a> RepairWriter<'a> {
         }
     }
 
-    /// Leaves the input from `from` to `to` out.
+    /// Skips the input from `from` to `to`.
     pub(super) fn skip(&mut self, from: usize, to: usize) {
         self.copy_to(from);
         self.copied = self.copied.max(to);
@@ -84,7 +85,7 @@ impl<'a> RepairWriter<'a> {
         before.trim_end_matches(BLANK).ends_with(character)
     }
 
-    /// Takes the ASCII character at the output's `position` back.
+    /// Removes the ASCII character at the output's `position`.
     pub(super) fn take_back(&mut self, at: usize, position: usize) {
         self.copy_to(at);
         if self.out.as_bytes().get(position).is_some_and(u8::is_ascii) {
@@ -92,7 +93,7 @@ impl<'a> RepairWriter<'a> {
         }
     }
 
-    /// Takes the closing quote of the string before `at` back, if there is one.
+    /// Removes the closing quote of the string before `at`, if there is one.
     pub(super) fn reopen_string(&mut self, at: usize) -> bool {
         self.copy_to(at);
         match self.out.trim_end_matches(BLANK).strip_suffix('"') {

@@ -1,32 +1,32 @@
-//! What the parser says while a reply arrives.
+//! Events that the parser emits while a reply arrives.
 
 use std::borrow::Cow;
 
 use crate::{ParsedCall, Piece, Problem, Span};
 
-/// One thing that became known about the reply.
+/// An event of the parser: something that became known about the reply.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event<'a> {
-    /// Prose for the person.
+    /// Prose for the user.
     Text {
-        /// The words.
+        /// The text.
         text: Cow<'a, str>,
-        /// Where they stand.
+        /// The span of the text.
         span: Span,
     },
-    /// The model thinking aloud.
+    /// Reasoning of the model.
     Reasoning {
-        /// The words.
+        /// The text.
         text: Cow<'a, str>,
-        /// Where they stand.
+        /// The span of the text.
         span: Span,
     },
-    /// A stretch of the reply that is neither: markup, the body of a call, or
-    /// a problem.
+    /// A stretch of the reply that is neither prose nor reasoning: markup, the
+    /// body of a call, or a problem.
     Piece(Piece),
     /// A call begins; its name is known.
     CallStart {
-        /// Counts the calls of the reply from zero.
+        /// The index of the call in the reply, counted from zero.
         index: usize,
         /// The tool's name.
         name: String,
@@ -34,24 +34,24 @@ pub enum Event<'a> {
     /// Further text of the call's arguments: put together, the fragments of a
     /// call that is not truncated are the JSON of its arguments.
     ArgumentsDelta {
-        /// The call.
+        /// The index of the call.
         index: usize,
         /// The fragment.
         json: Cow<'a, str>,
     },
     /// A call has ended.
     CallEnd {
-        /// The call.
+        /// The index of the call.
         index: usize,
-        /// All about it.
+        /// The call, with everything known about it.
         call: Box<ParsedCall>,
     },
-    /// Something was not as it should be and belongs to no call.
+    /// A problem that does not belong to a call.
     Problem(Problem),
 }
 
 impl Event<'_> {
-    /// The same event, owning its text.
+    /// Converts into an event that owns its text.
     #[must_use]
     pub fn into_owned(self) -> Event<'static> {
         match self {

@@ -1,11 +1,12 @@
-//! What is not a model's to write: results of tools, and the turns of others.
+//! Text that a model must not write: results of tools, and other turns.
 //!
 //! A model that was shown a conversation may go on with it beyond its own reply,
 //! and make up what a tool says. The reply ends where that begins. A mark that
 //! is only named or quoted stays text: what counts is where it stands and what
 //! follows it.
 
-/// What a mark begins, and how it is told from a mark that is only mentioned.
+/// What a mark begins, and how it is distinguished from a mark that is only
+/// mentioned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Forgery {
     /// A result behind a word and a colon: `PTK_RESULT: {…}`.
@@ -14,7 +15,7 @@ pub(super) enum Forgery {
     Tag,
     /// The result of an action: `Observation: …`.
     Observation,
-    /// A turn of a conversation that is told as one text: `USER: …`.
+    /// A turn of a conversation that is formatted as one text: `USER: …`.
     Turn,
     /// A turn behind a control token.
     Token,

@@ -1,4 +1,4 @@
-//! What a parser looks for: the tools, the dialects and the policies, put
+//! The settings of a parser: the tools, the dialects and the policies, put
 //! together once and used for many replies.
 
 use std::sync::Arc;
@@ -10,30 +10,30 @@ use super::table::{Candidate, Hit, LineAt, NOTHING, Next, Stops, Stretch, Table}
 use crate::Toolset;
 use crate::dialects::{Dialect, Registry, TriggerPosition, UnknownDialect};
 
-/// What happens to calls that are drafted inside reasoning.
+/// How calls that are drafted inside reasoning are treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Drafts {
-    /// They are not run, unless nothing follows the reasoning.
+    /// Drafts are not run, unless nothing follows the reasoning.
     #[default]
     Rescue,
-    /// They are never run.
+    /// Drafts are never run.
     Ignore,
-    /// They are calls like any other.
+    /// Drafts are calls like any other.
     Run,
 }
 
-/// What a code fence is.
+/// How a code fence is treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Fences {
-    /// A quotation, unless it ends the reply and holds nothing but calls of
-    /// declared tools.
+    /// A fence is a quotation, unless it ends the reply and holds nothing but
+    /// calls of declared tools.
     #[default]
     LastMayCall,
-    /// A quotation, always.
+    /// A fence is always a quotation.
     Quote,
 }
 
-/// Everything that a parser needs to know. Build it once, parse many replies.
+/// The settings of a parser. Build it once, parse many replies.
 ///
 /// ```
 /// use ptk_protocol::{Grammar, Toolset};
@@ -64,12 +64,12 @@ struct GrammarInner {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GrammarError {
-    /// There is no such dialect.
+    /// The dialect is not known.
     #[error(transparent)]
     UnknownDialect(#[from] UnknownDialect),
 }
 
-/// Puts a [`Grammar`] together.
+/// Builds a [`Grammar`].
 #[derive(Debug, Clone, Default)]
 pub struct GrammarBuilder {
     registry: Registry,
@@ -82,8 +82,8 @@ pub struct GrammarBuilder {
 }
 
 impl GrammarBuilder {
-    /// The tools that were declared to the model. Without this, any name is
-    /// taken for a tool's, and forms without marks are not read as calls.
+    /// Sets the tools that were declared to the model. Without this, any name
+    /// is taken for a tool's, and forms without marks are not read as calls.
     #[must_use]
     pub fn tools(mut self, tools: Toolset) -> Self {
         self.tools = Some(tools);
@@ -99,44 +99,44 @@ impl GrammarBuilder {
     }
 
     /// Reads the dialect that is fixed and nothing beside it, not even calls
-    /// without marks: for models that can write no other, as they are held to
-    /// a [`Gbnf`](crate::gbnf::Gbnf).
+    /// without marks: for models that can write no other, as they are limited
+    /// to a [`Gbnf`](crate::gbnf::Gbnf).
     #[must_use]
     pub fn alone(mut self) -> Self {
         self.is_alone = true;
         self
     }
 
-    /// The dialects to choose from, with those added from outside.
+    /// Sets the dialects to choose from, with those added from outside.
     #[must_use]
     pub fn registry(mut self, registry: Registry) -> Self {
         self.registry = registry;
         self
     }
 
-    /// What happens to calls drafted inside reasoning.
+    /// Sets how calls drafted inside reasoning are treated.
     #[must_use]
     pub fn drafts(mut self, drafts: Drafts) -> Self {
         self.drafts = drafts;
         self
     }
 
-    /// What a code fence is.
+    /// Sets how a code fence is treated.
     #[must_use]
     pub fn fences(mut self, fences: Fences) -> Self {
         self.fences = fences;
         self
     }
 
-    /// The prompt ended with an opening `<think>`, so the reply starts inside
-    /// reasoning.
+    /// Declares that the prompt ended with an opening `<think>`, so the reply
+    /// starts inside reasoning.
     #[must_use]
     pub fn starts_in_reasoning(mut self) -> Self {
         self.in_reasoning = true;
         self
     }
 
-    /// The grammar.
+    /// Builds the grammar.
     ///
     /// # Errors
     ///
@@ -180,13 +180,15 @@ impl GrammarBuilder {
 }
 
 impl Grammar {
-    /// A builder with PTK's own dialects, no tools and default policies.
+    /// Creates a builder with PTK's own dialects, no tools and default
+    /// policies.
     #[must_use]
     pub fn builder() -> GrammarBuilder {
         GrammarBuilder::default()
     }
 
-    /// Reads every built-in dialect, with these tools declared.
+    /// Creates a grammar that reads every built-in dialect, with these tools
+    /// declared.
     ///
     /// # Errors
     ///
@@ -195,9 +197,9 @@ impl Grammar {
         Self::builder().tools(tools).build()
     }
 
-    /// The same for replies to a prompt that is a conversation told as one text,
-    /// whose turns begin with `USER:` and `ASSISTANT:`. A reply ends where it
-    /// goes on with one.
+    /// Makes the grammar fit replies to a prompt that is a conversation as one
+    /// text, whose turns begin with `USER:` and `ASSISTANT:`. A reply ends
+    /// where it goes on with one.
     #[must_use]
     pub fn for_transcript(mut self) -> Self {
         self.is_transcript = true;
@@ -251,8 +253,8 @@ impl Grammar {
         dialects.any(|dialect| dialect.section_ends().iter().any(|end| end == mark))
     }
 
-    /// The first mark in `text` at or behind `from`. `line` tells of the line
-    /// that `from` lies on.
+    /// Finds the first mark in `text` at or behind `from`. `line` describes the
+    /// line that `from` lies on.
     pub(super) fn next(&self, text: &Stretch<'_>, from: usize, line: LineAt) -> Next<'_> {
         let table = &*self.inner.table;
         let stops = if line.turns {
@@ -290,7 +292,7 @@ impl Grammar {
             .map_or(Next::None, |length| Next::Partial(bytes.len() - length))
     }
 
-    /// The word of a result whose first `_` stands at `at`.
+    /// Finds the word of a result whose first `_` stands at `at`.
     fn word_around(&self, text: &Stretch<'_>, from: usize, at: usize) -> Next<'_> {
         let before = text.all.as_bytes().get(from..at).unwrap_or_default();
         let ends_before = |stem: &&String| {
@@ -329,8 +331,8 @@ impl Grammar {
         starts_line.then_some(length)
     }
 
-    /// The mark that starts the line at `from`, white space aside, if it is
-    /// one that the needles do not find.
+    /// Finds the mark that starts the line at `from`, white space aside, if it
+    /// is one that the needles do not find.
     fn at_line(&self, text: &Stretch<'_>, from: usize, stops: &Stops) -> Next<'_> {
         let rest = text.all.get(from..).unwrap_or("");
         // Most lines are not indented.
@@ -349,7 +351,7 @@ impl Grammar {
         }
     }
 
-    /// The mark at `at`.
+    /// Finds the mark at `at`.
     pub(super) fn mark_at(&self, text: &Stretch<'_>, at: usize) -> Next<'_> {
         let table = &*self.inner.table;
         let rest = text.all.get(at..).unwrap_or("");
@@ -378,12 +380,12 @@ impl Grammar {
         })
     }
 
-    /// The forms that begin with a declared tool's name, such as `f(`.
+    /// Finds the forms that begin with a declared tool's name, such as `f(`.
     fn named_at(&self, rest: &str, end: bool) -> NamedAt<'_> {
         let names = &self.inner.names;
         let first = rest.bytes().next();
         for named in &self.inner.table.named {
-            // Most are told apart by their first byte.
+            // Most differ in their first byte.
             if named
                 .before
                 .bytes()
@@ -419,8 +421,8 @@ impl Grammar {
         NamedAt::None
     }
 
-    /// Whether a call may begin at the start of `text`; `None` if more text
-    /// has to come to tell.
+    /// Whether a call may begin at the start of `text`; `None` if more text is
+    /// needed to decide.
     pub(crate) fn call_begins(&self, text: &str, end: bool) -> Option<bool> {
         match self.mark_at(&Stretch { all: text, end }, 0) {
             Next::None if text.is_empty() && !end => None,
@@ -462,8 +464,8 @@ impl Grammar {
         (!may_come).then_some(false)
     }
 
-    /// Whether a mark that opens or closes calls, wherever it stands, stands
-    /// at the start of `text`; `None` if more text has to come to tell.
+    /// Whether a mark that opens or closes calls, wherever it stands, stands at
+    /// the start of `text`; `None` if more text is needed to decide.
     pub(crate) fn is_marked(&self, text: &str, end: bool) -> Option<bool> {
         match self.mark_at(&Stretch { all: text, end }, 0) {
             Next::None if text.is_empty() && !end => None,
@@ -488,9 +490,9 @@ struct Names {
     all: Vec<String>,
 }
 
-/// Whether a tool's name stands somewhere.
+/// The result of looking for a tool's name.
 enum NameAt {
-    /// One of this length, with what has to follow it.
+    /// A name of this length, with what has to follow it.
     Finding(usize),
     Partial,
     None,
@@ -542,7 +544,7 @@ impl Names {
         }
     }
 
-    /// The same, name by name.
+    /// Looks for a name like [`at`](Self::at), name by name.
     fn search(&self, text: &str, after: &str) -> NameAt {
         let found = self.all.iter().find(|name| {
             text.strip_prefix(name.as_str())
@@ -553,7 +555,7 @@ impl Names {
 }
 
 impl Grammar {
-    /// Whether markup that says nothing stands at the start of `text`.
+    /// Whether markup without a meaning stands at the start of `text`.
     pub(crate) fn is_silent(&self, text: &str, end: bool) -> bool {
         let found = self.mark_at(&Stretch { all: text, end }, 0);
         matches!(found, Next::Mark(hit) if hit.meaning.silent.is_some())

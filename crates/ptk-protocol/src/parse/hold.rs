@@ -1,11 +1,11 @@
-//! What the parser keeps back until it knows what it is: a fence that may hold
-//! calls, or calls drafted in reasoning.
+//! What the parser holds back until it is decided: a fence that may hold calls,
+//! or calls drafted in reasoning.
 
 use std::ops::Range;
 
 use crate::{ParsedCall, Problem, SpanKind};
 
-/// Something to tell about the reply. Offsets are those of the reply.
+/// An item to emit about the reply. Offsets are those of the reply.
 #[derive(Debug)]
 pub(super) enum Item {
     Span(SpanKind, Range<usize>),
@@ -16,7 +16,7 @@ pub(super) enum Item {
     Problem(Problem),
 }
 
-/// A stretch that is kept back, with both ways to tell it.
+/// A stretch that is held back, with both ways to emit it.
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) range: Range<usize>,
@@ -25,7 +25,7 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// A stretch that is told the same way in any case.
+    /// A stretch that is emitted the same way in any case.
     pub(super) fn plain(kind: SpanKind, range: Range<usize>) -> Self {
         Self {
             range: range.clone(),
@@ -43,12 +43,12 @@ impl Held {
         }
     }
 
-    /// Whether it is markup if the calls are.
+    /// Whether the stretch is markup if the calls count.
     pub(super) fn is_mark(&self) -> bool {
         matches!(self.as_calls.as_slice(), [Item::Span(SpanKind::Mark, _)])
     }
 
-    /// A stretch of a fence that is markup if the fence calls.
+    /// A stretch of a fence that is markup if the calls in the fence count.
     pub(super) fn fence_line(range: Range<usize>) -> Self {
         Self {
             range: range.clone(),
@@ -58,14 +58,14 @@ impl Held {
     }
 }
 
-/// Why something is kept back.
+/// Why something is held back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HoldKind {
     Fence,
     Reasoning,
 }
 
-/// What is kept back.
+/// The stretches that are held back.
 #[derive(Debug)]
 pub(super) struct Hold {
     pub(super) kind: HoldKind,
@@ -74,7 +74,7 @@ pub(super) struct Hold {
 }
 
 impl Hold {
-    /// Whether a call is among what is kept back.
+    /// Whether a call is among what is held back.
     pub(super) fn has_calls(&self) -> bool {
         self.held.iter().any(|held| has_call(&held.as_calls))
     }

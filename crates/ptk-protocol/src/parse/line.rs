@@ -3,7 +3,7 @@
 
 use super::table::LABEL;
 
-/// How many columns make a line one of a block of code.
+/// How many columns of indentation make a line part of a code block.
 const CODE_INDENT: usize = 4;
 
 /// The columns that white space at the start of a line takes.
@@ -15,7 +15,7 @@ fn width(space: u8) -> usize {
     }
 }
 
-/// What some programs put before the first line.
+/// The character that some programs put before the first line.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// Whether a character before a mark leaves it at the start of its line.
@@ -38,7 +38,7 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Takes note of text that was passed.
+    /// Updates the line with text that was passed.
     pub(super) fn pass(&mut self, text: &str) {
         let Some(last) = text.chars().next_back() else {
             return;
@@ -72,8 +72,8 @@ impl Line {
         self.last = Some(last);
     }
 
-    /// Takes note of a run of backticks: it opens inline code, closes it, or
-    /// is part of it.
+    /// Updates the line with a run of backticks: it opens inline code, closes
+    /// it, or is part of it.
     pub(super) fn ticks(&mut self, count: usize) {
         self.open_ticks = match self.open_ticks {
             None => Some(count),
@@ -126,7 +126,8 @@ impl Line {
         }
     }
 
-    /// An opening mark on the line turned out to be part of the prose.
+    /// Records that an opening mark on the line turned out to be part of the
+    /// prose.
     pub(super) fn name_mark(&mut self) {
         self.names_marks = true;
     }
@@ -137,7 +138,7 @@ impl Line {
         self.names_marks
     }
 
-    /// Inline code was found to end.
+    /// Records that inline code was found to end.
     pub(super) fn close_ticks(&mut self) {
         self.open_ticks = None;
     }

@@ -1,5 +1,5 @@
-//! Finding marks: a wide scan for the bytes at which one may begin, and a tree
-//! of all marks that is walked from there.
+//! Finds marks: a wide scan for the bytes at which one may begin, and a tree of
+//! all marks that is walked from there.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -58,7 +58,7 @@ impl fmt::Debug for Needles {
     }
 }
 
-/// What stands at some place of the text.
+/// The result of walking the tree at some place of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Walk {
     /// The longest mark there: its number and its length.
@@ -74,16 +74,17 @@ pub(super) struct Tree {
     roots: Box<[Option<NodeIndex>; 256]>,
 }
 
-/// Where a node stands among all.
+/// The index of a node.
 type NodeIndex = NonZeroU32;
 
-/// There are hundreds of them for each way of reading, so they are small.
+/// A node of the tree. There are hundreds of them for each grammar, so they are
+/// small.
 #[derive(Debug, Clone, Copy)]
 struct TrieNode {
     byte: u8,
-    /// The number of the mark that ends here, and one more.
+    /// The number of the mark that ends here, plus one.
     mark: Option<NonZeroU32>,
-    /// The first of those behind it, and the next behind the same one.
+    /// The first child, and the next sibling.
     first: Option<NodeIndex>,
     next: Option<NodeIndex>,
 }
@@ -139,7 +140,7 @@ impl Tree {
         }
     }
 
-    /// Adds a node behind another.
+    /// Adds a child to a node.
     fn add(&mut self, byte: u8, behind: Option<NodeIndex>) -> Option<NodeIndex> {
         let place = NodeIndex::new(u32::try_from(self.nodes.len()).ok()? + 1)?;
         let mut next = None;

@@ -1,5 +1,5 @@
-//! The streaming parser: what a model writes, told apart into prose,
-//! reasoning and calls while it arrives.
+//! The streaming parser: separates what a model writes into prose, reasoning
+//! and calls while it arrives.
 //!
 //! ```text
 //! chunks ─► Parser ─► finder ─► candidate ─► a dialect's Reader ─► events ─► Reply
@@ -45,12 +45,12 @@ pub use reply::{Outcome, Reply};
 pub(crate) use table::{REASONING, Table};
 pub use trace::{Decision, Kept, Note, Quote, Refusal, parse_explained};
 
-/// For a reply of this length, room for prose is made before any was seen.
+/// Up to this length of a reply, memory for prose is reserved in advance.
 const MAX_RESERVED: usize = 1 << 16;
 /// How many pieces a reply with one call has, and a few more.
 const PIECES_OF_A_CALL: usize = 8;
 
-/// Reads a whole reply at once.
+/// Parses a whole reply at once.
 ///
 /// ```
 /// use ptk_protocol::{Grammar, ToolSpec, Toolset, parse};

@@ -1,4 +1,4 @@
-//! What a dialect's reader is given and what it gives back.
+//! The interface between the parser and a dialect's reader.
 
 use std::ops::Range;
 
@@ -11,10 +11,10 @@ use crate::{Arguments, Problem, ProblemCode, Span, SpanKind, Status, Toolset};
 ///
 /// A reader is called again each time more text has come. It keeps its place
 /// and never reads a byte twice without bound. What it decides may depend on
-/// the text only, never on where the text was cut: where it cannot tell yet,
+/// the text only, never on where the text was cut: where it cannot decide yet,
 /// it returns [`Step::More`].
 pub trait Reader: Send {
-    /// Reads on.
+    /// Reads on in the input, and reports what it finds.
     fn read(&mut self, input: &Input<'_>, out: &mut Findings) -> Step;
 }
 
@@ -91,8 +91,8 @@ impl<'a> Input<'a> {
         found.map(|found| start + found)
     }
 
-    /// Where a search that has come to the end of the text goes on when more
-    /// has come, if what it looks for has `length` bytes.
+    /// The offset at which a search that has reached the end of the text
+    /// continues when more has come, if what it looks for has `length` bytes.
     #[must_use]
     pub fn resume_at(&self, from: usize, length: usize) -> usize {
         let mut at = self.text.len().saturating_sub(length).max(from);
@@ -102,8 +102,8 @@ impl<'a> Input<'a> {
         at
     }
 
-    /// Whether a call of some dialect may begin at `at`; `None` if more text
-    /// has to come to tell.
+    /// Whether a call of some dialect may begin at `at`; `None` if more text is
+    /// needed to decide.
     #[must_use]
     pub fn call_begins(&self, at: usize) -> Option<bool> {
         self.grammar.call_begins(self.from(at), self.end)
@@ -118,14 +118,14 @@ impl<'a> Input<'a> {
     }
 
     /// Whether a mark of some dialect stands at `at` that counts wherever it
-    /// stands; `None` if more text has to come to tell.
+    /// stands; `None` if more text is needed to decide.
     #[must_use]
     pub fn is_marked(&self, at: usize) -> Option<bool> {
         self.grammar.is_marked(self.from(at), self.end)
     }
 
-    /// Whether markup that says nothing stands at `at`, such as the end of a
-    /// turn. Where more text has to come to tell, so does
+    /// Whether markup without a meaning stands at `at`, such as the end of a
+    /// turn. Where more text is needed to decide, the same is true of
     /// [`closing_mark`](Self::closing_mark).
     #[must_use]
     pub fn is_silent(&self, at: usize) -> bool {
@@ -161,24 +161,25 @@ impl<'a> Input<'a> {
 /// How far [`Input::peek`] looks.
 const LOOK_AHEAD: usize = 256;
 
-/// What follows some white space.
+/// The byte behind some white space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Peek {
-    /// This byte; a space if there is more white space than is looked at.
+    /// This byte follows; a space if there is more white space than is
+    /// examined.
     Byte(u8),
-    /// Nothing; the reply ends.
+    /// The reply ends.
     End,
-    /// More text has to come to tell.
+    /// More text is needed to decide.
     More,
 }
 
-/// What a reader makes of the text so far.
+/// The decision of a reader about the text so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// It cannot tell before more text comes. At the end of the input this
-    /// counts as [`Step::Reject`].
+    /// More text is needed to decide. At the end of the input this counts as
+    /// [`Step::Reject`].
     More,
-    /// This is no construct of the dialect; the text is looked at otherwise.
+    /// This is not a construct of the dialect; the text is read otherwise.
     Reject,
     /// This mark is markup, but what follows is to be read on its own.
     Skip(usize),
@@ -197,13 +198,13 @@ pub struct FoundCall {
     pub reasoning: Option<String>,
     /// The id, where the model gave one.
     pub id: Option<String>,
-    /// How the call came out of the text.
+    /// Whether the call was read as written, repaired or truncated.
     pub status: Status,
     /// Repairs and faults; spans are relative to the construct.
     pub problems: Vec<Problem>,
-    /// Whether nothing in the text says that no further argument was to come:
-    /// the closing mark is missing, in a dialect whose arguments have no
-    /// bracket around them.
+    /// Whether nothing in the text says that all arguments were given: the
+    /// closing mark is missing, in a dialect whose arguments have no bracket
+    /// around them.
     pub open_ended: bool,
     /// Where the call's body stands in the construct.
     pub range: Range<usize>,
@@ -239,7 +240,7 @@ impl Findings {
         self.found.push(found);
     }
 
-    /// A stretch of the construct was taken for `kind`. Stretches are given in
+    /// Reports a stretch of the construct as `kind`. Stretches are given in
     /// order; what is left out between them counts as [`SpanKind::Mark`].
     pub fn piece(&mut self, kind: SpanKind, range: Range<usize>) {
         if !range.is_empty() {
@@ -247,35 +248,36 @@ impl Findings {
         }
     }
 
-    /// A call begins and its name is known. From here on the reader may not
-    /// reject, and every start is followed by one [`Findings::call`].
+    /// Reports that a call begins and its name is known. From here on the
+    /// reader may not reject, and every start is followed by one
+    /// [`Findings::call`].
     pub fn start(&mut self, name: &str) {
         self.push(Finding::Start(name.to_owned()));
     }
 
-    /// Further text of the call's arguments. The fragments of one call, put
-    /// together, are the JSON of its arguments.
+    /// Reports further text of the call's arguments. The fragments of one call,
+    /// put together, are the JSON of its arguments.
     pub fn delta(&mut self, json: &str) {
         if !json.is_empty() {
             self.push(Finding::Delta(json.to_owned()));
         }
     }
 
-    /// Further text of the call's arguments, which stands in the construct
-    /// just so.
+    /// Reports further text of the call's arguments, which stands in the
+    /// construct exactly so.
     pub fn delta_at(&mut self, range: Range<usize>) {
         if !range.is_empty() {
             self.push(Finding::DeltaAt(range));
         }
     }
 
-    /// The call has ended.
+    /// Reports that the call has ended.
     pub fn call(&mut self, call: FoundCall) {
         self.push(Finding::Call(Box::new(call)));
     }
 
-    /// Something was meant as a call and cannot be read: `range` is kept
-    /// verbatim as a problem.
+    /// Reports something that was meant as a call and cannot be read: `range`
+    /// is kept verbatim as a problem.
     pub fn unreadable(
         &mut self,
         code: ProblemCode,
@@ -290,25 +292,25 @@ impl Findings {
         ));
     }
 
-    /// How far a reader that is about to reject has read. The parser keeps
-    /// count, so that reading in vain cannot get out of proportion.
+    /// Reports how far a reader that is about to reject has read. The parser
+    /// keeps count, so that wasted reading stays in proportion.
     pub fn examined(&mut self, bytes: usize) {
         self.examined = bytes;
     }
 
-    /// Rejects, and says why to whoever asked the parser to explain itself.
+    /// Rejects, and gives the reason for a parser that explains its decisions.
     pub fn refuse(&mut self, refusal: Refusal) -> Step {
         self.refusal = Some(refusal);
         Step::Reject
     }
 
-    /// Whether something was found that was not taken up yet.
+    /// Whether something was found that was not processed yet.
     pub(crate) fn is_committed(&self) -> bool {
         !self.found.is_empty()
     }
 }
 
-/// Whether a mark stands at some place of the text.
+/// The result of looking for a mark at some place of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MarkAt {
     /// The mark of this index stands there, this many bytes long.

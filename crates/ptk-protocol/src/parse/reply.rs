@@ -1,4 +1,4 @@
-//! A reply as a whole: what it says, what it calls, what went wrong.
+//! A parsed reply as a whole: its text, its calls, its problems.
 
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
@@ -16,17 +16,17 @@ use crate::{
 pub struct Reply {
     /// All the prose, before, between and behind the calls, and no markup.
     pub text: String,
-    /// What the model thought aloud.
+    /// The model's reasoning.
     pub reasoning: String,
     /// Every call in the reply, whatever its status.
     pub calls: Vec<ParsedCall>,
-    /// What went wrong and belongs to no call.
+    /// The problems that do not belong to a call.
     pub problems: Vec<Problem>,
     /// The pieces of the reply, in order, without gap or overlap.
     pub pieces: Vec<Piece>,
 }
 
-/// What a reply means for whoever runs the loop.
+/// What a reply means for the loop.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome<'a> {
     /// An answer in words.
@@ -35,14 +35,14 @@ pub enum Outcome<'a> {
     /// to the model together with the results of the others.
     Calls(&'a [ParsedCall]),
     /// The model meant to call a tool, and what it wrote is unreadable or cut
-    /// off. The message tells it what was wrong; the reply is not shown as an
+    /// off. The message says what was wrong; the reply is not shown as an
     /// answer. [`Reply::correction`] has the same in the form of a dialect,
     /// with an example.
     Malformed(ExecutionError),
 }
 
 impl Reply {
-    /// Takes in one event of the parser.
+    /// Adds one event of the parser.
     pub fn absorb(&mut self, event: Event<'_>) {
         match event {
             Event::Text { text, span } => {
@@ -60,8 +60,8 @@ impl Reply {
         }
     }
 
-    /// Puts stretches of text and reasoning together again, so that the pieces
-    /// do not depend on how the reply was cut.
+    /// Joins stretches of text and reasoning, so that the pieces do not depend
+    /// on how the reply was cut.
     fn piece(&mut self, kind: SpanKind, span: Span) {
         if let Some(last) = self.pieces.last_mut()
             && last.kind == kind
@@ -80,9 +80,9 @@ impl Reply {
         }
     }
 
-    /// The model's server says that the reply ran into the token limit: a last
-    /// call that nothing closes may lack arguments, so it counts as truncated
-    /// from now on.
+    /// Records that the reply ran into the token limit, as the model's server
+    /// reports: a last call that nothing closes may lack arguments, so it
+    /// counts as truncated from now on.
     pub fn cut_by_limit(&mut self) {
         if let Some(last) = self.calls.last_mut()
             && last.open_ended
@@ -96,10 +96,9 @@ impl Reply {
         }
     }
 
-    /// The reply, which is `text`, as the model is shown it later: without what
-    /// it thought aloud and the marks around that, without results and turns
-    /// that it made up, and without its repetitions. `None` if it had none of
-    /// these.
+    /// The reply, which is `text`, as the model is shown it later: without its
+    /// reasoning and the marks around that, without results and turns that it
+    /// made up, and without its repetitions. `None` if it had none of these.
     #[must_use]
     pub fn for_history(&self, text: &str) -> Option<String> {
         let discarded = self.problems.iter().filter(|problem| {
@@ -112,8 +111,7 @@ impl Reply {
         thoughtless.or_else(|| end.map(|_| kept.trim_end().to_owned()))
     }
 
-    /// The same without what the model thought aloud alone. `None` if it did
-    /// not think.
+    /// The reply without the model's reasoning. `None` if it has none.
     fn without_thoughts(&self, text: &str) -> Option<String> {
         let mark = |at: Option<usize>| {
             let piece = self.pieces.get(at?)?;
@@ -140,7 +138,7 @@ impl Reply {
         self.calls.iter().filter(|call| call.is_runnable())
     }
 
-    /// The problems that the model has to be told, those of calls included.
+    /// The problems that the model needs to know, those of calls included.
     pub fn faults(&self) -> impl Iterator<Item = &Problem> {
         self.problems
             .iter()
@@ -148,8 +146,9 @@ impl Reply {
             .filter(|problem| problem.is_fault())
     }
 
-    /// What the model is told about its faults, in the formatter's dialect and
-    /// with a right call of the tool that it meant. `None` if there are none.
+    /// The message to the model about its faults, in the formatter's dialect
+    /// and with a correct call of the tool that it meant. `None` if there are
+    /// none.
     #[must_use]
     pub fn correction(&self, formatter: &dyn Formatter, tools: &Toolset) -> Option<String> {
         let faults: Vec<Problem> = self.faults().cloned().collect();
@@ -158,8 +157,8 @@ impl Reply {
         (!faults.is_empty()).then(|| formatter.malformed(&faults, meant, tools))
     }
 
-    /// What the reply means. A reply whose only calls are unreadable
-    /// or cut off is malformed, never an answer.
+    /// What the reply means for the loop. A reply whose only calls are
+    /// unreadable or cut off is malformed, never an answer.
     #[must_use]
     pub fn outcome(&self) -> Outcome<'_> {
         if self
@@ -180,7 +179,7 @@ impl Reply {
     }
 }
 
-/// How much of the end of a mark opens reasoning.
+/// The length of the end of a mark that opens reasoning.
 fn opening_len(mark: &str) -> usize {
     let opens = REASONING.iter().map(|(open, _)| *open);
     let fitting = opens.filter(|open| {
@@ -191,7 +190,7 @@ fn opening_len(mark: &str) -> usize {
     fitting.map(str::len).max().unwrap_or(0)
 }
 
-/// How much of the beginning of a mark closes reasoning.
+/// The length of the beginning of a mark that closes reasoning.
 fn closing_len(mark: &str) -> usize {
     let closes = REASONING.iter().map(|(_, close)| *close);
     let fitting = closes.filter(|close| {
@@ -202,7 +201,7 @@ fn closing_len(mark: &str) -> usize {
 }
 
 impl Serialize for Reply {
-    /// The form that `ptk parse` prints.
+    /// Serializes the form that `ptk parse` prints.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         struct Call<'a> {

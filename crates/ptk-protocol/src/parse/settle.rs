@@ -1,5 +1,5 @@
-//! From what a reader found to what the reply says: offsets made absolute,
-//! gaps filled with markup, calls checked against the tools.
+//! Converts what a reader found into what the reply says: offsets made
+//! absolute, gaps filled with markup, calls checked against the tools.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub(super) struct Settler {
 }
 
 impl Settler {
-    /// For a construct of `dialect` that starts at `start`.
+    /// Creates a settler for a construct of `dialect` that starts at `start`.
     pub(super) fn new(start: usize, dialect: &Arc<dyn Dialect>) -> Self {
         Self {
             start,
@@ -36,7 +36,7 @@ impl Settler {
         !self.touched
     }
 
-    /// Tells the items for one finding.
+    /// Emits the items for one finding.
     pub(super) fn settle(
         &mut self,
         found: Finding,
@@ -78,7 +78,7 @@ impl Settler {
         }
     }
 
-    /// Everything up to `end` that nobody spoke for is markup.
+    /// Fills the gap up to `end`, which no finding covers, with markup.
     pub(super) fn fill(&mut self, end: usize) -> Option<Item> {
         let range = self.covered..end;
         (!range.is_empty()).then(|| {
@@ -128,8 +128,8 @@ impl Settler {
     }
 }
 
-/// An argument that the tool does not have, where quotes were guessed: it may be
-/// a piece of another argument's text.
+/// The problem of an argument that the tool does not have, where quotes were
+/// guessed: it may be a piece of another argument's text.
 fn guessed_key(
     call: &ToolCall,
     problems: &[Problem],

@@ -23,8 +23,8 @@ pub(crate) const REASONING: &[(&str, &str)] = &[
     ),
 ];
 
-/// What ends a turn of some model, or stands around its answer, and may come
-/// out as text.
+/// Marks that end a turn of some model, or stand around its answer, and may
+/// come out as text.
 const END_OF_TURN: &[&str] = &[
     "<|eom_id|>",
     "<|eot_id|>",
@@ -53,22 +53,22 @@ pub(super) const LABEL: &str = "ASSISTANT:";
 pub(super) struct Meaning {
     pub(super) candidates: Vec<Candidate>,
     pub(super) reasoning: Option<usize>,
-    /// It closes reasoning.
+    /// The mark closes reasoning.
     pub(super) reasoning_end: bool,
     pub(super) closer: bool,
-    /// It stands behind several calls of some dialect.
+    /// The mark stands behind several calls of some dialect.
     pub(super) section_end: bool,
-    /// It is a closing tag with a word of many a markup for its name.
+    /// The mark is a closing tag whose name is common in other markup.
     pub(super) is_common: bool,
-    /// Markup that says nothing by itself.
+    /// The mark is markup without a meaning of its own.
     pub(super) silent: Option<TriggerPosition>,
     pub(super) fence: Option<u8>,
     pub(super) label: bool,
-    /// It begins what is not the model's to write.
+    /// The mark begins text that the model must not write.
     pub(super) forgery: Option<Forgery>,
 }
 
-/// The meaning of a mark that none gave one.
+/// The meaning of a mark that has none.
 pub(super) static NOTHING: Meaning = Meaning {
     candidates: Vec::new(),
     reasoning: None,
@@ -99,7 +99,7 @@ pub(super) struct Candidate {
     pub(super) mark: Arc<str>,
 }
 
-/// The dialects that are still to be tried at a mark. The next one has a place
+/// The dialects that are still to be tried at a mark. The next one has a field
 /// of its own, as mostly it is the only one.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Candidates {
@@ -143,16 +143,16 @@ pub(super) struct Stretch<'a> {
 /// What is known of the line where a search begins.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LineAt {
-    /// Nothing but white space or a label stands on it so far.
+    /// Whether nothing but white space or a label stands on it so far.
     pub(super) is_blank: bool,
-    /// Others' turns are looked for.
+    /// Whether turns of other roles are looked for.
     pub(super) turns: bool,
 }
 
-/// What a search for marks came to.
+/// The result of a search for marks.
 #[derive(Debug)]
 pub(super) enum Next<'g> {
-    /// There is none.
+    /// There is no mark.
     None,
     /// The text ends within what may become a mark that starts here.
     Partial(usize),
@@ -194,13 +194,13 @@ pub(crate) struct Table {
     pub(super) named: Vec<ToolNameTrigger>,
     /// All closing marks.
     pub(super) closers: Vec<String>,
-    /// What a search stops at.
+    /// The bytes at which a search stops.
     pub(super) stops: Stops,
-    /// The same where others' turns are looked for too, which are words at the
-    /// start of a line.
+    /// The bytes at which a search stops if turns of other roles are looked for
+    /// too, which are words at the start of a line.
     pub(super) stops_with_turns: Stops,
-    /// What stands before the first `_` of the words that begin results. They
-    /// are found by that byte, which is rare where line breaks are not.
+    /// The parts before the first `_` of the words that begin results. They are
+    /// found by that byte, which is rare where line breaks are not.
     pub(super) stems: Vec<String>,
 }
 
@@ -239,7 +239,7 @@ impl Stops {
 }
 
 impl Table {
-    /// The table of these dialects, which are tried in this order.
+    /// Builds the table of these dialects, which are tried in this order.
     pub(crate) fn new(dialects: Vec<Arc<dyn Dialect>>) -> Self {
         let mut marks = MarkMeanings::default();
         let mut named: Vec<ToolNameTrigger> = Vec::new();
@@ -388,7 +388,7 @@ impl Table {
     }
 }
 
-/// Whether a closing tag may be any markup's: `</function>`.
+/// Whether a closing tag may belong to any markup: `</function>`.
 fn is_common_tag(mark: &str) -> bool {
     let name = mark
         .strip_prefix("</")
@@ -397,7 +397,7 @@ fn is_common_tag(mark: &str) -> bool {
 }
 
 impl Meaning {
-    /// Whether it means something at the start of a line only.
+    /// Whether the mark has a meaning at the start of a line only.
     fn is_for_line_starts(&self) -> bool {
         let elsewhere = self.reasoning.is_some()
             || self.reasoning_end
@@ -435,8 +435,8 @@ impl MarkMeanings {
         &mut self.meanings[at]
     }
 
-    /// A mark that starts with another may be that one too: `[PTK_CALL]` may
-    /// be a JSON array that starts with `[`.
+    /// Gives each mark the candidates of the marks that it starts with:
+    /// `[PTK_CALL]` may be a JSON array that starts with `[`.
     fn inherit(&mut self) {
         let shorter: Vec<Vec<Candidate>> = self
             .texts

@@ -1,5 +1,5 @@
-//! Why each piece of a reply was taken for what it is: the parser's decisions,
-//! written down for whoever debugs a model.
+//! The parser's decisions: why each piece of a reply was taken for what it is,
+//! recorded for developers who debug a model.
 
 use std::fmt;
 use std::ops::Range;
@@ -16,7 +16,7 @@ const MAX_NOTES: usize = 1 << 16;
 pub struct Note {
     /// The stretch that it is about.
     pub span: Span,
-    /// What was decided.
+    /// The decision.
     pub decision: Decision,
 }
 
@@ -32,17 +32,17 @@ pub enum Decision {
         /// The names of the dialects.
         dialects: Vec<String>,
     },
-    /// A mark was found, but so much was read in vain before that nothing more
+    /// A mark was found, but so many bytes were wasted before that nothing more
     /// is tried.
     GivenUp {
         /// The mark as it stands in the reply.
         mark: String,
     },
-    /// A dialect looked at the mark and refused.
+    /// A dialect examined the mark and refused.
     Refused {
         /// The dialect's name.
         dialect: String,
-        /// Why.
+        /// The reason of the refusal.
         refusal: Refusal,
     },
     /// Every dialect refused: the mark is part of what surrounds it.
@@ -52,53 +52,52 @@ pub enum Decision {
         /// The dialect's name.
         dialect: String,
     },
-    /// A dialect knows what it looked at, and that it is no call: JSON that
-    /// only looks like one.
+    /// A dialect recognized what it examined, and that it is not a call: JSON
+    /// that only looks like one.
     Passed {
         /// The dialect's name.
         dialect: String,
     },
-    /// The mark stands around calls and says nothing by itself.
+    /// The mark stands around calls and has no meaning by itself.
     Section {
-        /// The name of the dialect that took it for that.
+        /// The name of the dialect that recognized it.
         dialect: String,
     },
-    /// A closing mark ends such a section.
+    /// A closing mark ends a section of calls.
     SectionEnd,
     /// A closing mark closes nothing.
     Stray,
-    /// Markup that says nothing, such as the header of a message.
+    /// Markup without a meaning, such as the header of a message.
     Silent,
     /// A closing mark in the middle of a sentence is part of the sentence.
     InSentence,
-    /// It is quoted, and so part of the prose.
+    /// The mark is quoted, and so part of the prose.
     Quoted(Quote),
-    /// A fence at the end of the reply holds nothing but calls: it calls.
+    /// A fence at the end of the reply holds nothing but calls: they count.
     FenceCalls,
     /// Reasoning begins.
     Reasoning,
     /// Reasoning ends.
     ReasoningEnd,
-    /// Something was drafted in the reasoning that is no whole call of a
-    /// declared tool.
+    /// The reasoning holds a draft that is not a whole call of a declared tool.
     NoDraft,
     /// A call was drafted in the reasoning, and it counts.
     Rescued,
     /// A call was drafted in the reasoning, and it does not count.
     Draft(Kept),
-    /// The model goes on as a tool or as somebody else: the reply ends here.
+    /// The model goes on as a tool or in another role: the reply ends here.
     Forged,
-    /// Nothing further was noted.
+    /// The limit of notes was reached.
     Full,
 }
 
-/// Why a dialect refused what it looked at.
+/// Why a dialect refused what it examined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// It is not of the dialect's form.
+    /// The text does not have the dialect's form.
     OtherForm,
-    /// It names no declared tool.
+    /// The text names no declared tool.
     UndeclaredTool,
     /// No tool's name stands where it belongs.
     NoName,
@@ -110,13 +109,13 @@ pub enum Refusal {
     OpensAgain,
     /// No closing mark stands near.
     NeverCloses,
-    /// What stands between the marks is part of a sentence about them.
+    /// The text between the marks is part of a sentence about them.
     AboutMarks,
-    /// An argument is no literal.
+    /// An argument is not a literal.
     NoLiteral,
     /// Words stand behind the call on its line.
     WordsBehind,
-    /// The reply ends before it can be told.
+    /// The reply ends before the dialect can decide.
     CutOff,
 }
 
@@ -130,7 +129,7 @@ pub enum Quote {
     QuotationMarks,
     /// A line that starts with `>`.
     BlockQuote,
-    /// A fence, by the parser's policy.
+    /// A fence, which is a quotation by the parser's policy.
     Fence,
     /// A fence that holds something else than calls of declared tools.
     MixedFence,
@@ -144,13 +143,13 @@ pub enum Quote {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kept {
-    /// The parser's policy.
+    /// The parser's policy excludes drafts.
     Policy,
     /// Something follows the reasoning: an answer or a call.
     AnswerFollows,
-    /// A call precedes it.
+    /// A call precedes the draft.
     CalledBefore,
-    /// The model thought on behind it and the reasoning never ended.
+    /// The model went on thinking behind it and the reasoning never ended.
     ThoughtOn,
 }
 
@@ -254,8 +253,9 @@ impl Trace {
         self.notes.push(Note { span, decision });
     }
 
-    /// The notes in the order of the reply. What is kept back is decided later
-    /// than what stands behind it, and how much later depends on the chunks.
+    /// Returns the notes in the order of the reply. What is held back is
+    /// decided later than what stands behind it, and how much later depends on
+    /// the chunks.
     pub(super) fn into_notes(self) -> Vec<Note> {
         let mut notes = self.notes;
         notes.sort_by_key(|note| note.span.start);
@@ -263,7 +263,7 @@ impl Trace {
     }
 }
 
-/// Reads a whole reply at once and says why each piece of it was taken for
+/// Parses a whole reply at once and says why each piece of it was taken for
 /// what it is.
 ///
 /// ```

@@ -1,6 +1,6 @@
 //! Whether a value fits a schema, for choosing between readings of a value.
 //!
-//! The verdict on a call is the full validator's; this one works on exact
+//! The verdict on a call is the full validator's; this check works on exact
 //! numbers and on parts of a schema, and leaves out what needs regular
 //! expressions.
 
@@ -22,7 +22,7 @@ const MAX_DEPTH: u32 = 200;
 /// Bytes of a text that count as one visit.
 const TEXT: usize = 256;
 
-/// What is left of [`MAX_VISITS`] and [`MAX_DEPTH`].
+/// The rest of [`MAX_VISITS`] and [`MAX_DEPTH`].
 #[derive(Debug)]
 pub(crate) struct Budget {
     visits: Cell<u64>,
@@ -36,7 +36,7 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// A budget of so many visits.
+    /// Creates a budget of so many visits.
     pub(crate) const fn of(visits: u64) -> Self {
         Self {
             visits: Cell::new(visits),

@@ -8,14 +8,14 @@ use super::node::Node;
 use super::{Coercion, Fault, Schema};
 use crate::{Arguments, Problem, Span, ToolSpec, Toolset};
 
-/// Arguments after a check.
+/// The result of a check of arguments.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Check {
     /// The arguments, coerced where that was needed.
     pub args: Arguments,
-    /// What was coerced.
+    /// The values that were coerced.
     pub coercions: Vec<Coercion>,
-    /// What keeps the call from running.
+    /// The faults that keep the call from running.
     pub faults: Vec<Fault>,
 }
 
@@ -36,14 +36,14 @@ impl Check {
     }
 }
 
-/// What a check does beyond checking.
+/// Options of a check.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CheckOptions {
     insert_defaults: bool,
 }
 
 impl CheckOptions {
-    /// Parameters that were not given get their declared default.
+    /// Inserts the declared defaults of parameters that were not given.
     #[must_use]
     pub const fn with_defaults(mut self) -> Self {
         self.insert_defaults = true;
@@ -82,7 +82,7 @@ pub fn check(tools: &Toolset, name: &str, args: Arguments) -> Check {
     check_with(CheckOptions::default(), tools, name, args)
 }
 
-/// What is wrong with the arguments of a call even after coercion. The
+/// Finds what is wrong with the arguments of a call even after coercion. The
 /// arguments stay as they are, and are copied only if something is wrong.
 pub(crate) fn faults(tools: &Toolset, name: &str, args: &mut Arguments) -> Vec<Fault> {
     if let Some((spec, compiled)) = tools.compiled(name) {
@@ -142,7 +142,7 @@ pub fn check_with(options: CheckOptions, tools: &Toolset, name: &str, args: Argu
     }
 }
 
-/// Brings the arguments of a call to the types of the tool's schema, without
+/// Coerces the arguments of a call to the types of the tool's schema, without
 /// checking them.
 #[must_use]
 pub fn coerced(tools: &Toolset, name: &str, args: Arguments) -> (Arguments, Vec<Coercion>) {
@@ -177,7 +177,7 @@ fn insert_defaults(spec: &ToolSpec, args: Arguments) -> Arguments {
 /// How deep in nested objects defaults are inserted.
 const MAX_DEFAULT_DEPTH: u32 = 16;
 
-/// Inserts the defaults of absent properties; whether there were any.
+/// Inserts the defaults of absent properties; returns whether there were any.
 fn fill(schema: Schema<'_>, node: &mut Node, depth: u32) -> bool {
     let Some(depth) = depth.checked_sub(1) else {
         return false;
@@ -214,8 +214,8 @@ fn fill(schema: Schema<'_>, node: &mut Node, depth: u32) -> bool {
     changed
 }
 
-/// Whether a number such as `5.0` is in there: valid where an integer is due,
-/// and still to be written as one.
+/// Whether the value holds a number such as `5.0`: valid where an integer is
+/// due, and still to be written as one.
 fn has_whole_float(value: &Value) -> bool {
     match value {
         Value::Number(number) => number

@@ -1,15 +1,15 @@
-//! Brings values to the types that a schema asks for, where what was written
-//! can be read in only one way.
+//! Coerces values to the types that a schema requires, where the text can be
+//! read in only one way.
 
 use super::Schema;
 use super::accept::{Budget, accepts};
 use super::kinds::Kinds;
 use super::node::Node;
 
-/// A value that was brought to the type its schema asks for.
+/// A value that was coerced to the type its schema requires.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Coercion {
-    /// Where it stands, such as `edits[0].count`.
+    /// The path of the value, such as `edits[0].count`.
     pub path: String,
     /// The type that was written.
     pub from: &'static str,
@@ -86,7 +86,8 @@ impl Coercer<'_> {
         node
     }
 
-    /// The first alternative that takes the value decides: as it is, or else coerced.
+    /// Coerces by the first alternative that takes the value: as it is, or else
+    /// coerced.
     fn by_branch(&mut self, schema: Schema<'_>, keyword: &str, node: Node) -> Node {
         if let Some(branch) = schema
             .branches(keyword)
@@ -178,7 +179,8 @@ impl Coercer<'_> {
         Node::String(text)
     }
 
-    /// A single value where only an array is allowed becomes an array of one.
+    /// Wraps a single value into an array of one, where only an array is
+    /// allowed.
     fn wrap(&mut self, schema: Schema<'_>, kinds: Kinds, node: Node) -> Node {
         if !kinds.allows(Kinds::ARRAY)
             || !kinds.within(Kinds::ARRAY_OR_NULL)
@@ -234,7 +236,7 @@ impl Coercer<'_> {
     }
 }
 
-/// What the text reads as, exactly, among the types allowed and beside a string.
+/// Reads the text, exactly, as one of the types allowed beside a string.
 pub(crate) fn reading(text: &str, kinds: Kinds) -> Option<Node> {
     let text = text.trim();
     let node = match text {

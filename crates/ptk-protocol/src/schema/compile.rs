@@ -10,7 +10,7 @@ use super::kinds::canonical_name;
 /// A tool's schema, ready to check arguments.
 #[derive(Debug)]
 pub(crate) struct Compiled {
-    /// `Err` says why the schema cannot be used.
+    /// The validator; `Err` says why the schema cannot be used.
     pub(crate) validator: Result<Validator, String>,
     /// Whether the cost of a check grows with the value alone.
     is_plain: bool,
@@ -20,10 +20,10 @@ pub(crate) struct Compiled {
 /// A schema without references up to this size is applied to a value without
 /// counting first: what it costs is bounded by its text.
 const MAX_PLAIN: usize = 500;
-/// How often a regular expression may go back. One that does so more often does
-/// not match.
+/// How often a regular expression may backtrack. One that does so more often
+/// does not match.
 const MAX_BACKTRACKING: usize = 50_000;
-/// Bytes of a compiled regular expression.
+/// The most bytes of a compiled regular expression.
 const MAX_PATTERN: usize = 4 * 1024 * 1024;
 
 impl Compiled {
@@ -100,7 +100,7 @@ fn is_foreign_type(name: &Value) -> bool {
     })
 }
 
-/// The same schema in the words of JSON Schema 2020-12.
+/// Converts the schema to JSON Schema 2020-12.
 fn normalise(schema: &Value) -> Value {
     match schema {
         Value::Object(map) => normalise_object(map),

@@ -14,23 +14,24 @@ use serde_json::{Map, Value};
 
 use super::pattern;
 
-/// Schemas in one definition. The compiled form takes about half a kilobyte for
-/// each.
+/// The most schemas in one definition. The compiled form takes about half a
+/// kilobyte for each.
 pub(crate) const MAX_SCHEMAS: usize = 50_000;
-/// Schemas that apply to one and the same value, references and alternatives
-/// multiplied out. The largest unions in use have some hundreds of members.
+/// The most schemas that apply to one and the same value, references and
+/// alternatives multiplied out. The largest unions in use have some hundreds of
+/// members.
 pub(crate) const MAX_APPLIED: u64 = 10_000;
-/// References and combining keywords inside each other that apply to one value.
+/// How deep references and combining keywords that apply to one value may nest.
 /// Each takes stack while a value is checked.
 pub(crate) const MAX_NESTED: usize = 32;
-/// Different targets of references. A chain of them is followed recursively
-/// when the schema is compiled.
+/// The most different targets of references. A chain of them is followed
+/// recursively when the schema is compiled.
 pub(crate) const MAX_TARGETS: usize = 500;
-/// The size of all regular expressions together, in single characters and
-/// classes after repetitions are multiplied out.
+/// The largest size of all regular expressions together, in single characters
+/// and classes after repetitions are multiplied out.
 pub(crate) const MAX_PATTERNS: u64 = 20_000;
 
-/// What a schema costs to use.
+/// The cost of using a schema.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Complexity {
     /// How many schemas there are in it.
@@ -44,7 +45,7 @@ pub struct Complexity {
     /// A reference that is not followed, because it does not point into this
     /// schema by a JSON pointer or an anchor.
     pub(crate) foreign: Option<String>,
-    /// Whether parts of it have names of their own, beside their places.
+    /// Whether parts of it have names of their own, beside their paths.
     pub(crate) has_anchors: bool,
 }
 
@@ -52,7 +53,7 @@ pub struct Complexity {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ComplexityError {
-    /// There are too many schemas in it.
+    /// The schema contains too many schemas.
     #[error("it consists of more than {MAX_SCHEMAS} schemas")]
     TooManySchemas,
     /// References and alternatives multiply.
@@ -72,7 +73,7 @@ pub enum ComplexityError {
     /// There are too many targets of references.
     #[error("it refers to more than {MAX_TARGETS} different definitions")]
     TooManyTargets,
-    /// Its regular expressions are too large.
+    /// The regular expressions of the schema are too large.
     #[error(
         "its regular expressions are larger than {MAX_PATTERNS} characters, repetitions multiplied out"
     )]
@@ -162,14 +163,14 @@ impl Complexity {
 /// Counts the schemas that apply to one value.
 struct SchemaCounter<'s> {
     targets: &'s Targets<'s>,
-    /// What is known: how many there are, and how deep they nest. `None` for
-    /// one whose count is under way.
+    /// The results so far: how many schemas there are, and how deep they nest.
+    /// `None` for one whose count is under way.
     counted: HashMap<*const Value, Option<(u64, usize)>>,
 }
 
 impl<'s> SchemaCounter<'s> {
-    /// `by` is the reference that leads here, `outer` how many schemas this one
-    /// is nested in.
+    /// Counts a schema. `by` is the reference that leads here, `outer` how many
+    /// schemas this one is nested in.
     fn count(
         &mut self,
         schema: &'s Value,
@@ -220,13 +221,13 @@ impl<'s> SchemaCounter<'s> {
     }
 }
 
-/// What references in a schema point to.
+/// The targets of the references in a schema.
 pub(super) struct Targets<'s> {
     root: &'s Value,
     anchors: HashMap<&'s str, &'s Value>,
 }
 
-/// What a reference points to.
+/// The target of a reference.
 pub(super) enum Target<'s> {
     Here(&'s Value),
     Missing,
@@ -255,7 +256,7 @@ impl<'s> Targets<'s> {
         Self { root, anchors }
     }
 
-    /// Those of a schema without anchors.
+    /// Creates the targets of a schema without anchors.
     pub(super) fn by_place(root: &'s Value) -> Self {
         Self {
             root,

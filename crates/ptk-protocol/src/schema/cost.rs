@@ -1,4 +1,4 @@
-//! What it costs to check one value by one schema.
+//! The cost of checking one value by one schema.
 
 use serde_json::{Map, Value};
 
@@ -13,9 +13,9 @@ const PER_PART: u64 = 32;
 /// How deep schemas may be nested in each other while a value is checked: each
 /// level takes stack.
 const MAX_STACK: u32 = 400;
-/// What a regular expression that needs backtracking costs.
+/// The cost of a regular expression that needs backtracking.
 const BACKTRACKING: u64 = 2_000;
-/// Bytes of text that cost as much as one schema.
+/// How many bytes of text cost as much as one schema.
 const TEXT: usize = 64;
 
 /// Whether a check of this value is affordable: alternatives, references and
@@ -79,8 +79,7 @@ impl CostCounter<'_, '_> {
             match (keyword.as_str(), part) {
                 ("allOf", Value::Array(parts)) => self.all(parts, value, depth)?,
                 ("anyOf" | "oneOf", Value::Array(parts)) => {
-                    // What is wrong with each alternative is told with a copy
-                    // of the value.
+                    // The error of each alternative holds a copy of the value.
                     let copies = weight(value) / PER_PART;
                     self.spend(copies.saturating_mul(parts.len() as u64))?;
                     self.all(parts, value, depth)?;
@@ -171,7 +170,7 @@ impl CostCounter<'_, '_> {
     }
 }
 
-/// What it costs to look for a regular expression in so many bytes.
+/// The cost of searching for a regular expression in so many bytes.
 fn matching(pattern: &str, bytes: usize) -> u64 {
     let base = if pattern::backtracks(pattern) {
         BACKTRACKING

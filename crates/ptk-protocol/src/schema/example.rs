@@ -78,8 +78,8 @@ pub fn call_text(spec: &ToolSpec) -> String {
     format!("{}({})", spec.name, args.join(", "))
 }
 
-/// The second variant differs from the first in its values and shows an
-/// optional parameter where one has values to choose from.
+/// Example arguments of a variant. The second differs from the first in its
+/// values and shows an optional parameter where one has values to choose from.
 pub(crate) fn args_variant(spec: &ToolSpec, variant: Variant) -> Map<String, Value> {
     let budget = budget();
     let mut args = Map::new();
@@ -149,7 +149,7 @@ fn make(schema: Schema<'_>, name: &str, variant: Variant, depth: u32, budget: &B
     }
 }
 
-/// A value that the schema itself names and takes.
+/// A value that the schema itself lists and accepts.
 fn given(schema: Schema<'_>, variant: Variant, budget: &Budget) -> Option<Value> {
     let node = schema.node();
     if let Some(value) = node.get("const") {
@@ -200,7 +200,7 @@ fn fit_length(schema: Schema<'_>, text: String) -> String {
     text.chars().cycle().take(needed).collect()
 }
 
-/// What the description quotes as an example: `(e.g., 'src/index.ts')`.
+/// The example that a description quotes: `(e.g., 'src/index.ts')`.
 fn quoted_example(description: &str) -> Option<String> {
     const MAX_LENGTH: usize = 60;
 
@@ -284,7 +284,7 @@ fn object(schema: Schema<'_>, variant: Variant, depth: u32, budget: &Budget) -> 
         .collect()
 }
 
-/// Whether the tool's own schema would take the example.
+/// Whether the tool's own schema accepts the example.
 pub(crate) fn fits(spec: &ToolSpec, args: &Map<String, Value>) -> bool {
     let node = Node::from(&Value::Object(args.clone()));
     accepts(spec.schema(), &node, &Budget::default())

@@ -1,4 +1,5 @@
-//! Faults of a call in words: one finding, two phrasings, and what to do about it.
+//! Describes the faults of a call: one finding, two phrasings, and what to do
+//! about it.
 
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::paths::LocationSegment;
@@ -8,14 +9,14 @@ use serde_json::Value;
 use super::{Schema, example, suggest};
 use crate::{Problem, ProblemCode, Span, ToolSpec, Toolset};
 
-/// Faults reported for one call; more would only bury the first.
+/// The most faults reported for one call; more would only bury the first.
 pub(crate) const MAX_FAULTS: usize = 32;
-/// Values or names listed in one message.
+/// The most values or names listed in one message.
 const MAX_LISTED: usize = 30;
-/// Characters of a value quoted in a message.
+/// The most characters of a value quoted in a message.
 const MAX_QUOTED: usize = 60;
 
-/// Something that keeps a call from running.
+/// A fault that keeps a call from running.
 ///
 /// The same finding has two phrasings: [`message`](Self::message) is
 /// what a tool's validator says, [`phrase`](Self::phrase) what the protocol
@@ -26,13 +27,14 @@ pub struct Fault {
     pub code: ProblemCode,
     /// The parameter concerned.
     pub parameter: Option<String>,
+    /// The validator's message, such as
     /// `Missing required parameter 'path' for read_file`.
     pub message: String,
-    /// `Missing required parameter: path`.
+    /// The protocol's phrase, such as `Missing required parameter: path`.
     pub phrase: String,
-    /// What was probably meant.
+    /// A hint at what was probably meant.
     pub hint: Option<String>,
-    /// A right call: `Example: read_file(path="src/main.rs")`.
+    /// A correct call: `Example: read_file(path="src/main.rs")`.
     pub example: Option<String>,
 }
 
@@ -49,7 +51,7 @@ impl Fault {
         }
     }
 
-    /// What to do next: what was probably meant, and an example.
+    /// A suggestion what to do next: what was probably meant, and an example.
     #[must_use]
     pub fn suggestion(&self) -> Option<String> {
         let parts: Vec<&str> = [&self.hint, &self.example]
@@ -71,7 +73,7 @@ impl Fault {
         Problem::new(self.code, message, span)
     }
 
-    /// A call of a tool that does not exist.
+    /// The fault of a call of a tool that does not exist.
     pub(crate) fn unknown_tool(name: &str, tools: &Toolset) -> Self {
         let mut fault = Self::new(
             ProblemCode::UnknownTool,
@@ -149,7 +151,7 @@ pub(crate) fn missing_parameters(spec: &ToolSpec, args: &Value) -> Vec<Fault> {
         .collect()
 }
 
-/// What the validator found, in words.
+/// Describes what the validator found.
 pub(crate) fn describe<'a>(
     spec: &ToolSpec,
     args: &Value,
@@ -207,7 +209,7 @@ fn describe_error(
     out.push(fault);
 }
 
-/// A fault of the arguments as a whole.
+/// Describes a fault of the arguments as a whole.
 fn describe_call(spec: &ToolSpec, args: &Value, error: &ValidationError<'_>, out: &mut Vec<Fault>) {
     match error.kind() {
         ValidationErrorKind::Required { property } => {
@@ -261,7 +263,7 @@ fn describe_alternatives(
     true
 }
 
-/// What is wrong with a value, without saying where it stands.
+/// Describes what is wrong with a value, without saying where it stands.
 fn detail(error: &ValidationError<'_>) -> (ProblemCode, String) {
     let got = || type_name(error.instance());
     match error.kind() {

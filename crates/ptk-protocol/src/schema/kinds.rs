@@ -56,7 +56,7 @@ impl Kinds {
         })
     }
 
-    /// The types of a `type` keyword; `None` if nobody knows one of them.
+    /// The types of a `type` keyword; `None` if one of them is unknown.
     pub(crate) fn of_type(keyword: &Value) -> Option<Self> {
         match keyword {
             Value::String(name) => Self::of_name(name),
@@ -86,8 +86,8 @@ impl Kinds {
         Self::within_budget(schema, &Budget::of(MAX_VISITS))
     }
 
-    /// The same, paid for out of a budget. Where that is spent, anything is
-    /// allowed.
+    /// The types that the schema allows, paid for out of a budget. Where that
+    /// is spent, anything is allowed.
     pub(crate) fn within_budget(schema: Schema<'_>, budget: &Budget) -> Self {
         schema_kinds(schema, MAX_DEPTH, budget)
     }
@@ -146,7 +146,7 @@ fn schema_kinds(schema: Schema<'_>, depth: u32, budget: &Budget) -> Kinds {
     kinds
 }
 
-/// JSON Schema's name for a type, or `any`; `None` if nobody knows the name.
+/// JSON Schema's name for a type, or `any`; `None` if the name is unknown.
 pub(crate) fn canonical_name(name: &str) -> Option<&'static str> {
     Some(match name {
         "null" | "none" | "None" => "null",

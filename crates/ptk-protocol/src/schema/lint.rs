@@ -1,4 +1,4 @@
-//! What is poor about a tool's definition.
+//! Finds weaknesses of a tool's definition.
 
 use serde_json::Value;
 
@@ -8,11 +8,11 @@ use crate::ToolSpec;
 /// A remark on a tool's definition, for its author. The tool works all the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lint {
-    /// The tool.
+    /// The name of the tool.
     pub tool: String,
     /// The parameter, if the remark is about one.
     pub parameter: Option<String>,
-    /// What is poor, and what to do about it.
+    /// The weakness, and what to do about it.
     pub message: String,
 }
 
@@ -25,11 +25,11 @@ impl std::fmt::Display for Lint {
     }
 }
 
-/// A description of fewer words tells a model too little ("Read stuff").
+/// A description of fewer words says too little to a model ("Read stuff").
 const MIN_WORDS: usize = 3;
 
 impl ToolSpec {
-    /// What a model would find poor about this definition.
+    /// Finds weaknesses of this definition that matter to a model.
     ///
     /// ```
     /// use ptk_protocol::ToolSpec;

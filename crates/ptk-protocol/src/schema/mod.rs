@@ -64,13 +64,13 @@ const MAX_SEARCH_DEPTH: usize = 8;
 const MAX_SEARCHED: u64 = 2_000;
 
 impl<'a> Schema<'a> {
-    /// A whole schema.
+    /// Creates a schema from its root.
     #[must_use]
     pub const fn new(root: &'a Value) -> Self {
         Self { node: root, root }
     }
 
-    /// The part itself.
+    /// The JSON of the part itself.
     #[must_use]
     pub const fn node(self) -> &'a Value {
         self.node
@@ -123,7 +123,7 @@ impl<'a> Schema<'a> {
             .find_map(|part| part.find_property(name, depth, budget))
     }
 
-    /// What a keyword of this very part says about a property.
+    /// The schema that a keyword of this very part has for a property.
     pub(crate) fn own_property(self, name: &str) -> Option<Self> {
         let declared = self.node.get("properties").and_then(|all| all.get(name));
         let others = || {
@@ -133,7 +133,7 @@ impl<'a> Schema<'a> {
         declared.or_else(others).map(|node| self.part(node))
     }
 
-    /// What a keyword of this very part says about the items of an array.
+    /// The schema that a keyword of this very part has for an item of an array.
     fn item(self, index: usize) -> Option<Self> {
         let prefix = self.node.get("prefixItems").and_then(Value::as_array);
         prefix

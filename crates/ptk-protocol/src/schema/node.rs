@@ -1,4 +1,4 @@
-//! JSON whose numbers are the digits that were written.
+//! JSON values whose numbers keep the digits that were written.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -118,8 +118,8 @@ impl Node {
         }
     }
 
-    /// Replaces strings and names; `with` gives `None` for those that stay.
-    /// Whether there were any.
+    /// Replaces strings and names; `with` returns `None` for those that stay.
+    /// Returns whether there were any.
     pub(crate) fn map_strings(&mut self, with: &impl Fn(&str) -> Option<String>) -> bool {
         let replace = |text: &mut String| match with(text) {
             Some(changed) => {
@@ -153,7 +153,7 @@ impl Node {
         }
     }
 
-    /// The one type it has.
+    /// The one type that the value has.
     pub(crate) fn kind(&self) -> Kinds {
         match self {
             Self::Null => Kinds::NULL,

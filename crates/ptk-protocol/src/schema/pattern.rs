@@ -1,11 +1,11 @@
-//! What the regular expressions of a schema cost.
+//! The cost of a schema's regular expressions.
 
 use serde_json::{Map, Value};
 
-/// What a class by Unicode property counts: its tables are about that many
+/// The size of a class by Unicode property: its tables are about that many
 /// times as large as a plain character.
 const PROPERTY: u64 = 100;
-/// What `\w`, `\d` and `\s` count.
+/// The size of `\w`, `\d` and `\s`.
 const CLASS: u64 = 10;
 
 /// The regular expressions of a schema itself, without those of its parts.
@@ -72,7 +72,7 @@ pub(super) fn size(pattern: &str) -> u64 {
     })
 }
 
-/// What an escape counts.
+/// The size of an escape.
 const fn escaped(letter: char) -> u64 {
     match letter {
         'p' | 'P' => PROPERTY,

@@ -15,7 +15,7 @@
 /// assert_eq!(suggest::nearest("get_weather", known), None);
 /// ```
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    /// Longer names are nobody's typing mistake, and comparing them is slow.
+    /// Longer names are not typing mistakes, and comparing them is slow.
     const MAX_LENGTH: usize = 128;
 
     if name.len() > MAX_LENGTH {

@@ -9,19 +9,19 @@ use super::kinds::Kinds;
 use super::node::Node;
 use crate::Arguments;
 
-/// What a raw value will become, known before its first byte.
+/// The type of a raw value, known before its first byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TextKind {
-    /// A string, byte for byte: it can be passed on as it arrives.
+    /// The value is a string, byte for byte: it can be passed on as it arrives.
     String,
-    /// Whatever the whole text reads as.
+    /// The value is whatever the whole text reads as.
     Typed,
 }
 
 /// A value read from raw text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TypedText {
-    /// The value, for whoever can live with 64-bit numbers.
+    /// The value, for callers that can use 64-bit numbers.
     pub value: Value,
     /// Its JSON text, where `value` does not print every digit as written.
     pub exact: Option<String>,
@@ -69,7 +69,7 @@ impl FromIterator<(String, TypedText)> for Arguments {
     }
 }
 
-/// What raw text under this schema will become.
+/// The type of raw text under this schema.
 ///
 /// Where any string is allowed, the text is a string: nothing in it can then
 /// be taken for something else, and it can be streamed.
@@ -134,7 +134,7 @@ pub(crate) fn allows_string(schema: Option<Schema<'_>>) -> bool {
     schema.is_none_or(|schema| Kinds::of_schema(schema).allows(Kinds::STRING))
 }
 
-/// Whether nothing is said about the type, so that the text itself decides.
+/// Whether the schema leaves the type open, so that the text itself decides.
 pub(crate) fn is_open(schema: Option<Schema<'_>>) -> bool {
     schema.is_none_or(|schema| Kinds::of_schema(schema) == Kinds::ALL)
 }

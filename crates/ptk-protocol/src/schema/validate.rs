@@ -1,4 +1,4 @@
-//! Whether a call is one: its shape alone, or its shape, name and arguments.
+//! Validates a call: its shape alone, or its shape, name and arguments.
 
 use serde_json::Value;
 
@@ -8,18 +8,18 @@ use crate::{Arguments, ErrorCode, ProblemCode, ToolCall, Toolset};
 /// The verdict on a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Validation {
-    /// Everything that is wrong with it.
+    /// The faults of the call.
     pub faults: Vec<Fault>,
 }
 
 impl Validation {
-    /// Whether nothing is wrong.
+    /// Whether the call has no faults.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         self.faults.is_empty()
     }
 
-    /// What is wrong, in the protocol's phrasing.
+    /// The faults, in the protocol's phrasing.
     #[must_use]
     pub fn error(&self) -> Option<String> {
         let phrases: Vec<&str> = self

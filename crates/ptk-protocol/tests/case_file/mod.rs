@@ -1,4 +1,4 @@
-//! Reads the case files in `tests/cases`. Their form is told in
+//! Reads the case files in `tests/cases`. Their form is described in
 //! `tests/cases/README.md`.
 
 use std::collections::BTreeSet;
@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use ptk_protocol::{Arguments, Drafts, Fences, ProblemCode, ToolSpec};
 use serde_json::value::RawValue;
 
-/// One case: what is read, under which conditions, and what comes of it.
+/// One case: an input, its settings, and the expected result.
 #[derive(Debug)]
 pub(crate) struct Case {
     /// The file and the line in which the case starts.
@@ -18,7 +18,7 @@ pub(crate) struct Case {
     pub(crate) expected: Expected,
 }
 
-/// The conditions of a case.
+/// The settings of a case.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a line of a case, and they are free of each other"
@@ -39,16 +39,16 @@ pub(crate) struct Settings {
 /// The tools that a case declares.
 #[derive(Debug, Clone, Default)]
 pub(crate) enum Tools {
-    /// Those of `tools.json`.
+    /// The tools of `tools.json`.
     #[default]
     Default,
-    /// These of `tools.json`.
+    /// These tools of `tools.json`.
     Named(Vec<String>),
-    /// Nothing is declared: any name may be a tool's.
+    /// No tools: any name may be a tool's.
     Undeclared,
 }
 
-/// What comes of a case.
+/// The expected result of a case.
 #[derive(Debug, Default)]
 pub(crate) struct Expected {
     pub(crate) calls: Vec<ExpectedCall>,
@@ -230,7 +230,8 @@ fn expectation<'l>(
     Ok(())
 }
 
-/// `name {"args": …} status: code, code`; the status is `complete` if left out.
+/// Parses `name {"args": …} status: code, code`; the status is `complete` if
+/// left out.
 fn call(line: &str, settings: &Settings) -> Result<ExpectedCall, String> {
     let line = if settings.escaped {
         repeat(line)?

@@ -1,4 +1,4 @@
-//! Tools that nobody should declare.
+//! Tools with hostile or useless schemas.
 
 use ptk_protocol::ToolSpec;
 use ptk_protocol::gbnf::{Gbnf, MAX_SIZE};
@@ -8,7 +8,7 @@ use crate::{
     assert_no_call_lost, assert_one_call, assert_valid, dialect, dialects_with, dice, tool, toolset,
 };
 
-/// What is written of the grammar of one tool, tried a few times.
+/// The grammar of one tool, sampled a few times.
 fn tried(parameters: Value) -> Gbnf {
     let spec = tool("act", parameters);
     let grammar = Gbnf::of_arguments(&spec);
@@ -138,7 +138,7 @@ fn a_schema_may_be_true_or_false_or_nonsense() {
             .collect();
         assert_eq!(keywords, [keyword], "{schema}");
     }
-    // What nobody can call is left out, and does not stand in the way.
+    // A tool that cannot be called is left out, and does not affect the others.
     let never = tool("never", json!(false));
     let tools = toolset([never.clone(), tool("now", json!({"type": "object"}))]);
     let grammar = Gbnf::of_call(&tools, &dialect("ptk")).unwrap();

@@ -1,4 +1,4 @@
-//! Grammars made from tools: whatever such a grammar writes is a right call,
+//! Grammars made from tools: whatever such a grammar writes is a correct call,
 //! and read as one.
 
 #![allow(
@@ -22,7 +22,7 @@ use ptk_protocol::schema::{check, validate_call};
 use ptk_protocol::{Arguments, Grammar, Status, ToolCall, ToolSpec, Toolset, parse};
 use serde_json::{Value, json};
 
-/// Chooses, always the same for the same seed.
+/// A random generator, always the same for the same seed.
 struct Dice(u64);
 
 impl Dice {
@@ -60,7 +60,7 @@ fn alone(tools: &Toolset, dialect: &str) -> Grammar {
     grammar.alone().build().unwrap()
 }
 
-/// The arguments fit the schema just as they are.
+/// Asserts that the arguments fit the schema just as they are.
 fn assert_valid(tools: &Toolset, name: &str, json: &str) {
     let told = || format!("{json} for {}", tools.get(name).unwrap().parameters);
     let args = Arguments::from_json(json).unwrap_or_else(|error| panic!("{error}: {}", told()));
@@ -71,7 +71,8 @@ fn assert_valid(tools: &Toolset, name: &str, json: &str) {
     assert_eq!(checked.coercions, [], "{}", told());
 }
 
-/// The text is one whole call, and nothing else, whatever reads it.
+/// Asserts that the text is one whole call, and nothing else, whatever reads
+/// it.
 fn assert_one_call(tools: &Toolset, form: &Arc<dyn Dialect>, text: &str) {
     let name = form.name();
     let fixed = Grammar::builder().tools(tools.clone()).dialect(name);
@@ -110,7 +111,7 @@ fn written_args(form: &Arc<dyn Dialect>, name: &str, text: &str) -> Arguments {
     Arguments::from_json(&behind[..values.byte_offset()]).unwrap()
 }
 
-/// A reply is an answer, or its calls are whole and none is lost.
+/// Asserts that a reply is an answer, or its calls are whole and none is lost.
 fn assert_no_call_lost(tools: &Toolset, form: &Arc<dyn Dialect>, text: &str) -> usize {
     let reply = parse(text, &alone(tools, form.name()));
     let told = format!("{}: {text:?}\n{reply:?}", form.name());

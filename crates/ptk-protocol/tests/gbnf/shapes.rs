@@ -1,4 +1,4 @@
-//! What grammars look like, and what they leave out.
+//! The form of grammars, and what they leave out.
 
 use ptk_protocol::dialects::Registry;
 use ptk_protocol::gbnf::{Gbnf, call_schema};
@@ -150,7 +150,14 @@ fn forms_of_json_have_grammars_and_others_have_none() {
 fn a_schema_of_calls_takes_calls_and_answers_only() {
     let args = json!({"type": "object", "required": ["tree"], "properties": {"tree": {"$ref": "#/$defs/tree"}},
         "$defs": {"tree": {"type": "object", "properties": {"child": {"$ref": "#/$defs/tree"}}, "additionalProperties": false}}});
-    let tools = toolset([tool("now", json!({"type": "object"})), tool("plant", args)]);
+    // A parameter may be called as a keyword is.
+    let keyword = json!({"type": "object", "properties": {"default": {"$ref": "#/$defs/count"}},
+        "$defs": {"count": {"type": "integer"}}});
+    let tools = toolset([
+        tool("now", json!({"type": "object"})),
+        tool("plant", args),
+        tool("set", keyword),
+    ]);
     // References point into the whole, so that it is checked as one.
     let whole = toolset([tool("reply", call_schema(&tools))]);
     for (reply, is_right) in [
@@ -165,6 +172,8 @@ fn a_schema_of_calls_takes_calls_and_answers_only() {
             false,
         ),
         (json!({"tool": "plant", "args": {}}), false),
+        (json!({"tool": "set", "args": {"default": 3}}), true),
+        (json!({"tool": "set", "args": {"default": "three"}}), false),
         (json!({"tool": "never", "args": {}}), false),
         (json!({"tool": "now", "args": {}, "answer": "Both."}), false),
     ] {

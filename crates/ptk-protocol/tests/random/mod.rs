@@ -1,6 +1,6 @@
 //! Numbers that look random and are the same every time.
 
-/// `SplitMix64`: the same cuts every time.
+/// The `SplitMix64` generator: the same cuts every time.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {

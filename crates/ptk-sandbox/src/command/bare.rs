@@ -49,7 +49,7 @@ pub(super) async fn keep(mut child: Child, control: UnixStream) {
 }
 
 async fn tell(control: &mut OwnedWriteHalf, report: &Report) {
-    // If nobody listens any more, the next reading says so too.
+    // If the caller is gone, the next read reports it too.
     let _ = control.write_all(&report.line()).await;
 }
 
@@ -66,7 +66,7 @@ fn exit(status: Option<ExitStatus>) -> Exit {
 async fn end(group: Pid, is_polite: bool) -> Left {
     let found = usize::from(is_there(group));
     if is_polite {
-        // A group that is gone already is what was wanted.
+        // It is fine if the group is gone already.
         let _ = kill_process_group(group, Signal::TERM);
         let _ = kill_process_group(group, Signal::CONT);
         if gone_by(group, Instant::now() + GRACE).await {

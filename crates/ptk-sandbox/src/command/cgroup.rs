@@ -2,7 +2,7 @@
 //! group. Limits of a process do not count memory that it shares, nor files
 //! that are only in memory; a control group does.
 //!
-//! A user has one only where the system hands a part of the tree of groups over
+//! A user has one only where the system delegates a part of the tree of groups
 //! to users, as systemd does for their sessions.
 
 use std::fs;
@@ -18,8 +18,8 @@ use super::{PAUSE, tree};
 
 /// Where the groups are mounted.
 const ROOT: &str = "/sys/fs/cgroup";
-/// How often processes that were born meanwhile are looked for, and how often it
-/// is tried to remove a group.
+/// How often new processes are looked for, and how often removing a group is
+/// tried.
 const ROUNDS: usize = 20;
 
 /// A group for one program. Dropping it removes it, once nothing is in it.
@@ -40,7 +40,7 @@ impl Drop for Group {
 }
 
 impl Group {
-    /// Makes one, or says why there is none.
+    /// Makes a group, or returns why it cannot be made.
     pub(super) fn new(limits: Limits) -> Result<Self, String> {
         let own = fs::read_to_string("/proc/self/cgroup").map_err(|error| error.to_string())?;
         let mut why = "the system has no control groups for memory".to_owned();
@@ -55,7 +55,7 @@ impl Group {
         Err(why)
     }
 
-    /// Puts a process into it, and all that it has started.
+    /// Puts a process and all that it has started into the group.
     pub(super) fn take_in(&self, first: Pid) {
         let processes = self.folder.join("cgroup.procs");
         let mut known = Vec::new();
@@ -77,7 +77,7 @@ impl Group {
 /// What the names of groups begin with, before the number of their process.
 const PREFIX: &str = "ptk-";
 
-/// A folder of groups in which one can be made.
+/// A folder in which a group can be made.
 #[derive(Debug, PartialEq, Eq)]
 struct Place {
     folder: PathBuf,
@@ -85,8 +85,8 @@ struct Place {
 }
 
 impl Place {
-    /// Removes groups of processes that are no more. One that still holds
-    /// something stays.
+    /// Removes groups of processes that do not exist any more. A group that is
+    /// not empty stays.
     fn tidy(&self) {
         for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             let name = entry.file_name();
@@ -113,8 +113,8 @@ impl Place {
     }
 }
 
-/// Where groups of this process's own may be made, by what the system says of
-/// it.
+/// The folders in which this process may make groups, by the content of
+/// `/proc/self/cgroup`.
 fn places(root: &Path, own: &str) -> Vec<Place> {
     let lines = own.lines().filter_map(|line| {
         let mut fields = line.splitn(3, ':');

@@ -1,5 +1,6 @@
-//! What a program inherits: its three streams, and nothing else. Whatever else
-//! was open in the process that started `ptk`, or in `ptk` itself, stays there.
+//! What a program inherits: its three streams, and nothing else. Everything
+//! else that was open in the process that started `ptk`, or in `ptk` itself,
+//! stays there.
 
 use std::fs;
 use std::io;
@@ -15,7 +16,7 @@ pub(super) fn close_from(first: u32) -> io::Result<()> {
     ptk_seccomp::close_from(first).or_else(|_| close_listed(first))
 }
 
-/// Closes those that the system lists.
+/// Closes the descriptors from `first` on that the system lists.
 fn close_listed(first: u32) -> io::Result<()> {
     let listed: Vec<RawFd> = fs::read_dir("/proc/self/fd")?
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
@@ -28,8 +29,8 @@ fn close_listed(first: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// Keeps from all programs that this process starts what it has inherited
-/// itself. Kernels before 5.11 cannot do that; there it is left to the helper.
+/// Keeps inherited descriptors from all programs that this process starts.
+/// Kernels before 5.11 cannot do that; there it is left to the helper.
 pub(super) fn keep_inherited_from_children() {
     let _ = ptk_seccomp::close_on_exec_from(FIRST);
 }

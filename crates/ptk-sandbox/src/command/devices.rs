@@ -8,7 +8,7 @@ use std::path::Path;
 
 use super::mounts;
 
-/// Devices that are the same for everybody, and that no harm comes of.
+/// Devices that are the same for every process, and harmless.
 const HARMLESS: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 /// Links to what programs expect there.
 const LINKS: [(&str, &str); 5] = [
@@ -18,10 +18,10 @@ const LINKS: [(&str, &str); 5] = [
     ("stderr", "/proc/self/fd/2"),
     ("ptmx", "pts/ptmx"),
 ];
-/// What of shared memory may be filled.
+/// Mount options of file systems in memory, with their size limit.
 pub(super) const IN_MEMORY: &str = "mode=1777,size=256m";
 
-/// Makes it in the root of a view.
+/// Makes `/dev` in the root of a view.
 pub(super) fn make(root: &Path) -> io::Result<()> {
     let folder = root.join("dev");
     fs::create_dir(&folder)?;

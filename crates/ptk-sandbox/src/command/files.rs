@@ -14,16 +14,17 @@ use super::policy::{Policy, Protection, Protections};
 use super::view;
 use super::words::Isolated;
 
-/// The version whose rules are asked for; an older kernel does what it can.
+/// The Landlock version whose rules are requested; an older kernel does what it
+/// can.
 const WANTED: ABI = ABI::V6;
-/// The first version that restricts reading, and opening for writing.
+/// The first Landlock version that restricts reading, and opening for writing.
 const OPENING: ABI = ABI::V1;
-/// The first version that restricts all writing: before, any file that can be
-/// found can be cut short.
+/// The first Landlock version that restricts all writing: before, any file that
+/// can be found can be truncated.
 const WRITING: ABI = ABI::V3;
-/// The first version that keeps signals inside.
+/// The first Landlock version that keeps signals inside.
 const SIGNALS: ABI = ABI::V6;
-/// What programs do with devices, and no harm comes of it.
+/// Devices that programs use, and that are harmless.
 const DEVICES: [&str; 6] = [
     "/dev/null",
     "/dev/zero",
@@ -40,7 +41,8 @@ pub(super) fn restrict(policy: &Policy, isolated: Isolated, protections: &mut Pr
     restrict_by(WANTED, policy, isolated, protections);
 }
 
-/// The same by no newer version than this.
+/// Restricts this process with the rules of no newer Landlock version than
+/// this.
 fn restrict_by(newest: ABI, policy: &Policy, isolated: Isolated, protections: &mut Protections) {
     let done = rules(newest, policy, isolated).and_then(RulesetCreated::restrict_self);
     let has = |wanted: ABI| match done.as_ref().map(|status| &status.landlock) {
@@ -109,7 +111,7 @@ fn rules(newest: ABI, policy: &Policy, isolated: Isolated) -> Result<RulesetCrea
     Ok(rules)
 }
 
-/// The path itself, or what there is in it but for what is hidden.
+/// The path itself, or the paths in it that are not hidden.
 fn without(hidden: &[PathBuf], path: &Path) -> Vec<PathBuf> {
     if hidden.iter().any(|it| path == it) {
         return Vec::new();
@@ -123,7 +125,7 @@ fn without(hidden: &[PathBuf], path: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Allows it for a path, if there is one.
+/// Allows access to a path, if it exists.
 fn allow(
     rules: RulesetCreated,
     path: &Path,
@@ -155,14 +157,15 @@ mod tests {
     use super::*;
     use crate::command::Limits;
 
-    /// What is found out about a thread that is restricted.
+    /// What was found out about a restricted thread.
     #[derive(Debug, PartialEq, Eq)]
     struct Found {
         is_said_to_protect: bool,
         can_cut_short: bool,
     }
 
-    /// Tries what no version lets through, and what some do. Nothing where the system does not allow mounts of one's own.
+    /// Tries accesses that every version refuses, and some that only newer ones
+    /// do. `None` where the system does not allow mounts of one's own.
     fn tried(newest: ABI, has_folders: bool) -> Option<Found> {
         let folder = tempfile::tempdir().unwrap();
         let [inside, outside] = ["inside", "outside"].map(|name| folder.path().join(name));

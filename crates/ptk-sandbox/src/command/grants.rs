@@ -142,7 +142,7 @@ const WRITTEN: [&str; 2] = ["CARGO_TARGET_DIR", "GOCACHE"];
 /// its credentials are not.
 const OF_CARGO: [&str; 4] = ["bin", "env", "git", "registry"];
 
-/// What only the system itself may read, although it lies among what all may.
+/// Files that only the system itself may read, although they lie where all may.
 const SECRET: [&str; 9] = [
     "/etc/shadow",
     "/etc/shadow-",
@@ -157,8 +157,8 @@ const SECRET: [&str; 9] = [
 /// Where root finds files that no other user may read, and how deep they are
 /// looked for.
 const PRIVATE: [(&str, usize); 2] = [("/etc", 5), ("/opt", 2)];
-/// How many entries are looked at for that, and how many are hidden one by one.
-/// With more, the folder itself is not shown.
+/// How many entries are searched for such files, and how many are hidden one by
+/// one. With more, the folder itself is not shown.
 const MOST_ENTRIES: usize = 20_000;
 const MOST_HIDDEN: usize = 300;
 /// Links that are followed one after another.
@@ -227,7 +227,8 @@ impl Policy {
         }
     }
 
-    /// The folder, or nothing if it is allowed already, or why it is ignored.
+    /// The folder that a variable names; `None` if it is allowed already. The
+    /// error says why it is ignored.
     fn named(&self, path: &Path) -> Result<Option<PathBuf>, &'static str> {
         let is_plain = |part| matches!(part, Component::RootDir | Component::Normal(_));
         if !path.is_absolute() || !path.components().all(is_plain) {
@@ -251,14 +252,15 @@ impl Policy {
         Ok(Some(path))
     }
 
-    /// Allows to read what is there; what is not does not matter. Links are
-    /// followed, but for those that commands could have planted.
+    /// Allows reading a path, if it exists. Links are followed, except for
+    /// those that commands could have planted.
     pub fn allow_reading(&mut self, path: impl AsRef<Path>) {
         let path = followed(path.as_ref(), &self.write);
         self.read.extend(path);
     }
 
-    /// The same for what may be written.
+    /// Allows reading and writing a path, if it exists. Links are followed as
+    /// in [`Policy::allow_reading`].
     pub fn allow_writing(&mut self, path: impl AsRef<Path>) {
         let path = followed(path.as_ref(), &self.write);
         self.write.extend(path);
@@ -282,7 +284,7 @@ impl Policy {
     }
 }
 
-/// Whether it is there and no link leads to it.
+/// Whether a path exists and no link leads to it.
 fn is_free_of_links(path: &Path) -> bool {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS).is_ok()
@@ -334,8 +336,8 @@ fn followed(path: &Path, untrusted: &[PathBuf]) -> io::Result<PathBuf> {
     Ok(real)
 }
 
-/// What in a folder other users may not read, to a depth. Nothing if there is
-/// too much to look at.
+/// The entries of a folder, to a depth, that other users may not read. `None`
+/// if there are too many entries to look at.
 fn private_entries(folder: &Path, depth: usize) -> Option<Vec<PathBuf>> {
     let mut private = Vec::new();
     let mut looked_at = 0;

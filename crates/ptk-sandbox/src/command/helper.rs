@@ -1,4 +1,4 @@
-//! The executable as a helper: which stage it is says the name it was run by.
+//! The executable as a helper: the name it was run by says which stage it is.
 
 use std::env;
 use std::ffi::OsStr;
@@ -9,7 +9,7 @@ use super::{KEEPER, descriptors, inner, keeper};
 /// The name that makes the executable the last stage before the program.
 pub(super) const INNER: &str = "ptk-inner";
 
-/// Does not return if the executable was run by one of the names.
+/// Runs the stage that the executable was run as, and does not return then.
 pub(super) fn run_if_asked() {
     let mut words = env::args_os();
     let name = words.next();

@@ -20,8 +20,8 @@ use super::policy::{Policy, Protection, Protections};
 use super::words::{Isolated, Isolation, News, Setup};
 use super::{descriptors, files, recorded, rights};
 
-/// The descriptor of what the program reads from. Where that belongs, there is
-/// the socket on which the keeper is told what became of the program.
+/// The descriptor of the program's input. Standard input itself is at first the
+/// socket on which the keeper hears what became of the program.
 pub(super) const INPUT: i32 = 3;
 
 pub(super) fn run(mut words: impl Iterator<Item = OsString>) -> i32 {
@@ -54,7 +54,7 @@ fn failed(error: &io::Error) -> News {
     News::Failed(error.raw_os_error().unwrap_or_default())
 }
 
-/// If the keeper is gone, nobody wants to know.
+/// Sends news to the keeper. It does not matter if the keeper is gone.
 fn tell(news: &mut UnixStream, what: &News) {
     let _ = news.write_all(&line(what));
 }
@@ -65,8 +65,8 @@ fn line(news: &News) -> Vec<u8> {
     line
 }
 
-/// The socket, by a descriptor that closes by itself when there is a program,
-/// and the program's input where it belongs.
+/// Takes the socket from standard input, by a descriptor that closes when the
+/// program is executed, and puts the program's input there.
 fn take_over() -> io::Result<UnixStream> {
     let news = io::stdin().as_fd().try_clone_to_owned()?;
     let input = File::open(format!("/proc/self/fd/{INPUT}"))?;
@@ -75,7 +75,7 @@ fn take_over() -> io::Result<UnixStream> {
     Ok(UnixStream::from(news))
 }
 
-/// From here on, the keeper writes down what is about to be changed.
+/// Has the keeper record from here on what is about to be changed.
 fn record(news: &UnixStream, is_recorded: bool) -> io::Result<()> {
     if is_recorded {
         send(news, &recorded::install()?)?;
@@ -95,8 +95,8 @@ fn send(news: &UnixStream, listener: &OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
-/// The program, ready to be, and what protects it. Without the program, that is
-/// not enough.
+/// The program, ready to be executed, and its protections. Without the program
+/// if the protections are not enough.
 fn prepare(
     setup: Setup,
     mut words: impl Iterator<Item = OsString>,
@@ -133,8 +133,8 @@ fn prepare(
     Ok((protections, is_enough.then_some(command)))
 }
 
-/// Gives up everything that the policy does not allow. What cannot be given up
-/// is said.
+/// Gives up everything that the policy does not allow, and reports what could
+/// not be given up.
 fn protect(policy: &Policy, isolated: Isolated) -> io::Result<Protections> {
     let mut protections = Protections::default();
     protections.note(Protection::Limits, rights::limit(policy.limits));
@@ -143,7 +143,7 @@ fn protect(policy: &Policy, isolated: Isolated) -> io::Result<Protections> {
         protections.note(Protection::Processes, Ok(()));
     }
     files::restrict(policy, isolated, &mut protections);
-    // With a network and folders of its own there is nobody to reach.
+    // With its own network and folders, no service can be reached.
     let is_alone = isolated.network && isolated.folders;
     let sockets = if policy.network || is_alone {
         Sockets::Common

@@ -26,9 +26,9 @@ const NEEDED: [CapabilitySet; 3] = [
     CapabilitySet::SYS_PTRACE,
 ];
 
-/// Why there is no view of its own.
+/// Why a process got no namespaces of its own.
 pub(super) enum Refusal {
-    /// The system does not allow it. All is as before.
+    /// The system does not allow it. Nothing was changed.
     Refused(io::Error),
     /// It failed half way.
     Confused(io::Error),
@@ -52,8 +52,8 @@ pub(super) fn leave(policy: &Policy) -> Result<Isolated, Refusal> {
     })
 }
 
-/// Stays who it was in the new namespace of users, and lets the next program
-/// have the rights that are needed.
+/// Keeps user and group in the new namespace of users, and lets the next
+/// program have the rights that are needed.
 fn stay(user: Uid, group: Gid) -> io::Result<()> {
     let (user, group) = (user.as_raw(), group.as_raw());
     fs::write("/proc/self/setgroups", "deny")?;
@@ -77,7 +77,7 @@ fn stay(user: Uid, group: Gid) -> io::Result<()> {
 /// The first kernel in which the highest number of a process belongs to the
 /// namespace. Before, it was that of the whole system.
 const OWN_NUMBERS: (u32, u32) = (6, 14);
-/// Numbers that are not given again at once.
+/// Process numbers that are not reused at once.
 const RESERVED: u64 = 300;
 
 /// Limits how many processes there can be in the namespace that is shown in a

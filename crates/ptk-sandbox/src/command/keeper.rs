@@ -1,6 +1,6 @@
 //! The life of a program and of what it started. All of it is below the keeper
-//! in the tree of processes, whoever its parents were: the system hands
-//! orphans to the keeper, and tells it when the last one is gone.
+//! in the tree of processes, whatever its parents were: the system makes
+//! orphans children of the keeper, and reports when the last one is gone.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -32,7 +32,7 @@ use super::{
     GRACE, KEEPER, KILLED, PAUSE, descriptors, helper, inner, layers, loopback, tree, view,
 };
 
-/// How long the program has to stand still before it is said.
+/// How long the program has to stand still before that is reported.
 const STILL: Duration = Duration::from_secs(1);
 
 /// How long a process that has nothing more to do takes to be gone.
@@ -50,7 +50,7 @@ enum Event {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ask {
     End,
-    /// Nobody is there any more to whom the end matters.
+    /// Kill everything: the caller is gone.
     Kill,
 }
 
@@ -93,7 +93,7 @@ pub(super) fn run(mut words: impl Iterator<Item = OsString>) -> i32 {
     i32::from(outcome.is_err())
 }
 
-/// Gets a view of its own first, if it is wanted and can be had.
+/// Keeps a program, in namespaces of its own if they are wanted and possible.
 fn enter(
     mut setup: Setup,
     control: &mut UnixStream,
@@ -132,8 +132,8 @@ fn enter(
     Ok(())
 }
 
-/// Starts the keeper as the first process in its namespace. With that process
-/// ends everything in it.
+/// Starts the keeper as the first process in its namespace. Everything in it
+/// ends with that process.
 fn stand_outside(setup: &Setup, words: impl Iterator<Item = OsString>) -> io::Result<()> {
     let limits = setup.policy.as_ref().map(|policy| policy.limits);
     let group = limits.and_then(|limits| Group::new(limits).ok());
@@ -174,7 +174,7 @@ fn furnish(setup: &mut Setup) -> Isolated {
     // If the process outside is killed, so is everything inside.
     let _ = set_parent_process_death_signal(Some(Signal::KILL));
     if isolated.network {
-        // Without it a program cannot talk to itself, and that is all.
+        // Without it a program cannot talk to itself, which is the only effect.
         let _ = loopback::up();
     }
     match view::enter(policy, &setup.listening) {
@@ -184,13 +184,13 @@ fn furnish(setup: &mut Setup) -> Isolated {
     *isolated
 }
 
-/// If nobody listens any more, the events say so too.
+/// Sends a report. If the caller is gone, the events show that too.
 fn tell(control: &mut UnixStream, report: &Report) {
     let _ = control.write_all(&report.line());
 }
 
-/// Starts the program, and waits until it really is the program. Without one,
-/// says what it lacks.
+/// Starts the program, and waits until it is executed. If that is refused,
+/// returns the report that says why.
 fn start(
     control: &UnixStream,
     setup: &Setup,
@@ -252,8 +252,8 @@ fn start(
     }))
 }
 
-/// The last news before there is a program, or none. The recorder begins as
-/// soon as there is something to record.
+/// The last news before the program is executed, or fails to be. The recorder
+/// starts as soon as its listener arrives.
 fn hear(news: &UnixStream, mut recorder: Option<Recorder>) -> io::Result<(News, Option<Recorded>)> {
     let (mut told, mut record) = (Vec::new(), None);
     loop {
@@ -272,7 +272,7 @@ fn hear(news: &UnixStream, mut recorder: Option<Recorder>) -> io::Result<(News, 
     Ok((last, record))
 }
 
-/// What comes next on a socket: bytes, and files with them.
+/// Receives the next bytes on a socket, and the files sent with them.
 fn receive(socket: &UnixStream) -> io::Result<(Vec<u8>, Vec<OwnedFd>)> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FILES))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
@@ -315,7 +315,7 @@ fn follow(events: &Sender<Event>) {
     }
 }
 
-/// Sends what is asked for, until nobody is there to ask.
+/// Sends the caller's requests as events, until the caller is gone.
 fn listen(control: UnixStream, events: &Sender<Event>) {
     let mut lines = BufReader::new(control);
     let mut line = Vec::new();
@@ -375,14 +375,15 @@ impl Keeper {
         self.stopped.is_some_and(|since| since.elapsed() >= STILL)
     }
 
-    /// Takes note of the next event, or of the time. Says what was asked.
+    /// Handles the next event, or the timeout. Returns what the caller
+    /// requested.
     fn next(&mut self, until: Option<Instant>) -> Option<Ask> {
         let event = match until {
             Some(until) => {
                 let time = until.saturating_duration_since(Instant::now());
                 self.events.recv_timeout(time).ok()?
             }
-            // Both senders can be gone only after the last word of each.
+            // Both senders can be gone only after the last event of each.
             None => self.events.recv().unwrap_or(Event::Asked(Ask::Kill)),
         };
         match event {
@@ -390,7 +391,7 @@ impl Keeper {
             Event::Childless => {
                 self.is_childless = true;
                 if let Some(record) = self.record.take() {
-                    // Without it, the caller looks again.
+                    // If it is missing, the caller rescans.
                     let _ = record.finish();
                     let refused = record.refused();
                     if !refused.is_empty() {
@@ -418,7 +419,7 @@ impl Keeper {
         }
     }
 
-    /// Signals all of them, and says how many there are.
+    /// Signals all processes of the program, and returns how many there are.
     fn signal(&self, signal: Signal) -> usize {
         if !self.isolated.processes {
             return tree::signal(getpid(), signal);
@@ -434,7 +435,7 @@ impl Keeper {
         count
     }
 
-    /// Asks all of them to end, and kills those that do not.
+    /// Asks all processes of the program to end, and kills those that do not.
     fn end(&mut self) -> Left {
         // What has closed its streams may be just about to end.
         if self.leader.is_none() && self.childless_within(MOMENT) {
@@ -453,8 +454,8 @@ impl Keeper {
         }
     }
 
-    /// Kills all of them. Those that are born meanwhile are found in the next
-    /// round.
+    /// Kills all processes of the program. Those that are started meanwhile are
+    /// found in the next round.
     fn kill(&mut self) -> Left {
         let until = Instant::now() + KILLED;
         let mut found = 0;

@@ -1,4 +1,4 @@
-//! From a command to a process that runs.
+//! Starting a command as a process.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, IoSlice, Write as _};
@@ -19,14 +19,14 @@ use super::policy::Protections;
 use super::words::{END, Isolation, MAX_FILES, Report, Setup};
 use super::{Command, Helper, KEEPER, bare};
 
-/// The way to the keeper. Any thread can use it.
+/// A connection to the keeper. Any thread can use it.
 #[derive(Debug, Clone)]
 pub struct Control(Arc<UnixStream>);
 
 impl Control {
-    /// Asks everything to end, and kills what does not.
+    /// Asks all processes of the program to end, and kills those that do not.
     pub fn end(&self) {
-        // If nobody listens, nothing is left to be ended.
+        // If the keeper is gone, nothing is left to be ended.
         let _ = (&*self.0).write_all(END);
     }
 
@@ -44,10 +44,10 @@ const NO_HELPER: &str = "this program does not start commands by a helper";
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
-    /// What the system said.
+    /// An error of the system.
     #[error(transparent)]
     System(#[from] io::Error),
-    /// It was to have all protections, and can have only these.
+    /// The program was to have all protections, and can have only these.
     #[error("The sandbox is not complete: {0}")]
     Unprotected(Protections),
     /// A layer could not be laid over a folder, for this reason.
@@ -64,11 +64,11 @@ pub enum StartError {
 /// A program that runs, and its keeper. Dropping it kills everything.
 #[derive(Debug)]
 pub struct Kept {
-    /// What the program reads, if it was to get something.
+    /// The program's standard input, if it was to have one.
     pub stdin: Option<pipe::Sender>,
-    /// What it writes.
+    /// The program's standard output.
     pub stdout: Option<pipe::Receiver>,
-    /// What it writes about its work, unless that comes with the other.
+    /// The program's standard error, unless it comes with the output.
     pub stderr: Option<pipe::Receiver>,
     /// Which protections it has.
     pub protections: Protections,
@@ -95,14 +95,14 @@ impl Kept {
         })
     }
 
-    /// The way to the keeper.
+    /// The connection to the keeper.
     #[must_use]
     pub const fn control(&self) -> &Control {
         &self.control
     }
 
-    /// What happened next; nothing if the keeper is gone. After
-    /// [`Report::Gone`] there is nothing more, as soon as it has left too.
+    /// The next report; `None` if the keeper is gone. After [`Report::Gone`]
+    /// there are no more, as soon as the keeper has ended too.
     ///
     /// No report is lost if the future is dropped.
     pub async fn report(&mut self) -> Option<Report> {
@@ -112,8 +112,8 @@ impl Kept {
 }
 
 impl Command {
-    /// Starts it. Without a helper, its keeper is a task of this process, and
-    /// knows no more of it than its process group.
+    /// Starts the program. Without a helper, its keeper is a task of this
+    /// process, which knows only its process group.
     ///
     /// # Errors
     ///
@@ -164,7 +164,7 @@ impl Command {
             let (lock, pack) = (self.lock()?, self.pack()?);
             self.spawn_keeper(helper, isolation, far, streams)?;
             match send_files(&near, lock.iter().chain(&pack).chain(&input)) {
-                // Its keeper is gone already, and has said why.
+                // The keeper is gone already, and has reported why.
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
                 sent => sent?,
             }
@@ -192,7 +192,8 @@ impl Command {
         }
     }
 
-    /// What the program reads from, and where that is written.
+    /// The pipe that the program reads from: its reading end and its writing
+    /// end.
     fn input(&self) -> io::Result<Option<(OwnedFd, OwnedFd)>> {
         if !self.has_input {
             return Ok(None);
@@ -225,7 +226,7 @@ impl Command {
         Ok(Some(file.into()))
     }
 
-    /// The keeper is waited for in the background.
+    /// Starts the keeper, which is waited for in the background.
     fn spawn_keeper(
         &self,
         helper: &Helper,

@@ -7,18 +7,18 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, sendto, socket_with,
 };
 
-/// Asks for a change of an interface.
+/// The type of a request that changes an interface.
 const NEW_LINK: u16 = 16;
-/// A request that wants an answer.
+/// The flags of a request that wants an answer.
 const REQUEST: u16 = 1 | 4;
 /// The first interface that there is.
 const LOOPBACK: i32 = 1;
-/// The interface is up.
+/// The flag of an interface that is up.
 const UP: u32 = 1;
 /// The length of a request: a head and the description of an interface.
 const LENGTH: u32 = 32;
 
-/// Switches it on.
+/// Switches the loopback interface on.
 pub(super) fn up() -> io::Result<()> {
     // Protocol 0 of this family is that of interfaces and routes.
     let (family, flags) = (AddressFamily::NETLINK, SocketFlags::CLOEXEC);
@@ -42,7 +42,7 @@ fn request() -> Vec<u8> {
     bytes.extend(LENGTH.to_ne_bytes());
     bytes.extend(NEW_LINK.to_ne_bytes());
     bytes.extend(REQUEST.to_ne_bytes());
-    // The number of the request, and who asks: neither matters here.
+    // The number of the request and of its sender: neither matters here.
     bytes.extend([0; 8]);
     // Any family, any kind.
     bytes.extend([0; 4]);

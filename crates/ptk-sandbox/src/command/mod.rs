@@ -83,7 +83,7 @@ pub use policy::{Ignored, Layer, Limits, Missing, Policy, Protection, Protection
 pub use recorded::{After, Aftermath, Before, Record, Recording, Records};
 pub use words::{Exit, Left, Report};
 
-/// How long processes have between the polite signal and the other one.
+/// How long processes have between `SIGTERM` and `SIGKILL`.
 const GRACE: Duration = Duration::from_secs(1);
 /// How long killed processes have to go away.
 const KILLED: Duration = Duration::from_secs(1);
@@ -112,8 +112,8 @@ pub fn enter() {
 }
 
 /// Whether the memory of all processes of a program is limited together, what
-/// they share included. In words, why it is not: then only the own memory of
-/// each process is.
+/// they share included. The error says why it is not: then only the own memory
+/// of each process is.
 ///
 /// # Errors
 ///

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use nix::mount::{MsFlags, mount};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 
-/// A handle that stands for a place, and cannot be read.
+/// Opens a handle that stands for a location, and cannot be read.
 const PLACE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 
 /// Opens a place to mount from. No link is followed.
@@ -69,9 +69,9 @@ pub(super) struct Mounted {
 }
 
 impl Mounted {
-    /// Says whether it can be written, and that no program in it gets rights by
-    /// itself. The rest of how it is mounted stays: what another user has
-    /// mounted may not be loosened.
+    /// Sets whether it can be written, and that no program in it gains rights.
+    /// The rest of how it is mounted stays: what another user has mounted may
+    /// not be loosened.
     pub(super) fn remount(&self, is_writable: bool) -> io::Result<()> {
         let mut flags = self.flags | MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_NOSUID;
         flags.set(MsFlags::MS_RDONLY, !is_writable);
@@ -81,7 +81,8 @@ impl Mounted {
     }
 }
 
-/// All that is mounted. It is not looked at, for a file server may not answer.
+/// Everything that is mounted. The mounts are not accessed, since a file server
+/// may not answer.
 pub(super) fn list() -> io::Result<Vec<Mounted>> {
     let table = fs::read("/proc/thread-self/mountinfo")?;
     let lines = table.split(|byte| *byte == b'\n');
@@ -116,7 +117,7 @@ pub(super) fn list_below(place: &Path) -> io::Result<Vec<Mounted>> {
     Ok(below)
 }
 
-/// How something is mounted, but for whether it can be written.
+/// The flags of mount options, except for whether it can be written.
 fn flags(options: &str) -> MsFlags {
     let known = options.split(',').map(|option| match option {
         "nosuid" => MsFlags::MS_NOSUID,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::recorded::Recording;
 use crate::workspace::{Access, Workspace};
 
-/// What a program may use.
+/// The resources that a program may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// Bytes of memory that a process may fill.
@@ -42,8 +42,8 @@ pub struct Policy {
     /// What may not be written although it lies in what may be. It takes
     /// namespaces.
     pub guarded: Vec<PathBuf>,
-    /// The same where it is only a precaution: without namespaces it can be
-    /// written.
+    /// What may not be written, as a precaution only: without namespaces it can
+    /// be written.
     pub read_only: Vec<PathBuf>,
     /// Links of the system, such as `/bin`, and where they lead.
     pub links: Vec<(PathBuf, PathBuf)>,
@@ -53,7 +53,7 @@ pub struct Policy {
     /// Folders that variables name, and that are ignored all the same.
     #[serde(skip)]
     pub ignored: Vec<Ignored>,
-    /// A folder for temporary files that nobody else uses. Where the system
+    /// A folder for temporary files that nothing else uses. Where the system
     /// allows it, the program finds it as `/tmp`.
     pub temporary: Option<PathBuf>,
     /// The user's home. Where the system allows it, the program sees an empty
@@ -61,7 +61,7 @@ pub struct Policy {
     pub home: Option<PathBuf>,
     /// Whether other machines can be reached, and services of this one.
     pub network: bool,
-    /// What it may use.
+    /// The resources that it may use.
     pub limits: Limits,
     /// Folders that it finds as they are, and whose changes go elsewhere.
     pub layers: Vec<Layer>,
@@ -73,7 +73,7 @@ pub struct Policy {
 /// A file that a program finds instead of the real one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Provided {
-    /// Where it finds it.
+    /// Where the program finds it.
     pub path: PathBuf,
     /// What is in it.
     pub content: String,
@@ -119,9 +119,9 @@ pub struct Layer {
 }
 
 impl Policy {
-    /// What tools may do in a workspace, a program may do there too. It can
-    /// read where the system and the tools of programmers keep their files.
-    /// There is no network.
+    /// A policy under which a program may do in a workspace what tools may do
+    /// there. It can also read where the system and the tools of programmers
+    /// keep their files. There is no network.
     #[must_use]
     pub fn new(workspace: &Workspace) -> Self {
         let temporary = workspace.temporary();
@@ -152,27 +152,27 @@ impl Policy {
         policy
     }
 
-    /// Keeps something as it is where it lies in what may be written; what is
-    /// not there is not kept from being made.
+    /// Keeps a path from being written where it lies in a writable folder. A
+    /// path that does not exist can still be created.
     pub fn guard(&mut self, path: impl AsRef<Path>) {
         let path = path.as_ref().canonicalize().ok();
         self.guarded
             .extend(path.filter(|path| self.is_written(path)));
     }
 
-    /// The same for a folder. One that is not there is made, for a program
-    /// could make it, too.
+    /// Keeps a folder from being written, as [`Policy::guard`] does. A missing
+    /// folder is created, since a program could create it too.
     pub fn guard_folder(&mut self, folder: impl AsRef<Path>) {
         let folder = real(folder.as_ref()).filter(|folder| self.is_written(folder));
         if let Some(folder) = folder {
-            // What cannot be made is missed when it is to be guarded.
+            // If it cannot be created, guarding it fails later.
             let _ = std::fs::create_dir_all(&folder);
             self.guarded.push(folder);
         }
     }
 
-    /// Keeps something as it is, as far as the system knows how to, if it is
-    /// there and no link.
+    /// Keeps a path read-only as far as the system can, if it exists and is not
+    /// a link.
     pub fn keep_read_only(&mut self, path: &Path) {
         let is_plain = path.symlink_metadata().is_ok_and(|it| !it.is_symlink());
         if is_plain && self.is_written(path) {
@@ -194,7 +194,7 @@ fn real(path: &Path) -> Option<PathBuf> {
     Some(known.join(rest).components().collect())
 }
 
-/// The user's home, unless it is everybody's.
+/// The user's home, unless it is the root folder.
 fn home() -> Option<PathBuf> {
     let home = std::env::home_dir().filter(|home| home.is_absolute())?;
     let home = home.canonicalize().unwrap_or(home);
@@ -238,9 +238,9 @@ impl fmt::Display for Protection {
 /// A protection that could not be had.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Missing {
-    /// Which.
+    /// The protection.
     pub what: Protection,
-    /// Why.
+    /// Why it is missing.
     pub why: String,
 }
 
@@ -254,7 +254,7 @@ pub struct Protections {
 }
 
 impl Protections {
-    /// Nothing of what the policy wants, for one reason.
+    /// No protection, with one reason for all that the policy wants.
     pub(super) fn none(policy: &Policy, why: &str) -> Self {
         let all = [
             Protection::Files,

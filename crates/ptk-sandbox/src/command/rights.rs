@@ -13,7 +13,7 @@ use rustix::thread::{
 
 use super::policy::Limits;
 
-/// What root does with files of users, and installers with their own rights.
+/// The rights that root uses for files of users, and installers for their own.
 const OF_ROOT: [CapabilitySet; 7] = [
     CapabilitySet::CHOWN,
     CapabilitySet::DAC_OVERRIDE,
@@ -24,7 +24,7 @@ const OF_ROOT: [CapabilitySet; 7] = [
     CapabilitySet::KILL,
 ];
 
-/// Gives up all others, for this process and what it becomes.
+/// Gives up all other rights, for this process and what it becomes.
 pub(super) fn give_up() -> io::Result<()> {
     set_no_new_privs(true)?;
     clear_ambient_capability_set()?;
@@ -36,7 +36,7 @@ pub(super) fn give_up() -> io::Result<()> {
     let kept = kept & capabilities(None)?.permitted;
     for right in CapabilitySet::all().iter() {
         if !kept.contains(right) && capability_is_in_bounding_set(right).unwrap_or(false) {
-            // Who may not do this has no rights to give up.
+            // A process that may not do this has no rights to give up.
             let _ = remove_capability_from_bounding_set(right);
         }
     }

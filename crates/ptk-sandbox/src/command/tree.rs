@@ -35,7 +35,7 @@ fn list() -> HashMap<i32, Stat> {
     .collect()
 }
 
-/// Those that are alive below `root`. One that loses its parent while the list
+/// The living processes below `root`. One that loses its parent while the list
 /// is read may be missing from it, but not from the next one.
 pub(super) fn below(root: Pid) -> Vec<Pid> {
     let mut members = below_once(root);
@@ -71,21 +71,21 @@ fn below_once(root: Pid) -> BTreeSet<i32> {
 }
 
 /// Signals all processes that this one sees. Only for the first process in a
-/// namespace: everybody else would end the user's session with it.
+/// namespace: any other would end the user's session with it.
 pub(super) fn signal_all_others(signal: Signal) {
     let all = nix::unistd::Pid::from_raw(-1);
     if getpid().is_init() {
         let signal = nix::sys::signal::Signal::try_from(signal.as_raw()).ok();
-        // If there are none, that is what was wanted.
+        // It is fine if there are none.
         let _ = nix::sys::signal::kill(all, signal);
     }
 }
 
-/// Signals all below `root`, and says how many there were.
+/// Signals all processes below `root`, and returns how many there were.
 pub(super) fn signal(root: Pid, signal: Signal) -> usize {
     let members = below(root);
     for member in &members {
-        // One that is gone already is what was wanted.
+        // It is fine if it is gone already.
         let _ = kill_process(*member, signal);
     }
     members.len()

@@ -19,7 +19,7 @@ use super::{isolation, mounts};
 
 /// Folders that a program may use as it likes, because they are its own.
 pub(super) const WRITABLE: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
-/// Those of them that are its temporary folder.
+/// Folders that show the program's temporary folder.
 const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
 /// Folders over which the new root is built, until it becomes the root. Any one
 /// that is there will do.
@@ -31,11 +31,11 @@ const EMPTY_FILE: &str = ".empty-file";
 const EMPTY_FOLDER: &str = ".empty-folder";
 /// Where the system lists the sockets of this machine.
 const SOCKETS: &str = "/proc/net/unix";
-/// Of a socket somebody waits at.
+/// The flag of a socket at which a service accepts connections.
 const ACCEPTS: u32 = 1 << 16;
 
-/// The sockets in folders at which services of this machine wait. To be asked
-/// for before the network is the program's own.
+/// The paths of sockets at which services of this machine wait. To be called
+/// before the program gets its own network.
 pub(super) fn listening() -> Vec<PathBuf> {
     let table = fs::read_to_string(SOCKETS).unwrap_or_default();
     let paths = table.lines().filter_map(|line| {
@@ -45,7 +45,7 @@ pub(super) fn listening() -> Vec<PathBuf> {
         let path = words.nth(2)?;
         // A path may hold spaces.
         let path = line.get(line.find(path)?..)?;
-        // Whoever sends packets waits without accepting.
+        // A socket for packets waits without accepting.
         let is_served = flags & ACCEPTS != 0 || kind == "0002";
         (is_served && path.starts_with('/')).then(|| PathBuf::from(path))
     });
@@ -69,14 +69,14 @@ impl Shown {
         Some(Self {
             path: path.to_owned(),
             is_folder: FileType::from_raw_mode(stat.st_mode) == FileType::Directory,
-            // What could not be written before cannot be made so.
+            // What was read-only before cannot be made writable.
             is_writable: is_writable && !is_read_only,
             source,
         })
     }
 }
 
-/// What is shown, and what lies in something else behind that.
+/// What is shown, with nested paths after those that they lie in.
 fn shown(policy: &Policy) -> Vec<Shown> {
     let is_in = |path: &Path, folders: &[PathBuf]| folders.iter().any(|it| path.starts_with(it));
     let resolution = NAME_RESOLUTION.iter().map(PathBuf::from);
@@ -136,7 +136,8 @@ pub(super) fn enter(policy: &Policy, listening: &[PathBuf]) -> io::Result<()> {
     std::env::set_current_dir(in_view(&working_folder?, policy))
 }
 
-/// The temporary folder has another name in the view.
+/// The path of a folder in the view, where the temporary folder has another
+/// name.
 fn in_view(folder: &Path, policy: &Policy) -> PathBuf {
     let temporary = policy.temporary.as_ref();
     let below = temporary.and_then(|it| folder.strip_prefix(it).ok());
@@ -158,13 +159,13 @@ struct View<'a> {
 }
 
 impl View<'_> {
-    /// Where a path of the view is for now.
+    /// Where a path of the view is before the view becomes the root.
     fn at(&self, path: impl AsRef<Path>) -> PathBuf {
         let path = path.as_ref();
         self.root.join(path.strip_prefix("/").unwrap_or(path))
     }
 
-    /// Puts everything in its place.
+    /// Mounts and makes everything that the view shows.
     fn furnish(
         &self,
         policy: &Policy,

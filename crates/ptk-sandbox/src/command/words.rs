@@ -1,6 +1,6 @@
-//! What keeper and caller say to each other: a line of JSON at a time from the
-//! keeper, and single words to it. When the caller hangs up, everything is
-//! killed.
+//! The messages between keeper and caller: a line of JSON at a time from the
+//! keeper, and single words to it. When the caller closes the connection,
+//! everything is killed.
 
 use std::ffi::OsStr;
 use std::io;
@@ -36,7 +36,7 @@ pub struct Left {
     pub survived: usize,
 }
 
-/// What became of a program.
+/// A report of the keeper about its program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -69,15 +69,15 @@ pub enum Report {
 }
 
 impl Report {
-    /// The report in a line.
+    /// The report as a line of JSON.
     pub(super) fn line(&self) -> Vec<u8> {
-        // Numbers and fixed words always have a text.
+        // Numbers and fixed words can always be serialized.
         let mut line = serde_json::to_vec(self).unwrap_or_default();
         line.push(b'\n');
         line
     }
 
-    /// The report in a line, if it is one.
+    /// Reads a report from a line, if it is one.
     pub(super) fn read(line: &str) -> Option<Self> {
         serde_json::from_str(line).ok()
     }
@@ -87,9 +87,9 @@ impl Report {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Isolation {
-    /// It has not been tried.
+    /// It is wanted, and has not been tried.
     Wanted,
-    /// As far as it is there.
+    /// It is done, as far as it goes.
     Done(Isolated),
     /// It cannot be had, for this reason.
     Refused(String),
@@ -124,23 +124,23 @@ impl Setup {
     }
 }
 
-/// What the last stage says of the program.
+/// What the last stage reports about the program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum News {
     /// It has these protections, and is about to run.
     Ready(Protections),
-    /// It does not run, because it has only these.
+    /// It does not run, because it has only these protections.
     Unprotected(Protections),
     /// With this comes the handle by which its changes are recorded.
     Recorded,
-    /// It does not run, because they cannot be.
+    /// It does not run, because its changes cannot be recorded.
     NotRecorded(String),
     /// It does not run, for this reason of the system.
     Failed(i32),
 }
 
-/// What is a program's own already.
+/// What a program has of its own already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct Isolated {
     /// It sees no processes but its own.

@@ -1,6 +1,6 @@
-//! The crates that are asked about.
+//! The crates that the quality is measured with.
 
-/// Those that are reported.
+/// The crates whose results are reported.
 pub(crate) const REPORTED: [&str; 20] = [
     "axum",
     "bytes",
@@ -23,7 +23,7 @@ pub(crate) const REPORTED: [&str; 20] = [
     "time",
     "tokio",
 ];
-/// Those that settings were chosen by.
+/// The crates that settings were tuned with.
 pub(crate) const TUNED_ON: [&str; 10] = [
     "aho-corasick",
     "bstr",

@@ -1,12 +1,12 @@
-//! How well code is found: by words, by meaning, and by both.
+//! Measures how well code is found: by words, by meaning, and by both.
 //!
 //! ```text
 //! quality TABLE TOKENIZER [--tune] [--crates]
 //! ```
 //!
 //! The two files are those of the model, as `ptk models pull wordllama` keeps
-//! them. `--tune` asks about other crates, those that settings were chosen by;
-//! `--crates` tells the figures of each crate, too. The exit code is 1 unless
+//! them. `--tune` uses the other crates, with which settings were tuned;
+//! `--crates` prints the figures of each crate, too. The exit code is 1 unless
 //! both together are better than each alone.
 
 #![allow(
@@ -36,7 +36,7 @@ use ptk_search::{Hit, Index, Query, Searcher, Which};
 
 /// How many results count.
 const TOP: usize = 10;
-/// The fewest questions that say anything.
+/// The fewest questions that give a meaningful result.
 const ENOUGH: usize = 3000;
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
@@ -109,11 +109,11 @@ fn took<T, E>(run: impl FnOnce() -> Result<T, E>) -> Result<(T, Duration), E> {
     Ok((run()?, began.elapsed()))
 }
 
-/// What came of some questions.
+/// The results of a set of questions.
 #[derive(Default, Clone, Copy)]
 struct Sum {
     asked: usize,
-    /// Sum of one by the rank of the answer.
+    /// The sum of the reciprocal ranks of the answers.
     reciprocal: f64,
     found: usize,
 }

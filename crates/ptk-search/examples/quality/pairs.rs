@@ -1,7 +1,7 @@
-//! Questions with known answers, cut from the sources of crates: the first
-//! sentence of a function's documentation asks, the function answers.
+//! Questions with known answers, from the sources of crates: the first sentence
+//! of a function's documentation is the question, the function is the answer.
 //!
-//! All comments and documentation are taken out of the sources before they are
+//! All comments and documentation are removed from the sources before they are
 //! indexed. The rules, fixed before any result was seen:
 //!
 //! - a question is the first sentence of the first paragraph of the
@@ -21,7 +21,7 @@ use tree_sitter::{Node, Parser};
 
 /// The fewest words of a question.
 const MIN_WORDS: usize = 4;
-/// Two questions that share so much of their words are the same.
+/// The share of common words at which two questions count as the same.
 const ALIKE: f64 = 0.8;
 /// The most questions about a crate.
 const MAX_QUESTIONS: usize = 400;
@@ -30,23 +30,23 @@ const MAX_QUESTIONS: usize = 400;
 pub(crate) struct Pair {
     pub(crate) question: String,
     pub(crate) krate: String,
-    /// In the folder of the stripped sources.
+    /// The file of the answer, in the folder of the stripped sources.
     pub(crate) path: String,
     /// The function's lines there, the first one 1.
     pub(crate) lines: (usize, usize),
 }
 
-/// What came of the sources.
+/// The pairs from the sources, and how they were selected.
 pub(crate) struct Pairs {
     pub(crate) asked: Vec<Pair>,
     /// Functions that have documentation.
     pub(crate) documented: usize,
-    /// Those that were left by the rules, before the limit for each crate.
+    /// How many were left by the rules, before the limit for each crate.
     pub(crate) fitting: usize,
 }
 
 /// Writes the sources of these crates into `folder`, without comments, and
-/// makes the questions.
+/// collects the questions.
 pub(crate) fn make(names: &[&str], folder: &Path) -> Result<Pairs, Box<dyn Error>> {
     let registry = registry()?;
     let mut parser = Parser::new();
@@ -97,7 +97,7 @@ pub(crate) fn make(names: &[&str], folder: &Path) -> Result<Pairs, Box<dyn Error
     })
 }
 
-/// Where cargo keeps sources.
+/// The folder in which cargo keeps sources.
 pub(crate) fn registry() -> Result<PathBuf, Box<dyn Error>> {
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
@@ -112,7 +112,7 @@ pub(crate) fn registry() -> Result<PathBuf, Box<dyn Error>> {
         .ok_or_else(|| format!("{} is empty; `cargo fetch`", folder.display()).into())
 }
 
-/// The sources of the newest version of a crate that is there.
+/// The sources of the newest available version of a crate.
 fn newest(registry: &Path, name: &str) -> Result<PathBuf, Box<dyn Error>> {
     let mut best: Option<(Vec<u64>, PathBuf)> = None;
     for entry in fs::read_dir(registry)? {
@@ -154,7 +154,7 @@ fn rust_files(folder: &Path, to: &mut Vec<PathBuf>) -> Result<(), std::io::Error
 
 type Question = (String, (usize, usize));
 
-/// A source without its comments, and the questions in it.
+/// Splits a source into its text without comments, and its questions.
 fn take_apart(parser: &mut Parser, text: &str) -> Result<(String, Vec<Question>), Box<dyn Error>> {
     let tree = parser.parse(text, None).ok_or("no tree")?;
     let mut cuts = Vec::new();
@@ -183,7 +183,7 @@ fn take_apart(parser: &mut Parser, text: &str) -> Result<(String, Vec<Question>)
     Ok((stripped, found.collect()))
 }
 
-/// Every node, in the order of the text.
+/// Visits every node, in the order of the text.
 fn walk<'tree>(root: Node<'tree>, see: &mut impl FnMut(Node<'tree>)) {
     let mut cursor = root.walk();
     loop {
@@ -218,7 +218,7 @@ fn without(text: &str, cuts: &[std::ops::Range<usize>]) -> String {
     let mut at = 0;
     for cut in cuts.iter().filter(|cut| !cut.is_empty()) {
         kept.push_str(text.get(at..cut.start).unwrap_or_default());
-        // Comments of documentation end with their line.
+        // Doc comments include the end of their line.
         let ends_line = text.get(cut.clone()).is_some_and(|it| it.ends_with('\n'));
         kept.push(if ends_line { '\n' } else { ' ' });
         at = at.max(cut.end);
@@ -229,7 +229,7 @@ fn without(text: &str, cuts: &[std::ops::Range<usize>]) -> String {
     lines.join("\n") + "\n"
 }
 
-/// What stands above a function as its documentation.
+/// The documentation above a function.
 fn documentation(function: Node<'_>, text: &str) -> String {
     let mut parts = Vec::new();
     let mut above = function.prev_sibling();
@@ -255,7 +255,7 @@ fn documentation(function: Node<'_>, text: &str) -> String {
     parts.join("\n")
 }
 
-/// The first sentence, in plain words.
+/// The first sentence of a documentation, without Markdown.
 fn question(documentation: &str) -> Option<String> {
     let lines = documentation.trim().lines().map(str::trim);
     let paragraph: Vec<&str> = lines.take_while(|line| !line.is_empty()).collect();
@@ -280,7 +280,7 @@ fn question(documentation: &str) -> Option<String> {
     (!sentence.is_empty()).then(|| sentence.to_owned())
 }
 
-/// Without the marks of code and links.
+/// The text without the marks of code and links.
 fn plain(text: &str) -> String {
     let mut plain = String::new();
     let mut rest = text;
@@ -289,7 +289,7 @@ fn plain(text: &str) -> String {
         match c {
             '`' | '[' => {}
             ']' => {
-                // What a link leads to is no word of the sentence.
+                // The target of a link is not a word of the sentence.
                 let closing = match rest.chars().next() {
                     Some('(') => Some(')'),
                     Some('[') => Some(']'),
@@ -304,7 +304,7 @@ fn plain(text: &str) -> String {
     plain
 }
 
-/// Those that are long enough and like no other.
+/// The pairs whose questions are long enough and unlike all others.
 fn distinct(pairs: Vec<Pair>) -> Vec<Pair> {
     let words: Vec<HashSet<String>> = pairs.iter().map(|pair| words(&pair.question)).collect();
     let fits = |at: usize, mine: &HashSet<String>| {

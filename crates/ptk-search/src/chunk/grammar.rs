@@ -1,24 +1,25 @@
-//! What the nodes of each language's syntax tree are to the chunks: a table
-//! for each. Nodes that no row names belong to whatever is around them.
+//! Maps the syntax nodes of each language to their roles in chunking. Nodes
+//! that no table names belong to the nodes around them.
 
 use std::sync::OnceLock;
 
 use super::Kind;
 use crate::Language;
 
-/// What a node is to the chunks.
+/// The role of a node in chunking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     /// A definition, kept whole.
     Whole(Kind),
-    /// A definition, if it is of some length; short ones stay with what is
+    /// A definition, if it has several lines; short ones stay with the code
     /// around them.
     Value(Kind),
     /// A definition with others in it, which become chunks of their own.
     Members(Kind),
-    /// Belongs to the one definition in it, such as `export` before a function.
+    /// Belongs to the only definition in it, such as `export` before a
+    /// function.
     Wrapper,
-    /// Only looked into.
+    /// Only its children matter.
     Through,
     /// Belongs to the definition that follows it: comments, attributes.
     Leading,
@@ -28,17 +29,18 @@ use Role::{Leading, Members, Through, Value, Whole, Wrapper};
 
 type Rows = &'static [(&'static str, Role)];
 
-/// A grammar, and what its nodes are.
+/// A grammar, and the roles of its nodes.
 pub(super) struct Grammar {
     pub(super) language: tree_sitter::Language,
-    /// By the number of the kind of node.
+    /// The roles, by the id of the node kind.
     roles: Vec<Option<Role>>,
 }
 
 impl Grammar {
     fn new(language: tree_sitter::Language, rows: Rows) -> Self {
         let mut roles = vec![None; language.node_kind_count()];
-        // Some names stand for several kinds, so each kind is asked for its.
+        // Some names stand for several kinds, so each kind is looked up by its
+        // name.
         for (id, role) in roles.iter_mut().enumerate() {
             let name = u16::try_from(id)
                 .ok()
@@ -111,7 +113,7 @@ const PYTHON: Rows = &[
     ("comment", Leading),
 ];
 
-/// TypeScript and JavaScript, which has a part of it.
+/// The rows of TypeScript; JavaScript uses a part of them.
 const SCRIPT: Rows = &[
     ("function_declaration", Whole(Kind::Function)),
     ("generator_function_declaration", Whole(Kind::Function)),
@@ -278,7 +280,7 @@ mod tests {
             let rows = match language {
                 Language::Rust => RUST,
                 Language::Python => PYTHON,
-                // JavaScript has a part of these rows.
+                // JavaScript uses a part of these rows.
                 Language::TypeScript => SCRIPT,
                 Language::Go => GO,
                 Language::Java => JAVA,

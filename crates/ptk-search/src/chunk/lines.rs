@@ -1,26 +1,26 @@
-//! From an outline to chunks: each line to its owner, long runs in two.
+//! Turns an outline into chunks: assigns lines to items, and splits long runs.
 
 use std::ops::Range;
 
 use super::{Chunk, Item, Kind, Lines};
 
-/// A chunk has about so many lines, or fewer.
+/// The target size of a chunk, in lines.
 const TARGET_LINES: usize = 60;
-/// And about so many bytes: what models of meaning take in.
+/// The target size of a chunk, in bytes: what embedding models accept.
 const TARGET_BYTES: usize = 1_500;
-/// A chunk that is larger than the target by no more than a third stays whole,
-/// because a short rest says little by itself.
+/// A chunk may exceed the target by up to a third before it is split, because a
+/// short rest is of little use by itself.
 const SLACK: (usize, usize) = (4, 3);
-/// How much a blank line before a line counts for cutting there, in columns of
+/// How much a blank line before a line favours a cut there, in columns of
 /// indentation.
 const BLANK_LINE: usize = 6;
-/// How wide a tab is taken to be.
+/// The width of a tab in columns.
 const TAB: usize = 4;
 
-/// A text and where its lines are.
+/// A text and the positions of its lines.
 pub(super) struct Source<'a> {
     pub(super) text: &'a str,
-    /// Where each line begins, and the end of the text.
+    /// The offset of each line, and the end of the text.
     starts: Vec<usize>,
 }
 
@@ -38,13 +38,12 @@ impl<'a> Source<'a> {
         self.starts.len() - 1
     }
 
-    /// From the beginning of one line to the end of another, without the line
-    /// break there.
+    /// The text of these lines, without the last line break.
     pub(super) fn slice(&self, first: usize, last: usize) -> &'a str {
         self.text.get(self.place(first, last)).unwrap_or_default()
     }
 
-    /// Where that is.
+    /// The byte range of these lines.
     fn place(&self, first: usize, last: usize) -> Range<usize> {
         let from = self.starts.get(first).copied().unwrap_or_default();
         let to = self.starts.get(last + 1).copied().unwrap_or(from);
@@ -60,14 +59,14 @@ impl<'a> Source<'a> {
 
     fn is_blank(&self, number: usize) -> bool {
         let line = self.line(number);
-        // Most lines are settled by their first letter.
+        // Most lines are decided by their first visible character.
         match line.bytes().find(|byte| !byte.is_ascii_whitespace()) {
             Some(byte) if byte.is_ascii_graphic() => false,
             _ => line.trim().is_empty(),
         }
     }
 
-    /// The line of a byte.
+    /// The number of the line that contains a byte.
     pub(super) fn line_of(&self, byte: usize) -> usize {
         let behind = self.starts.partition_point(|start| *start <= byte);
         behind.saturating_sub(1).min(self.count().saturating_sub(1))
@@ -84,12 +83,12 @@ impl<'a> Source<'a> {
 struct Run {
     first: usize,
     last: usize,
-    /// The item, counted from one; zero for what no item owns.
+    /// The item, counted from one; zero for lines that no item owns.
     owner: usize,
 }
 
-/// The chunks of a text with this outline, in which an item within another
-/// comes later. Lines that no item owns are of the kind `rest`.
+/// Cuts a text with this outline into chunks. Nested items come after the item
+/// that contains them. Lines that no item owns get the kind `rest`.
 pub(super) fn chunks(source: &Source<'_>, items: &[Item], rest: Kind) -> Vec<Chunk<Range<usize>>> {
     let mut chunks = Vec::new();
     for run in runs(source, &paint(source, items)) {
@@ -126,8 +125,8 @@ fn paint(source: &Source<'_>, items: &[Item]) -> Vec<usize> {
     owners
 }
 
-/// Runs of one owner, without blank lines around them. Lines that say nothing,
-/// such as a closing bracket, go with those before them.
+/// Groups lines by owner, without surrounding blank lines. Lines without a
+/// word, such as a closing bracket, go with those before them.
 fn runs(source: &Source<'_>, owners: &[usize]) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
     let mut current: Option<Run> = None;
@@ -159,7 +158,7 @@ fn push(source: &Source<'_>, runs: &mut Vec<Run>, run: Run) {
         let text = source.slice(run.first, run.last);
         text.contains(char::is_alphanumeric)
     };
-    // `end` closes in some languages what `}` does in others.
+    // Some languages close blocks with `end` instead of `}`.
     let closes = || source.slice(run.first, run.last).trim() == "end";
     match runs.last_mut() {
         Some(before) if !says(&run) || closes() => before.last = run.last,
@@ -173,8 +172,8 @@ fn push(source: &Source<'_>, runs: &mut Vec<Run>, run: Run) {
     }
 }
 
-/// Tells the pieces of a run: one, or several of bounded size, cut where the
-/// text is indented least.
+/// Calls `tell` for the pieces of a run: one, or several of bounded size, cut
+/// where the text is indented least.
 fn split(source: &Source<'_>, run: Run, mut tell: impl FnMut(usize, usize)) {
     let fits = |first: usize, last: usize, (times, by): (usize, usize)| {
         (last - first + 1) * by <= TARGET_LINES * times
@@ -182,7 +181,7 @@ fn split(source: &Source<'_>, run: Run, mut tell: impl FnMut(usize, usize)) {
     };
     let mut first = run.first;
     while !fits(first, run.last, SLACK) {
-        // A line is never cut, however long it is.
+        // A line is never split, however long it is.
         let mut furthest = first;
         while furthest < run.last && fits(first, furthest + 1, (1, 1)) {
             furthest += 1;
@@ -209,14 +208,14 @@ fn split(source: &Source<'_>, run: Run, mut tell: impl FnMut(usize, usize)) {
     tell(first, run.last);
 }
 
-/// What speaks against a cut before a line.
+/// The cost of a cut before a line.
 fn cost(source: &Source<'_>, line: usize) -> usize {
     let text = source.line(line);
     let body = text.trim_start();
     let blanks = text.len() - body.len();
     let tabs = text.bytes().take(blanks).filter(|byte| *byte == b'\t');
     let indentation = blanks + tabs.count() * (TAB - 1);
-    // What closes something belongs to what was opened.
+    // A closing line belongs to the block that it closes.
     let closes = body.starts_with(['}', ')', ']', '{'])
         || body.starts_with("else")
         || body.starts_with("end");

@@ -1,4 +1,4 @@
-//! Markdown by its headings.
+//! The outline of a Markdown file, by its headings.
 
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 

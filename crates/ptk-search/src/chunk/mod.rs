@@ -1,4 +1,5 @@
-//! A file in pieces that can be found: definitions, sections, paragraphs.
+//! Cuts files into chunks that can be searched: definitions, sections,
+//! paragraphs.
 //!
 //! `outline` → `paint` → `split`. The outline says
 //! which lines belong to which definition, one within the other; each line is
@@ -21,10 +22,9 @@ use serde::{Deserialize, Serialize};
 use crate::Language;
 use lines::Source;
 
-/// Changes whenever the chunks of some file do: an index with other chunks is
-/// built anew.
+/// The version of the chunking rules: an index with another version is rebuilt.
 pub const VERSION: u32 = 2;
-/// What separates a scope from the one within it.
+/// The separator between a scope and one nested in it.
 const WITHIN: &str = " > ";
 
 /// A run of lines, counted from one, both ends included.
@@ -42,12 +42,12 @@ impl fmt::Display for Lines {
     }
 }
 
-/// What a chunk is.
+/// The kind of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Kind {
-    /// A function that belongs to no type.
+    /// A function outside any type.
     Function,
     /// A function of a type.
     Method,
@@ -67,7 +67,7 @@ pub enum Kind {
     Impl,
     /// The header of a module or namespace.
     Module,
-    /// Another name for a type.
+    /// A type alias.
     Type,
     /// A constant, or a variable of a module.
     Constant,
@@ -77,7 +77,7 @@ pub enum Kind {
     Macro,
     /// A section of a document.
     Section,
-    /// What stands between definitions: imports, statements.
+    /// Code between definitions: imports, statements.
     Code,
     /// Plain text.
     Text,
@@ -109,7 +109,7 @@ impl Kind {
         KINDS.iter().map(|(kind, _)| *kind)
     }
 
-    /// Its name.
+    /// The name of the kind.
     #[must_use]
     pub fn name(self) -> &'static str {
         KINDS
@@ -125,11 +125,11 @@ impl fmt::Display for Kind {
     }
 }
 
-/// A name that no kind of chunk has.
+/// The error for an unknown kind of chunk.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("No kind of definition is called `{name}`. Known are: {}", known())]
 pub struct UnknownKind {
-    /// What was asked for.
+    /// The unknown name.
     pub name: String,
 }
 
@@ -153,13 +153,13 @@ impl FromStr for Kind {
 /// A piece of a file, with its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunk<T = String> {
-    /// Where it stands.
+    /// Its lines in the file.
     pub lines: Lines,
-    /// What is defined there.
+    /// The name that is defined there.
     pub symbol: Option<String>,
-    /// What it is.
+    /// The kind of the chunk.
     pub kind: Kind,
-    /// What it lies in, from the outside in: `mod tests > impl Reader`. Empty
+    /// The enclosing scopes, outermost first: `mod tests > impl Reader`. Empty
     /// at the top of a file.
     pub scope: String,
     /// The lines themselves, without the last line break.
@@ -167,7 +167,7 @@ pub struct Chunk<T = String> {
 }
 
 impl<T> Chunk<T> {
-    /// The same with another kind of text.
+    /// Converts the text.
     fn map<U>(self, change: impl FnOnce(T) -> U) -> Chunk<U> {
         Chunk {
             lines: self.lines,
@@ -179,10 +179,10 @@ impl<T> Chunk<T> {
     }
 }
 
-/// Something that owns lines, until something within it does.
+/// A definition or section that owns lines, except those of nested ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Item {
-    /// From zero, both ends included.
+    /// The first and last line, from zero.
     first: usize,
     last: usize,
     kind: Kind,
@@ -190,8 +190,7 @@ struct Item {
     scope: String,
 }
 
-/// Cuts files into chunks. Keeps what can be used again, so one for each
-/// thread is best.
+/// Cuts files into chunks. Reuses its parser, so use one for each thread.
 ///
 /// ```
 /// use ptk_search::chunk::{Chunker, Kind};
@@ -216,8 +215,9 @@ impl fmt::Debug for Chunker {
 }
 
 impl Chunker {
-    /// The chunks of a text, in order. Every line with a character on it is in
-    /// exactly one of them. What cannot be parsed is cut like plain text.
+    /// Cuts a text into chunks, in order. Every line with a character on it is
+    /// in exactly one of them. A text that cannot be parsed is cut like plain
+    /// text.
     #[must_use]
     pub fn chunks(&mut self, text: &str, language: Language) -> Vec<Chunk> {
         let own = |range: Range<usize>| text.get(range).unwrap_or_default().to_owned();
@@ -225,7 +225,7 @@ impl Chunker {
         places.map(|chunk| chunk.map(own)).collect()
     }
 
-    /// The same, with the places of the texts instead of the texts.
+    /// The same, with byte ranges instead of the texts.
     pub(crate) fn places(&mut self, text: &str, language: Language) -> Vec<Chunk<Range<usize>>> {
         let source = Source::new(text);
         let items = match language {

@@ -1,27 +1,26 @@
-//! What an outline is made of, whoever makes it.
+//! Helpers that all outlines share.
 
 use super::{Kind, WITHIN};
 
-/// Definitions within definitions are looked into so far.
+/// How deep nested definitions are looked into.
 pub(super) const MAX_DEPTH: usize = 32;
-/// A value of fewer lines stays with what is around it.
+/// The fewest lines of a value that becomes a chunk of its own.
 pub(super) const LEAST_VALUE: usize = 4;
-/// A longer name of a symbol or of a scope is cut.
+/// The most characters of the name of a symbol or scope.
 const MAX_NAME: usize = 120;
 
-/// What comes before a definition: the comments and attributes that belong to
-/// it.
+/// Collects the comments and attributes before a definition.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Leading {
     lines: Option<(usize, usize)>,
-    /// The last line of whatever came before.
+    /// The last line of the node before.
     before: Option<usize>,
 }
 
 impl Leading {
-    /// A comment or an attribute: it belongs to what follows.
+    /// Adds a comment or an attribute, which belongs to the next definition.
     pub(super) fn add(&mut self, first: usize, last: usize) {
-        // A comment behind code on its line is about that.
+        // A comment after code on the same line belongs to that code.
         let is_behind = self.before.replace(last) == Some(first);
         self.lines = match self.lines {
             _ if is_behind => None,
@@ -30,7 +29,8 @@ impl Leading {
         };
     }
 
-    /// Anything else. Gives back the first line of what belongs to it.
+    /// Ends the collection at any other node, and returns the first line that
+    /// belongs to it.
     pub(super) fn take(&mut self, first: usize, last: usize) -> usize {
         self.before = Some(last);
         let lines = self.lines.take().filter(|(_, end)| end + 1 >= first);
@@ -38,7 +38,7 @@ impl Leading {
     }
 }
 
-/// A function in a type is a method.
+/// The kind of a function: one in a type is a method.
 pub(super) fn function_in(container: Option<Kind>) -> Kind {
     match container {
         None | Some(Kind::Module) => Kind::Function,
@@ -46,12 +46,12 @@ pub(super) fn function_in(container: Option<Kind>) -> Kind {
     }
 }
 
-/// Whether something on these lines is long enough to stand by itself.
+/// Whether these lines are enough for a chunk of their own.
 pub(super) fn is_long(first: usize, last: usize) -> bool {
     last - first + 1 >= LEAST_VALUE
 }
 
-/// A scope and the one within it.
+/// Joins a scope and one nested in it.
 pub(super) fn joined(outer: &str, inner: &str) -> String {
     if outer.is_empty() {
         inner.to_owned()
@@ -60,7 +60,7 @@ pub(super) fn joined(outer: &str, inner: &str) -> String {
     }
 }
 
-/// A text on one line, and not too long.
+/// Puts a text on one line, and cuts it to [`MAX_NAME`].
 pub(super) fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len().min(4 * MAX_NAME));
     let mut left = MAX_NAME;

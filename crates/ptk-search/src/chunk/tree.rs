@@ -1,4 +1,4 @@
-//! The outline of a source, from its syntax tree.
+//! Builds the outline of a source from its syntax tree.
 
 use std::ops::ControlFlow;
 
@@ -9,16 +9,16 @@ use super::lines::Source;
 use super::outline::{Leading, MAX_DEPTH, function_in, is_long, joined, one_line};
 use super::{Item, Kind};
 
-/// A parse is given up when it was asked for patience more often than this, and
-/// once more for each [`BYTES_A_CHECK`] of the source. Whole sources need about
-/// a tenth of that; it is for those that are no source at all.
+/// A parse is given up after this many progress callbacks, plus one for each
+/// [`BYTES_A_CHECK`] of the source. Real sources need about a tenth of that;
+/// the limit is for input that is not source code at all.
 const LEAST_CHECKS: usize = 2_000;
 const BYTES_A_CHECK: usize = 32;
-/// So many nodes within a node are asked for a field that it lacks.
+/// How many child nodes are searched for a field that a node lacks.
 const MAX_INNER: usize = 8;
 
-/// The items of a source, each after the one that it lies in. `None` if the
-/// source cannot be parsed within bounds.
+/// The items of a source, each after the one that contains it. `None` if the
+/// source cannot be parsed within the limits.
 pub(super) fn outline(
     parser: &mut Parser,
     grammar: &Grammar,
@@ -37,7 +37,7 @@ pub(super) fn outline(
     let options = ParseOptions::new().progress_callback(&mut check);
     let mut read = |at: usize, _| bytes.get(at..).unwrap_or_default();
     let tree = parser.parse_with_options(&mut read, None, Some(options));
-    // What a parse that was given up left behind would go into the next one.
+    // Otherwise an aborted parse would be continued by the next one.
     parser.reset();
     let tree = tree?;
     let mut walk = Walk {
@@ -54,26 +54,26 @@ struct Walk<'a> {
     grammar: &'a Grammar,
     source: &'a Source<'a>,
     items: Vec<Item>,
-    /// Those that were gone into, the innermost last.
+    /// The nodes that were entered, the innermost last.
     frames: Vec<Frame>,
 }
 
-/// A node whose children are being looked at.
+/// A node whose children are being visited.
 #[derive(Debug, Clone, Default)]
 struct Frame {
     scope: String,
-    /// What the definitions in here are members of.
+    /// The kind of the definition that contains these nodes.
     container: Option<Kind>,
-    /// The lines of the wrapper that a definition in here stands for.
+    /// The lines of the wrapper around a definition in this node.
     wrapper: Option<(usize, usize)>,
     leading: Leading,
-    /// How many definitions this one lies in.
+    /// How many definitions contain this one.
     depth: usize,
 }
 
 impl Walk<'_> {
-    /// Goes through the tree without recursion: sources can be nested deeper
-    /// than a stack is.
+    /// Walks the tree without recursion: sources can be nested deeper than the
+    /// stack allows.
     fn run(&mut self, cursor: &mut TreeCursor<'_>) {
         self.frames.push(Frame::default());
         if !cursor.goto_first_child() {
@@ -95,7 +95,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Takes a node. Gives back a frame if its children are to be looked at.
+    /// Handles a node. Returns a frame if its children are to be visited.
     fn enter(&mut self, node: Node<'_>) -> Option<Frame> {
         let (first, last) = lines(node);
         let role = if node.is_error() {
@@ -190,7 +190,7 @@ impl Walk<'_> {
         name.split('[').next().unwrap_or(name).to_owned()
     }
 
-    /// The scope of what lies in a container: its header, in short.
+    /// The scope of the members of a container: a short form of its header.
     fn within(&self, scope: &str, node: Node<'_>, kind: Kind, body: Option<Node<'_>>) -> String {
         let own = if kind == Kind::Impl {
             let end = body.map_or(node.end_byte(), |body| body.start_byte());
@@ -210,7 +210,7 @@ impl Walk<'_> {
         joined(scope, &own)
     }
 
-    /// The name of what a node defines, wherever the grammar has it.
+    /// The name that a node defines, wherever the grammar has it.
     fn symbol(&self, node: Node<'_>) -> Option<String> {
         let name = node
             .child_by_field_name("name")
@@ -226,7 +226,7 @@ impl Walk<'_> {
     }
 }
 
-/// The name within a declarator of C: behind pointers, arrays and parameters.
+/// The name in a declarator of C, inside pointers, arrays and parameters.
 fn declared(node: Node<'_>) -> Option<Node<'_>> {
     let mut inner = node.child_by_field_name("declarator")?;
     for _ in 0..MAX_DEPTH {
@@ -243,13 +243,13 @@ fn declared(node: Node<'_>) -> Option<Node<'_>> {
     Some(inner)
 }
 
-/// The type that a node is about, without what it is generic over.
+/// The type of a node, without its generic arguments.
 fn plain_type(node: Node<'_>) -> Option<Node<'_>> {
     let whole = node.child_by_field_name("type")?;
     whole.child_by_field_name("type").or(Some(whole))
 }
 
-/// A field of a node, or of one of the first nodes in it.
+/// A field of a node, or of one of its first children.
 fn field<'tree>(node: Node<'tree>, name: &str) -> Option<Node<'tree>> {
     node.child_by_field_name(name).or_else(|| {
         let mut cursor = node.walk();
@@ -259,7 +259,7 @@ fn field<'tree>(node: Node<'tree>, name: &str) -> Option<Node<'tree>> {
     })
 }
 
-/// What `const name = …` and the like define, if it is a function or a class.
+/// The kind of `const name = …` and the like, if it is a function or a class.
 fn value_kind(node: Node<'_>) -> Option<Kind> {
     match field(node, "value")?.kind() {
         "arrow_function" | "function_expression" | "generator_function" => Some(Kind::Function),
@@ -268,7 +268,7 @@ fn value_kind(node: Node<'_>) -> Option<Kind> {
     }
 }
 
-/// What `type Name …` defines, where the type says more.
+/// The kind of `type Name …`, if the type shows it.
 fn type_kind(node: Node<'_>) -> Option<Kind> {
     match field(node, "type")?.kind() {
         "struct_type" | "struct_specifier" => Some(Kind::Struct),
@@ -282,7 +282,7 @@ fn type_kind(node: Node<'_>) -> Option<Kind> {
 /// The lines of a node, from zero, both ends included.
 fn lines(node: Node<'_>) -> (usize, usize) {
     let (start, end) = (node.start_position(), node.end_position());
-    // Some nodes take the line break along.
+    // Some nodes include the line break.
     let last = if end.column == 0 && end.row > start.row {
         end.row - 1
     } else {

@@ -1,11 +1,11 @@
-//! The nearest by meaning: vectors kept in a file under the hash of the text
-//! they stand for, and the search among them.
+//! Search by meaning: vectors in a file, each under the hash of its text, and a
+//! search for the nearest ones.
 //!
-//! A vector is kept as one byte for each dimension. It is searched in two
-//! steps: the signs of all vectors are compared with those of the query, 64 at
-//! once, and only the nearest few hundred are multiplied out. Nothing has to be
-//! maintained for that, so a vector that is gone is gone, and the same vectors
-//! give the same answer whatever way they came.
+//! A vector is stored as one byte for each dimension. A search has two steps:
+//! the signs of all vectors are compared with those of the query, 64 at once,
+//! and only for the nearest few hundred is the dot product computed. That needs
+//! no index structure, so a removed vector leaves nothing behind, and the same
+//! vectors give the same result in whatever order they were added.
 
 mod neighbours;
 mod quantised;

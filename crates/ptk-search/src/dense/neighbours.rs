@@ -1,28 +1,28 @@
-//! The search for what is nearest.
+//! Finds the nearest vectors.
 
 use std::cmp::Ordering;
 
 use super::quantised::{Quantised, product};
 
-/// How many are multiplied out for each one that is asked for.
+/// How many dot products are computed for each result.
 const POOL_FACTOR: usize = 10;
-/// How many are multiplied out at least.
+/// The fewest dot products that are computed.
 const MIN_POOL: usize = 1000;
-/// Bits of a word of a code.
+/// The bits of a code's word.
 const BITS: usize = 64;
 
-/// Vectors in memory, each with the place of what it stands for. See
+/// Vectors in memory, each with the place of its text. See
 /// [`Vectors::neighbours`](super::Vectors::neighbours).
 #[derive(Debug, Clone, Default)]
 pub struct Neighbours {
     places: Vec<u64>,
     vectors: Quantised,
-    /// What the vectors have in common; only what is beside it tells them
-    /// apart, so signs are taken from there.
+    /// The mean of all vectors; they differ in the offset from it, so signs are
+    /// taken relative to it.
     mean: Vec<f32>,
-    /// A bit for each dimension of each vector.
+    /// One bit for each dimension of each vector.
     codes: Vec<u64>,
-    /// Words of a code.
+    /// The number of words of a code.
     words: usize,
 }
 
@@ -44,23 +44,23 @@ impl Neighbours {
         }
     }
 
-    /// How many there are.
+    /// The number of vectors.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.places.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no vectors.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
 
-    /// The places of those that are most like the query, the nearest first, each
-    /// with how alike they are: 1 is the same, 0 has nothing to do with it. Of
-    /// two that are just as near, the lower place comes first.
+    /// The places of the vectors most similar to the query, the nearest first,
+    /// each with its similarity: 1 is the same, 0 is unrelated. Of two equal
+    /// ones, the lower place comes first.
     ///
-    /// `keep` says of a place whether it may be among them.
+    /// `keep` decides whether a place may be among them.
     #[must_use]
     pub fn nearest(
         &self,
@@ -77,8 +77,8 @@ impl Neighbours {
         best(found.collect(), count)
     }
 
-    /// The same, with every vector multiplied out: what the search is measured
-    /// against.
+    /// The same with the dot products of all vectors, as the reference for the
+    /// accuracy of the search.
     #[must_use]
     pub fn nearest_of_all(&self, query: &[f32], count: usize) -> Vec<(u64, f32)> {
         let scored = self.places.iter().zip(self.vectors.iter());
@@ -86,14 +86,15 @@ impl Neighbours {
         best(scored.collect(), count)
     }
 
-    /// Those whose signs differ least from the query's.
+    /// The vectors whose signs differ least from the query's.
     fn pool(&self, query: &[f32], wanted: usize, keep: Option<&dyn Fn(u64) -> bool>) -> Vec<usize> {
         let mut asked = Vec::with_capacity(self.words);
         code(query.iter().copied(), &self.mean, &mut asked);
         let codes = self.codes.chunks_exact(self.words.max(1));
         let mut distances: Vec<u16> = Vec::with_capacity(self.places.len());
         match <[u64; 4]>::try_from(asked.as_slice()) {
-            // The length that the model here has, which the compiler unrolls.
+            // The code length of the built-in model, which the compiler
+            // unrolls.
             Ok(asked) => distances.extend(codes.map(|code| {
                 <&[u64; 4]>::try_from(code).map_or(u16::MAX, |code| apart(code, &asked))
             })),
@@ -110,15 +111,15 @@ impl Neighbours {
     }
 }
 
-/// In how many bits two codes differ.
+/// The number of bits in which two codes differ.
 fn apart(a: &[u64], b: &[u64]) -> u16 {
     let differ = a.iter().zip(b).map(|(a, b)| (a ^ b).count_ones());
     u16::try_from(differ.sum::<u32>()).unwrap_or(u16::MAX)
 }
 
-/// The indexes of the least distances, about as many as are wanted: all that
-/// are as near as the last of them are among them, too, so that the order in
-/// which they lie has no say.
+/// The indexes of the least distances, about as many as wanted: all with the
+/// same distance as the last are included, so that the result does not depend
+/// on the order of the vectors.
 fn within(distances: &[u16], greatest: usize, wanted: usize) -> Vec<usize> {
     let mut counts = vec![0_usize; greatest + 1];
     for distance in distances {
@@ -137,7 +138,7 @@ fn within(distances: &[u16], greatest: usize, wanted: usize) -> Vec<usize> {
     near.map(|(at, _)| at).collect()
 }
 
-/// The best of them, in order.
+/// The best results, in order.
 fn best(mut found: Vec<(u64, f32)>, count: usize) -> Vec<(u64, f32)> {
     let order = |a: &(u64, f32), b: &(u64, f32)| -> Ordering {
         b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0))
@@ -169,7 +170,8 @@ fn mean(vectors: &Quantised) -> Vec<f32> {
     means.collect()
 }
 
-/// On which side of the mean a vector is, in each dimension.
+/// Appends the code of a vector: one bit for each dimension, set above the
+/// mean.
 fn code(vector: impl Iterator<Item = f32>, mean: &[f32], to: &mut Vec<u64>) {
     let mut vector = vector.chain(std::iter::repeat(0.0));
     for means in mean.chunks(BITS) {

@@ -1,13 +1,13 @@
-//! Vectors in a byte for each dimension.
+//! Vectors quantised to one byte for each dimension.
 
-/// The greatest amount of a byte.
+/// The greatest absolute value of a byte.
 const GREATEST: f32 = 127.0;
 
 /// Vectors of the same length, one after the other.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Quantised {
     dimensions: usize,
-    /// What a byte of a vector is to be multiplied with.
+    /// The scale of each vector, by which its bytes are multiplied.
     scales: Vec<f32>,
     bytes: Vec<i8>,
 }
@@ -28,8 +28,8 @@ impl Quantised {
         self.scales.len()
     }
 
-    /// Adds a vector. What it lacks is zero, what it has too much is left out,
-    /// and so is what is no number.
+    /// Adds a vector. Missing values and values that are not numbers become
+    /// zero, and excess ones are dropped.
     pub(crate) fn push(&mut self, vector: &[f32]) {
         let finite = |value: &f32| if value.is_finite() { *value } else { 0.0 };
         let values = vector.iter().map(finite).chain(std::iter::repeat(0.0));
@@ -46,7 +46,7 @@ impl Quantised {
         self.scales.push(scale);
     }
 
-    /// Adds a vector as it is kept.
+    /// Adds a vector that is already quantised.
     pub(crate) fn push_kept(&mut self, scale: f32, bytes: impl Iterator<Item = i8>) {
         self.scales.push(scale);
         self.bytes.extend(bytes);
@@ -65,9 +65,9 @@ impl Quantised {
     }
 }
 
-/// How alike a vector and a query are: the product of the two.
+/// The dot product of a vector and a query.
 pub(crate) fn product(scale: f32, bytes: &[i8], query: &[f32]) -> f32 {
-    // Eight sums side by side, which the processor adds at once.
+    // Eight independent sums, which the compiler vectorises.
     let mut sums = [0.0_f32; 8];
     let (bytes, last_bytes) = bytes.as_chunks::<8>();
     let (query, last_query) = query.as_chunks::<8>();

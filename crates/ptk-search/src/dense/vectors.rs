@@ -1,9 +1,9 @@
-//! Vectors in a file. Each is kept under the hash of the text it stands for, so
-//! a text that moves, or comes back, needs no new one.
+//! Vectors in a file. Each is stored under the hash of its text, so a text that
+//! moves, or comes back, needs no new one.
 //!
-//! The file only grows, a batch at a time, and each batch has a checksum: what a
-//! killed process has left unfinished is not read, and the next batch is written
-//! over it. Whoever reads meanwhile sees whole batches only.
+//! The file only grows, a batch at a time, and each batch has a checksum: a
+//! batch that a killed process left unfinished is not read, and the next one
+//! overwrites it. Concurrent readers see whole batches only.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, OpenOptions};
@@ -13,22 +13,22 @@ use std::path::{Path, PathBuf};
 use super::neighbours::Neighbours;
 use super::quantised::Quantised;
 
-/// The file in its folder.
+/// The name of the file in its folder.
 const FILE: &str = "vectors";
-/// The file that will take its place.
+/// The name of the new file while it is written.
 const NEW_FILE: &str = "vectors.new";
-/// How the file begins. The last byte is the version of the format.
+/// The first bytes of the file. The last one is the version of the format.
 const MAGIC: [u8; 8] = *b"ptkvec\0\x01";
-/// Bytes of the hash of an embedder's name.
+/// The length of the hash of an embedder's name, in bytes.
 const HASH: usize = 32;
-/// Bytes of a checksum.
+/// The length of a checksum, in bytes.
 const CHECKSUM: usize = 8;
-/// The most vectors in a batch, as it is written. More become several.
+/// The most vectors in a batch on disk. Larger ones are split.
 const MAX_BATCH: usize = 4096;
-/// The most dimensions that are believed.
+/// The most dimensions that are accepted.
 const MAX_DIMENSIONS: usize = 8192;
 
-/// What can go wrong with the file of vectors.
+/// An error of the file of vectors.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum VectorsError {
@@ -37,19 +37,19 @@ pub enum VectorsError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What was tried.
+        /// What was attempted.
         doing: &'static str,
-        /// Why it failed.
+        /// The cause.
         #[source]
         error: io::Error,
     },
-    /// No vector is so long, or so short.
+    /// The number of dimensions is not supported.
     #[error("vectors of {0} dimensions cannot be kept; 1 to {MAX_DIMENSIONS} can")]
     Dimensions(usize),
 }
 
-/// The vectors of an embedder, in a folder. One process writes at a time, which
-/// whoever uses it sees to.
+/// The vectors of an embedder, stored in a folder. Only one process may write
+/// at a time; the caller ensures that.
 ///
 /// ```
 /// use ptk_search::dense::Vectors;
@@ -73,19 +73,19 @@ pub struct Vectors {
     header: Vec<u8>,
     rows: HashMap<u64, usize>,
     quantised: Quantised,
-    /// Where the next batch goes; nothing if the file is to be begun anew.
+    /// The offset of the next batch; `None` if the file has to be rewritten.
     end: Option<u64>,
     /// The file, once it was written to.
     file: Option<File>,
 }
 
 impl Vectors {
-    /// Those in this folder. There are none if the file is not there, or has
-    /// vectors of another embedder; writing begins it anew then.
+    /// Opens the vectors in this folder. There are none if the file is missing,
+    /// or has vectors of another embedder; then the next write replaces it.
     ///
     /// # Errors
     ///
-    /// If the file is there and cannot be read.
+    /// If the file exists and cannot be read.
     pub fn open(folder: &Path, embedder: &str, dimensions: usize) -> Result<Self, VectorsError> {
         if !(1..=MAX_DIMENSIONS).contains(&dimensions) {
             return Err(VectorsError::Dimensions(dimensions));
@@ -104,34 +104,34 @@ impl Vectors {
         Ok(vectors)
     }
 
-    /// The file in a folder.
+    /// The path of the file in a folder.
     pub(crate) fn file(folder: &Path) -> PathBuf {
         folder.join(FILE)
     }
 
-    /// How many there are.
+    /// The number of vectors.
     #[must_use]
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no vectors.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// Whether there is one under this key.
+    /// Whether there is a vector under this key.
     #[must_use]
     pub fn contains(&self, key: u64) -> bool {
         self.rows.contains_key(&key)
     }
 
-    /// Adds vectors. Those under keys that are there already are left out.
+    /// Adds vectors. Those under existing keys are ignored.
     ///
     /// # Errors
     ///
-    /// If the file cannot be written. What was there is there still.
+    /// If the file cannot be written. The existing vectors are kept.
     pub fn append(&mut self, batch: &[(u64, Vec<f32>)]) -> Result<(), VectorsError> {
         let mut seen = HashSet::new();
         let new = batch
@@ -155,11 +155,11 @@ impl Vectors {
         Ok(())
     }
 
-    /// Waits until all that was added is on the disk.
+    /// Waits until all added vectors are on the disk.
     ///
     /// # Errors
     ///
-    /// If it does not get there.
+    /// If they cannot be written.
     pub fn sync(&self) -> Result<(), VectorsError> {
         let Some(file) = &self.file else {
             return Ok(());
@@ -168,12 +168,12 @@ impl Vectors {
             .map_err(|error| self.failed("written", error))
     }
 
-    /// Leaves only those under these keys, in a new file that takes the place
-    /// of the old one when it is whole.
+    /// Removes all vectors but those under these keys, by a new file that
+    /// replaces the old one once it is complete.
     ///
     /// # Errors
     ///
-    /// If the new file cannot be written. The old one stays then.
+    /// If the new file cannot be written. Then the old one stays.
     pub fn compact(&mut self, live: &HashSet<u64>) -> Result<(), VectorsError> {
         let mut kept = Self {
             path: self.path.clone(),
@@ -192,8 +192,8 @@ impl Vectors {
         Ok(())
     }
 
-    /// Those that have a place, ready to be searched. A key may have several
-    /// places; one that has no vector is left out.
+    /// The vectors that have a place, ready to be searched. A key may have
+    /// several places; keys without a vector are ignored.
     #[must_use]
     pub fn neighbours(&self, places: impl IntoIterator<Item = (u64, u64)>) -> Neighbours {
         let mut found = Vec::new();
@@ -208,7 +208,7 @@ impl Vectors {
         Neighbours::new(found, vectors)
     }
 
-    /// All of them, in the order in which they came.
+    /// All vectors, in the order in which they were added.
     fn rows(&self) -> impl Iterator<Item = (u64, f32, &[i8])> {
         let mut rows: Vec<(usize, u64)> = self.rows.iter().map(|(key, row)| (*row, *key)).collect();
         rows.sort_unstable();
@@ -223,7 +223,7 @@ impl Vectors {
         self.quantised.push_kept(scale, values);
     }
 
-    /// Reads what is whole.
+    /// Reads all complete batches.
     fn read(&mut self) -> io::Result<()> {
         let file = match File::open(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -254,7 +254,7 @@ impl Vectors {
         Ok(())
     }
 
-    /// Writes a batch behind the last whole one.
+    /// Writes a batch after the last complete one.
     fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
         let Some(end) = self.end else {
             self.write_anew()?;
@@ -265,7 +265,7 @@ impl Vectors {
             None => OpenOptions::new().write(true).open(&self.path)?,
         };
         file.seek(SeekFrom::Start(end))?;
-        // What lies behind is of nobody who is still there.
+        // Anything after it was left by a process that has ended.
         file.set_len(end)?;
         file.write_all(bytes)?;
         self.end = Some(end + bytes.len() as u64);
@@ -273,7 +273,7 @@ impl Vectors {
         Ok(())
     }
 
-    /// Writes everything to a new file, which takes the place of the old one.
+    /// Writes everything to a new file, which replaces the old one.
     fn write_anew(&mut self) -> io::Result<()> {
         let path = self.path.with_file_name(NEW_FILE);
         let mut to = BufWriter::new(ptk_sandbox::create_private(&path)?);
@@ -308,7 +308,7 @@ impl Vectors {
     }
 }
 
-/// How the file of an embedder begins.
+/// The first bytes of the file of an embedder.
 fn header(embedder: &str, dimensions: usize) -> Vec<u8> {
     let mut header = Vec::with_capacity(MAGIC.len() + size_of::<u64>() + HASH);
     header.extend(MAGIC);
@@ -317,12 +317,12 @@ fn header(embedder: &str, dimensions: usize) -> Vec<u8> {
     header
 }
 
-/// Bytes of a vector, with its key and scale.
+/// The length of a vector with its key and scale, in bytes.
 const fn row_length(dimensions: usize) -> usize {
     size_of::<u64>() + size_of::<f32>() + dimensions
 }
 
-/// A batch as it is written: how many, each of them, and what it adds up to.
+/// A batch as it is stored: the count, the vectors, and a checksum.
 fn written(rows: &[(u64, (f32, &[i8]))]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let count = u32::try_from(rows.len()).unwrap_or(u32::MAX);
@@ -337,7 +337,7 @@ fn written(rows: &[(u64, (f32, &[i8]))]) -> Vec<u8> {
     bytes
 }
 
-/// The next batch, if it is whole.
+/// Reads the next batch, if it is complete.
 fn batch(from: &mut impl Read, row: usize) -> io::Result<Option<Vec<u8>>> {
     let mut count = [0; size_of::<u32>()];
     if !filled(from, &mut count)? {
@@ -357,7 +357,7 @@ fn batch(from: &mut impl Read, row: usize) -> io::Result<Option<Vec<u8>>> {
     Ok(hash.as_bytes().starts_with(&sum).then_some(bytes))
 }
 
-/// Whether there was as much as that.
+/// Fills the buffer; false if there is not enough data.
 fn filled(from: &mut impl Read, bytes: &mut [u8]) -> io::Result<bool> {
     match from.read_exact(bytes) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),

@@ -1,5 +1,5 @@
-//! Texts as vectors: texts that mean something alike have vectors that point
-//! the same way.
+//! Embeds texts as vectors: texts of similar meaning have vectors of similar
+//! direction.
 
 mod rarity;
 mod table;
@@ -9,16 +9,16 @@ use std::path::PathBuf;
 
 pub use table::Table;
 
-/// Makes vectors of texts.
+/// A model that embeds texts as vectors.
 pub trait Embedder: fmt::Debug + Send + Sync {
-    /// What its vectors are known by. It changes whenever they do.
+    /// The id of its vectors, which changes whenever they do.
     fn id(&self) -> &str;
 
-    /// How many numbers a vector has.
+    /// The number of dimensions of a vector.
     fn dimensions(&self) -> usize;
 
-    /// A vector for each text, of length 1. A text without words gets one of
-    /// length 0, which is near to nothing.
+    /// A vector of length 1 for each text. A text without words gets one of
+    /// length 0, which is similar to nothing.
     ///
     /// # Errors
     ///
@@ -26,7 +26,7 @@ pub trait Embedder: fmt::Debug + Send + Sync {
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, EmbedError>;
 }
 
-/// Why there are no vectors.
+/// Why embedding failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EmbedError {
@@ -35,11 +35,11 @@ pub enum EmbedError {
     Io {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         #[source]
         error: std::io::Error,
     },
-    /// A file of the model is not what it should be.
+    /// A file of the model is not valid.
     #[error("{} is no model for embeddings: {why}; `ptk models pull` gets one", path.display())]
     Damaged {
         /// The file.
@@ -47,7 +47,7 @@ pub enum EmbedError {
         /// What is wrong with it.
         why: String,
     },
-    /// The model failed at its work.
+    /// The model failed while embedding.
     #[error("the model for embeddings failed: {0}")]
     Failed(String),
 }

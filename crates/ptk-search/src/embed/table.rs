@@ -1,6 +1,6 @@
-//! Vectors from a table: a text's is the sum of its words', each weighted by
-//! how rare it is. No layer of a network is run, so it is thousands of times
-//! faster than a model that reads sentences.
+//! Embeds texts by a table: a text's vector is the sum of its words', each
+//! weighted by how rare it is. No layer of a network is run, so it is thousands
+//! of times faster than a model that reads sentences.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -15,39 +15,38 @@ use super::rarity::Rarity;
 use super::{EmbedError, Embedder};
 use crate::words::Words;
 
-/// Changes whenever the same files would give other vectors.
+/// Changed whenever the same files would give other vectors.
 const VERSION: u32 = 1;
-/// The name of the table in its file.
+/// The name of the table's tensor in its file.
 const TENSOR: &str = "embedding.weight";
-/// No table is longer.
+/// The largest table, in bytes.
 const MAX_TABLE: u64 = 512 * 1024 * 1024;
-/// No list of pieces is longer.
+/// The largest list of pieces, in bytes.
 const MAX_PIECES: u64 = 64 * 1024 * 1024;
-/// No vector is longer.
+/// The most dimensions of a vector.
 const MAX_DIMENSIONS: usize = 4096;
-/// What stands before a word in the list of pieces.
+/// The mark before the beginning of a word in the list of pieces.
 const BEGINNING: char = '\u{2581}';
-/// How many texts a thread takes at least.
+/// The fewest texts for a thread.
 const MIN_SHARE: usize = 64;
-/// Words of a text beyond these are not looked at. A chunk of code has some
-/// hundred.
+/// The most words of a text that are used. A chunk of code has some hundred.
 const MAX_WORDS: usize = 20_000;
 
-/// A table of pieces of words with a vector for each, as in the package
+/// A table of word pieces with a vector for each, as in the package
 /// `wordllama`.
 #[derive(Debug)]
 pub struct Table {
     id: String,
     dimensions: usize,
     pieces: HashMap<Box<str>, usize>,
-    /// Bytes of the longest piece.
+    /// The length of the longest piece, in bytes.
     longest: usize,
     /// The vectors, in half precision as they are in the file.
     halves: Vec<u16>,
     rarity: Rarity,
 }
 
-/// What is read of `tokenizer.json`.
+/// The part of `tokenizer.json` that is used.
 #[derive(Deserialize)]
 struct Tokenizer {
     model: Model,
@@ -59,12 +58,12 @@ struct Model {
 }
 
 impl Table {
-    /// Reads a table (`.safetensors`) and the pieces that its rows are for
+    /// Reads a table (`.safetensors`) and the pieces of its rows
     /// (`tokenizer.json`).
     ///
     /// # Errors
     ///
-    /// If a file cannot be read, or does not hold what it should.
+    /// If a file cannot be read or is not valid.
     pub fn read(weights: &Path, tokenizer: &Path) -> Result<Self, EmbedError> {
         let table = bytes(weights, MAX_TABLE)?;
         let list = bytes(tokenizer, MAX_PIECES)?;
@@ -90,7 +89,7 @@ impl Table {
         })
     }
 
-    /// The vectors of some texts, one after the other.
+    /// The vectors of some texts, computed on this thread.
     fn sums(&self, texts: &[&str]) -> Vec<Vec<f32>> {
         let mut known = HashMap::new();
         texts
@@ -99,8 +98,7 @@ impl Table {
             .collect()
     }
 
-    /// The vector of a text; `known` has those of words that were looked up
-    /// already.
+    /// The vector of a text; `known` caches the vectors of words.
     fn sum(&self, text: &str, known: &mut HashMap<String, Vec<f32>>) -> Vec<f32> {
         let mut counts: HashMap<String, f32> = HashMap::new();
         Words::parts_only().each(text, MAX_WORDS, |word| {
@@ -110,13 +108,12 @@ impl Table {
                 counts.insert(word.to_owned(), 1.0);
             }
         });
-        // The same words in another order give the same vector, to the bit.
+        // Sorted, so that the order of words does not change the sum.
         let mut counts: Vec<(String, f32)> = counts.into_iter().collect();
         counts.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         let mut sum = vec![0.0; self.dimensions];
         for (word, count) in counts {
-            // A word that occurs ten times says little more than one that
-            // occurs twice.
+            // Ten occurrences of a word count little more than two.
             let weight = 1.0 + count.ln();
             let vector = known
                 .entry(word)
@@ -127,8 +124,8 @@ impl Table {
         sum
     }
 
-    /// The vector of a word: the sum of its pieces', each as long as can be,
-    /// weighted by how rare the word is.
+    /// The vector of a word: the sum of its longest pieces' vectors, weighted
+    /// by how rare the word is.
     fn vector(&self, word: &str) -> Vec<f32> {
         let mut sum = vec![0.0; self.dimensions];
         let marked = format!("{BEGINNING}{word}");
@@ -191,7 +188,7 @@ fn add(sum: &mut [f32], vector: &[f32], weight: f32) {
     }
 }
 
-/// Gives it length 1, if it has any.
+/// Scales a vector to length 1, unless it is zero.
 fn normalise(vector: &mut [f32]) {
     let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
     if length > 0.0 && length.is_finite() {
@@ -203,7 +200,7 @@ fn normalise(vector: &mut [f32]) {
     }
 }
 
-/// All of a file, if it is not absurdly long.
+/// Reads a whole file, within a limit.
 fn bytes(path: &Path, limit: u64) -> Result<Vec<u8>, EmbedError> {
     let unreadable = |error: io::Error| EmbedError::Io {
         path: path.to_owned(),
@@ -220,7 +217,7 @@ fn bytes(path: &Path, limit: u64) -> Result<Vec<u8>, EmbedError> {
     Ok(bytes)
 }
 
-/// The numbers of the table, its rows, and how long they are.
+/// The values of the table, its number of rows, and their length.
 fn halves(bytes: &[u8]) -> Result<(Vec<u16>, usize, usize), String> {
     let file = SafeTensors::deserialize(bytes).map_err(|error| error.to_string())?;
     let tensor = file.tensor(TENSOR).map_err(|error| error.to_string())?;
@@ -241,7 +238,7 @@ fn halves(bytes: &[u8]) -> Result<(Vec<u16>, usize, usize), String> {
     Ok((halves.collect(), *rows, *dimensions))
 }
 
-/// A number of half precision. What is no number is 0.
+/// Converts a half-precision number; infinities and NaN become 0.
 fn single(half: u16) -> f32 {
     let sign = if half & 0x8000 == 0 { 1.0 } else { -1.0 };
     let exponent = i32::from((half >> 10) & 0x1f);

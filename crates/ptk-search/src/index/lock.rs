@@ -1,4 +1,4 @@
-//! One writer at a time, by a lock that the kernel frees with the process.
+//! A lock for one writer at a time, which the kernel frees with the process.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -6,14 +6,14 @@ use std::path::Path;
 
 const NAME: &str = "lock";
 
-/// Held as long as it lives.
+/// The lock, held until it is dropped.
 #[derive(Debug)]
 pub(super) struct Lock {
     _file: File,
 }
 
 impl Lock {
-    /// Takes the lock of a folder. `None` if another has it.
+    /// Takes the lock of a folder. `None` if another process or thread has it.
     pub(super) fn take(folder: &Path) -> io::Result<Option<Self>> {
         let file = ptk_sandbox::private_file()
             .create(true)

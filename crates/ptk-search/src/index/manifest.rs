@@ -1,4 +1,4 @@
-//! Which files an index has, and how they were when they were read.
+//! The manifest: the files of an index, and their state when they were read.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 use crate::walk::{Reason, Seen};
 use crate::{chunk, words};
 
-/// Changes with the form of the manifest and with the fields of the index.
+/// The version of the manifest's format and of the index's fields.
 const FORMAT: u32 = 2;
 const PREFIX: &str = "files-";
 
-/// What an index was made by. Another one is built anew.
+/// The versions that an index was built with. If they differ, it is rebuilt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Versions {
     format: u32,
@@ -28,17 +28,17 @@ const VERSIONS: Versions = Versions {
     chunks: chunk::VERSION,
 };
 
-/// A file that was read.
+/// The state of a file when it was read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Entry {
     pub(crate) seen: Seen,
-    /// Whether a later change would show in what the system says of it. One
-    /// that was written just before it was read may be written again within
-    /// the same tick of the clock.
+    /// Whether a later change would show in its size or time. A file that was
+    /// written just before it was read may be written again within the same
+    /// tick of the clock.
     pub(crate) is_settled: bool,
     pub(crate) hash: [u8; blake3::OUT_LEN],
     pub(crate) chunks: usize,
-    /// Why it has no chunks.
+    /// Why it has no chunks, if it was skipped.
     pub(crate) reason: Option<Reason>,
 }
 
@@ -60,7 +60,7 @@ pub(crate) enum ManifestError {
 }
 
 impl Manifest {
-    /// Reads the one of a generation.
+    /// Reads the manifest of a generation.
     pub(crate) fn load(folder: &Path, generation: u64) -> Result<Self, ManifestError> {
         let bytes = fs::read(path(folder, generation))?;
         let (content, sum) = bytes
@@ -78,7 +78,7 @@ impl Manifest {
         Ok(Self { files })
     }
 
-    /// Writes it as the one of a generation, and waits until it is on the disk.
+    /// Writes the manifest of a generation, and waits until it is on the disk.
     pub(super) fn save(&self, folder: &Path, generation: u64) -> io::Result<()> {
         let mut bytes = postcard::to_stdvec(&VERSIONS).map_err(io::Error::other)?;
         bytes.extend(postcard::to_stdvec(&self.files).map_err(io::Error::other)?);
@@ -90,7 +90,7 @@ impl Manifest {
         File::open(folder)?.sync_all()
     }
 
-    /// Removes all but the one of a generation, or all.
+    /// Removes all manifests but that of a generation, or all.
     pub(super) fn remove_others(folder: &Path, keep: Option<u64>) -> io::Result<()> {
         for entry in fs::read_dir(folder)? {
             let name = entry?.file_name();

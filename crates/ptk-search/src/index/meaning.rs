@@ -1,4 +1,4 @@
-//! Vectors for the chunks of an index that have none yet.
+//! Embeds the chunks of an index that have no vector yet.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,14 +11,15 @@ use crate::embed::Embedder;
 use crate::embedding_text;
 use crate::lexical::{self, Fields};
 
-/// So many chunks are embedded at once, and kept. Whoever is killed loses no
+/// How many chunks are embedded and stored at once. A killed process loses no
 /// more than these.
 const BATCH: usize = 2048;
-/// So many vectors of chunks that are gone are kept whatever happens: they may
-/// come back, as with another branch.
+/// How many vectors of removed chunks are always kept: they may come back, as
+/// with another branch.
 const SPARE: usize = 10_000;
 
-/// Embeds what has no vector. The words are committed, and nobody else writes.
+/// Embeds the chunks without a vector. The words must be committed, and the
+/// lock held.
 pub(super) fn update(
     index: &Index,
     embedder: &dyn Embedder,
@@ -33,7 +34,7 @@ pub(super) fn update(
     let chunks = lexical::keys(&searcher).map_err(failed)?;
     let live: HashSet<u64> = chunks.iter().map(|chunk| chunk.key).collect();
     let without = chunks.iter().filter(|chunk| !vectors.contains(chunk.key));
-    // Each key once, and in the order of the file that they are read from.
+    // Each key once, sorted by its position in the index.
     let without: BTreeMap<u64, DocAddress> =
         without.map(|chunk| (chunk.key, chunk.address)).collect();
     let mut without: Vec<(u64, DocAddress)> = without.into_iter().collect();
@@ -72,7 +73,7 @@ pub(super) fn update(
     Ok(())
 }
 
-/// What is embedded of a chunk.
+/// The text of a chunk that is embedded.
 fn text(
     searcher: &tantivy::Searcher,
     fields: &Fields,

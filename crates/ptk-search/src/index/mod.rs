@@ -1,9 +1,9 @@
-//! The index on disk: what is in it, and bringing it up to date.
+//! The index on disk, and how it is updated.
 //!
-//! A folder of its own holds `words/`, which is tantivy's, and `files-N`, which
-//! says which files are in it. Every commit of `words/` names its N, and
-//! `files-N` is on the disk before that; so a process that is killed at any
-//! moment leaves an earlier or a later state, but a whole one.
+//! Its folder holds `words/`, which is tantivy's, and `files-N`, the manifest
+//! of its files. Every commit of `words/` names its N, and `files-N` is on the
+//! disk before that; so a process that is killed at any time leaves the state
+//! before or after a commit, never a mix.
 
 mod lock;
 mod manifest;
@@ -34,56 +34,56 @@ pub struct Index {
     embedder: Option<Arc<dyn Embedder>>,
 }
 
-/// How far an update has come.
+/// The progress of an update.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Files that were looked at.
+    /// Files processed.
     pub files: usize,
-    /// Files that have to be looked at.
+    /// Files to process.
     pub total: usize,
-    /// Chunks that were made of them.
+    /// Chunks created.
     pub chunks: usize,
-    /// Bytes that were read.
+    /// Bytes read.
     pub bytes: u64,
-    /// Chunks that were embedded, which comes last.
+    /// Chunks embedded, which is the last step.
     pub embedded: usize,
-    /// Chunks that have to be embedded.
+    /// Chunks to embed.
     pub to_embed: usize,
 }
 
-/// What came of an update.
+/// The result of an update.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
     /// Files in the index.
     pub files: usize,
     /// Chunks in the index.
     pub chunks: usize,
-    /// Files that are new in it.
+    /// Files that were added.
     pub added: usize,
-    /// Files whose content was replaced.
+    /// Files that were replaced.
     pub changed: usize,
-    /// Files that were taken out of it.
+    /// Files that were removed.
     pub removed: usize,
-    /// Files that were as they are.
+    /// Files that were unchanged.
     pub unchanged: usize,
     /// Chunks that were embedded.
     pub embedded: usize,
-    /// Files that are not in the index, and why.
+    /// Files that were skipped, and why.
     pub skipped: Skipped,
-    /// Why everything was built anew, if there was something before.
+    /// Why the index was rebuilt, if it was.
     pub rebuilt: Option<Rebuilt>,
-    /// Whether it was stopped before its end. What was done is kept.
+    /// Whether the update was cancelled. What was done is kept.
     pub is_cancelled: bool,
 }
 
-/// Why an index was built anew.
+/// Why an index was rebuilt.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Rebuilt {
-    /// It was made by another version.
+    /// It was built by another version.
     #[error("it was made by another version of ptk")]
     OtherVersion,
-    /// Something in it is not as it was written.
+    /// It was damaged.
     #[error("it was damaged: {what}")]
     Damaged {
         /// What is wrong.
@@ -91,50 +91,51 @@ pub enum Rebuilt {
     },
 }
 
-/// Why there is no index, or none that is up to date.
+/// Why an index could not be updated.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum IndexError {
-    /// Another process, or another thread, is at it.
+    /// Another process or thread is updating it.
     #[error("The index in {} is being brought up to date by another process", folder.display())]
     Busy {
-        /// Where it is.
+        /// The folder of the index.
         folder: PathBuf,
     },
-    /// The folder cannot be made, read or written.
+    /// The folder cannot be created, read or written.
     #[error("Cannot use the folder of the index, {}", folder.display())]
     Folder {
-        /// Where it is.
+        /// The folder of the index.
         folder: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// The workspace cannot be listed, so that nothing is known of its files.
+    /// The workspace cannot be listed, so its files are unknown.
     #[error("Cannot list the files of {}: {why}", workspace.display())]
     Workspace {
-        /// Where it is.
+        /// The workspace's folder.
         workspace: PathBuf,
-        /// Why.
+        /// The cause.
         why: String,
     },
-    /// The index itself failed.
+    /// The index by words failed.
     #[error("The index in {} failed", folder.display())]
     Words {
-        /// Where it is.
+        /// The folder of the index.
         folder: PathBuf,
-        /// Why.
+        /// The cause.
         source: tantivy::TantivyError,
     },
-    /// The words are up to date, but the meaning is not: the model failed.
+    /// The index by words is up to date, but embedding failed.
     #[error(transparent)]
     Embed(#[from] EmbedError),
-    /// The words are up to date, but the meaning is not: its file failed.
+    /// The index by words is up to date, but the file of vectors failed.
     #[error(transparent)]
     Vectors(#[from] VectorsError),
 }
 
 impl Index {
-    /// The index of a workspace that is kept in a folder. Touches neither.
+    /// The index of a workspace, stored in a folder. Nothing is read or written
+    /// yet.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>, workspace: Workspace) -> Self {
         Self {
@@ -144,45 +145,45 @@ impl Index {
         }
     }
 
-    /// Indexes and searches by meaning as well, with this model. Without one,
-    /// by words alone.
+    /// Adds a model, to index and search by meaning as well as by words.
     #[must_use]
     pub fn with_embedder(mut self, embedder: Arc<dyn Embedder>) -> Self {
         self.embedder = Some(embedder);
         self
     }
 
-    /// The folder that it is kept in.
+    /// The folder of the index.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The workspace that it is of.
+    /// The workspace that is indexed.
     #[must_use]
     pub fn workspace(&self) -> &Workspace {
         &self.workspace
     }
 
-    /// The model that it goes by, if any.
+    /// The embedding model, if there is one.
     pub(crate) const fn embedder(&self) -> Option<&Arc<dyn Embedder>> {
         self.embedder.as_ref()
     }
 
-    /// Whether there is something to search.
+    /// Whether the index exists on disk.
     #[must_use]
     pub fn exists(&self) -> bool {
         store::words(&self.folder).join(store::META).exists()
     }
 
-    /// Brings the index up to date with the files: makes it if there is none,
-    /// and reads no more files than it must. Tells `progress` after each file,
-    /// and stops soon after `cancel` is set.
+    /// Updates the index to the current files: builds it if there is none, and
+    /// reads only files that may have changed. Calls `progress` after each
+    /// file, and stops soon after `cancel` is set.
     ///
     /// # Errors
     ///
-    /// If another process is at it, or the folder or the workspace cannot be
-    /// used. Files that cannot be read are no error; the report has them.
+    /// If another process is updating it, or the folder or the workspace cannot
+    /// be used. Files that cannot be read are not an error; the report names
+    /// them.
     pub fn update(
         &self,
         cancel: &AtomicBool,
@@ -191,12 +192,12 @@ impl Index {
         update::update(self, cancel, progress)
     }
 
-    /// Opens the index for searching. Never waits for an update: it sees what
-    /// was last committed.
+    /// Opens the index for searching. Never waits for an update: it sees the
+    /// last commit.
     ///
     /// # Errors
     ///
-    /// If there is none, or it cannot be read.
+    /// If there is no index, or it cannot be read.
     pub fn searcher(&self) -> Result<Searcher, SearchError> {
         Searcher::open(self)
     }

@@ -1,4 +1,4 @@
-//! Words and manifest together: opened as one, committed as one.
+//! The words and the manifest of an index, opened and committed together.
 
 use std::fs;
 use std::io;
@@ -13,15 +13,15 @@ use super::{Index, IndexError, Rebuilt};
 use crate::document::ChunkDocument;
 use crate::lexical::Fields;
 
-/// What tantivy writes last, and reads first.
+/// The file that tantivy writes last, and reads first.
 pub(super) const META: &str = "meta.json";
-/// How much each of tantivy's threads holds before it writes it down.
+/// The memory of each of tantivy's threads before it writes a segment.
 const MEMORY: usize = 48 * 1024 * 1024;
-/// More of them wait for the disk.
+/// The most threads; more would wait for the disk.
 const MAX_THREADS: usize = 8;
-/// A change of fewer bytes is not worth several threads.
+/// Smaller changes, in bytes, use a single thread.
 const SMALL: u64 = 1024 * 1024;
-/// A segment with a greater share of deleted chunks is written anew.
+/// The share of deleted chunks above which a segment is rewritten.
 const MAX_DELETED: f32 = 0.3;
 
 /// The folder of tantivy's index.
@@ -29,14 +29,14 @@ pub(super) fn words(folder: &Path) -> PathBuf {
     folder.join("words")
 }
 
-/// Opens what is there, for reading.
+/// Opens tantivy's index for reading.
 pub(crate) fn open_words(folder: &Path) -> tantivy::Result<tantivy::Index> {
     let index = tantivy::Index::open_in_dir(words(folder))?;
     Fields::register(&index);
     Ok(index)
 }
 
-/// The generation of the last commit; none before the first.
+/// The generation of the last commit; `None` before the first.
 pub(crate) fn generation(index: &tantivy::Index) -> tantivy::Result<Option<u64>> {
     let payload = index.load_metas()?.payload;
     Ok(payload.and_then(|payload| payload.parse().ok()))
@@ -49,12 +49,12 @@ pub(super) struct Store<'a> {
     writer: Option<IndexWriter<ChunkDocument>>,
     pub(super) fields: Fields,
     generation: u64,
-    /// What is in the index with the next commit.
+    /// The files in the index with the next commit.
     pub(super) manifest: Manifest,
 }
 
 impl<'a> Store<'a> {
-    /// Opens what is there, or begins anew; says why, if there was something.
+    /// Opens the index, or creates a new one; returns why, if it was rebuilt.
     pub(super) fn open(index: &'a Index) -> Result<(Self, Option<Rebuilt>), IndexError> {
         let fields = Fields::new();
         let is_there = words(&index.folder).join(META).exists();
@@ -78,7 +78,7 @@ impl<'a> Store<'a> {
         Ok((store, rebuilt))
     }
 
-    /// Makes ready for a change of about so many bytes.
+    /// Prepares for a change of about this many bytes.
     pub(super) fn expect(&mut self, bytes: u64) -> Result<(), IndexError> {
         if self.writer.is_some() {
             return Ok(());
@@ -107,7 +107,7 @@ impl<'a> Store<'a> {
         run(&self.words).map_err(|error| self.index.words_failed(error))
     }
 
-    /// Takes a file's chunks out of the index.
+    /// Removes a file's chunks from the index.
     pub(super) fn remove(&mut self, path: &str) -> Result<(), IndexError> {
         self.expect(0)?;
         if let Some(writer) = &self.writer {
@@ -116,7 +116,7 @@ impl<'a> Store<'a> {
         Ok(())
     }
 
-    /// Puts chunks into the index.
+    /// Adds chunks to the index.
     pub(super) fn add(&mut self, documents: Vec<ChunkDocument>) -> Result<(), IndexError> {
         self.expect(0)?;
         if let Some(writer) = &self.writer {
@@ -128,7 +128,7 @@ impl<'a> Store<'a> {
         Ok(())
     }
 
-    /// Makes everything so far last, words and manifest together.
+    /// Commits the words and the manifest together.
     pub(super) fn commit(&mut self) -> Result<(), IndexError> {
         self.expect(0)?;
         let Some(writer) = &mut self.writer else {
@@ -148,7 +148,7 @@ impl<'a> Store<'a> {
         removed.map_err(|error| self.index.folder_failed(error))
     }
 
-    /// Waits until segments are merged that should be.
+    /// Waits for the merging of segments.
     pub(super) fn finish(mut self) -> Result<Manifest, IndexError> {
         if let Some(writer) = self.writer.take() {
             let merged = writer.wait_merging_threads();
@@ -158,15 +158,15 @@ impl<'a> Store<'a> {
         Ok(self.manifest)
     }
 
-    /// The files of the index by words are made by a library, with the modes
-    /// that the umask leaves.
+    /// Makes tantivy's files private, because it creates them with the modes
+    /// that the umask allows.
     fn make_private(&self) -> Result<(), IndexError> {
         ptk_sandbox::make_files_private(&words(&self.index.folder))
             .map_err(|error| self.index.folder_failed(error))
     }
 }
 
-/// What is there, if it is whole.
+/// Opens the existing index, if it is valid.
 fn whole(folder: &Path, fields: &Fields) -> Result<(tantivy::Index, u64, Manifest), Rebuilt> {
     let damaged = |what: String| Rebuilt::Damaged { what };
     let broken = |error: tantivy::TantivyError| damaged(error.to_string());
@@ -195,12 +195,12 @@ fn whole(folder: &Path, fields: &Fields) -> Result<(tantivy::Index, u64, Manifes
     Ok((index, generation.unwrap_or_default(), manifest))
 }
 
-/// Removes what is there, and makes an index without any files.
+/// Removes the existing index, and creates an empty one.
 fn begin(index: &Index, fields: &Fields) -> Result<tantivy::Index, IndexError> {
     let folder = words(&index.folder);
     let clear = || -> io::Result<()> {
-        // First what everything else is found by: whoever is killed from here
-        // on leaves no index, rather than a part of one.
+        // First the file that everything else is found by: a process that is
+        // killed from here on leaves no index, rather than a part of one.
         for path in [folder.join(META), folder.clone()] {
             let removed = if path.is_dir() {
                 fs::remove_dir_all(&path)

@@ -1,4 +1,4 @@
-//! From the files of a workspace to an index that is up to date.
+//! Updates an index to the files of a workspace.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,22 +18,22 @@ use crate::document::ChunkDocument;
 use crate::lexical::Fields;
 use crate::walk::{self, Content, Reason, Seen};
 
-/// After so many bytes of text a first run commits, so that one that is killed
-/// goes on from there.
+/// The bytes of text after which a long update commits, so that one that is
+/// killed can be resumed.
 const COMMIT_EVERY: u64 = 32 * 1024 * 1024;
-/// How many files that were read wait for each thread, at most.
+/// The most results that are queued for each thread.
 const WAITING: usize = 4;
-/// The coarsest clock of a file system, in nanoseconds.
+/// The coarsest time resolution of a file system, in nanoseconds.
 const TICK: i128 = 2_000_000_000;
 
 /// A file that may have changed.
 struct Job {
     path: String,
-    /// What the index knows of it.
+    /// Its entry in the manifest.
     known: Option<Entry>,
 }
 
-/// What became of one.
+/// The result for a file.
 struct Done {
     path: String,
     bytes: u64,
@@ -41,11 +41,11 @@ struct Done {
 }
 
 enum Outcome {
-    /// The content is what the index has.
+    /// The content has not changed.
     Same(Entry),
-    /// The content is another.
+    /// The content is new.
     New(Entry, Vec<ChunkDocument>),
-    /// There is none to be had.
+    /// The file cannot be indexed.
     Skipped(Reason),
 }
 
@@ -108,7 +108,7 @@ pub(super) fn update(
     Ok(report)
 }
 
-/// The files that are there now, without those of the index itself.
+/// The current files of the workspace, without those of the index itself.
 fn found(index: &Index, report: &mut Report) -> Result<BTreeMap<String, Seen>, IndexError> {
     let files = walk::files(&index.workspace, &mut report.skipped);
     let mut files = files.map_err(|why| IndexError::Workspace {
@@ -123,7 +123,7 @@ fn found(index: &Index, report: &mut Report) -> Result<BTreeMap<String, Seen>, I
     Ok(files)
 }
 
-/// Those that have to be read, and how much that is.
+/// The files that have to be read, and their size in bytes.
 fn jobs(changes: &mut Changes<'_, '_>, found: BTreeMap<String, Seen>) -> (Vec<Job>, u64) {
     let mut jobs = Vec::new();
     let mut bytes = 0;
@@ -144,7 +144,7 @@ fn jobs(changes: &mut Changes<'_, '_>, found: BTreeMap<String, Seen>) -> (Vec<Jo
     (jobs, bytes)
 }
 
-/// An update on its way.
+/// A running update.
 struct Changes<'s, 'i> {
     store: &'s mut Store<'i>,
     report: &'s mut Report,
@@ -154,8 +154,8 @@ struct Changes<'s, 'i> {
 }
 
 impl Changes<'_, '_> {
-    /// Reads files on all cores, and takes what comes of them on this thread:
-    /// so a commit never has a part of a file.
+    /// Reads files on all cores, and adds the results on this thread, so that a
+    /// commit never contains a part of a file.
     fn run(
         &mut self,
         index: &Index,
@@ -196,7 +196,7 @@ impl Changes<'_, '_> {
         })
     }
 
-    /// Puts a file into the index. Gives back how many chunks it has.
+    /// Adds a file to the index. Returns how many chunks it has.
     fn take(&mut self, done: Done) -> Result<usize, IndexError> {
         let Done {
             path,
@@ -246,7 +246,7 @@ impl Changes<'_, '_> {
         Ok(chunks)
     }
 
-    /// Takes a file out of the index, if it is in it.
+    /// Removes a file from the index, if it is there.
     fn remove(&mut self, path: &str) -> Result<(), IndexError> {
         let Some(entry) = self.store.manifest.files.remove(path) else {
             return Ok(());
@@ -262,7 +262,7 @@ impl Changes<'_, '_> {
     }
 }
 
-/// Reads and cuts files until none is left, or nobody wants them any more.
+/// Reads and chunks files until none is left, or the receiver is gone.
 fn work(
     index: &Index,
     fields: &Fields,
@@ -279,7 +279,7 @@ fn work(
     }
 }
 
-/// Looks at one file.
+/// Reads and chunks one file.
 fn look(index: &Index, fields: &Fields, chunker: &mut Chunker, job: Job) -> Done {
     let Job { path, known } = job;
     let now = walk::nanoseconds(SystemTime::now());

@@ -6,7 +6,7 @@ use ptk_search::Rebuilt;
 
 use super::workspace::{Fixture, names};
 
-/// What is left of a file.
+/// A damage: the bytes of a file become others, or the file is removed.
 type Harm = fn(Vec<u8>) -> Option<Vec<u8>>;
 
 fn made() -> Fixture {
@@ -70,7 +70,7 @@ fn what_another_version_made_is_built_anew() {
     let fixture = made();
     let path = fixture.index_folder().join("files-1");
     let mut bytes = fs::read(&path).unwrap();
-    // The first number is the version; the last bytes are the sum.
+    // The first number is the version; the last bytes are the checksum.
     bytes[0] += 1;
     let content = bytes.len() - 32;
     let sum = *blake3::hash(&bytes[..content]).as_bytes();

@@ -1,4 +1,4 @@
-//! What is found, and what filters leave.
+//! Search results, and filters.
 
 use ptk_search::chunk::Kind;
 use ptk_search::{Filter, Language, Query, SearchError, State, Which};
@@ -197,7 +197,7 @@ fn a_file_that_changed_since_is_noticed() {
     };
     let text = "pub fn parse_yaml(text: &str) {}".to_owned();
     assert_eq!(state(), Some((State::Current, text.clone())));
-    // What stands behind the lines does not matter.
+    // Text after these lines does not matter.
     fixture.write(
         "src/yaml.rs",
         "pub fn parse_yaml(text: &str) {}\n// More.\n",

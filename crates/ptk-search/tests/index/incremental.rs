@@ -1,4 +1,4 @@
-//! An index that is brought up to date is the same as a new one.
+//! An updated index equals a new one.
 
 use std::fs::{self, File};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -79,7 +79,7 @@ proptest! {
     }
 }
 
-/// Long enough ago that every clock has ticked since.
+/// Sets a time so long ago that every clock has ticked since.
 fn settle(fixture: &Fixture, path: &str) -> SystemTime {
     let long_ago = SystemTime::now() - Duration::from_secs(3600);
     let file = File::options()
@@ -126,7 +126,7 @@ fn a_change_within_a_tick_of_the_clock_is_noticed() {
     fixture.update();
     let path = fixture.root().join("a.rs");
     let modified = fs::metadata(&path).unwrap().modified().unwrap();
-    // Of the same size, and at the same time as far as anyone can see.
+    // The same size, and the same time as far as the file system shows.
     fixture.write("a.rs", "fn two() {}\n");
     let file = File::options().write(true).open(&path).unwrap();
     file.set_modified(modified).unwrap();

@@ -1,4 +1,4 @@
-//! Updates that are killed at any moment.
+//! Updates that are killed at any time.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -14,27 +14,27 @@ use ptk_search::{Index, Meaning, Query, SearchError, Which};
 use super::small_table;
 use super::workspace::{Fixture, search, update};
 
-/// How many updates are killed; more of them with `PTK_KILLS`.
+/// How many updates are killed; `PTK_KILLS` sets another number.
 const KILLS: u64 = 8;
 /// How many files there are.
 const FILES: u64 = 30;
-/// The child says what it is at so many times before it is killed, at most.
+/// The most progress lines of the child before it is killed.
 const MOMENTS: u64 = 120;
-/// So many times at most, if only what it says of vectors counts.
+/// The same, if only the lines about vectors count.
 const MEANT_MOMENTS: u64 = 12;
-/// Where the child finds its workspace.
+/// The variable with the child's workspace.
 const FOLDER: &str = "PTK_TEST_FOLDER";
-/// Whether the child makes vectors, too.
+/// The variable that says whether the child makes vectors, too.
 const MEANT: &str = "PTK_TEST_MEANT";
 const QUESTIONS: [&str; 4] = ["open", "part of file", "f7", "step"];
 
-/// Numbers that are the same each time and look like chance.
+/// Deterministic pseudo-random numbers.
 fn number(seed: u64) -> u64 {
     let mixed = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 32
 }
 
-/// What the words of the files mean.
+/// The meanings of the words in the files.
 const MEANINGS: [(&str, usize); 9] = [
     ("▁open", 0),
     ("▁part", 1),
@@ -52,7 +52,7 @@ fn say(what: &str) {
     writeln!(out, "{what}").unwrap();
 }
 
-/// A table that says when it is used.
+/// A table that prints a line when it is used.
 #[derive(Debug)]
 struct Telling(Table);
 
@@ -91,8 +91,8 @@ fn change(root: &Path, step: u64) {
     }
 }
 
-/// Changes files and brings the index up to date, again and again, and says
-/// whatever it is at.
+/// Changes files and updates the index, again and again, and prints its
+/// progress.
 #[test]
 #[ignore = "the one that is killed: it never ends"]
 fn endless_updates() {
@@ -122,8 +122,8 @@ fn endless_updates() {
     }
 }
 
-/// Runs the child until it has said so much, and kills it there. If it makes
-/// vectors, only what it says of them counts.
+/// Runs the child until it has printed this many lines, and kills it. If it
+/// makes vectors, only the lines about them count.
 fn kill_after(fixture: &Fixture, moments: u64, is_meant: bool) {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
@@ -154,7 +154,7 @@ fn kills() -> u64 {
     std::env::var("PTK_KILLS").map_or(KILLS, |kills| kills.parse().unwrap())
 }
 
-/// The index can be searched, or was never begun. True if it can.
+/// Checks that the index can be searched, or was never begun. True if it can.
 fn is_searchable(index: &Index) -> bool {
     match index.searcher() {
         Ok(searcher) => {
@@ -168,7 +168,7 @@ fn is_searchable(index: &Index) -> bool {
     }
 }
 
-/// An index answers as a new one does.
+/// Checks that an index gives the same results as a new one.
 fn assert_same(index: &Index, fresh: &Index, which: Which, kill: u64) {
     for text in QUESTIONS {
         let query = Query {

@@ -1,4 +1,4 @@
-//! Indexes of workspaces, through the public face.
+//! Indexes of workspaces, through the public API.
 
 #![allow(
     clippy::unwrap_used,

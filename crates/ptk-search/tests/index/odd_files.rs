@@ -1,4 +1,4 @@
-//! Files that are no plain text in a plain place.
+//! Files that are not plain text in a plain folder.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -12,7 +12,7 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use super::workspace::Fixture;
 
-/// Longer than any machine takes for a few files.
+/// A timeout that is longer than any machine takes for a few files.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 fn pipe(fixture: &Fixture, name: &str) {
@@ -20,7 +20,7 @@ fn pipe(fixture: &Fixture, name: &str) {
     mknodat(CWD, &path, FileType::Fifo, Mode::from_raw_mode(0o644), 0).unwrap();
 }
 
-/// Runs on another thread, and fails if it does not come to an end.
+/// Runs a function on another thread, and fails if it does not end in time.
 fn within_bounds<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static) -> T {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || sender.send(run()));
@@ -73,7 +73,7 @@ fn what_is_no_text_is_left_out_and_named() {
     assert_eq!(counts[&Reason::Binary], 2);
     assert_eq!(fixture.hits("good").len(), 1);
     assert!(!fixture.hits("edge").is_empty());
-    // Told again, though they are not read again.
+    // Reported again, though they are not read again.
     assert_eq!(fixture.update().skipped.total(), expected.len());
 }
 
@@ -97,7 +97,7 @@ fn text_in_other_encodings_is_found() {
     paths.sort();
     let expected = ["be.md", "broken.md", "latin.md", "le.md", "mark.md"];
     assert_eq!(paths, expected.map(|name| format!("{name}#1:3")));
-    // As `read_file` shows it, so that what was found can be edited.
+    // As `read_file` shows it, so that a result can be edited.
     let shown = ptk_tools::tools::text_of(broken.to_vec()).unwrap();
     assert_eq!(fixture.hits("broken")[0].text, shown.trim_end());
     assert!(!shown.contains('\u{fffd}'), "{shown:?}");
@@ -134,7 +134,7 @@ fn a_pipe_in_place_of_rules_holds_nothing_up() {
         (fixture, report)
     });
     assert_eq!(report.files, 1);
-    // At the top nothing can be known; what is there stays.
+    // In the root nothing is known of any file; the index stays as it is.
     pipe(&fixture, ".ignore");
     let (fixture, error) = within_bounds(move || {
         let cancel = std::sync::atomic::AtomicBool::new(false);
@@ -191,7 +191,7 @@ fn names_that_are_not_unicode_are_left_out() {
     let fixture = Fixture::with(&[("a.rs", "fn a() {}\n")]);
     let name = OsStr::from_bytes(b"b\xff.rs");
     if fs::write(fixture.root().join(name), "fn b() {}\n").is_err() {
-        // A file system that has no such names.
+        // The file system does not support such names.
         return;
     }
     let report = fixture.update();

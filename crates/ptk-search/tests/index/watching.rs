@@ -1,4 +1,4 @@
-//! Changes that are told while they are made.
+//! Changes are reported while they are made.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -9,9 +9,9 @@ use ptk_search::watch::{Changes, Watcher};
 
 use super::workspace::Fixture;
 
-/// How long nothing must happen before it is told.
+/// How long nothing must happen before changes are reported.
 const QUIET: Duration = Duration::from_millis(50);
-/// Longer than any machine takes to tell.
+/// A timeout that is longer than any machine takes to report.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn watched(fixture: &Fixture) -> (Watcher, Receiver<Changes>) {
@@ -24,8 +24,8 @@ fn watched(fixture: &Fixture) -> (Watcher, Receiver<Changes>) {
     (watcher.unwrap(), receiver)
 }
 
-/// Takes what is told until all of these paths were among it. Gives back
-/// everything that was told.
+/// Receives changes until all of these paths were among them. Returns
+/// everything that was reported.
 fn told(receiver: &Receiver<Changes>, wanted: &[&str]) -> BTreeSet<PathBuf> {
     let end = Instant::now() + PATIENCE;
     let mut seen = BTreeSet::new();
@@ -56,7 +56,7 @@ fn what_is_written_renamed_and_removed_is_told_and_then_found() {
     told(&receiver, &["renamed.rs"]);
     fixture.remove("renamed.rs");
     told(&receiver, &["renamed.rs"]);
-    // A file in a folder that is younger than the watch.
+    // A file in a folder that was created after the watch began.
     fixture.write("deep/newer.rs", "fn newer() {}\n");
     told(&receiver, &["deep/newer.rs"]);
     fixture.update();

@@ -59,7 +59,7 @@ impl Fixture {
         index
     }
 
-    /// An index of the same files that is not made yet.
+    /// An index of the same files that is not built yet.
     pub(crate) fn unmade(&self) -> Index {
         let folder = self.folder.path().join("fresh");
         if folder.exists() {
@@ -86,7 +86,7 @@ pub(crate) fn search(index: &Index, query: &Query) -> Vec<Hit> {
     index.searcher().unwrap().search(query).unwrap()
 }
 
-/// The names of what is in a folder.
+/// The names of the entries in a folder.
 pub(crate) fn names(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> = fs::read_dir(folder)
         .unwrap()

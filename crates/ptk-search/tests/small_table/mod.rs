@@ -11,8 +11,8 @@ use safetensors::tensor::TensorView;
 /// 1.0 in half precision.
 const ONE: u16 = 0x3c00;
 
-/// A table whose pieces mean one thing each: those with the same number mean
-/// the same. It is written to a folder, and read from there.
+/// A table whose pieces have one meaning each: those with the same number are
+/// synonyms. It is written to a folder, and read from there.
 pub(crate) fn of(meanings: &[(&str, usize)], folder: &Path) -> Table {
     let dimensions = meanings.iter().map(|(_, at)| at + 1).max().unwrap();
     let row = |at: usize| (0..dimensions).map(move |it| u16::from(it == at) * ONE);

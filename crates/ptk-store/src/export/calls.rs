@@ -11,17 +11,17 @@ use crate::{CallBegan, CallCut, CallEnded, LoggedCall, RanByHand};
 #[derive(Debug, Default)]
 pub(super) struct Calls(Vec<Shown>);
 
-/// What is shown of a call.
+/// A call, with everything that is shown of it.
 #[derive(Debug)]
 struct Shown {
     id: CallId,
     tool: String,
-    /// As JSON, where they are known.
+    /// The arguments as JSON, where they are known.
     arguments: Option<String>,
     reasoning: Option<String>,
-    /// What was wrong with it, or mended.
+    /// What was wrong with the call, or repaired.
     problems: Vec<String>,
-    /// How it was cut off, if it was.
+    /// How the call was cut off, if it was.
     cut: String,
     state: State,
 }
@@ -31,7 +31,7 @@ enum State {
     Waiting,
     Held,
     Begun,
-    /// What came of it.
+    /// The call has ended, with this result as Markdown.
     Ended(String),
 }
 
@@ -55,7 +55,7 @@ impl Calls {
         self.0.iter().all(has_ended)
     }
 
-    /// The model made these.
+    /// Adds calls that the model made.
     pub(super) fn found(&mut self, calls: Vec<LoggedCall>) {
         self.0.extend(calls.into_iter().map(|call| Shown {
             arguments: Some(call.arguments.to_json()),
@@ -67,7 +67,7 @@ impl Calls {
 
     pub(super) fn began(&mut self, id: &CallId, began: &CallBegan) {
         self.change(id, &began.tool, |call| {
-            // As it runs: somebody may have changed it.
+            // As it runs: the user may have changed the arguments.
             call.arguments = Some(began.arguments.to_json());
             call.state = State::Begun;
         });
@@ -99,7 +99,7 @@ impl Calls {
         });
     }
 
-    /// What is to be shown of all of them, which are gone then.
+    /// Takes all calls out and returns them as Markdown.
     pub(super) fn take(&mut self, thoughts: Thoughts) -> String {
         self.0.drain(..).map(|call| call.text(thoughts)).collect()
     }
@@ -110,7 +110,7 @@ impl Calls {
         }
     }
 
-    /// Changes the call of this id. One that no reply has is a call, too.
+    /// Changes the call of this id, and adds it if no reply has it.
     fn change(&mut self, id: &CallId, tool: &str, change: impl FnOnce(&mut Shown)) {
         if let Some(call) = self.0.iter_mut().find(|call| call.id == *id) {
             return change(call);

@@ -1,5 +1,5 @@
-//! Entries of a file as data: what was said and done stays, and nothing that
-//! would decide how the session goes on.
+//! Imported entries as data: what was said and done is kept, but no settings
+//! that would decide how the session goes on.
 
 use serde_json::json;
 
@@ -7,12 +7,12 @@ use crate::{
     CallEnded, Entry, EntryKind, InfoChanged, ModelReplied, NewEntry, Note, SessionInfo, TurnBegan,
 };
 
-/// The entry without settings.
+/// Removes the settings from an imported entry.
 ///
-/// A file may come from anyone. The provider, the model, its address, the
-/// workspace, tools and limits in it were chosen by whoever wrote the file, so
-/// none of them may apply here. The match names every kind: a kind that is
-/// added has to be decided about.
+/// A file may come from anyone. Its author chose the provider, the model, its
+/// address, the workspace, tools and limits in it, so none of them may apply
+/// here. The match names every kind, so that each new kind has to be
+/// considered.
 pub(super) fn without_settings(entry: Entry) -> NewEntry {
     let kind = match entry.kind() {
         EntryKind::SessionCreated(info) => EntryKind::SessionCreated(title_of(info)),
@@ -66,7 +66,7 @@ pub(super) fn without_settings(entry: Entry) -> NewEntry {
     }
 }
 
-/// What people call the session, and nothing else.
+/// Keeps only the title of the session.
 fn title_of(info: SessionInfo) -> SessionInfo {
     let SessionInfo {
         title,

@@ -1,4 +1,4 @@
-//! A session as JSON lines: an entry each, word for word.
+//! A session as JSON lines, one entry per line, word for word.
 
 use std::io::{BufRead, Read as _, Write};
 
@@ -10,10 +10,10 @@ use crate::{
     StoreError, Stretch, TurnEnded, TurnOutcome,
 };
 
-/// The longest line that is read: an entry, and what stands around it.
+/// The longest line that is read: an entry and the JSON around it.
 const MAX_LINE: u64 = MAX_ENTRY as u64 + 64 * 1024;
 
-/// Writes the log of a session, and says how many entries that are.
+/// Writes the log of a session, and returns how many entries that are.
 ///
 /// # Errors
 ///
@@ -38,10 +38,10 @@ pub async fn write_json_lines(
     }
 }
 
-/// What was taken in.
+/// The result of an import.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Imported {
-    /// The sessions.
+    /// The sessions that were imported.
     pub sessions: Vec<SessionId>,
     /// How many entries they have.
     pub entries: u64,
@@ -76,7 +76,7 @@ pub async fn import_json_lines(
     for session in &import.done.sessions {
         match &result {
             Ok(()) => store.release(session).await?,
-            // What went wrong first is what has to be told.
+            // The first error is the one to report.
             Err(_) => drop(store.delete(session).await),
         }
     }
@@ -87,7 +87,7 @@ struct Import<'a> {
     store: &'a dyn Store,
     workspace: Option<&'a str>,
     done: Imported,
-    /// Entries of the last session.
+    /// Entries of the last session that are not written yet.
     copying: Copying<'a>,
     line: u64,
 }
@@ -116,7 +116,7 @@ impl Import<'_> {
         self.end(next).await
     }
 
-    /// The next entry, past empty lines.
+    /// Reads the next entry, and skips empty lines.
     fn read(&mut self, lines: &mut (dyn BufRead + Send)) -> Result<Option<Entry>, StoreError> {
         loop {
             self.line += 1;
@@ -143,7 +143,7 @@ impl Import<'_> {
         Ok(())
     }
 
-    /// Ends the last session, of which entry `next` would be due.
+    /// Ends the last session, whose next entry would be number `next`.
     async fn end(&mut self, next: u64) -> Result<(), StoreError> {
         let Some(session) = self.done.sessions.last() else {
             return Ok(());

@@ -17,17 +17,17 @@ use crate::{
 /// Characters shown of what a tool was given, and of what it gave back.
 const MAX_SHOWN: usize = 4000;
 
-/// Whether it is told what the model thought.
+/// Whether the export shows the model's thoughts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Thoughts {
-    /// Only what it said.
+    /// Shows only what the model said.
     #[default]
     LeftOut,
-    /// Its thoughts, too, and why it made calls.
+    /// Shows the model's thoughts, too, and why it made calls.
     Shown,
 }
 
-/// Writes a session for people. Says whether there is one.
+/// Writes a session for people. Returns whether the session exists.
 ///
 /// # Errors
 ///
@@ -70,11 +70,11 @@ pub async fn write_markdown(
 struct Page {
     text: String,
     thoughts: Thoughts,
-    /// A reply that nobody has read so far: then it is shown as it is.
+    /// A reply that has not been parsed so far: then it is shown as it is.
     reply: Option<ModelReplied>,
     /// The calls of the last reply, until work on it is over.
     calls: Calls,
-    /// What was said while they ran.
+    /// What was said while the calls ran.
     behind: String,
 }
 
@@ -169,7 +169,7 @@ impl Page {
         }
     }
 
-    /// Takes in what is about a call; gives back what is not.
+    /// Handles an entry about a call; returns any other entry's kind.
     fn of_a_call(&mut self, id: Option<&CallId>, kind: EntryKind) -> Option<EntryKind> {
         let Some(id) = id else { return Some(kind) };
         match kind {
@@ -188,7 +188,7 @@ impl Page {
         None
     }
 
-    /// Where something is written that is said now.
+    /// Where the next text is written: behind the calls while there are any.
     fn out(&mut self) -> &mut String {
         if self.calls.is_empty() {
             &mut self.text
@@ -221,7 +221,7 @@ impl Page {
         self.calls.found(parsed.calls);
     }
 
-    /// What people saw of a reply that is none.
+    /// Shows the text of a broken reply, which people may have seen.
     fn broken(&mut self, broken: &ReplyBroken) {
         self.thought(&broken.reasoning);
         self.section("Model", &broken.text);
@@ -234,15 +234,15 @@ impl Page {
         }
     }
 
-    /// Work on a reply is over: its calls are shown, in the order in which the
-    /// model made them, and behind them what was said meanwhile.
+    /// Ends work on a reply: shows its calls, in the order in which the model
+    /// made them, and behind them what was said meanwhile.
     fn leave_reply(&mut self) {
         let shown = self.calls.take(self.thoughts);
         self.text.push_str(&shown);
         self.text.push_str(&std::mem::take(&mut self.behind));
     }
 
-    /// What another model did.
+    /// Shows what another model did.
     fn helped(&mut self, helped: &HelperReplied) {
         let name = helped.model.as_deref().unwrap_or(&helped.provider);
         let files: Vec<&str> = helped.files.iter().map(|file| file.path.as_str()).collect();
@@ -291,13 +291,13 @@ fn imported(imported: &SessionImported) -> String {
     }
 }
 
-/// A word that nobody said.
+/// A remark of the exporter, as a block quote.
 pub(super) fn remark(what: &str, text: &str) -> String {
     let quoted = text.trim_end().replace('\n', "\n> ");
     format!("\n> **{what}:** {quoted}\n")
 }
 
-/// One text is shown as text, everything else as JSON.
+/// The result of a call: a text as text, everything else as JSON.
 pub(super) fn result(result: &ToolResult) -> String {
     let payload = result.payload();
     match payload.as_str() {
@@ -318,7 +318,7 @@ pub(super) fn fenced(language: &str, text: &str) -> String {
     text
 }
 
-/// The most backticks in a row.
+/// The longest run of backticks in a text.
 fn longest_run(text: &str) -> usize {
     let runs = text.split(|char| char != '`').map(str::len);
     runs.max().unwrap_or(0)

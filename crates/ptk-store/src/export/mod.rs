@@ -1,4 +1,4 @@
-//! Sessions as files: JSON lines, which can be taken in again, and Markdown,
+//! Sessions as files: JSON lines, which can be imported again, and Markdown,
 //! which people can read. Both are written page by page.
 
 mod calls;

@@ -13,13 +13,13 @@ pub struct LoggedCall {
     pub id: CallId,
     /// The tool's name.
     pub name: String,
-    /// What the tool is to work on, every digit as it was written.
+    /// The arguments of the call, every digit as it was written.
     #[serde(deserialize_with = "read_arguments")]
     pub arguments: Arguments,
-    /// Why the model wants it.
+    /// The model's reason for the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
-    /// How it came out of the reply.
+    /// Whether the call was read as written, repaired or truncated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<Status>,
     /// The form it was written in.
@@ -42,7 +42,7 @@ impl LoggedCall {
         }
     }
 
-    /// A call under this id.
+    /// Creates a call under this id.
     #[must_use]
     pub fn new(id: CallId, call: ToolCall) -> Self {
         Self {
@@ -68,7 +68,7 @@ impl LoggedCall {
     }
 }
 
-/// A problem in short: where it stood can be found by parsing the reply again.
+/// A problem in short: its position can be found by parsing the reply again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoggedProblem {
     /// The kind of problem.
@@ -91,30 +91,29 @@ impl From<&Problem> for LoggedProblem {
 pub struct CallBegan {
     /// The tool's name.
     pub tool: String,
-    /// What it works on.
+    /// The arguments of the call.
     #[serde(deserialize_with = "read_arguments")]
     pub arguments: Arguments,
 }
 
-/// Somebody is asked about a call that began, and it waits: what nobody has
-/// agreed to has not happened. The call id of the entry is the call's.
+/// The user is asked about a call that began, and it waits: a call that has not
+/// been allowed has not happened. The call id of the entry is the call's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallHeld {
     /// The tool's name.
     pub tool: String,
 }
 
-/// Somebody has agreed to a call that was held: it is about to act. The call
-/// id of the entry is the call's.
+/// The user has allowed a call that was held: it is about to act. The call id
+/// of the entry is the call's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallAllowed {
     /// The tool's name.
     pub tool: String,
 }
 
-/// A call was cut off because the time of its run was up. It has no end:
-/// nobody knows whether it has happened. The call id of the entry is the
-/// call's.
+/// A call was cut off because the time of its run was up. It has no end: it is
+/// unknown whether it has happened. The call id of the entry is the call's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallCut {
     /// The tool's name.
@@ -122,7 +121,7 @@ pub struct CallCut {
     /// How long it had taken, in milliseconds.
     #[serde(default)]
     pub duration_ms: u64,
-    /// What it had to say when it was stopped.
+    /// The result that the tool reported when it was stopped.
     pub result: ToolResult,
 }
 
@@ -134,31 +133,31 @@ pub struct CallEnded {
     /// How long it took, in milliseconds.
     #[serde(default)]
     pub duration_ms: u64,
-    /// What it gave back.
+    /// The result of the call.
     pub result: ToolResult,
-    /// What the tools want to know again when the session goes on, word for
+    /// The state that the tools need again when the session goes on, word for
     /// word.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<Value>,
 }
 
-/// A person has run a tool by hand, beside all turns. The model is told of it
+/// A person has run a tool by hand, outside all turns. The model learns of it
 /// with the next prompt, if at all. The call id of the entry is the call's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RanByHand {
     /// The tool's name.
     pub tool: String,
-    /// What it worked on.
+    /// The arguments of the call.
     #[serde(deserialize_with = "read_arguments")]
     pub arguments: Arguments,
     /// How long it took, in milliseconds.
     #[serde(default)]
     pub duration_ms: u64,
-    /// What it gave back.
+    /// The result of the call.
     pub result: ToolResult,
 }
 
-/// Through the text, so that no digit is lost.
+/// Reads arguments from their text, so that no digit is lost.
 pub(super) fn read_arguments<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Arguments, D::Error> {

@@ -1,10 +1,10 @@
-//! Another model, which helps the one that answers.
+//! Requests to a helper model, which assists the one that answers.
 
 use serde::{Deserialize, Serialize};
 
 use super::reply::Usage;
 
-/// What another model is asked to do.
+/// What a helper model is asked to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -13,12 +13,12 @@ pub enum HelperTask {
     ChooseFiles,
     /// Shorten the result of a call.
     Shorten,
-    /// Tell the beginning of the conversation in short.
+    /// Summarize the beginning of the conversation.
     SumUp,
 }
 
 impl HelperTask {
-    /// Its name, as it is written.
+    /// The name of the task in the log.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -29,40 +29,40 @@ impl HelperTask {
     }
 }
 
-/// Another model is about to be asked. Where it is about a call, the entry has
+/// A helper model is about to be asked. If it is about a call, the entry has
 /// the call's id.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HelperAsked {
-    /// What to do.
+    /// The task of the helper model.
     pub task: HelperTask,
-    /// Where the model is reached.
+    /// The provider of the model.
     pub provider: String,
-    /// The model.
+    /// The name of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
 }
 
-/// What came of it. It never ends a turn: where it failed, the model that
-/// answers goes on without.
+/// The reply of a helper model, or why it failed. It never ends a turn: if it
+/// failed, the model that answers goes on without it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HelperReplied {
-    /// What it was asked to do.
+    /// The task of the helper model.
     pub task: HelperTask,
-    /// Where the model is reached.
+    /// The provider of the model.
     pub provider: String,
-    /// The model.
+    /// The name of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// What it said.
+    /// The text of the reply.
     #[serde(default)]
     pub text: String,
     /// The files that it chose.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<ChosenFile>,
-    /// Why nothing came of it.
+    /// Why the helper failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What it took.
+    /// The tokens and cost of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
     /// How long it took, in milliseconds.
@@ -75,10 +75,10 @@ pub struct HelperReplied {
 pub struct ChosenFile {
     /// Its path, as it was written.
     pub path: String,
-    /// Why it could not be shown.
+    /// Why the file could not be shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// What it held, as far as it was shown.
+    /// The content of the file, as far as it was shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! The kinds of entries: what a session writes down, a line each.
+//! The kinds of entries that a session writes, one line each.
 
 mod call;
 mod helper;
@@ -22,17 +22,17 @@ use crate::entry::Body;
 
 macro_rules! kinds {
     ($($(#[$about:meta])* $kind:ident($body:ty) = $name:literal, $version:literal;)*) => {
-        /// What an entry says.
+        /// The content of an entry.
         ///
-        /// Each kind has a name and a version. What another program wrote
-        /// under a name or a version that this one does not know is
+        /// Each kind has a name and a version. An entry that another program
+        /// wrote under a name or a version that this one does not know is
         /// [`Unknown`](Self::Unknown): kept word for word, exported as it
-        /// stands, and passed over by whoever folds the log.
+        /// stands, and skipped when the log is folded.
         #[derive(Debug, Clone, PartialEq)]
         #[non_exhaustive]
         pub enum EntryKind {
             $($(#[$about])* $kind($body),)*
-            /// Something that only a newer program understands.
+            /// An entry that only a newer program understands.
             Unknown(Body),
         }
 
@@ -46,7 +46,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// The form that is written down.
+            /// The form that is written to the log.
             ///
             /// # Errors
             ///
@@ -58,7 +58,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// Understands what was written down, as far as possible.
+            /// Reads the stored form; what is not understood is `Unknown`.
             #[must_use]
             pub fn of_body(body: &Body) -> Self {
                 let known = match (body.kind(), body.version()) {
@@ -77,15 +77,15 @@ macro_rules! kinds {
     };
 }
 
-/// The same fields as at the beginning, under a type of their own.
+/// The fields of [`SessionInfo`] that change, as a type of their own.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(transparent)]
 pub struct InfoChanged(pub SessionInfo);
 
 kinds! {
-    /// The session exists from now on.
+    /// The session was created.
     SessionCreated(SessionInfo) = "session_created", 1;
-    /// Some of what it works with is different from now on.
+    /// The title, model or other settings of the session changed.
     SessionChanged(InfoChanged) = "session_changed", 1;
     /// Everything up to here was copied from another session.
     SessionForked(Fork) = "session_forked", 1;
@@ -93,21 +93,21 @@ kinds! {
     SessionImported(SessionImported) = "session_imported", 1;
     /// Work on a prompt begins.
     TurnBegan(TurnBegan) = "turn_began", 1;
-    /// Somebody said something.
+    /// A message was added that does not come from a request to the model.
     Message(LoggedMessage) = "message", 1;
-    /// The model is about to be asked.
+    /// A request to the model is about to be sent.
     RequestBegan(RequestBegan) = "request_began", 1;
-    /// The model said something.
+    /// The model has replied.
     ModelReplied(ModelReplied) = "model_replied", 1;
-    /// The model said something, and came to no end.
+    /// The model's reply broke off before its end.
     ReplyBroken(ReplyBroken) = "reply_broken", 1;
-    /// The reply was read.
+    /// The reply was parsed.
     ReplyParsed(ReplyParsed) = "reply_parsed", 1;
     /// A tool is about to act.
     CallBegan(CallBegan) = "call_began", 1;
-    /// Somebody is asked about a call.
+    /// The user is asked about a call.
     CallHeld(CallHeld) = "call_held", 1;
-    /// Somebody has agreed to a call.
+    /// The user has allowed a call.
     CallAllowed(CallAllowed) = "call_allowed", 1;
     /// The time of the run was up before a call had ended.
     CallCut(CallCut) = "call_cut", 1;
@@ -115,21 +115,21 @@ kinds! {
     CallEnded(CallEnded) = "call_ended", 1;
     /// A person has run a tool by hand.
     RanByHand(RanByHand) = "ran_by_hand", 1;
-    /// Another model is about to help.
+    /// A helper model is about to be asked.
     HelperAsked(HelperAsked) = "helper_asked", 1;
-    /// Another model has helped, or failed to.
+    /// A helper model has replied, or failed to.
     HelperReplied(HelperReplied) = "helper_replied", 1;
-    /// The model was told what was wrong with its reply.
+    /// A reply was rejected, and the model was sent the reason.
     ReplyRejected(ReplyRejected) = "reply_rejected", 1;
-    /// The model is told the beginning of the conversation in short.
+    /// The beginning of the conversation was replaced by a summary.
     Compacted(Compacted) = "compacted", 1;
-    /// The conversation begins anew.
+    /// The conversation was cleared.
     Cleared(Cleared) = "cleared", 1;
     /// Work on a prompt is over.
     TurnEnded(TurnEnded) = "turn_ended", 1;
-    /// Something failed.
+    /// An error occurred.
     Failure(Failure) = "error", 1;
-    /// A word on the side.
+    /// A note that the model does not see.
     Note(Note) = "note", 1;
 }
 

@@ -7,14 +7,14 @@ use serde_json::Value;
 
 use super::call::{LoggedCall, LoggedProblem};
 
-/// A message of the conversation that no request to a model brought forth:
-/// what the person says, instructions, or what another program tells of an
+/// A message of the conversation that is not a reply to a request: a prompt of
+/// the user, instructions, or a message that another program passes on from an
 /// earlier conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoggedMessage {
-    /// Who speaks.
+    /// The role of the author.
     pub role: Role,
-    /// The words.
+    /// The text of the message.
     pub text: String,
     /// Calls that were made through a native tool API.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -52,12 +52,12 @@ impl LoggedMessage {
     }
 }
 
-/// The model is about to be asked.
+/// A request to the model is about to be sent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestBegan {
     /// Which request of the turn it is, counted from one.
     pub iteration: u32,
-    /// Where the model is reached, where that differs from the session's.
+    /// The provider of the model, where it differs from the session's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
     /// The model, where that differs from the session's.
@@ -68,24 +68,24 @@ pub struct RequestBegan {
     pub messages: Option<u64>,
 }
 
-/// What the model said, as it said it.
+/// The model's reply, as it came.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ModelReplied {
-    /// The text, calls and all, unread.
+    /// The text, including calls, unparsed.
     pub text: String,
-    /// What it thought aloud, where the provider tells it apart.
+    /// The model's reasoning, where the provider separates it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reasoning: String,
-    /// Calls through a native tool API, unread.
+    /// Calls through a native tool API, unparsed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<NativeCall>,
-    /// Why it stopped.
+    /// Why the model stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish_reason: Option<String>,
-    /// What it took.
+    /// The tokens and cost of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// What the model's server wants back with it, word for word.
+    /// State that the model's server needs back with the reply, word for word.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<Value>,
     /// How long it took, in milliseconds.
@@ -94,7 +94,7 @@ pub struct ModelReplied {
 }
 
 impl ModelReplied {
-    /// The model said this, and nothing else is known.
+    /// Creates a reply of which only the text is known.
     pub fn new(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -103,22 +103,22 @@ impl ModelReplied {
     }
 }
 
-/// What the model had said of a reply that is none: it broke off, somebody
-/// stopped it, or its server withheld it. People may have seen it; nobody takes
-/// it for an answer, and nothing in it is run.
+/// An incomplete reply: it broke off, the user stopped it, or its server
+/// withheld it. People may have seen it; it does not count as an answer, and
+/// nothing in it is run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplyBroken {
     /// The text, as far as it came.
     pub text: String,
-    /// What it thought aloud, where the provider tells it apart.
+    /// The model's reasoning, where the provider separates it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reasoning: String,
     /// Calls through a native tool API, as far as they came.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<NativeCall>,
-    /// Why it is no reply.
+    /// Why the reply is incomplete.
     pub reason: String,
-    /// What it took.
+    /// The tokens and cost of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
     /// How long it took, in milliseconds.
@@ -138,7 +138,7 @@ pub struct NativeCall {
     pub arguments: String,
 }
 
-/// What requests took.
+/// The tokens and cost of requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Usage {
     /// Tokens that the model was shown.
@@ -150,7 +150,7 @@ pub struct Usage {
     /// Tokens that it wrote.
     #[serde(default)]
     pub output_tokens: u64,
-    /// How many of these were thought.
+    /// How many of these were reasoning.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub reasoning_tokens: u64,
     /// The price, in millionths of a US dollar.
@@ -164,7 +164,7 @@ fn is_zero(number: &u64) -> bool {
 }
 
 impl Usage {
-    /// Adds what another request took.
+    /// Adds the usage of another request.
     pub fn add(&mut self, other: Self) {
         for (sum, more) in [
             (&mut self.input_tokens, other.input_tokens),
@@ -178,7 +178,7 @@ impl Usage {
     }
 }
 
-/// What was found in a reply.
+/// The result of parsing a reply.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReplyParsed {
     /// What it means for the loop.
@@ -188,21 +188,21 @@ pub struct ReplyParsed {
     /// The calls, in the order in which the model wrote them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<LoggedCall>,
-    /// What went wrong and belongs to no call.
+    /// The problems that do not belong to a call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<LoggedProblem>,
-    /// What it thought aloud in the text, where it did.
+    /// The reasoning that stood in the text, if any.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reasoning: String,
-    /// The reply as the model is shown it later, without its thoughts and what
-    /// it made up. Nothing if it had neither.
+    /// The reply as the model is shown it later, without its reasoning and what
+    /// it made up. `None` if it had neither.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told: Option<String>,
 }
 
 impl ReplyParsed {
-    /// What the parser found in this text. Models reuse and omit ids, so each
-    /// call gets a fresh one.
+    /// Converts the parser's result for this text. Models reuse and omit ids,
+    /// so each call gets a fresh one.
     #[must_use]
     pub fn new(reply: &Reply, text: &str) -> Self {
         let calls = reply.calls.iter();
@@ -235,12 +235,12 @@ pub enum ReplyOutcome {
     Malformed,
 }
 
-/// A reply could not be used, and the model is told why.
+/// A reply could not be used, and the model is sent the reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplyRejected {
-    /// What the model is told.
+    /// The message to the model.
     pub text: String,
-    /// Which one in a row it is, counted from one.
+    /// How many replies in a row were rejected, this one included.
     #[serde(default)]
     pub attempt: u32,
 }

@@ -1,4 +1,4 @@
-//! What a session is about, and its turns.
+//! Entries about a session and its turns.
 
 use ptk_protocol::{ErrorCode, ErrorType, ExecutionError};
 use serde::{Deserialize, Serialize};
@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 use crate::SessionId;
 
-/// What a session works on, and with what. When something of it changes, only
-/// that is written again.
+/// The workspace, model and other settings of a session. When some of them
+/// change, only those are written again.
 ///
 /// ```
 /// use ptk_store::SessionInfo;
@@ -19,77 +19,77 @@ use crate::SessionId;
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SessionInfo {
-    /// What people call it.
+    /// The title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// The folder it works in.
+    /// The workspace folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
-    /// Where the model is reached.
+    /// The provider of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// The model.
+    /// The name of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The form in which the model calls tools.
+    /// The dialect in which the model calls tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dialect: Option<String>,
-    /// Whatever else it was started with.
+    /// Other settings that the session was started with.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub settings: Map<String, Value>,
 }
 
 impl SessionInfo {
-    /// Nothing is known.
+    /// Creates an empty value, in which nothing is known.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same with what people call it.
+    /// Sets the title.
     #[must_use]
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.title = Some(title.into());
         self
     }
 
-    /// The same with the folder it works in.
+    /// Sets the workspace folder.
     #[must_use]
     pub fn workspace(mut self, folder: impl Into<String>) -> Self {
         self.workspace = Some(folder.into());
         self
     }
 
-    /// The same with the place where the model is reached.
+    /// Sets the provider.
     #[must_use]
     pub fn provider(mut self, provider: impl Into<String>) -> Self {
         self.provider = Some(provider.into());
         self
     }
 
-    /// The same with the model.
+    /// Sets the model.
     #[must_use]
     pub fn model(mut self, model: impl Into<String>) -> Self {
         self.model = Some(model.into());
         self
     }
 
-    /// The same with the form in which the model calls tools.
+    /// Sets the dialect in which the model calls tools.
     #[must_use]
     pub fn dialect(mut self, dialect: impl Into<String>) -> Self {
         self.dialect = Some(dialect.into());
         self
     }
 
-    /// The same with a setting.
+    /// Sets one of the other settings.
     #[must_use]
     pub fn setting(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         self.settings.insert(name.into(), value.into());
         self
     }
 
-    /// Takes over what is known in `newer`, setting by setting. An empty title
-    /// takes the title away.
+    /// Takes over the values that `newer` has, setting by setting. An empty
+    /// title removes the title.
     pub fn change(&mut self, newer: &Self) {
         let pairs = [
             (&mut self.title, &newer.title),
@@ -132,7 +132,7 @@ pub struct SessionImported {
 /// turn's.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnBegan {
-    /// What the turn was begun with, for whoever resumes it.
+    /// The settings of the turn, which apply again when it is resumed.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub settings: Map<String, Value>,
 }
@@ -140,12 +140,12 @@ pub struct TurnBegan {
 /// Work on a prompt is over.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TurnEnded {
-    /// How it came to its end.
+    /// How the turn ended.
     pub outcome: TurnOutcome,
-    /// The code of what went wrong.
+    /// The code of the error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// What went wrong.
+    /// The message of the error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// How often the model was asked.
@@ -160,7 +160,7 @@ pub struct TurnEnded {
 }
 
 impl TurnEnded {
-    /// It ended so.
+    /// Creates the end of a turn with this outcome.
     #[must_use]
     pub fn new(outcome: TurnOutcome) -> Self {
         Self {
@@ -173,7 +173,7 @@ impl TurnEnded {
         }
     }
 
-    /// It failed with this.
+    /// Creates the end of a turn that failed with this error.
     #[must_use]
     pub fn failed(error: &ExecutionError) -> Self {
         Self {
@@ -184,34 +184,34 @@ impl TurnEnded {
     }
 }
 
-/// How a turn came to its end.
+/// How a turn ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum TurnOutcome {
-    /// With an answer.
+    /// The turn ended with an answer.
     Answered,
-    /// With an error.
+    /// The turn ended with an error.
     Failed,
-    /// Somebody stopped it.
+    /// The user stopped the turn.
     Cancelled,
 }
 
-/// Something failed.
+/// An error occurred.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Failure {
     /// What went wrong.
     pub message: String,
-    /// Its code, for programs.
+    /// The error code, for programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// The kind of failure, if it was a tool's.
+    /// The error type, if a tool failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_type: Option<ErrorType>,
 }
 
 impl Failure {
-    /// A failure of which only this is known.
+    /// Creates a failure of which only the message is known.
     pub fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
@@ -220,7 +220,7 @@ impl Failure {
         }
     }
 
-    /// The same failure under a code.
+    /// Sets the error code.
     #[must_use]
     pub fn with_code(mut self, code: ErrorCode) -> Self {
         self.code = Some(code.to_string());
@@ -228,18 +228,18 @@ impl Failure {
     }
 }
 
-/// A word on the side, which no model is shown.
+/// A note that is not shown to the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Note {
-    /// The word.
+    /// The text of the note.
     pub text: String,
-    /// More of it, for programs.
+    /// Additional data, for programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
 }
 
 impl Note {
-    /// A word.
+    /// Creates a note without data.
     pub fn new(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -248,15 +248,15 @@ impl Note {
     }
 }
 
-/// What was said up to an entry is told to the model in short from now on.
+/// From now on, a summary replaces the conversation up to an entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compacted {
-    /// The short form.
+    /// The text of the summary.
     pub text: String,
-    /// The number of the last entry that it stands for.
+    /// The number of the last entry that it replaces.
     pub through: u64,
 }
 
-/// The conversation begins anew; the log keeps what was said.
+/// The conversation was cleared; the log keeps what was said.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cleared {}

@@ -1,5 +1,5 @@
-//! What follows from the log: the overviews of sessions, and the index of the
-//! words that were said. Both can be made anew from the log at any time.
+//! The data derived from the log: the overviews of sessions, and the full-text
+//! index. Both can be rebuilt from the log at any time.
 
 use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
 
@@ -8,7 +8,7 @@ use super::{failure, rows};
 use crate::words::SPOKEN;
 use crate::{Overview, SessionId, StoreError, time};
 
-/// To take out one message is about as much work as to write so many anew.
+/// Removing one message costs about as much as rewriting so many.
 const SHARE: i64 = 25;
 
 const DROP: &str = "
@@ -17,7 +17,7 @@ DROP VIEW IF EXISTS spoken;
 DROP TABLE IF EXISTS sessions;
 ";
 
-/// The index keeps no texts of its own: it takes them from the view.
+/// The tables and the full-text index, which takes its texts from the view.
 const CREATE: &str = "
 CREATE TABLE sessions (
     session TEXT PRIMARY KEY,
@@ -42,7 +42,7 @@ CREATE VIRTUAL TABLE spoken_words USING fts5(
 INSERT INTO spoken_words (spoken_words, rank) VALUES ('secure-delete', 1);
 ";
 
-/// Whether all of it is there.
+/// Whether all derived tables exist.
 pub(super) fn are_there(connection: &Connection) -> rusqlite::Result<bool> {
     let count: i64 = connection.query_row(
         "SELECT count(*) FROM sqlite_schema WHERE name IN
@@ -53,9 +53,9 @@ pub(super) fn are_there(connection: &Connection) -> rusqlite::Result<bool> {
     Ok(count == 5)
 }
 
-/// Takes all of it out of the database without looking at it: it may be
-/// damaged, and then nobody knows which pages are its own. What they took is
-/// free once everything else was copied.
+/// Removes all derived data without reading it: it may be damaged, and then it
+/// is unknown which pages belong to it. Their space is freed when everything
+/// else is copied.
 pub(super) fn discard(connection: &mut Connection) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let schema: i64 = transaction.pragma_query_value(None, "schema_version", |row| row.get(0))?;
@@ -71,7 +71,7 @@ pub(super) fn discard(connection: &mut Connection) -> rusqlite::Result<()> {
     connection.execute_batch("VACUUM")
 }
 
-/// Makes all of it anew. The caller has a transaction.
+/// Rebuilds all derived data. The caller holds a transaction.
 pub(super) fn rebuild(place: &Place, connection: &Connection) -> Result<(), StoreError> {
     let failed = |error| failure::of_database(place, &error);
     let kinds: Vec<String> = SPOKEN.iter().map(|kind| format!("'{kind}'")).collect();
@@ -98,7 +98,7 @@ pub(super) fn rebuild(place: &Place, connection: &Connection) -> Result<(), Stor
         .map_err(failed)
 }
 
-/// Writes down what is known of a session.
+/// Stores the overview of a session.
 pub(super) fn put(connection: &Connection, overview: &Overview) -> rusqlite::Result<()> {
     let json = serde_json::to_string(overview)
         .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
@@ -117,7 +117,7 @@ pub(super) fn put(connection: &Connection, overview: &Overview) -> rusqlite::Res
     Ok(())
 }
 
-/// What was written down of a session, unless it is out of date.
+/// Reads the stored overview of a session.
 pub(super) fn get(
     place: &Place,
     connection: &Connection,
@@ -133,7 +133,7 @@ pub(super) fn get(
     json.map(|json| read(place, &json)).transpose()
 }
 
-/// An overview from its JSON.
+/// Parses an overview from its JSON.
 pub(super) fn read(place: &Place, json: &str) -> Result<Overview, StoreError> {
     serde_json::from_str(json).map_err(|error| StoreError::IndexDamaged {
         place: place.shown(),
@@ -141,7 +141,7 @@ pub(super) fn read(place: &Place, json: &str) -> Result<Overview, StoreError> {
     })
 }
 
-/// Adds what was said in an entry to the index.
+/// Adds the text of an entry to the index.
 pub(super) fn index(connection: &Connection, position: i64) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
@@ -152,10 +152,10 @@ pub(super) fn index(connection: &Connection, position: i64) -> rusqlite::Result<
     Ok(())
 }
 
-/// Takes a session out of all of it. Its entries have to be there still.
+/// Removes a session from all derived data, before its entries are removed.
 pub(super) fn forget(connection: &Connection, session: &SessionId) -> rusqlite::Result<()> {
-    // Words are taken out of the index one by one, or all at once by writing
-    // it anew, whichever is less work.
+    // Words are removed from the index one by one, or all at once by rewriting
+    // it, whichever is less work.
     let spoken: i64 = connection.query_row(
         "SELECT count(*) FROM spoken WHERE session = ?1",
         [session.as_str()],
@@ -184,7 +184,7 @@ pub(super) fn forget(connection: &Connection, session: &SessionId) -> rusqlite::
     Ok(())
 }
 
-/// Tells the index something.
+/// Sends a command to the full-text index.
 fn command(connection: &Connection, command: &str) -> rusqlite::Result<()> {
     connection.execute_batch(&format!(
         "INSERT INTO spoken_words (spoken_words, rank) VALUES ({command})"

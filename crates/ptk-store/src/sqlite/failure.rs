@@ -1,4 +1,4 @@
-//! What SQLite and the system say, in words that say what to do.
+//! Converts errors of SQLite and the system into ones that say what to do.
 
 use std::io;
 use std::path::Path;
@@ -8,7 +8,7 @@ use rusqlite::ErrorCode;
 use super::place::Place;
 use crate::StoreError;
 
-/// A failure of the database.
+/// Converts an error of the database.
 pub(super) fn of_database(place: &Place, error: &rusqlite::Error) -> StoreError {
     let detail = error.to_string();
     let code = error.sqlite_error_code();
@@ -26,7 +26,7 @@ pub(super) fn of_database(place: &Place, error: &rusqlite::Error) -> StoreError 
     }
 }
 
-/// Whether a row holds what nobody wrote there.
+/// Whether a row holds a value that the program cannot have written.
 fn is_unreadable(error: &rusqlite::Error) -> bool {
     matches!(
         error,
@@ -37,7 +37,7 @@ fn is_unreadable(error: &rusqlite::Error) -> bool {
     )
 }
 
-/// A failure of the system.
+/// Converts an error of the system.
 pub(super) fn of_system(attempt: &'static str, path: &Path, source: io::Error) -> StoreError {
     let place = path.display().to_string();
     match source.kind() {

@@ -1,4 +1,4 @@
-//! The one connection that writes, and what is done with it.
+//! The one connection that writes, and its operations.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,19 +15,18 @@ use crate::redact::Prepared;
 use crate::words::SPOKEN;
 use crate::{Appended, Overview, SessionId, StoreError};
 
-/// Sessions of which the overview is kept in memory. It is read again where it
-/// is not.
+/// How many overviews are kept in memory. Others are read again.
 const MAX_KNOWN: usize = 1000;
 /// About how many bytes the -wal file may hold before they are moved into the
-/// file.
+/// database file.
 const MAX_UNSETTLED: usize = 4 * 1024 * 1024;
-/// About how many bytes a transaction takes there beside its entries: the
-/// pages that it changes a little.
+/// About how many bytes a transaction adds to the -wal file beside its entries:
+/// the pages that it changes a little.
 const TRANSACTION: usize = 16 * 1024;
-/// Pages that a deletion gives back to the system.
+/// How many pages a deletion gives back to the system.
 const MAX_FREED_PAGES: i64 = 100_000;
 
-/// Entries for one session, and whoever waits for them.
+/// Entries to append to one session, and where to send the result.
 #[derive(Debug)]
 pub(super) struct Append {
     pub(super) session: SessionId,
@@ -41,11 +40,11 @@ pub(super) struct Ledger {
     place: Arc<Place>,
     connection: Connection,
     pen: Pen,
-    /// The sessions of this process.
+    /// The overviews of the sessions that this process writes.
     known: HashMap<SessionId, Overview>,
-    /// Once damage was found, nothing more is written.
+    /// The damage that was found; then nothing more is written.
     damage: Option<StoreError>,
-    /// About how many bytes were written since the file was last settled.
+    /// About how many bytes were written since the last checkpoint.
     unsettled: usize,
 }
 
@@ -69,17 +68,18 @@ impl Ledger {
         })
     }
 
-    /// Appends everything in one transaction. If that fails, each by itself:
-    /// nobody is to suffer from the entries of another.
+    /// Appends everything in one transaction. If that fails, each append is
+    /// tried by itself, so that none fails because of another one's entries.
     pub(super) fn append(&mut self, batch: Vec<Append>) {
         let is_one = batch.len() == 1;
         let result = self.guarded(|ledger| ledger.try_append(&batch));
         match result {
             Ok(outcomes) => {
                 for (append, outcome) in batch.into_iter().zip(outcomes) {
-                    // Whoever waits takes in what was written without a copy.
+                    // Dropped first, so that the caller can use the entries
+                    // without a copy.
                     drop(append.entries);
-                    // Whoever does not wait any more need not be told.
+                    // The caller may have stopped waiting.
                     let _ = append.done.send(outcome);
                 }
             }
@@ -96,7 +96,7 @@ impl Ledger {
         }
     }
 
-    /// Does something, unless there is damage, and remembers if there is.
+    /// Runs `work` unless damage was found before, and remembers new damage.
     fn guarded<T>(
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<T, StoreError>,
@@ -106,7 +106,7 @@ impl Ledger {
         }
         let result = work(self).map_err(|error| self.place.blame(&self.connection, error));
         if let Err(error) = &result {
-            // It may know of entries that were not written.
+            // The overviews may count entries that were not written.
             self.known.clear();
             let is_damage = matches!(
                 error,
@@ -115,7 +115,7 @@ impl Ledger {
             if is_damage {
                 tracing::warn!(%error, "nothing more is written to the log");
                 self.damage = Some(error.clone());
-                // Closing would move what was written into the file.
+                // Closing would move the -wal file into the database file.
                 let _ = self
                     .connection
                     .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true);
@@ -150,7 +150,7 @@ impl Ledger {
                     Err(error) => return Err(error),
                 }
                 if self.known.len() >= MAX_KNOWN {
-                    // Those of this batch are not written yet.
+                    // The overviews of this batch are not written yet.
                     self.known.retain(|known, _| touched.contains(&known));
                 }
                 let overview = overview(place, &transaction, session)?;
@@ -186,7 +186,7 @@ impl Ledger {
         Ok(outcomes)
     }
 
-    /// Removes a session, also from what was written and is not needed.
+    /// Removes a session, also from free pages and the -wal file.
     pub(super) fn delete(&mut self, session: &SessionId) -> Result<bool, StoreError> {
         self.guarded(|ledger| ledger.try_delete(session))
     }
@@ -215,8 +215,8 @@ impl Ledger {
         Ok(count > 0)
     }
 
-    /// Gives room back, and takes what was deleted out of the -wal file. While
-    /// others read, that waits for another time.
+    /// Frees space, and removes what was deleted from the -wal file. While
+    /// others read, that is left for later.
     fn tidy(&self) {
         let vacuum = format!("PRAGMA incremental_vacuum({MAX_FREED_PAGES})");
         for pragma in [vacuum.as_str(), "PRAGMA wal_checkpoint(TRUNCATE)"] {
@@ -231,8 +231,8 @@ impl Ledger {
         }
     }
 
-    /// Moves what was written into the file, once it is much. Nobody waits
-    /// for that: it is done after the entries were acknowledged.
+    /// Runs a checkpoint once enough was written. It delays no append, as it
+    /// runs after the entries were acknowledged.
     pub(super) fn settle(&mut self) {
         if self.unsettled < MAX_UNSETTLED || self.damage.is_some() {
             return;
@@ -246,8 +246,8 @@ impl Ledger {
         }
     }
 
-    /// Makes everything anew that follows from the log. Damage to it, and to
-    /// nothing else, is mended so.
+    /// Rebuilds all derived data, which repairs damage to it, and to nothing
+    /// else.
     pub(super) fn rebuild(&mut self) -> Result<(), StoreError> {
         if !matches!(self.damage, Some(StoreError::IndexDamaged { .. })) {
             match self.guarded(Self::try_rebuild) {
@@ -276,7 +276,8 @@ impl Ledger {
             .map_err(failed)?;
         schema::known(place, schema::version(&transaction).map_err(failed)?)?;
         derived::rebuild(place, &transaction)?;
-        // Where the old one was damaged, pages of others may have gone with it.
+        // Where the old index was damaged, pages of the log may have gone with
+        // it.
         if !is_sound(&transaction, "log") {
             return Err(place.damaged("the index took pages of the log"));
         }
@@ -286,7 +287,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Lets a session go.
+    /// Releases a session.
     pub(super) fn release(&mut self, session: &SessionId) -> Result<(), StoreError> {
         self.known.remove(session);
         let place = Arc::clone(&self.place);
@@ -299,14 +300,14 @@ impl Ledger {
 impl Drop for Ledger {
     fn drop(&mut self) {
         if self.damage.is_none() {
-            // Otherwise others find out by themselves.
+            // Otherwise other processes notice by the unlocked file.
             let _ = self.pen.release(&self.connection, None);
         }
     }
 }
 
-/// What is known of a session. What was written down of it has to agree with
-/// the log; if it does not, the log is right.
+/// The overview of a session. If the stored one disagrees with the log, it is
+/// computed from the log.
 fn overview(
     place: &Place,
     connection: &Connection,
@@ -335,7 +336,7 @@ fn connect(place: &Place, found: Found) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(place.path(), flags)?;
     connection.busy_timeout(PATIENCE)?;
     if found == Found::Nothing {
-        // Before the first table, or never.
+        // Works only before the first table is created.
         connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
     }
     let mode: String =
@@ -343,13 +344,13 @@ fn connect(place: &Place, found: Found) -> rusqlite::Result<Connection> {
     if mode != "wal" {
         tracing::warn!(mode, "the log is written without a WAL, which is slower");
     }
-    // What was committed survives the end of this process, which is promised.
-    // A loss of power may take the last entries, but never the database.
+    // What was committed survives the end of this process, which is promised. A
+    // loss of power may take the last entries, but never the database.
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
-    // What is deleted is gone.
+    // Overwrites what is deleted.
     connection.pragma_update(None, "secure_delete", "ON")?;
-    // No trust in what a damaged or forged file says of itself.
+    // Does not trust what a damaged or forged file says of itself.
     connection.pragma_update(None, "cell_size_check", "ON")?;
     connection.pragma_update(None, "trusted_schema", "OFF")?;
     Ok(connection)

@@ -1,4 +1,4 @@
-//! The log in a file of SQLite.
+//! The store in an SQLite file.
 //!
 //! ```text
 //! sessions.db          the log, and what follows from it
@@ -36,12 +36,12 @@ use ledger::{Append, Ledger};
 use place::{Found, Place, Wanted};
 use threads::{ReaderThreads, Request, WriterThread};
 
-/// How long is waited for another process that writes.
+/// How long to wait for another process that writes.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long until it is tried again.
+/// How long to wait before trying again.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// A store in a file of SQLite. Clones share it.
+/// A store in an SQLite file. Clones share it.
 ///
 /// Several processes may have one file open, and each writes sessions of its
 /// own. Once the last clone is dropped, everything that was handed over is
@@ -55,24 +55,24 @@ pub struct SqliteStore {
 struct Inner {
     place: Arc<Place>,
     redaction: Redaction,
-    /// Closed before the writer.
+    /// The readers, which are closed before the writer.
     readers: OnceLock<ReaderThreads>,
-    /// None if it was opened only to be read.
+    /// The writer; `None` if the store was opened read-only.
     writer: Option<WriterThread>,
 }
 
 impl SqliteStore {
-    /// Opens a database, and makes it where there is none.
+    /// Opens a database, and creates it if there is none.
     ///
     /// # Errors
     ///
-    /// If there is something else, something damaged, or something newer; then
-    /// it is left as it is.
+    /// If the file is not such a database, is damaged, or was made by a newer
+    /// version; then it is left as it is.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         Self::open_redacting(path, Redaction::default())
     }
 
-    /// The same without secrets.
+    /// Opens a database, and removes secrets from everything that is written.
     ///
     /// # Errors
     ///
@@ -84,8 +84,8 @@ impl SqliteStore {
         Self::open_wanting(path.as_ref(), redaction, Wanted::Whole)
     }
 
-    /// Opens a database, and makes everything anew that follows from its log,
-    /// even if that is damaged. Blocks until it is made.
+    /// Opens a database, and rebuilds everything that is derived from its log,
+    /// even if that is damaged. Blocks until it is rebuilt.
     ///
     /// # Errors
     ///
@@ -116,11 +116,11 @@ impl SqliteStore {
         Ok(Self::new(place, redaction, Some(writer)))
     }
 
-    /// Opens a database only to read it. Others may write it meanwhile.
+    /// Opens a database read-only. Others may write it meanwhile.
     ///
     /// # Errors
     ///
-    /// If there is none, or none that can be read.
+    /// If there is no database, or none that can be read.
     pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let place = Arc::new(Place::new(path.as_ref()));
         match patiently(|| place.look(Wanted::Whole))? {
@@ -150,7 +150,7 @@ impl SqliteStore {
         }
     }
 
-    /// Where the database is.
+    /// The path of the database.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.inner.place.path()
@@ -163,7 +163,7 @@ impl SqliteStore {
         })
     }
 
-    /// Has the thread that writes do something.
+    /// Runs `work` on the writer thread.
     fn change<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Ledger) -> Result<T, StoreError> + Send + 'static,
@@ -179,7 +179,7 @@ impl SqliteStore {
         .boxed()
     }
 
-    /// Has one of the threads that read do something.
+    /// Runs `ask` on one of the reader threads.
     fn ask<T: Send + 'static>(
         &self,
         ask: impl FnOnce(&Place, &Connection) -> Result<T, StoreError> + Send + 'static,
@@ -199,7 +199,7 @@ impl SqliteStore {
         .boxed()
     }
 
-    /// Started when they are first needed: many who write never read.
+    /// Returns the readers, started on first use: many stores only write.
     fn readers(&self) -> Result<&ReaderThreads, StoreError> {
         let inner = &*self.inner;
         if let Some(readers) = inner.readers.get() {
@@ -211,8 +211,8 @@ impl SqliteStore {
     }
 }
 
-/// Tries again while others open or close the same file: SQLite does not wait
-/// for them in every case.
+/// Retries while others open or close the same file: SQLite does not wait for
+/// them in every case.
 fn patiently<T>(mut open: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreError> {
     let start = Instant::now();
     loop {

@@ -1,4 +1,4 @@
-//! The file of a database, looked at before anything is written to it.
+//! The file of a database, and checks before anything is written to it.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read as _};
@@ -12,37 +12,37 @@ use super::schema::{self, APPLICATION};
 use super::{failure, rows};
 use crate::{SessionId, StoreError};
 
-/// What every database of SQLite begins with.
+/// The first bytes of every SQLite database.
 const MAGIC: &[u8] = b"SQLite format 3\0";
-/// The length of its header.
+/// The length of the header.
 const HEADER: usize = 100;
-/// A database of at most so many bytes is looked through whenever it is
-/// opened. With a larger one, that would be felt.
+/// A database of at most so many bytes is checked whenever it is opened. With a
+/// larger one, that would take noticeable time.
 const CHECKED_ON_OPEN: u64 = 4 * 1024 * 1024;
 
-/// Where a database is.
+/// The path of a database.
 #[derive(Debug)]
 pub(super) struct Place {
     path: PathBuf,
 }
 
-/// What whoever opens a database can do with.
+/// How much of a database has to be undamaged to be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
-    /// All of it has to be whole.
+    /// All of the database.
     Whole,
-    /// The log has to be whole: what follows from it is made anew.
+    /// Only the log: what is derived from it will be rebuilt.
     Log,
 }
 
-/// What is there.
+/// The result of checking a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
-    /// Nothing, or a database without content.
+    /// There is no file, or a database without content.
     Nothing,
-    /// A database with this schema, which is known.
+    /// There is a database with this known schema.
     Schema(i64),
-    /// The same, but only its log is whole.
+    /// There is a database of which only the log is undamaged.
     DamagedIndex,
 }
 
@@ -56,7 +56,7 @@ impl Place {
         &self.path
     }
 
-    /// The folder of those who write.
+    /// The folder with the lock files of writers.
     pub(super) fn writers(&self) -> PathBuf {
         self.beside(".writers")
     }
@@ -71,7 +71,7 @@ impl Place {
         self.path.display().to_string()
     }
 
-    /// Makes the folder and the file where they are missing, for nobody but
+    /// Creates the folder and the file if they are missing, accessible only to
     /// their owner.
     pub(super) fn create(&self) -> Result<(), StoreError> {
         if let Some(folder) = self.path.parent() {
@@ -86,17 +86,16 @@ impl Place {
         }
     }
 
-    /// Nobody but the owner may read what was said, also if the file was made
-    /// otherwise.
+    /// Makes the file accessible only to its owner, however it was created.
     pub(super) fn close_to_others(&self) {
         let mode = fs::metadata(&self.path).map(|file| file.permissions().mode());
         if mode.is_ok_and(|mode| mode & 0o077 != 0) {
-            // Whoever is not the owner cannot, and may still write.
+            // Another user cannot change it, and may still write.
             let _ = fs::set_permissions(&self.path, Permissions::from_mode(0o600));
         }
     }
 
-    /// Looks at what is there, and changes nothing.
+    /// Checks what is there, and changes nothing.
     pub(super) fn look(&self, wanted: Wanted) -> Result<Found, StoreError> {
         let length = match fs::metadata(&self.path) {
             Ok(file) if file.is_file() => file.len(),
@@ -105,7 +104,7 @@ impl Place {
             Err(error) => return Err(failure::of_system("look at", &self.path, error)),
         };
         if length == 0 {
-            // SQLite would throw the log of changes away.
+            // SQLite would throw the -wal file away.
             return if self.has_changes() {
                 Err(self.damaged("it is empty, but its -wal file is not"))
             } else {
@@ -119,8 +118,8 @@ impl Place {
         }
         let found = self.look_inside(wanted, length, is_still);
         match found {
-            // Somebody may have begun to write while it was looked at as if
-            // nobody could.
+            // Another process may have begun to write while the file was read
+            // as immutable.
             Err(
                 StoreError::Damaged { .. }
                 | StoreError::IndexDamaged { .. }
@@ -134,7 +133,7 @@ impl Place {
         fs::metadata(self.beside("-wal")).is_ok_and(|wal| wal.len() > 0)
     }
 
-    /// Looks at the header, and says how large a page is.
+    /// Checks the header, and returns the page size.
     fn look_at_header(&self) -> Result<u64, StoreError> {
         let failed = |error| failure::of_system("read", &self.path, error);
         let file = File::open(&self.path).map_err(failed)?;
@@ -157,7 +156,7 @@ impl Place {
         }
     }
 
-    /// What SQLite finds in it.
+    /// Checks the content with SQLite.
     fn look_inside(
         &self,
         wanted: Wanted,
@@ -166,7 +165,7 @@ impl Place {
     ) -> Result<Found, StoreError> {
         let failed = |error| failure::of_database(self, &error);
         let connection = self.open_to_read(is_still).map_err(failed)?;
-        // All as of one moment: somebody may be making it.
+        // In one transaction: another process may be creating the tables.
         let moment = connection.unchecked_transaction().map_err(failed)?;
         let number = |pragma: &str| connection.pragma_query_value(None, pragma, |row| row.get(0));
         let application: i64 = number("application_id").map_err(failed)?;
@@ -202,7 +201,7 @@ impl Place {
         Ok(Found::Schema(version))
     }
 
-    /// Says of damage that was found whether the log is whole all the same.
+    /// Turns damage into damage of the index if the log itself is whole.
     pub(super) fn blame(&self, connection: &Connection, error: StoreError) -> StoreError {
         match error {
             StoreError::Damaged { place, detail } if self.is_log_whole(connection) => {
@@ -228,8 +227,8 @@ impl Place {
         read.is_ok() && !has_gap
     }
 
-    /// A connection that cannot write. If the file is still, nothing is put
-    /// beside it either.
+    /// Opens a connection that cannot write. If the file `is_still`, no files
+    /// are created beside it either.
     fn open_to_read(&self, is_still: bool) -> rusqlite::Result<Connection> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = if is_still {
@@ -242,7 +241,7 @@ impl Place {
         Ok(connection)
     }
 
-    /// A connection for whoever reads while others may write.
+    /// Opens a connection that reads while others may write.
     pub(super) fn reader(&self) -> Result<Connection, StoreError> {
         let failed = |error| failure::of_database(self, &error);
         let connection = self.open_to_read(false).map_err(failed)?;
@@ -250,7 +249,8 @@ impl Place {
             connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0));
         match probe {
             Ok(_) => Ok(connection),
-            // Where nothing can be put beside it, nobody can be writing.
+            // Where no file can be created beside it, no process can be
+            // writing.
             Err(_) if !self.has_changes() => self.open_to_read(true).map_err(failed),
             Err(error) => Err(failed(error)),
         }
@@ -281,7 +281,7 @@ pub(super) fn is_sound(connection: &Connection, table: &str) -> bool {
     said.is_ok_and(|said| said == "ok")
 }
 
-/// Makes a folder, and those above it, for nobody but their owner.
+/// Creates a folder and those above it, accessible only to their owner.
 pub(super) fn create_folder(folder: &Path) -> Result<(), StoreError> {
     let mut builder = DirBuilder::new();
     builder.recursive(true).mode(0o700);
@@ -290,7 +290,7 @@ pub(super) fn create_folder(folder: &Path) -> Result<(), StoreError> {
         .map_err(|error| failure::of_system("create the folder", folder, error))
 }
 
-/// A path as part of an address.
+/// Percent-encodes a path for a URI.
 fn address(path: &Path) -> String {
     let mut address = String::new();
     for byte in path.as_os_str().as_bytes() {

@@ -1,4 +1,4 @@
-//! What is asked of a database without changing it.
+//! Queries, which do not change the database.
 
 use rusqlite::{Connection, params};
 
@@ -8,7 +8,7 @@ use crate::store::{MAX_STRETCH_BYTES, Stretch};
 use crate::words::Words;
 use crate::{Checked, Entry, Hit, Listing, Overview, Search, SessionId, StoreError, time};
 
-/// Damage that is told one by one.
+/// How much damage is listed in detail.
 const MAX_DAMAGE: usize = 20;
 
 pub(super) fn read(
@@ -53,8 +53,8 @@ pub(super) fn read(
     Ok(entries)
 }
 
-/// An entry that should be there and is not. Numbers have no gaps, so that a
-/// damaged index cannot hide an entry.
+/// The number of an entry that should be there and is not. Numbers have no
+/// gaps, so that a damaged index cannot hide an entry.
 fn missing(entries: &[Entry], stretch: Stretch, count: Option<u64>) -> Option<u64> {
     let gap = entries.windows(2).find_map(|pair| match pair {
         [one, other] if one.seq + 1 != other.seq => Some(one.seq + 1),
@@ -191,7 +191,7 @@ pub(super) fn check(place: &Place, connection: &Connection) -> Result<Checked, S
     Ok(checked)
 }
 
-/// SQLite has no larger numbers.
+/// Converts a number for SQLite, which has no larger ones than `i64`.
 fn whole(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -1,4 +1,4 @@
-//! Rows of the log, and entries.
+//! Converts between rows of the log and entries.
 
 use ptk_events::{CallId, Correlation};
 use rusqlite::{Connection, Row, params};
@@ -14,7 +14,7 @@ use crate::{Entry, SessionId, StoreError, time};
 pub(super) const COLUMNS: &str =
     "session, seq, ts, kind, version, request_id, parent_id, call_id, body, digest";
 
-/// Adds a row and says at which position.
+/// Adds a row and returns its position.
 pub(super) fn insert(
     connection: &Connection,
     session: &SessionId,
@@ -57,7 +57,7 @@ pub(super) fn insert(
         ])
 }
 
-/// The entry of a row with the [`COLUMNS`], if it is as it was written.
+/// Reads the entry of a row with the [`COLUMNS`], and checks its digest.
 pub(super) fn entry(place: &Place, row: &Row<'_>) -> Result<Entry, StoreError> {
     let failed = |error: rusqlite::Error| failure::of_database(place, &error);
     let session: String = row.get(0).map_err(failed)?;
@@ -101,7 +101,8 @@ pub(super) fn entry(place: &Place, row: &Row<'_>) -> Result<Entry, StoreError> {
     })
 }
 
-/// Every entry of the log, or of one session, session by session and in order.
+/// Calls a function with every entry of the log, or of one session, session by
+/// session and in order.
 pub(super) fn each(
     place: &Place,
     connection: &Connection,
@@ -123,7 +124,7 @@ pub(super) fn each(
     Ok(())
 }
 
-/// What is written of an entry.
+/// The fields of an entry that its digest covers.
 struct Fields<'a> {
     session: &'a str,
     seq: i64,
@@ -135,7 +136,7 @@ struct Fields<'a> {
 }
 
 impl Fields<'_> {
-    /// By which a flipped bit is noticed: SQLite has no sums of its own.
+    /// The digest that reveals a flipped bit: SQLite has no checksums.
     fn digest(&self) -> i64 {
         let mut hasher = blake3::Hasher::new();
         for number in [self.seq, self.ts, i64::from(self.version)] {
@@ -151,7 +152,8 @@ impl Fields<'_> {
             Some(self.body),
         ];
         for text in texts {
-            // The length tells where a text ends, and a missing one from none.
+            // The length marks where a text ends, and separates a missing text
+            // from an empty one.
             let length = text.map_or(u64::MAX, |text| text.len() as u64);
             hasher.update(&length.to_le_bytes());
             hasher.update(text.unwrap_or_default().as_bytes());

@@ -1,9 +1,9 @@
 //! The tables, and how those of older databases become those of today.
 //!
-//! Schema 1 is the log and who writes it. Schema 2 adds what follows from the
-//! log: the overviews, and the index of what was said. Schema 3 adds titles to
-//! the index. A further schema is a further step; what follows from the log
-//! need not be changed there, only made anew.
+//! Schema 1 is the log and who writes it. Schema 2 adds what is derived from
+//! the log: the overviews, and the full-text index. Schema 3 adds titles to the
+//! index. A further schema is a further step; derived data need not be migrated
+//! there, only rebuilt.
 
 use rusqlite::{Connection, TransactionBehavior};
 
@@ -11,7 +11,7 @@ use super::place::Place;
 use super::{derived, failure};
 use crate::StoreError;
 
-/// Marks the databases of PTK's sessions.
+/// The application id of PTK's session databases.
 pub(super) const APPLICATION: i64 = 0x5054_4b53;
 /// The schema that is written.
 pub(super) const NEWEST: i64 = 3;
@@ -43,7 +43,7 @@ CREATE TABLE holders (
 ) STRICT, WITHOUT ROWID;
 ";
 
-/// Whether this program knows the schema.
+/// Fails if this program does not know the schema.
 pub(super) fn known(place: &Place, version: i64) -> Result<(), StoreError> {
     if version > NEWEST {
         return Err(StoreError::NewerSchema {
@@ -73,7 +73,7 @@ pub(super) fn migrate(place: &Place, connection: &mut Connection) -> Result<(), 
     let transaction = connection
         .transaction_with_behavior(TransactionBehavior::Immediate)
         .map_err(failed)?;
-    // Somebody else may have been faster.
+    // Another process may have been faster.
     let from = version(&transaction).map_err(failed)?;
     known(place, from)?;
     if from < 1 {

@@ -1,4 +1,4 @@
-//! The threads on which SQLite works, so that nobody's runtime is blocked.
+//! The threads on which SQLite works, so that no async runtime is blocked.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -11,22 +11,23 @@ use super::ledger::{Append, Ledger};
 use super::place::Place;
 use crate::StoreError;
 
-/// Requests that wait for the writer; whoever comes then waits in front.
+/// How many requests may be queued; further senders wait.
 const WAITING: usize = 256;
-/// Requests that are written in one transaction.
+/// How many requests are written in one transaction.
 const MAX_BATCH: usize = 128;
-/// Readers, so that one long search does not hold up everything else.
+/// How many readers there are, so that one long search does not hold up
+/// everything else.
 const READERS: usize = 2;
 
-/// Something for the thread that writes.
+/// A request to the writer thread.
 pub(super) enum Request {
-    /// Entries; those that wait together are written together.
+    /// Entries to append; those that are queued together are written together.
     Append(Append),
-    /// Anything else.
+    /// Any other work.
     Work(Box<dyn FnOnce(&mut Ledger) + Send>),
 }
 
-/// The thread that writes.
+/// The writer thread.
 #[derive(Debug)]
 pub(super) struct WriterThread {
     requests: Option<mpsc::Sender<Request>>,
@@ -34,8 +35,8 @@ pub(super) struct WriterThread {
 }
 
 impl WriterThread {
-    /// Starts it. What is made or mended when the database is opened is done
-    /// there, too; blocks until it is.
+    /// Starts the thread. The database is created or repaired there, too;
+    /// blocks until it is open.
     pub(super) fn start(
         place: &Place,
         open: impl FnOnce() -> Result<Ledger, StoreError> + Send + 'static,
@@ -64,7 +65,7 @@ impl WriterThread {
         })
     }
 
-    /// Hands something over; `false` if the thread is gone.
+    /// Sends a request; `false` if the thread has ended.
     pub(super) async fn send(&self, request: Request) -> bool {
         match &self.requests {
             Some(requests) => requests.send(request).await.is_ok(),
@@ -74,7 +75,7 @@ impl WriterThread {
 }
 
 impl Drop for WriterThread {
-    /// Everything that was handed over is written, and the sessions are free.
+    /// Waits until every request is written and the sessions are released.
     fn drop(&mut self) {
         self.requests = None;
         if let Some(thread) = self.thread.take() {
@@ -103,10 +104,10 @@ fn serve(ledger: &mut Ledger, request: Request, waiting: &mut mpsc::Receiver<Req
     ledger.append(batch);
 }
 
-/// Something for a thread that reads.
+/// A request to a reader thread.
 pub(super) type Reading = Box<dyn FnOnce(Result<&Connection, StoreError>) + Send>;
 
-/// The threads that read.
+/// The reader threads.
 #[derive(Debug)]
 pub(super) struct ReaderThreads {
     readings: Option<mpsc::Sender<Reading>>,
@@ -131,7 +132,7 @@ impl ReaderThreads {
         })
     }
 
-    /// Hands something over; `false` if the threads are gone.
+    /// Sends a request; `false` if the threads have ended.
     pub(super) async fn send(&self, reading: Reading) -> bool {
         match &self.readings {
             Some(readings) => readings.send(reading).await.is_ok(),
@@ -141,7 +142,8 @@ impl ReaderThreads {
 }
 
 impl Drop for ReaderThreads {
-    /// The last one to close a database tidies up, which only a writer can.
+    /// Waits for the readers: the last connection to close a database cleans
+    /// up, which only a writer can.
     fn drop(&mut self) {
         self.readings = None;
         for thread in self.threads.drain(..) {
@@ -153,7 +155,7 @@ impl Drop for ReaderThreads {
 fn read(place: &Place, waiting: &Mutex<mpsc::Receiver<Reading>>) {
     let mut connection: Option<Connection> = None;
     loop {
-        // One waits for work, the other for its turn to wait.
+        // One thread waits for work, the other one for the lock.
         let next = waiting
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

@@ -1,9 +1,9 @@
-//! Who writes which session.
+//! Locks that say which process writes which session.
 //!
 //! Every process that may write holds a file in a folder beside the database
 //! locked for as long as it lives, whatever ends it. The table `holders` says
 //! which session belongs to which of these files. A session whose file is not
-//! locked, or not there, belongs to nobody.
+//! locked, or not there, is free.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read as _, Write as _};
@@ -17,23 +17,23 @@ use super::failure;
 use super::place::{self, Place};
 use crate::{SessionId, StoreError, Writer, time};
 
-/// How often another name is tried, if somebody who looks for the dead is in
-/// the way.
+/// How often another name is tried, if a process that looks for leftover files
+/// has locked the file.
 const TRIES: usize = 20;
-/// The most that is read of such a file.
+/// How many bytes of such a file are read at most.
 const MAX_READ: u64 = 4096;
 
-/// This process, as one who writes.
+/// The lock file of this process, by which it is known as a writer.
 #[derive(Debug)]
 pub(super) struct Pen {
     name: String,
     path: PathBuf,
-    /// Locked as long as it is open.
+    /// The file, which is locked as long as it is open.
     _file: File,
 }
 
 impl Pen {
-    /// Makes a file of this process and locks it.
+    /// Creates the file of this process and locks it.
     pub(super) fn take(place: &Place) -> Result<Self, StoreError> {
         let folder = place.writers();
         place::create_folder(&folder)?;
@@ -50,7 +50,7 @@ impl Pen {
                 Err(TryLockError::WouldBlock) => continue,
                 Err(TryLockError::Error(error)) => return Err(failed(error)),
             }
-            // Between the two, it may have been taken for a dead one's.
+            // Before it was locked, it may have been removed as a leftover.
             if file.metadata().map_err(failed)?.nlink() == 0 {
                 continue;
             }
@@ -91,7 +91,7 @@ impl Pen {
         Ok(())
     }
 
-    /// Lets a session go, or all of them.
+    /// Releases a session, or all of them.
     pub(super) fn release(
         &self,
         connection: &Connection,
@@ -107,12 +107,12 @@ impl Pen {
 
 impl Drop for Pen {
     fn drop(&mut self) {
-        // Left behind, it is removed by whoever looks next.
+        // If it stays behind, the next process that looks removes it.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// Who writes a session.
+/// The process that writes a session.
 pub(super) fn of(
     place: &Place,
     connection: &Connection,
@@ -129,13 +129,14 @@ fn named(connection: &Connection, session: &SessionId) -> rusqlite::Result<Optio
         .optional()
 }
 
-/// The process of a file, if it lives. The file of a dead one is removed.
+/// The process of a file, if it is alive. A leftover file is removed.
 fn alive(place: &Place, name: &str) -> Option<Writer> {
     // The name comes from the database, which may be damaged.
     Uuid::try_parse(name).ok()?;
     let path = place.writers().join(name);
     let file = File::open(&path).ok()?;
-    // Shared, so that two who look do not take each other for the writer.
+    // Shared, so that two processes that look do not take each other for the
+    // writer.
     if file.try_lock_shared().is_ok() {
         let _ = fs::remove_file(&path);
         return None;
@@ -145,7 +146,7 @@ fn alive(place: &Place, name: &str) -> Option<Writer> {
     Some(serde_json::from_str(&json).unwrap_or_else(|_| unknown()))
 }
 
-/// Removes the files of those who were killed.
+/// Removes the files of processes that have ended.
 fn sweep(place: &Place) {
     let Ok(folder) = fs::read_dir(place.writers()) else {
         return;
@@ -166,7 +167,7 @@ fn this_process() -> Writer {
     }
 }
 
-/// It has locked its file, and not yet written who it is.
+/// A process that has locked its file, but not yet written who it is.
 fn unknown() -> Writer {
     Writer {
         pid: 0,

@@ -1,4 +1,4 @@
-//! What was said, piece by piece.
+//! The items of a conversation.
 
 use std::borrow::Cow;
 use std::time::SystemTime;
@@ -10,82 +10,82 @@ use serde_json::{Map, Value};
 use super::Place;
 use crate::kind::{LoggedCall, LoggedProblem, ModelReplied, ReplyOutcome};
 
-/// Something that was said.
+/// An item of a conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item {
     /// The number of its entry.
     pub seq: u64,
-    /// When it was said.
+    /// When the item was written.
     pub ts: SystemTime,
-    /// The request it was said in.
+    /// The request it belongs to.
     pub request_id: Option<RequestId>,
-    /// What was said.
+    /// The content of the item.
     pub content: Content,
 }
 
-/// What was said.
+/// The content of an item.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Content {
-    /// By a person or another program.
+    /// A message of a person or another program.
     Message(Message),
-    /// By the model, with the calls it made and what came of them.
+    /// A reply of the model, with its calls and their results.
     Reply(Box<ModelReply>),
-    /// To the model, about a reply that could not be used.
+    /// A message to the model about a reply that could not be used.
     Rejected(String),
-    /// The beginning of the conversation in short.
+    /// A summary of the beginning of the conversation.
     Summary(String),
 }
 
-/// What the model said, and what came of it.
+/// A reply of the model, with its calls and their results.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelReply {
-    /// What it said, as it said it.
+    /// The reply, as it came.
     pub reply: ModelReplied,
-    /// The prose, once somebody has read it.
+    /// The prose, once the reply has been parsed.
     pub prose: Option<String>,
-    /// What it means, once somebody has read it.
+    /// What the reply means for the loop, once it has been parsed.
     pub outcome: Option<ReplyOutcome>,
-    /// The calls, in the order in which it wrote them.
+    /// The calls, in the order in which the model wrote them.
     pub calls: Vec<Call>,
-    /// What it said without its thoughts, if it had any.
+    /// The text without reasoning, if it had any.
     pub told: Option<String>,
 }
 
-/// A call, and what came of it.
+/// A call and its state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
     /// The id under which it is run.
     pub id: CallId,
     /// The tool's name.
     pub name: String,
-    /// What the tool works on.
+    /// The arguments.
     pub arguments: Arguments,
-    /// Why the model wants it.
+    /// The model's reason for the call.
     pub reasoning: Option<String>,
     /// Repairs made and faults found.
     pub problems: Vec<LoggedProblem>,
-    /// What came of it.
+    /// Whether the call has begun or ended.
     pub state: CallState,
-    /// The result in short, as another model told it.
+    /// The result as shortened by another model.
     pub shortened: Option<String>,
 }
 
-/// What came of a call.
+/// The state of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CallState {
-    /// It has not begun, so it has not happened.
+    /// The call has not begun, so it has not happened.
     Waiting,
-    /// It began, and nobody knows its end: it may or may not have happened.
+    /// The call began, and its end is unknown: it may or may not have happened.
     Uncertain {
         /// When it began.
         since: SystemTime,
     },
-    /// It has ended, and must not be run again.
+    /// The call has ended, and must not be run again.
     Ended {
-        /// What it gave back.
+        /// The result.
         result: ToolResult,
-        /// What the tools want to know again.
+        /// The state that the tools need again when the session goes on.
         state: Option<Value>,
     },
 }
@@ -123,7 +123,7 @@ impl ModelReply {
         }
     }
 
-    /// What the model is told that it said; `None` if it only thought.
+    /// The text that the model is shown as its own; `None` if it only thought.
     #[must_use]
     pub fn told(&self) -> Option<&str> {
         match self.told.as_deref() {
@@ -133,15 +133,15 @@ impl ModelReply {
         }
     }
 
-    /// Whether its calls have results. Those of a reply that cannot be used
-    /// have none, unless the API wants one for each: the model is told all at
-    /// once what was wrong.
+    /// Whether the calls have results. Those of a reply that cannot be used
+    /// have none, unless the API wants one for each: one message says what was
+    /// wrong with the whole reply.
     #[must_use]
     pub fn has_results(&self) -> bool {
         self.is_native() || self.outcome != Some(ReplyOutcome::Malformed)
     }
 
-    /// Whether its calls came through a native tool API and not in the text.
+    /// Whether the calls came through a native tool API and not in the text.
     fn is_native(&self) -> bool {
         !self.reply.calls.is_empty() || self.reply.text.is_empty()
     }
@@ -165,8 +165,8 @@ impl ModelReply {
 }
 
 impl Call {
-    /// What the model is told of it: what it gave back, in short if another
-    /// model has told it so, or that nobody knows.
+    /// The result that the model is shown: the tool's own, shortened if another
+    /// model has shortened it, or that the outcome is unknown.
     #[must_use]
     pub fn result(&self) -> Cow<'_, ToolResult> {
         Cow::Owned(match &self.state {

@@ -47,21 +47,21 @@ use crate::{Entry, EntryKind, NewEntry, SessionInfo};
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Transcript {
     info: SessionInfo,
-    /// By rising numbers.
+    /// The items, by rising numbers.
     items: Vec<Item>,
     turn: Option<Turn>,
     /// The number of the reply that is being worked on.
     reply: Option<u64>,
     /// Calls without an end, with the number of the reply they stand in.
     open: HashMap<CallId, u64>,
-    /// What chosen files held.
+    /// The contents of files that another model chose.
     given: Vec<String>,
     last: u64,
     is_whole: bool,
     passed_over: u64,
 }
 
-/// Where an entry stands, and what it belongs to.
+/// The position of an entry in the log, and what it belongs to.
 struct Place<'a> {
     seq: u64,
     ts: SystemTime,
@@ -88,15 +88,15 @@ enum Step {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Next {
-    /// No turn is open: somebody has to say something.
+    /// No turn is open: a prompt is needed.
     Prompt,
-    /// The model is to be asked.
+    /// The model has to be asked.
     Ask {
-        /// Whether a request began whose reply never came. Asking again does
-        /// no harm, but may be paid for twice.
+        /// Whether a request began whose reply never came. Asking again does no
+        /// harm, but may be paid for twice.
         again: bool,
     },
-    /// A reply is there, and nobody has read it.
+    /// A reply has arrived and has to be parsed.
     Parse {
         /// The number of its entry.
         reply: u64,
@@ -108,12 +108,12 @@ pub enum Next {
         /// The number of the reply's entry.
         reply: u64,
     },
-    /// The reply cannot be used, and the model has not been told.
+    /// The reply cannot be used, and the model does not know it yet.
     Reject {
         /// The number of its entry.
         reply: u64,
     },
-    /// The answer is there; only the end of the turn is missing.
+    /// The answer is complete; only the end of the turn is missing.
     End {
         /// The number of its entry.
         reply: u64,
@@ -121,7 +121,7 @@ pub enum Next {
 }
 
 impl Transcript {
-    /// A conversation that begins.
+    /// Creates an empty conversation.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -130,37 +130,37 @@ impl Transcript {
         }
     }
 
-    /// What the session works on, and with what.
+    /// The workspace, model and other settings of the session.
     #[must_use]
     pub fn info(&self) -> &SessionInfo {
         &self.info
     }
 
-    /// What was said, in order, since the conversation began or was cleared.
+    /// The items, in order, since the conversation began or was cleared.
     #[must_use]
     pub fn items(&self) -> &[Item] {
         &self.items
     }
 
-    /// What files held that another model chose to be shown.
+    /// The contents of the files that another model chose.
     pub fn given(&self) -> impl Iterator<Item = &str> {
         self.given.iter().map(String::as_str)
     }
 
-    /// The number of the last entry that was taken in.
+    /// The number of the last entry that was folded in.
     #[must_use]
     pub fn last(&self) -> u64 {
         self.last
     }
 
-    /// Whether it has everything that the model could be told. It has not if
-    /// it was [resumed](resume) from a part of a long log.
+    /// Whether it holds everything that the model could be shown. It does not
+    /// if it was [resumed](resume) from a part of a long log.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.is_whole
     }
 
-    /// How many entries only a newer program understands.
+    /// How many entries were skipped, as only a newer program understands them.
     #[must_use]
     pub fn passed_over(&self) -> u64 {
         self.passed_over
@@ -178,7 +178,7 @@ impl Transcript {
         self.turn.map_or(0, |turn| turn.iterations)
     }
 
-    /// Where to go on.
+    /// What the loop has to do next.
     #[must_use]
     pub fn next(&self) -> Next {
         let Some(turn) = self.turn else {
@@ -221,14 +221,14 @@ impl Transcript {
             .filter(|call| matches!(call.state, CallState::Uncertain { .. }))
     }
 
-    /// The conversation as a model is told it: each result in the words of
+    /// The conversation as the model is shown it: each result in the words of
     /// `written`, in call order. A call without an end gets a result that says
     /// so, because models and providers want one for each.
     pub fn messages(&self, written: impl Fn(&ToolResult) -> String) -> Vec<Message> {
         self.messages_of(|call| written(&call.result()))
     }
 
-    /// The same for whoever has the words for a call at hand.
+    /// Like [`messages`](Self::messages), but `written` gets the whole call.
     pub fn messages_of(&self, written: impl Fn(&Call) -> String) -> Vec<Message> {
         let mut messages = Vec::new();
         for item in &self.items {
@@ -237,7 +237,7 @@ impl Transcript {
         messages
     }
 
-    /// Takes in the next entry.
+    /// Folds in the next entry.
     pub fn absorb(&mut self, entry: &Entry) {
         let at = Place {
             seq: entry.seq,
@@ -247,7 +247,7 @@ impl Transcript {
         self.fold(&at, entry.kind());
     }
 
-    /// Takes in the next entry as it was given to the store, under the number
+    /// Folds in the next entry as it was given to the store, under the number
     /// that it got there. Secrets that the store took out are still in it.
     pub fn absorb_new(&mut self, seq: u64, entry: NewEntry) {
         let at = Place {
@@ -277,7 +277,7 @@ impl Transcript {
             }
             EntryKind::Message(message) => {
                 self.push(entry, Content::Message(message.to_message()));
-                // In a turn, somebody may say something while tools run.
+                // In a turn, the user may write while tools run.
                 if self.turn.is_none() {
                     self.leave_reply();
                 }
@@ -350,8 +350,8 @@ impl Transcript {
         self.step(Step::Replied(entry.seq));
     }
 
-    /// Work on the reply is over. What began may still end; what did not
-    /// begin never will.
+    /// Ends work on the reply. A call that began may still end; one that did
+    /// not begin never will.
     fn leave_reply(&mut self) {
         if let Some(reply) = self.reply.take() {
             let began: HashSet<CallId> = self
@@ -407,7 +407,7 @@ impl Transcript {
         let Some(id) = &entry.correlation.call_id else {
             return;
         };
-        // A call that no model asked for has a reply without words.
+        // A call that no model asked for gets an empty reply.
         let reply = self.reply.unwrap_or_else(|| {
             self.replied(entry, ModelReplied::default());
             entry.seq
@@ -428,7 +428,7 @@ impl Transcript {
         self.step(Step::Parsed(reply, ReplyOutcome::Calls));
     }
 
-    /// A call that began waits for somebody's word, and has not happened.
+    /// A call that began waits for the user's approval, and has not happened.
     fn call_held(&mut self, entry: &Place<'_>) {
         if let Some(call) = self.open_call(entry) {
             call.state = CallState::Waiting;
@@ -449,7 +449,7 @@ impl Transcript {
         self.call_mut(reply, id)
     }
 
-    /// The model is told the result of a call in short from now on.
+    /// Keeps the files and the shortened result that a helper model returned.
     fn helped(&mut self, entry: &Place<'_>, helped: HelperReplied) {
         let contents = helped.files.into_iter().filter_map(|file| file.content);
         self.given.extend(contents);

@@ -1,26 +1,26 @@
-//! The end of a log is enough to go on: it is read backwards, as far as the
-//! model can be told anyway.
+//! Resumes a conversation from the end of its log: it is read backwards, as far
+//! as the model can be shown it anyway.
 
 use ptk_protocol::Role;
 
 use super::Transcript;
 use crate::{Entry, EntryKind, Overview, SessionId, Store, StoreError, Stretch};
 
-/// Entries that are read at once.
+/// How many entries are read at once.
 const PAGE: usize = 200;
 
-/// How much of a conversation is taken up again: whole turns, the last one in
-/// any case, until one of the limits is reached.
+/// How much of a conversation is resumed: whole turns, the last one in any
+/// case, until one of the limits is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
     /// At most so many turns.
     pub turns: usize,
-    /// No further turn after so many bytes.
+    /// No further turn is added after so many bytes.
     pub bytes: usize,
 }
 
 impl Default for Window {
-    /// More than models can be told.
+    /// More than fits into the context of models.
     fn default() -> Self {
         Self {
             turns: 200,
@@ -29,9 +29,9 @@ impl Default for Window {
     }
 }
 
-/// Takes a conversation up again. What was cleared or told in short is not
-/// read, and what exceeds the window neither, so that time and memory do not
-/// grow with the log. `None` if there is no such session.
+/// Resumes a conversation. Entries that were cleared or summarized are not
+/// read, nor those beyond the window, so that time and memory do not grow with
+/// the log. `None` if there is no such session.
 ///
 /// # Errors
 ///
@@ -64,7 +64,7 @@ struct Tail {
     entries: Vec<Entry>,
     bytes: usize,
     turns: usize,
-    /// Entries up to this one are told in short.
+    /// Entries up to this one are replaced by a summary.
     told: u64,
     is_complete: bool,
     is_whole: bool,
@@ -89,7 +89,7 @@ impl Tail {
             return;
         }
         if entry.seq <= self.told {
-            // What goes on may have begun in what is told in short, and is
+            // A turn that goes on may have begun in the summarized part, and is
             // understood only from its beginning.
             let has_turns = self.overview.turns > 0;
             self.is_complete = match entry.body.kind() {
@@ -119,7 +119,7 @@ impl Tail {
         self.entries.push(entry);
     }
 
-    /// Here the conversation can begin.
+    /// Counts a place where the conversation can begin.
     fn boundary(&mut self, seq: u64) {
         self.turns += 1;
         if self.turns >= self.window.turns || self.bytes >= self.window.bytes {

@@ -1,4 +1,4 @@
-//! What every store promises.
+//! The contract that every store keeps.
 
 use std::time::{Duration, SystemTime};
 

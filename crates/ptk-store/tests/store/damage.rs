@@ -1,5 +1,5 @@
-//! Files that are damaged, or something else: a clear error, and the file
-//! stays as it is.
+//! Damaged files and other ones that are not databases: a clear error, and the
+//! file stays as it is.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use ptk_store::{Listing, Redaction, Search, SqliteStore, Store, StoreError};
 
 use super::{Scene, id, log, note, turn};
 
-/// Opens it in both ways, which has to fail, and the file has to stay.
+/// Opens it in both ways, which has to fail and leave the file as it is.
 fn refused(scene: &Scene) -> StoreError {
     let before = fs::read(scene.path()).unwrap();
     let error = SqliteStore::open(scene.path()).unwrap_err();
@@ -209,7 +209,7 @@ async fn nothing_more_is_written_once_damage_was_found() {
     let scene = Scene::new().filled().await;
     let store = scene.open();
     store.append(&id("s"), vec![note("first")]).await.unwrap();
-    // The overview of another session is no overview any more.
+    // The overview of another session is not valid any more.
     scene.edit("UPDATE sessions SET overview = '{' WHERE session = 'one'");
     let error = store.append(&id("one"), vec![note("x")]).await.unwrap_err();
     assert!(matches!(error, StoreError::IndexDamaged { .. }), "{error}");
@@ -228,8 +228,8 @@ async fn nothing_more_is_written_once_damage_was_found() {
     );
 }
 
-/// Overwrites each page of what follows from the log. It is said that nothing
-/// is lost, and what to do; and that helps.
+/// Overwrites each page of the derived data. The error says that nothing is
+/// lost and what to do, and doing it helps.
 #[tokio::test]
 async fn a_damaged_index_is_made_anew_from_the_log() {
     let scene = Scene::new().filled().await;
@@ -265,8 +265,8 @@ async fn a_damaged_index_is_made_anew_from_the_log() {
     }
 }
 
-/// It is noticed while the store is open, too: no entry is lost, and the same
-/// store mends it.
+/// The damage is noticed while the store is open, too: no entry is lost, and
+/// the same store repairs it.
 #[tokio::test]
 async fn an_index_that_is_damaged_meanwhile_is_mended_by_the_same_store() {
     let scene = Scene::new().filled().await;
@@ -296,7 +296,7 @@ async fn a_damaged_log_is_not_rebuilt() {
     assert!(fs::read(scene.path()).unwrap() == bytes);
 }
 
-/// As if somebody had been killed while it was made anew.
+/// As if a process had been killed while rebuilding the index.
 #[tokio::test]
 async fn an_index_that_is_half_gone_is_made_anew() {
     let scene = Scene::new().filled().await;

@@ -185,7 +185,7 @@ fn a_call_that_may_have_happened_is_said_to_be_so() {
     assert!(told[3].contains("was not run"));
 }
 
-/// What was wrong with it is told at once, by whoever rejects it.
+/// The rejection says what was wrong with all of them at once.
 #[test]
 fn calls_of_a_reply_that_cannot_be_used_have_no_results() {
     let rejected = ReplyRejected {
@@ -250,7 +250,7 @@ fn what_was_told_in_short_is_left_out() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
-    /// Whoever writes an entry need not read it back.
+    /// An entry need not be read back after it was written.
     #[test]
     fn entries_fold_alike_before_and_after_they_are_written(deeds in deeds()) {
         let entries = entries(&deeds);
@@ -293,7 +293,7 @@ proptest! {
                 prop_assert_eq!(ids.len(), reply.calls.len());
             }
         }
-        // Every call has a result behind it, before anybody else speaks.
+        // Every call has a result behind it, before any other message.
         let messages = transcript.messages(text);
         for (at, message) in messages.iter().enumerate() {
             for (behind, call) in message.tool_calls.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Sessions under other titles, and with the beginnings of others.
+//! Renamed and forked sessions.
 
 use ptk_protocol::{Message, Role, ToolResult};
 use ptk_store::{
@@ -55,7 +55,7 @@ async fn a_fork_has_the_same_beginning_and_the_original_stays_as_it_is() {
         assert_eq!(overview_of_fork.turns, 2);
         assert_eq!(overview_of_fork.info.workspace.as_deref(), Some("/w"));
 
-        // What is said in one is not said in the other.
+        // A message in one session does not appear in the other.
         let more = turn("Something else");
         store.append(&forked.session, more).await.unwrap();
         assert_eq!(log(&*store, &id("s")).await, original);

@@ -68,7 +68,6 @@ impl Child {
         }
     }
 
-    /// SIGKILL.
     pub(super) fn kill(&mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
@@ -82,7 +81,7 @@ impl Child {
     }
 }
 
-/// What the child does. Without its task, it is no test.
+/// The child process. Without its task, it is not a test.
 #[tokio::test]
 async fn child_writes() {
     let (Some(file), Ok(task)) = (std::env::var_os(FILE), std::env::var(TASK)) else {
@@ -126,7 +125,7 @@ async fn killing_the_writer_loses_nothing_that_was_acknowledged() {
         let store = scene.open();
         let entries = log(&store, &id("child")).await;
         let written = entries.len() as u64;
-        // One more may have been written and not been told.
+        // One more may have been written and not been acknowledged.
         assert!(
             (acknowledged..=acknowledged + 1).contains(&written),
             "{acknowledged} acknowledged, {written} there"

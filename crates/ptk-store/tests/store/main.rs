@@ -1,4 +1,4 @@
-//! Stores through their public face.
+//! Stores through their public API.
 
 #![allow(
     clippy::unwrap_used,
@@ -34,7 +34,7 @@ use ptk_store::{
 use serde_json::json;
 use tempfile::TempDir;
 
-/// A folder with room for a database.
+/// A folder for a database.
 struct Scene {
     folder: TempDir,
 }
@@ -66,7 +66,7 @@ impl Scene {
         self
     }
 
-    /// The same database, edited by hand.
+    /// Edits the database directly.
     fn edit(&self, sql: &str) {
         let connection = rusqlite::Connection::open(self.path()).unwrap();
         connection.execute_batch(sql).unwrap();
@@ -91,7 +91,7 @@ impl Scene {
     }
 }
 
-/// Both kinds of stores: what is promised holds for either.
+/// Both kinds of stores: the contract holds for either.
 fn both(scene: &Scene) -> [Arc<dyn Store>; 2] {
     [Arc::new(MemoryStore::new()), Arc::new(scene.open())]
 }

@@ -66,7 +66,7 @@ async fn a_reader_cannot_write() {
     );
 }
 
-/// A small file system of its own; `None`, and a word about it, where that is
+/// A small file system of its own; `None`, with a message, where mounting is
 /// not allowed.
 struct Mounted<'a>(&'a Path);
 

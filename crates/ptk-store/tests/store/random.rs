@@ -38,7 +38,7 @@ fn helper_replied() -> HelperReplied {
     }
 }
 
-/// What came to no end, or came from a file.
+/// Entries of imports, broken replies, and calls that were held or cut.
 fn unfinished(failed: &CallEnded) -> Vec<EntryKind> {
     vec![
         SessionImported { through: 3 }.into(),
@@ -179,7 +179,7 @@ pub(super) fn one_of_each() -> Vec<NewEntry> {
         .collect()
 }
 
-/// What happens in a log, by small numbers: which turn, which call.
+/// A random event of a log, by small numbers: which turn, which call.
 #[derive(Debug, Clone)]
 pub(super) enum Deed {
     Begin,
@@ -214,7 +214,7 @@ pub(super) fn deeds() -> impl Strategy<Value = Vec<Deed>> {
     prop::collection::vec(deed, 0..80)
 }
 
-/// The log of these deeds. The ids of calls are those of the last reply.
+/// The log of these events. The ids of calls are those of the last reply.
 pub(super) fn entries(deeds: &[Deed]) -> Vec<NewEntry> {
     let mut turn = Correlation::default();
     let mut reply = 0;
@@ -290,7 +290,7 @@ pub(super) fn entries(deeds: &[Deed]) -> Vec<NewEntry> {
     deeds.iter().enumerate().map(entry).collect()
 }
 
-/// The same as it would be read from a store.
+/// The same entries as they would be read from a store.
 pub(super) fn logged(new: &[NewEntry]) -> Vec<Entry> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()

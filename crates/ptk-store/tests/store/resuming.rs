@@ -1,4 +1,4 @@
-//! The end of a log is enough to go on.
+//! Conversations that are resumed from the end of their log.
 
 use proptest::prelude::*;
 use ptk_protocol::{Message, ToolResult};
@@ -85,7 +85,7 @@ async fn a_turn_goes_on_though_its_beginning_is_told_in_short() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
-    /// What is taken up again is the end of what the whole log says.
+    /// The resumed part is the end of the conversation from the whole log.
     #[test]
     fn a_resumed_conversation_is_the_end_of_the_whole_one(deeds in deeds(), turns in 1..4_usize) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();

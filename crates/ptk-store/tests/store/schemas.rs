@@ -1,4 +1,4 @@
-//! Databases of other versions, and what can be made anew.
+//! Databases of other versions, and data that can be rebuilt.
 
 use std::fs;
 
@@ -112,7 +112,7 @@ async fn what_follows_from_the_log_is_made_anew_from_it() {
     let listed = store.sessions(Listing::new(10)).await.unwrap();
     let found = store.search(Search::new("question", 100)).await.unwrap();
 
-    // Wrong, while the store is open.
+    // Changed while the store is open.
     scene.edit(
         "UPDATE sessions SET updated = 0, workspace = 'wrong';
          DELETE FROM sessions WHERE session = 'one';
@@ -128,7 +128,7 @@ async fn what_follows_from_the_log_is_made_anew_from_it() {
     assert!(store.check().await.unwrap().damage.is_empty());
     drop(store);
 
-    // Gone, while nobody looks.
+    // Removed while no store is open.
     for gone in [
         "DROP TABLE spoken_words",
         "DROP TABLE sessions",

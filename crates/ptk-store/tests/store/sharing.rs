@@ -1,4 +1,4 @@
-//! Several who have one database open: in this process, and in others.
+//! Several stores that have one database open: in this process, and in others.
 
 use ptk_store::{Listing, Retention, SqliteStore, Store, StoreError, Turns, fork, rename};
 use std::time::{Duration, SystemTime};
@@ -94,7 +94,7 @@ async fn a_session_of_another_can_be_forked_but_not_renamed() {
     let held = rename(&other, &id("s"), "Mine").await;
     assert!(matches!(held, Err(StoreError::Held { .. })));
     let forked = fork(&other, &id("s"), Turns::All).await.unwrap().unwrap();
-    // Nobody has either of them now but the first one.
+    // The other store holds neither of them now.
     let more = one.append(&forked.session, turn("2")).await.unwrap();
     assert_eq!(more.first, 11);
     let more = one.append(&id("s"), turn("2")).await.unwrap();

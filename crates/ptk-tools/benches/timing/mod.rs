@@ -18,7 +18,7 @@ pub(crate) fn timed(
     Ok((clock.elapsed(), self::cpu()?.saturating_sub(cpu)))
 }
 
-/// Of this process and of all that it has waited for.
+/// The CPU time of this process and of all that it has waited for.
 fn cpu() -> Result<Duration, Box<dyn Error>> {
     let mut all = 0;
     for who in [UsageWho::RUSAGE_SELF, UsageWho::RUSAGE_CHILDREN] {
@@ -28,7 +28,7 @@ fn cpu() -> Result<Duration, Box<dyn Error>> {
     Ok(Duration::from_micros(all.try_into()?))
 }
 
-/// The one in the middle.
+/// The median of the times.
 pub(crate) fn median(times: &mut [Time], of: impl Fn(&Time) -> Duration) -> Duration {
     times.sort_by_key(&of);
     times.get(times.len() / 2).map(of).unwrap_or_default()

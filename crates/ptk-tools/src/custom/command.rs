@@ -18,9 +18,9 @@ pub(super) struct CommandTool {
     pub(super) spec: ToolSpec,
     pub(super) command: Vec<Template>,
     pub(super) effects: Effects,
-    /// The parameters that are paths of files which it reads, if it says so.
+    /// The parameters that are paths of files which it reads, if declared.
     pub(super) reads: Option<Vec<String>>,
-    /// The parameters that are paths of files which it writes, if it says so.
+    /// The parameters that are paths of files which it writes, if declared.
     pub(super) writes: Option<Vec<String>>,
     pub(super) timeout: Duration,
     /// How it is declared, in short.
@@ -58,8 +58,8 @@ impl CommandTool {
     }
 }
 
-/// The files that some arguments name, and whether these are all: not where
-/// nothing is said of them, or where one is not in the workspace.
+/// The files that some arguments name, and whether these are all: not where the
+/// declaration does not name them, or where one is not in the workspace.
 fn files(context: &CallContext, args: &Arguments, names: Option<&[String]>) -> (Vec<Place>, bool) {
     let mut places = Vec::new();
     let mut are_all = names.is_some();

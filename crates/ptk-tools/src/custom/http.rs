@@ -20,20 +20,20 @@ const MAX_ANSWER: usize = 10 * 1024 * 1024;
 /// How much of an answer is quoted in an error.
 const MAX_QUOTED: usize = 500;
 
-/// How an endpoint is asked.
+/// The HTTP method of an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Method {
-    /// Arguments without a place in the address stand in its query.
+    /// Arguments that are not in the path are in the query.
     #[default]
     Get,
-    /// They are a JSON object in the body.
+    /// Arguments are a JSON object in the body.
     Post,
-    /// They are a JSON object in the body.
+    /// Arguments are a JSON object in the body.
     Put,
-    /// They are a JSON object in the body.
+    /// Arguments are a JSON object in the body.
     Patch,
-    /// They stand in the query.
+    /// Arguments are in the query.
     Delete,
 }
 
@@ -53,7 +53,7 @@ impl Method {
     }
 }
 
-/// Asks an endpoint.
+/// A tool that calls an HTTP endpoint.
 pub(super) struct HttpTool {
     spec: ToolSpec,
     url: Template,
@@ -163,7 +163,7 @@ impl HttpTool {
         Ok(headers)
     }
 
-    /// A failure that may pass, if to ask again changes nothing.
+    /// Marks a failure as transient, if repeating the request changes nothing.
     fn passing(&self, error: ToolError) -> ToolError {
         if self.method.as_reqwest().is_safe() {
             error.transient()
@@ -259,7 +259,7 @@ fn same_origin(attempt: reqwest::redirect::Attempt<'_>) -> reqwest::redirect::Ac
     }
 }
 
-/// The cause of all causes, which says most.
+/// The innermost cause of an error, which says most.
 fn innermost(error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(next) = cause.source() {

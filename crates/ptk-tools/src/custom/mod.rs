@@ -21,7 +21,7 @@ use crate::custom::template::Template;
 use crate::signature::in_short;
 use crate::{Effect, Effects, Tool};
 
-/// How long a tool may take if nothing is said, in seconds.
+/// How long a tool may take by default, in seconds.
 const DEFAULT_TIMEOUT: u64 = 30;
 /// How long a tool may take at most, in seconds.
 const MAX_TIMEOUT: u64 = 3_600;
@@ -59,14 +59,14 @@ pub struct Declaration {
     pub command: Vec<String>,
     /// The address of an endpoint. `{name}` stands for an argument of the call.
     pub url: Option<String>,
-    /// How the endpoint is asked.
+    /// The HTTP method of the endpoint.
     pub method: Option<Method>,
     /// Headers of the request. `$NAME` stands for a variable of the
     /// environment, so that secrets need not stand in the file.
     #[serde(default)]
     pub headers: Vec<(String, String)>,
-    /// What it may do besides running a program or talking to the network. A
-    /// command may do everything if nothing is said.
+    /// What it may do besides running a program or using the network. By
+    /// default, a command may do everything.
     pub effects: Option<Vec<Effect>>,
     /// The parameters that are paths of files which the command reads. Without
     /// it, it may read any file.
@@ -86,20 +86,20 @@ fn no_parameters() -> Value {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeclarationError {
-    /// Nothing to run.
+    /// There is neither a command nor an endpoint.
     #[error("the tool `{0}` has neither `command` nor `url`; give it one of them")]
     Nothing(String),
-    /// Two things to run.
+    /// There are both a command and an endpoint.
     #[error("the tool `{0}` has both `command` and `url`; keep one of them")]
     Both(String),
-    /// A placeholder that is no parameter.
+    /// A placeholder that is not a parameter.
     #[error("the tool `{tool}` uses {{{placeholder}}}, but has no such parameter{known}")]
     Placeholder {
         /// The tool.
         tool: String,
         /// The name between the braces.
         placeholder: String,
-        /// The names that there are, as a part of the sentence.
+        /// The parameters that exist, as a part of the sentence.
         known: String,
     },
     /// A key of endpoints beside a command.
@@ -112,7 +112,7 @@ pub enum DeclarationError {
         /// The key.
         key: &'static str,
     },
-    /// A path that is no parameter.
+    /// A path that is not a parameter.
     #[error("the tool `{tool}` names `{name}` in `{key}`, but has no such parameter{known}")]
     Path {
         /// The tool.
@@ -121,7 +121,7 @@ pub enum DeclarationError {
         key: &'static str,
         /// The name.
         name: String,
-        /// The names that there are, as a part of the sentence.
+        /// The parameters that exist, as a part of the sentence.
         known: String,
     },
     /// A key of commands beside an endpoint.
@@ -134,7 +134,7 @@ pub enum DeclarationError {
         /// The key.
         key: &'static str,
     },
-    /// A model could choose what is run.
+    /// A placeholder in the program: a model could choose what is run.
     #[error(
         "the tool `{tool}` has {{{placeholder}}} in its program, the first entry of `command`; a model must not choose what is run. Write the program's name there"
     )]
@@ -144,7 +144,7 @@ pub enum DeclarationError {
         /// The name between the braces.
         placeholder: String,
     },
-    /// Parameters that are no JSON Schema.
+    /// Parameters that are not a JSON Schema.
     #[error("the tool `{tool}`: {fault}")]
     Schema {
         /// The tool.
@@ -152,15 +152,15 @@ pub enum DeclarationError {
         /// What is wrong, and where.
         fault: SchemaFault,
     },
-    /// An address that is none.
+    /// An address that is not a valid URL.
     #[error("the `url` of the tool `{tool}` cannot be used: {reason}")]
     Url {
         /// The tool.
         tool: String,
-        /// Why not.
+        /// Why it cannot be used.
         reason: String,
     },
-    /// A time that makes no sense.
+    /// A timeout that is out of range.
     #[error("the `timeout` of the tool `{0}` is {1} s; it may be 1 to {MAX_TIMEOUT}")]
     Timeout(String, u64),
 }
@@ -170,7 +170,7 @@ impl Declaration {
     ///
     /// # Errors
     ///
-    /// If the declaration makes no sense.
+    /// If the declaration is invalid.
     pub fn into_tool(self) -> Result<Box<dyn Tool>, DeclarationError> {
         let declared = in_short(&self);
         let seconds = self.timeout.unwrap_or(DEFAULT_TIMEOUT);
@@ -226,7 +226,7 @@ impl Declaration {
 }
 
 impl Declaration {
-    /// What it does, for whoever is to trust it.
+    /// What the tool does, for the user who is to trust it.
     #[must_use]
     pub fn told(&self) -> String {
         match &self.url {
@@ -252,7 +252,7 @@ impl Declaration {
     }
 }
 
-/// The parameters that are paths, if they are said and there are such.
+/// Checks that the declared paths are parameters.
 fn paths(
     spec: &ToolSpec,
     key: &'static str,

@@ -1,5 +1,5 @@
-//! Whether declared parameters are JSON Schema. What a schema does not know it
-//! ignores, so that a slip of the pen would pass for a looser schema.
+//! Whether declared parameters are JSON Schema. Unknown keywords are ignored in
+//! a schema, so that a typo would pass for a looser schema.
 
 use std::fmt;
 
@@ -169,7 +169,7 @@ fn look(schema: &Value, path: &str) -> Result<(), SchemaFault> {
     Ok(())
 }
 
-/// The first type that is none.
+/// The first type that does not exist.
 fn strange_type(types: &Value) -> Option<String> {
     let types = match types {
         Value::Array(types) => types.as_slice(),

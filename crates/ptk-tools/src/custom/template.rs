@@ -136,7 +136,7 @@ fn named(behind: &str) -> Option<(&str, &str)> {
     (!name.is_empty() && name.chars().all(is_part)).then_some((name, after))
 }
 
-/// The same for a name in two pairs of braces.
+/// The name in two pairs of braces, and what stands behind them.
 fn escaped(behind: &str) -> Option<(&str, &str)> {
     let (name, after) = named(behind.strip_prefix('{')?)?;
     Some((name, after.strip_prefix('}')?))

@@ -20,14 +20,14 @@ const WRITERS: [&str; 9] = [
 const REMOVERS: [&str; 6] = ["rm", "rmdir", "unlink", "shred", "srm", "mkdir"];
 /// Programs that write what their last argument names.
 const COPIERS: [&str; 6] = ["cp", "mv", "install", "ln", "rsync", "scp"];
-/// Programs behind which a path may lead somewhere else than before.
+/// Programs after which a path may lead somewhere else than before.
 const REARRANGERS: [&str; 8] = ["ln", "link", "mount", "mv", "tar", "unzip", "rsync", "cpio"];
 /// Programs that show what is in the files which their arguments name.
 const READERS: [&str; 16] = [
     "cat", "tac", "head", "tail", "less", "more", "nl", "od", "xxd", "hexdump", "strings",
     "base64", "cp", "mv", "ln", "dd",
 ];
-/// Programs that say nothing of what is in a file.
+/// Programs that reveal nothing of what is in a file.
 const BLIND: [&str; 11] = [
     "ls", "stat", "test", "[", "cd", "echo", "printf", "mkdir", "rmdir", "du", "touch",
 ];
@@ -40,7 +40,7 @@ pub(super) struct Call<'a> {
     pub(super) workspace: &'a Workspace,
 }
 
-/// What somebody should know of the files that a call writes.
+/// Warnings about the files that a call writes and that take effect later.
 pub(crate) fn later_warnings(plan: &Plan, workspace: &Workspace) -> Vec<String> {
     let call = Call {
         tool: "",
@@ -55,8 +55,8 @@ pub(crate) fn later_warnings(plan: &Plan, workspace: &Workspace) -> Vec<String> 
     warnings
 }
 
-/// The files that a call is known to write and that take effect later. Whoever
-/// allows the call allows that.
+/// The files that a call is known to write and that take effect later. Allowing
+/// the call allows that.
 pub(crate) fn later_files(plan: &Plan, workspace: &Workspace) -> Vec<PathBuf> {
     let call = Call {
         tool: "",
@@ -70,11 +70,11 @@ pub(crate) fn later_files(plan: &Plan, workspace: &Workspace) -> Vec<PathBuf> {
 /// A file that a command is about.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Target {
-    /// This one, as rules write it. A folder stands for what is in it, too.
+    /// This file, as rules write it. A folder stands for what is in it, too.
     Path(PathBuf),
-    /// This one, where no tool may write.
+    /// This file, where no tool may write.
     Outside(PathBuf),
-    /// Nobody knows before it runs.
+    /// A file that is not known before the command runs.
     Unknown,
 }
 
@@ -127,7 +127,7 @@ impl Call<'_> {
         later.collect()
     }
 
-    /// Whether it begins in the workspace.
+    /// Whether the command starts in the workspace.
     pub(super) fn is_inside(&self) -> bool {
         let folder = self.plan.command.as_ref().map(|(_, folder)| folder);
         folder.is_none_or(|folder| folder.starts_with(self.workspace.root()))

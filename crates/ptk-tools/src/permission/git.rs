@@ -7,7 +7,7 @@ use crate::shell::{Simple, Word};
 
 /// Options of git itself that are followed by a value.
 const WITH_VALUE: [&str; 4] = ["-C", "-c", "--git-dir", "--work-tree"];
-/// What `git config` is asked for without changing anything.
+/// Options of `git config` that change nothing.
 const READS: [&str; 8] = [
     "--get",
     "--get-all",
@@ -18,9 +18,9 @@ const READS: [&str; 8] = [
     "get",
     "list",
 ];
-/// What changes a remote.
+/// Subcommands that change a remote.
 const REMOTE: [&str; 6] = ["add", "remove", "rm", "rename", "set-url", "set-branches"];
-/// What changes a submodule's settings.
+/// Subcommands that change a submodule's settings.
 const SUBMODULE: [&str; 6] = ["add", "init", "deinit", "sync", "set-url", "set-branch"];
 /// Options of `git branch` and `git push` that note where a branch belongs.
 const UPSTREAM: [&str; 4] = [
@@ -30,7 +30,7 @@ const UPSTREAM: [&str; 4] = [
     "--unset-upstream",
 ];
 
-/// What of a repository a command changes that takes effect later.
+/// The files of a repository that a command changes and that take effect later.
 pub(super) fn settings_written(command: &Simple) -> Vec<PathBuf> {
     if command.name() != Some("git") {
         return Vec::new();

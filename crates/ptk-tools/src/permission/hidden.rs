@@ -1,5 +1,5 @@
-//! Commands that may stand in the arguments of a program: of one that nobody
-//! knows, any word may be the program that it runs.
+//! Commands that may stand in the arguments of a program: if a program is not
+//! known, any of its words may be the program that it runs.
 
 use crate::shell::{CommandLine, Simple, Word};
 
@@ -18,7 +18,7 @@ const MAX_WORDS: usize = 100;
 /// anything.
 const MAX_LENGTH: usize = 4096;
 
-/// The commands that a command may run, if nobody knows its program.
+/// The commands that a command may run, if its program is not known.
 pub(super) fn in_arguments(command: &Simple) -> Vec<Vec<Word>> {
     let name = command.name().unwrap_or_default();
     if KNOWN.contains(&name) {

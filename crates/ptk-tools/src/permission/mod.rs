@@ -1,7 +1,8 @@
-//! Who may say yes to a call that changes something.
+//! Who may approve a call that changes something.
 //!
-//! [`Permissions`] decide by [`Rule`]s first. Only what no rule decides is put
-//! to an [`Approver`], whose yes may hold once, for the session or always.
+//! [`Permissions`] decide by [`Rule`]s first. Only what no rule decides is
+//! passed to an [`Approver`], whose approval may hold once, for the session or
+//! always.
 //!
 //! | Module | Purpose |
 //! |---|---|
@@ -48,7 +49,7 @@ pub use user_file::{FileError, UserFile};
 use crate::undo::Change;
 use crate::{Effects, Plan};
 
-/// What is asked before a call with effects runs.
+/// A question to the approver before a call with effects runs.
 #[derive(Debug, Clone, Copy)]
 pub struct ApprovalRequest<'a> {
     /// The tool.
@@ -61,13 +62,13 @@ pub struct ApprovalRequest<'a> {
     /// dangerous about it.
     pub plan: &'a Plan,
     /// The rules that would allow this call, and others like it. Empty where
-    /// nobody should agree to more than this one call.
+    /// only this one call should be approved.
     pub rules: &'a [Rule],
-    /// The rule because of which it is asked, if there is one.
+    /// The rule that requires the question, if there is one.
     pub because: Option<&'a Entry>,
-    /// What would protect from its programs, where the machine cannot do it in
-    /// full. Whoever agrees has to know what is missing, and cannot do so for
-    /// good.
+    /// The protections from its programs, where the machine cannot provide all
+    /// of them. An approver has to know what is missing, and cannot approve it
+    /// for good.
     pub unprotected: Option<&'a Protections>,
 }
 
@@ -78,7 +79,7 @@ pub struct Review<'a> {
     pub tool: &'a str,
     /// Its arguments, checked.
     pub args: &'a Arguments,
-    /// What becomes of each path. What files held before is not known yet.
+    /// The change of each path. What files held before is not known yet.
     pub changes: &'a [Change],
     /// Folders in which more changes, such as those that git ignores.
     pub uncovered: &'a [String],
@@ -86,7 +87,7 @@ pub struct Review<'a> {
     pub diff: &'a str,
 }
 
-/// The answer.
+/// The answer of an [`Approver`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
     /// It may run, this once.
@@ -94,8 +95,8 @@ pub enum Decision {
     /// It may run, and so may whatever the proposed rules cover, until the
     /// session ends.
     AllowForSession,
-    /// The same, for good: the rules are written down. Without protections it
-    /// is for the session only.
+    /// It may run, and so may whatever the proposed rules cover, for good: the
+    /// rules are written down. Without protections it is for the session only.
     AllowAlways,
     /// It may not; the reason reaches the model. The same call is refused for
     /// the rest of the session.
@@ -104,40 +105,42 @@ pub enum Decision {
     DenyOnce(String),
 }
 
-/// Somebody, or something, that decides.
+/// Decides about calls: a person or a program.
 pub trait Approver: Send + Sync {
-    /// Decides. Whoever asks a person waits here. Dropped when the call is
-    /// cancelled, or nobody answered in time: then the question is to go away.
+    /// Decides about a call. An approver that asks a person waits here. Dropped
+    /// when the call is cancelled, or not answered in time: then the question
+    /// is to go away.
     fn decide<'a>(&'a self, request: ApprovalRequest<'a>) -> BoxFuture<'a, Decision>;
 
     /// Decides whether what a command has changed comes into the workspace:
-    /// asked where [`ToolManagerBuilder::review`](crate::ToolManagerBuilder::review)
-    /// wants it. Who does not answer keeps it out.
+    /// called where
+    /// [`ToolManagerBuilder::review`](crate::ToolManagerBuilder::review) wants
+    /// it. By default it is kept out.
     fn review<'a>(&'a self, _review: Review<'a>) -> BoxFuture<'a, Decision> {
         let why = "nobody looks at changes here".to_owned();
         Box::pin(std::future::ready(Decision::DenyOnce(why)))
     }
 
-    /// Whether a person decides. Nobody else is asked whether programs may run
-    /// that the machine cannot protect in full.
+    /// Whether a person decides. Only a person can approve programs that the
+    /// machine cannot protect in full.
     fn is_person(&self) -> bool {
         false
     }
 }
 
-/// Is told that somebody is asked about a call, and that they have agreed to
-/// it. What comes next waits for as long as the witness takes: so whoever
-/// writes a log can say later that a call was never allowed.
+/// Observes the questions about a call, and their approval. What comes next
+/// waits until the witness is done, so that a log can prove later that a call
+/// was never allowed.
 pub trait Witness: Send + Sync {
-    /// The question is about to be put.
+    /// Called before the question is put.
     fn asked(&self) -> BoxFuture<'_, ()>;
 
-    /// The answer was yes, and the call is about to act.
+    /// Called when the question was approved, before the call acts.
     fn agreed(&self) -> BoxFuture<'_, ()>;
 }
 
-/// An approver whose questions become known: to the witness of the call, and
-/// to whoever watches it.
+/// An approver whose questions are reported: to the witness of the call, and as
+/// events.
 pub(crate) struct Watched<'a> {
     pub(crate) approver: &'a dyn Approver,
     pub(crate) witness: Option<&'a dyn Witness>,
@@ -184,7 +187,7 @@ impl<T: Approver + ?Sized> Approver for Arc<T> {
     }
 }
 
-/// Says yes to everything.
+/// Approves everything.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AllowAll;
 
@@ -198,7 +201,7 @@ impl Approver for AllowAll {
     }
 }
 
-/// Says no to everything that changes something, because nobody can be asked
+/// Denies everything that changes something, because no approver is available
 /// or because that is what was wanted.
 #[derive(Debug, Clone)]
 pub struct DenyAll {
@@ -206,7 +209,7 @@ pub struct DenyAll {
 }
 
 impl DenyAll {
-    /// With the reason that the model is told.
+    /// Denies with this reason, which the model sees.
     pub fn new(reason: impl Into<String>) -> Self {
         Self {
             reason: reason.into(),

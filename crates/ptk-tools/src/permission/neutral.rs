@@ -3,9 +3,9 @@
 
 use crate::shell::{Assigned, Simple, Word};
 
-/// Whatever their words are.
+/// Programs that change nothing, whatever their arguments are.
 const PROGRAMS: [&str; 7] = ["echo", "pwd", "true", "false", ":", "exit", "sleep"];
-/// Variables that change how programs talk, not what they do.
+/// Variables that change what programs print, not what they do.
 const VARIABLES: [&str; 16] = [
     "CARGO_INCREMENTAL",
     "CARGO_TERM_COLOR",
@@ -36,7 +36,7 @@ const SPECIAL: [&str; 9] = [
     "psvar",
     "watch",
 ];
-/// What `set` may be told.
+/// The arguments that `set` may have.
 const SETTINGS: [&str; 6] = ["-e", "-u", "-eu", "-euo", "-o", "pipefail"];
 
 /// Whether a command changes nothing, its redirections aside.
@@ -61,7 +61,7 @@ fn is_tested(word: &Word) -> bool {
     word.literal().is_some_and(is_harmless)
 }
 
-/// Whether its variables change nothing but how it talks.
+/// Whether its variables change nothing but what it prints.
 pub(super) fn has_neutral_variables(command: &Simple) -> bool {
     command.assignments.iter().all(is_neutral_variable)
 }

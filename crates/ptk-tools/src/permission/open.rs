@@ -2,9 +2,9 @@
 //! covers.
 //!
 //! A rule such as `bash(git log *)` covers only options that are known here:
-//! they show or choose something, and neither run a program nor read or write
-//! a file elsewhere. An option that is not in the list is not covered, so that
-//! a new version of a program adds nothing to what was agreed to.
+//! they show or choose something, and neither run a program nor read or write a
+//! file elsewhere. An option that is not in the list is not covered, so that a
+//! new version of a program adds nothing to what was approved.
 
 use crate::shell::{Simple, Word};
 
@@ -14,7 +14,7 @@ struct Open {
     words: &'static [&'static str],
     /// Options without a value. Single letters may stand together.
     flags: &'static [&'static [&'static str]],
-    /// Options with one: `-p x`, `-px`, `--package x`, `--package=x`.
+    /// Options with a value: `-p x`, `-px`, `--package x`, `--package=x`.
     valued: &'static [&'static [&'static str]],
     /// What may stand behind `--`.
     behind: Behind,
@@ -25,7 +25,7 @@ struct Open {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Behind {
     Nothing,
-    /// Whatever may stand before it, options aside.
+    /// Whatever may stand before it, except options.
     Others,
     /// Options of Rust's test programs.
     TestProgram,
@@ -33,7 +33,7 @@ enum Behind {
     Lints,
 }
 
-/// Words that are no options.
+/// Words that are not options.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Others {
     None,
@@ -628,7 +628,7 @@ impl Open {
     }
 }
 
-/// What an option takes up.
+/// Whether an option is known, and whether it takes the next word.
 enum Taken {
     Alone,
     WithNext,

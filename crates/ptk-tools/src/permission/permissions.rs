@@ -1,4 +1,4 @@
-//! The decision about a call: by rules first, then by whoever can be asked.
+//! The decision about a call: by rules first, then by the approver.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ use crate::{Effects, Plan};
 pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(120);
 /// How many refused calls are remembered.
 const MAX_DENIED: usize = 10_000;
-/// What a model may do about a no.
+/// What a model may do about a denial.
 const INSTEAD: &str =
     "Do not try it again in another way. Say what you wanted to do and why, or go on without it.";
 
@@ -33,7 +33,7 @@ pub enum Mode {
     /// The approver is asked.
     #[default]
     Ask,
-    /// They run.
+    /// They run without a question.
     Auto,
     /// They are refused, and so are those that a rule allows.
     Deny,
@@ -51,14 +51,14 @@ impl Mode {
     }
 }
 
-/// Writes down what was agreed to for good.
+/// Stores what was approved for good.
 pub trait Keeper: Send + Sync {
-    /// Keeps these rules.
+    /// Stores these rules.
     fn keep(&self, rules: &[Rule]);
 }
 
 /// Decides about calls: by rules, by the answers of this session, and by the
-/// [`Approver`] where neither says anything.
+/// [`Approver`] where neither decides.
 ///
 /// ```
 /// use ptk_tools::permission::{Declaration, Mode, Permissions};
@@ -77,15 +77,15 @@ pub struct Permissions {
     keeper: Option<Arc<dyn Keeper>>,
     guarded: Vec<Guarded>,
     rules: Mutex<Rules>,
-    /// What was agreed to for this session without protections that the
-    /// machine does not have. No other rule allows that.
+    /// What was approved for this session without protections that the machine
+    /// does not have. No other rule allows that.
     unprotected: Mutex<Rules>,
     denied: Mutex<HashMap<Signature, String>>,
     /// One question at a time.
     asking: Semaphore,
 }
 
-/// What no call writes, because it says what is allowed.
+/// Files that no call writes, because they say what is allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Guarded {
     File(PathBuf),
@@ -101,7 +101,7 @@ pub(crate) struct Asking<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) workspace: &'a Workspace,
     pub(crate) bare: Option<Bare<'a>>,
-    /// Whether only a person can agree to it, whatever the rules allow.
+    /// Whether only a person can approve it, whatever the rules allow.
     pub(crate) is_doubted: bool,
 }
 
@@ -115,29 +115,29 @@ impl<'a> Asking<'a> {
     }
 }
 
-/// What a call runs cannot have all protections, and a person is there.
+/// The incomplete protections of what a call runs, where a person can be asked.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bare<'a> {
     pub(crate) protections: &'a Protections,
-    /// Whether the person may agree to it.
+    /// Whether the person may approve it.
     pub(crate) is_open: bool,
 }
 
-/// The decision.
+/// The decision about a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Permit {
-    /// It runs, because of this.
+    /// It runs, for this reason.
     Allowed(Option<String>),
-    /// It does not.
+    /// It does not run.
     Refused(Refusal),
 }
 
 /// Why a call does not run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// For this reason; and what the model may do.
+    /// It is denied for this reason; and what the model may do.
     Denied { reason: String, instead: String },
-    /// It would lack protections, and there is nobody to agree to that.
+    /// It would lack protections, and no person can approve that.
     Unprotected(Protections),
 }
 
@@ -148,7 +148,7 @@ impl Default for Permissions {
 }
 
 impl Permissions {
-    /// Without rules.
+    /// Permissions without rules.
     #[must_use]
     pub fn new(mode: Mode) -> Self {
         Self {
@@ -163,43 +163,43 @@ impl Permissions {
         }
     }
 
-    /// With these rules.
+    /// Sets the rules.
     #[must_use]
     pub fn rules(mut self, entries: Vec<Entry>) -> Self {
         self.rules = Mutex::new(Rules::new(entries));
         self
     }
 
-    /// With so much time for an answer.
+    /// Sets how long a question waits for its answer.
     #[must_use]
     pub const fn patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
         self
     }
 
-    /// With somebody who writes down what was agreed to for good.
+    /// Sets where rules are stored that were approved for good.
     #[must_use]
     pub fn kept_by(mut self, keeper: impl Keeper + 'static) -> Self {
         self.keeper = Some(Arc::new(keeper));
         self
     }
 
-    /// With a file that no call writes, such as one with rules.
+    /// Guards a file that no call writes, such as one with rules.
     #[must_use]
     pub fn guarding(mut self, file: PathBuf) -> Self {
         self.guarded.push(Guarded::File(file));
         self
     }
 
-    /// With a folder in which no call writes. In a workspace it is made where
-    /// it is missing, so that no command makes it.
+    /// Guards a folder in which no call writes. In a workspace it is created
+    /// where it is missing, so that no command creates it.
     #[must_use]
     pub fn guarding_folder(mut self, folder: PathBuf) -> Self {
         self.guarded.push(Guarded::Folder(folder));
         self
     }
 
-    /// What no call writes.
+    /// The files and folders that no call writes.
     pub(crate) fn guarded(&self) -> &[Guarded] {
         &self.guarded
     }
@@ -210,7 +210,7 @@ impl Permissions {
         self.lock().entries().to_vec()
     }
 
-    /// The rules because of which files are not to be shown.
+    /// The rules that forbid to show files.
     pub(crate) fn withheld(&self) -> Vec<Rule> {
         self.lock().withheld()
     }
@@ -241,7 +241,7 @@ impl Permissions {
         }
     }
 
-    /// Decides. Waits where somebody has to be asked.
+    /// Decides about a call. Waits where the approver has to be asked.
     pub(crate) async fn decide(&self, asking: Asking<'_>, approver: &dyn Approver) -> Permit {
         let call = asking.call();
         if let Some(permit) = self.guard(&call) {
@@ -290,7 +290,8 @@ impl Permissions {
         self.ask(asking, &asking.call(), approver).await
     }
 
-    /// The same where it needs no question; `None` if somebody has to be asked.
+    /// The decision of [`Permissions::admit`] where it needs no question;
+    /// `None` if the approver has to be asked.
     pub(crate) fn admitted_without_question(&self, asking: &Asking<'_>) -> Option<Permit> {
         self.admitted(asking, &asking.call())
     }
@@ -320,7 +321,7 @@ impl Permissions {
         is_open.then_some(Permit::Allowed(None))
     }
 
-    /// What is decided without a question; `None` if somebody has to be asked.
+    /// The decision without a question; `None` if the approver has to be asked.
     pub(crate) fn foreseen(&self, asking: &Asking<'_>) -> Option<Permit> {
         let call = asking.call();
         self.guard(&call).or_else(|| self.decided(asking, &call))
@@ -344,7 +345,7 @@ impl Permissions {
         Some(denied(&why))
     }
 
-    /// What needs no question.
+    /// The decision, where it needs no question.
     fn decided(&self, asking: &Asking<'_>, call: &Call<'_>) -> Option<Permit> {
         let verdict = self.judge(asking, call);
         let changes = asking.effects.needs_approval();
@@ -467,7 +468,7 @@ fn denied(reason: &str) -> Permit {
     })
 }
 
-/// The rules because of which a call runs.
+/// The text of the rules that allow a call.
 fn told(entries: &[Entry]) -> String {
     let mut rules: Vec<String> = entries.iter().map(ToString::to_string).collect();
     rules.dedup();

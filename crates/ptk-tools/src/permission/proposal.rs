@@ -1,4 +1,4 @@
-//! The rules that somebody is offered, so as not to be asked again. They cover
+//! The rules that a person is offered, so as not to be asked again. They cover
 //! what a person would expect of "the same command", and nothing that could be
 //! anything.
 

@@ -1,4 +1,4 @@
-//! A rule: a tool, and which of its calls.
+//! A rule: a tool, and which of its calls it is about.
 
 use std::fmt;
 use std::path::Path;
@@ -13,8 +13,8 @@ use crate::tools::bash::danger::plain_args;
 /// The tool whose calls are commands.
 pub(crate) const SHELL_TOOL: &str = "bash";
 
-/// Which calls of a tool are meant: all, those on some paths, or those that
-/// run some command.
+/// Which calls of a tool a rule is about: all, those on some paths, or those
+/// that run some command.
 ///
 /// ```
 /// use ptk_tools::permission::Rule;
@@ -46,7 +46,7 @@ enum Pattern {
     Declared(String),
 }
 
-/// Why a text is no rule.
+/// Why a text is not a rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{rule}` is no rule: {reason}")]
 pub struct RuleError {
@@ -55,7 +55,7 @@ pub struct RuleError {
 }
 
 impl RuleError {
-    /// The text that is no rule.
+    /// The text that is not a rule.
     #[must_use]
     pub fn rule(&self) -> &str {
         &self.rule
@@ -66,7 +66,7 @@ impl RuleError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fit {
     No,
-    /// It may, depending on what is only known when it runs.
+    /// It may fit, depending on what is only known when it runs.
     Maybe,
     Yes,
 }
@@ -88,7 +88,7 @@ impl Rule {
         format!("{tool}(#{declared})").parse().ok()
     }
 
-    /// Whether all calls of a tool are meant that is declared so.
+    /// Whether the rule is for all calls of a tool that is declared so.
     pub(super) fn fits_declared(&self, declared: Option<&str>) -> bool {
         match &self.pattern {
             Pattern::Declared(known) => declared == Some(known),
@@ -110,28 +110,28 @@ impl Rule {
             .ok()
     }
 
-    /// The tool.
+    /// The tool that the rule is about.
     #[must_use]
     pub fn tool(&self) -> &str {
         &self.tool
     }
 
-    /// Whether all calls of the tool are meant.
+    /// Whether the rule is for all calls of the tool.
     pub(super) fn is_for_all(&self) -> bool {
         matches!(self.pattern, Pattern::All)
     }
 
-    /// Whether it is about paths.
+    /// Whether the rule is about paths.
     pub(super) fn is_about_paths(&self) -> bool {
         matches!(self.pattern, Pattern::Path(_))
     }
 
-    /// Whether it spells out what it is about, to the last word.
+    /// Whether the rule spells out a command to the last word.
     pub(super) fn is_spelled_out(&self) -> bool {
         matches!(&self.pattern, Pattern::Command { is_open: false, .. })
     }
 
-    /// Whether it is about a path.
+    /// Whether the rule is about a path.
     pub(crate) fn fits_path(&self, path: &Path) -> bool {
         match &self.pattern {
             Pattern::All => true,
@@ -140,7 +140,7 @@ impl Rule {
         }
     }
 
-    /// Whether it names this very path, and not a pattern that it fits.
+    /// Whether the rule names this very path, and not a pattern that it fits.
     pub(super) fn names(&self, path: &Path) -> bool {
         match &self.pattern {
             Pattern::Path(glob) => {
@@ -151,13 +151,13 @@ impl Rule {
         }
     }
 
-    /// Whether it is about a path, or about what is in that folder.
+    /// Whether the rule is about a path, or about what is in that folder.
     pub(super) fn fits_in(&self, path: &Path) -> bool {
         self.fits_path(path) || self.fits_path(&path.join("_"))
     }
 
-    /// Whether it is about a command, to let it run: the program is spelled
-    /// just so, and every word is known.
+    /// Whether the rule is about a command, to let it run: the program is
+    /// spelled just so, and every word is known.
     pub(super) fn allows(&self, command: &Simple) -> bool {
         match &self.pattern {
             Pattern::All => true,
@@ -166,7 +166,7 @@ impl Rule {
         }
     }
 
-    /// Whether its `*` covers the options of a command that it is about.
+    /// Whether the rule's `*` covers the options of a command that it is about.
     pub(super) fn covers_options(&self, command: &Simple) -> bool {
         let Pattern::Command {
             words,
@@ -179,9 +179,9 @@ impl Rule {
         open::covers(&words, command)
     }
 
-    /// Whether it is about a command, to stop it: wherever the program lies,
-    /// whatever options stand before its subcommand, and also where another
-    /// program that nobody knows may run it.
+    /// Whether the rule is about a command, to stop it: wherever the program
+    /// lies, whatever options stand before its subcommand, and also where
+    /// another program that is not known may run it.
     pub(super) fn stops(&self, command: &Simple) -> Fit {
         if self.is_for_all() {
             return Fit::Yes;
@@ -206,7 +206,7 @@ impl Rule {
         fit
     }
 
-    /// The same past any options, which may have a value each.
+    /// Whether the rule fits past any options, which may have a value each.
     fn fits_past_options(&self, name: &str, args: &[Word]) -> Fit {
         let Pattern::Command { words, is_open } = &self.pattern else {
             return Fit::No;
@@ -332,7 +332,7 @@ impl FromStr for Rule {
     }
 }
 
-/// Whether a word may turn out to be none.
+/// Whether a word may become no word or several.
 fn is_open_word(word: &Word) -> bool {
     word.literal().is_none() || word.has_variables()
 }

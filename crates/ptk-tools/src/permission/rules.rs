@@ -19,14 +19,14 @@ use crate::shell::{CommandLine, Role, Simple};
 pub enum Action {
     /// The call runs.
     Allow,
-    /// Somebody is asked.
+    /// The approver is asked.
     Ask,
     /// The call is refused.
     Deny,
 }
 
 impl Action {
-    /// Its name, as in the configuration.
+    /// The name of the action, as in the configuration.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -80,11 +80,11 @@ pub struct Declaration {
 }
 
 impl Declaration {
-    /// The rules, which stand in `source`.
+    /// The rules as entries, with `source` as the place where they stand.
     ///
     /// # Errors
     ///
-    /// If one of them is none.
+    /// If one of them is not a rule.
     pub fn entries(&self, source: &str) -> Result<Vec<Entry>, RuleError> {
         let of = |action: Action, texts: &[String]| -> Result<Vec<Entry>, RuleError> {
             let entry = |text: &String| {
@@ -102,13 +102,13 @@ impl Declaration {
         Ok(entries)
     }
 
-    /// Whether it gives permissions, which a stranger's file must not do.
+    /// Whether it gives permissions, which an untrusted file must not do.
     #[must_use]
     pub fn grants(&self) -> bool {
         !self.allow.is_empty() || self.mode == Some(Mode::Auto)
     }
 
-    /// It without what it grants.
+    /// The declaration without what it grants.
     #[must_use]
     pub fn without_grants(mut self) -> Self {
         self.allow.clear();
@@ -117,7 +117,7 @@ impl Declaration {
     }
 }
 
-/// What the rules say.
+/// What the rules decide about a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Verdict {
     Denied(Entry),
@@ -144,7 +144,7 @@ impl Rules {
         &self.entries
     }
 
-    /// Allows these for the rest of the session.
+    /// Allows these rules for the rest of the session.
     pub(super) fn allow(&mut self, rules: &[Rule]) {
         let entries = rules.iter().map(|rule| Entry {
             rule: rule.clone(),
@@ -268,7 +268,8 @@ impl Rules {
         })
     }
 
-    /// What a command is redirected to counts as written.
+    /// Whether rules for writing allow every file that a command is redirected
+    /// to.
     fn allows_redirects(&self, command: &Simple, call: &Call<'_>) -> bool {
         call.redirected_to(command)
             .iter()
@@ -281,7 +282,7 @@ impl Rules {
             })
     }
 
-    /// The rules because of which files are not to be shown.
+    /// The rules that forbid to show files.
     pub(super) fn withheld(&self) -> Vec<Rule> {
         let rules = self.entries.iter().filter(|it| it.action != Action::Allow);
         let rules = rules.map(|it| &it.rule).filter(|it| !it.is_for_all());

@@ -11,9 +11,9 @@ use std::path::{Component, Path, PathBuf};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Later {
-    /// A program runs what it says.
+    /// A program runs its content.
     Runs,
-    /// An agent does what it says.
+    /// An agent follows its content.
     Instructs,
 }
 
@@ -24,9 +24,9 @@ pub struct RunsLater {
     /// The path, in the workspace or in any folder of it. It stands for
     /// everything below it, too. A `*` is the beginning of a file's name.
     pub path: &'static str,
-    /// What becomes of them.
+    /// What becomes of the files.
     pub later: Later,
-    /// By whom.
+    /// The program or agent.
     pub by: &'static str,
 }
 
@@ -101,8 +101,8 @@ pub const RUN_LATER: [RunsLater; 51] = [
     instruct(".github/instructions", "GitHub Copilot"),
 ];
 
-/// Folders that programs write all the time, and what in them takes effect
-/// later.
+/// Folders that programs write all the time, and which parts of them take
+/// effect later.
 const PARTS: [(&str, &[&str]); 3] = [
     (
         ".git",
@@ -117,15 +117,15 @@ const PARTS: [(&str, &[&str]); 3] = [
     (".jj", &[".jj/repo/config.toml"]),
 ];
 
-/// What takes effect later in a git directory, relative to it.
+/// The parts of a git directory that take effect later, relative to it.
 pub(super) fn git_parts() -> impl Iterator<Item = &'static str> {
     let parts = PARTS.iter().filter(|(folder, _)| *folder == ".git");
     let parts = parts.flat_map(|(_, parts)| *parts);
     parts.filter_map(|part| part.strip_prefix(".git/"))
 }
 
-/// What commands must not write, relative to the workspace: what of
-/// [`RUN_LATER`] stands in its root.
+/// The files that commands must not write, relative to the workspace: those of
+/// [`RUN_LATER`] that stand in its root.
 pub(crate) fn refused_to_commands() -> impl Iterator<Item = &'static str> {
     RUN_LATER.iter().flat_map(|known| {
         let parts = PARTS.iter().find(|(folder, _)| *folder == known.path);
@@ -134,7 +134,7 @@ pub(crate) fn refused_to_commands() -> impl Iterator<Item = &'static str> {
     })
 }
 
-/// What a git folder has, whatever its own name is.
+/// The entries of a git folder, whatever its own name is.
 const OF_GIT: [&str; 7] = [
     "HEAD",
     "config",
@@ -176,7 +176,7 @@ impl RunsLater {
         (!self.path.contains('*')).then(|| root.join(self.path))
     }
 
-    /// What a person is told who is asked about such a file.
+    /// The warning for a person who is asked about such a file.
     pub(crate) fn warning(&self, file: &str) -> String {
         match self.later {
             Later::Runs => format!("{file} runs later, outside the sandbox, by {}", self.by),
@@ -190,7 +190,7 @@ impl RunsLater {
         if let Some(end) = self.path.strip_prefix('*') {
             return names.last().is_some_and(|name| name.ends_with(end));
         }
-        // Some file systems do not tell capitals from small letters.
+        // Some file systems ignore case.
         let path = self.path.to_lowercase();
         let parts: Vec<&str> = path.split('/').collect();
         names
@@ -199,8 +199,8 @@ impl RunsLater {
     }
 }
 
-/// The same for a file in this workspace, where folders are taken for git's by
-/// what is in them: a bare repository, or one that becomes one by this file.
+/// What becomes of a file later in this workspace, where folders count as git's
+/// by what is in them: a bare repository, or one that becomes one by this file.
 pub(super) fn in_workspace(root: &Path, path: &Path) -> Option<&'static RunsLater> {
     if let Some(known) = runs_later(path) {
         return Some(known);

@@ -1,4 +1,4 @@
-//! Whether a rule stops a call. What may fit it is enough to ask.
+//! Whether a rule stops a call. If it only may, that is enough to ask.
 
 use ptk_sandbox::Place;
 

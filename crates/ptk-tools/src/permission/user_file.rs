@@ -1,4 +1,4 @@
-//! The file in which a user keeps what was agreed to for good. People read and
+//! The file in which a user's permanent approvals are stored. People read and
 //! edit it: what they wrote into it stays, comments included.
 //!
 //! ```toml
@@ -38,10 +38,10 @@ pub enum FileError {
         attempt: &'static str,
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The error of the system.
         source: io::Error,
     },
-    /// It is no TOML, or not as it should be.
+    /// It is not TOML, or does not have the expected content.
     #[error("{}: {message}", path.display())]
     Content {
         /// The file.
@@ -58,13 +58,13 @@ pub struct UserFile {
 }
 
 impl UserFile {
-    /// At this path. It need not exist.
+    /// The file at this path. It need not exist.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
 
-    /// Where it is unless told otherwise: `ptk/permissions.toml` in the folder
-    /// of the user's configuration.
+    /// The file at its default path: `ptk/permissions.toml` in the folder of
+    /// the user's configuration.
     #[must_use]
     pub fn find() -> Option<Self> {
         let named = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
@@ -73,14 +73,14 @@ impl UserFile {
         Some(Self::at(folder.join("ptk").join("permissions.toml")))
     }
 
-    /// Its path.
+    /// The path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What it says for every workspace, and for this one. The mode of the
-    /// workspace goes first.
+    /// The mode and the rules for every workspace and for this one. The mode of
+    /// the workspace takes precedence.
     ///
     /// # Errors
     ///
@@ -98,7 +98,7 @@ impl UserFile {
         Ok((mode, entries))
     }
 
-    /// Whether a content of the workspace's `ptk.toml` may grant something.
+    /// Whether a content of the workspace's `ptk.toml` may grant permissions.
     ///
     /// # Errors
     ///
@@ -111,7 +111,8 @@ impl UserFile {
         Ok(trusted.any(|known| known == fingerprint))
     }
 
-    /// Remembers that a content of the workspace's `ptk.toml` may grant.
+    /// Remembers that a content of the workspace's `ptk.toml` may grant
+    /// permissions.
     ///
     /// # Errors
     ///
@@ -144,7 +145,7 @@ impl UserFile {
         })
     }
 
-    /// Takes a rule out, wherever it stands for this workspace. Says how often
+    /// Removes a rule, wherever it stands for this workspace. Returns how often
     /// it stood there.
     ///
     /// # Errors
@@ -178,7 +179,7 @@ impl UserFile {
     }
 
     /// Changes the file, one process after the other. It is replaced in one
-    /// step, and nobody but its owner may read it.
+    /// step, and only its owner may read it.
     fn change(
         &self,
         change: impl FnOnce(&mut DocumentMut) -> Result<(), FileError>,
@@ -198,7 +199,7 @@ impl UserFile {
     }
 
     fn write(&self, text: &str) -> io::Result<()> {
-        // Whoever keeps it elsewhere and links to it finds it there.
+        // If the file is a link, its target is replaced.
         let path = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
         let folder = path.parent().unwrap_or(Path::new("."));
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
@@ -249,7 +250,7 @@ impl UserFile {
         declaration.entries(&source).map_err(wrong)
     }
 
-    /// The list of this name for a workspace, made where there is none.
+    /// The list of this name for a workspace, created where it is missing.
     fn list<'d>(
         &self,
         document: &'d mut DocumentMut,
@@ -301,7 +302,8 @@ fn section<'d>(document: &'d DocumentMut, workspace: &Path) -> Option<&'d dyn Ta
     all.get(&key(workspace))?.as_table_like()
 }
 
-/// Takes a rule out of all lists of a table.
+/// Removes a rule from all lists of a table, and returns how often it stood
+/// there.
 fn without(table: &mut dyn TableLike, rule: &str) -> usize {
     let mut removed = 0;
     for name in ["allow", "ask", "deny"] {

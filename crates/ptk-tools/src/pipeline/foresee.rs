@@ -10,24 +10,24 @@ use super::Call;
 use crate::permission::{Asking, Permit};
 use crate::{CallContext, CallRequest, ToolManager};
 
-/// What would become of a call if it were made now.
+/// The foreseen outcome of a call if it were made now.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Foreseen {
     /// It would run.
     Runs,
-    /// Somebody would be asked first.
+    /// The approver would be asked first.
     Asks,
     /// It would be refused, with this result.
     Refused(ToolResult),
-    /// It is no call of a tool that there is, with arguments that it takes.
+    /// It is not a call of an existing tool with arguments that the tool takes.
     Unfit(ToolResult),
     /// It would fail before it ran, with this result: what it is about is not
     /// there, or not as it has to be.
     Fails(ToolResult),
 }
 
-/// Takes a call as far as can be without consequences. Nobody is told of it.
+/// Takes a call as far as possible without consequences. No events are sent.
 pub(crate) async fn foresee(manager: &ToolManager, call: ToolCall) -> Foreseen {
     let registry = manager.registry();
     let request = CallRequest::new(call);

@@ -56,7 +56,8 @@ impl Call<'_> {
         self.context.blocking(keep).await
     }
 
-    /// What is to be looked at before it is kept has to be kept apart.
+    /// Refuses a command whose changes are to be reviewed but cannot be kept
+    /// apart.
     fn check_review(&self, tool: &dyn Tool, plan: &Plan) -> Result<(), ToolError> {
         let changes = plan.command.is_some() && tool.effects().has(Effect::Write);
         if !(self.context.services().is_reviewed && changes) || self.context.has_layers() {
@@ -74,7 +75,7 @@ impl Call<'_> {
         ))
     }
 
-    /// Shows somebody what a command has changed, and gives back why it is not
+    /// Shows the approver what a command has changed, and returns why it is not
     /// to be kept, if it is not.
     async fn review(
         &self,
@@ -131,7 +132,7 @@ impl Call<'_> {
         self.context.blocking(end).await
     }
 
-    /// Notes what the call has changed, unless a job goes on with it.
+    /// Records what the call has changed, unless a job goes on with it.
     pub(super) async fn settle(
         &self,
         tool: &dyn Tool,
@@ -143,7 +144,7 @@ impl Call<'_> {
         };
         let settled = self.end(tool, reviewed, kept).await;
         let settled = settled.unwrap_or_else(|error| Settled::unknown(error.message));
-        // What a command has changed is there only now.
+        // What a command has changed is in the workspace only now.
         self.context.services().mutated();
         if let Some(note) = settled.note {
             result.fields.insert("undo".to_owned(), note.into());
@@ -154,7 +155,8 @@ impl Call<'_> {
     }
 }
 
-/// A command ran, but what it changed is not in the workspace.
+/// The result of a command that ran, but whose changes are not in the
+/// workspace.
 fn without_changes(why: &str, fields: Fields) -> ToolResult {
     let result = ToolError::user(format!("The command ran, but {why}"))
         .suggest("Look at what is there now before you go on.")

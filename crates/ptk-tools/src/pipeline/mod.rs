@@ -1,4 +1,4 @@
-//! The way of a call: find · validate · repeated? · allowed? · keep · run ·
+//! The steps of a call: find · validate · repeated? · allowed? · keep · run ·
 //! bound · track · record. Each step is an event, and each failure a result.
 
 mod foresee;
@@ -32,9 +32,9 @@ use crate::{
 pub use foresee::Foreseen;
 pub(crate) use foresee::foresee;
 
-/// How long a tool that was told to stop may take to clean up.
+/// How long a cancelled tool may take to clean up.
 const STOP_GRACE: Duration = Duration::from_secs(3);
-/// Faults of arguments that are told at once.
+/// Faults of arguments that are reported at once.
 const MAX_FAULTS: usize = 8;
 /// Characters of an argument in an error message.
 const MAX_PARAMETER: usize = 60;
@@ -114,13 +114,13 @@ pub(crate) async fn run(manager: &ToolManager, request: CallRequest) -> CallOutc
     }
 }
 
-/// A call on its way.
+/// A call on its way through the pipeline.
 struct Call<'a> {
     manager: &'a ToolManager,
     context: &'a CallContext,
-    /// Why a person has to agree, if one has to.
+    /// Why a person has to approve it, if one has to.
     doubt: Option<&'a str>,
-    /// Who is told of questions about it.
+    /// Observes the questions about it.
     witness: Option<&'a dyn Witness>,
     /// What its arguments are checked against.
     tools: Toolset,
@@ -150,17 +150,17 @@ impl Call<'_> {
     }
 
     fn ended(&self, ending: Ending) {
-        // The first word counts: a layer may answer behind it.
+        // Only the first ending counts: a layer may answer after it.
         let _ = self.ending.set(ending);
     }
 
-    /// There is no such tool.
+    /// The result if there is no such tool.
     fn unknown(&self, name: &str, since: Instant) -> ToolResult {
         let check = check_with(CheckOptions::default(), &self.tools, name, Arguments::new());
         self.refused(Step::Find, since, invalid(&check.faults))
     }
 
-    /// Everything behind the search for the tool.
+    /// All steps after the search for the tool.
     async fn steps(&self, tool: &Arc<dyn Tool>, args: Arguments) -> ToolResult {
         self.passed(Step::Find, Instant::now());
         let end: End<'_> = Arc::new(move |args| Box::pin(self.checked(tool, args)));
@@ -173,7 +173,7 @@ impl Call<'_> {
         Next::new(layers, end).run(passing).await
     }
 
-    /// Validate, and everything behind that.
+    /// Validation, and all steps after it.
     async fn checked(&self, tool: &Arc<dyn Tool>, args: Arguments) -> ToolResult {
         let args = match self.validate(tool, args) {
             Ok(args) => args,
@@ -192,7 +192,8 @@ impl Call<'_> {
         result
     }
 
-    /// Repeated? · allowed? · keep · run · bound · track.
+    /// All steps after validation: repeated? · allowed? · keep · run · bound ·
+    /// track.
     async fn decided(&self, tool: &Arc<dyn Tool>, args: Arguments) -> ToolResult {
         if let Err(result) = self.admit(tool, &args).await {
             return *result;
@@ -277,7 +278,7 @@ impl Call<'_> {
     }
 
     /// Decides about the files that a call names before any of them is read:
-    /// what the plan says of them, and why it fails, may quote them.
+    /// the plan, and its error, may quote them.
     async fn admit(&self, tool: &Arc<dyn Tool>, args: &Arguments) -> Result<(), Box<ToolResult>> {
         let since = Instant::now();
         let name = &tool.spec().name;
@@ -315,7 +316,7 @@ impl Call<'_> {
         }
     }
 
-    /// Whoever is asked about this call.
+    /// The approver of this call, observed.
     fn watched(&self) -> Watched<'_> {
         Watched {
             approver: &*self.manager.inner.approver,
@@ -393,13 +394,14 @@ impl Call<'_> {
         }
     }
 
-    /// What is to be agreed to if the call runs programs, and these cannot be
-    /// protected in full.
+    /// The incomplete protections of a call that runs programs, if a person can
+    /// be asked about them.
     async fn bare(&self, plan: &Plan) -> Option<Bare<'_>> {
         plan.command.as_ref()?;
         let services = self.context.services();
         if !self.manager.inner.approver.is_person() {
-            // Nobody is asked: it is refused when it is started, if at all.
+            // There is no person to ask: it is refused when it is started, if
+            // at all.
             return None;
         }
         Some(Bare {
@@ -460,14 +462,14 @@ impl Call<'_> {
                 timed_out(name, time)
             }
         };
-        // It may have something to say about how far it came.
+        // It may report how far it came.
         match tokio::time::timeout(STOP_GRACE, &mut task).await {
             Ok(Ok(Err(error))) => self.failure(tool.as_ref(), &args, error),
             _ => stopped,
         }
     }
 
-    /// What came of the tool's own task.
+    /// The result of the tool's own task.
     fn settled(
         &self,
         tool: &dyn Tool,
@@ -487,14 +489,15 @@ impl Call<'_> {
         }
     }
 
-    /// The failure of a tool: for the model with the call that failed.
+    /// The result of a failed tool. For the model it names the call that
+    /// failed.
     fn failure(&self, tool: &dyn Tool, args: &Arguments, error: ToolError) -> ToolResult {
         self.context.tell(Failure::of_error(&error));
         let message = format!("{}: {}", shown(tool, args), error.message);
         ToolError { message, ..error }.into_result()
     }
 
-    /// Says whether something was cut.
+    /// Cuts a result that is too long, and returns whether something was cut.
     fn bound(&self, result: &mut ToolResult) -> bool {
         let since = Instant::now();
         let limit = self.manager.inner.limits.result;
@@ -503,8 +506,8 @@ impl Call<'_> {
         cut.is_some()
     }
 
-    /// Remembers the files that were read and written. Of a result that was
-    /// cut nobody can say which lines are still in it.
+    /// Remembers the files that were read and written. If a result was cut, it
+    /// is not known which lines are still in it.
     fn track(&self, result: &ToolResult, is_cut: bool) {
         let since = Instant::now();
         let mut touched = self.context.take_touched();
@@ -519,7 +522,7 @@ impl Call<'_> {
     }
 }
 
-/// The call that failed. What the schema gives anyway says nothing about it.
+/// The call as an error message shows it. Default values are left out.
 fn shown(tool: &dyn Tool, args: &Arguments) -> String {
     let properties = tool.spec().parameters.get("properties");
     let parameters = args.as_map().iter().filter_map(|(name, value)| {
@@ -544,7 +547,7 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// Arguments that do not fit, all faults at once.
+/// The result for invalid arguments, with all faults at once.
 fn invalid(faults: &[Fault]) -> ToolResult {
     let messages: Vec<&str> = faults
         .iter()
@@ -565,7 +568,7 @@ fn cancelled(name: &str) -> ToolResult {
         .into_result()
 }
 
-/// Cancelled while somebody was asked.
+/// The result of a call that was cancelled during the question.
 fn not_begun(name: &str) -> ToolResult {
     ToolError::permission(format!(
         "{name} was not allowed: it was cancelled while somebody was asked"

@@ -1,5 +1,5 @@
-//! Calls as spans, named by the conventions of OpenTelemetry for generative
-//! AI. Nothing of it costs anything while nobody listens.
+//! Calls as spans, named by the conventions of OpenTelemetry for generative AI.
+//! They cost nothing while there is no subscriber.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use tracing::field::Empty;
 use crate::CallRequest;
 use crate::usage::Ending;
 
-/// A call begins.
+/// Begins the span of a call.
 pub(super) fn begun(tool: &str, request: &CallRequest) -> Span {
     let span = tracing::info_span!(
         "execute_tool",
@@ -36,7 +36,7 @@ pub(super) fn begun(tool: &str, request: &CallRequest) -> Span {
     span
 }
 
-/// It has ended, with this.
+/// Ends the span of a call with its result.
 pub(super) fn ended(span: &Span, result: &ToolResult, ending: Ending, duration: Duration) {
     span.in_scope(|| {
         if result.success {

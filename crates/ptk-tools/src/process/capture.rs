@@ -15,7 +15,7 @@ pub(super) const HEAD: usize = 8 * 1024;
 /// Bytes of the end, which mostly says more.
 pub(super) const TAIL: usize = 14 * 1024;
 
-/// A stream while it comes.
+/// A stream while it is read.
 #[derive(Debug)]
 pub(crate) struct Capture {
     outputs: Arc<Outputs>,
@@ -25,7 +25,7 @@ pub(crate) struct Capture {
     whole: Whole,
 }
 
-/// Where the whole is.
+/// Where the whole stream is.
 #[derive(Debug)]
 enum Whole {
     Memory,
@@ -34,7 +34,7 @@ enum Whole {
     Lost(String),
 }
 
-/// A capture that others look into while it grows.
+/// A capture that other tasks read while it grows.
 pub(super) type Shared = Arc<Mutex<Capture>>;
 
 /// Bytes of a stream from some place on.
@@ -46,7 +46,7 @@ pub(crate) struct Piece {
 }
 
 impl Piece {
-    /// Where the next one begins.
+    /// Where the next piece begins.
     pub(crate) fn end(&self) -> u64 {
         self.start + self.bytes.len() as u64
     }
@@ -71,7 +71,7 @@ impl Capture {
         Arc::new(Mutex::new(self))
     }
 
-    /// How many bytes have come.
+    /// How many bytes were read.
     pub(crate) const fn total(&self) -> u64 {
         self.total
     }
@@ -85,7 +85,7 @@ impl Capture {
         }
     }
 
-    /// Takes what came.
+    /// Keeps the bytes that were read.
     pub(super) fn take(&mut self, bytes: &[u8]) {
         if let Err(error) = self.keep(bytes) {
             self.whole = Whole::Lost(error.to_string());
@@ -121,7 +121,7 @@ impl Capture {
         Ok(())
     }
 
-    /// Nothing more comes.
+    /// Ends the capture.
     pub(super) fn finish(&mut self) -> Captured {
         let ends = [self.head.as_slice(), self.tail.make_contiguous()];
         let is_overwritten = ends.into_iter().any(|end| shown::cleaned(end).1);
@@ -202,7 +202,7 @@ fn distance(from: u64, to: u64) -> usize {
     usize::try_from(to.saturating_sub(from)).unwrap_or(usize::MAX)
 }
 
-/// A stream that has ended.
+/// The output of a stream that has ended.
 #[derive(Debug, Clone, Default)]
 pub struct Captured {
     pub(super) head: Vec<u8>,
@@ -215,7 +215,7 @@ pub struct Captured {
 }
 
 impl Captured {
-    /// How many bytes came.
+    /// How many bytes were written.
     #[must_use]
     pub const fn total(&self) -> u64 {
         self.total
@@ -241,8 +241,8 @@ impl Captured {
         self.handle.as_deref()
     }
 
-    /// As a model sees it: without escape codes and overwritten lines, the
-    /// middle left out if it is long, with a word on how to read it.
+    /// The stream as a model sees it: without escape codes and overwritten
+    /// lines, the middle left out if it is long, with a note on how to read it.
     #[must_use]
     pub fn text(&self) -> String {
         shown::text(self)

@@ -54,7 +54,7 @@ const PROXIES: [&str; 6] = [
     "HTTPS_PROXY",
     "NO_PROXY",
 ];
-/// Nobody is there to answer, to turn pages or to see colours.
+/// Variables that keep programs from prompts, pagers and colours.
 const FIXED: [(&str, &str); 10] = [
     ("TERM", "dumb"),
     ("CI", "1"),

@@ -1,4 +1,4 @@
-//! What is shown of a stream while it comes: few pieces, of whole characters.
+//! What is shown of a stream while it is read: few pieces, of whole characters.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 /// The time between two pieces.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Bytes of one piece. What comes faster is passed over, and said to be.
+/// Bytes of one piece. What comes faster is skipped, with a note.
 const MOST: usize = 32 * 1024;
 
 /// Text that waits to be shown.

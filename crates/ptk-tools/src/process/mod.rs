@@ -1,9 +1,9 @@
 //! Programs that tools run: the one place where a process is started.
 //!
 //! A [`Program`] says what runs, where, and for how long. It gets a process
-//! session of its own, a clean environment and no terminal. Whatever it writes
-//! is kept within bounds, and when it has ended nothing of it is left: not the
-//! children that it left behind, not those that ignore a polite signal (see
+//! session of its own, a clean environment and no terminal. Its output is kept
+//! within bounds, and when it has ended nothing of it is left: not the children
+//! that it left behind, not those that ignore `SIGTERM` (see
 //! [`ptk_sandbox::command`]).
 //!
 //! ```no_run
@@ -51,15 +51,15 @@ pub use start::StartError;
 
 use crate::{CallContext, ToolError};
 
-/// How long a program may run if nothing is said.
+/// How long a program may run by default.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
-/// The shells that a command is given to, the first that is there counts.
+/// The shells that a command is given to; the first that exists is used.
 const SHELLS: [&str; 3] = ["/bin/bash", "bash", "sh"];
 
 /// A program that is to be run.
 #[derive(Debug, Clone)]
 pub struct Program {
-    /// What could run it, the first that is there counts.
+    /// The programs that could run; the first that exists is used.
     candidates: Vec<OsString>,
     arguments: Vec<OsString>,
     folder: PathBuf,
@@ -69,7 +69,7 @@ pub struct Program {
     streams: Streams,
 }
 
-/// Whether the two streams are kept apart.
+/// Whether standard output and standard error are kept apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Streams {
     Apart,
@@ -82,7 +82,7 @@ enum Streams {
 enum Input {
     None,
     Bytes(Vec<u8>),
-    /// What it is told while it runs.
+    /// Input that is written while it runs.
     Dialogue,
 }
 
@@ -113,14 +113,14 @@ impl Program {
         program
     }
 
-    /// The same with another program in front of the arguments.
+    /// The same arguments for another program.
     #[must_use]
     pub fn run_by(mut self, program: impl Into<OsString>) -> Self {
         self.candidates = vec![program.into()];
         self
     }
 
-    /// The same with one more variable. The others are a short list of
+    /// Adds a variable to the environment. The others are a short list of
     /// harmless ones.
     #[must_use]
     pub fn variable(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
@@ -128,37 +128,37 @@ impl Program {
         self
     }
 
-    /// The same with something to read. Without it, input is at its end from
-    /// the beginning.
+    /// Sets the standard input. By default it is empty.
     #[must_use]
     pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.input = Input::Bytes(bytes.into());
         self
     }
 
-    /// The same as somebody to talk with: see [`Running::talk`].
+    /// Leaves standard input and output to the caller: see [`Running::talk`].
     #[must_use]
     pub(crate) fn dialogue(mut self) -> Self {
         self.input = Input::Dialogue;
         self
     }
 
-    /// The same with this much time.
+    /// Sets the timeout.
     #[must_use]
     pub const fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// The same with both streams in one, in the order in which they came.
+    /// Merges both streams, in the order in which they came.
     #[must_use]
     pub const fn together(mut self) -> Self {
         self.streams = Streams::Together;
         self
     }
 
-    /// Runs it to its end. What it writes is shown as the call's output while
-    /// it comes; the call's cancellation ends it. Dropping the future kills it.
+    /// Runs the program to its end. Its output is shown as the call's output
+    /// while it comes; the call's cancellation ends it. Dropping the future
+    /// kills it.
     ///
     /// # Errors
     ///
@@ -175,16 +175,16 @@ impl Program {
 /// Why a program is not running any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
-    /// It came to its end.
+    /// It ended by itself.
     Finished,
-    /// Its time was over.
+    /// It exceeded its timeout.
     TimedOut,
-    /// Nobody wanted it any more.
+    /// The call was cancelled.
     Cancelled,
     /// It was stopped, mostly because it wanted to use a terminal, and would
-    /// have stood still for ever.
+    /// have waited for ever.
     Stopped,
-    /// Its keeper was killed, so nobody knows what became of it.
+    /// Its keeper was killed, so it is not known what became of it.
     Lost,
 }
 
@@ -193,13 +193,13 @@ pub enum Reason {
 pub struct Ended {
     /// How its process ended.
     pub exit: Exit,
-    /// Why.
+    /// Why it ended.
     pub reason: Reason,
-    /// What it wrote; both streams, if they were kept together.
+    /// The standard output; both streams, if they were merged.
     pub stdout: Captured,
-    /// What it wrote about its work.
+    /// The standard error.
     pub stderr: Captured,
-    /// How many processes it had left running when it came to its end. They
+    /// How many processes it had left running when it ended by itself. They
     /// have been ended.
     pub left_behind: usize,
     /// How many of its processes could not be ended, such as another user's.

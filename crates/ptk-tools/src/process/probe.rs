@@ -1,13 +1,13 @@
-//! Which protections commands get here, found out before somebody is asked
-//! about one.
+//! Which protections commands get here, found out before a person is asked
+//! about a command.
 
 use ptk_sandbox::command::{Command, Protections, StartError};
 
 use super::environment;
 use crate::services::Services;
 
-/// What protects a command, if that is not all that is to protect it. Tried
-/// with one that does nothing.
+/// The protections of a command, if they are not complete. Tried with one that
+/// does nothing.
 pub(crate) async fn incomplete(services: &Services) -> Option<Protections> {
     let command = Command {
         program: "sh".into(),
@@ -22,7 +22,7 @@ pub(crate) async fn incomplete(services: &Services) -> Option<Protections> {
     };
     match command.start(services.helper.as_ref()).await {
         Err(StartError::Unprotected(protections)) => Some(protections),
-        // Whatever else is wrong is told when the command itself is started.
+        // Any other error is reported when the command itself is started.
         Ok(_) | Err(_) => None,
     }
 }

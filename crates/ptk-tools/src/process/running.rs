@@ -1,4 +1,4 @@
-//! The time of a program: its streams are read, its end is waited for or
+//! A program while it runs: its streams are read, its end is waited for or
 //! brought about.
 
 use std::sync::Arc;
@@ -18,15 +18,15 @@ use super::{Ended, Exit, Reason};
 
 /// Bytes that are read at once: as many as a pipe holds.
 const BUFFER: usize = 64 * 1024;
-/// How long a stream that somebody still holds open has to be silent before it
+/// How long a stream that a process still holds open has to be silent before it
 /// is given up.
 const SILENCE: Duration = Duration::from_millis(300);
-/// How long it is read at most after the program has ended.
+/// How long the streams are read at most after the program has ended.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 /// How long the keeper has to end everything. It needs two seconds at most.
 const ENDING: Duration = Duration::from_secs(5);
 
-/// Who is shown what comes.
+/// A function that shows output while it comes.
 pub(super) type Show<'a> = &'a (dyn Fn(OutputStream, &str) + Send + Sync);
 
 /// A program that runs. Dropping it kills it.
@@ -48,8 +48,8 @@ impl Running {
         self.kept.control()
     }
 
-    /// Where the program is told something, and where it answers, for whoever
-    /// talks with it. Its answers are then not kept here.
+    /// The program's standard input and output, for a dialogue with it. The
+    /// output is then not kept here.
     pub(crate) fn talk(&mut self) -> Option<(Sender, Receiver)> {
         self.kept.stdin.take().zip(self.kept.stdout.take())
     }
@@ -58,7 +58,7 @@ impl Running {
         &self.stdout
     }
 
-    /// Runs it to its end.
+    /// Runs the program to its end.
     pub(crate) async fn end(mut self, cancel: &CancellationToken, show: Option<Show<'_>>) -> Ended {
         let (flow, watched) = watch::channel(2);
         let enough = CancellationToken::new();
@@ -123,7 +123,7 @@ impl Running {
     }
 }
 
-/// From a stream to where it is kept and shown.
+/// Copies a stream to where it is kept and shown.
 struct Pump<'a> {
     stream: OutputStream,
     capture: &'a Shared,
@@ -172,7 +172,8 @@ impl Pump<'_> {
             return lock(self.capture).take(bytes);
         }
         let (capture, bytes) = (Arc::clone(self.capture), bytes.to_vec());
-        // It fails only if the runtime ends, and then nobody reads it.
+        // It fails only if the runtime ends, and then the output is not read
+        // any more.
         let _ = tokio::task::spawn_blocking(move || lock(&capture).take(&bytes)).await;
     }
 }
@@ -209,7 +210,7 @@ impl Supervisor<'_> {
         (exit, reason, left, self.refused)
     }
 
-    /// Until there is no use in waiting any more.
+    /// Waits until the program has ended, stopped or is lost.
     async fn ends(&mut self) -> Reason {
         loop {
             match self.kept.report().await {
@@ -238,12 +239,12 @@ impl Supervisor<'_> {
                 }
             }
         };
-        // Were it not to end, what is known of it is all there is to say.
+        // If it does not end in time, only what is known so far is reported.
         let _ = timeout(ENDING, gone).await;
         left
     }
 
-    /// Until both streams have ended, or are silent, or it has been enough.
+    /// Waits until both streams have ended or are silent, for a limited time.
     async fn last_words(&mut self) {
         let quiet = async {
             while *self.flow.borrow_and_update() > 0 {

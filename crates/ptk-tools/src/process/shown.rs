@@ -46,7 +46,7 @@ fn notice(stream: &Captured, left_out: u64, head: &[u8]) -> String {
     }
 }
 
-/// A word on lines of a stream that were overwritten.
+/// A note on lines of a stream that were overwritten.
 pub(crate) fn overwritten(name: &str, stream: &Captured) -> Option<String> {
     let whole = match &stream.handle {
         Some(handle) => format!("the whole: read_file(path=\"{handle}\")"),
@@ -86,7 +86,7 @@ pub(crate) fn clean(bytes: &[u8]) -> String {
     cleaned(bytes).0
 }
 
-/// The same, and whether something was overwritten.
+/// The text of [`clean`], and whether something was overwritten.
 pub(crate) fn cleaned(bytes: &[u8]) -> (String, bool) {
     let text = String::from_utf8_lossy(bytes);
     let mut cleaned = String::with_capacity(text.len());
@@ -115,7 +115,7 @@ struct Row {
     cells: Vec<char>,
     at: usize,
     /// Behind a carriage return: what comes next takes the whole line. Programs
-    /// that go back to write it anew clear it first or fill it up.
+    /// that go back to rewrite it clear it first or fill it up.
     is_done: bool,
     is_overwritten: bool,
 }

@@ -1,4 +1,4 @@
-//! From a program to a process.
+//! Starting a program as a process.
 
 use std::ffi::OsString;
 use std::io;
@@ -27,16 +27,16 @@ pub enum StartError {
     /// There is no such program.
     #[error("There is no program {0}")]
     Missing(String),
-    /// The system takes about 128 KB for one argument.
+    /// An argument is longer than the system takes, about 128 KB.
     #[error("The command has {0} bytes, more than the system takes")]
     TooLong(usize),
-    /// No text of a process can hold it.
+    /// An argument holds a NUL byte.
     #[error("The command holds a NUL byte")]
     Nul,
-    /// It is not allowed to run.
+    /// The program is not allowed to run.
     #[error("{0} may not be run: permission denied")]
     Denied(String),
-    /// It cannot have the protections that it is to have.
+    /// The program cannot have the protections that it is to have.
     #[error("The command was not run, because the sandbox would not be complete: {0}")]
     Unprotected(Protections),
     /// Its changes cannot be kept apart, for this reason.
@@ -45,12 +45,12 @@ pub enum StartError {
     /// Its changes cannot be recorded, for this reason.
     #[error("The command was not run, because its changes could not be recorded: {0}")]
     NotRecorded(String),
-    /// The system refused.
+    /// The system refused to start it.
     #[error("{program} cannot be started: {error}")]
     Refused {
-        /// What was to be started.
+        /// The program.
         program: String,
-        /// What the system said.
+        /// The error of the system.
         error: io::Error,
     },
 }
@@ -84,13 +84,13 @@ impl From<StartError> for ToolError {
 }
 
 impl Program {
-    /// Starts it.
+    /// Starts the program without watching its changes.
     pub(crate) async fn start(&self, context: &CallContext) -> Result<Running, StartError> {
         self.start_on(Terms::default(), context).await
     }
 
-    /// Starts it so that its changes become known, in the first way that the
-    /// system knows.
+    /// Starts the program so that its changes become known, in the first way
+    /// that the system supports.
     pub(crate) async fn start_watched(&self, context: &CallContext) -> Result<Running, ToolError> {
         loop {
             let terms = context.terms().map_err(|error| self.refused(error))?;
@@ -105,7 +105,7 @@ impl Program {
                     };
                     context.blocking(keep).await?;
                 }
-                // What was not started leaves nothing unfinished.
+                // A program that was not started leaves nothing unfinished.
                 started => return Ok(started.inspect_err(|_| context.leave_layers())?),
             }
         }
@@ -140,7 +140,7 @@ impl Program {
         })
     }
 
-    /// Starts the first candidate that is there.
+    /// Starts the first candidate that exists.
     async fn keep(&self, terms: &Terms, context: &CallContext) -> Result<Kept, StartError> {
         let services = context.services();
         let mut failure = io::Error::from(io::ErrorKind::NotFound);
@@ -241,9 +241,9 @@ fn protect_later(policy: &mut Policy, context: &CallContext) {
     }
 }
 
-/// A program can be read by itself and by its interpreter, wherever it is and
-/// whatever links lead to it. Those that lie where commands write are not
-/// followed, for a command could have made them.
+/// Lets a program be read by itself and by its interpreter, wherever it is and
+/// whatever links lead to it. Links that lie where commands write are not
+/// followed, since a command could have made them.
 fn allow_program(policy: &mut Policy, program: &Path) {
     let mut next = program.is_absolute().then(|| program.to_owned());
     for _ in 0..MAX_LINKS {
@@ -258,7 +258,7 @@ fn allow_program(policy: &mut Policy, program: &Path) {
         {
             return;
         }
-        // What Python calls an environment is of one piece.
+        // A virtual environment of Python is allowed as a whole.
         let home = folder.parent();
         let environment = home.filter(|home| home.join("pyvenv.cfg").exists());
         policy.allow_reading(environment.unwrap_or(folder));
@@ -291,7 +291,7 @@ mod tests {
         symlink(root.join("home/.ssh/id_rsa"), &planted).unwrap();
         allow_program(&mut policy, &planted);
         assert_eq!(policy.read.len(), granted, "{:?}", policy.read);
-        // The same outside is how programs are installed.
+        // A link outside is followed: programs are installed that way.
         let installed = root.join("tools/python");
         symlink("bin/check", &installed).unwrap();
         allow_program(&mut policy, &installed);

@@ -1,4 +1,4 @@
-//! What commands may do, as users say it.
+//! The sandbox of commands, as users configure it.
 
 mod provided;
 
@@ -16,8 +16,8 @@ const MIB: u64 = 1 << 20;
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Unprotected {
-    /// A person decides, who is told what is missing. Where none can be asked,
-    /// it is not run.
+    /// A person decides, who sees what is missing. Where none can be asked, it
+    /// is not run.
     #[default]
     Ask,
     /// It is not run.
@@ -43,7 +43,8 @@ pub enum Unprotected {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Sandbox {
-    /// Without it, commands may do whatever their user may.
+    /// Whether commands are confined. Otherwise they may do whatever their user
+    /// may.
     pub enabled: bool,
     /// Whether other machines can be reached, and services of this one.
     pub network: bool,
@@ -55,7 +56,7 @@ pub struct Sandbox {
     pub memory_mib: u64,
     /// Processes of a command at a time.
     pub processes: u64,
-    /// Mebibytes of a file.
+    /// The size of a file in mebibytes.
     pub file_mib: u64,
     /// What is done where the machine cannot protect in full.
     pub unprotected: Unprotected,
@@ -78,7 +79,7 @@ impl Default for Sandbox {
 }
 
 impl Sandbox {
-    /// None: commands may do whatever their user may.
+    /// No sandbox: commands may do whatever their user may.
     #[must_use]
     pub fn off() -> Self {
         Self {
@@ -87,7 +88,7 @@ impl Sandbox {
         }
     }
 
-    /// What that means in a workspace.
+    /// The policy for commands in a workspace.
     pub(crate) fn policy(&self, workspace: &Workspace) -> Option<Policy> {
         if !self.enabled {
             return None;

@@ -59,7 +59,7 @@ const CARGO: [&str; 7] = [
     "target",
 ];
 
-/// What a command finds in the home.
+/// The files that a command finds in the home.
 pub(super) fn files(home: &Path) -> Vec<Provided> {
     let git = [".config/git/config", ".gitconfig"].map(|name| read(&home.join(name)));
     let git: String = git.iter().flatten().map(|text| git_config(text)).collect();
@@ -84,7 +84,7 @@ fn git_config(text: &str) -> String {
     let mut section = String::new();
     for line in text.lines().map(str::trim) {
         if let Some(head) = line.strip_prefix('[') {
-            // One with a name in quotes is of another kind.
+            // A section with a name in quotes is of another kind.
             section = head
                 .split(']')
                 .next()
@@ -148,8 +148,8 @@ fn clean_table(table: &Table) -> Table {
     clean
 }
 
-/// Whether a value looks like an address with a password in it, or says of
-/// itself that it is secret.
+/// Whether a value is an address, which may hold a password, or mentions a
+/// secret.
 fn may_be_secret(value: &str) -> bool {
     let value = value.to_ascii_lowercase();
     let is_address = value.contains("://");

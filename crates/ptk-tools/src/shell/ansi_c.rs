@@ -1,6 +1,6 @@
 //! Text between `$'` and `'`, with its escapes.
 
-/// The text that it stands for; `None` where that is no text.
+/// The decoded text; `None` where the result is not a text.
 pub(super) fn decoded(text: &str) -> Option<String> {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;

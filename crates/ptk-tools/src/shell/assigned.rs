@@ -5,9 +5,9 @@ use super::{Piece, Simple, Word, substitution};
 /// A variable that gets a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Assigned {
-    /// Empty where only the shell will know it.
+    /// The name; empty where only the shell will know it.
     pub(crate) name: String,
-    /// Whether its value does nothing, wherever the shell may read it again.
+    /// Whether its value runs nothing, wherever the shell may read it again.
     pub(crate) is_harmless: bool,
     /// Whether programs get it, and not only the shell.
     pub(crate) is_passed: bool,
@@ -31,7 +31,7 @@ impl Assigned {
         }
     }
 
-    /// A variable that gets a value which nobody knows.
+    /// A variable that gets an unknown value.
     fn unknown(name: &str, is_passed: bool) -> Self {
         Self {
             name: name.to_owned(),
@@ -41,7 +41,8 @@ impl Assigned {
     }
 }
 
-/// The value of another variable is not known for sure.
+/// Whether a value runs nothing. The value of another variable is not known for
+/// sure.
 fn is_harmless(word: &Word) -> bool {
     let mut texts = word.pieces().iter().map(|piece| match piece {
         Piece::Text(text) | Piece::Glob(text) => Some(text),
@@ -51,7 +52,7 @@ fn is_harmless(word: &Word) -> bool {
         && texts.all(|text| text.is_some_and(|it| it.chars().all(substitution::is_harmless)))
 }
 
-/// The variables that a command of the shell sets, as its words say.
+/// The variables that a command of the shell sets, by its words.
 pub(super) fn by(command: &Simple) -> Vec<Assigned> {
     let args = command.args();
     match command.name() {
@@ -73,7 +74,7 @@ pub(super) fn by(command: &Simple) -> Vec<Assigned> {
     }
 }
 
-/// Whether names become other names for variables.
+/// Whether an option makes names refer to other variables.
 fn is_reference(option: &Word) -> bool {
     let letters = option.start().strip_prefix('-');
     letters.is_some_and(|it| !it.starts_with('-') && it.contains('n'))

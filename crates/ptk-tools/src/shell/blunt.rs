@@ -1,4 +1,4 @@
-//! A reading that trusts no quotes.
+//! A reading that ignores quotes.
 //!
 //! Where it is not certain that the shell reads a text as PTK does, a part that
 //! was taken for data may be a command. This reading takes every line and every
@@ -19,7 +19,7 @@ const DEPTH: u8 = 3;
 const RESERVED: [&str; 12] = [
     "if", "then", "elif", "else", "do", "while", "until", "time", "coproc", "!", "{", "}",
 ];
-/// Signs on which shells, and their parsers, are known to disagree.
+/// Texts on which shells, and their parsers, are known to disagree.
 const TRAPS: [&str; 9] = [
     "<<", "$'", "$\"", "\\\n", "\\`", ";&", "coproc", "shopt", "alias",
 ];
@@ -39,7 +39,7 @@ pub(super) fn commands(text: &str) -> Vec<Simple> {
     let mut seen = HashSet::new();
     for part in text.split('\n') {
         let part = without_reserved(part.trim());
-        // Another name for a command is as good as the command.
+        // An alias of a command is as good as the command.
         let part = match (part.starts_with("alias "), part.split_once('=')) {
             (true, Some((_, command))) => command,
             _ => part,
@@ -91,7 +91,7 @@ fn without_quotes(text: &str) -> String {
     plain
 }
 
-/// What stands behind a number of digits and signs that is worked out.
+/// What stands behind an arithmetic expression of names, numbers and operators.
 fn behind_number(text: &str) -> Option<&str> {
     let (number, behind) = text.split_once("))")?;
     let is_part = |c: char| c.is_ascii_alphanumeric() || " _+-*/%<>=!?:,".contains(c);

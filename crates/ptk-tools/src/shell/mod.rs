@@ -89,7 +89,7 @@ pub struct Simple {
     pub(crate) role: Role,
     /// Programs whose output it gets, on its input or in its words.
     pub(crate) fed_by: Vec<String>,
-    /// Whether there is something to say about it before it runs.
+    /// Whether there is a warning about it before it runs.
     pub(crate) is_dangerous: bool,
     /// The here-documents and here-strings that it reads.
     pub(crate) documents: Vec<String>,
@@ -100,17 +100,19 @@ pub struct Simple {
 /// Where a command runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) enum Folder {
-    /// Where the line begins.
+    /// The folder in which the line starts.
     #[default]
     Start,
-    /// There, seen from where the line begins.
+    /// This folder, relative to another one.
     At(Word, Box<Folder>),
-    /// Nobody knows before it runs. It may be one of these.
+    /// A folder that is not known before the command runs. It may be one of
+    /// these.
     Unsure(Vec<Folder>),
 }
 
 impl Folder {
-    /// Where a command may run, as far as that can be said, if it is not sure.
+    /// The folders in which a command may run, as far as they are known, if it
+    /// is not sure.
     pub(crate) fn candidates(&self) -> Vec<Self> {
         match self {
             Self::Start => Vec::new(),
@@ -123,7 +125,7 @@ impl Folder {
         }
     }
 
-    /// One of these, whichever it is.
+    /// One of these folders, whichever it is.
     fn one_of(folders: &[Self]) -> Self {
         let mut all: Vec<Self> = Vec::new();
         for folder in folders {
@@ -141,17 +143,18 @@ impl Folder {
     }
 }
 
-/// What a command does with others.
+/// Whether and how a command runs others.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// Nothing that is known.
+    /// It runs no other command that is known.
     #[default]
     Plain,
-    /// It runs one that was found, and changes nothing about it.
+    /// It runs a command that was found, and changes nothing about it.
     Wrapper,
-    /// It runs one as somebody else, elsewhere, or with words that come later.
+    /// It runs a command as another user, elsewhere, or with words that come
+    /// later.
     Changer,
-    /// It runs what stands in a file.
+    /// It runs the content of a file.
     File,
     /// It runs a text that was not found.
     Blind,
@@ -188,7 +191,7 @@ impl CommandLine {
         line.distrusted(text)
     }
 
-    /// Reads a text for a shell that may read it in a way of its own.
+    /// Reads a text for a shell whose grammar may differ.
     pub(crate) fn read_for_another_shell(text: &str) -> Self {
         let line = Self::read(text);
         if line.is_certain {
@@ -197,7 +200,7 @@ impl CommandLine {
         line
     }
 
-    /// The same where other parts of the text may be commands, too.
+    /// The same line, where other parts of the text may be commands, too.
     fn distrusted(mut self, text: &str) -> Self {
         self.is_certain = false;
         self.suspected = blunt::commands(text);
@@ -232,7 +235,7 @@ impl CommandLine {
         &self.suspected
     }
 
-    /// Whether the shell works out in it what variables hold: numbers, indexes,
+    /// Whether the shell evaluates in it what variables hold: numbers, indexes,
     /// `${x@P}`. That runs commands which stand nowhere in the line.
     pub(crate) fn is_evaluated(&self) -> bool {
         self.is_evaluated
@@ -248,7 +251,7 @@ impl CommandLine {
         &self.assigned
     }
 
-    /// Whether names in it mean what it says, and not what they mean elsewhere.
+    /// Whether the line defines functions, so that names may not mean programs.
     pub(crate) fn has_functions(&self) -> bool {
         self.has_functions
     }
@@ -290,7 +293,7 @@ impl Simple {
         self.words.get(1..).unwrap_or_default()
     }
 
-    /// The files it is connected with.
+    /// The files that the command is redirected to or from.
     #[must_use]
     pub fn redirects(&self) -> &[Redirect] {
         &self.redirects
@@ -307,7 +310,7 @@ impl Simple {
             && self.redirects.iter().all(|it| is_known(&it.target))
     }
 
-    /// It in a line, as it was written.
+    /// The command in a line, as it was written.
     pub(crate) fn shown(&self) -> String {
         let words: Vec<&str> = self.words.iter().map(Word::source).collect();
         words.join(" ")
@@ -315,13 +318,13 @@ impl Simple {
 }
 
 impl Redirect {
-    /// What it does to the file.
+    /// What the redirection does to the file.
     #[must_use]
     pub fn mode(&self) -> RedirectMode {
         self.mode
     }
 
-    /// The file.
+    /// The file of the redirection.
     #[must_use]
     pub fn target(&self) -> &Word {
         &self.target
@@ -344,7 +347,7 @@ pub(crate) fn words(text: &str) -> Option<Vec<Word>> {
     (!words.is_empty()).then_some(words)
 }
 
-/// The grammar: bash as it is called with `-c`.
+/// The options of the grammar: bash as it is called with `-c`.
 fn options() -> ParserOptions {
     ParserOptions {
         enable_extended_globbing: false,
@@ -352,7 +355,7 @@ fn options() -> ParserOptions {
     }
 }
 
-/// The program that a text is, if the grammar reads it.
+/// The parsed program of a text, if the grammar reads it.
 fn program(text: &str) -> Option<ast::Program> {
     let options = options();
     let tokens = tolerant::tokens(text)?;

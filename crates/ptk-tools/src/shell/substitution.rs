@@ -1,24 +1,24 @@
-//! Commands in a text that is no word: in a here-document, in a number that is
-//! worked out, in `${…}`. Quotes keep nothing from running there, or not in
-//! every shell, so that none is taken for one.
+//! Commands in a text that is not a word: in a here-document, in an arithmetic
+//! expression, in `${…}`. Quotes keep nothing from running there, or not in
+//! every shell, so they are ignored.
 
 use super::tolerant;
 
 /// Signs behind which a command stands.
 const OPENERS: [&str; 3] = ["$(", "<(", ">("];
-/// What may be done to a variable without anything being worked out.
+/// Operators on a variable that evaluate nothing.
 const OPERATORS: [&str; 14] = [
     ":-", ":+", ":?", "%%", "##", "^^", ",,", "-", "+", "?", "%", "#", "^", ",",
 ];
 
-/// What runs for a text.
+/// The commands that run when the shell expands a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Found {
     /// Texts for the shell.
     pub(super) commands: Vec<String>,
-    /// Whether that is all of them.
+    /// Whether these are all.
     pub(super) is_whole: bool,
-    /// Whether the shell works out what variables hold, and may run that.
+    /// Whether the shell evaluates what variables hold, and may run that.
     pub(super) is_evaluated: bool,
 }
 
@@ -32,14 +32,14 @@ impl Default for Found {
     }
 }
 
-/// In a here-document: a backslash quotes, and nothing else.
+/// The commands in a here-document: a backslash quotes, and nothing else.
 pub(super) fn in_document(text: &str) -> Found {
     let mut found = Found::default();
     found.read(text, Place::Document);
     found
 }
 
-/// In a text that is worked out: nothing quotes.
+/// The commands in a text that is evaluated: nothing quotes.
 pub(super) fn in_evaluated(text: &str) -> Found {
     let mut found = Found {
         is_evaluated: has_names(text),
@@ -57,7 +57,7 @@ pub(super) fn signs(text: &str) -> usize {
     openers.sum::<usize>() + text.matches('`').count()
 }
 
-/// Whether a number may be more than digits.
+/// Whether an arithmetic text may be more than digits.
 pub(super) fn has_names(text: &str) -> bool {
     text.contains(|c: char| c.is_alphabetic() || "_$`'\"\\".contains(c))
 }
@@ -83,7 +83,7 @@ pub(super) fn behind_plain(text: &str) -> Option<&str> {
     (!name.is_empty() && is_plain).then_some(rest)
 }
 
-/// Whether a character does nothing, wherever the shell may read it.
+/// Whether a character runs nothing, wherever the shell may read it.
 pub(super) fn is_harmless(c: char) -> bool {
     c.is_alphanumeric() || " _-./:,=+@%*".contains(c)
 }
@@ -108,7 +108,7 @@ impl Found {
         }
     }
 
-    /// Reads from a sign on. Gives back what follows.
+    /// Reads a text that begins with a sign. Returns what follows.
     fn sign<'t>(&mut self, text: &'t str, place: &mut Place) -> &'t str {
         let mut chars = text.chars();
         let sign = chars.next();
@@ -183,7 +183,7 @@ fn split_before<'t>(text: &'t str, signs: &[char]) -> Option<(&'t str, &'t str)>
     text.find(signs).and_then(|at| text.split_at_checked(at))
 }
 
-/// What a bracket stands in.
+/// What encloses a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Frame {
     Bracket,
@@ -238,8 +238,8 @@ fn skip(
     }
 }
 
-/// A here-document without the backslashes that are not its reader's, and
-/// whether that is all which the shell does to it.
+/// A here-document without the backslashes that the shell removes, and whether
+/// that is all which the shell does to it.
 pub(super) fn filled(text: &str) -> (String, bool) {
     let mut plain = String::with_capacity(text.len());
     let mut is_all = true;
@@ -257,7 +257,7 @@ pub(super) fn filled(text: &str) -> (String, bool) {
     (plain, is_all)
 }
 
-/// Between backquotes, a backslash before one of these is not the command's.
+/// The text between backquotes without the backslashes that the shell removes.
 pub(super) fn without_backslashes(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();

@@ -1,5 +1,5 @@
 //! Texts that the grammar does not read. Bash runs a line before it looks at
-//! the next, so that a mistake further down protects from nothing.
+//! the next, so that an error further down protects from nothing.
 
 use std::panic::AssertUnwindSafe;
 
@@ -27,14 +27,14 @@ const MAX_FUNCTIONS: usize = 1000;
 /// How long the body of a function that calls itself is, at most.
 const MAX_BODY: usize = 256;
 
-/// A command taken for one by its place alone.
+/// A command that is recognised by its position alone.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Rough {
     pub(super) words: Vec<String>,
     pub(super) written: Vec<String>,
 }
 
-/// How deep things stand in each other, at most.
+/// How deep brackets or blocks are nested, at most.
 pub(super) fn nesting(tokens: &[Token]) -> usize {
     // Apart from each other: the bracket of `case a in b)` closes nothing.
     let (mut brackets, mut words, mut most) = (0_usize, 0_usize, 0);
@@ -103,7 +103,7 @@ fn has_empty_delimiter(text: &str) -> bool {
     })
 }
 
-/// What the parser found, and nothing where it gives up: it panics on a few
+/// The result of the parser, and `None` where it fails: it panics on a few
 /// texts, such as `<<E$(${${x}`, and its callers must not.
 pub(super) fn without_panic<T>(parse: impl FnOnce() -> Option<T>) -> Option<T> {
     std::panic::catch_unwind(AssertUnwindSafe(parse))
@@ -156,7 +156,7 @@ fn of_tokens(tokens: &[Token]) -> Vec<Rough> {
     commands
 }
 
-/// `f(){ f|f& };f` under whatever name, also where it is not quite one.
+/// Whether a text is `f(){ f|f& };f` by any name, or close to it.
 pub(super) fn is_fork_bomb(text: &str) -> bool {
     let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();
     let mut functions = text.match_indices("(){").take(MAX_FUNCTIONS);

@@ -10,13 +10,13 @@ use super::word::Piece;
 
 /// How many variables are known at a time.
 const MAX_VARIABLES: usize = 32;
-/// At how many places one is put in.
+/// At how many places a variable is replaced by its value.
 const MAX_USES: usize = 50;
 /// How long a value may be, in bytes.
 const MAX_LENGTH: usize = 256;
 /// How many words a value may become.
 const MAX_WORDS: usize = 16;
-/// Those that the shell itself sets, or sees to that nobody else does.
+/// Variables that the shell itself sets, or keeps others from setting.
 const OF_THE_SHELL: [&str; 16] = [
     "BASHPID", "EUID", "HOME", "IFS", "LINENO", "OLDPWD", "OPTARG", "OPTIND", "PPID", "PWD",
     "RANDOM", "REPLY", "SECONDS", "SHLVL", "UID", "_",
@@ -73,13 +73,13 @@ impl Names {
 pub(super) struct Given(HashMap<String, usize>);
 
 impl Given {
-    /// One more place that gives this variable a value. Without a name, it may
-    /// be any.
+    /// Counts one more place that gives this variable a value. Without a name,
+    /// it may be any.
     pub(super) fn note(&mut self, name: &str) {
         *self.0.entry(name.to_owned()).or_default() += 1;
     }
 
-    /// Whichever of two counted more.
+    /// Takes the larger of both counts for each variable.
     pub(super) fn add(&mut self, other: &Self) {
         for (name, count) in &other.0 {
             let known = self.0.entry(name.clone()).or_default();
@@ -87,14 +87,14 @@ impl Given {
         }
     }
 
-    /// Whether those that seem to have one value have no other.
+    /// Whether the variables that seem to have one value have no other.
     pub(super) fn is_sure(&self, names: &Names) -> bool {
         let is_once = |(name, count): (&String, &usize)| *count == 1 || !names.is_plain(name);
         !self.0.contains_key("") && self.0.iter().all(is_once)
     }
 }
 
-/// What variables hold at a place of the text.
+/// The values of variables at a place of the text.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Variables(HashMap<String, Variable>);
 
@@ -111,7 +111,7 @@ impl Variables {
         self.0.get(name).map(|it| it.value.as_slice())
     }
 
-    /// From here on it holds this, unless that is too much.
+    /// Sets the value from here on, unless it is too long.
     pub(super) fn set(&mut self, name: &str, value: Vec<Piece>, is_exported: bool) {
         let texts = value.iter().filter_map(|piece| match piece {
             Piece::Text(text) | Piece::Glob(text) => Some(text),
@@ -126,7 +126,7 @@ impl Variables {
         }
     }
 
-    /// Those that another shell gets.
+    /// The variables that another shell gets.
     pub(super) fn exported(&self) -> Self {
         let exported = self.0.iter().filter(|(_, it)| it.is_exported);
         Self(exported.map(|(k, v)| (k.clone(), v.clone())).collect())

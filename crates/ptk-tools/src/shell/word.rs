@@ -1,4 +1,4 @@
-//! A word of a command line: what of it is known before the shell runs.
+//! A word of a command line, as far as it is known before the shell runs.
 
 use std::fmt;
 use std::ops::Range;
@@ -24,11 +24,11 @@ pub(crate) enum Piece {
     Text(String),
     /// A pattern of file names, not quoted.
     Glob(String),
-    /// The home folder of whoever runs it.
+    /// The home folder of the user who runs it.
     Home,
     /// The folder in which it runs.
     Folder,
-    /// What only the shell will know.
+    /// A text that only the shell will know.
     Unknown,
 }
 
@@ -51,17 +51,17 @@ pub(super) struct Reading {
     pub(super) nested: Vec<String>,
     /// Whether those are all commands that run.
     pub(super) is_whole: bool,
-    /// Whether the shell works out what variables hold, and may run that.
+    /// Whether the shell evaluates what variables hold, and may run that.
     pub(super) is_evaluated: bool,
     pub(super) values: Values,
 }
 
-/// What values of variables did to a word.
+/// The effect of the values of variables on a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Values {
-    /// None was put in.
+    /// No value was put in.
     None,
-    /// It has some.
+    /// Values were put in.
     Filled,
     /// Nothing is left of it.
     Vanished,
@@ -86,7 +86,7 @@ impl Word {
         }
     }
 
-    /// The home folder.
+    /// A word that means the home folder.
     pub(super) fn home() -> Self {
         Self {
             source: "~".to_owned(),
@@ -110,18 +110,19 @@ impl Word {
         self.has_variables
     }
 
-    /// How it was written, or would be with the values of its variables.
+    /// The word as it was written, or would be with the values of its
+    /// variables.
     #[must_use]
     pub fn source(&self) -> &str {
         &self.source
     }
 
-    /// Whether it is exactly this text.
+    /// Whether the word is exactly this text.
     pub(crate) fn is(&self, text: &str) -> bool {
         self.literal() == Some(text)
     }
 
-    /// The text it begins with for sure.
+    /// The text that the word begins with for sure.
     pub(crate) fn start(&self) -> &str {
         match self.pieces.first() {
             Some(Piece::Text(text)) => text,
@@ -133,7 +134,7 @@ impl Word {
         &self.pieces
     }
 
-    /// Whether it is a pattern of file names that can be looked up.
+    /// Whether the word is a pattern of file names that can be looked up.
     pub(crate) fn is_glob(&self) -> bool {
         let is_glob = |piece: &Piece| matches!(piece, Piece::Glob(_));
         self.pieces.iter().any(is_glob) && !self.pieces.contains(&Piece::Unknown)
@@ -148,7 +149,8 @@ impl Word {
         let text = text.strip_prefix(prefix)?;
         let mut pieces = Vec::new();
         push_text(&mut pieces, text);
-        // Behind it, bash leaves a `~` as it is; `dd of=~/x` is no such thing.
+        // Behind it, bash leaves a `~` as it is; `dd of=~/x` is not such a
+        // case.
         pieces.extend(rest.iter().cloned());
         Some(Self {
             source: self.source.replacen(prefix, "", 1),
@@ -157,7 +159,7 @@ impl Word {
         })
     }
 
-    /// What it says about folders holds no more.
+    /// Forgets the folders in it, which may not hold any more.
     pub(super) fn forget(&mut self) {
         for piece in &mut self.pieces {
             if matches!(piece, Piece::Home | Piece::Folder) {
@@ -166,8 +168,8 @@ impl Word {
         }
     }
 
-    /// The path that it means, patterns left as they are. `None` where a part
-    /// of it is not known.
+    /// The path that the word means, patterns left as they are. `None` where a
+    /// part of it is not known.
     pub(crate) fn path(&self, home: Option<&Path>, folder: Option<&Path>) -> Option<PathBuf> {
         let mut text = String::new();
         for piece in &self.pieces {
@@ -184,7 +186,7 @@ impl Word {
         }
     }
 
-    /// Written so that a shell reads it back as the same text.
+    /// A text quoted so that a shell reads it back as the same text.
     #[must_use]
     pub fn quoted(text: &str) -> String {
         let is_plain = |c: char| c.is_alphanumeric() || "-_./:=@%+,^".contains(c);
@@ -213,7 +215,7 @@ pub(super) fn read(source: &str, variables: &Variables) -> Reading {
     let braces = braces(source);
     let is_one = matches!(&braces, Some(all) if all.words == [source]);
     if !is_one {
-        // Whatever becomes of its braces, this is what stands in it.
+        // This is what stands in it, whatever its braces expand to.
         reading.one(source, variables);
         reading.words.clear();
     }
@@ -379,7 +381,7 @@ impl<'a> Reader<'a> {
             }
             WordPiece::TildePrefix(user) if user.is_empty() => self.current.push(Piece::Home),
             WordPiece::TildePrefix(user) => {
-                // It may hold anything up to the next `/`.
+                // The name of a user may be anything up to the next `/`.
                 let nested = substitution::in_evaluated(user);
                 self.nested.extend(nested.commands);
                 self.current.push(Piece::Unknown);
@@ -450,7 +452,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What is worked out, whatever quotes it.
+    /// Reads a text that is evaluated, whatever quotes it.
     fn evaluated(&mut self, text: &str) {
         let mut found = substitution::in_evaluated(text);
         self.nested.append(&mut found.commands);
@@ -475,7 +477,7 @@ fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?']) || text.contains('[') && text != "[" && text != "[["
 }
 
-/// Text joins the text before it, so that a word that is known is one piece.
+/// Adds text to a text piece before it, so that a known word is one piece.
 fn push_text(pieces: &mut Vec<Piece>, text: &str) {
     match pieces.last_mut() {
         Some(Piece::Text(before)) => before.push_str(text),
@@ -496,7 +498,7 @@ struct Braces {
     is_all: bool,
 }
 
-/// The words that `{a,b}` makes of one. `None` if nobody can say.
+/// The words that `{a,b}` makes of one. `None` if that is not known.
 fn braces(source: &str) -> Option<Braces> {
     let one = || Braces {
         words: vec![source.to_owned()],
@@ -506,7 +508,8 @@ fn braces(source: &str) -> Option<Braces> {
         return Some(one());
     }
     match word::parse_brace_expansions(source, &options()) {
-        // Joining very many parts takes long, and nobody writes them.
+        // Joining very many parts takes long, and such words are not written by
+        // hand.
         Ok(Some(parts)) if parts.len() > MAX_PARTS => None,
         Ok(Some(parts)) => Some(expanded(&parts)),
         Ok(None) => Some(one()),

@@ -2,7 +2,7 @@
 
 use super::{Role, Simple, Word};
 
-/// What a command runs, as its words say.
+/// What a command runs, by its words.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Inside {
     /// Nothing, or nothing that is known to be a command.
@@ -13,7 +13,7 @@ pub(super) enum Inside {
     Text(String, Role),
     /// What stands in a file.
     File,
-    /// Something that only shows when it runs.
+    /// Something that is known only when it runs.
     Blind,
 }
 
@@ -113,12 +113,12 @@ const SSH_VALUED: &str = "BbcDEeFIiJLlmOopQRSWw";
 
 /// Letters of options of a shell that change nothing about what it runs.
 const PLAIN_LETTERS: &str = "ceux";
-/// Settings of `-o` that do not, either.
+/// Settings of `-o` that do not change it, either.
 const PLAIN_SETTINGS: [&str; 4] = ["pipefail", "errexit", "nounset", "xtrace"];
-/// Names of what a program reads by itself.
+/// Names of standard input.
 const STANDARD_INPUT: [&str; 4] = ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
 
-/// Whether a file is what a program reads by itself.
+/// Whether a file is standard input.
 pub(crate) fn is_standard_input(file: &str) -> bool {
     STANDARD_INPUT.contains(&file)
 }
@@ -131,7 +131,7 @@ pub(crate) fn is_shell(name: &str) -> bool {
     )
 }
 
-/// What the command runs.
+/// What a command runs, by its words and its input.
 pub(super) fn inside(command: &Simple, has_document: bool) -> Inside {
     let Some(name) = command.name() else {
         return Inside::Blind;
@@ -234,7 +234,7 @@ fn joined(words: &[Word], role: Role) -> Inside {
 /// `bash -c TEXT`, `bash FILE`, or `bash` with what it reads.
 fn shell(name: &str, args: &[Word], has_document: bool) -> Inside {
     let (mut takes_text, mut takes_input) = (false, false);
-    // Others read their texts by another grammar.
+    // Other shells have another grammar.
     let mut is_plain = matches!(name, "sh" | "bash" | "dash");
     let mut rest = args;
     while let Some((first, more)) = rest.split_first() {

@@ -1,4 +1,4 @@
-//! `glob`: files by their names, the newest first (F25).
+//! `glob`: files by their names, the newest first.
 
 use ptk_protocol::ToolResult;
 use schemars::JsonSchema;

@@ -30,7 +30,7 @@ use self::bash::Bash;
 use self::get_diagnostics::{Diagnostics, GetDiagnostics};
 use crate::{Registry, RegistryError, Typed};
 
-/// The tools that a model is offered unless told otherwise.
+/// The tools that a model is offered by default.
 pub const DEFAULT: [&str; 7] = [
     "read_file",
     "write_file",
@@ -41,7 +41,7 @@ pub const DEFAULT: [&str; 7] = [
     "get_diagnostics",
 ];
 
-/// The tool without which this one is of no use, if there is one.
+/// The tool without which this one is useless, if there is one.
 #[must_use]
 pub fn belongs_to(name: &str) -> Option<&'static str> {
     matches!(name, "bash_output" | "bash_kill").then_some("bash")

@@ -30,7 +30,7 @@ pub struct ReadArgs {
     offset: Option<usize>,
 }
 
-/// What [`Read`] gives back.
+/// The result of [`Read`].
 #[derive(Debug, Serialize)]
 pub struct ReadOutput {
     content: String,
@@ -43,11 +43,11 @@ pub struct ReadOutput {
 
 /// One file of the listing.
 struct Section {
-    /// What it is, unless the path leads nowhere.
+    /// The source, unless the path leads nowhere.
     source: Option<Source>,
-    /// As it stands in the header.
+    /// The name in the header.
     header: String,
-    /// As the model may call it.
+    /// The name that the model may use.
     name: String,
     loaded: Result<Loaded, ToolError>,
 }
@@ -129,7 +129,7 @@ fn listing(context: &CallContext, args: &ReadArgs) -> Result<ReadOutput, ToolErr
     })
 }
 
-/// The failure, if no file can be read: the reason of each, and what helps.
+/// The error if no file can be read: the reason of each, and what helps.
 fn nothing_read(sections: &[Section]) -> Option<ToolError> {
     let failed = |section: &Section| section.loaded.as_ref().err().cloned();
     let errors: Vec<ToolError> = sections.iter().map(failed).collect::<Option<_>>()?;
@@ -188,7 +188,7 @@ impl Section {
         }
     }
 
-    /// How many bytes it takes if it may take all.
+    /// How many bytes the section takes if it may take all.
     fn need(&self) -> usize {
         match &self.loaded {
             Ok(Loaded {
@@ -255,7 +255,7 @@ fn numbered(first: usize, text: &str) -> String {
     lines.join("\n")
 }
 
-/// What is worth knowing of a file beside its lines.
+/// Notes on a file beside its lines.
 fn notes(name: &str, excerpt: &Excerpt, taken: &Taken<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     if excerpt.total == 0 {
@@ -288,7 +288,7 @@ fn notes(name: &str, excerpt: &Excerpt, taken: &Taken<'_>) -> Vec<String> {
     notes
 }
 
-/// A fair share for each: who needs little gets it, the others share the rest.
+/// A fair share for each: small needs are met, the others share the rest.
 fn shares(needs: &[usize], budget: usize) -> Vec<usize> {
     let mut order: Vec<(usize, usize)> = needs.iter().copied().enumerate().collect();
     order.sort_by_key(|(_, need)| *need);

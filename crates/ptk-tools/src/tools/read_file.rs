@@ -32,7 +32,7 @@ pub struct ReadFileArgs {
     column: Option<usize>,
 }
 
-/// What [`ReadFile`] gives back. What does not apply is left out.
+/// The result of [`ReadFile`]. What does not apply is left out.
 #[derive(Debug, Serialize)]
 pub struct ReadFileOutput {
     content: String,
@@ -177,7 +177,7 @@ impl ReadFileOutput {
     }
 }
 
-/// The lines behind those that were wanted.
+/// A note on the lines behind those that were wanted.
 fn following(name: &str, excerpt: &Excerpt, taken: &Taken<'_>) -> Option<String> {
     let more = excerpt
         .total
@@ -193,7 +193,7 @@ fn following(name: &str, excerpt: &Excerpt, taken: &Taken<'_>) -> Option<String>
     ))
 }
 
-/// What of the wanted lines is not there, and how to get it.
+/// A note on which wanted lines are missing, and how to get them.
 fn missing(name: &str, excerpt: &Excerpt, taken: &Taken<'_>) -> Option<String> {
     if taken.is_all {
         return following(name, excerpt, taken);

@@ -1,5 +1,5 @@
-//! `search_code`: where something stands in the code, with the lines around it
-//!, in PTK's snippet format.
+//! `search_code`: where something stands in the code, with the lines around it,
+//! in PTK's snippet format.
 //!
 //! Files come in the order of their worth: those that seem to define what is
 //! searched for, then those with more matches of it as a whole word, then those
@@ -104,7 +104,7 @@ const fn is_max_results(value: &usize) -> bool {
     *value == max_results()
 }
 
-/// What was found.
+/// The result of [`SearchCode`].
 #[derive(Debug, Serialize)]
 pub struct SearchCodeResult {
     /// The snippets, those of one file next to each other.
@@ -234,7 +234,7 @@ fn ranking(query: &Query, before: &str) -> Option<RegexMatcher> {
         .ok()
 }
 
-/// The text as a regular expression that means itself.
+/// The text as a regular expression that matches just this text.
 fn escaped(text: &str) -> String {
     let mut pattern = String::with_capacity(text.len() + 8);
     for c in text.chars() {
@@ -353,7 +353,7 @@ fn page(
     (snippets, count)
 }
 
-/// How to see the matches that are on no page.
+/// The call that shows the matches that are on no page.
 fn all_of_them(args: &SearchCodeArgs) -> String {
     let literal = if args.options.regex {
         ""

@@ -11,9 +11,9 @@ use super::text::{Content, Excerpt, ExcerptError, MAX_FILE_SIZE, Taken, Wanted};
 use crate::outputs::PREFIX;
 use crate::{CallContext, Ranges, SnippetFormat, ToolError};
 
-/// A larger file is shown, but not remembered as read: to know what it holds
-/// would take longer than a call should, and no tool that changes a file takes
-/// one of this size.
+/// A larger file is shown, but not remembered as read: to hash it would take
+/// longer than a call should, and no tool that changes a file takes one of this
+/// size.
 const MAX_TRACKED: u64 = 1024 * 1024 * 1024;
 
 /// Something that can be read.
@@ -27,12 +27,12 @@ pub(crate) enum Source {
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub(crate) content: Content,
-    /// What the whole file held.
+    /// The place and the fingerprint of the whole file.
     seen: Option<(Place, Fingerprint)>,
 }
 
 impl Source {
-    /// What a path of the model's means.
+    /// The source that a path of the model means.
     pub(crate) fn new(context: &CallContext, path: &str) -> Result<Self, ToolError> {
         if is_output(path) {
             return Ok(Self::Output(path.to_owned()));
@@ -40,7 +40,7 @@ impl Source {
         Ok(Self::File(context.resolve(path)?))
     }
 
-    /// As the model may call it.
+    /// The name that the model may use.
     pub(crate) fn name(&self) -> String {
         match self {
             Self::File(place) => place.to_string(),
@@ -48,7 +48,7 @@ impl Source {
         }
     }
 
-    /// As a listing calls it.
+    /// The name in a listing.
     pub(crate) fn absolute(&self) -> String {
         match self {
             Self::File(place) => place.absolute().display().to_string(),
@@ -64,7 +64,7 @@ impl Source {
     }
 
     /// Lines of a file in the snippet format, if that is wanted of all code.
-    /// Kept outputs are no files.
+    /// Kept outputs are not files.
     pub(crate) fn snippet(
         &self,
         context: &CallContext,
@@ -143,7 +143,7 @@ impl Source {
     }
 }
 
-/// What a file of so few lines is, and which offset it takes.
+/// A message for an offset past the end, and which offset to use.
 fn past_end(lines: usize) -> (String, String) {
     let has = format!("has {}", counted(lines, "line"));
     match lines {
@@ -196,7 +196,7 @@ pub(crate) fn writable(context: &CallContext, path: &str) -> Result<Place, ToolE
     context.resolve(path)
 }
 
-/// Refuses a file that nobody may write to, before somebody is asked.
+/// Refuses a file that no user may write to, before the approver is asked.
 pub(crate) fn refuse_read_only(place: &Place) -> Result<(), ToolError> {
     let metadata = place.metadata();
     let metadata = metadata.map_err(|error| error.while_attempting(Attempt::Write))?;
@@ -210,8 +210,8 @@ pub(crate) fn refuse_read_only(place: &Place) -> Result<(), ToolError> {
     .into())
 }
 
-/// What is worth knowing of a file that took the place of one with several
-/// names: it is never written through them.
+/// A notice for a file that took the place of one with several names: it is
+/// never written through them.
 pub(crate) fn notice(place: &Place, written: &Written) -> Option<String> {
     (written.names > 1).then(|| {
         format!(
@@ -229,7 +229,7 @@ pub(crate) fn whole(file: File) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// "1 line", "2 lines".
+/// A count with its noun: "1 line", "2 lines".
 pub(crate) fn counted(count: usize, what: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {what}{plural}")

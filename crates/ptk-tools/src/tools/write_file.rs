@@ -11,7 +11,7 @@ use super::text::{Binary, Encoding, HEAD, MAX_FILE_SIZE, Text, added_lines, piec
 use crate::files::Knowledge;
 use crate::{CallContext, Effects, Plan, ToolError, TypedTool, preview};
 
-/// How many lines of a diff a person is shown.
+/// How many lines of a diff a person sees.
 const MAX_DIFF: usize = 5000;
 /// Unchanged lines around a change.
 const CONTEXT: usize = 3;
@@ -29,7 +29,7 @@ pub struct WriteFileArgs {
     content: String,
 }
 
-/// What [`WriteFile`] gives back.
+/// The result of [`WriteFile`].
 #[derive(Debug, Serialize)]
 pub struct WriteFileOutput {
     path: String,
@@ -206,7 +206,7 @@ impl Old {
         Ok(Some(Self { fingerprint, bytes }))
     }
 
-    /// Refuses where something would be lost that nobody has seen.
+    /// Refuses where content would be lost that was never read.
     fn may_become(&self, new: &str, context: &CallContext, place: &Place) -> Result<(), ToolError> {
         if self.fingerprint == Fingerprint::of(new.as_bytes()) {
             return Ok(());
@@ -225,7 +225,7 @@ impl Old {
         }
     }
 
-    /// What else changes beside what was asked for.
+    /// A warning of what else changes beside the content.
     fn warning(&self, content: &str) -> Option<String> {
         let OldBytes::Text(old) = &self.bytes else {
             return None;
@@ -246,7 +246,7 @@ impl Old {
     }
 }
 
-/// What a person is shown before agreeing: nothing of a file that is withheld.
+/// What a person sees before the decision: nothing of a file that is withheld.
 fn summary(old: Option<&Old>, content: &str, is_withheld: bool) -> String {
     let lines = counted(content.lines().count(), "line");
     let Some(old) = old else {

@@ -1,5 +1,5 @@
-//! Doing it: each file is put back in one step, so that whoever looks, and
-//! whatever happens in between, finds what was there before or after. What an
+//! Carrying out an undo: each file is put back in one step, so that a reader
+//! finds what was there before or after, whatever happens in between. What an
 //! undo is about to do stands in the journal, so that another process can
 //! finish it.
 
@@ -13,20 +13,20 @@ use super::state::State;
 use super::store::{UnderWay, now};
 use super::watch;
 
-/// What its owner needs to change what is in a folder.
+/// The permissions that an owner needs to change what is in a folder.
 const WRITABLE: u32 = 0o700;
 
-/// What an undo has done.
+/// The result of an undo.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Done {
     /// The id of the undo, by which it can be undone itself.
     pub id: String,
-    /// The calls that were taken back, newest first.
+    /// The calls that were undone, newest first.
     pub calls: Vec<Listed>,
-    /// What became of each path.
+    /// The change of each path.
     pub steps: Vec<Change>,
-    /// What was left alone.
+    /// The paths that were left alone.
     pub left: Vec<Conflict>,
 }
 
@@ -69,12 +69,12 @@ impl Undo {
         self.apply(self.plan(&session, Others::Refuse)?)
     }
 
-    /// Does what was planned.
+    /// Carries out a planned undo.
     ///
     /// # Errors
     ///
-    /// If a file was changed meanwhile, or cannot be written. Then everything is
-    /// as before; where not even that can be had, [`Undo::finish`] goes on.
+    /// If a file was changed meanwhile, or cannot be written. Then everything
+    /// is as before; if even that fails, [`Undo::finish`] goes on.
     pub fn apply(&self, plan: Planned) -> Result<Done, UndoError> {
         let id = CallId::new().as_str().replace("call_", "undo_");
         let _alone = self.store.undoing().map_err(|it| self.store.failed(it))?;
@@ -113,8 +113,8 @@ impl Undo {
         })
     }
 
-    /// Nobody else has undone it meanwhile, and all that is to be put back is
-    /// there.
+    /// Checks that no other process has undone it meanwhile, and that all that
+    /// is to be put back is there.
     fn check(&self, plan: &Planned) -> Result<(), UndoError> {
         let records = self.records()?;
         for record in &records {
@@ -157,7 +157,7 @@ impl Undo {
     }
 
     /// Finishes an undo that was interrupted; `None` if there is none. Files
-    /// that others have changed since are left alone, and so are those that
+    /// that have been changed since are left alone, and so are those that
     /// cannot be put back.
     ///
     /// # Errors
@@ -252,10 +252,11 @@ impl Undo {
         Ok((possible, left))
     }
 
-    /// What goes, goes first, then folders, then folders and files come, and
-    /// last come the permissions of folders, which may forbid the rest. Steps
-    /// are in the order of their paths: a folder stands before what is in it.
-    /// `failed` decides whether to go on behind a step that could not be taken.
+    /// Takes all steps: removes files first, then folders, then creates folders
+    /// and files, and sets the permissions of folders last, since they may
+    /// forbid the rest. Steps are in the order of their paths: a folder stands
+    /// before what is in it. `failed` decides whether to go on after a step
+    /// that could not be taken.
     fn carry_out(
         &self,
         steps: &[Change],
@@ -278,7 +279,7 @@ impl Undo {
         each(&mut up(), Self::settle_folder)
     }
 
-    /// Lets a folder be changed that forbids it and stays or goes.
+    /// Makes a folder writable that forbids changes and stays or is removed.
     fn open_folder(&self, step: &Change) -> Result<(), UndoError> {
         let State::Folder { about } = step.before else {
             return Ok(());
@@ -296,7 +297,7 @@ impl Undo {
         Ok(())
     }
 
-    /// Takes away what is no folder, where nothing or a folder is to be.
+    /// Removes what is not a folder, where nothing or a folder is to be.
     fn remove(&self, step: &Change) -> Result<(), UndoError> {
         let place = self.workspace.place(&step.path)?;
         let goes = !matches!(step.before, State::Missing | State::Folder { .. });
@@ -307,8 +308,8 @@ impl Undo {
         Ok(())
     }
 
-    /// Takes away a folder where none is to be, unless it is gone, or others
-    /// have put something into it.
+    /// Removes a folder where none is to be, unless it is gone, or another
+    /// program has put something into it.
     fn remove_folder(&self, step: &Change) -> Result<(), UndoError> {
         if !step.before.is_folder() || step.after.is_folder() {
             return Ok(());
@@ -346,7 +347,7 @@ impl Undo {
         Ok(())
     }
 
-    /// Makes a folder that can be written to for now.
+    /// Creates a folder that can be written to for now.
     fn create_folder(&self, step: &Change) -> Result<(), UndoError> {
         let State::Folder { about } = step.after else {
             return Ok(());
@@ -439,7 +440,7 @@ impl Undo {
     }
 }
 
-/// What an undo takes back, in a line.
+/// The calls that an undo takes back, in a line.
 fn what(calls: &[Listed]) -> String {
     let calls: Vec<&str> = calls.iter().map(|call| call.call.as_str()).collect();
     calls.join(", ")

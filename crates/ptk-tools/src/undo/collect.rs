@@ -1,5 +1,5 @@
-//! Keeping the store small: old calls are forgotten, and contents that nobody
-//! needs any more go with them.
+//! Keeping the store small: old calls are forgotten, and contents that are not
+//! needed any more are removed with them.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -12,9 +12,9 @@ use super::journal::{Line, Record, Watched};
 use super::state::Content;
 use super::store::{Store, now};
 
-/// The file that says how much is kept, as far as that is known.
+/// The file that holds how much is kept, as far as that is known.
 const USAGE: &str = "usage";
-/// It is always this long, or longer.
+/// The least length of the file of usage.
 const USAGE_LENGTH: usize = 80;
 /// How often old calls are looked for.
 const EVERY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -33,8 +33,8 @@ impl Store {
         serde_json::from_slice(&text).unwrap_or_default()
     }
 
-    /// Written over the old one: a file that is cut short first is brought to
-    /// the disk at once.
+    /// Writes the usage over the old one: a file that is truncated first is
+    /// brought to the disk at once.
     fn set_usage(&self, usage: Usage) -> io::Result<()> {
         let mut text = serde_json::to_vec(&usage)?;
         text.resize(text.len().max(USAGE_LENGTH), b' ');
@@ -43,12 +43,13 @@ impl Store {
         options.open(self.path(USAGE))?.write_all(&text)
     }
 
-    /// So many bytes were added. Counted roughly; collecting counts anew.
+    /// Counts bytes that were added. The count is rough; collecting counts
+    /// again.
     pub(crate) fn added(&self, bytes: u64) {
         if bytes > 0 {
             let mut usage = self.usage();
             usage.bytes = usage.bytes.saturating_add(bytes);
-            // Without it, only the next collection comes later.
+            // If it fails, only the next collection comes later.
             let _ = self.set_usage(usage);
         }
     }
@@ -138,7 +139,7 @@ impl Store {
         names
     }
 
-    /// Removes all other trees; says how many bytes are left.
+    /// Removes all other trees; returns how many bytes are left.
     fn remove_trees(&self, needed: &HashSet<String>) -> io::Result<u64> {
         let mut bytes = 0;
         for entry in fs::read_dir(self.path("trees"))? {

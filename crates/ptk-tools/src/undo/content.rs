@@ -13,8 +13,8 @@ use super::state::Content;
 
 /// Bytes that are copied at once.
 const PIECE: usize = 128 * 1024;
-/// Up to so many new files are brought to the disk one by one; of more, the
-/// whole disk is told to.
+/// Up to so many new files are synced to the disk one by one; with more, the
+/// whole disk is synced.
 const MAX_SINGLE_SYNCS: usize = 16;
 
 /// The folder with the contents, and the packs with others.
@@ -46,12 +46,13 @@ impl Contents {
         self.folder.join(content.name())
     }
 
-    /// Whether it is in the folder, and stays there as long as it is needed.
+    /// Whether a content is in the folder, and stays there as long as it is
+    /// needed.
     pub(crate) fn has(&self, content: &Content) -> bool {
         fs::metadata(self.path(content)).is_ok_and(|kept| kept.len() == content.size)
     }
 
-    /// Whether it can be opened.
+    /// Whether a content can be opened.
     pub(crate) fn can_open(&self, content: &Content) -> bool {
         self.has(content) || self.packs.find(content).is_some()
     }
@@ -108,7 +109,7 @@ impl Batch<'_> {
         Ok(content)
     }
 
-    /// Brings everything to the disk, and gives it its name. Says how many
+    /// Brings everything to the disk, and gives it its name. Returns how many
     /// bytes were added.
     pub(crate) fn finish(self) -> io::Result<u64> {
         let mut all = self.new.lock().unwrap_or_else(PoisonError::into_inner);
@@ -142,7 +143,7 @@ impl Drop for Batch<'_> {
     }
 }
 
-/// Copies up to `size` bytes and says what they were.
+/// Copies up to `size` bytes, and returns their size and hash.
 fn copy(from: &mut File, to: &mut File, size: u64) -> io::Result<Content> {
     let mut from = from.take(size);
     let mut hasher = blake3::Hasher::new();

@@ -1,4 +1,4 @@
-//! What an undo would do, for people.
+//! A diff of what an undo would do, for people.
 
 use std::io::Read;
 
@@ -61,7 +61,7 @@ pub(super) fn text_of(file: impl Read) -> Option<String> {
     String::from_utf8(bytes).ok().filter(|_| is_whole)
 }
 
-/// A state in words.
+/// A description of a state.
 fn said(state: &State) -> String {
     match state {
         State::Missing => "nothing".to_owned(),

@@ -1,4 +1,4 @@
-//! Why something is not kept, or not undone.
+//! Errors of undo: why something is not kept, or not undone.
 
 use std::fmt;
 use std::io;
@@ -9,17 +9,17 @@ use ptk_sandbox::PathError;
 use super::Options;
 use crate::ToolError;
 
-/// Conflicts that a message tells one by one.
+/// How many conflicts a message lists.
 const MAX_TOLD: usize = 20;
 
 /// Why something is not kept, or not undone.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum UndoError {
-    /// Nobody knows where to keep it.
+    /// There is no folder to keep it in.
     #[error("There is no folder for what undo keeps: neither PTK_STATE nor HOME is set")]
     NoFolder,
-    /// Tools could change what is kept.
+    /// The store would lie in the workspace, where tools could change it.
     #[error("What undo keeps would lie in the workspace, at {folder}, where tools can change it")]
     Inside {
         /// The folder.
@@ -30,7 +30,7 @@ pub enum UndoError {
     Store {
         /// The folder.
         folder: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         error: io::Error,
     },
     /// A file of the workspace cannot be read or written.
@@ -50,7 +50,7 @@ pub enum UndoError {
         /// Its id.
         id: String,
     },
-    /// Somebody was faster.
+    /// Another undo has undone it already.
     #[error("{call} is undone already, by {by}")]
     Already {
         /// The call.
@@ -68,7 +68,7 @@ pub enum UndoError {
         /// The reason.
         why: String,
     },
-    /// Somebody else's work would be lost.
+    /// Changes that were made since would be lost.
     #[error("Nothing was undone, because it would lose what others have done since:{}", told(.0))]
     Conflicts(Vec<Conflict>),
 }
@@ -88,9 +88,9 @@ pub struct Conflict {
 pub enum Why {
     /// A later call has changed it.
     Call(String),
-    /// Somebody else has changed it.
+    /// Another program or a person has changed it.
     Somebody,
-    /// Others have put files into it.
+    /// Another program or a person has put files into it.
     Occupied,
     /// What was there before was not kept.
     NotKept,
@@ -136,7 +136,7 @@ impl UndoError {
         }
     }
 
-    /// The refusal of a call, because it could not be undone.
+    /// The refusal of a call that could not be undone.
     pub(crate) fn refusal(&self, tool: &str) -> ToolError {
         let message = format!("{tool} was not run, because it could not be undone: {self}");
         let way = match self {
@@ -155,7 +155,7 @@ impl UndoError {
 }
 
 impl Options {
-    /// What is said where the journal cannot be written after a call.
+    /// The note if the journal cannot be written after a call.
     pub(crate) fn unsettled(error: &UndoError) -> String {
         format!(
             "What this call changed is not in the journal yet: {error}. It is looked at again before the next call."

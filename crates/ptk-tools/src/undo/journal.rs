@@ -28,7 +28,7 @@ pub(crate) struct Begin {
     pub(crate) session: String,
     /// Milliseconds since 1970.
     pub(crate) at: u64,
-    /// What it does, in a line.
+    /// A description in a line.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) what: String,
     pub(crate) watch: Watched,
@@ -38,7 +38,7 @@ pub(crate) struct Begin {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Watched {
-    /// It was said beforehand which files it writes.
+    /// It was declared beforehand which files it writes.
     Places(Vec<Seen>),
     /// The workspace as it was before: the name of a tree.
     Tree(String),
@@ -46,9 +46,9 @@ pub(crate) enum Watched {
     Recorded,
     /// They are in layers over the workspace, until they are applied.
     Layers,
-    /// They are not, for this reason.
+    /// They are not known, for this reason.
     Blind(String),
-    /// It takes other calls back, with these steps.
+    /// It undoes other calls, with these steps.
     Undo {
         entries: Vec<String>,
         steps: Vec<Change>,
@@ -63,7 +63,7 @@ pub(crate) struct Seen {
     pub(crate) state: State,
 }
 
-/// What became of one path.
+/// The change of one path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     /// The path, relative to the workspace, or absolute outside of it.
@@ -75,7 +75,7 @@ pub struct Change {
     pub after: State,
 }
 
-/// What is about to be brought from layers into the workspace. What files held
+/// What is about to be moved from layers into the workspace. What files held
 /// before is not known yet.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Apply {
@@ -95,13 +95,13 @@ pub(crate) struct End {
     /// Calls that ran at the same time, whose changes may be among these.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) beside: Vec<String>,
-    /// Whether the process was gone before it could say what it had done.
+    /// Whether the process ended before it could write what it had done.
     #[serde(default)]
     pub(crate) interrupted: bool,
     /// Whether it is an undo that could not be done, and has changed nothing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) taken_back: bool,
-    /// Why it cannot be found out any more what it has done.
+    /// Why it is not known what it has done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) lost: Option<String>,
 }
@@ -112,7 +112,7 @@ pub(crate) struct Record {
     pub(crate) begin: Begin,
     pub(crate) apply: Option<Apply>,
     pub(crate) end: Option<End>,
-    /// Whether another entry has taken it back.
+    /// Whether another entry has undone it.
     pub(crate) is_undone: bool,
     /// Its place in the order in which calls ended.
     pub(crate) order: usize,
@@ -156,7 +156,7 @@ pub(crate) fn read(text: &[u8]) -> Vec<Record> {
             Ok(Line::Begin(begin)) => {
                 let known = index.get(&begin.entry).and_then(|at| records.get_mut(*at));
                 if let Some(known) = known {
-                    // It had to begin in another way.
+                    // It had to start over in another way.
                     known.begin = begin;
                     continue;
                 }
@@ -191,7 +191,7 @@ pub(crate) fn read(text: &[u8]) -> Vec<Record> {
     records
 }
 
-/// What an undo took back is undone, unless the undo was taken back itself.
+/// Marks what an undo has undone, unless the undo was undone itself.
 fn mark_undone(records: &mut [Record]) {
     let mut undone: HashSet<String> = HashSet::new();
     for record in records.iter_mut().rev() {

@@ -1,14 +1,14 @@
 //! Undo, without git: what calls change is kept before they change it, and can
-//! be put back as long as nobody else has changed it since.
+//! be put back as long as it was not changed since.
 //!
-//! Before a call runs, the files that it says it will write go to a store
-//! outside the workspace. What a command is about to change is recorded while it
-//! runs; or it works over a layer, and what it changed is brought into the
-//! workspace when it has ended; where the system knows neither, everything that
-//! is there is kept before it runs ([`Options`] says up to which size).
-//! Afterwards the journal says what has changed. [`Undo`] takes calls back,
-//! newest first, and refuses where that would lose somebody else's work. An
-//! undo is in the journal itself, so that it can be taken back, too.
+//! Before a call runs, the files that it declares to write go to a store
+//! outside the workspace. What a command is about to change is recorded while
+//! it runs; or it works over a layer, and what it changed is brought into the
+//! workspace when it has ended; where the system supports neither, everything
+//! that is there is kept before it runs ([`Options`] sets up to which size).
+//! Afterwards the journal lists what has changed. [`Undo`] undoes calls, newest
+//! first, and refuses where that would lose changes of others. An undo is in
+//! the journal itself, so that it can be undone, too.
 //!
 //! | Module | Its one concern |
 //! |---|---|

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 const MEGABYTE: u64 = 1024 * 1024;
 
-/// `[undo]` in `ptk.toml`.
+/// The options of undo, `[undo]` in `ptk.toml`.
 ///
 /// ```
 /// use ptk_tools::undo::Options;
@@ -25,12 +25,12 @@ pub struct Options {
     pub folder: Option<PathBuf>,
     /// How much is kept for a workspace, in megabytes.
     pub max_mb: u64,
-    /// How long, in days.
+    /// How long it is kept, in days.
     pub max_days: u64,
     /// The largest file that is kept, in megabytes.
     pub max_file_mb: u64,
-    /// How it becomes known what commands change. Where the system does not
-    /// know that way, the next one is taken.
+    /// How the changes of commands are found. Where the system does not support
+    /// that, the next way is used.
     pub commands: Commands,
     /// How many files a workspace may have, so that commands can be undone by
     /// looking at it.
@@ -40,7 +40,7 @@ pub struct Options {
     pub max_workspace_mb: u64,
 }
 
-/// How it becomes known what commands change.
+/// How the changes of commands are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

@@ -1,5 +1,6 @@
 //! Packs: what commands were about to change, in one file for each command, and
-//! where each content lies in it. A pack goes with the call that it belongs to.
+//! where each content lies in it. A pack is removed with the call that it
+//! belongs to.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::state::Content;
 
-/// The ending of the file that says what is in a pack.
+/// The suffix of the file with the index of a pack.
 const INDEX: &str = ".index";
 
 /// The folder with the packs.
@@ -21,14 +22,14 @@ pub(crate) struct Packs {
     known: Mutex<Known>,
 }
 
-/// What is known of them.
+/// The indexes that were read.
 #[derive(Debug, Default)]
 struct Known {
     packs: HashSet<String>,
     contents: HashMap<Content, (String, u64)>,
 }
 
-/// A content, and where it begins.
+/// A content, and where it begins in the pack.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Packed {
     pub(crate) hash: [u8; 32],
@@ -44,12 +45,12 @@ impl Packs {
         }
     }
 
-    /// The pack of a call.
+    /// The path of a call's pack.
     pub(crate) fn of(&self, entry: &str) -> PathBuf {
         self.folder.join(entry)
     }
 
-    /// Says what is in the pack of a call.
+    /// Writes the index of a call's pack.
     pub(crate) fn index(&self, entry: &str, contents: &[Packed]) -> io::Result<()> {
         let bytes = postcard::to_stdvec(contents).map_err(io::Error::other)?;
         let index = self.folder.join(format!("{entry}{INDEX}"));
@@ -78,7 +79,7 @@ impl Packs {
         pack.exists().then_some((pack, *start))
     }
 
-    /// Reads what is not known yet.
+    /// Reads the indexes that are not known yet.
     fn learn(&self, known: &mut Known) -> io::Result<()> {
         for file in fs::read_dir(&self.folder)? {
             let file = file?;
@@ -91,7 +92,7 @@ impl Packs {
             if !known.packs.insert(entry.to_owned()) {
                 continue;
             }
-            // One that is damaged, or of a later version, is as good as none.
+            // An index that is damaged, or of a later version, is ignored.
             let packed: Vec<Packed> =
                 postcard::from_bytes(&fs::read(file.path())?).unwrap_or_default();
             for Packed { hash, size, start } in packed {

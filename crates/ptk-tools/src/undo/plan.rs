@@ -1,4 +1,4 @@
-//! What could be undone, and what an undo would do.
+//! What can be undone, and the plan of an undo.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use super::store::Store;
 use super::tree::moment;
 use super::{Options, watch};
 
-/// Takes calls back.
+/// Undoes calls.
 ///
 /// ```
 /// use ptk_sandbox::Workspace;
@@ -33,11 +33,11 @@ use super::{Options, watch};
 pub struct Undo {
     pub(super) workspace: Workspace,
     pub(super) store: Store,
-    /// When it was opened. What was being written then is left behind.
+    /// When it was opened. Temporary files from before are leftovers.
     pub(super) opened: Moment,
 }
 
-/// What is to be undone.
+/// Which calls are to be undone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Selection {
     /// The last call that changed files.
@@ -50,7 +50,7 @@ pub enum Selection {
     Session(String),
 }
 
-/// What becomes of files that others have changed since.
+/// What to do with files that have been changed by others since.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Others {
     /// Nothing is undone if there is one.
@@ -68,7 +68,7 @@ pub struct Listed {
     pub call: String,
     /// The tool; `undo` for an undo.
     pub tool: String,
-    /// What it did, in a line.
+    /// A description in a line.
     pub what: String,
     /// The turn it belongs to.
     pub turn: String,
@@ -82,7 +82,7 @@ pub struct Listed {
     pub uncovered: Vec<String>,
     /// Calls that ran at the same time, whose changes may be among these.
     pub beside: Vec<String>,
-    /// Whether it was taken back.
+    /// Whether it was undone.
     pub undone: bool,
     /// Whether its process ended before it did: what changed until the next
     /// call counts as its own.
@@ -112,22 +112,22 @@ impl Listed {
     }
 }
 
-/// What an undo would do.
+/// The plan of an undo.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Planned {
-    /// The calls that are taken back, newest first.
+    /// The calls that are undone, newest first.
     pub calls: Vec<Listed>,
-    /// What becomes of each path.
+    /// The change of each path.
     pub steps: Vec<Change>,
-    /// What is left alone.
+    /// The paths that are left alone.
     pub left: Vec<Conflict>,
     pub(super) entries: Vec<String>,
 }
 
 impl Undo {
     /// Opens what was kept for a workspace. Calls that were interrupted are
-    /// looked at first.
+    /// settled first.
     ///
     /// # Errors
     ///
@@ -159,12 +159,12 @@ impl Undo {
         Ok(told.map(Listed::of).collect())
     }
 
-    /// What an undo would do.
+    /// Plans an undo.
     ///
     /// # Errors
     ///
-    /// If there is nothing to undo, it was not kept, or others have changed it
-    /// since.
+    /// If there is nothing to undo, it was not kept, or it was changed by
+    /// others since.
     pub fn plan(&self, selection: &Selection, others: Others) -> Result<Planned, UndoError> {
         let records = self.records()?;
         let mut chosen = select(&records, selection)?;
@@ -205,7 +205,7 @@ fn matters(record: &Record) -> bool {
     record.end.is_some() && (!record.changes().is_empty() || record.blind().is_some())
 }
 
-/// The calls that are meant, newest first.
+/// The selected calls, newest first.
 fn select<'r>(records: &'r [Record], selection: &Selection) -> Result<Vec<&'r Record>, UndoError> {
     let open = || {
         let calls = records.iter().rev().filter(|record| matters(record));
@@ -235,7 +235,7 @@ fn select<'r>(records: &'r [Record], selection: &Selection) -> Result<Vec<&'r Re
     }
 }
 
-/// The call of an id, or of its beginning where that is clear.
+/// The call of an id, or of its beginning where that is unique.
 fn find<'r>(records: &'r [Record], id: &str) -> Result<&'r Record, UndoError> {
     let matching = |is: &dyn Fn(&str) -> bool| -> Vec<&'r Record> {
         let all = records.iter().rev().filter(|record| matters(record));
@@ -262,7 +262,7 @@ fn find<'r>(records: &'r [Record], id: &str) -> Result<&'r Record, UndoError> {
     }
 }
 
-/// The undo that took a call back.
+/// The undo that undid a call.
 pub(super) fn undoer(records: &[Record], undone: &Record) -> Option<String> {
     let by = records
         .iter()
@@ -272,14 +272,15 @@ pub(super) fn undoer(records: &[Record], undone: &Record) -> Option<String> {
 }
 
 struct Planning {
-    /// For each path what is there now, and what is to be.
+    /// For each path what is there now, and what is to be there.
     steps: BTreeMap<PathBuf, Change>,
     conflicts: Vec<Conflict>,
 }
 
 impl Planning {
-    /// The changes of several calls, newest first, turned round. Where one does
-    /// not begin where the older one ended, somebody was in between.
+    /// The changes of several calls, newest first, reversed. Where one does not
+    /// begin where the older one ended, something else has changed the path in
+    /// between.
     fn of(chosen: &[&Record]) -> Self {
         let mut planning = Self {
             steps: BTreeMap::new(),
@@ -318,7 +319,7 @@ impl Planning {
         self.conflicts.sort_by(|a, b| a.path.cmp(&b.path));
     }
 
-    /// Compares with what is there now.
+    /// Compares the steps with what is there now.
     fn look(&mut self, undo: &Undo, records: &[Record]) -> Result<(), UndoError> {
         let paths: Vec<PathBuf> = self.steps.keys().cloned().collect();
         for path in paths {
@@ -343,7 +344,8 @@ impl Planning {
         Ok(())
     }
 
-    /// Nothing is put behind a link, unless the link goes first.
+    /// Leaves alone what would be put behind a link, unless the link is removed
+    /// first.
     fn leave_behind_links(&mut self, undo: &Undo) -> Result<(), UndoError> {
         let mut behind = Vec::new();
         for step in self.steps.values() {
@@ -362,8 +364,7 @@ impl Planning {
         Ok(())
     }
 
-    /// What would lie below a path that is left alone cannot be put there,
-    /// unless that is a folder.
+    /// Leaves alone what would be put below a path that is left alone.
     fn leave_below(&mut self) {
         let left: Vec<PathBuf> = self.conflicts.iter().map(|it| it.path.clone()).collect();
         let is_below = |path: &Path| {
@@ -381,9 +382,8 @@ impl Planning {
         }
     }
 
-    /// A folder goes only if nothing of others is in it. Where it would just
-    /// go, it stays; where something else is to take its place, that is a
-    /// conflict.
+    /// Checks that a folder is removed only if nothing else is in it. If not,
+    /// it stays; where something else is to take its place, that is a conflict.
     fn check_folders(&mut self, undo: &Undo) -> Result<(), UndoError> {
         let goes = |step: &&Change| step.before.is_folder() && !step.after.is_folder();
         let folders: Vec<PathBuf> = self
@@ -414,9 +414,9 @@ impl Planning {
         Ok(())
     }
 
-    /// Folders that others have taken away come again with what is put into
-    /// them, like the folder above them. They are steps of their own: whoever
-    /// undoes the undo takes them away again.
+    /// Adds folders that others have removed, for what is put into them, with
+    /// the attributes of the folder above them. They are steps of their own:
+    /// undoing the undo removes them again.
     fn add_parents(&mut self, undo: &Undo) -> Result<(), UndoError> {
         let comes = |step: &&Change| !matches!(step.after, State::Missing);
         let coming: Vec<PathBuf> = self
@@ -455,7 +455,7 @@ impl Planning {
     }
 }
 
-/// Who has changed a path since.
+/// What has changed a path since.
 fn who(records: &[Record], path: &Path, now: &State) -> Why {
     let made_it = |record: &&Record| {
         let mut changes = record.changes().iter();

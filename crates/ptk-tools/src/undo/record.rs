@@ -1,5 +1,5 @@
-//! Calls on their way into the journal: said before they run, and again with
-//! what they have changed.
+//! Writing calls to the journal: before they run, and again with what they have
+//! changed.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +18,7 @@ use super::watch::{Terms, Watch};
 use super::{Commands, Options, UndoError};
 use crate::{Effect, Effects, Plan};
 
-/// Characters of what a call does.
+/// Characters of the description of a call.
 const MAX_WHAT: usize = 200;
 
 /// Keeps what the calls of one session are about to change.
@@ -39,7 +39,7 @@ pub(crate) struct Recorder {
 }
 
 impl Drop for Recorder {
-    /// A process that ends has told all.
+    /// Waits until all changes are in the journal.
     fn drop(&mut self) {
         self.settled();
     }
@@ -48,8 +48,8 @@ impl Drop for Recorder {
 /// The workspace as it was seen last.
 #[derive(Debug)]
 struct Last {
-    /// The tree in the store whose contents this one relies on. Others may have
-    /// saved another one since, and these contents may be gone.
+    /// The tree in the store whose contents this one relies on. Another process
+    /// may have saved another one since, and these contents may be gone.
     base: String,
     is_saved: bool,
     tree: Arc<Tree>,
@@ -66,7 +66,7 @@ pub(crate) struct Call<'a> {
 }
 
 /// A call whose pre-images are kept. Dropped without [`Kept::end`], it is
-/// settled by whoever comes next.
+/// settled before the next call.
 #[derive(Debug)]
 pub(crate) struct Kept {
     recorder: Arc<Recorder>,
@@ -96,8 +96,9 @@ impl Recorder {
         }
     }
 
-    /// The same for commands that a helper starts: it can do more than to look
-    /// at the workspace. What somebody is to look at first has to be in layers.
+    /// The same recorder for commands that a helper starts, which allows other
+    /// ways than looking at the workspace. Changes that are reviewed have to be
+    /// in layers.
     pub(crate) fn with_helper(self, is_reviewed: bool) -> Self {
         let wanted = self.options.commands;
         let can_record = wanted == Commands::Record && !is_reviewed;
@@ -107,12 +108,12 @@ impl Recorder {
         self
     }
 
-    /// From now on, calls belong to another turn.
+    /// Begins another turn, to which calls belong from now on.
     pub(crate) fn begin_turn(&self) {
         self.turn.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Finds out behind the caller's back what a call has changed.
+    /// Finds out in the background what a call has changed.
     fn later(&self, ending: Ending) {
         let settle = move || {
             // It is tried again before the next call.
@@ -126,11 +127,11 @@ impl Recorder {
         settling.extend(thread);
     }
 
-    /// Waits until it is known of all calls that have ended what they changed.
+    /// Waits until the changes of all calls that have ended are known.
     fn settled(&self) {
         let mut settling = self.settling.lock().unwrap_or_else(PoisonError::into_inner);
         for thread in settling.drain(..) {
-            // Whoever broke down has left it to the next call.
+            // If a thread has panicked, that is left to the next call.
             let _ = thread.join();
         }
     }
@@ -190,7 +191,8 @@ impl Recorder {
         if self.can_record.load(Ordering::Relaxed) {
             return Ok(Watch::Recorded(Recorded::new(entry)));
         }
-        // What runs on is to see what others do, and to be seen by them.
+        // What runs on in the background is to see changes of others, and they
+        // its own.
         if !runs_on && self.has_layers.load(Ordering::Relaxed) {
             match Layers::create(&self.workspace, store, entry) {
                 Ok(layers) => return Ok(Watch::Layers(layers)),
@@ -225,7 +227,7 @@ impl Recorder {
         Ok(watch)
     }
 
-    /// The workspace was looked at after a call.
+    /// Remembers the workspace as it was after a call.
     fn seen(&self, base: String, tree: Tree) {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         *last = Some(Last {
@@ -255,13 +257,13 @@ impl Recorder {
     }
 }
 
-/// This way cannot be had here, now or later.
+/// Disables a way that is not possible here, now or later.
 fn without(way: &AtomicBool, why: &str) {
     tracing::debug!(why, "commands are undone in another way");
     way.store(false, Ordering::Relaxed);
 }
 
-/// What a call does, in a line.
+/// The description of a call, in a line.
 fn what(plan: &Plan) -> String {
     let places = || plan.writes.iter().map(ToString::to_string);
     let command = plan.command.as_ref().map(|(command, _)| command.clone());
@@ -269,17 +271,17 @@ fn what(plan: &Plan) -> String {
     what.chars().take(MAX_WHAT).collect()
 }
 
-/// What there is to say about a call that has ended.
+/// The notes on a call that has ended.
 #[derive(Debug, Default)]
 pub(crate) struct Settled {
-    /// About undoing it.
+    /// A note about undoing it.
     pub(crate) note: Option<String>,
     /// Why nothing of what it changed was kept.
     pub(crate) dropped: Option<String>,
 }
 
 impl Settled {
-    /// It is not known what it has changed.
+    /// The notes if it is not known what the call has changed.
     pub(crate) fn unknown(note: String) -> Self {
         Self {
             note: Some(note),
@@ -289,7 +291,7 @@ impl Settled {
 }
 
 impl Kept {
-    /// The layers that a command is to work over, if it is.
+    /// The layers that a command works over, if it does.
     pub(crate) const fn layers(&self) -> Option<&Layers> {
         match &self.watch {
             Watch::Layers(layers) => Some(layers),
@@ -297,7 +299,7 @@ impl Kept {
         }
     }
 
-    /// What a command of the call is to be started with.
+    /// The terms that a command of the call is started on.
     pub(crate) fn terms(&self) -> std::io::Result<Terms> {
         let mut terms = Terms {
             lock: Some(self.under_way.path().to_owned()),
@@ -314,8 +316,8 @@ impl Kept {
         Ok(terms)
     }
 
-    /// The system does not know this way, for this reason: another one is
-    /// begun, before the command runs. Blocks.
+    /// Begins another way before the command runs, because the system does not
+    /// support this one, for this reason. Blocks.
     pub(crate) fn otherwise(&mut self, why: &str) -> Result<(), UndoError> {
         let store = Arc::clone(&self.store);
         let failed = |error| store.failed(error);
@@ -335,15 +337,16 @@ impl Kept {
         Ok(())
     }
 
-    /// What would come into the workspace, for somebody to look at. Blocks.
+    /// The changes that would come into the workspace, for a review. Blocks.
     pub(crate) fn show(&self) -> Option<Shown> {
         let layers = self.layers().filter(|layers| layers.is_settled())?;
         let largest = self.store.options.largest_file();
-        // What keeps it out is told when it is to come in.
+        // If that is not possible, the reason is reported when they are to come
+        // in.
         layers.show(&self.recorder.workspace, largest).ok()
     }
 
-    /// Whoever has looked at it does not want it. Blocks.
+    /// Drops the changes, because the review has refused them. Blocks.
     pub(crate) fn refuse(self, why: &str) -> Result<Settled, UndoError> {
         let why = Dropped::Refused(why.to_owned());
         let end = End {
@@ -363,8 +366,8 @@ impl Kept {
         })
     }
 
-    /// The call has ended: says to the journal what it has changed, and gives
-    /// back what there is to say about that. Blocks.
+    /// Ends the call: writes to the journal what it has changed, and returns
+    /// the notes on that. Blocks.
     pub(crate) fn end(self) -> Result<Settled, UndoError> {
         let store = Arc::clone(&self.store);
         if let Watch::Layers(layers) = &self.watch {
@@ -411,7 +414,7 @@ impl Kept {
         }
     }
 
-    /// Brings what is in the layers into the workspace, all or nothing.
+    /// Moves the changes in the layers into the workspace, all or nothing.
     fn bring_in(&self, layers: &Layers) -> Result<Settled, UndoError> {
         let store = &self.store;
         let failed = |error| store.failed(error);
@@ -446,7 +449,7 @@ impl Kept {
         Ok(Settled { note, dropped })
     }
 
-    /// Applies layers, and notes what that has changed.
+    /// Applies layers, and records what that has changed.
     fn apply(&self, layers: &Layers, end: &mut End) -> Result<Result<(), Dropped>, UndoError> {
         let (store, workspace) = (&self.store, &self.recorder.workspace);
         let failed = |error| store.failed(error);

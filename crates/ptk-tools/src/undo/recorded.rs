@@ -1,7 +1,7 @@
 //! Commands whose changes are recorded: what they are about to change is in a
-//! pack before they change it. When they have ended, it says in a few words what
-//! became of that, too, and then the files can be looked at in peace: whatever
-//! others change in between shows.
+//! pack before they change it. When they have ended, the pack also holds in
+//! short what they have left. So the files can be hashed later: a change by
+//! others in between shows.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -26,7 +26,7 @@ const SMALL: u64 = 64 * 1024;
 
 /// Bytes of contents that are held in memory, so that they are not read twice.
 const MOST_HELD: u64 = 8 * 1024 * 1024;
-/// So many are worth a second thread.
+/// How many paths are worth a second thread.
 const MANY: usize = 40;
 
 /// The record of one call.
@@ -35,7 +35,7 @@ pub(crate) struct Recorded {
     entry: String,
 }
 
-/// Something that was about to be changed.
+/// A path that was about to be changed.
 struct Seen {
     path: PathBuf,
     before: Before,
@@ -43,7 +43,7 @@ struct Seen {
     /// large.
     start: u64,
     content: Option<Vec<u8>>,
-    /// What the command has left there, where that was said.
+    /// What the command has left there, if that was recorded.
     after: Option<After>,
 }
 
@@ -53,7 +53,7 @@ impl Recorded {
         Self { entry }
     }
 
-    /// What a command is to be started with.
+    /// The recording that a command is started with.
     pub(crate) fn recording(&self, workspace: &Workspace, store: &Store) -> Recording {
         let roots = layer::roots(workspace).into_iter();
         Recording {
@@ -71,8 +71,8 @@ impl Recorded {
         }
     }
 
-    /// What has become of all that was about to be changed. What was changed
-    /// after a moment that is given is somebody else's.
+    /// The changes of all paths that were about to be changed. What was changed
+    /// after `until` is not the command's.
     pub(crate) fn end(
         &self,
         workspace: &Workspace,
@@ -104,7 +104,7 @@ impl Recorded {
         })
     }
 
-    /// What the pack says, and the folders in it that are not covered.
+    /// The records of the pack, and the folders that are not covered.
     fn read(&self, store: &Store) -> io::Result<(Vec<Seen>, Vec<PathBuf>)> {
         let (mut seen, mut uncovered) = (Vec::new(), Vec::new());
         let mut records = match Records::open(&store.contents.packs.of(&self.entry)) {
@@ -159,15 +159,15 @@ impl Recorded {
         Ok((seen, uncovered))
     }
 
-    /// What the command has left, if all of it has ended.
+    /// What the command has left, if all its processes have ended.
     pub(crate) fn aftermath(&self, store: &Store) -> Option<Aftermath> {
-        // What cannot be read is looked for in the workspace.
+        // If it cannot be read, the workspace is inspected.
         let read = Aftermath::read(&store.contents.packs.of(&self.entry));
         read.ok().flatten()
     }
 }
 
-/// Finds out what has become of things.
+/// Finds out what has become of recorded paths.
 struct Looking<'a> {
     pack: PathBuf,
     workspace: &'a Workspace,
@@ -176,8 +176,8 @@ struct Looking<'a> {
 }
 
 impl Looking<'_> {
-    /// All of them, by two threads if there are many: what has changed, and
-    /// what is needed of the pack to put it back.
+    /// Compares all paths, by two threads if there are many: returns what has
+    /// changed, and what is needed of the pack to put it back.
     fn all(&self, seen: &[Seen]) -> io::Result<(Vec<Change>, Vec<Packed>)> {
         if seen.len() < MANY {
             return self.some(seen);
@@ -237,7 +237,7 @@ impl Looking<'_> {
         relative.unwrap_or(path).to_owned()
     }
 
-    /// What was there and what is, if that is something else.
+    /// What was there and what is there, if they differ.
     fn compare(&self, folder: Option<&Folder>, seen: &Seen) -> io::Result<Option<(State, State)>> {
         let name = seen.path.file_name().unwrap_or_default();
         if let Some(left) = &seen.after {
@@ -263,7 +263,7 @@ impl Looking<'_> {
         Ok((!before.is_same(&after)).then_some((before, after)))
     }
 
-    /// What the command has left, unless it has not even touched it.
+    /// What the command has left; `None` if it has not even touched it.
     fn left(
         &self,
         folder: Option<&Folder>,
@@ -301,7 +301,7 @@ impl Looking<'_> {
                     None => State::Unknown,
                     Some(now) => {
                         let state = self::now(folder, name, &now, self.largest);
-                        // Others may have come while it was read.
+                        // It may have been changed while it was read.
                         match is_still()? {
                             Some(_) => state?,
                             None => State::Unknown,
@@ -316,7 +316,7 @@ impl Looking<'_> {
         Ok(Some(state))
     }
 
-    /// What was there, as the journal says it.
+    /// The state before the command, for the journal.
     fn before(&self, seen: &Seen) -> io::Result<State> {
         let about = |attributes: &Attributes| About {
             mode: attributes.mode,
@@ -368,13 +368,13 @@ fn is_untouched(before: &Before, node: &Node) -> bool {
     matches!(before, Before::File { changed, .. } if *changed == node.changed)
 }
 
-/// Whether nobody has changed a file or a link since it was looked at.
+/// Whether a file or a link is unchanged since it was looked at.
 fn is_same(now: &Node, then: &Node) -> bool {
     let key = |node: &Node| (node.kind, node.inode, node.size, node.changed);
     key(now) == key(then)
 }
 
-/// What can be read, up to a size.
+/// The size and hash of what can be read, up to a size.
 fn hashed(from: impl Read, size: u64) -> io::Result<Content> {
     let mut from = from.take(size);
     let mut hasher = blake3::Hasher::new();

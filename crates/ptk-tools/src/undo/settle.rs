@@ -1,5 +1,5 @@
-//! Calls that have ended: what they have changed comes into the journal, by
-//! whoever made them, or by whoever comes after that was killed.
+//! Calls that have ended: what they have changed is written to the journal, by
+//! their own process, or by the next one if that was killed.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -20,7 +20,7 @@ use super::{Options, UndoError};
 
 /// Paths that a note names.
 const MAX_NAMED: usize = 5;
-/// What is said where there was no room for what a command was about to change.
+/// The note if there was no room for what a command was about to change.
 const FULL: &str = "There is no room left in undo's store: what could not be kept there was not changed, and the command was told that the disk is full.";
 
 /// A call that has ended, on its way into the journal.
@@ -37,8 +37,8 @@ pub(super) struct Ending {
 }
 
 impl Ending {
-    /// Says to the journal what the call has changed, and gives back what there
-    /// is to say about that, and the workspace as it was found.
+    /// Writes to the journal what the call has changed. Returns a note on that,
+    /// and the workspace as it was found.
     pub(super) fn run(self) -> Result<(Option<String>, Option<Tree>), UndoError> {
         let (store, begin) = (&*self.store, &self.begin);
         let failed = |error| store.failed(error);
@@ -72,7 +72,7 @@ impl Ending {
     }
 }
 
-/// What there is to say about undoing a call.
+/// A note about undoing a call.
 pub(super) fn note(end: &End, options: &Options) -> Option<String> {
     let lost = end.changes.iter().filter(|change| !change.before.is_kept());
     let lost: Vec<String> = lost
@@ -81,7 +81,7 @@ pub(super) fn note(end: &End, options: &Options) -> Option<String> {
     said(lost, &end.uncovered, options)
 }
 
-/// The same for a recorded command, before the journal knows what it changed.
+/// The same note for a recorded command, before its changes are in the journal.
 pub(super) fn foretold(
     aftermath: &Aftermath,
     workspace: &Workspace,
@@ -132,7 +132,7 @@ pub(super) fn named(names: impl ExactSizeIterator<Item = String>) -> String {
 /// What other calls have changed while one ran.
 struct Others {
     claims: HashMap<PathBuf, Vec<Change>>,
-    /// What calls under way have said they would write, and what was there.
+    /// What calls under way have declared to write, and what was there.
     announced: HashMap<PathBuf, State>,
     beside: Vec<String>,
 }
@@ -166,9 +166,9 @@ impl Others {
         others
     }
 
-    /// The changes without those of others. Where others came first, the call's
-    /// own begins where theirs ended; where the call came first, it ends where
-    /// theirs began.
+    /// The changes without those of other calls. Where another call came first,
+    /// the call's own change begins where that ended; where the call came
+    /// first, it ends where the other began.
     fn taken_out_of(&self, changes: Vec<Change>) -> Vec<Change> {
         let own = changes.into_iter().filter_map(|mut change| {
             let announced = self.announced.get(&change.path);
@@ -190,8 +190,9 @@ impl Others {
     }
 }
 
-/// Calls whose process is gone: what has changed until shortly after counts as
-/// theirs. An undo that was interrupted is left for whoever finishes it.
+/// Settles calls whose process is gone: what has changed until shortly after
+/// counts as theirs. An interrupted undo is left for
+/// [`Undo::finish`](super::Undo::finish).
 pub(super) fn settle_abandoned(workspace: &Workspace, store: &Store) -> Result<(), UndoError> {
     let failed = |error| store.failed(error);
     let abandoned = store.abandoned().map_err(failed)?;
@@ -232,8 +233,8 @@ pub(super) fn settle_abandoned(workspace: &Workspace, store: &Store) -> Result<(
     Ok(())
 }
 
-/// Ends the watch over a call that was killed. Layers that were being brought
-/// into the workspace are brought there; others are dropped.
+/// Ends the watch over a call that was killed. Layers that were being moved
+/// into the workspace are moved there; others are dropped.
 fn end_again(
     watch: Watch,
     record: &Record,

@@ -36,7 +36,7 @@ impl From<Fingerprint> for Content {
     }
 }
 
-/// What is at a path.
+/// The state of a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -56,7 +56,7 @@ pub enum State {
     },
     /// A symbolic link.
     Link {
-        /// What it says.
+        /// The path that it leads to.
         #[serde(with = "path_text")]
         target: PathBuf,
         /// Permissions, time and owner.
@@ -69,7 +69,7 @@ pub enum State {
         #[serde(flatten)]
         about: About,
     },
-    /// Nobody knows: others have changed it before it was looked at. Not even
+    /// Not known: it was changed by others before it was looked at. Not even
     /// the same as itself.
     Unknown,
     /// A pipe, a socket, a device: something that cannot be kept.
@@ -79,7 +79,7 @@ pub enum State {
     },
 }
 
-/// What a file has beside its content.
+/// The attributes of a file beside its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
     /// The permissions.
@@ -111,12 +111,12 @@ impl From<About> for Attributes {
 }
 
 impl State {
-    /// What is at a place now. Reads a file of at most `largest` bytes.
+    /// The state of a place now. Reads a file of at most `largest` bytes.
     pub(crate) fn of(place: &Place, largest: u64) -> Result<Self, PathError> {
         Self::with(place, largest, |place| Ok(place.fingerprint()?.into()))
     }
 
-    /// The same, for whoever does more with a content than to hash it.
+    /// The state of a place, with a function that reads the content.
     pub(crate) fn with<E: From<PathError>>(
         place: &Place,
         largest: u64,
@@ -151,8 +151,8 @@ impl State {
         })
     }
 
-    /// Whether both are the same to whoever works with them. Times may differ:
-    /// to touch a file is no work that could be lost.
+    /// Whether both are the same apart from times: to touch a file is not work
+    /// that could be lost.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
@@ -245,7 +245,7 @@ mod hex {
     }
 }
 
-/// Paths as text, or as bytes where they are no text.
+/// Paths as text, or as bytes where they are not text.
 pub(crate) mod path_text {
     use std::ffi::OsString;
     use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};

@@ -42,8 +42,8 @@ const MAX_JOURNAL: u64 = 1024 * 1024 * 1024;
 /// killed too, which takes milliseconds.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long is waited until the journal says what a call has changed that has
-/// ended. Only very large files take longer than milliseconds.
+/// How long is waited until the changes of an ended call are in the journal.
+/// Only very large files take longer than milliseconds.
 const SETTLING: Duration = Duration::from_secs(60);
 
 /// The folder of one workspace.
@@ -54,13 +54,13 @@ pub(crate) struct Store {
     pub(crate) options: Options,
 }
 
-/// How often a process says that it lives.
+/// How often a process renews its sign of life.
 const PULSE: Duration = Duration::from_secs(1);
 /// How long after the last sign of life a process may have worked on, and what
 /// it had started.
 const AFTERWARDS: Duration = Duration::from_secs(3);
 
-/// What stands behind the number of a process whose call has ended.
+/// The mark behind the number of a process whose call has ended.
 const SETTLES: &[u8] = b" settles";
 
 /// A call under way; the file is locked as long as this lives.
@@ -68,12 +68,12 @@ const SETTLES: &[u8] = b" settles";
 pub(crate) struct UnderWay {
     path: PathBuf,
     file: File,
-    /// Ends the signs of life when it goes.
+    /// Ends the signs of life when it is dropped.
     _pulse: Option<mpsc::Sender<()>>,
 }
 
 impl UnderWay {
-    /// The file that is locked.
+    /// The path of the locked file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -95,30 +95,30 @@ impl UnderWay {
         }
     }
 
-    /// When nothing of the call can have run any more.
+    /// The time after which nothing of the call can have run.
     pub(crate) fn last_seen(&self) -> Option<Moment> {
         let seen = fs::metadata(&self.path).and_then(|it| it.modified()).ok()?;
         Some(moment(seen + AFTERWARDS))
     }
 
-    /// It has ended, and only the journal does not say so yet: others wait for
-    /// that.
+    /// Marks that the call has ended, but is not in the journal yet: other
+    /// calls wait for that.
     pub(crate) fn settles(&self) {
         use std::os::unix::fs::FileExt as _;
 
         let end = self.file.metadata().map_or(0, |it| it.len());
-        // Without it, others do not find it for some milliseconds.
+        // Without it, other calls miss it for some milliseconds.
         let _ = self.file.write_all_at(SETTLES, end);
     }
 
-    /// Whether that was said.
+    /// Whether the call has ended, but is not in the journal yet.
     pub(crate) fn is_settling(&self) -> bool {
         is_settling(&self.path)
     }
 
-    /// It has ended, and the journal says so.
+    /// Removes the file, since the call has ended and is in the journal.
     pub(crate) fn ended(self) {
-        // Left behind, it is removed by whoever looks next.
+        // A file that is left is removed by the next process that finds it.
         let _ = fs::remove_file(&self.path);
     }
 }
@@ -171,29 +171,29 @@ impl Store {
         options.open(self.folder.join(name))
     }
 
-    /// Nobody else writes the journal as long as the file lives.
+    /// Locks the journal: no other process writes it while the file is open.
     pub(crate) fn lock(&self) -> io::Result<File> {
         let file = self.lock_file("lock")?;
         file.lock()?;
         Ok(file)
     }
 
-    /// No content is swept away as long as the file lives.
+    /// Keeps contents from being collected while the file is open.
     pub(crate) fn keep_all(&self) -> io::Result<File> {
         let file = self.lock_file("sweep")?;
         file.lock_shared()?;
         Ok(file)
     }
 
-    /// Nobody else undoes anything as long as the file lives.
+    /// Locks undoing: no other process undoes anything while the file is open.
     pub(crate) fn undoing(&self) -> io::Result<File> {
         let file = self.lock_file("undoing")?;
         file.lock()?;
         Ok(file)
     }
 
-    /// Nobody keeps new contents as long as the file lives; `None` if somebody
-    /// is at it.
+    /// Locks collection: no new contents are kept while the file is open;
+    /// `None` if some are being kept.
     pub(crate) fn sweep(&self) -> io::Result<Option<File>> {
         let file = self.lock_file("sweep")?;
         match file.try_lock() {
@@ -207,14 +207,14 @@ impl Store {
         self.folder.join("journal.jsonl")
     }
 
-    /// Adds a line to the journal, a beginning down to the disk. Says how long
-    /// the journal is now.
+    /// Adds a line to the journal, synced to the disk if it is a beginning.
+    /// Returns how long the journal is now.
     pub(crate) fn append(&self, line: &Line) -> io::Result<u64> {
         let _lock = self.lock()?;
         self.append_locked(line)
     }
 
-    /// The same, for whoever holds the lock.
+    /// Adds a line to the journal, for a caller that holds the lock.
     pub(crate) fn append_locked(&self, line: &Line) -> io::Result<u64> {
         let mut options = OpenOptions::new();
         options.read(true).append(true).create(true).mode(0o600);
@@ -262,7 +262,7 @@ impl Store {
         Ok(journal::read(&text))
     }
 
-    /// Writes the journal anew, for whoever holds the lock.
+    /// Rewrites the journal, for a caller that holds the lock.
     pub(crate) fn rewrite_locked(&self, lines: &[Line]) -> io::Result<()> {
         let mut text = Vec::new();
         for line in lines {
@@ -283,7 +283,7 @@ impl Store {
         Ok(())
     }
 
-    /// Says that a call is under way. The lock is shared with the helpers that
+    /// Marks a call as under way. The lock is shared with the helpers that
     /// start its programs: if this process is killed, the call has ended when
     /// they have.
     pub(crate) fn under_way(&self, entry: &str) -> io::Result<UnderWay> {
@@ -292,7 +292,7 @@ impl Store {
         write_private(&new, std::process::id().to_string())?;
         let file = OpenOptions::new().write(true).open(&new)?;
         file.lock_shared()?;
-        // Whoever finds it finds it locked.
+        // It is locked before it can be found.
         fs::rename(&new, &path)?;
         Ok(UnderWay::new(path, file))
     }
@@ -331,7 +331,7 @@ impl Store {
 }
 
 /// Whether a call has no process any more. Takes its lock. One that has ended
-/// is waited for until the journal says so.
+/// is waited for until it is in the journal.
 fn is_abandoned(path: &Path, file: &File) -> bool {
     let start = Instant::now();
     while file.try_lock().is_err() {
@@ -368,7 +368,7 @@ pub(crate) fn now() -> u64 {
     })
 }
 
-/// A folder for nobody but its owner.
+/// Creates a folder for its owner alone.
 fn create(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }

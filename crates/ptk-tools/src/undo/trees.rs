@@ -13,7 +13,7 @@ use super::tree::Tree;
 const LAST: &str = "trees/last";
 
 impl Store {
-    /// Saves a tree; gives back its name.
+    /// Saves a tree; returns its name.
     pub(crate) fn save_tree(&self, tree: &Tree) -> Result<String, UndoError> {
         let failed = |error| self.failed(error);
         let name = CallId::new().as_str().replace("call_", "tree_");
@@ -38,7 +38,8 @@ impl Store {
         fs::read_to_string(self.path(LAST)).ok()
     }
 
-    /// The tree that was saved last. Where it cannot be read, all is read anew.
+    /// The tree that was saved last. If it cannot be read, everything is read
+    /// again.
     pub(crate) fn last_tree(&self) -> Option<(String, Arc<Tree>)> {
         let name = self.last_tree_name()?;
         let tree = self.load_tree(&name).ok()?;

@@ -1,5 +1,5 @@
-//! How it becomes known what a call changes: a watch is begun before the call
-//! runs and ended after it, and then says what is different.
+//! How the changes of a call are found: a watch begins before the call runs,
+//! ends after it, and then returns what is different.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use super::{Options, UndoError};
 /// A watch over a call.
 #[derive(Debug)]
 pub(crate) enum Watch {
-    /// It was said beforehand which files the call writes.
+    /// It was declared beforehand which files the call writes.
     Places(Vec<Seen>),
     /// The whole workspace as it was before, under this name in the store.
     Tree(String, Arc<Tree>),
@@ -27,20 +27,21 @@ pub(crate) enum Watch {
     Recorded(Recorded),
     /// The call changes layers over the workspace.
     Layers(Layers),
-    /// Nobody knows what the call changes, for this reason.
+    /// It is not known what the call changes, for this reason.
     Blind(String),
 }
 
-/// What a command is to be started with, so that its changes become known.
+/// The terms that a command is started on, so that its changes become known.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Terms {
     pub(crate) layers: Vec<Layer>,
     pub(crate) recorded: Option<Recording>,
-    /// What is locked until the command and all that it started have ended.
+    /// The file that is locked until the command and all that it started have
+    /// ended.
     pub(crate) lock: Option<PathBuf>,
 }
 
-/// What a watch has seen.
+/// The changes that a watch has found.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) changes: Vec<Change>,
@@ -121,7 +122,7 @@ impl Watch {
         })
     }
 
-    /// What the journal says of it.
+    /// The watch, for the journal.
     pub(crate) fn watched(&self) -> Watched {
         match self {
             Self::Places(seen) => Watched::Places(seen.clone()),
@@ -132,8 +133,8 @@ impl Watch {
         }
     }
 
-    /// What is different now. What was made or changed after a moment that is
-    /// given is somebody else's.
+    /// Ends the watch: returns what is different now. What was made or changed
+    /// after `until` is not the call's.
     pub(crate) fn end(
         self,
         workspace: &Workspace,
@@ -145,7 +146,7 @@ impl Watch {
             Self::Recorded(recorded) => recorded
                 .end(workspace, store, until)
                 .map_err(|error| store.failed(error)),
-            // Layers say themselves what they bring into the workspace.
+            // Layers report themselves what they bring into the workspace.
             Self::Blind(_) | Self::Layers(_) => Ok(Found::default()),
             Self::Places(seen) => Ok(Found {
                 changes: changed(workspace, seen, options.largest_file(), until)?,
@@ -218,8 +219,7 @@ pub(crate) fn keep(place: &Place, store: &Store, batch: &Batch<'_>) -> Result<Co
     batch.keep(&mut file).map_err(|error| store.failed(error))
 }
 
-/// The folders above a place that do not exist yet: whoever writes there
-/// creates them.
+/// The folders above a place that do not exist yet: a write there creates them.
 fn missing_above(workspace: &Workspace, place: &Place) -> Result<Vec<Seen>, UndoError> {
     let mut missing = Vec::new();
     for above in place.relative().ancestors().skip(1) {

@@ -1,4 +1,4 @@
-//! Somebody who says yes, and remembers what was shown.
+//! An approver that approves everything, and remembers what was shown.
 
 #![allow(
     clippy::unwrap_used,

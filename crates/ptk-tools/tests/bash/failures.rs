@@ -1,4 +1,4 @@
-//! Every failure, as it is told.
+//! Every failure, as the model sees it.
 
 use std::time::Duration;
 

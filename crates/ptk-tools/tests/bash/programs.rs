@@ -1,4 +1,4 @@
-//! Tools of others that run programs in the same way.
+//! Other tools that run programs in the same way.
 
 use ptk_sandbox::Workspace;
 use ptk_sandbox::command::Helper;

@@ -1,4 +1,4 @@
-//! What a command does and says.
+//! What a command does, and what it returns.
 
 use ptk_tools::Registry;
 use ptk_tools::tools::bash::{Bash, NonZero};

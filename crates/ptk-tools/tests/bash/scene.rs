@@ -136,7 +136,7 @@ pub(crate) fn alive(text: &str) -> Vec<String> {
     .collect()
 }
 
-/// Children of this process that nobody has waited for.
+/// Children of this process that were not waited for.
 pub(crate) fn zombies() -> usize {
     let own = std::process::id().to_string();
     let all = std::fs::read_dir("/proc").unwrap().flatten();
@@ -152,7 +152,7 @@ pub(crate) fn zombies() -> usize {
     .count()
 }
 
-/// Waits until something holds of which no event tells.
+/// Waits until a condition holds that no event reports.
 pub(crate) async fn until(what: &str, holds: impl Fn() -> bool) {
     let start = Instant::now();
     while !holds() {
@@ -161,8 +161,8 @@ pub(crate) async fn until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-/// Waits until no child is left that nobody has waited for: the runtime sees to
-/// it between two tasks.
+/// Waits until no child is left that was not waited for: the runtime does so
+/// between two tasks.
 pub(crate) async fn no_zombies() {
     until("no zombies", || zombies() == 0).await;
 }

@@ -1,4 +1,4 @@
-//! Every failure, as it is told.
+//! Every failure, as the model sees it.
 
 use futures_util::future::BoxFuture;
 use ptk_tools::tools::get_diagnostics::GetDiagnostics;
@@ -140,7 +140,7 @@ async fn output_that_is_not_what_was_expected() {
     ");
 }
 
-/// Says no, and what to.
+/// Denies, with the summary of the call as the reason.
 struct Refuser;
 
 impl Approver for Refuser {

@@ -39,12 +39,12 @@ impl Scene {
         scene.with(GetDiagnostics::default())
     }
 
-    /// The same with the tool made in this way.
+    /// The same scene with this tool.
     pub(crate) fn with(self, tool: GetDiagnostics) -> Self {
         self.made(tool, AllowAll)
     }
 
-    /// The same with somebody who is asked.
+    /// The same scene with this approver.
     pub(crate) fn approved_by(self, approver: impl Approver + 'static) -> Self {
         self.made(GetDiagnostics::default(), approver)
     }
@@ -66,7 +66,7 @@ impl Scene {
         self
     }
 
-    /// The same with this configuration.
+    /// The same scene with this configuration.
     pub(crate) fn configured(self, declared: Value) -> Self {
         self.with(GetDiagnostics::new(configuration(declared)))
     }
@@ -78,7 +78,7 @@ impl Scene {
         self
     }
 
-    /// The same with a program that does what this shell script says.
+    /// The same scene with a program that is this shell script.
     pub(crate) fn script(self, path: &str, lines: &str) -> Self {
         let scene = self.file(path, &format!("#!/bin/sh\n{lines}\n"));
         let runs = std::fs::Permissions::from_mode(0o755);
@@ -86,7 +86,7 @@ impl Scene {
         scene
     }
 
-    /// The same with a program that writes what a real one wrote here.
+    /// The same scene with a program that writes what a real one wrote here.
     pub(crate) fn recording(self, path: &str, stdout: &str, stderr: &str, code: i32) -> Self {
         let root = self.root();
         let here = |text: &str| text.replace("WORKSPACE", &root);
@@ -127,8 +127,8 @@ impl Scene {
         self.outcome(args).await.result
     }
 
-    /// What is said of a success: the summary, each diagnostic, each checker
-    /// that has something to be said about.
+    /// The text of a success: the summary, each diagnostic, each checker that
+    /// has a note.
     pub(crate) fn found(&self, result: &ToolResult) -> String {
         assert!(result.success, "{result:?}");
         let mut lines = vec![text(&result.fields["summary"])];
@@ -145,7 +145,7 @@ impl Scene {
         self.plain(&lines.join("\n"))
     }
 
-    /// What is said of a failure.
+    /// The text of a failure.
     pub(crate) fn told(&self, result: &ToolResult) -> String {
         assert!(!result.success, "{result:?}");
         let kind = serde_json::to_value(result.error_type).unwrap();

@@ -1,4 +1,4 @@
-//! A real language server, and some that are none.
+//! A real language server, and some programs that are not.
 
 use ptk_tools::tools::get_diagnostics::GetDiagnostics;
 use serde_json::{Value, json};
@@ -66,7 +66,7 @@ async fn more_files_than_a_server_is_shown() {
     ");
 }
 
-/// A server that says what this script says, and has so much time for it.
+/// A server that sends the output of this script, with so much time for it.
 fn scripted(lines: &str, seconds: u64) -> Scene {
     let mut declared = declared(&json!(["./server"]));
     declared["timeout"] = json!(seconds);
@@ -86,7 +86,7 @@ fn message(body: &Value) -> String {
 
 const READ: &str = "head -c 20 >/dev/null\n";
 
-/// What a server says of `a.py` by itself.
+/// The diagnostics of `a.py` that a server sends by itself.
 fn published(scene: &str, severity: u8, text: &str) -> String {
     let range = json!({"start": {"line": 0, "character": 10}, "end": {"line": 0, "character": 11}});
     let items = json!([{"range": range, "severity": severity, "code": 7, "message": text}]);

@@ -1,4 +1,4 @@
-//! Reads the case files in `tests/edits`. Their form is told in
+//! Reads the case files in `tests/edits`. Their format is described in
 //! `tests/edits/README.md`.
 
 /// One case.
@@ -29,7 +29,7 @@ pub(crate) struct Asked {
 #[derive(Debug)]
 pub(crate) enum Expected {
     After(String),
-    /// Words that the failure must say.
+    /// Words that the failure must contain.
     Refused(Vec<String>),
 }
 

@@ -89,13 +89,13 @@ async fn a_no_holds_for_the_same_call() {
     assert_eq!(scene.verdict("make").await, "asks");
     assert_eq!(scene.verdict("make").await, "denied");
     assert_eq!(scene.verdict("make all").await, "asks");
-    // A no for once does not.
+    // A denial for once does not.
     scene.answer(Decision::DenyOnce("not now".to_owned()));
     assert_eq!(scene.verdict("make x").await, "asks");
     assert_eq!(scene.verdict("make x").await, "asks");
 }
 
-/// Never answers.
+/// An approver that never answers.
 struct Silent;
 
 impl Approver for Silent {

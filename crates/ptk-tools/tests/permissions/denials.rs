@@ -1,4 +1,4 @@
-//! Every no, as a model is told it.
+//! Every denial, as a model sees it.
 
 use ptk_protocol::{Arguments, ToolCall};
 use ptk_sandbox::Workspace;

@@ -1,4 +1,4 @@
-//! Lines that do more than they seem to. Bash says what they do, and no rule
+//! Lines that do more than they seem to. Bash shows what they do, and no rule
 //! for what they seem to do lets them run.
 
 use std::fs;

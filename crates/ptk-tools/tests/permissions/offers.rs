@@ -4,8 +4,8 @@ use ptk_tools::Decision;
 
 use crate::scene::Scene;
 
-/// Commands that do more than what was agreed to, with the command for which
-/// the rule was offered.
+/// Commands that do more than what was approved, with the command for which the
+/// rule was offered.
 const MORE: [(&str, &str); 36] = [
     (
         "cargo test",

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use crate::scene::{Person, called, entries};
 
-/// A tool of somebody else's that says which file it reads and writes.
+/// A custom tool that declares which file it reads and writes.
 struct Copy;
 
 #[derive(Deserialize, JsonSchema)]
@@ -106,7 +106,7 @@ fn register(registry: &mut Registry, declaration: Declaration) {
         .unwrap();
 }
 
-/// What comes of a call: `runs`, `asks` or `denied`.
+/// The outcome of a call: `runs`, `asks` or `denied`.
 async fn verdict(tools: &ToolManager, person: &Person, tool: &str, args: &Value) -> &'static str {
     let result = called(tools, tool, args).await;
     let is_asked = !person.take().is_empty();

@@ -1,4 +1,4 @@
-//! Rules about paths, and rules that are none.
+//! Rules about paths, and texts that are not rules.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -1,4 +1,4 @@
-//! A workspace with some files, and somebody who is asked and answers as told.
+//! A workspace with some files, and a person who gives prepared answers.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -28,7 +28,7 @@ pub(crate) struct Question {
     pub(crate) unprotected: Option<String>,
 }
 
-/// Answers one after the other, and says no when there are none left.
+/// A person who gives one answer after the other, and denies when none is left.
 #[derive(Clone, Default)]
 pub(crate) struct Person {
     questions: Arc<Mutex<Vec<Question>>>,
@@ -63,7 +63,7 @@ impl Approver for Person {
     }
 }
 
-/// In the place of the tool: what is let through is not run.
+/// A layer in the place of the tool: what is let through is not run.
 struct Pretend;
 
 impl Middleware for Pretend {
@@ -102,7 +102,7 @@ pub(crate) fn registry() -> Registry {
     tools::all(Diagnostics::default()).unwrap()
 }
 
-/// What comes of a call.
+/// The result of a call.
 pub(crate) async fn called(tools: &ToolManager, tool: &str, args: &Value) -> ToolResult {
     let args = Arguments::from_json(&args.to_string()).unwrap();
     let request = CallRequest::new(ToolCall::new(tool, args));
@@ -120,7 +120,7 @@ impl Scene {
         })
     }
 
-    /// With whatever else there is to say about the tools.
+    /// A scene with further settings of the tools.
     pub(crate) fn built(
         permissions: Permissions,
         more: impl FnOnce(ToolManagerBuilder) -> ToolManagerBuilder,
@@ -176,8 +176,8 @@ impl Scene {
         self.call("bash", &json!({"command": command})).await
     }
 
-    /// What comes of a command: `runs`, `asks`, `denied` or `blocked`. Nobody
-    /// says yes.
+    /// The outcome of a command: `runs`, `asks`, `denied` or `blocked`. It is
+    /// never approved.
     pub(crate) async fn verdict(&self, command: &str) -> &'static str {
         let result = self.bash(command).await;
         let is_asked = !self.questions().is_empty();
@@ -190,7 +190,7 @@ impl Scene {
         }
     }
 
-    /// A failure in the words of the model's, without this scene's folder.
+    /// A failure as the model sees it, without this scene's folder.
     pub(crate) fn told(&self, result: &ToolResult) -> String {
         let kind = serde_json::to_value(result.error_type).unwrap();
         let suggestion = result.suggestion.clone().unwrap_or_default();

@@ -17,7 +17,7 @@ use crate::scene::{Scene, entries};
 const NOTHING: &str = "without files, attributes of other files, network, processes, \
     system calls, limits (this program does not start commands by a helper)";
 
-/// A person can be asked, and no rule decides.
+/// A scene with a person to ask, where no rule decides.
 fn scene() -> Scene {
     with(Permissions::default())
 }
@@ -174,7 +174,7 @@ async fn it_is_the_same_for_all_that_start_programs() {
     }
 }
 
-/// A tool that does not say beforehand that it runs a program.
+/// A tool that does not declare beforehand that it runs a program.
 #[tokio::test]
 async fn what_nobody_was_asked_about_is_refused() {
     #[derive(serde::Deserialize, schemars::JsonSchema)]

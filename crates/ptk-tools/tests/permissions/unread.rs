@@ -71,7 +71,7 @@ async fn whoever_is_asked_about_reading_is_asked_before_anything_is_read() {
     );
     assert_eq!(result.error_type, Some(ErrorType::PermissionError));
     assert!(!serde_json::to_string(&result).unwrap().contains("hunter2"));
-    // Whoever agrees to the reading is then asked about the change.
+    // After the reading was approved, the change is asked about.
     scene.answer(Decision::Allow);
     scene.call("edit", &edit("second")).await;
     let questions = scene.questions();

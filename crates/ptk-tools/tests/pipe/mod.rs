@@ -29,7 +29,8 @@ impl Pipe {
     pub(crate) fn closed(&self) -> impl Future<Output = String> + use<> {
         let (told, heard) = tokio::sync::oneshot::channel();
         let path = self.path.clone();
-        // A thread of its own: one that waits in vain must hold up nobody.
+        // A thread of its own, so that one that waits forever blocks no other
+        // work.
         std::thread::spawn(move || told.send(std::fs::read_to_string(path).unwrap()));
         async {
             let heard = tokio::time::timeout(LONG, heard).await;

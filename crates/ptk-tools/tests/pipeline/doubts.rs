@@ -30,7 +30,7 @@ impl Approver for Person {
     }
 }
 
-/// Even what needs no question, and what is allowed without one.
+/// Even about what needs no question, and what is allowed without one.
 #[tokio::test]
 async fn a_person_is_asked_about_a_doubt_once_whatever_is_allowed() {
     for (says, is_run) in [

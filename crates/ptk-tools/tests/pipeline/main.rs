@@ -1,4 +1,4 @@
-//! The way of every call: events, checks, layers, limits.
+//! The pipeline of every call: events, checks, layers, limits.
 
 #![allow(
     clippy::unwrap_used,
@@ -78,7 +78,7 @@ impl Fixture {
         self.runs.load(Ordering::SeqCst)
     }
 
-    /// Everything that was published so far.
+    /// All events that were published so far.
     fn told(&mut self) -> Vec<Arc<Event>> {
         let mut told = Vec::new();
         while let Ok(delivery) = self.events.try_recv() {

@@ -1,5 +1,5 @@
-//! A workspace in a folder of its own, the file tools, and somebody who says
-//! yes to everything.
+//! A workspace in a folder of its own, the file tools, and an approver that
+//! approves everything.
 
 #![allow(
     dead_code,
@@ -90,7 +90,7 @@ impl Scene {
         json!(result.fields)
     }
 
-    /// What a failure says, without what differs from run to run.
+    /// The text of a failure, without what differs from run to run.
     pub(crate) async fn refusal(&self, tool: &str, args: Value) -> String {
         let result = self.call(tool, args).await.result;
         assert!(!result.success, "{:?}", result.fields);

@@ -334,7 +334,7 @@ async fn a_line_is_shown_as_reading_the_file_shows_it() {
     scene.write("broken.txt", [mixed, b"\xFF\n"].concat());
     let found = matches(&scene, json!({"pattern": "gr.n$"})).await;
     assert_eq!(found, ["long.txt:1:grün", "long.txt:600002:grün"]);
-    // One byte that is none does not make another encoding of a file.
+    // One invalid byte does not make another encoding of a file.
     let found = matches(&scene, json!({"pattern": "needle|schön"})).await;
     let read = scene
         .fields("read_file", json!({"path": "broken.txt", "offset": 2}))

@@ -157,7 +157,7 @@ async fn a_search_that_is_cancelled_ends_by_itself() {
     });
     assert!(found.is_some());
     let result = outcome.result;
-    // In its own words: nobody had to stop it.
+    // The search's own message: it did not have to be stopped.
     assert!(
         result.error.ends_with("The search was cancelled"),
         "{}",

@@ -1,4 +1,4 @@
-//! Real shells say what they run.
+//! PTK's reading of command lines, compared with what real shells run.
 //!
 //! Random command lines, rich in quotes, here-documents, continuations and odd
 //! characters, are read by PTK. Those that it calls certain are run by bash and
@@ -27,7 +27,7 @@ use ptk_tools::shell::{CommandLine, RedirectMode, Simple};
 use crate::generate::Generator;
 use crate::run::{Executed, Scene, Shell};
 
-/// How many certain lines each shell runs if nothing else is said.
+/// How many certain lines each shell runs by default.
 const LINES: u64 = 1200;
 /// How many lines are worked on at a time.
 const THREADS: u64 = 2;

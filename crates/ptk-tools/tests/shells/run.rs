@@ -21,7 +21,7 @@ const STUB: &str = "#!/bin/dash
 printf '%s\\0' \"$#\" \"${0##*/}\" \"$@\" >> \"$PTK_STUB_LOG\"
 case $0 in *fail) exit 1 ;; esac
 ";
-/// Words of the shell and builtins that are no stubs.
+/// Words of the shell and builtins that are not stubs.
 const BUILTINS: [&str; 6] = ["echo", "cd", "true", "test", "bash", "sh"];
 /// What variables of the environment hold.
 const VALUES: [(&str, &str); 2] = [("x", "a; b `c` $(d) 'e"), ("y", "a b * ; c")];

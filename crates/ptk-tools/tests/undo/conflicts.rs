@@ -1,4 +1,4 @@
-//! What others have done since is never lost.
+//! Changes that others have made since are never lost.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

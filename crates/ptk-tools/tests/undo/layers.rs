@@ -109,7 +109,7 @@ async fn a_folder_into_which_others_put_something_is_not_removed() {
         go.open();
     };
     let (result, ()) = tokio::join!(call, meanwhile);
-    // The command may have seen the file, and meant it, too: it is theirs.
+    // The command may have seen the file, and meant it, too: it is left alone.
     assert!(!result.success, "{result:?}");
     assert_eq!(scene.text("d/theirs"), "new");
     assert_eq!(scene.text("d/f"), "old");
@@ -297,7 +297,7 @@ async fn where_there_can_be_no_layers_the_workspace_is_looked_at() {
     assert_eq!(scene.text("f"), "old");
 }
 
-/// Remembers what it was shown, and says what it was told to.
+/// An approver that remembers what it was shown, and gives a prepared answer.
 #[derive(Clone)]
 struct Reviewer {
     answer: Decision,

@@ -1,4 +1,4 @@
-//! What cannot be undone is said, and what is kept is bounded.
+//! What cannot be undone is reported, and what is kept is bounded.
 
 use std::fs;
 

@@ -56,7 +56,7 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// How it becomes known what commands change.
+/// How the changes of commands are found.
 fn way() -> impl Strategy<Value = Commands> {
     prop_oneof![
         Just(Commands::Record),
@@ -78,7 +78,7 @@ fn parents(name: usize) -> String {
 }
 
 impl Act {
-    /// The command that does it; `None` where a tool does.
+    /// The command of the act; `None` where a tool does it.
     fn command(&self) -> Option<String> {
         Some(match self {
             Self::Write(..) | Self::Edit(_) => return None,
@@ -98,11 +98,11 @@ impl Act {
         })
     }
 
-    /// Does it with a tool. Whether it succeeds does not matter.
+    /// Does the act with a tool. Whether it succeeds does not matter.
     async fn run(&self, scene: &Scene) {
         match self {
             Self::Write(name, text) => {
-                // Who has read a file may write it.
+                // A file that was read may be written.
                 scene.call("read_file", json!({"path": NAMES[*name]})).await;
                 let args = json!({"path": NAMES[*name], "content": text});
                 scene.call("write_file", args).await;
@@ -120,7 +120,7 @@ impl Act {
         }
     }
 
-    /// Somebody else does it.
+    /// Does the act as another program.
     fn by_somebody(&self, scene: &Scene) {
         let command = match self {
             Self::Write(name, text) => {
@@ -292,7 +292,7 @@ fn theirs_are_left(scene: &Scene, before: &Picture, steps: &[PathBuf]) {
 }
 
 /// Files have the time that they had at first, unless a call did no more than
-/// to touch one, or to put the same content there: that is no change.
+/// to touch one, or to put the same content there: that is not a change.
 fn same_times(after: &Picture, pictures: &[Picture]) {
     let is_touched = |path: &PathBuf| {
         pictures.windows(2).any(|pair| {

@@ -1,5 +1,5 @@
 //! Commands whose changes are recorded: whatever changes a file, by whichever
-//! call of the system, can be undone.
+//! system call, can be undone.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -46,7 +46,7 @@ fn is_recorded(scene: &Scene) -> bool {
     begins.last().unwrap().contains("\"watch\":\"recorded\"")
 }
 
-/// Runs a command that changes something, and takes it back.
+/// Runs a command that changes something, and undoes it.
 async fn try_out(command: &str) {
     let scene = furnished();
     let before = scene.picture();
@@ -55,7 +55,7 @@ async fn try_out(command: &str) {
     let after = scene.picture();
     assert_ne!(timeless(&after), timeless(&before), "{command}");
     let done = scene.undo().last().unwrap();
-    // To touch a file is no change.
+    // To touch a file is not a change.
     assert_eq!(timeless(&scene.picture()), timeless(&before), "{command}");
     if !after.values().any(|seen| *seen == Seen::Other) {
         scene.undo().call(&done.id).unwrap();
@@ -229,7 +229,7 @@ async fn what_others_change_right_after_a_command_is_not_lost() {
 }
 
 /// What is left of a process that was killed after a command had ended, but
-/// before the journal said so.
+/// before that was in the journal.
 fn forget_the_end(scene: &Scene) {
     drop(scene.undo());
     let state = scene.folder.path().join("state");
@@ -421,9 +421,9 @@ async fn what_is_not_needed_any_more_is_not_kept() {
     fs::remove_file(store.join("usage")).unwrap();
     scene.bash("echo >> b").await;
     scene.bash("echo >> b").await;
-    // What is not needed is put away behind the calls: those of the last ones
-    // stay, and nobody says when the others are gone. It is looked for now and
-    // then only, unless nobody knows when that was last done.
+    // What is not needed is removed in the background after calls: that of the
+    // last ones stays, and it is not known when the rest is gone. The removal
+    // runs only now and then, unless the time of the last one is not known.
     while packs(&store) > 4 {
         drop(scene.undo());
         let _ = fs::remove_file(store.join("usage"));
@@ -431,7 +431,7 @@ async fn what_is_not_needed_any_more_is_not_kept() {
     }
 }
 
-/// Where somebody else is asked about calls already, there can be no recorder.
+/// Where calls have another listener already, there can be no recorder.
 #[test]
 fn where_nothing_can_be_recorded_another_way_is_taken() {
     let attempt = || {

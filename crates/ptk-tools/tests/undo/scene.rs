@@ -72,7 +72,7 @@ impl Scene {
         self.outcome(tool, args).await.result
     }
 
-    /// A call that succeeds; gives back its id.
+    /// A call that succeeds; returns its id.
     pub(crate) async fn ok(&self, tool: &str, args: Value) -> String {
         let outcome = self.outcome(tool, args).await;
         assert!(outcome.result.success, "{:?}", outcome.result);
@@ -148,7 +148,7 @@ fn add(root: &Path, folder: &Path, picture: &mut Picture) {
     }
 }
 
-/// The same without times.
+/// The same picture without times.
 pub(crate) fn timeless(picture: &Picture) -> Picture {
     let timeless = picture.iter().map(|(path, seen)| {
         let seen = match seen {

@@ -1,4 +1,4 @@
-//! A call as a person sees it.
+//! A call as the user sees it.
 
 use std::time::{Duration, SystemTime};
 
@@ -8,55 +8,55 @@ use serde_json::Value;
 
 use super::Tail;
 
-/// A call.
+/// A call as the user sees it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallView {
-    /// Its id.
+    /// The id of the call.
     pub id: CallId,
     /// The tool.
     pub tool: String,
-    /// What it works on.
+    /// The arguments of the call.
     pub arguments: Value,
-    /// Whether it belongs to no turn: a person has run it, not the model.
+    /// Whether it belongs to no turn: the user has run it, not the model.
     pub by_hand: bool,
-    /// Why the model wants it.
+    /// The model's reason for the call.
     pub reasoning: Option<String>,
-    /// What was mended in it.
+    /// What was repaired in the call.
     pub repairs: Vec<String>,
-    /// How far it is.
+    /// The state of the call.
     pub state: CallState,
-    /// When it began.
+    /// When the call began.
     pub since: Option<SystemTime>,
-    /// The end of what it has written so far. Once it has ended, all that
-    /// matters stands in its result.
+    /// The end of its output so far. Once it has ended, all that matters stands
+    /// in its result.
     pub output: Tail,
-    /// How far it says that it is.
+    /// The last progress message of the call.
     pub progress: Option<String>,
-    /// How long it took.
+    /// How long the call took.
     pub duration: Option<Duration>,
-    /// What it gave back.
+    /// The result of the call.
     pub result: Option<ToolResult>,
 }
 
-/// How far a call is.
+/// The state of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallState {
-    /// It has not begun.
+    /// The call has not begun.
     Waiting,
-    /// Somebody is asked about it.
+    /// The user is asked about it.
     Asked,
-    /// It runs.
+    /// The call runs.
     Running,
-    /// It did what was asked.
+    /// The call succeeded.
     Done,
-    /// It did not.
+    /// The call failed.
     Failed,
-    /// Nobody knows whether it has happened.
+    /// It is not known whether the call has happened.
     Unknown,
 }
 
 impl CallState {
-    /// Whether its end is still to come.
+    /// Whether the call has not ended.
     #[must_use]
     pub fn is_open(self) -> bool {
         matches!(self, Self::Waiting | Self::Asked | Self::Running)

@@ -1,19 +1,19 @@
-//! Folding what happens.
+//! Folds events into the conversation.
 
 use ptk_events::{Delivery, Event, EventKind, MessagePart, OutputStream, Step};
 use serde_json::Value;
 
 use super::{CallState, CallView, Conversation, Item, ItemKind, Said, Standing};
 
-/// Stands where something was missed.
+/// The mark where events were missed.
 const GAP: &str = "\u{fffd}";
 
 impl Conversation {
-    /// Takes what a subscriber gets.
+    /// Applies what a subscriber receives.
     pub fn deliver(&mut self, delivery: &Delivery) {
         match delivery {
             Delivery::Event(event) => self.event(event),
-            // Only what is coming in can lack something: the rest is told
+            // Only a reply that is streaming can have a gap: the rest arrives
             // again as a whole.
             Delivery::Missed(_) => {
                 if self.reply.is_some() {
@@ -23,7 +23,7 @@ impl Conversation {
         }
     }
 
-    /// Takes an event.
+    /// Applies an event.
     pub fn event(&mut self, event: &Event) {
         match &event.kind {
             EventKind::TurnBegan { prompt } => self.prompt(prompt),
@@ -110,7 +110,7 @@ impl Conversation {
         }
     }
 
-    /// Where a call stands; a new one stands last.
+    /// The position of a call; a new one is added at the end.
     pub(super) fn call_at(
         &mut self,
         id: &ptk_events::CallId,
@@ -134,7 +134,7 @@ impl Conversation {
         }
     }
 
-    /// The model goes on speaking.
+    /// Appends a streamed chunk of the model's reply.
     fn stream(&mut self, part: MessagePart, chunk: &str) {
         if self.reply.is_none() {
             let going_on = self.answer.take().filter(|_| part == MessagePart::Text);
@@ -171,7 +171,7 @@ impl Conversation {
         self.push(kind);
     }
 
-    /// A reply was read.
+    /// Completes a reply that was parsed.
     fn replied(&mut self, call_type: &str) {
         self.settle(Standing::Said);
         match call_type {
@@ -181,7 +181,7 @@ impl Conversation {
         }
     }
 
-    /// What was said last is an answer, or the beginning of one.
+    /// Marks the last text as an answer, or the beginning of one.
     pub(super) fn may_go_on(&mut self) {
         let last = self.items.len().checked_sub(1);
         let is_text = |at: &usize| {
@@ -191,7 +191,7 @@ impl Conversation {
         self.answer = last.filter(is_text);
     }
 
-    /// The turn has its answer. It is shown as it is, whatever came in of it.
+    /// Ends the turn with its answer, which replaces what was streamed of it.
     fn answered(&mut self, message: &str) {
         self.end();
         let of_turn = self.turn_start();

@@ -1,4 +1,4 @@
-//! Folding the log of what has happened, into what was shown meanwhile.
+//! Folds the entries of the log into the conversation.
 
 use ptk_events::CompactionWay;
 use ptk_protocol::Role;
@@ -12,7 +12,7 @@ use super::{CallState, Conversation, ItemKind, Notice, Standing, Tone};
 use crate::turn::is_fault;
 
 impl Conversation {
-    /// Takes an entry of the log.
+    /// Applies an entry of the log.
     pub fn entry(&mut self, entry: &Entry) {
         match entry.kind() {
             EntryKind::Message(message) => self.message(&message),
@@ -75,7 +75,8 @@ impl Conversation {
         }
     }
 
-    /// Where a call stands, with what was read of it in the reply.
+    /// The position of a call, completed with what was parsed of it in the
+    /// reply.
     fn read_call(
         &mut self,
         id: &ptk_events::CallId,
@@ -100,7 +101,7 @@ impl Conversation {
         match message.role {
             Role::User => self.prompt(&message.text),
             Role::Assistant => self.say("", &message.text, Standing::Said),
-            // Not for people.
+            // Not for users.
             _ => {}
         }
     }
@@ -158,7 +159,7 @@ impl Conversation {
             return;
         }
         let Some(message) = ended.message else { return };
-        // The failure was written down before the end of the turn.
+        // The failure was logged before the end of the turn.
         let last = self.items.len().checked_sub(1);
         if let Some(at) = last
             && let Some(ItemKind::Notice(Notice { tone, text })) = self.change(at)

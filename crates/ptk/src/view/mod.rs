@@ -1,8 +1,8 @@
-//! What a person is shown of a conversation: its state, folded from what
-//! happens, or from the log of what has happened.
+//! The conversation as the user is shown it: its state, folded from events or
+//! from the entries of the log.
 //!
-//! Every face shows the same state: a terminal draws it, a page renders it. It
-//! knows nothing of screens, and asks no clock.
+//! Every user interface shows the same state: a terminal draws it, a page
+//! renders it. It knows nothing of screens, and reads no clock.
 //!
 //! ```
 //! use ptk::Ptk;
@@ -43,122 +43,122 @@ use ptk_store::{LoggedCall, Usage};
 pub use call::{CallState, CallView};
 pub use tail::{MAX_TAIL, Tail};
 
-/// What is said of a reply that is no answer and no call.
+/// The notice for a reply that is neither an answer nor a call.
 const MALFORMED: &str = "The reply cannot be used; the model is told why.";
 
-/// A conversation as a person sees it.
+/// A conversation as the user sees it.
 #[derive(Debug, Clone, Default)]
 pub struct Conversation {
     items: Vec<Item>,
-    /// Items that there ever were.
+    /// How many items there have ever been.
     count: u64,
-    /// Changes that there ever were.
+    /// How many changes there have ever been.
     changes: u64,
-    /// Where calls stand.
+    /// The positions of calls.
     calls: HashMap<CallId, usize>,
-    /// Where the reply begins that is coming in.
+    /// The position where the streaming reply begins.
     reply: Option<usize>,
-    /// The answer that may go on.
+    /// The position of an answer that may be continued.
     answer: Option<usize>,
     is_running: bool,
     usage: Usage,
-    /// Calls that were read in a reply and have not begun.
+    /// Calls that were parsed in a reply and have not begun.
     read: HashMap<CallId, LoggedCall>,
-    /// What the model thought before its reply was read.
+    /// The reasoning of the model before its reply was parsed.
     thought: String,
 }
 
-/// A part of what is shown.
+/// An item of the conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item {
-    /// No other item of the conversation has it, nor will one.
+    /// The id, unique in the conversation.
     pub id: u64,
-    /// Another one whenever the item has changed.
+    /// The revision, new whenever the item has changed.
     pub revision: u64,
-    /// What it is.
+    /// The content of the item.
     pub kind: ItemKind,
 }
 
-/// What is shown.
+/// The content of an item.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ItemKind {
-    /// What a person said.
+    /// A prompt of the user.
     Prompt(String),
-    /// What the model thinks.
+    /// Reasoning of the model.
     Thought(Said),
-    /// What the model says.
+    /// Text of the model.
     Text(Said),
     /// A call.
     Call(Box<CallView>),
-    /// Something on the side.
+    /// A notice beside the conversation.
     Notice(Notice),
 }
 
-/// Words of the model.
+/// Text of the model, with its state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Said {
-    /// The words.
+    /// The text.
     pub text: String,
-    /// Whether they are all there.
+    /// Whether the text is complete.
     pub standing: Standing,
 }
 
-/// Whether words are all there.
+/// Whether a text of the model is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
     /// More may come.
     Streaming,
-    /// They are.
+    /// The text is complete.
     Said,
-    /// They broke off, and count for nothing.
+    /// The text broke off, and does not count.
     Broken,
 }
 
-/// Something on the side, for the person.
+/// A notice for the user, beside the conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
-    /// How much it matters.
+    /// The severity of the notice.
     pub tone: Tone,
-    /// What is said.
+    /// The text of the notice.
     pub text: String,
 }
 
-/// How much something on the side matters.
+/// The severity of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
-    /// Good to know.
+    /// For information.
     Aside,
-    /// There is no answer.
+    /// The turn failed.
     Error,
 }
 
 impl Conversation {
-    /// Nothing was said.
+    /// Creates an empty conversation.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What is shown, in order.
+    /// The items, in order.
     #[must_use]
     pub fn items(&self) -> &[Item] {
         &self.items
     }
 
-    /// Whether a turn goes on.
+    /// Whether a turn is running.
     #[must_use]
     pub fn is_running(&self) -> bool {
         self.is_running
     }
 
-    /// What the replies took, as far as the log tells.
+    /// The usage of the replies, as far as it was logged.
     #[must_use]
     pub fn usage(&self) -> Usage {
         self.usage
     }
 
-    /// Changes whenever something is shown differently.
+    /// The revision, which changes whenever something is shown differently.
     #[must_use]
     pub fn revision(&self) -> u64 {
         self.changes
@@ -178,7 +178,7 @@ impl Conversation {
         })
     }
 
-    /// The last thing that the model said and that counts.
+    /// The last text of the model that did not break off.
     #[must_use]
     pub fn answer(&self) -> Option<&str> {
         self.items.iter().rev().find_map(|item| match &item.kind {
@@ -187,13 +187,13 @@ impl Conversation {
         })
     }
 
-    /// Counts what a turn took, which its events do not tell.
+    /// Adds the usage of a turn, which its events do not contain.
     pub fn took(&mut self, usage: Usage) {
         self.usage.add(usage);
         self.changes += 1;
     }
 
-    /// Says something on the side.
+    /// Adds a notice.
     pub fn note(&mut self, text: impl Into<String>) {
         self.push(ItemKind::Notice(Notice {
             tone: Tone::Aside,
@@ -201,7 +201,7 @@ impl Conversation {
         }));
     }
 
-    /// Says on the side what went wrong.
+    /// Adds a notice of an error.
     pub fn fail(&mut self, text: impl Into<String>) {
         self.push(ItemKind::Notice(Notice {
             tone: Tone::Error,
@@ -209,7 +209,7 @@ impl Conversation {
         }));
     }
 
-    /// Says what is wrong with what an answer says about its code.
+    /// Adds notices about wrong claims of an answer about its code.
     fn check_code(&mut self, answer: &str) {
         for code in ShownCode::of(answer) {
             for problem in &code.problems {
@@ -232,7 +232,7 @@ impl Conversation {
         self.items.len() - 1
     }
 
-    /// The item at this place, which is about to change.
+    /// The item at this position, which is marked as changed.
     fn change(&mut self, at: usize) -> Option<&mut ItemKind> {
         self.changes += 1;
         let item = self.items.get_mut(at)?;
@@ -246,8 +246,8 @@ impl Conversation {
         self.push(ItemKind::Prompt(text.to_owned()));
     }
 
-    /// The words that were coming in are over: thoughts stand first, as one,
-    /// and then what was said.
+    /// Ends the streaming reply: its reasoning becomes one item, followed by
+    /// one of its text.
     fn settle(&mut self, standing: Standing) {
         let Some(start) = self.reply.take() else {
             return;
@@ -263,14 +263,14 @@ impl Conversation {
                     id = id.or(Some(item.id));
                     text.push_str(&said.text);
                 }
-                // What was said on the side meanwhile.
+                // Items that were added meanwhile.
                 ItemKind::Prompt(_) | ItemKind::Call(_) | ItemKind::Notice(_) => {
                     beside.push(item);
                 }
             }
         }
         self.say(&thought, &text, standing);
-        // Whoever looks at it looks at the same.
+        // The text keeps its id, so that it stays the same item.
         if let (Some(id), Some(last)) = (id, self.items.get_mut(start..).and_then(<[_]>::last_mut))
             && matches!(last.kind, ItemKind::Text(_))
         {
@@ -279,8 +279,8 @@ impl Conversation {
         self.items.extend(beside);
     }
 
-    /// Adds a whole reply. What stands behind the words stays until nothing
-    /// can follow them any more.
+    /// Adds a whole reply. Whitespace at its end stays until nothing can follow
+    /// the text any more.
     fn say(&mut self, thought: &str, text: &str, standing: Standing) {
         if !thought.trim().is_empty() {
             self.push(ItemKind::Thought(Said {
@@ -296,7 +296,7 @@ impl Conversation {
         }
     }
 
-    /// Nothing follows what was said last.
+    /// Closes the last text, so that nothing follows it.
     fn close(&mut self) {
         self.answer = None;
         let last = self.items.len().checked_sub(1);
@@ -313,12 +313,12 @@ impl Conversation {
         self.note(MALFORMED);
     }
 
-    /// The turn is over.
+    /// Ends the turn.
     fn end(&mut self) {
         self.settle(Standing::Broken);
         self.close();
         self.is_running = false;
-        // What nobody has told the end of is not known.
+        // Calls whose end was not reported have an unknown outcome.
         let begun = self.turn_start();
         let open: Vec<usize> = (begun..self.items.len())
             .filter(|at| matches!(self.items.get(*at), Some(Item { kind: ItemKind::Call(call), .. }) if call.state.is_open()))
@@ -328,7 +328,7 @@ impl Conversation {
         }
     }
 
-    /// Where the last turn begins.
+    /// The position where the last turn begins.
     fn turn_start(&self) -> usize {
         let is_prompt = |item: &Item| matches!(item.kind, ItemKind::Prompt(_));
         self.items.iter().rposition(is_prompt).unwrap_or(0)
@@ -339,7 +339,7 @@ impl Conversation {
     }
 }
 
-/// That the model no longer knows how the conversation began.
+/// The notice that the model no longer sees the beginning of the conversation.
 #[must_use]
 pub fn left_out(way: CompactionWay, messages: Option<usize>) -> String {
     let which = match messages {

@@ -1,9 +1,9 @@
-//! The end of what a running tool has written.
+//! The last part of a running tool's output.
 
-/// Bytes that are kept of it at least.
+/// How many bytes are kept at least.
 pub const MAX_TAIL: usize = 64 * 1024;
 
-/// The end of a text that may have no end: it takes no more than twice
+/// The last part of a text of any length: it takes no more than twice
 /// [`MAX_TAIL`], however much comes.
 ///
 /// ```
@@ -24,7 +24,7 @@ pub struct Tail {
 }
 
 impl Tail {
-    /// More of it.
+    /// Appends more text.
     pub fn push(&mut self, text: &str) {
         self.total = self.total.saturating_add(text.len() as u64);
         // Of a long piece only the end is ever looked at.
@@ -36,13 +36,13 @@ impl Tail {
         self.text.push_str(text);
     }
 
-    /// What is kept.
+    /// The text that is kept.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Bytes that there ever were.
+    /// How many bytes there have ever been.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.total

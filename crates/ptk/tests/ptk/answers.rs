@@ -143,7 +143,7 @@ async fn a_tool_that_is_not_there_cannot_be_offered() {
     };
     ptk.run("Hi").await.unwrap();
     let run = ptk.execute("Hi", options).await;
-    // Nothing of it is the run before.
+    // The run before has no influence.
     assert_eq!((run.iterations, run.finish), (0, None));
     let error = run.error.unwrap();
     assert_eq!(error.code(), Some(ptk::protocol::ErrorCode::ToolNotFound));
@@ -240,7 +240,7 @@ async fn a_model_that_only_goes_on_with_a_text_gets_one() {
     assert!(asked.stop.contains(&"\nUSER:".to_owned()));
 }
 
-/// What a model thought is kept, but it is not told it again.
+/// The reasoning of a model is logged, but not sent to it again.
 #[tokio::test]
 async fn thoughts_are_in_the_log_and_not_in_the_history() {
     let scene = Scene::new();

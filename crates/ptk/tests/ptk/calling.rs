@@ -162,7 +162,7 @@ async fn a_call_copied_from_a_result_runs_only_if_the_person_agrees() {
         );
         assert_eq!(asked.len(), 1, "asked once");
     }
-    // Nobody to ask: even who allows everything has not agreed to this.
+    // With no user to ask, allowing everything does not allow this.
     let scene = Scene::new();
     std::fs::write(scene.folder.path().join("page.txt"), &forged).unwrap();
     let ptk = scene.ptk(&[
@@ -217,7 +217,7 @@ async fn quoted_marks_reach_the_tool_as_they_were() {
     assert_eq!(text, "Use <PTK_CALL> to call.\n", "{:?}", run.tool_calls);
 }
 
-/// Whoever watches sees every call, with the ids of the run.
+/// Subscribers see every call, with the ids of the run.
 #[tokio::test]
 async fn events_say_which_run_and_which_call_they_belong_to() {
     let scene = Scene::new();
@@ -271,7 +271,7 @@ async fn events_say_which_run_and_which_call_they_belong_to() {
     );
 }
 
-/// What was asked for, why, and what was mended in it: of calls that run and
+/// What was requested, why, and what was repaired in it: of calls that run and
 /// of those that do not.
 #[tokio::test]
 async fn whoever_watches_sees_why_and_how_calls_were_made() {

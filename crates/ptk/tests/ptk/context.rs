@@ -15,10 +15,10 @@ use serde_json::json;
 
 use crate::scene::{Model, Scene, arguments, call, text};
 
-/// What the marks around a message take.
+/// Tokens of the marks around a message.
 const PER_MESSAGE: u64 = 4;
 
-/// What a message takes.
+/// How many tokens a message takes.
 fn cost(message: &Message) -> u64 {
     let calls = match message {
         Message::Assistant { calls, .. } => calls.as_slice(),
@@ -30,7 +30,7 @@ fn cost(message: &Message) -> u64 {
     Estimate.count(message.text()) + calls.sum::<u64>() + PER_MESSAGE
 }
 
-/// What a request takes, as the provider received it.
+/// How many tokens a request takes, as the provider received it.
 fn size(request: &Request) -> u64 {
     let system = request.system.as_deref().unwrap_or_default();
     let definitions = request.tools.iter();
@@ -89,7 +89,7 @@ async fn the_parts_are_what_the_next_request_takes() {
     let mut rest: ContextUse = second;
     (rest.model, rest.results) = (0, 0);
     assert_eq!(rest, first);
-    // Nobody knows the window.
+    // The window is not known.
     assert_eq!((first.window, first.free()), (None, None));
     assert_eq!((first.reply, first.margin), (0, 0));
 }
@@ -151,7 +151,7 @@ async fn the_window_is_the_sum_of_what_is_in_it_and_what_is_kept() {
     assert!(context.margin >= u64::from(10 * MARGIN));
     let free = context.free().unwrap();
     assert_eq!(context.reply + context.margin + context.used() + free, 1000);
-    // What is free can be said, and not a word more.
+    // A prompt may take all that is free, and not one token more.
     let words = |tokens: u64| "word ".repeat(usize::try_from(tokens - PER_MESSAGE).unwrap());
     let mut events = ptk
         .tools()
@@ -164,7 +164,7 @@ async fn the_window_is_the_sum_of_what_is_in_it_and_what_is_kept() {
         assert!(run.success, "{:?}", run.error);
         assert_eq!(events.try_recv().is_ok(), is_compacted, "{tokens}");
     }
-    // More is said than fits.
+    // The conversation is longer than fits.
     let context = session.context(small(200)).await.unwrap();
     assert_eq!(context.free(), Some(0));
 }
@@ -196,7 +196,7 @@ async fn to_look_changes_nothing() {
     assert_eq!(request.system, None, "it was begun without tools");
 }
 
-/// A session of three turns, with a model that sums up as it is told.
+/// A session of three turns, with a model that sums up when asked to.
 async fn three_turns(ptk: &Ptk) -> Session {
     let mut session = ptk.session(SessionId::new());
     for prompt in ["First?", "Second?", "Third?"] {
@@ -274,7 +274,7 @@ async fn all_but_the_last_turn_is_left_out_by_hand() {
             "{told}"
         );
 
-        // Whoever takes the session up knows it so, too.
+        // A session that is loaded again has it, too.
         let mut again = ptk.session(session.id().clone());
         let items = again.transcript().await.unwrap().items().len();
         assert_eq!(items, session.transcript().await.unwrap().items().len());
@@ -289,7 +289,7 @@ async fn where_nothing_would_become_shorter_nothing_is_done() {
     assert_eq!(session.compact(way(Compaction::Drop)).await.unwrap(), None);
     session.run("Is it?").await.unwrap();
     assert_eq!(session.compact(way(Compaction::Drop)).await.unwrap(), None);
-    // A word that they were left out takes more than they do.
+    // The notice that they were left out takes more than they do.
     session.run("Or not?").await.unwrap();
     assert_eq!(session.compact(way(Compaction::Drop)).await.unwrap(), None);
     assert_eq!(session.transcript().await.unwrap().items().len(), 4);
@@ -311,8 +311,8 @@ async fn a_model_that_cannot_sum_up_loses_nothing() {
     assert!(run.success, "{:?}", run.error);
 }
 
-/// Answers, and never comes to the end of a summary: whoever wants one has
-/// cancelled it by then.
+/// Answers, and never comes to the end of a summary: the caller has cancelled
+/// it by then.
 #[derive(Debug)]
 struct Endless(CancellationToken);
 

@@ -1,4 +1,4 @@
-//! Models that fail, or that cannot do what was thought: others are asked, or
+//! Models that fail, or that cannot do what was expected: others are asked, or
 //! they are asked in another way.
 
 use std::sync::Arc;
@@ -122,7 +122,7 @@ async fn where_a_model_fails_the_next_one_is_asked() {
     }
 }
 
-/// What one would not say is not asked of another.
+/// What one model withheld is not asked of another.
 #[tokio::test]
 async fn a_withheld_reply_is_not_asked_of_another() {
     let scene = Scene::new();
@@ -307,7 +307,7 @@ async fn a_server_that_takes_no_tools_is_asked_in_words_and_that_is_remembered()
             "{refusal:?}"
         );
 
-        // Whoever comes later knows.
+        // Later sessions know it.
         let key = memory_key(&server, None).unwrap();
         assert_eq!(memory().recall(&key).unwrap().native_tools, Some(false));
         let server = Server::new(model.clone());
@@ -316,7 +316,7 @@ async fn a_server_that_takes_no_tools_is_asked_in_words_and_that_is_remembered()
         let asked = model.requests();
         assert!(asked.iter().all(|request| request.tools.is_empty()));
 
-        // Whoever insists is told.
+        // A caller that insists on the native API gets the error.
         let server = Server {
             refusal: Some(refusal),
             ..Server::new(model.clone())
@@ -356,8 +356,8 @@ async fn a_server_that_leaves_tools_out_is_noticed_by_what_it_counts() {
     assert_eq!(ptk.run("Go").await.unwrap(), "Milk.");
     assert_eq!(model.requests().len(), 3);
 
-    // Where the server vouches for it, its counts are not looked at: some leave
-    // out what they have seen before.
+    // Where the server confirms the tools, its counts are not compared: some
+    // leave out cached tokens.
     let mut model = Model::new(|_| {
         let mut deltas = text("No file is needed.");
         let usage = Usage {

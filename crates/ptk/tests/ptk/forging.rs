@@ -1,4 +1,4 @@
-//! Models that go on behind their reply: with results of their own making, with
+//! Models that go on after their reply: with results of their own making, with
 //! turns of others, or without end.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,8 +12,8 @@ use serde_json::json;
 
 use crate::scene::{Model, Scene, call, within};
 
-/// Says a few things, and then the same without end. Later requests get a plain
-/// answer.
+/// A model that sends some text, and then repeats itself without end. Later
+/// requests get a plain answer.
 #[derive(Debug, Clone)]
 struct Endless {
     begins: String,
@@ -182,7 +182,8 @@ async fn a_reply_that_only_repeats_itself_is_no_answer() {
     assert!(told.contains("repeated itself"), "{told}");
 }
 
-/// A model that repeats its call although it was told is brought to its answer.
+/// A model that repeats its call although it was warned is brought to its
+/// answer.
 #[tokio::test]
 async fn a_model_that_goes_round_is_asked_for_its_answer_without_tools() {
     let scene = Scene::new();

@@ -1,4 +1,4 @@
-//! A small model that helps the one that answers, and never stands in its way.
+//! A small model that helps the main one, and never stands in its way.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -68,7 +68,7 @@ struct Helped {
 }
 
 impl Helped {
-    /// What the model that answers was shown at last.
+    /// The last messages that the main model was shown.
     fn shown(&self) -> String {
         let last = self.model.requests().pop().unwrap();
         let texts: Vec<&str> = last.messages.iter().map(Message::text).collect();

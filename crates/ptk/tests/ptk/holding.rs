@@ -70,8 +70,8 @@ async fn it_is_held_always_or_never_where_that_is_said() {
     }
 }
 
-/// JSON by the schema never reaches the person: calls are put into the words
-/// of the dialect, answers are shown as they are.
+/// JSON by the schema never reaches the user: calls are rewritten in the
+/// dialect, answers are shown as they are.
 #[tokio::test]
 async fn where_there_are_only_schemas_calls_and_answers_are_read_from_json() {
     let scene = Scene::new();
@@ -108,7 +108,7 @@ async fn a_reply_that_keeps_to_no_schema_is_read_as_any_other() {
     }
 }
 
-/// What came of a reply that broke off is shown and kept all the same.
+/// The part of a reply that arrived before it broke off is shown and kept.
 #[tokio::test]
 async fn what_came_before_a_schema_was_whole_is_not_lost() {
     let scene = Scene::new();
@@ -124,7 +124,7 @@ async fn what_came_before_a_schema_was_whole_is_not_lost() {
     assert!(answer.contains(r#"{"answer": "Mi"#), "{answer}");
 }
 
-/// The last time, the model is asked for words.
+/// The last time, the model is asked for an answer in text.
 #[tokio::test]
 async fn the_last_reply_is_not_held() {
     let scene = Scene::new();

@@ -111,7 +111,7 @@ async fn an_error_is_told_and_can_have_an_answer() {
     assert_eq!(transcript.items().len(), 2);
 }
 
-/// Also of a run that could not begin.
+/// Also for a run that could not begin.
 #[tokio::test]
 async fn an_error_before_the_run_is_told_too() {
     let scene = Scene::new();
@@ -132,7 +132,7 @@ async fn an_error_before_the_run_is_told_too() {
     assert!(scene.diary()[0].starts_with("Unknown tool: nonsense"));
 }
 
-/// Prose arrives while the model speaks, and no markup.
+/// Prose arrives while the model replies, and no markup.
 #[tokio::test]
 async fn prose_is_told_while_it_comes_in() {
     let scene = Scene::new();

@@ -33,7 +33,7 @@ struct Number {
     number: usize,
 }
 
-/// A program whose tool ends when it is told to.
+/// A program whose tool ends when it is signalled.
 struct Signalled {
     ptk: Ptk,
     signals: Arc<Vec<Notify>>,
@@ -101,7 +101,7 @@ impl Signalled {
     }
 }
 
-/// Calls `with` with every order of what is behind the first `fixed`.
+/// Calls `with` with every order of what follows the first `fixed`.
 async fn permuted<F: AsyncFnMut(&[usize])>(order: &mut [usize; CALLS], fixed: usize, with: &mut F) {
     if fixed == CALLS {
         with(order).await;
@@ -274,8 +274,8 @@ impl Store for Pausing {
     }
 }
 
-/// A run that can be stopped at every place where it waits: while the model
-/// speaks, while something is written, while tools run.
+/// A run that can be stopped at every point where it waits: while the model
+/// replies, while something is written, while tools run.
 struct Stoppable {
     scene: Scene,
     store: Arc<MemoryStore>,
@@ -441,7 +441,8 @@ async fn a_run_that_takes_too_long_anywhere_can_be_resumed() {
     }
 }
 
-/// Who does not read loses events, and is told how many; nobody else notices.
+/// A slow subscriber loses events, and is notified how many; others are not
+/// affected.
 #[tokio::test]
 async fn whoever_lags_behind_holds_nobody_up() {
     let mut totals = Vec::new();

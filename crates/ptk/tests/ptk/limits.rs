@@ -66,7 +66,7 @@ async fn the_last_request_asks_for_an_answer_without_tools() {
         .collect();
     assert_eq!(asked, [false, false, true]);
 
-    // What is said only for this request is not part of the conversation.
+    // The request for an answer is not part of the conversation.
     assert!(
         run.messages
             .iter()
@@ -194,7 +194,7 @@ async fn it_is_not_asked_again_for_ever() {
     assert_eq!(failing.given(), 3);
 }
 
-/// A stream that breaks off is no answer, however good it looks.
+/// A stream that breaks off is not an answer, however good it looks.
 #[tokio::test(start_paused = true)]
 async fn a_reply_that_broke_off_is_asked_for_again() {
     let scene = Scene::new();

@@ -1,4 +1,4 @@
-//! Models that go round in circles.
+//! Models that repeat themselves.
 
 use std::sync::{Arc, Mutex};
 
@@ -16,7 +16,7 @@ fn long() -> RunOptions {
     }
 }
 
-/// What the model was told, and how it ended.
+/// The warnings that the model got, and how the run ended.
 async fn run(replies: &[String]) -> (Vec<String>, Option<ErrorCode>, u32) {
     let scene = Scene::new();
     let replies: Vec<&str> = replies.iter().map(String::as_str).collect();
@@ -48,7 +48,7 @@ async fn the_same_call_is_told_and_then_stopped() {
     assert_eq!((told.len(), code), (1, None));
 }
 
-/// A result that the model writes down once more is no answer, and there is
+/// A result that the model repeats in its text is not an answer, and there is
 /// nothing to call: it is asked for one.
 #[tokio::test]
 async fn a_result_that_is_repeated_becomes_an_answer() {

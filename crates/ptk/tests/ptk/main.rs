@@ -1,4 +1,4 @@
-//! Runs through the crate's public face: scripted replies, real tools.
+//! Runs through the crate's public API: scripted replies, real tools.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Replies that cannot be used: the model is told what to do, and not for
+//! Replies that cannot be used: the model is sent corrections, but not for
 //! ever.
 
 use ptk::RunOptions;
@@ -59,7 +59,7 @@ async fn after_three_times_in_a_row_the_run_fails() {
     assert_eq!(ptk.run("Read notes.txt").await.unwrap(), "Milk.");
 }
 
-/// `strict`.
+/// Without retries, the run fails at the first unusable reply.
 #[tokio::test]
 async fn nothing_is_sent_back_where_that_is_not_wanted() {
     let scene = Scene::new();
@@ -145,7 +145,7 @@ async fn the_other_calls_of_a_reply_are_run() {
     assert_eq!(success, [false, true]);
 }
 
-/// Models without a word for tools need to be told in turns.
+/// Models without a role for tools need turns of user and assistant.
 #[tokio::test]
 async fn people_and_model_speak_in_turns() {
     let scene = Scene::new();

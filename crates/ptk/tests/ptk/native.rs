@@ -138,7 +138,7 @@ async fn calls_in_the_text_of_a_native_answer_are_found() {
     assert_eq!(ptk.run("Go").await.unwrap(), "Done.");
     assert_eq!(scene.diary().len(), 2);
 
-    // Said twice, it is meant once.
+    // A call that is both native and in the text counts once.
     let scene = Scene::new();
     let both = json!({"text": written, "tool_calls": [{"name": "note", "arguments": {"name": "written"}}]});
     let ptk = scene

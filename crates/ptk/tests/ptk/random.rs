@@ -88,7 +88,7 @@ fn model(replies: Vec<Said>, is_native: bool) -> Model {
     model
 }
 
-/// Each native call has its result right behind it, in order.
+/// Each native call has its result right after it, in order.
 fn are_answered(messages: &[Message]) -> bool {
     let mut expected: Vec<String> = Vec::new();
     for message in messages {

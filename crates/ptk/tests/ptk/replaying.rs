@@ -1,4 +1,4 @@
-//! A session with today's eyes, and what tools know when one goes on.
+//! A session replayed today, and what tools know when one is resumed.
 
 use std::sync::Arc;
 
@@ -139,7 +139,7 @@ async fn calls_are_foreseen_without_consequences() {
 }
 
 /// A file that was read before the process ended may be written after it,
-/// unless somebody has changed it meanwhile.
+/// unless it was changed meanwhile.
 #[tokio::test]
 async fn files_are_known_in_another_process() {
     for (is_changed, expected) in [(false, "tea"), (true, "coffee")] {

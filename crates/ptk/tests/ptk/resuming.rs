@@ -19,7 +19,7 @@ use serde_json::json;
 use crate::scene::{Model, Person, Scene, arguments, call, text};
 
 /// A store that is gone after so many appends. Either the last one still
-/// reaches the log or it does not: nobody who is killed knows.
+/// reaches the log or it does not: a process that is killed cannot know.
 #[derive(Debug)]
 struct Mortal {
     inner: Arc<MemoryStore>,
@@ -34,7 +34,7 @@ impl Store for Mortal {
         entries: Vec<NewEntry>,
     ) -> Pending<'a, Appended> {
         let left = self.left.load(Ordering::Relaxed);
-        // Whoever writes nothing only wants to be the one who writes.
+        // An empty append only claims the session for writing.
         if entries.is_empty() {
             return self.inner.append(session, entries);
         }
@@ -153,7 +153,7 @@ async fn killed_anywhere(model: Model, options: RunOptions) -> (usize, Execution
             let ptk = build(&scene, &model, inner.clone());
             let resumed = ptk.session(id.clone()).resume(options.clone()).await;
             let Some(run) = resumed else {
-                // Only its last word was not heard.
+                // Only the end of the run was not acknowledged.
                 assert!(is_last_written);
                 let mut session = ptk.session(id.clone());
                 assert!(session.transcript().await.unwrap().open_turn().is_none());
@@ -234,7 +234,7 @@ async fn a_run_with_a_native_model_does_so_too() {
     assert_eq!(whole.content, "Half an answer.");
 }
 
-/// A model that repeats itself is told once, and then stopped.
+/// A model that repeats itself is warned once, and then stopped.
 #[tokio::test]
 async fn a_run_that_goes_round_in_circles_does_so_too() {
     let again = vec![call("note", &json!({"name": "again"})); 9];
@@ -387,7 +387,7 @@ async fn a_call_of_unknown_outcome_is_decided_by_its_effects() {
     }
 }
 
-/// With nobody to ask, the model is told that nobody knows.
+/// With no user to ask, the model gets a result that the outcome is unknown.
 #[tokio::test]
 async fn without_a_person_the_model_is_told() {
     let id: SessionId = "killed".parse().unwrap();
@@ -481,7 +481,7 @@ async fn a_session_that_is_not_there_is_not_made_by_looking_for_it() {
     assert_eq!(overview.info.provider.as_deref(), Some("script"));
 }
 
-/// Two at once do not mix.
+/// Two runs at once do not mix.
 #[tokio::test]
 async fn somebody_else_in_the_same_session_is_noticed() {
     let scene = Scene::new();

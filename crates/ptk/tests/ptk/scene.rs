@@ -17,7 +17,7 @@ use ptk::{Ptk, PtkBuilder};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// What happened, in order.
+/// What the tools did, in order.
 pub(crate) type Diary = Arc<Mutex<Vec<String>>>;
 
 pub(crate) struct Scene {
@@ -112,7 +112,7 @@ pub(crate) fn write(diary: &Diary, line: impl Into<String>) {
     diary.lock().unwrap().push(line.into());
 }
 
-/// A call in PTK's own words.
+/// A call in PTK's own dialect.
 pub(crate) fn call(tool: &str, args: &Value) -> String {
     format!(r#"<PTK_CALL>{{"tool": "{tool}", "args": {args}}}</PTK_CALL>"#)
 }
@@ -141,12 +141,12 @@ impl Model {
     }
 
     /// The n-th reply to the n-th request of a conversation, however often it
-    /// is asked for it: so does a model that has not forgotten anything.
+    /// is asked for it, as of a model that has not forgotten anything.
     pub(crate) fn of_replies(replies: Vec<String>) -> Self {
         Self::new(move |request| {
             let is_said = |message: &&Message| matches!(message, Message::Assistant { .. });
             let said = request.messages.iter().filter(is_said).count();
-            // Asked to answer now, it is not shown its calls.
+            // When it is asked to answer now, it is not shown its calls.
             let is_closing = |it: &Message| it.text().contains("Answer from this: ");
             let said = match request.messages.last() {
                 Some(last) if is_closing(last) => replies.len() - 1,
@@ -226,7 +226,7 @@ impl Approver for Person {
     }
 }
 
-/// Everything that is still to come, but not for longer than this.
+/// Waits for the work, but not for longer than this.
 pub(crate) async fn within<T>(seconds: u64, work: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(seconds), work)
         .await

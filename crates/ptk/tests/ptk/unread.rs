@@ -12,8 +12,8 @@ fn read(path: &str) -> String {
     call("read_file", &json!({ "path": path }))
 }
 
-/// What comes of a prompt where the model says this, and what it was told last
-/// before each reply.
+/// The result of a prompt where the model replies with these, and the last
+/// message before each reply.
 async fn run(replies: &[&str], prompt: &str, mode: Mode) -> (Execution, Vec<String>) {
     let scene = Scene::new();
     let model = Model::of_replies(replies.iter().map(|it| (*it).to_owned()).collect());

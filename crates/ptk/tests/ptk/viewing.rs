@@ -1,4 +1,4 @@
-//! What a person is shown: the same while it happens and from the log of it.
+//! What the user is shown: the same from events and from the log.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,8 +14,7 @@ use serde_json::json;
 
 use crate::scene::{Scene, Wait, call};
 
-/// What was shown of these prompts while they were worked on, and what the log
-/// shows of them.
+/// The conversations of these prompts, from the events and from the log.
 async fn both(builder: PtkBuilder, prompts: &[&str]) -> (Conversation, Conversation) {
     let store = Arc::new(MemoryStore::new());
     let ptk = builder.store(store.clone()).build().unwrap();
@@ -28,7 +27,7 @@ async fn both(builder: PtkBuilder, prompts: &[&str]) -> (Conversation, Conversat
     folded(&mut events, &store, &id).await
 }
 
-/// What these events show, and what the log of the session does.
+/// The conversations from these events and from the log of the session.
 async fn folded(
     events: &mut Subscription,
     store: &MemoryStore,
@@ -45,7 +44,7 @@ async fn folded(
     (live, logged)
 }
 
-/// The items without what differs between two ways to the same.
+/// The items without what differs between the two.
 fn kinds(conversation: &Conversation) -> Vec<ItemKind> {
     let kinds = conversation.items().iter().map(|item| item.kind.clone());
     kinds
@@ -237,7 +236,7 @@ async fn what_a_person_runs_is_the_same_from_the_log() {
     assert_eq!(kinds(&live), kinds(&logged));
     assert!(live.calls().all(|call| call.by_hand));
     assert_eq!(live.calls().count(), 1);
-    // Nothing of it is a call of the model's.
+    // None of it is a call of the model.
     assert_eq!(session.transcript().await.unwrap().items().len(), 2);
 }
 

@@ -18,7 +18,7 @@ fn windowed(tokens: u32) -> RunOptions {
     }
 }
 
-/// About what a request takes.
+/// About how many tokens a request takes.
 fn size(request: &Request) -> u64 {
     let system = request.system.as_deref().unwrap_or_default();
     let messages = request
@@ -87,7 +87,7 @@ async fn calls_stay_with_their_results_and_the_prompt_is_told_again() {
     for request in &asked {
         let mut words = request.messages.iter().map(Message::text);
         assert!(words.any(|text| text.contains("Find the treasure.")));
-        // A result stands right behind its call.
+        // A result stands right after its call.
         for pair in request.messages.windows(2) {
             if matches!(&pair[1], Message::User(text) if text.starts_with("PTK_")) {
                 assert!(pair[0].text().contains("<PTK_CALL>"));
@@ -165,7 +165,7 @@ async fn the_model_can_sum_up_what_is_left_out() {
     );
 }
 
-/// A server that knows better than we do.
+/// A server whose window is smaller than was assumed.
 #[tokio::test]
 async fn a_window_that_is_smaller_than_thought_is_found_out() {
     let scene = Scene::new();

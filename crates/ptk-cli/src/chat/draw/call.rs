@@ -1,4 +1,4 @@
-//! A call: in a line, or open.
+//! Draws a tool call: in a line, or expanded.
 
 use std::time::{Duration, SystemTime};
 
@@ -17,19 +17,19 @@ use crate::view::clean::{in_line, visible};
 use crate::view::{about, in_a_line, took};
 
 const WHEEL: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
-/// How long the wheel stands still, in milliseconds.
+/// The time between two steps of the spinner, in milliseconds.
 const STEP: u128 = 100;
-/// Lines that are shown of what a running call writes.
+/// How many lines of a running call's output are shown.
 const LIVE: usize = 8;
-/// Lines that are shown of what a call gave back.
+/// The most lines of a result that are shown.
 const MAX_LINES: usize = 400;
-/// Characters of an argument that are shown.
+/// The most characters of an argument that are shown.
 const MAX_ARGUMENT: usize = 4000;
-/// Lines of a result that are looked at for the one that is shown.
+/// How many lines of a result are considered for the preview.
 const PREVIEW: usize = 3;
-/// Columns that have to be left for a result beside the call.
+/// The fewest columns for a result beside the call.
 const ROOM: usize = 6;
-/// Fields that hold what a person wants to see; the first that is there counts.
+/// Fields with the main content; the first that exists is shown.
 const CONTENT: [&str; 6] = ["content", "output", "matches", "files", "snippets", "diff"];
 
 pub(super) fn lines(call: &CallView, look: &Look<'_>) -> Lines {
@@ -41,7 +41,7 @@ pub(super) fn lines(call: &CallView, look: &Look<'_>) -> Lines {
     lines
 }
 
-/// How far along the wheel is.
+/// The spinner's current character.
 pub(super) fn wheel(now: SystemTime) -> &'static str {
     let since = now
         .duration_since(SystemTime::UNIX_EPOCH)
@@ -76,7 +76,7 @@ fn head(call: &CallView, look: &Look<'_>) -> Line<'static> {
     } else {
         beside(call, look)
     };
-    // What comes of it is seen, too, however long the call is.
+    // The result is visible, too, however long the call is.
     let most = match beside.first() {
         Some((text, _)) => room.saturating_sub(text.width().min(room / 2) + 2),
         None => room,
@@ -126,7 +126,7 @@ fn time(call: &CallView, now: SystemTime) -> String {
     }
 }
 
-/// What stands behind it in the line: what it says now, or what came of it.
+/// The text after the call in its line: its current output, or its result.
 fn beside(call: &CallView, look: &Look<'_>) -> Vec<(String, Style)> {
     let mut beside = Vec::new();
     if !call.repairs.is_empty() {
@@ -160,13 +160,13 @@ fn beside(call: &CallView, look: &Look<'_>) -> Vec<(String, Style)> {
     beside
 }
 
-/// What came of it, in a line.
+/// The result in a line.
 fn preview_of(call: &CallView, result: &ToolResult, look: &Look<'_>) -> String {
     let lines = match look.light.tool(&call.tool) {
         Some(tool) => tool.preview(result, PREVIEW),
         None => preview::of(result, PREVIEW),
     };
-    // That it went well is said by its mark, and a bracket says nothing.
+    // Success is shown by the mark already, and a bracket is of no use.
     let is_telling =
         |line: &&String| !line.starts_with('✓') && line.chars().any(char::is_alphanumeric);
     let telling = lines.iter().find(is_telling);
@@ -174,7 +174,7 @@ fn preview_of(call: &CallView, result: &ToolResult, look: &Look<'_>) -> String {
     telling.map(|line| in_a_line(line)).unwrap_or_default()
 }
 
-/// What went wrong, without the call, which stands before it.
+/// The error, without the call, which is shown before it.
 fn error_of(call: &CallView, result: &ToolResult) -> String {
     let error = result.error.as_str();
     let told = error
@@ -183,7 +183,7 @@ fn error_of(call: &CallView, result: &ToolResult) -> String {
     in_a_line(told.flatten().map_or(error, |(_, message)| message))
 }
 
-/// All that there is to see of it.
+/// All details of the call.
 fn body(call: &CallView, width: usize) -> Lines {
     let mut lines = Vec::new();
     if let Some(why) = &call.reasoning {
@@ -270,7 +270,7 @@ fn of_result(call: &CallView, result: &ToolResult, width: usize, lines: &mut Lin
     }
 }
 
-/// What a file holds, in the colours of its language.
+/// The content of a file, with syntax highlighting.
 fn coloured(call: &CallView, text: &str, width: usize) -> Lines {
     let path = call.arguments.get("path").and_then(Value::as_str);
     let end = path

@@ -1,4 +1,4 @@
-//! The conversation in lines, and which of them are seen.
+//! The conversation in lines, and which of them are visible.
 
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
@@ -13,25 +13,25 @@ use super::super::app::App;
 use super::super::text::{Lines, style};
 use super::{Light, item};
 
-/// What takes long to lay out is left alone for so many times as long.
+/// An item is laid out again only after this many times its layout time.
 const PAUSE: u32 = 4;
 
-/// The conversation in lines. What has not changed is not laid out again.
+/// The conversation in lines. Unchanged items are not laid out again.
 #[derive(Debug, Default)]
 pub(crate) struct Canvas {
     width: usize,
-    /// How many lines are seen at once.
+    /// The number of visible lines.
     height: usize,
-    /// The items as they stand one below the other.
+    /// The items, in order.
     order: Vec<Placed>,
     laid: HashMap<u64, Laid>,
-    /// The line that is seen first; the last ones are, if nothing is said.
+    /// The first visible line; `None` follows the end.
     top: Option<Anchor>,
-    /// What is to be seen.
+    /// A line to scroll to.
     wanted: Option<Anchor>,
-    /// Where the conversation is on the screen.
+    /// The area of the conversation on the screen.
     area: Rect,
-    /// The item in each row of it.
+    /// The item in each row of the area.
     rows: Vec<Option<u64>>,
 }
 
@@ -42,17 +42,17 @@ struct Anchor {
     line: usize,
 }
 
-/// Where an item stands.
+/// The position of an item.
 #[derive(Debug, Clone, Copy)]
 struct Placed {
     id: u64,
-    /// Lines before it.
+    /// The number of lines before it.
     before: usize,
-    /// Its own lines.
+    /// The number of its lines.
     height: usize,
 }
 
-/// An item in lines.
+/// The layout of an item.
 #[derive(Debug, Default)]
 struct Laid {
     revision: u64,
@@ -64,8 +64,8 @@ struct Laid {
 }
 
 impl Laid {
-    /// Whether it is too early to lay it out again: what grows and takes long
-    /// is not laid out all the time.
+    /// Whether it is too early to lay it out again: a growing item that takes
+    /// long is not laid out all the time.
     fn is_early(&self) -> bool {
         let early = |(at, took): (Instant, Duration)| at.elapsed() < took * PAUSE;
         self.at.is_some_and(early)
@@ -73,7 +73,7 @@ impl Laid {
 }
 
 impl Canvas {
-    /// How far a page goes.
+    /// The number of lines that a page scrolls.
     pub(crate) fn page(&self) -> usize {
         self.height.saturating_sub(2).max(1)
     }
@@ -84,7 +84,7 @@ impl Canvas {
             .map_or(0, |last| last.before + last.height)
     }
 
-    /// The first line that is seen, counted from the beginning.
+    /// The first visible line, counted from the beginning.
     fn first(&self) -> usize {
         let last = self.total().saturating_sub(self.height);
         let at = self.top.and_then(|anchor| self.line_of(anchor));
@@ -113,7 +113,7 @@ impl Canvas {
     pub(crate) fn scroll_down(&mut self, lines: usize) {
         let first = self.first().saturating_add(lines);
         let last = self.total().saturating_sub(self.height);
-        // At the end, what comes in is seen.
+        // At the end, new lines stay visible.
         self.top = if first >= last {
             None
         } else {
@@ -121,12 +121,12 @@ impl Canvas {
         };
     }
 
-    /// Lines below those that are seen.
+    /// The number of lines below the visible ones.
     fn below(&self) -> usize {
         self.total().saturating_sub(self.first() + self.height)
     }
 
-    /// Has a line seen, wherever it is.
+    /// Scrolls a line into view.
     pub(crate) fn reveal(&mut self, id: u64, line: usize) {
         self.wanted = Some(Anchor { id, line });
     }
@@ -149,7 +149,7 @@ impl Canvas {
         self.rows.get(usize::from(row)).copied().flatten()
     }
 
-    /// The lines with these words, which are in small letters.
+    /// The lines that contain these words, which are in lower case.
     pub(crate) fn lines_with(&self, words: &str) -> Vec<(u64, usize)> {
         let mut found = Vec::new();
         for placed in &self.order {
@@ -166,7 +166,7 @@ impl Canvas {
         found
     }
 
-    /// Lays out what has changed.
+    /// Lays out the items that have changed.
     fn lay_out(
         &mut self,
         conversation: &Conversation,
@@ -207,14 +207,14 @@ impl Canvas {
             before += height;
             last = Some(item);
         }
-        // Of those that are gone nothing is kept.
+        // Layouts of removed items are dropped.
         if self.laid.len() > self.order.len() {
             let there: HashSet<u64> = self.order.iter().map(|it| it.id).collect();
             self.laid.retain(|id, _| there.contains(id));
         }
     }
 
-    /// The lines that are seen, with the items they belong to.
+    /// The visible lines, with the items they belong to.
     fn seen(&self) -> Vec<(Option<u64>, Line<'static>)> {
         let first = self.first();
         let mut seen = Vec::new();
@@ -240,7 +240,7 @@ impl Canvas {
     }
 }
 
-/// Draws the part of the conversation that is seen.
+/// Draws the visible part of the conversation.
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, app: &mut App, light: &Light<'_>) {
     let width = usize::from(area.width);
     let canvas = &mut app.canvas;
@@ -285,11 +285,11 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, app: &mut App, light: &Lig
     }
 }
 
-/// The line with the words in it marked.
+/// Highlights the words in a line.
 fn marked(line: Line<'static>, words: &str) -> Line<'static> {
     let text = line.to_string();
     let small = text.to_lowercase();
-    // Letters that change their length would shift all that follows.
+    // If lower case changes the length, the offsets would not match.
     if small.len() != text.len() {
         return line;
     }

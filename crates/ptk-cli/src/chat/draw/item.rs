@@ -1,4 +1,4 @@
-//! One item of the conversation, in lines.
+//! Lays out one item of the conversation.
 
 use ptk::view::{Item, ItemKind, Said, Standing, Tone};
 use ratatui::text::{Line, Span};
@@ -8,12 +8,12 @@ use super::super::text::{Lines, style, wrap};
 use super::{Light, call};
 use crate::view::clean::visible;
 
-/// Lines of a thought that are shown while it is thought.
+/// How many lines of a thought are shown while it is streamed.
 const THOUGHT: usize = 3;
-/// Columns before what people and models say.
+/// The columns before texts of users and models.
 const MARGIN: usize = 2;
 
-/// How an item is to look.
+/// How to lay out an item.
 pub(super) struct Look<'a> {
     pub(super) width: usize,
     pub(super) is_open: bool,
@@ -21,12 +21,12 @@ pub(super) struct Look<'a> {
     pub(super) light: &'a Light<'a>,
 }
 
-/// An item in lines. What was laid out of one that grows is not laid out again.
+/// The layout of an item. The finished part of a growing one is reused.
 #[derive(Debug, Default)]
 pub(super) struct ItemLayout {
-    /// What the model says.
+    /// The text of the model.
     markdown: MarkdownLayout,
-    /// Whatever else there is.
+    /// The lines of any other item.
     lines: Lines,
     is_text: bool,
     is_broken: bool,
@@ -86,7 +86,7 @@ fn prompt(text: &str, width: usize) -> Lines {
     marked("› ", style::PERSON, text.trim_end(), style::STRONG, width)
 }
 
-/// A text with a sign before its first line.
+/// Lays out a text with a mark before its first line.
 fn marked(
     mark: &'static str,
     mark_style: ratatui::style::Style,
@@ -105,7 +105,7 @@ fn marked(
     lines
 }
 
-/// What the model thinks: its end while it thinks, and then that it did.
+/// Lays out a thought: its end while it is streamed, and a summary afterwards.
 fn thought(said: &Said, look: &Look<'_>) -> Lines {
     let inner = look.width.saturating_sub(MARGIN).max(1);
     let is_over = said.standing != Standing::Streaming;
@@ -154,12 +154,12 @@ pub(super) fn indented(mut line: Line<'static>) -> Line<'static> {
     line
 }
 
-/// Whether an item looks different as time goes by.
+/// Whether an item changes with the clock.
 pub(super) fn moves(item: &Item) -> bool {
     matches!(&item.kind, ItemKind::Call(call) if call.state.is_open())
 }
 
-/// Whether more of an item may come.
+/// Whether an item may still grow.
 pub(super) fn grows(item: &Item) -> bool {
     matches!(
         &item.kind,
@@ -167,7 +167,7 @@ pub(super) fn grows(item: &Item) -> bool {
     )
 }
 
-/// Whether an empty line stands between two items.
+/// Whether there is an empty line between two items.
 pub(super) fn needs_gap(last: &Item, item: &Item) -> bool {
     let is_work = |item: &Item| {
         matches!(

@@ -1,12 +1,12 @@
-//! The chat on a screen.
+//! Draws the chat.
 //!
 //! | Module | Its one concern |
 //! |---|---|
-//! | `canvas` | the conversation in lines, which of them are seen, and where one is in it |
-//! | `item` | one item of the conversation in lines |
-//! | `call` | a call: in a line, or open |
-//! | `panel` | what stands below it: questions, what is written, what is offered |
-//! | `over` | what stands over it: pages and lists |
+//! | `canvas` | the conversation in lines, and which of them are visible |
+//! | `item` | lays out one item of the conversation |
+//! | `call` | a tool call: in a line, or expanded |
+//! | `panel` | the part below it: questions, the editor, completions, the status |
+//! | `over` | overlays: pages and lists |
 
 mod call;
 mod canvas;
@@ -28,12 +28,12 @@ use super::text::style;
 
 pub(crate) use canvas::Canvas;
 
-/// What a drawing needs beside the state.
+/// The context of drawing, beside the state.
 pub(crate) struct Light<'a> {
     pub(crate) now: SystemTime,
-    /// Whether there are colours.
+    /// Whether to use colours.
     pub(crate) is_coloured: bool,
-    /// The tools, which know how their results are shown.
+    /// The tools, which define how their results are shown.
     pub(crate) tools: Option<&'a ToolManager>,
 }
 
@@ -42,13 +42,13 @@ impl Light<'_> {
         self.tools?.registry().get(name).cloned()
     }
 
-    /// Whether nothing moves beside a tool while it runs.
+    /// Whether a tool shows its own progress, so that no spinner is drawn.
     fn shows_itself(&self, name: &str) -> bool {
         self.tool(name).is_some_and(|tool| tool.shows_itself())
     }
 }
 
-/// Draws all of it.
+/// Draws the whole screen.
 pub(crate) fn draw(frame: &mut Frame<'_>, app: &mut App, light: &Light<'_>) {
     let area = frame.area();
     let below = panel::heights(app, area);

@@ -1,4 +1,4 @@
-//! What stands over the conversation: pages and lists.
+//! Draws the overlays: pages and lists.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;

@@ -1,5 +1,5 @@
-//! What stands below the conversation: questions, what is written, what is
-//! offered, and how things are.
+//! Draws the part below the conversation: questions, the editor, completions
+//! and the status.
 
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
@@ -14,25 +14,25 @@ use crate::question::{Kind, Question, without_gaps};
 use crate::view::clean::in_line;
 use crate::view::{money, took};
 
-/// Rows of what is written, at most.
+/// The most rows of the editor.
 const MAX_EDITOR: usize = 10;
-/// Stands before the word to the model.
+/// The label before the message to the model.
 const BECAUSE: &str = "No, because: ";
-/// Prompts that wait and are shown.
+/// The most queued prompts that are shown.
 const MAX_QUEUE: usize = 3;
 
-/// Rows that each part takes.
+/// The rows of each part.
 pub(super) struct Heights {
     pub(super) question: u16,
     pub(super) queue: u16,
     pub(super) editor: u16,
 }
 
-/// How much each part takes of the screen.
+/// Computes the rows of each part.
 pub(super) fn heights(app: &mut App, area: Rect) -> Heights {
     let width = usize::from(area.width).saturating_sub(2).max(1);
     let rows = app.editor.rows(width, MAX_EDITOR).clamp(1, MAX_EDITOR);
-    // A small screen is for the conversation, too.
+    // On a small screen, the conversation keeps some room, too.
     let most = usize::from(area.height / 3).max(1);
     lay_out_question(app, width);
     let question = app.questions.front().map_or(0, |asked| {
@@ -42,7 +42,7 @@ pub(super) fn heights(app: &mut App, area: Rect) -> Heights {
         );
         let choices = wrap::wrapped(&choices, width, &[], &[]);
         let body = app.question_body.as_ref().map_or(0, |(_, body)| body.len());
-        // An empty line and the title stand above.
+        // An empty line and the title are above.
         let all = body + beside.len() + choices.len() + 2;
         all.min(usize::from(area.height).saturating_sub(3 + rows.min(most)))
     });
@@ -54,7 +54,7 @@ pub(super) fn heights(app: &mut App, area: Rect) -> Heights {
     }
 }
 
-/// Lays out what is asked, once for a width.
+/// Lays out the body of the question, once for each width.
 fn lay_out_question(app: &mut App, width: usize) {
     let Some(asked) = app.questions.front() else {
         return;
@@ -72,7 +72,7 @@ fn lay_out_question(app: &mut App, width: usize) {
     app.question_body = Some((width, body));
 }
 
-/// What there is to know beside what is asked.
+/// The warnings and remarks of a question.
 fn beside(question: &Question, width: usize) -> Lines {
     let mut beside = Vec::new();
     for warning in &question.warnings {
@@ -136,8 +136,7 @@ fn choices(question: &Question, app: &App) -> Vec<Span<'static>> {
     spans
 }
 
-/// Draws the question that is open. What is asked goes before all that is
-/// said about it.
+/// Draws the open question. Its body has priority over its remarks.
 pub(super) fn question(frame: &mut Frame<'_>, area: Rect, app: &mut App) {
     app.is_question_seen = false;
     let Some(asked) = app.questions.front() else {
@@ -149,7 +148,7 @@ pub(super) fn question(frame: &mut Frame<'_>, area: Rect, app: &mut App) {
     let mut beside = beside(question, width);
     let all = app.question_body.as_ref().map_or(&[][..], |(_, body)| body);
     let height = usize::from(area.height);
-    // The empty line goes first where there is little room.
+    // The empty line is dropped first if there is little room.
     let gap = usize::from(height > choices.len() + 4);
     let room = height.saturating_sub(choices.len() + 1 + gap);
     let for_body = all
@@ -190,8 +189,8 @@ pub(super) fn question(frame: &mut Frame<'_>, area: Rect, app: &mut App) {
     }
 }
 
-/// Who wants what, and how much of it is seen: the first line, how many, and of
-/// how many.
+/// The title of a question, with the visible part of its body: the first line,
+/// the number of lines, and the total.
 fn title(
     question: &Question,
     questions: usize,
@@ -224,7 +223,7 @@ fn title(
     ])
 }
 
-/// Draws what waits for the turn to end.
+/// Draws the queued prompts.
 pub(super) fn queue(frame: &mut Frame<'_>, area: Rect, app: &App) {
     let width = usize::from(area.width);
     let waiting = app.queue.iter().take(usize::from(area.height));
@@ -237,7 +236,7 @@ pub(super) fn queue(frame: &mut Frame<'_>, area: Rect, app: &App) {
     frame.render_widget(Paragraph::new(lines), area);
 }
 
-/// Draws the line above what is written: what is said in passing stands in it.
+/// Draws the line above the editor, which shows short messages.
 pub(super) fn rule(frame: &mut Frame<'_>, area: Rect, app: &App) {
     let width = usize::from(area.width);
     let (text, own) = match (&app.search, &app.flash) {
@@ -265,7 +264,7 @@ pub(super) fn rule(frame: &mut Frame<'_>, area: Rect, app: &App) {
     frame.render_widget(Paragraph::new(line), area);
 }
 
-/// Draws what is written.
+/// Draws the editor.
 pub(super) fn editor(frame: &mut Frame<'_>, area: Rect, app: &App) {
     let mark = Rect {
         width: 2.min(area.width),
@@ -284,7 +283,7 @@ pub(super) fn editor(frame: &mut Frame<'_>, area: Rect, app: &App) {
     }
 }
 
-/// Puts the terminal's cursor where something is written.
+/// Puts the terminal's cursor at the position in a text.
 fn put_cursor(frame: &mut Frame<'_>, area: Rect, text: &ratatui_textarea::TextArea<'_>) {
     let cursor = text.screen_cursor();
     let (top, left) = text.scroll_offset();
@@ -297,7 +296,7 @@ fn put_cursor(frame: &mut Frame<'_>, area: Rect, text: &ratatui_textarea::TextAr
     });
 }
 
-/// Draws what a word may become, above what is written.
+/// Draws the completions above the editor.
 pub(super) fn offer(frame: &mut Frame<'_>, rule: Rect, app: &App) {
     let Some(offer) = &app.offer else { return };
     let most = usize::from(rule.y).min(offer.candidates.len());
@@ -335,7 +334,7 @@ pub(super) fn offer(frame: &mut Frame<'_>, rule: Rect, app: &App) {
     frame.render_widget(Paragraph::new(lines), area);
 }
 
-/// Draws how things are.
+/// Draws the status line.
 pub(super) fn status(frame: &mut Frame<'_>, area: Rect, app: &App, light: &Light<'_>) {
     let width = usize::from(area.width);
     let (mark, doing) = doing(app, light);
@@ -349,7 +348,7 @@ pub(super) fn status(frame: &mut Frame<'_>, area: Rect, app: &App, light: &Light
     let left = format!("{mark} {doing}");
     let left = wrap::fitting(&left, width);
     let room = width.saturating_sub(left.width() + 2);
-    // What matters least goes first where there is no room.
+    // The least important part is dropped first if there is no room.
     while right.len() > 1 && right.join(" · ").width() > room {
         right.pop();
     }
@@ -373,7 +372,7 @@ pub(super) fn status(frame: &mut Frame<'_>, area: Rect, app: &App, light: &Light
     frame.render_widget(Paragraph::new(line), area);
 }
 
-/// What is going on, in a few words.
+/// What is running, in a few words.
 fn doing(app: &App, light: &Light<'_>) -> (&'static str, String) {
     let Some(since) = app.busy_since else {
         let hint = if app.conversation.items().is_empty() {

@@ -1,4 +1,4 @@
-//! Screens, as they are drawn from what happens.
+//! Tests of the screen, as it is drawn from events.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -25,10 +25,10 @@ use super::super::overlay::{Entry, Overlay};
 use super::{Light, draw};
 use crate::question::{Kind, Question};
 
-/// Long enough for anybody to have read a question.
+/// Long enough for the user to have read a question.
 const LATER: Duration = Duration::from_secs(10);
 
-/// A chat whose clock stands still.
+/// A chat whose clock does not move.
 struct Stage {
     app: App,
     now: Instant,
@@ -169,7 +169,7 @@ impl Stage {
         terminal.backend().buffer().clone()
     }
 
-    /// The screen in words.
+    /// The screen as text.
     fn screen(&mut self) -> String {
         let buffer = self.buffer(true);
         words(&buffer)
@@ -184,7 +184,7 @@ fn words(buffer: &ratatui::buffer::Buffer) -> String {
         while x < buffer.area.width {
             let symbol = buffer[(x, y)].symbol();
             line.push_str(symbol);
-            // A wide character stands in two cells.
+            // A wide character takes two cells.
             let wide = unicode_width::UnicodeWidthStr::width(symbol).max(1);
             x += u16::try_from(wide).unwrap();
         }
@@ -317,7 +317,7 @@ fn a_no_can_have_a_word_to_the_model() {
     assert!(word.ends_with("use the other file"), "{word}");
 }
 
-/// What was typed for the model is no answer to what nobody has read yet.
+/// Text typed for the model does not answer a question that was not read yet.
 #[test]
 fn typing_is_no_answer() {
     let mut stage = Stage::new(80, 24);
@@ -325,14 +325,14 @@ fn typing_is_no_answer() {
     stage.types("yes");
     assert_eq!(stage.app.editor.text(), "yes");
     assert!(answered.try_recv().is_err());
-    // Later, a letter chooses; whoever types on is writing.
+    // Later, a letter selects an answer; typing on writes text.
     let mut stage = Stage::new(80, 24);
     let mut answered = stage.asks(write_question());
     stage.now += LATER;
     stage.types("also");
     assert_eq!(stage.app.editor.text(), "also");
     assert!(answered.try_recv().is_err());
-    // Whoever was writing goes on writing, and comes to it by Tab.
+    // A user who was typing goes on typing, and reaches the question by Tab.
     let mut stage = Stage::new(80, 24);
     stage.types("some");
     let mut answered = stage.asks(write_question());
@@ -345,8 +345,8 @@ fn typing_is_no_answer() {
     assert_eq!(answered.try_recv().unwrap(), Decision::Allow);
 }
 
-/// Nor is what is typed while something covers it, or while nothing of it can
-/// be seen, or with other keys held down.
+/// Nor do keys answer it while an overlay covers it, while none of it is
+/// visible, or with modifiers.
 #[test]
 fn only_what_is_seen_is_answered() {
     let mut stage = Stage::new(80, 24);
@@ -380,7 +380,7 @@ fn only_what_is_seen_is_answered() {
     stage.types("y");
     stage.press(KeyCode::Enter, KeyModifiers::ALT);
     assert!(answered.try_recv().is_err());
-    // A second question is not answered by what was meant for the first.
+    // A second question is not answered by a key meant for the first.
     let mut second = stage.asks(write_question());
     stage.key(KeyCode::Enter);
     assert_eq!(answered.try_recv().unwrap(), Decision::Allow);
@@ -391,7 +391,7 @@ fn only_what_is_seen_is_answered() {
     assert!(stage.app.editor.is_empty() && stage.app.queue.is_empty());
 }
 
-/// Each line of what is asked can be seen, the last one, too.
+/// Every line of a question can be seen, including the last one.
 #[test]
 fn a_long_question_can_be_read_to_its_end() {
     let mut stage = Stage::new(80, 24);
@@ -433,7 +433,7 @@ fn long_output_can_be_moved_through() {
         "{above}"
     );
     assert!(above.contains("↓ "), "{above}");
-    // What comes in below does not move what is read.
+    // New lines below do not move the visible ones.
     stage.prompt("Again.");
     stage.says("More.");
     let still = stage.screen();
@@ -544,7 +544,7 @@ fn whoever_types_ahead_is_heard_later() {
     assert_eq!(stage.key(KeyCode::Enter), []);
     stage.types("And");
     insta::assert_snapshot!(stage.screen());
-    // What was not asked yet comes back when everything is stopped.
+    // Queued prompts return to the editor when everything is stopped.
     assert_eq!(stage.key(KeyCode::Esc), [Action::Stop]);
     assert_eq!(stage.app.editor.text(), "Second.\nAnd");
     assert!(stage.app.queue.is_empty());
@@ -647,7 +647,7 @@ impl TypedTool for Agent {
     }
 }
 
-/// Nothing moves beside a tool that sees to that itself.
+/// No spinner is drawn for a tool that shows its own progress.
 #[test]
 fn a_tool_can_show_itself() {
     let mut registry = Registry::new();

@@ -1,4 +1,4 @@
-//! Code in colours.
+//! Syntax highlighting.
 
 use std::sync::OnceLock;
 
@@ -13,12 +13,12 @@ use two_face::theme::EmbeddedThemeName;
 use super::style;
 use crate::view::clean;
 
-/// Bytes of one piece of code that are coloured; the rest is shown plain.
+/// The most bytes of a code block that are highlighted; the rest is plain.
 const MAX_BYTES: usize = 200_000;
-/// Bytes of a line that is coloured.
+/// The longest line that is highlighted, in bytes.
 const MAX_LINE: usize = 2000;
 
-/// A line of code.
+/// A highlighted line of code.
 type Row = Vec<Span<'static>>;
 
 struct Colours {
@@ -36,16 +36,16 @@ fn colours() -> &'static Colours {
     })
 }
 
-/// Gets ready before anybody waits for it.
+/// Loads the syntax definitions in advance.
 pub(crate) fn prepare() {
     colours();
 }
 
-/// Colours code that may still grow: what was coloured is not looked at again.
+/// Highlights code that may still grow: finished lines are not parsed again.
 #[derive(Default)]
 pub(crate) struct Coloured {
     language: String,
-    /// The whole lines that were read.
+    /// The whole lines that were highlighted.
     text: String,
     rows: Vec<Row>,
     highlighter: Option<HighlightLines<'static>>,
@@ -61,7 +61,7 @@ impl std::fmt::Debug for Coloured {
 }
 
 impl Coloured {
-    /// The lines of this code.
+    /// The highlighted lines of this code.
     pub(crate) fn rows(&mut self, language: &str, code: &str) -> Vec<Row> {
         if self.language != language || !code.starts_with(&self.text) {
             *self = Self {
@@ -104,7 +104,7 @@ impl Coloured {
     }
 }
 
-/// For a language that is known by this name, or a file of this name.
+/// The highlighter for a language, by its name or a file's name.
 fn highlighter(language: &str) -> Option<HighlightLines<'static>> {
     let word = language.split([',', ' ', '{']).next().unwrap_or_default();
     if word.is_empty() {
@@ -120,7 +120,7 @@ fn plain(line: &str) -> Row {
     vec![Span::styled(text, style::CODE)]
 }
 
-/// The terminal's own colours, as the theme names them.
+/// The style in the terminal's own colours, as the theme names them.
 fn of(style: syntect::highlighting::Style) -> Style {
     let colour = style.foreground;
     let mut shown = match (colour.a, colour.r) {

@@ -1,4 +1,4 @@
-//! Changes in colours.
+//! Colours for diffs.
 
 use ratatui::style::Style;
 use ratatui::text::Span;
@@ -6,7 +6,7 @@ use ratatui::text::Span;
 use super::{Lines, style, wrap};
 use crate::view::clean::visible;
 
-/// A diff, line by line.
+/// A diff with colours, line by line.
 pub(crate) fn lines(diff: &str, width: usize) -> Lines {
     let each = diff.lines();
     each.flat_map(|line| {
@@ -16,7 +16,7 @@ pub(crate) fn lines(diff: &str, width: usize) -> Lines {
     .collect()
 }
 
-/// Whether a text is one.
+/// Whether a text is a diff.
 pub(crate) fn is_diff(text: &str) -> bool {
     let is_head = |line: &str| line.starts_with("@@ -") && line.contains(" @@");
     text.lines().any(is_head)

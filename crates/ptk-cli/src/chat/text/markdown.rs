@@ -1,4 +1,4 @@
-//! What a model says: Markdown, laid out for a width.
+//! Lays out Markdown for a width.
 
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use ratatui::style::{Modifier, Style};
@@ -9,24 +9,24 @@ use super::code::Coloured;
 use super::{Lines, style, wrap};
 use crate::view::clean;
 
-/// Columns of a table's column at least, where there is not room for all of it.
+/// The fewest columns of a table's column, if the table does not fit.
 const MIN_COLUMN: usize = 4;
-/// Frames that are drawn around a block.
+/// The most nested frames that are drawn around a block.
 const MAX_DEPTH: usize = 12;
-/// Columns between two columns of a table.
+/// The columns between two columns of a table.
 const BETWEEN: usize = 3;
 
-/// A text that may still grow. What is whole of it is laid out once.
+/// The layout of a text that may still grow. Finished blocks are laid out once.
 #[derive(Debug, Default)]
 pub(crate) struct MarkdownLayout {
     width: usize,
-    /// The blocks that nothing follows any more.
+    /// The source of the finished blocks.
     done: String,
-    /// Those in lines.
+    /// The lines of the finished blocks.
     lines: Lines,
-    /// What stands behind them, in lines.
+    /// The lines of the unfinished rest.
     open: Lines,
-    /// The code at the end.
+    /// The code block at the end.
     code: Coloured,
 }
 
@@ -81,8 +81,8 @@ fn options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
 }
 
-/// Where the last block of a text begins that an empty line stands before: what
-/// follows may still change it, and nothing before it.
+/// The offset of the last block that follows an empty line: further text may
+/// change this block, but nothing before it.
 fn last_block(text: &str) -> usize {
     let mut depth = 0_usize;
     let mut last = 0;
@@ -99,7 +99,7 @@ fn last_block(text: &str) -> usize {
     last
 }
 
-/// The beginning of the line at this place, if the line before it is empty.
+/// The beginning of the line at this offset, if the line before it is empty.
 fn line_behind_gap(text: &str, at: usize) -> Option<usize> {
     let before = text.get(..at)?;
     let start = before.rfind('\n')? + 1;
@@ -108,7 +108,7 @@ fn line_behind_gap(text: &str, at: usize) -> Option<usize> {
     above.trim().is_empty().then_some(start)
 }
 
-/// A whole text in lines of a width.
+/// Lays out a whole text.
 fn laid_out(text: &str, width: usize, code: &mut Coloured) -> Lines {
     let mut layout = BlockLayout {
         width,
@@ -129,14 +129,14 @@ fn laid_out(text: &str, width: usize, code: &mut Coloured) -> Lines {
     layout.lines
 }
 
-/// What a block stands in.
+/// A frame around a block.
 #[derive(Debug)]
 enum Frame {
     Quote,
-    /// The next number, if there are numbers.
+    /// A list, with the next number if it is numbered.
     List(Option<u64>),
-    /// What stands before the first line, until it is written, and how far the
-    /// others go in.
+    /// An item, with the mark for its first line, until that is written, and
+    /// the indentation of the others.
     Item(Option<Span<'static>>, usize),
 }
 
@@ -152,12 +152,12 @@ struct BlockLayout<'a> {
     inline: Vec<Span<'static>>,
     styles: Vec<Style>,
     frames: Vec<Frame>,
-    /// The language and the text of the code that is open.
+    /// The language and the text of the open code block.
     code: Option<(String, String)>,
     coloured: &'a mut Coloured,
     table: Option<Table>,
     link: Option<String>,
-    /// Whether an empty line stands before the next block.
+    /// Whether an empty line precedes the next block.
     needs_gap: bool,
 }
 
@@ -271,7 +271,7 @@ impl BlockLayout<'_> {
             }
             TagEnd::Item => {
                 self.flush();
-                // An item without a word is an item.
+                // An empty item still gets its mark.
                 if let Some(Frame::Item(Some(_), _)) = self.frames.last() {
                     self.line(&[]);
                 }
@@ -330,7 +330,7 @@ impl BlockLayout<'_> {
         }
     }
 
-    /// The address behind a link, where its text does not say it.
+    /// Adds the address of a link, if its text does not show it.
     fn end_link(&mut self) {
         let Some(address) = self.link.take() else {
             return;
@@ -343,7 +343,7 @@ impl BlockLayout<'_> {
         }
     }
 
-    /// An empty line between blocks.
+    /// Adds an empty line between blocks.
     fn gap(&mut self) {
         if std::mem::take(&mut self.needs_gap) && !self.lines.is_empty() {
             let (_, rest) = self.prefixes();
@@ -357,11 +357,11 @@ impl BlockLayout<'_> {
         }
     }
 
-    /// What stands before the next line, and before those that follow.
+    /// The prefixes of the next line, and of those that follow.
     fn prefixes(&mut self) -> (Vec<Span<'static>>, Vec<Span<'static>>) {
         let mut first = Vec::new();
         let mut rest = Vec::new();
-        // Deeper than that, nobody sees how deep it is.
+        // Deeper nesting is not drawn.
         for frame in self.frames.iter_mut().take(MAX_DEPTH) {
             match frame {
                 Frame::Quote => {
@@ -380,7 +380,7 @@ impl BlockLayout<'_> {
         (first, rest)
     }
 
-    /// The same, for a line that is written now.
+    /// The same for a line that is written now, which uses up the marks.
     fn take_prefixes(&mut self) -> (Vec<Span<'static>>, Vec<Span<'static>>) {
         let prefixes = self.prefixes();
         for frame in &mut self.frames {
@@ -391,7 +391,7 @@ impl BlockLayout<'_> {
         prefixes
     }
 
-    /// Columns that are left for what stands in all this.
+    /// The columns that are left for the content.
     fn room(&mut self) -> usize {
         let (_, rest) = self.prefixes();
         let used: usize = rest.iter().map(Span::width).sum();
@@ -453,7 +453,7 @@ fn marks(level: HeadingLevel) -> &'static str {
 }
 
 impl Table {
-    /// Its lines, in no more than this width where that can be.
+    /// The lines of the table, within this width if possible.
     fn laid_out(&self, width: usize) -> Vec<Vec<Span<'static>>> {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let widths = self.widths(columns, width);
@@ -488,8 +488,8 @@ impl Table {
         lines
     }
 
-    /// How wide each column is: as wide as it needs, or its share of what
-    /// there is.
+    /// The width of each column: what it needs, or its share of the available
+    /// width.
     fn widths(&self, columns: usize, width: usize) -> Vec<usize> {
         let needed = |at: usize| {
             let cells = self.rows.iter().filter_map(|row| row.get(at));
@@ -503,8 +503,7 @@ impl Table {
     }
 }
 
-/// How wide the widest may be so that all fit: the wide ones give, the others
-/// do not.
+/// The widest that a column may be so that all fit: only the wide ones shrink.
 fn most(widths: &[usize], room: usize) -> usize {
     let mut sorted = widths.to_vec();
     sorted.sort_unstable();
@@ -592,7 +591,7 @@ mod tests {
         assert_eq!(words(&grown), words(&whole));
     }
 
-    /// What would take long is laid out as far as it makes sense.
+    /// Layouts that would take long are limited.
     #[test]
     fn nothing_takes_long_however_odd_it_is() {
         let deep = format!("{}{}", ">".repeat(3000), "word ".repeat(300));

@@ -1,12 +1,12 @@
-//! Text as a terminal shows it: lines of a width, with their styles.
+//! Layout of text for a terminal: lines of a width, with their styles.
 //!
 //! | Module | Its one concern |
 //! |---|---|
-//! | `style` | the styles, in the sixteen colours that every terminal has its own of |
-//! | `wrap` | lines that fit a width, cut where people cut them |
-//! | `markdown` | what a model says |
-//! | `code` | code in colours |
-//! | `diff` | changes in colours |
+//! | `style` | the styles, in the terminal's own sixteen colours |
+//! | `wrap` | wrapping of lines |
+//! | `markdown` | layout of Markdown |
+//! | `code` | syntax highlighting |
+//! | `diff` | colours for diffs |
 
 pub(crate) mod code;
 pub(crate) mod diff;
@@ -16,5 +16,5 @@ pub(crate) mod wrap;
 
 use ratatui::text::Line;
 
-/// Lines that belong to nobody.
+/// Lines that own their text.
 pub(crate) type Lines = Vec<Line<'static>>;

@@ -1,4 +1,4 @@
-//! The styles. Only the terminal's own sixteen colours, which suit its
+//! The styles. They use only the terminal's own sixteen colours, which suit its
 //! background, light or dark.
 
 use ratatui::buffer::Buffer;
@@ -20,7 +20,7 @@ pub(crate) const PERSON: Style = Style::new().fg(Color::Magenta).add_modifier(Mo
 pub(crate) const CHOSEN: Style = Style::new().add_modifier(Modifier::REVERSED);
 pub(crate) const FOUND: Style = Style::new().fg(Color::Black).bg(Color::Yellow);
 
-/// Takes the colours off what is drawn, and leaves what else tells it apart.
+/// Removes the colours from a drawn screen, and keeps all other attributes.
 pub(crate) fn without_colours(buffer: &mut Buffer) {
     for cell in &mut buffer.content {
         if cell.bg != Color::Reset {

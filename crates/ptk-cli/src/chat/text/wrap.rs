@@ -1,4 +1,4 @@
-//! Lines that fit a width, cut between words where that can be.
+//! Wraps lines at a width, between words if possible.
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -9,10 +9,10 @@ use super::Lines;
 
 pub(crate) use crate::view::fitting;
 
-/// Columns up to the next place that a tab stops at.
+/// The columns between two tab stops.
 const TAB: usize = 4;
 
-/// A part of a line that takes the same columns wherever it stands.
+/// A grapheme with its style and width.
 #[derive(Debug, Clone)]
 struct Piece<'a> {
     text: &'a str,
@@ -20,8 +20,7 @@ struct Piece<'a> {
     width: usize,
 }
 
-/// Cuts a line to a width. The first line begins with `first`, the others with
-/// `rest`.
+/// Wraps a line. The first line begins with `first`, the others with `rest`.
 pub(crate) fn wrapped<'a>(
     spans: &[Span<'_>],
     width: usize,
@@ -29,7 +28,7 @@ pub(crate) fn wrapped<'a>(
     rest: &'a [Span<'static>],
 ) -> Lines {
     let columns = |spans: &[Span<'_>]| spans.iter().map(Span::width).sum::<usize>();
-    // A beginning that leaves no room is none.
+    // A prefix that leaves no room is dropped.
     let fitting = |spans: &'a [Span<'static>]| if columns(spans) < width { spans } else { &[] };
     let (first, rest) = (fitting(first), fitting(rest));
     let mut out = Row::new(first, columns(first));
@@ -53,7 +52,7 @@ pub(crate) fn wrapped<'a>(
     out.finish()
 }
 
-/// A text with its line breaks, in one style.
+/// Wraps a text with line breaks, in one style.
 pub(crate) fn lines(text: &str, style: Style, width: usize) -> Lines {
     let each = text.lines();
     each.flat_map(|line| wrapped(&[Span::styled(line, style)], width, &[], &[]))
@@ -63,7 +62,7 @@ pub(crate) fn lines(text: &str, style: Style, width: usize) -> Lines {
 struct Row {
     lines: Lines,
     spans: Vec<Span<'static>>,
-    /// Spans that the line began with.
+    /// The number of spans in the prefix.
     begun: usize,
     used: usize,
 }
@@ -127,7 +126,7 @@ impl Row {
     }
 }
 
-/// The words of a line and what stands between them, in graphemes.
+/// Splits a line into words and the blanks between them, in graphemes.
 fn words<'a>(spans: &'a [Span<'_>]) -> Vec<Vec<Piece<'a>>> {
     let mut words: Vec<Vec<Piece<'a>>> = Vec::new();
     let mut last = None;
@@ -140,7 +139,8 @@ fn words<'a>(spans: &'a [Span<'_>]) -> Vec<Vec<Piece<'a>>> {
                 style: span.style,
                 width: if text == "\t" { TAB } else { width },
             };
-            // Scripts without blanks are cut between their characters.
+            // Wide characters, of scripts without blanks, may be separated
+            // anywhere.
             let kind = (is_blank, width > 1);
             match words.last_mut() {
                 Some(word) if last == Some(kind) && !kind.1 => word.push(piece),

@@ -1,6 +1,6 @@
-//! Calls of the system that lead out, or that nobody has heard of yet.
+//! System calls that could be used to escape, or that do not exist yet.
 
-/// The numbers are those of x86-64.
+/// System calls by name, with their numbers on x86-64.
 pub(super) const NUMBERS: &[(&str, u64)] = &[
     ("ptrace", 101),
     ("syslog", 103),
@@ -68,8 +68,8 @@ pub(super) const NUMBERS: &[(&str, u64)] = &[
     ("a negative number", u64::MAX),
 ];
 
-/// Makes a call with arguments that mean nothing. Refused is refused, whatever
-/// they are: any other error says that the kernel has looked at them.
+/// Makes a call with meaningless arguments. A filtered call is always rejected:
+/// any other error shows that the kernel has looked at the arguments.
 pub(super) fn script(number: u64) -> String {
     format!(
         r#"python3 -c '

@@ -1,5 +1,5 @@
-//! Files in which the tools of programmers keep tokens and keys. Each of them
-//! holds a secret.
+//! Files in which developer tools keep tokens and keys. Each of them contains a
+//! secret.
 
 pub(in crate::escape) const FILES: &[&str] = &[
     ".ssh/id_rsa",
@@ -40,7 +40,7 @@ pub(in crate::escape) const FILES: &[&str] = &[
     ".rustup/token",
 ];
 
-/// What is in a file: what its tool would understand, with the secret in it.
+/// The content of a file in its tool's format, with the secret in it.
 pub(in crate::escape) fn content(file: &str, secret: &str) -> String {
     match file {
         ".gitconfig" | ".config/git/config" => format!(

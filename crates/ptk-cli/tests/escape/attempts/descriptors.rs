@@ -1,5 +1,5 @@
-//! What was open in the process that started `ptk`: 7 is a file with a secret, 8
-//! the same for writing, 9 the folder that it lies in.
+//! Open descriptors of the process that started `ptk`: 7 is a file with a
+//! secret, 8 the same for writing, 9 its folder.
 
 pub(super) const SCRIPTS: &[(&str, &str)] = &[
     ("read an inherited file", "head <&7"),

@@ -1,4 +1,4 @@
-//! The attempts. `@NAME@` stands for a place of the scene.
+//! The attempts. `@NAME@` stands for a path of the scene.
 
 mod calls;
 pub(super) mod credentials;
@@ -8,7 +8,7 @@ mod services;
 mod terminals;
 mod variables;
 
-/// All that commands try, by name.
+/// All scripts that commands run, by name.
 pub(super) fn scripts() -> Vec<(String, String)> {
     let written = [
         SCRIPTS,
@@ -30,14 +30,14 @@ pub(super) fn scripts() -> Vec<(String, String)> {
     all
 }
 
-/// Those that need a view of the file system of its own.
+/// Attempts that only a mount namespace stops.
 pub(super) const ON_ATTRIBUTES: &[&str] = &[
     "change the mode",
     "change the times",
     "change the rights of a terminal",
 ];
 
-/// Those that an ordinary user cannot succeed with, whatever holds him.
+/// Attempts that always fail for an ordinary user.
 pub(super) const OF_ROOT: &[&str] = &[
     "write through the root of the first process",
     "write through the folder of the first process",
@@ -65,14 +65,14 @@ pub(super) const OF_ROOT: &[&str] = &[
     "files of root",
 ];
 
-/// Those on what some machines have and others have not.
+/// Attempts on things that only some machines have.
 pub(super) const OF_MACHINE: &[&str] = &[
     "what is typed on the machine",
     "devices that reach further",
     "services that many machines have",
 ];
 
-/// Those that go on from what an attempt before them has left.
+/// Attempts that continue a previous attempt.
 pub(super) const GOING_ON: &[&str] = &[
     "read the home by VIRTUAL_ENV",
     "read the home by PATH",
@@ -81,18 +81,18 @@ pub(super) const GOING_ON: &[&str] = &[
     "write the home by GOCACHE",
 ];
 
-/// Those on what is only there in the sandbox: the keeper.
+/// Attempts on the keeper, which exists only in the sandbox.
 pub(super) const OF_KEEPER: &[&str] = &["kill the keeper", "stop the keeper", "PTK's own place"];
 
-/// Those that need a terminal, which tests may have or not.
+/// Attempts that need a terminal, which tests may not have.
 pub(super) const OF_TERMINAL: &[&str] = &[
     "typing into the terminal",
     "typing into any terminal",
     "type into a terminal",
 ];
 
-/// Those that have to be endured, or would harm the machine if nothing held
-/// them.
+/// Attempts that only waste resources, or would harm the machine without a
+/// sandbox.
 pub(super) const HARMFUL: &[&str] = &[
     "kill all",
     "kill the test",
@@ -101,10 +101,10 @@ pub(super) const HARMFUL: &[&str] = &[
     "a flood of files",
 ];
 
-/// Those that come to something only some time after the command has ended.
+/// Attempts that take effect only some time after the command has ended.
 pub(super) const LATER: &[&str] = &["kill a process", "a process that stays"];
 
-/// What a command tries.
+/// The scripts of commands.
 const SCRIPTS: &[(&str, &str)] = &[
     // Paths and links.
     ("write by an absolute path", "echo x > @OUTSIDE@/new"),
@@ -328,7 +328,7 @@ tried(438, 0, 1, 0)
         "an interface of its own",
         "ip link add x type dummy; ip route add default dev lo",
     ),
-    // Rights and views.
+    // Privileges and namespaces.
     (
         "sudo",
         "sudo -n true && echo got out; su -c true </dev/null && [ $(id -u) != 0 ] && echo got out; true",
@@ -474,7 +474,7 @@ tried(321, 0, 0, 0); tried(250, 0, -3, 0, 0); tried(248, 0, 0, 0, 0, -3); tried(
     ),
 ];
 
-/// What the other tools are asked for.
+/// The calls of other tools.
 pub(super) const CALLS: &[(&str, &str, &str)] = &[
     (
         "read_file by ..",

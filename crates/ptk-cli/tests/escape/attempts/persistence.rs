@@ -1,6 +1,6 @@
 //! Files of the workspace that other programs run later, outside the sandbox.
 
-/// Those that are there already, and what is in them.
+/// Files that exist already, and their content.
 pub(in crate::escape) const THERE: &[(&str, &str)] = &[
     (".git/HEAD", "ref: refs/heads/main\n"),
     (".git/config", "[core]\n\tbare = false\n"),
@@ -16,7 +16,7 @@ pub(in crate::escape) const THERE: &[(&str, &str)] = &[
     ("projects/one/.git/hooks/post-commit", "#!/bin/sh\n"),
     ("AGENTS.md", "Be kind.\n"),
 ];
-/// Those that are not.
+/// Files that do not exist yet.
 pub(in crate::escape) const MISSING: &[&str] = &[
     ".git/hooks/pre-commit",
     ".git/config.worktree",

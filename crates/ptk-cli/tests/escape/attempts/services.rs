@@ -1,6 +1,6 @@
-//! Sockets of services, wherever these keep them.
+//! Sockets of services in various places.
 
-/// Connects to a path in each way that there is.
+/// Connects to a path in every possible way.
 macro_rules! connect {
     ($path:literal) => {
         concat!(

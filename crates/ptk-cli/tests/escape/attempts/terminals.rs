@@ -1,5 +1,5 @@
-//! Terminals and devices of the machine. In the terminal `@TERMINAL@` somebody
-//! has typed a secret.
+//! Terminals and devices of the machine. A secret was typed in the terminal
+//! `@TERMINAL@`.
 
 pub(super) const SCRIPTS: &[(&str, &str)] = &[
     (

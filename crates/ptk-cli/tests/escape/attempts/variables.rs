@@ -1,6 +1,6 @@
-//! Folders that the user's variables name lie in the workspace, and a command
-//! plants links there. What the next command may touch does not depend on that.
-//! `GOPATH` leads through a link that was there before.
+//! The user's variables name folders in the workspace, and a command plants
+//! links there. That does not change what the next command may access. `GOPATH`
+//! leads through a link that existed before.
 
 pub(super) const SCRIPTS: &[(&str, &str)] = &[
     (

@@ -1,4 +1,4 @@
-//! `/v1/messages`, as Anthropic's API has it.
+//! The endpoint `/v1/messages` of Anthropic's API.
 
 mod request;
 mod write;
@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::fields::Fields;
 use crate::hosted::HostedTools;
 
-/// The header that asks for what is new.
+/// The header that requests beta features.
 const BETA: &str = "anthropic-beta";
 
 pub(super) async fn answer(call: Call) -> Result<Reply, Failure> {
@@ -31,7 +31,7 @@ pub(super) async fn answer(call: Call) -> Result<Reply, Failure> {
     Ok(Reply::whole(StatusCode::OK, JSON, body.unwrap_or_default()))
 }
 
-/// A request, and whether its answer is to come in pieces.
+/// Parses a request, and whether its answer is streamed.
 fn read(call: &Call) -> Result<(ChatRequest, bool), Failure> {
     let mut fields = Fields::of(&call.body)?;
     let streams = fields.read("stream")?.unwrap_or(false);
@@ -50,7 +50,7 @@ fn read(call: &Call) -> Result<(ChatRequest, bool), Failure> {
     Ok((chat, streams))
 }
 
-/// The request as it was written.
+/// The request as the client sent it.
 fn written(call: &Call) -> OriginalRequest {
     let beta = call.headers.get(BETA).and_then(|it| it.to_str().ok());
     OriginalRequest {
@@ -60,12 +60,12 @@ fn written(call: &Call) -> OriginalRequest {
     }
 }
 
-/// `/v1/messages/count_tokens`: how many tokens the model would be shown.
+/// The endpoint `/v1/messages/count_tokens`: how many tokens a request takes.
 ///
-/// Counted is all that it would be told in words: the instructions, the tools
-/// as it is taught them or as they are sent to it, and the conversation with
-/// its calls and results. What the model's server puts around messages is not.
-/// It is exact where the model's tokenizer is known, an estimate elsewhere.
+/// It counts the text that the model would be sent: the instructions, the tools
+/// in the form in which it gets them, and the conversation with its calls and
+/// results. What the model's server puts around messages is not counted. It is
+/// exact where the model's tokenizer is known, an estimate elsewhere.
 pub(super) async fn count(call: Call) -> Result<Reply, Failure> {
     let read = |call: &Call| request::chat(&call.gateway, &mut Fields::of(&call.body)?);
     let (call, mut chat) = super::read(call, read).await?;

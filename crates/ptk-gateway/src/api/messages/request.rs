@@ -18,11 +18,11 @@ use crate::fields::{self, Fields};
 use crate::gateway::Inner;
 use crate::offer::Offer;
 
-/// What is asked, but for how long the answer may be.
+/// Parses a request, except for its token limit.
 pub(super) fn chat(gateway: &Inner, fields: &mut Fields<'_>) -> Result<ChatRequest, Failure> {
     let model: String = fields.need("model")?;
     if fields.raw("thread").is_some() {
-        // The code that makes Anthropic's SDKs go on without one.
+        // The code that makes Anthropic's SDKs continue without a thread.
         return Err(Failure {
             code: "thread_unsupported_request".into(),
             ..Failure::invalid(
@@ -77,7 +77,7 @@ pub(super) fn chat(gateway: &Inner, fields: &mut Fields<'_>) -> Result<ChatReque
     })
 }
 
-/// The form of the answer, under its name of today or under that of before.
+/// The format of the answer, under its current name or an older one.
 fn format(fields: &mut Fields<'_>) -> Result<Format, Failure> {
     #[derive(Deserialize)]
     struct Output {
@@ -115,7 +115,7 @@ fn offer(gateway: &Inner, raw: &RawValue) -> Result<Arc<Offer>, Failure> {
         let passthrough =
             passthrough.find_map(|(at, tool)| tool.unsupported_content(&format!("tools[{at}]")));
         let tools = tools.into_iter().enumerate();
-        // A set of tools of the server's own has no name.
+        // A toolset of the server has no name.
         let tools = tools.filter(|(_, tool)| tool.own_kind().is_none() || !tool.name.is_empty());
         let tools = tools.map(|(at, tool)| tool.tool(&format!("tools[{at}]")));
         let mut offer = Offer::new(tools.collect::<Result<_, _>>()?)?;
@@ -125,12 +125,12 @@ fn offer(gateway: &Inner, raw: &RawValue) -> Result<Arc<Offer>, Failure> {
 }
 
 impl AnthropicToolField {
-    /// The type of a tool that is Anthropic's own.
+    /// The type of a tool that Anthropic's servers run.
     fn own_kind(&self) -> Option<&str> {
         self.kind.as_deref().filter(|kind| *kind != "custom")
     }
 
-    /// Why it cannot be offered in words, if it is Anthropic's own.
+    /// Why it cannot be offered in text, if Anthropic's servers run it.
     fn unsupported_content(&self, at: &str) -> Option<Failure> {
         let kind = self.own_kind()?;
         let message = format!(
@@ -218,7 +218,7 @@ struct BlockField {
     is_error: Option<bool>,
 }
 
-/// Who speaks.
+/// The role of a message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     System,
@@ -260,7 +260,7 @@ impl AnthropicMessageField {
     }
 }
 
-/// A message while its parts are read.
+/// A message that is being parsed.
 struct MessageTurn<'t> {
     role: Role,
     text: String,
@@ -278,7 +278,7 @@ impl MessageTurn<'_> {
                 }
                 self.text.push_str(&text);
             }
-            // What a model thought is not shown to it again.
+            // The reasoning of a model is not sent to it again.
             ("thinking" | "redacted_thinking", _) => {}
             ("tool_use", Role::Assistant) => {
                 let id = needed(at, "id", block.id)?;
@@ -319,7 +319,7 @@ impl MessageTurn<'_> {
         Ok(())
     }
 
-    /// What was said so far is a message of its own.
+    /// Adds the text so far as a message of its own.
     fn flush(&mut self) {
         let text = std::mem::take(&mut self.text);
         match self.role {
@@ -340,7 +340,7 @@ impl MessageTurn<'_> {
     }
 }
 
-/// A field of a part without which it is none.
+/// A required field of a part.
 fn needed<T>(at: &str, name: &str, value: Option<T>) -> Result<T, Failure> {
     let missing = || Failure {
         code: "missing_required_parameter".into(),

@@ -1,4 +1,4 @@
-//! Answers of Anthropic's API, whole and in pieces.
+//! Writes answers of Anthropic's API, whole and streamed.
 
 use ptk::llm::{FinishReason, Passthrough, Usage};
 use ptk::protocol::Arguments;
@@ -9,10 +9,10 @@ use super::super::{Writer, put, quote};
 use crate::failure::Failure;
 use crate::response::{End, ResponseEvent, ResponsePart, Whole, new_id};
 
-/// What the server left out of the conversation.
+/// The field for what the server left out of the conversation.
 const CONTEXT: &str = "context_management";
 
-/// What is said of the answer itself.
+/// The id and the model of an answer.
 pub(super) struct MessageInfo {
     id: String,
     model: String,
@@ -33,7 +33,7 @@ impl MessageInfo {
 enum AnthropicBlock<'b> {
     Thinking {
         thinking: &'b str,
-        /// Empty where nobody signs it.
+        /// Empty if there is no signature.
         signature: &'b str,
     },
     Text {
@@ -46,12 +46,12 @@ enum AnthropicBlock<'b> {
         name: &'b str,
         input: &'b Arguments,
     },
-    /// One of the model's server.
+    /// A part that only this API has, from the model's server.
     #[serde(untagged)]
     Passthrough(&'b Value),
 }
 
-/// The parts of an answer, as this API has them.
+/// The parts of an answer in this API's format.
 fn blocks(parts: &[ResponsePart]) -> Vec<AnthropicBlock<'_>> {
     let mut blocks = Vec::with_capacity(parts.len());
     for part in parts {
@@ -86,7 +86,7 @@ fn blocks(parts: &[ResponsePart]) -> Vec<AnthropicBlock<'_>> {
             ) => {
                 *signature = passthrough;
             }
-            // Thoughts that are not shown are signed all the same.
+            // Reasoning that is not shown is signed all the same.
             (ResponsePart::Passthrough(Passthrough::Signature(passthrough)), _)
                 if !passthrough.is_empty() =>
             {
@@ -117,7 +117,7 @@ struct AnthropicMessage<'m> {
 }
 
 impl<'m> AnthropicMessage<'m> {
-    /// One in which nothing is said yet.
+    /// A message without content.
     fn of(info: &'m MessageInfo) -> Self {
         Self {
             id: &info.id,
@@ -132,7 +132,7 @@ impl<'m> AnthropicMessage<'m> {
     }
 }
 
-/// The whole answer.
+/// Writes the whole answer.
 pub(super) fn message(info: &MessageInfo, answer: &Whole) -> Vec<u8> {
     let message = AnthropicMessage {
         content: blocks(&answer.parts),
@@ -146,7 +146,7 @@ pub(super) fn message(info: &MessageInfo, answer: &Whole) -> Vec<u8> {
     body
 }
 
-/// Why an answer ended, in the words of this API, and at which text.
+/// Why an answer ended, in this API's format, and its stop sequence.
 fn stop(end: &End) -> Map<String, Value> {
     let passthrough = end
         .passthrough
@@ -156,7 +156,8 @@ fn stop(end: &End) -> Map<String, Value> {
     match (&end.finish, end.stopped_at.as_deref()) {
         (FinishReason::ToolCalls, _) => stopped(Some("tool_use"), None),
         (_, Some(sequence)) => stopped(Some("stop_sequence"), Some(sequence)),
-        // The server's own word says more, unless its call came to nothing.
+        // The server's own reason is more precise, unless its call was not
+        // passed on.
         _ if passthrough.is_some_and(|passthrough| passthrough != "tool_use") => {
             let mut stop = stopped(None, None);
             stop.extend(end.passthrough.reason.clone());
@@ -193,11 +194,11 @@ fn notes(end: &End) -> Option<Value> {
     (!end.notes.is_empty()).then(|| json!({"problems": end.notes}))
 }
 
-/// The kind of a part that is open.
+/// The kind of the open part.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OpenBlock {
     Thinking,
-    /// Thoughts that are signed: nothing else comes of them.
+    /// Signed reasoning, which is complete.
     Signed,
     Text,
     Call,
@@ -210,7 +211,7 @@ pub(super) struct MessagesWriter {
     info: MessageInfo,
     has_begun: bool,
     open: Option<OpenBlock>,
-    /// The index of the part that is open, or of the next one.
+    /// The index of the open part, or of the next one.
     index: u32,
 }
 
@@ -252,7 +253,7 @@ impl MessagesWriter {
         out.extend_from_slice(b"}\n\n");
     }
 
-    /// Further text of the part that is open.
+    /// Writes further text of the open part.
     fn delta(&self, kind: &str, field: &str, text: &str, out: &mut Vec<u8>) {
         out.extend_from_slice(
             b"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":",
@@ -267,7 +268,7 @@ impl MessagesWriter {
         out.extend_from_slice(b"}}\n\n");
     }
 
-    /// Goes on with text.
+    /// Continues with text.
     fn text(&mut self, out: &mut Vec<u8>) {
         if self.open != Some(OpenBlock::Text) {
             let block = AnthropicBlock::Text {
@@ -278,7 +279,7 @@ impl MessagesWriter {
         }
     }
 
-    /// Goes on with thoughts.
+    /// Continues with reasoning.
     fn thinking(&mut self, out: &mut Vec<u8>) {
         if self.open != Some(OpenBlock::Thinking) {
             let block = AnthropicBlock::Thinking {
@@ -289,7 +290,7 @@ impl MessagesWriter {
         }
     }
 
-    /// What the model's server says beyond words, thoughts and calls.
+    /// Writes content that only this API has a field for.
     fn passthrough(&mut self, passthrough: &Passthrough, out: &mut Vec<u8>) {
         match passthrough {
             Passthrough::Part(value) => {
@@ -322,7 +323,7 @@ impl MessagesWriter {
         }
     }
 
-    /// Ends the part that is open.
+    /// Ends the open part.
     fn stop(&mut self, out: &mut Vec<u8>) {
         let Some(open) = self.open.take() else {
             return;

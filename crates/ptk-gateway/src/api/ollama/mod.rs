@@ -1,4 +1,4 @@
-//! Ollama's API: `/api/chat`, and what its clients ask for before it.
+//! Ollama's API: `/api/chat`, and what its clients request before it.
 
 mod request;
 mod write;
@@ -16,9 +16,9 @@ use crate::fields::Fields;
 use crate::gateway::Inner;
 
 const LINES: &str = "application/x-ndjson";
-/// What `/api/version` says: PTK is no version of Ollama.
+/// The version at `/api/version`: PTK is not a version of Ollama.
 const VERSION: &str = "0.0.0-ptk";
-/// When models that nobody changes were changed.
+/// The modification time of models, which is not known.
 const LONG_AGO: &str = "1970-01-01T00:00:00Z";
 
 pub(super) async fn chat(call: Call) -> Result<Reply, Failure> {
@@ -40,7 +40,7 @@ pub(super) async fn chat(call: Call) -> Result<Reply, Failure> {
     Ok(Reply::whole(StatusCode::OK, JSON, body.unwrap_or_default()))
 }
 
-/// `/api/tags`: the models there are.
+/// The endpoint `/api/tags`: the available models.
 pub(super) async fn tags(call: &Call) -> Reply {
     let names = call.gateway.routes.all().await;
     let models: Vec<Value> = names
@@ -59,10 +59,10 @@ pub(super) async fn tags(call: &Call) -> Reply {
     Reply::json(&json!({ "models": models }))
 }
 
-/// `/api/show`: what a model can do. All of them can call tools here.
+/// The endpoint `/api/show`: what a model can do. All can call tools here.
 pub(super) fn show(call: &Call) -> Result<Reply, Failure> {
     let mut fields = Fields::of(&call.body)?;
-    // Some clients still say `name`.
+    // Some clients still send `name`.
     let older: Option<String> = fields.read("name")?;
     let asked = match fields.read("model")?.or(older) {
         Some(name) => name,
@@ -81,7 +81,7 @@ pub(super) fn show(call: &Call) -> Result<Reply, Failure> {
     })))
 }
 
-/// `/api/version`: not Ollama's, in its form.
+/// The endpoint `/api/version`: not Ollama's version, in its format.
 pub(super) fn version() -> Reply {
     Reply::json(&json!({ "version": VERSION }))
 }
@@ -97,7 +97,7 @@ fn details() -> Value {
     })
 }
 
-/// The model that is meant: clients put `:latest` behind names without a tag.
+/// The name of the model: clients add `:latest` to names without a tag.
 fn known(gateway: &Inner, name: String) -> String {
     match name.strip_suffix(":latest") {
         Some(bare) if gateway.routes.names().any(|known| known == bare) => bare.to_owned(),

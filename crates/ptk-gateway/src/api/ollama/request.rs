@@ -18,7 +18,7 @@ use crate::chat_request::{ChatRequest, Contract, Format};
 use crate::failure::Failure;
 use crate::fields::{self, Fields};
 
-/// A request, and whether its answer is to come in pieces.
+/// Parses a request, and whether its answer is streamed.
 pub(super) fn read(call: &Call) -> Result<(ChatRequest, bool), Failure> {
     let mut fields = Fields::of(&call.body)?;
     let model = known(&call.gateway, fields.need("model")?);
@@ -53,7 +53,7 @@ pub(super) fn read(call: &Call) -> Result<(ChatRequest, bool), Failure> {
     Ok((chat, streams))
 }
 
-/// A word, or a schema.
+/// The field `format`: a keyword or a schema.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum OllamaFormatField {
@@ -61,7 +61,7 @@ enum OllamaFormatField {
     Schema(Value),
 }
 
-/// The form of the answer: the word `json`, or a schema.
+/// The format of the answer: the keyword `json`, or a schema.
 fn format(fields: &mut Fields<'_>) -> Result<Format, Failure> {
     match fields.read::<OllamaFormatField>("format")? {
         None => Ok(Format::Text),
@@ -116,7 +116,7 @@ struct OllamaMessageField {
     tool_call_id: Option<String>,
     #[serde(default)]
     tool_name: Option<String>,
-    /// What `tool_name` was before.
+    /// The older name of `tool_name`.
     #[serde(default)]
     name: Option<String>,
 }
@@ -136,7 +136,7 @@ struct OllamaFunctionField {
 }
 
 impl OllamaCallField {
-    /// The call, under its own id or one of its place.
+    /// The call, under its own id or one made from its position.
     fn call(self, at: usize, index: usize) -> Result<ToolCall, Failure> {
         let place = format!("messages[{at}].tool_calls[{index}].function.arguments");
         let id = self.id.filter(|id| !id.is_empty());

@@ -1,4 +1,4 @@
-//! Answers of Ollama's API, whole and in lines.
+//! Writes answers of Ollama's API, whole and in lines.
 
 use std::time::{Instant, SystemTime};
 
@@ -20,7 +20,7 @@ struct OllamaLine<'l> {
     done: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     done_reason: Option<&'l str>,
-    /// Nanoseconds.
+    /// The duration in nanoseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     total_duration: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,7 +41,7 @@ struct OllamaMessage<'m> {
     tool_calls: Vec<OllamaCall<'m>>,
 }
 
-/// Who speaks.
+/// The role of answers.
 #[derive(Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Assistant {
@@ -93,7 +93,7 @@ impl<'l> OllamaLine<'l> {
         }
     }
 
-    /// The same as the last one.
+    /// Makes it the last line.
     fn last(mut self, end: &'l End, cut: &[Note], start: Instant) -> Self {
         let took = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let Usage {
@@ -112,7 +112,7 @@ impl<'l> OllamaLine<'l> {
     }
 }
 
-/// Why an answer ended. That tools are to be called is not said here.
+/// Why an answer ended. This API has no reason for tool calls.
 fn reason(end: &End) -> &str {
     match &end.finish {
         FinishReason::ToolCalls => FinishReason::Stop.as_str(),
@@ -120,8 +120,8 @@ fn reason(end: &End) -> &str {
     }
 }
 
-/// A call that breaks off cannot go out: its arguments are an object here, and
-/// would look whole.
+/// The note for a call that breaks off. It cannot be sent: its arguments are an
+/// object here, and would look complete.
 fn broken_off(name: &str, json: &str) -> Note {
     Note {
         raw: json.to_owned(),
@@ -132,7 +132,7 @@ fn broken_off(name: &str, json: &str) -> Note {
     }
 }
 
-/// The answer to a request that only wants the model to be there.
+/// The answer to a request that only loads the model.
 pub(super) fn loaded(model: &str) -> Vec<u8> {
     let line = OllamaLine {
         done: true,
@@ -144,7 +144,7 @@ pub(super) fn loaded(model: &str) -> Vec<u8> {
     out
 }
 
-/// The whole answer.
+/// Writes the whole answer.
 pub(super) fn message(model: &str, start: Instant, answer: &Whole) -> Vec<u8> {
     let (content, thinking) = (answer.text(), answer.reasoning());
     let mut calls = Vec::new();
@@ -163,13 +163,13 @@ pub(super) fn message(model: &str, start: Instant, answer: &Whole) -> Vec<u8> {
             ResponsePart::Text(_) | ResponsePart::Reasoning(_) | ResponsePart::Passthrough(_) => {}
         }
     }
-    let event = OllamaMessage {
+    let message = OllamaMessage {
         role: Assistant::Assistant,
         content: &content,
         thinking: &thinking,
         tool_calls: calls,
     };
-    let line = OllamaLine::new(model, event).last(&answer.end, &cut, start);
+    let line = OllamaLine::new(model, message).last(&answer.end, &cut, start);
     let mut out = Vec::new();
     put(&line, &mut out);
     out
@@ -180,15 +180,15 @@ fn put_line(line: &OllamaLine<'_>, out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
-/// Writes an answer line by line. A call goes out when it is whole.
+/// Writes an answer line by line. A call is sent when it is complete.
 pub(super) struct OllamaWriter {
     model: String,
     start: Instant,
-    /// Calls that went out.
+    /// How many calls were sent.
     calls: usize,
-    /// The call that comes in: id, name, and its arguments so far.
+    /// The incoming call: id, name, and its arguments so far.
     open: (String, String, String),
-    /// Calls that break off.
+    /// Notes on calls that break off.
     cut: Vec<Note>,
 }
 

@@ -1,5 +1,5 @@
-//! `/v1/responses`. Nothing is kept between requests: a client sends the whole
-//! conversation each time.
+//! The endpoint `/v1/responses`. Nothing is kept between requests: a client
+//! sends the whole conversation each time.
 
 mod request;
 mod write;
@@ -21,7 +21,7 @@ pub(super) async fn answer(call: Call) -> Result<Reply, Failure> {
         return streamed(call, EVENTS, vec![(read.chat, events)], |_, _| {}).await;
     }
     let answer = whole(&call, &[read.chat]).await?.pop().unwrap_or_default();
-    // The same items as in a stream, without it.
+    // The same items as in a stream, whose events are dropped.
     let mut unheard = Vec::new();
     for part in &answer.parts {
         match part {

@@ -1,4 +1,4 @@
-//! Requests of responses.
+//! Requests of the responses API.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -22,10 +22,10 @@ use crate::gateway::Inner;
 use crate::offer::Offer;
 use crate::response::Note;
 
-/// A request that was read.
+/// A parsed request.
 pub(super) struct ParsedResponses {
     pub(super) chat: ChatRequest,
-    /// What the answer says of the request.
+    /// Fields of the request that the answer repeats.
     pub(super) about: Map<String, Value>,
     /// The names of the tools that take a text.
     pub(super) custom: Vec<String>,
@@ -150,10 +150,10 @@ struct ResponsesToolField {
     parameters: Option<Value>,
     #[serde(default)]
     strict: Option<bool>,
-    /// Of tools that take a text: how it has to be written.
+    /// For tools that take a text: its format.
     #[serde(default)]
     format: Option<Value>,
-    /// Of a namespace: those in it.
+    /// For a namespace: the tools in it.
     #[serde(default)]
     tools: Vec<ResponsesToolField>,
 }
@@ -243,7 +243,7 @@ struct Item {
     output: Option<Content>,
 }
 
-/// Reads a conversation.
+/// Parses a conversation.
 fn tell(talk: &mut Talk, raw: &RawValue) -> Result<(), Failure> {
     if raw.get().starts_with('"') {
         talk.user(fields::read("input", raw)?);
@@ -262,7 +262,7 @@ fn tell(talk: &mut Talk, raw: &RawValue) -> Result<(), Failure> {
 impl Item {
     /// Adds the item to a conversation.
     fn tell(self, at: usize, talk: &mut Talk) -> Result<(), Failure> {
-        let violation =
+        let invalid =
             |what: &str, message: String| Failure::invalid(format!("input[{at}]{what}"), message);
         match self.kind.as_str() {
             "message" | "" => {
@@ -273,7 +273,7 @@ impl Item {
                     "user" => talk.user(text),
                     "assistant" => talk.reply(text, Vec::new()),
                     role => {
-                        return Err(violation(
+                        return Err(invalid(
                             ".role",
                             format!(
                                 "`{role}` is no role; there are: system, developer, user, assistant"
@@ -284,7 +284,7 @@ impl Item {
             }
             "function_call" | "custom_tool_call" => {
                 let (Some(id), Some(name)) = (self.call_id, self.name) else {
-                    return Err(violation(
+                    return Err(invalid(
                         "",
                         "A call lacks its `call_id` or its `name`".to_owned(),
                     ));
@@ -300,7 +300,7 @@ impl Item {
             "function_call_output" | "custom_tool_call_output" => {
                 let id = self.call_id.unwrap_or_default();
                 let Some(name) = called(talk, &id) else {
-                    return Err(violation(
+                    return Err(invalid(
                         ".call_id",
                         format!(
                             "The result belongs to the call `{id}`, and there is no such call before it"
@@ -316,7 +316,7 @@ impl Item {
                     is_error: false,
                 });
             }
-            // What a model thought is not shown to it again.
+            // The reasoning of a model is not sent to it again.
             "reasoning" => {}
             kind => talk.beyond(format!("input[{at}].type"), Some(kind.to_owned())),
         }
@@ -324,7 +324,7 @@ impl Item {
     }
 }
 
-/// Arguments as they were written: in a text, or as they are.
+/// Arguments as JSON text, whether they were sent as text or as JSON.
 fn written(arguments: &Value) -> Cow<'_, str> {
     match arguments {
         Value::String(text) => text.into(),

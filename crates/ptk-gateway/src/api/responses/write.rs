@@ -1,4 +1,4 @@
-//! Answers of responses, whole and in pieces.
+//! Writes answers of the responses API, whole and streamed.
 
 use ptk::llm::{FinishReason, Passthrough, Usage};
 use serde_json::{Map, Value, json};
@@ -18,7 +18,7 @@ pub(super) struct ResponsesWriter {
     has_begun: bool,
     output: Vec<Value>,
     open: Option<OpenItem>,
-    /// The type of the next item of the model's server, and its id for it.
+    /// The type and the id of the next item, as the model's server gave them.
     next: Option<(String, String)>,
 }
 
@@ -51,7 +51,7 @@ impl ResponsesWriter {
         }
     }
 
-    /// The answer as it stands.
+    /// The response so far.
     fn response(&self, status: &str, more: Value) -> Value {
         let mut response = json!({
             "id": self.id,
@@ -70,7 +70,7 @@ impl ResponsesWriter {
         response
     }
 
-    /// The whole answer, with the status it has.
+    /// The whole response, with its status.
     pub(super) fn whole(&mut self, end: &End) -> Value {
         self.close(&mut Vec::new());
         self.ended(end).1
@@ -126,7 +126,7 @@ impl ResponsesWriter {
         self.output.len()
     }
 
-    /// Begins an item of another kind than the one that is open.
+    /// Begins an item, unless the open one is of the same kind.
     fn open(&mut self, kind: OpenKind, out: &mut Vec<u8>) {
         self.close(out);
         self.begin(out);
@@ -143,7 +143,7 @@ impl ResponsesWriter {
             text: String::new(),
         };
         let mut item = open.item("in_progress");
-        // What is in it comes as a part of its own.
+        // Its content follows as a part of its own.
         if let (OpenKind::Message | OpenKind::Reasoning, Value::Object(item)) =
             (&open.kind, &mut item)
         {
@@ -167,7 +167,7 @@ impl ResponsesWriter {
         self.close_as("completed", out);
     }
 
-    /// Ends the item that is open.
+    /// Ends the open item.
     fn close_as(&mut self, status: &str, out: &mut Vec<u8>) {
         if let Some(open) = self.open.take() {
             self.end_parts(&open, out);
@@ -175,7 +175,7 @@ impl ResponsesWriter {
         }
     }
 
-    /// Ends what is in an item.
+    /// Ends the parts of an item.
     fn end_parts(&mut self, open: &OpenItem, out: &mut Vec<u8>) {
         let place = self.place();
         let about = |index: Option<&str>| {
@@ -236,14 +236,14 @@ impl ResponsesWriter {
         }
     }
 
-    /// An item is whole.
+    /// Writes a complete item.
     fn done(&mut self, item: Value, out: &mut Vec<u8>) {
         let fields = json!({"output_index": self.place(), "item": item});
         self.event("response.output_item.done", fields, out);
         self.output.push(item);
     }
 
-    /// What the model's server says beyond words, thoughts and calls.
+    /// Writes content that only this API has a field for.
     fn passthrough(&mut self, passthrough: &Passthrough, out: &mut Vec<u8>) {
         match passthrough {
             Passthrough::Id { kind, id } => self.next = Some((kind.clone(), id.clone())),
@@ -253,7 +253,7 @@ impl ResponsesWriter {
                 let is_it = |open: &mut OpenItem| {
                     matches!(open.kind, OpenKind::Reasoning) && kind_of(item) == "reasoning"
                 };
-                // What was told of it so far stands in it, and more.
+                // The item repeats what was streamed of it, and adds to it.
                 match self.open.take_if(is_it) {
                     Some(open) => self.end_parts(&open, out),
                     None => self.add(item, out),
@@ -264,7 +264,7 @@ impl ResponsesWriter {
         }
     }
 
-    /// An item of the model's server begins.
+    /// Begins an item of the model's server.
     fn add(&mut self, item: &Value, out: &mut Vec<u8>) {
         self.close(out);
         self.begin(out);
@@ -272,18 +272,18 @@ impl ResponsesWriter {
         self.event("response.output_item.added", fields, out);
     }
 
-    /// What the model's server said, as it was. If calls were read in it, it
-    /// stays as it was told.
+    /// Writes a message of the model's server unchanged. If calls were parsed
+    /// in it, it stays as it was streamed.
     fn own_message(&mut self, item: &Value, out: &mut Vec<u8>) {
-        let event = said_in(item);
+        let text = text_of(item);
         let Some(open) = self.open.take_if(|open| open.is_message()) else {
-            if event.is_empty() {
+            if text.is_empty() {
                 self.add(item, out);
                 self.done(item.clone(), out);
             }
             return;
         };
-        if open.text != event {
+        if open.text != text {
             self.open = Some(open);
             return self.close(out);
         }
@@ -303,7 +303,7 @@ impl ResponsesWriter {
         self.done(item, out);
     }
 
-    /// Further words of an item.
+    /// Writes further text of an item.
     fn delta(&mut self, kind: &str, index: Option<&str>, text: &str, out: &mut Vec<u8>) {
         let place = self.place();
         let Some(open) = &mut self.open else {
@@ -325,8 +325,8 @@ fn kind_of(item: &Value) -> &str {
     item.get("type").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// All that is said in an item.
-fn said_in(item: &Value) -> String {
+/// The whole text of an item.
+fn text_of(item: &Value) -> String {
     let parts = item.get("content").and_then(Value::as_array);
     let texts = parts.into_iter().flatten().filter_map(|part| {
         let text = part.get("text").or_else(|| part.get("refusal"));
@@ -360,7 +360,7 @@ impl OpenItem {
         }
     }
 
-    /// What the parts of an item are listed under.
+    /// The field that lists the parts of an item.
     fn list(&self) -> &'static str {
         match self.kind {
             OpenKind::Reasoning => "summary",
@@ -377,7 +377,7 @@ impl OpenItem {
         }
     }
 
-    /// The event of a part, and what its place is called.
+    /// The event of a part, and the name of its index.
     fn part_event(&self, what: &str) -> Option<(String, &'static str)> {
         match self.kind {
             OpenKind::Message => Some((format!("response.content_part.{what}"), "content_index")),
@@ -454,7 +454,7 @@ impl Writer for ResponsesWriter {
     fn failed(&mut self, failure: &Failure, out: &mut Vec<u8>) {
         self.close_as("incomplete", out);
         self.begin(out);
-        // There are only so many codes for it.
+        // The API has only a few codes for it.
         let code = match failure.status.as_u16() {
             429 => "rate_limit_exceeded",
             _ => "server_error",

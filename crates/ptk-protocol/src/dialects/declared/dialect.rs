@@ -1,4 +1,4 @@
-//! A declared dialect at work, read by the engines of the built-in ones.
+//! Declared dialects, read by the engines of the built-in ones.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub(super) struct Declared {
 #[derive(Debug)]
 enum Form {
     Json(Arc<JsonMarks>),
-    /// With what stands between the name and the JSON when it is written.
+    /// A name and JSON, with the text between them when a call is written.
     NameJson(Arc<JsonMarks>, String),
     Tags(Arc<TagForm>),
     Python(Vec<String>, Arc<[String]>),
@@ -68,7 +68,7 @@ impl Declared {
         })
     }
 
-    /// Whether every mark is one that can be told from prose, and given once.
+    /// Checks that every mark is distinct from prose, and given only once.
     pub(super) fn check(&self) -> Result<(), DeclarationFault> {
         let mut marks: Vec<(&'static str, &str)> = Vec::new();
         marks.extend(self.opens().iter().map(|mark| ("open", mark.as_str())));
@@ -87,7 +87,7 @@ impl Declared {
         let mut known: Vec<String> = Vec::new();
         for (field, mark) in marks {
             check_mark(field, mark)?;
-            // Marks count in any case.
+            // Marks are compared regardless of case.
             let lowered = mark.to_ascii_lowercase();
             if known.contains(&lowered) {
                 return Err(DeclarationFault::Twice(mark.to_owned()));
@@ -178,7 +178,7 @@ impl Dialect for Declared {
     }
 
     fn closers(&self) -> Vec<String> {
-        // A short one stands in any prose, and is no markup there.
+        // A short one occurs in any prose, and is not markup there.
         let closes = self.closes().iter().filter(|close| close.len() > 2);
         closes.cloned().collect()
     }
@@ -239,7 +239,7 @@ impl Writer for Declared {
                     self.object(call)
                 }
             }),
-            // What these tags cannot hold goes into JSON.
+            // A call that these tags cannot hold is written as JSON.
             Form::Tags(form) if !calls.iter().all(|call| form.can_hold(call)) => {
                 return hermes_text(calls);
             }

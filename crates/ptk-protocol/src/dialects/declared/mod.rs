@@ -49,36 +49,36 @@ const MAX_ENTRIES: usize = 32;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Declaration {
-    /// The name by which it is chosen.
+    /// The name by which the dialect is chosen.
     pub name: String,
-    /// Other names by which it can be chosen.
+    /// Other names by which the dialect can be chosen.
     #[serde(default)]
     pub aliases: Vec<String>,
-    /// What opens a call. The first is right and is what is taught, the others
-    /// are what the model writes instead. For [`Body::Tags`] with `NAME` where
-    /// the tool's name stands: `<call:NAME>`, `<call name="NAME">`,
-    /// `<call>NAME`.
+    /// The marks that open a call. The first is the correct one, which is
+    /// taught to the model; the others are what models write instead. For
+    /// [`Body::Tags`] with `NAME` where the tool's name stands: `<call:NAME>`,
+    /// `<call name="NAME">`, `<call>NAME`.
     pub open: Vec<String>,
-    /// What closes a call; the first is right. May be left out, but not for
-    /// [`Body::Tags`].
+    /// The marks that close a call; the first is the correct one. May be left
+    /// out, but not for [`Body::Tags`].
     #[serde(default)]
     pub close: Vec<String>,
     /// The marks around all calls of a reply.
     #[serde(default)]
     pub section: Option<[String; 2]>,
-    /// What stands between the marks.
+    /// The form of the text between the marks.
     #[serde(default)]
     pub body: Body,
     /// For [`Body::Json`]: keys of the tool's name beside the usual ones. The
-    /// first is what is taught.
+    /// first is the one that is taught.
     #[serde(default)]
     pub name_keys: Vec<String>,
     /// For [`Body::Json`]: keys of the arguments beside the usual ones. The
-    /// first is what is taught.
+    /// first is the one that is taught.
     #[serde(default)]
     pub args_keys: Vec<String>,
-    /// For [`Body::NameJson`]: what stands between the tool's name and the
-    /// JSON. Left out where that is white space or nothing.
+    /// For [`Body::NameJson`]: the marks between the tool's name and the JSON.
+    /// Left out where that is white space or nothing.
     #[serde(default)]
     pub name_end: Vec<String>,
     /// For [`Body::Tags`]: how an argument is written, with `KEY` and `VALUE`
@@ -88,7 +88,7 @@ pub struct Declaration {
     pub argument: Option<String>,
 }
 
-/// What stands between the marks of a call.
+/// The form of the text between the marks of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -105,7 +105,7 @@ pub enum Body {
 }
 
 impl Body {
-    /// The name that a declaration has for it.
+    /// The name of the body in a declaration.
     const fn name(self) -> &'static str {
         match self {
             Self::Json => "json",
@@ -116,13 +116,13 @@ impl Body {
     }
 }
 
-/// A declaration that no dialect can be made of.
+/// The error for a declaration that no dialect can be made of.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("dialect `{dialect}`: {fault}")]
 pub struct DeclarationError {
     /// The dialect's name, as declared.
     pub dialect: String,
-    /// Its place in the list of declarations.
+    /// The index of the declaration in the list.
     pub index: usize,
     /// What is wrong.
     pub fault: DeclarationFault,
@@ -135,13 +135,13 @@ pub enum DeclarationFault {
     /// The name cannot be chosen on a command line.
     #[error("`{0}` is no name for a dialect; use letters, digits, `.`, `_` and `-`")]
     BadName(String),
-    /// Another dialect has the name.
+    /// The name belongs to another dialect.
     #[error("the name `{0}` is taken; choose another")]
     TakenName(String),
-    /// A list without an entry, where one is needed.
+    /// A list that needs an entry is empty.
     #[error("`{0}` is empty; give at least one mark")]
     NoMark(&'static str),
-    /// A list with too many entries.
+    /// A list has too many entries.
     #[error("`{field}` has {count} entries; {MAX_ENTRIES} are the most")]
     TooMany {
         /// The field.
@@ -149,18 +149,18 @@ pub enum DeclarationFault {
         /// How many there are.
         count: usize,
     },
-    /// An entry that is empty or nothing but white space.
+    /// An entry is empty or nothing but white space.
     #[error("`{0}` has an entry that is empty or white space")]
     Blank(&'static str),
-    /// An entry that is too long.
+    /// An entry is too long.
     #[error("`{field}` has an entry of {length} bytes; {MAX_LENGTH} are the most")]
     TooLong {
         /// The field.
         field: &'static str,
-        /// Its length.
+        /// The length of the entry.
         length: usize,
     },
-    /// A mark that begins or ends with white space.
+    /// A mark begins or ends with white space.
     #[error("the mark {mark:?} in `{field}` has white space around it; leave that out")]
     Padded {
         /// The field.
@@ -168,7 +168,7 @@ pub enum DeclarationFault {
         /// The mark.
         mark: String,
     },
-    /// A mark of one character, or one that is only letters and digits.
+    /// A mark is one character, or only letters and digits.
     #[error(
         "the mark {mark:?} in `{field}` would be found in any prose; it needs two characters or more, and one that is no letter or digit"
     )]
@@ -178,7 +178,7 @@ pub enum DeclarationFault {
         /// The mark.
         mark: String,
     },
-    /// A mark that opens inline code or a fence.
+    /// A mark opens inline code or a fence.
     #[error("the mark {mark:?} in `{field}` starts like inline code or a fence, which quote")]
     Fence {
         /// The field.
@@ -186,7 +186,7 @@ pub enum DeclarationFault {
         /// The mark.
         mark: String,
     },
-    /// A mark that cannot be defused where a tool's result quotes it.
+    /// A mark cannot be defused where a tool's result quotes it.
     #[error("the mark {mark:?} in `{field}` holds a `~` or a line break, which marks may not have")]
     Unguarded {
         /// The field.
@@ -194,19 +194,19 @@ pub enum DeclarationFault {
         /// The mark.
         mark: String,
     },
-    /// A mark of reasoning.
+    /// A mark is one of reasoning.
     #[error("the mark {0:?} stands around reasoning and cannot be a call's, too")]
     Reasoning(String),
-    /// A mark that stands in two places.
+    /// A mark is given in two places.
     #[error("the mark {0:?} is given twice")]
     Twice(String),
-    /// A key both of the name and of the arguments.
+    /// A key is both one of the name and one of the arguments.
     #[error("the key `{0}` stands in `name_keys` and in `args_keys`; it can be but one of them")]
     SameKey(String),
-    /// The end of a name that may be part of one.
+    /// The end of a name may be part of a name.
     #[error("`name_end` {0:?} starts with a character that a tool's name may have")]
     PartOfName(String),
-    /// A field that says nothing for this body.
+    /// A field has no meaning for this body.
     #[error("`{field}` says nothing where `body` is \"{body}\"; leave it out")]
     Idle {
         /// The field.
@@ -214,7 +214,7 @@ pub enum DeclarationFault {
         /// The body.
         body: &'static str,
     },
-    /// A field that this body needs.
+    /// A field that this body needs is missing.
     #[error("`{field}` is missing; `body = \"{body}\"` needs it")]
     Missing {
         /// The field.
@@ -222,27 +222,27 @@ pub enum DeclarationFault {
         /// The body.
         body: &'static str,
     },
-    /// A template that cannot be understood.
+    /// A template cannot be parsed.
     #[error("`{field}` {template:?} cannot be understood; write it like {example}")]
     Template {
         /// The field.
         field: &'static str,
         /// The template.
         template: String,
-        /// What it may look like.
+        /// An example of a valid template.
         example: &'static str,
     },
-    /// Tags that end differently.
+    /// Two opening tags end differently.
     #[error("the opening tags end with {0:?} and with {1:?}; they have to end alike")]
     TagEnds(String, String),
 }
 
-/// Adds declared dialects. They are tried before those that are there: who
-/// declares a dialect means it.
+/// Adds declared dialects. They are tried before the dialects of the registry,
+/// as they were declared on purpose.
 ///
 /// # Errors
 ///
-/// If a declaration makes no sense, or a name or alias is taken.
+/// If a declaration is invalid, or a name or alias is taken.
 pub fn register(
     registry: Registry,
     declarations: &[Declaration],
@@ -269,11 +269,11 @@ pub fn register(
 }
 
 impl Declaration {
-    /// The dialect that is declared.
+    /// Builds the declared dialect.
     ///
     /// # Errors
     ///
-    /// If the declaration makes no sense.
+    /// If the declaration is invalid.
     pub fn build(&self) -> Result<Arc<dyn Dialect>, DeclarationFault> {
         self.check_names()?;
         self.check_fields()?;
@@ -301,7 +301,7 @@ impl Declaration {
         twice.map_or(Ok(()), |name| Err(DeclarationFault::TakenName(name)))
     }
 
-    /// Whether each field belongs to the body, and none is missing.
+    /// Checks that each field belongs to the body, and that none is missing.
     fn check_fields(&self) -> Result<(), DeclarationFault> {
         let body = self.body.name();
         let idle = [
@@ -373,7 +373,7 @@ fn check_entry(field: &'static str, entry: &str) -> Result<(), DeclarationFault>
     Ok(())
 }
 
-/// Whether a text can be a mark: one that is not found in any prose.
+/// Checks that a text can be a mark: one that does not occur in any prose.
 fn check_mark(field: &'static str, mark: &str) -> Result<(), DeclarationFault> {
     check_entry(field, mark)?;
     let owned = || mark.to_owned();

@@ -11,8 +11,8 @@ const VALUE: &str = "VALUE";
 const CALLS: &str = "\"<call:NAME>\", '<call name=\"NAME\">' or \"<call>NAME\"";
 const ARGUMENTS: &str = "'<p k=\"KEY\">VALUE</p>', \"<p=KEY>VALUE</p>\", \"<k>KEY</k><v>VALUE</v>\" or \"<KEY>VALUE</KEY>\"";
 
-/// The opening tag of a call, up to its name, where that stands, and what ends
-/// the tag, if the tag holds the name.
+/// The opening tag of a call, up to its name, the position of the name, and
+/// what ends the tag, if the tag holds the name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct TagTemplate {
     open: String,
@@ -20,7 +20,7 @@ struct TagTemplate {
     tag_end: Option<String>,
 }
 
-/// The form that is declared.
+/// Parses the form that is declared.
 pub(super) fn tag_form(declaration: &Declaration) -> Result<TagForm, DeclarationFault> {
     let body = declaration.body.name();
     let argument = declaration
@@ -90,7 +90,7 @@ fn is_whole(tag: &str) -> bool {
     tag.ends_with(['>', ']', '}', ')'])
 }
 
-/// `<p k="`, taken apart into `<p` and `k`, with the quote.
+/// Splits `<p k="` into `<p` and `k`, with the quote.
 fn attribute(tag: &str) -> Option<(&str, &str, char)> {
     let quote = tag.chars().last().filter(|c| matches!(c, '"' | '\''))?;
     let (open, key) = tag
@@ -132,8 +132,8 @@ fn opening(template: &str) -> Result<TagTemplate, DeclarationFault> {
     })
 }
 
-/// How an argument is written, and what ends its tag, if the tag holds the
-/// argument's name.
+/// Parses how an argument is written, and what ends its tag, if the tag holds
+/// the argument's name.
 fn param(template: &str) -> Result<(Param, Option<String>), DeclarationFault> {
     let fault = || not_understood("argument", template, ARGUMENTS);
     let (tag, close) = around(template, VALUE).ok_or_else(fault)?;

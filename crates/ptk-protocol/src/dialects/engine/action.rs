@@ -7,7 +7,7 @@ use super::json_marks::JsonMarks;
 use super::marked_json::MarkedJson;
 use crate::parse::{Finding, Findings, Input, Peek, Reader, Step};
 
-/// What a call starts with.
+/// The word that a call starts with.
 pub(crate) const ACTION: &str = "Action:";
 
 static PLAIN: LazyLock<Arc<JsonMarks>> =

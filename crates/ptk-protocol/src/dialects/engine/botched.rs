@@ -1,12 +1,12 @@
-//! Where a call that cannot be read, or was cut off, comes to its end.
+//! Finds the end of a call that cannot be read or was cut off.
 
 use crate::parse::{Input, floor};
 
-/// How far the closing mark is looked for.
+/// How far to search for the closing mark.
 const LIMIT: usize = 4096;
 
-/// The offset behind the closing mark, or else the end of the line in which
-/// the fault stands; `None` if more text has to come to tell.
+/// The offset behind the closing mark, or else the end of the line in which the
+/// fault stands; `None` if more text is needed to decide.
 pub(crate) fn botched_end<S: AsRef<str>>(
     input: &Input<'_>,
     fault: usize,

@@ -1,4 +1,4 @@
-//! A call written as a JSON object: `{"tool": …, "args": …}` and its cousins.
+//! A call written as a JSON object: `{"tool": …, "args": …}` and variants.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -14,7 +14,7 @@ use crate::{Arguments, Problem, ProblemCode, Span, Status, ToolSpec};
 const NAME_KEYS: &[&str] = &["tool", "name", "tool_name", "function", "function_name"];
 /// Keys under which models give the arguments.
 const ARGS_KEYS: &[&str] = &["args", "arguments", "parameters", "params", "input"];
-/// Keys that say something about the call and are no arguments.
+/// Keys that say something about the call and are not arguments.
 const REASON_KEYS: &[&str] = &["reasoning", "reason", "thought"];
 const ID_KEYS: &[&str] = &["id", "call_id", "tool_call_id"];
 const OTHER_KEYS: &[&str] = &["type", "index"];
@@ -57,7 +57,7 @@ pub(crate) fn begins_call(members: &[Member], input: &Input<'_>) -> bool {
 }
 
 /// Whether an object begins like the arguments of a tool: with one of its
-/// parameters, or not at all. `None` if more text has to come to tell.
+/// parameters, or empty. `None` if more text is needed to decide.
 pub(crate) fn begins_arguments(object: &str, tool: &ToolSpec) -> Option<bool> {
     let inner = object.strip_prefix('{').unwrap_or("").trim_start();
     match inner.chars().next() {
@@ -75,7 +75,7 @@ pub(crate) fn begins_arguments(object: &str, tool: &ToolSpec) -> Option<bool> {
     }
 }
 
-/// What the members of an object say as a call.
+/// A call, as read from the members of an object.
 #[derive(Debug)]
 pub(crate) struct ObjectCall<'t> {
     pub(crate) name: String,
@@ -92,7 +92,7 @@ pub(crate) struct ObjectCall<'t> {
 }
 
 impl ObjectCall<'_> {
-    /// The call, with what is wrong around it said first.
+    /// Converts it into a call, with the given problems before its own.
     pub(crate) fn into_call(
         self,
         status: Status,
@@ -131,7 +131,7 @@ pub(crate) struct CallObject {
     by_key: bool,
 }
 
-/// What a call is of whose name stands before its arguments.
+/// The call whose name stands before its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Called {
     pub(crate) name: String,
@@ -178,7 +178,7 @@ impl CallObject {
         }
     }
 
-    /// The same, for an object whose key is the tool's name.
+    /// A reader for an object whose key is the tool's name.
     pub(crate) fn by_key(start: usize) -> Self {
         Self {
             by_key: true,
@@ -200,7 +200,7 @@ impl CallObject {
         self.start
     }
 
-    /// Reads on.
+    /// Reads on, and announces what became known.
     pub(crate) fn advance(&mut self, input: &Input<'_>, out: &mut Findings) -> Scan {
         let scan = self.scanner.scan(input.text);
         match &self.called {
@@ -290,7 +290,7 @@ impl CallObject {
         }
     }
 
-    /// What the object says, once it is whole.
+    /// Reads the call, once the object is whole.
     pub(crate) fn reading<'t>(
         &mut self,
         input: &Input<'t>,
@@ -314,7 +314,7 @@ impl CallObject {
     }
 
     /// Sends what is left of the arguments. `None` if what was sent already
-    /// contradicts them: the call can then no longer be told right.
+    /// contradicts them: the call can then no longer be reported correctly.
     pub(crate) fn complete(
         &self,
         reading: &ObjectCall<'_>,
@@ -329,7 +329,7 @@ impl CallObject {
         if live.name != reading.name {
             return None;
         }
-        // What stands in the text needs not be compared.
+        // Arguments that stand in the text as they are need no comparison.
         let end = live.args_start + reading.args_json.len();
         let stands = input.slice(live.args_start..end);
         if std::ptr::eq(stands, &raw const *reading.args_json) {
@@ -384,7 +384,7 @@ pub(crate) fn read_arguments<'t>(
     reading_of(called, json, Arguments::from_json(json), span)
 }
 
-/// What a call whose name is known says with these arguments.
+/// Builds the call of a known name with these arguments.
 fn reading_of<'t>(
     called: &Called,
     json: &'t str,

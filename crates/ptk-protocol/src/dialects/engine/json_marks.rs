@@ -1,5 +1,5 @@
-//! The marks of families that write JSON, and what stands between a mark and
-//! the JSON behind it.
+//! The marks of families that write JSON, and the text between a mark and the
+//! JSON behind it.
 
 use std::sync::{Arc, OnceLock};
 
@@ -14,7 +14,7 @@ use crate::parse::{MarkAt, Reader, floor, mark_at};
     clippy::struct_excessive_bools,
     reason = "each is a column of the table of families"
 )]
-/// The marks of a family. The first of each list is the right one, the others
+/// The marks of a family. The first of each list is the correct one, the others
 /// are what models write instead.
 #[derive(Debug)]
 pub(crate) struct JsonMarks {
@@ -31,48 +31,49 @@ pub(crate) struct JsonMarks {
     pub(crate) by_key: bool,
     /// Whether several calls may follow each other with a semicolon between.
     pub(crate) joined: bool,
-    /// How many of the opening marks are right; the others are misspelt.
+    /// How many of the opening marks are correct; the others are misspelt.
     pub(crate) right: usize,
     /// How many bytes at the end of an opening mark belong to the JSON.
     pub(crate) overlap: usize,
-    /// Whether the closing mark may as well be left out.
+    /// Whether the closing mark may be left out.
     pub(crate) may_stay_open: bool,
 }
 
-/// What stands between an opening mark and the JSON.
+/// The text between an opening mark and the JSON.
 #[derive(Debug, Clone, Default)]
 pub(crate) enum Head {
-    /// Nothing.
+    /// There is no head.
     #[default]
     None,
-    /// What this function makes of it.
+    /// A head that this function parses.
     Read(fn(&str) -> HeadAt),
     /// The tool's name, up to one of these marks, or up to the JSON where there
     /// are none.
     Name(Vec<String>),
 }
 
-/// What a head was found to be.
+/// The result of parsing a head.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum HeadAt {
     /// The JSON follows behind this many bytes. It is the arguments of the
-    /// call, if that is known by now.
+    /// call, if the call is known by now.
     Finding(Option<Called>, usize),
-    /// More text has to come to tell.
+    /// More text is needed to decide.
     More,
-    /// The reply ends before that can be told.
+    /// The reply ends before the head can be parsed.
     Cut,
-    /// There is no head, though one was meant, or the mark is only named.
+    /// The head is missing although one was meant, or the mark is only
+    /// mentioned.
     None,
-    /// This is another dialect's.
+    /// The text belongs to another dialect.
     Other,
 }
 
 /// The longest head; a name and its marks fit.
 pub(super) const MAX_HEAD: usize = 512;
 
-/// What may follow a tool's name that stands for itself at the start of a line:
-/// a line break, also one that is written out, or a tag.
+/// The characters that may follow a tool's name at the start of a line: a line
+/// break, also one that is written out, or a tag.
 pub(crate) const BEHIND_NAME: &str = "\n\r<\\";
 
 /// Whether the text can be a tool's name.
@@ -102,7 +103,7 @@ impl Head {
     }
 }
 
-/// A name up to one of the marks.
+/// Parses a name up to one of the marks.
 pub(crate) fn name_head<S: AsRef<str>>(text: &str, ends: &[S]) -> HeadAt {
     let rest = text.trim_start();
     let Some((name, behind)) = leading_name(rest) else {
@@ -120,7 +121,7 @@ pub(crate) fn name_head<S: AsRef<str>>(text: &str, ends: &[S]) -> HeadAt {
     }
 }
 
-/// A name right before an object.
+/// Parses a name right before an object.
 fn name_before_json(text: &str) -> HeadAt {
     match leading_name(text.trim_start()) {
         None => HeadAt::More,
@@ -161,7 +162,7 @@ impl JsonMarks {
         }
     }
 
-    /// These very marks, without any misspelling.
+    /// Creates a family with these very marks, without any misspelling.
     pub(crate) fn exact(open: &[&str], close: &[&str]) -> Self {
         let owned = |marks: &[&str]| marks.iter().map(|mark| (*mark).to_owned()).collect();
         Self::new(owned(open), owned(close))
@@ -190,7 +191,7 @@ impl JsonMarks {
         marks.any(|found| found.pattern().as_usize() >= self.close.len())
     }
 
-    /// Where the calls of the family begin.
+    /// The triggers at which the calls of the family begin.
     pub(crate) fn triggers(&self, trigger: fn(&str) -> Trigger) -> Vec<Trigger> {
         self.open
             .iter()
@@ -206,13 +207,13 @@ impl JsonMarks {
             .collect()
     }
 
-    /// The same, with a head between the opening mark and the arguments.
+    /// Sets the head between the opening mark and the arguments.
     pub(crate) fn headed(mut self, head: Head) -> Self {
         self.head = head;
         self
     }
 
-    /// The marks of a tag, with the misspellings that models produce.
+    /// Creates the marks of a tag, with the misspellings that models produce.
     pub(crate) fn tag(tag: &str) -> Self {
         let spaced = tag.replace('_', " ");
         let dashed = tag.replace('_', "-");
@@ -253,11 +254,11 @@ impl JsonMarks {
     }
 }
 
-/// A dialect that is nothing but JSON between the tags of its own.
+/// A dialect whose calls are JSON between its own tags.
 pub(crate) trait TaggedJson: Writer + std::fmt::Debug + Send + Sync {
     /// The dialect's name.
     fn name(&self) -> &'static str;
-    /// Its tags.
+    /// The dialect's tags.
     fn marks(&self) -> &Arc<JsonMarks>;
     /// The dialects that are read beside it.
     fn beside(&self) -> &'static [&'static str];

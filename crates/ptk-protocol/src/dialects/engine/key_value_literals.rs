@@ -14,7 +14,7 @@ const MAX_QUOTED_NAME: usize = 4096;
 /// The marks around strings, of all families.
 pub(crate) const STRINGS: &[&str] = &["<|\"|>", "<escape>"];
 
-/// What stands where an argument's name may be.
+/// The result of looking for an argument's name.
 pub(crate) enum KeyAt {
     /// A name, and how long it is with its colon.
     Finding(String, usize),
@@ -22,7 +22,7 @@ pub(crate) enum KeyAt {
     None,
 }
 
-/// The name at the start of the text: plain, between marks, or quoted.
+/// Parses the name at the start of the text: plain, between marks, or quoted.
 pub(crate) fn key_at(text: &str, end: bool) -> KeyAt {
     let undecided = if end || text.len() > MAX_QUOTED_NAME {
         KeyAt::None
@@ -81,9 +81,9 @@ pub(crate) struct Nesting {
     quoted: Option<Quoted>,
 }
 
-/// Where the search for the end stands.
+/// The result of searching for the end of a list or object.
 pub(crate) enum NestingAt {
-    /// It ends before this offset.
+    /// The list or object ends before this offset.
     End(usize),
     More,
     /// Nesting is too deep.
@@ -101,7 +101,7 @@ impl Nesting {
         }
     }
 
-    /// Goes on.
+    /// Continues the search.
     pub(crate) fn search(&mut self, input: &Input<'_>) -> NestingAt {
         loop {
             if let Some(mark) = self.string {

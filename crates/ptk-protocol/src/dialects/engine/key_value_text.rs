@@ -1,4 +1,4 @@
-//! Calls written in the notation of [`super::key_values`].
+//! Writes calls in the notation of [`super::key_values`].
 
 use super::key_value_literals::{MAX_NAME, STRINGS};
 use super::key_values::{CALL, KeyValueMarks};

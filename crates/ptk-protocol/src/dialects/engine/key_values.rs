@@ -18,7 +18,7 @@ pub(crate) const CALL: &str = "call:";
 pub(crate) struct KeyValueMarks {
     pub(crate) open: &'static str,
     pub(crate) close: &'static str,
-    /// What stands before and behind a string.
+    /// The mark before and behind a string.
     pub(crate) string: &'static str,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct KeyValueMarks {
 #[derive(Debug)]
 pub(crate) struct KeyValues {
     marks: KeyValueMarks,
-    /// Whether the opening mark stands there.
+    /// Whether the opening mark is there.
     is_marked: bool,
     at: usize,
     /// How far white space behind `at` was skipped.
@@ -34,7 +34,7 @@ pub(crate) struct KeyValues {
     state: KeyValueState,
     start: usize,
     values: Option<NamedValues>,
-    /// Whether the call is told while it comes in.
+    /// Whether the call is reported while it comes in.
     live: bool,
 }
 
@@ -216,8 +216,8 @@ impl KeyValues {
         }
     }
 
-    /// A string ends at the first of its marks behind which the next argument
-    /// or the end of the call follows; any other one is content.
+    /// Reads a string, which ends at the first of its marks behind which the
+    /// next argument or the end of the call follows; any other mark is content.
     fn text(
         &mut self,
         input: &Input<'_>,
@@ -268,7 +268,7 @@ impl KeyValues {
         }
     }
 
-    /// A string as JSON writes it.
+    /// Reads a string as JSON writes it.
     fn quoted(
         &mut self,
         input: &Input<'_>,
@@ -317,7 +317,8 @@ impl KeyValues {
         self.go(KeyValueState::Next)
     }
 
-    /// A value without marks ends before the next argument or the call's end.
+    /// Reads a value without marks, which ends before the next argument or the
+    /// call's end.
     fn bare(
         &mut self,
         input: &Input<'_>,
@@ -369,7 +370,7 @@ impl KeyValues {
         }
     }
 
-    /// Behind the brace that closes the arguments.
+    /// Reads on behind the brace that closes the arguments.
     fn after(&mut self, input: &Input<'_>, out: &mut Findings) -> Option<Step> {
         let at = self.skip_space(input);
         let rest = input.from(at);
@@ -459,7 +460,7 @@ impl Reader for KeyValues {
     }
 }
 
-/// How much of the mark stands at the end of the text.
+/// How many bytes of the mark stand at the end of the text.
 fn begun(text: &str, mark: &str) -> usize {
     let mut starts = (1..mark.len()).rev();
     let stands = |length: &usize| {
@@ -469,7 +470,7 @@ fn begun(text: &str, mark: &str) -> usize {
     starts.find(stands).unwrap_or(0)
 }
 
-/// The reply ends behind the opening mark.
+/// Handles a reply that ends behind the opening mark.
 fn without_calls(input: &Input<'_>, out: &mut Findings) -> Step {
     let message = "The reply ends behind the opening mark of a call".to_owned();
     let end = input.text.len();

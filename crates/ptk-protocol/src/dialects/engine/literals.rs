@@ -1,14 +1,14 @@
-//! Python's literals, turned into JSON.
+//! Converts Python's literals into JSON.
 
 use serde_json::Value;
 
 use super::quoted::{Opening, Quoted};
 
-/// Nesting beyond this is refused.
+/// The deepest nesting that is accepted.
 pub(crate) const MAX_DEPTH: usize = 64;
 
-/// Finds the bracket that closes what is open. Strings in either quote,
-/// tripled or not, with escapes, hide what is in them.
+/// Finds the bracket that closes the current one. Brackets inside strings, in
+/// either quote, tripled or not, with escapes, do not count.
 #[derive(Debug)]
 pub(crate) struct BracketFinder {
     at: usize,
@@ -22,12 +22,12 @@ struct OpenQuote {
     triple: bool,
 }
 
-/// Where the search for the end stands.
+/// The result of searching for the closing bracket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Search {
-    /// It goes on behind the text seen so far.
+    /// The search continues behind the text seen so far.
     More,
-    /// It ends before this offset.
+    /// The bracket ends before this offset.
     Done(usize),
     /// Nesting is too deep at this offset.
     Fault(usize),
@@ -43,7 +43,7 @@ impl BracketFinder {
         }
     }
 
-    /// Goes on in `text`, which starts with all text given before.
+    /// Continues in `text`, which starts with all text given before.
     pub(crate) fn search(&mut self, text: &str, end: bool) -> Search {
         let bytes = text.as_bytes();
         while let Some(&byte) = bytes.get(self.at) {
@@ -112,7 +112,7 @@ impl BracketFinder {
     }
 }
 
-/// The JSON of a literal. `None` where it is none, such as a variable.
+/// The JSON of a literal; `None` if it is something else, such as a variable.
 pub(crate) fn python_literal(text: &str) -> Option<String> {
     let mut reader = Literals { text, at: 0 };
     let mut json = String::new();
@@ -120,7 +120,8 @@ pub(crate) fn python_literal(text: &str) -> Option<String> {
     reader.rest().trim().is_empty().then_some(json)
 }
 
-/// JSON as a Python literal: the same, but for the names of its constants.
+/// Writes JSON as a Python literal: the same, but for the names of its
+/// constants.
 pub(crate) fn json_as_python(json: &str) -> String {
     let mut python = String::with_capacity(json.len());
     let mut rest = json;
@@ -248,7 +249,7 @@ impl<'a> Literals<'a> {
         }
     }
 
-    /// One string, or several side by side, which Python puts together.
+    /// Reads one string, or several side by side, which Python joins.
     fn strings(&mut self, json: &mut String) -> Option<()> {
         let mut text = String::new();
         while matches!(self.rest().as_bytes().first(), Some(b'"' | b'\'')) {

@@ -15,8 +15,8 @@ use crate::parse::{
 };
 use crate::{Problem, ProblemCode, Span, SpanKind, Status};
 
-/// How far behind an opening mark its closing mark is looked for where what
-/// follows is no JSON: enough for a botched call, too little to swallow prose.
+/// How far behind an opening mark its closing mark is searched where what
+/// follows is not JSON: enough for a broken call, too little to swallow prose.
 const BOTCHED_CALL_LIMIT: usize = 4096;
 
 /// The longest opening line of a fence between the marks.
@@ -43,7 +43,7 @@ enum MarkedState {
 pub(crate) struct MarkedJson {
     pub(super) marks: Arc<JsonMarks>,
     open_length: usize,
-    /// What is called, where that stands before the arguments.
+    /// The call whose name stands before the arguments, if it does.
     pub(super) called: Option<Called>,
     /// Whether the call has no marks, though it may end with one.
     is_bare: bool,
@@ -152,8 +152,8 @@ impl MarkedJson {
         ));
     }
 
-    /// The first byte behind `at` that is not white space. What was skipped
-    /// before is not looked at again.
+    /// The offset of the first byte behind `at` that is not white space. What
+    /// was skipped before is not examined again.
     fn skip_space(&mut self, input: &Input<'_>) -> usize {
         self.space = input.skip_space(self.at.max(self.space));
         self.space
@@ -191,7 +191,7 @@ impl MarkedJson {
         }
         match rest.as_bytes().first() {
             Some(b'{') => self.begin_object(at),
-            // `functools[0]` is no list of calls.
+            // `functools[0]` is not a list of calls.
             Some(b'[') if self.marks.overlap > 0 && input.peek(at + 1) == Peek::More => {
                 return Some(Step::More);
             }
@@ -227,7 +227,7 @@ impl MarkedJson {
         self.state = MarkedState::Object;
     }
 
-    /// A call whose closing mark follows its name at once.
+    /// Handles a call whose closing mark follows its name at once.
     fn without_arguments(&mut self, out: &mut Findings, called: Called, at: usize) -> Option<Step> {
         out.start(&called.name);
         out.delta("{}");
@@ -246,8 +246,8 @@ impl MarkedJson {
         None
     }
 
-    /// An opening mark with something else than JSON behind it: another
-    /// dialect's call, a call gone wrong, or merely prose about the mark.
+    /// Handles an opening mark with something else than JSON behind it: another
+    /// dialect's call, a broken call, or merely prose about the mark.
     fn botched(&mut self, input: &Input<'_>, out: &mut Findings, at: usize) -> Option<Step> {
         match input.call_begins(at) {
             None => return Some(Step::More),
@@ -391,7 +391,8 @@ impl MarkedJson {
         self.state = MarkedState::Tolerant;
     }
 
-    /// What stands behind the JSON before the closing mark, or instead of it.
+    /// Examines the text between the JSON and the closing mark, or instead of
+    /// it.
     fn before_close(&mut self, input: &Input<'_>, out: &mut Findings, at: usize) -> Before {
         let rest = input.from(at);
         if let Some(tail) = self.called.as_ref().and_then(|called| called.tail.as_ref()) {
@@ -509,8 +510,8 @@ impl MarkedJson {
         }
     }
 
-    /// A model may close with the opening mark. It is the next call's if JSON
-    /// follows it.
+    /// Handles an opening mark where the closing one should be: the model may
+    /// close with it. It is the next call's if JSON follows it.
     fn opener_as_closer(&mut self, input: &Input<'_>, out: &mut Findings, at: usize) -> Step {
         match mark_at(input.from(at), &self.marks.open) {
             _ if self.marks.may_stay_open => {}
@@ -533,7 +534,7 @@ impl MarkedJson {
         Step::Done(self.at)
     }
 
-    /// The closing mark is missing, in a family that has one.
+    /// Notes that the closing mark is missing, in a family that has one.
     fn note_missing_close(&mut self) {
         if !self.marks.may_stay_open {
             self.note(ProblemCode::MissingCloseMark, self.at..self.at);
@@ -555,8 +556,8 @@ impl MarkedJson {
         self.pending = Some(reading.into_call(status, problems, range));
     }
 
-    /// Marks the pending call as one that cannot be told right any more: what
-    /// went out while it streamed contradicts what it turned out to be.
+    /// Marks the pending call as one that can no longer be reported correctly:
+    /// what was sent while it streamed contradicts what it turned out to be.
     pub(super) fn spoil(&mut self, range: Range<usize>) {
         if let Some(call) = &mut self.pending {
             call.status = Status::Truncated;
@@ -568,7 +569,7 @@ impl MarkedJson {
         }
     }
 
-    /// Hands over the pending call.
+    /// Reports the pending call.
     pub(super) fn flush(&mut self, out: &mut Findings) {
         let Some(mut call) = self.pending.take() else {
             return;
@@ -609,8 +610,8 @@ impl Reader for MarkedJson {
     }
 }
 
-/// Whether what stands between two marks was meant as a call, and not as part
-/// of a sentence about them.
+/// Whether the text between two marks was meant as a call, and not as part of a
+/// sentence about them.
 pub(crate) fn looks_meant(body: &str, on_own_lines: bool, input: &Input<'_>) -> bool {
     let names_a_tool = || {
         input
@@ -623,7 +624,7 @@ pub(crate) fn looks_meant(body: &str, on_own_lines: bool, input: &Input<'_>) -> 
         || serde_json::from_str::<serde::de::IgnoredAny>(body).is_ok()
 }
 
-/// What stands before a closing mark.
+/// The result of examining the text before a closing mark.
 enum Before {
     Nothing,
     Passed,

@@ -1,5 +1,5 @@
-//! What several dialects share: calls as JSON objects between marks, calls as
-//! Python expressions, and calls whose arguments are named one by one.
+//! Engines that several dialects share: calls as JSON objects between marks,
+//! calls as Python expressions, and calls whose arguments are named one by one.
 
 pub(crate) mod action;
 pub(crate) mod botched;
@@ -24,7 +24,7 @@ pub(crate) mod yaml_text;
 
 use crate::ProblemCode;
 
-/// What was repaired, in words for whoever debugs a model.
+/// Describes a repair, for developers who debug a model.
 pub(crate) const fn repair_message(code: ProblemCode) -> &'static str {
     match code {
         ProblemCode::Comment => "A comment was left out; JSON has none",

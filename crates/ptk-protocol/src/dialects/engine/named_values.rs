@@ -36,31 +36,32 @@ pub(crate) struct NamedValues {
 struct OpenValue {
     key: String,
     stage: Stage,
-    /// How many bytes of the raw text were dealt with.
+    /// How many bytes of the raw text were processed.
     taken: usize,
     /// Whether entities of XML are decoded.
     decodes: bool,
 }
 
-/// What is known of the type of a value.
+/// What is known of the type of a value while it comes in.
 #[derive(Debug)]
 enum Stage {
-    /// A string, which goes out as it comes in.
+    /// A string, which is sent as it comes in.
     Text,
-    /// Nothing yet: it may be JSON, or a string.
+    /// The type is not known yet: it may be JSON, or a string.
     Undecided(Option<Scanner>),
-    /// Something else than a string, which goes out as a whole.
+    /// A value of another type, which is sent as a whole.
     Typed { as_json: bool },
 }
 
-/// What the text around a value says of its type.
+/// What the markup around a value says of its type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Says {
-    /// Nothing: the tool's schema decides, or else the value itself.
+    /// The type is not given: the tool's schema decides, or else the value
+    /// itself.
     Nothing,
-    /// That it is a string.
+    /// The value is a string.
     Text,
-    /// That it is JSON.
+    /// The value is JSON.
     Json,
 }
 
@@ -87,7 +88,7 @@ impl NamedValues {
         }
     }
 
-    /// An argument begins whose value comes in as raw text.
+    /// Begins an argument whose value comes in as raw text.
     pub(crate) fn open(&mut self, key: &str, says: Says, decodes: bool, input: &Input<'_>) {
         let schema = self.schema(key, input);
         let stage = match says {
@@ -114,7 +115,7 @@ impl NamedValues {
         }
     }
 
-    /// More of the open value is known: `raw` starts with all that was given
+    /// Takes more of the open value: `raw` starts with all that was given
     /// before.
     pub(crate) fn grow(&mut self, raw: &str) {
         let Some(open) = &mut self.open else {
@@ -132,7 +133,7 @@ impl NamedValues {
         self.take_text(raw, false);
     }
 
-    /// Puts further text of a string into the JSON.
+    /// Appends further text of a string to the JSON.
     fn take_text(&mut self, raw: &str, whole: bool) {
         let Some(open) = &mut self.open else {
             return;
@@ -157,7 +158,7 @@ impl NamedValues {
         }
     }
 
-    /// The open value is whole.
+    /// Closes the open value, which is whole.
     pub(crate) fn close(&mut self, raw: &str, input: &Input<'_>) {
         self.grow(raw);
         self.take_text(raw, true);
@@ -176,14 +177,14 @@ impl NamedValues {
         }
     }
 
-    /// An argument begins that is a string and comes in piece by piece.
+    /// Begins an argument that is a string and comes in piece by piece.
     pub(crate) fn open_string(&mut self, key: &str) {
         self.begin_member(key);
         self.pending.push('"');
         self.string = Some((key.to_owned(), String::new()));
     }
 
-    /// The next piece of the string that is coming in.
+    /// Appends the next piece of the string that is coming in.
     pub(crate) fn append(&mut self, text: &str) {
         escape_into(&mut self.pending, text);
         if let Some((_, string)) = &mut self.string {
@@ -192,7 +193,7 @@ impl NamedValues {
         }
     }
 
-    /// The string that was coming in is whole.
+    /// Closes the string that was coming in.
     pub(crate) fn close_string(&mut self) {
         self.pending.push('"');
         if let Some((key, string)) = self.string.take() {
@@ -207,7 +208,7 @@ impl NamedValues {
         open.is_some_and(|open| matches!(open.stage, Stage::Text))
     }
 
-    /// The open value is whole, and is a quoted string: a string, unless the
+    /// Closes the open value, which is a quoted string: a string, unless the
     /// schema allows none there. Where it is one, `value` is what is left.
     pub(crate) fn close_verbatim(&mut self, value: &str, input: &Input<'_>) {
         let Some(open) = self.open.take() else {
@@ -221,7 +222,7 @@ impl NamedValues {
         }
     }
 
-    /// Adds a list whose items came one by one. A single one that is a list
+    /// Adds a list whose items came one by one. A single item that is a list
     /// itself, or nothing but elements, is the whole list.
     pub(crate) fn list(&mut self, key: &str, items: &[String], input: &Input<'_>) {
         let schema = self.schema(key, input);
@@ -242,7 +243,7 @@ impl NamedValues {
         self.open.is_some()
     }
 
-    /// Adds an argument that is said to be JSON.
+    /// Adds an argument that the markup declares as JSON.
     fn declared_json(&mut self, key: &str, raw: &str, input: &Input<'_>) {
         let literal = raw.trim();
         if serde_json::from_str::<serde::de::IgnoredAny>(literal).is_ok() {
@@ -257,7 +258,7 @@ impl NamedValues {
         &self.name
     }
 
-    /// The model's reason for the call.
+    /// Sets the model's reason for the call.
     pub(crate) fn set_reasoning(&mut self, reasoning: String) {
         self.reasoning = Some(reasoning);
     }
@@ -267,7 +268,7 @@ impl NamedValues {
         self.problem(code, super::repair_message(code), range);
     }
 
-    /// Notes a problem in words of its own.
+    /// Notes a problem with a message of its own.
     pub(crate) fn problem(
         &mut self,
         code: ProblemCode,
@@ -485,13 +486,13 @@ fn is_surely_text(raw: &str, scanner: &mut Option<Scanner>, checked: &mut usize)
     }
 }
 
-/// Whether a call came in to its end.
+/// Whether a call is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Whole {
-    /// Its arguments closed.
+    /// The arguments closed.
     Yes,
     /// Every argument closed, but nothing says that it was the last.
     Unsure,
-    /// It was cut off.
+    /// The call was cut off.
     No,
 }

@@ -11,50 +11,50 @@ use super::quoted::{Opening, Quoted};
 use crate::parse::{Input, Peek};
 use crate::{ProblemCode, ToolCall};
 
-/// How far the arguments of a call have come.
+/// How far the arguments of a call have been read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// They go on behind the text seen so far.
+    /// The arguments go on behind the text seen so far.
     More,
     /// The closing parenthesis stands before this offset.
     Done(usize),
-    /// What stands at this offset is no argument.
+    /// What stands at this offset is not an argument.
     Fault(usize),
 }
 
-/// What a call's arguments begin with.
+/// The kind of the first argument of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Beginning {
-    /// That has not come yet.
+    /// The first argument has not come yet.
     Unknown,
-    /// There are none.
+    /// The call has no arguments.
     Empty,
-    /// A declared parameter's name.
+    /// The first argument has a declared parameter's name.
     Parameter,
-    /// Another name.
+    /// The first argument has another name.
     Name,
-    /// A value without a name.
+    /// The first argument is a value without a name.
     Value,
 }
 
 impl Beginning {
-    /// Whether nothing but a call of the tool begins so.
+    /// Whether only a call of the tool begins so.
     pub(crate) fn is_certain(self) -> bool {
         matches!(self, Self::Empty | Self::Parameter)
     }
 
-    /// Whether a call that was cut off behind it was meant as one.
+    /// Whether a call that is cut off behind it counts as meant.
     pub(crate) fn looks_meant(self) -> bool {
         matches!(self, Self::Parameter | Self::Name)
     }
 }
 
-/// What is made of arguments that are no literals.
+/// How arguments that are not literals are treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Leniency {
-    /// They are no arguments: it may be code or prose.
+    /// They are not arguments: it may be code or prose.
     Strict,
-    /// They are mended, as marks around the call say that it is one.
+    /// They are repaired, as marks around the call show that it is one.
     Mend,
 }
 
@@ -73,13 +73,13 @@ pub(crate) struct PythonCall {
     passed_over: usize,
 }
 
-/// Whose value is read.
+/// The argument whose value is read.
 #[derive(Debug, Clone)]
 enum Key {
     Named(String),
-    /// None is left to match it with.
+    /// The value has no name, and no parameter is left to match it with.
     Nobody,
-    /// `**{…}`: several at once.
+    /// The value is `**{…}`, with several arguments at once.
     Spread,
 }
 
@@ -145,12 +145,12 @@ impl PythonCall {
         &mut self.values
     }
 
-    /// The arguments, handed over.
+    /// Converts into the arguments.
     pub(crate) fn into_values(self) -> NamedValues {
         self.values
     }
 
-    /// Reads on.
+    /// Reads on in the arguments.
     pub(crate) fn read(&mut self, input: &Input<'_>) -> Progress {
         loop {
             let step = match std::mem::replace(&mut self.state, PythonState::After) {
@@ -211,8 +211,8 @@ impl PythonCall {
         }
     }
 
-    /// A value without a name is matched with the parameters in the order in
-    /// which they are declared.
+    /// Reads a value without a name, which is matched with the parameters in
+    /// the order in which they are declared.
     fn positional(&mut self, input: &Input<'_>, start: usize) -> Option<Progress> {
         self.begins(Beginning::Value);
         self.at = start;
@@ -259,7 +259,8 @@ impl PythonCall {
         }
     }
 
-    /// Behind a word: it is a name if `=` follows, and else a value.
+    /// Handles the end of a word: it is a name if `=` follows, and else a
+    /// value.
     fn name_end(&mut self, input: &Input<'_>, start: usize, end: usize) -> Option<Progress> {
         self.at = input.skip_space(self.at);
         let next = (input.byte(self.at), input.byte(self.at + 1));
@@ -372,7 +373,8 @@ impl PythonCall {
         }
     }
 
-    /// Python puts strings that stand side by side together.
+    /// Handles the end of a string: Python joins strings that stand side by
+    /// side.
     fn after_text(&mut self, input: &Input<'_>, key: Key) -> Option<Progress> {
         self.at = input.skip_space(self.at);
         match input.byte(self.at) {
@@ -420,7 +422,7 @@ impl PythonCall {
         }
     }
 
-    /// A string without quotes.
+    /// Reads a string without quotes.
     fn bare(&mut self, input: &Input<'_>, key: Key, start: usize) -> Option<Progress> {
         let rest = input.from(self.at);
         let Some(length) = memchr::memchr2(b',', b')', rest.as_bytes()) else {
@@ -482,8 +484,8 @@ impl PythonCall {
     }
 }
 
-/// A call in Python's form, its values as `literal` writes them. Arguments
-/// whose names are none of Python's come last, as one dictionary.
+/// Writes a call in Python's form, its values as `literal` writes them.
+/// Arguments whose names are not Python names come last, as one dictionary.
 pub(crate) fn write_call(call: &ToolCall, literal: fn(&str) -> String) -> String {
     let is_name = |key: &str| {
         key.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
@@ -505,7 +507,7 @@ pub(crate) fn write_call(call: &ToolCall, literal: fn(&str) -> String) -> String
     format!("{}({})", call.name, arguments.join(", "))
 }
 
-/// A call as Python has it.
+/// Writes a call as a Python expression.
 pub(crate) fn write_python(call: &ToolCall) -> String {
     write_call(call, json_as_python)
 }

@@ -13,7 +13,7 @@ use crate::parse::{Findings, Input, MarkAt, Reader, Refusal, Step, floor, mark_a
 /// The longest name of a tool.
 const MAX_NAME: usize = 256;
 
-/// What stands around the calls.
+/// The marks around the calls.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PythonMarks {
     /// The opening mark; empty where the list itself is all there is, so that
@@ -41,14 +41,14 @@ pub(crate) struct PythonCalls {
     at: usize,
     /// How far white space behind `at` was skipped.
     space: usize,
-    /// How far the end of the line was looked for.
+    /// How far the end of the line was searched.
     searched: usize,
     state: CallListState,
     is_list: bool,
-    /// Whether the calls are told while they come in.
+    /// Whether the calls are reported while they come in.
     live: bool,
     call: Option<(PythonCall, usize)>,
-    /// Calls that are whole and not told yet.
+    /// Calls that are whole and not reported yet.
     whole: Vec<(NamedValues, Range<usize>)>,
     is_first: bool,
 }
@@ -118,7 +118,7 @@ impl PythonCalls {
         }
     }
 
-    /// The reply ends behind the opening mark.
+    /// Handles a reply that ends behind the opening mark.
     fn without_calls(&self, input: &Input<'_>, out: &mut Findings) -> Step {
         if self.marks.open == 0 {
             return Step::Reject;
@@ -164,7 +164,7 @@ impl PythonCalls {
         self.go(CallListState::Call)
     }
 
-    /// No call stands where one was to be expected.
+    /// Handles a missing call where one was expected.
     fn no_call(&mut self, out: &mut Findings) -> Option<Step> {
         if self.is_first {
             out.examined(self.at);
@@ -200,7 +200,7 @@ impl PythonCalls {
         }
     }
 
-    /// The reply ends inside a call.
+    /// Handles a reply that ends inside a call.
     fn cut(&mut self, input: &Input<'_>, out: &mut Findings) -> Step {
         let Some((call, start)) = self.call.take() else {
             return Step::Reject;
@@ -244,7 +244,8 @@ impl PythonCalls {
         }
     }
 
-    /// The list of calls has no end, but something else follows.
+    /// Handles a list of calls that does not close before something else
+    /// follows.
     fn list_stays_open(&mut self, out: &mut Findings) -> Option<Step> {
         if self.is_list && !self.live {
             out.examined(self.at);
@@ -281,7 +282,8 @@ impl PythonCalls {
         Step::Done(end)
     }
 
-    /// A list without marks stands alone on its lines, unless it was expected.
+    /// Handles the end of a list, which stands alone on its lines if it has no
+    /// marks, unless it was expected.
     fn after_list(&mut self, input: &Input<'_>, out: &mut Findings) -> Step {
         if !self.live && !input.sure {
             let line = match input.line_end(self.at, &mut self.searched) {
@@ -321,7 +323,7 @@ impl PythonCalls {
         }
     }
 
-    /// Tells the calls that are whole.
+    /// Reports the calls that are whole.
     fn flush(&mut self, out: &mut Findings) {
         for (values, range) in self.whole.drain(..) {
             values.finish(out, range, Whole::Yes);

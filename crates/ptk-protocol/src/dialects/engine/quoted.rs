@@ -11,18 +11,18 @@ pub(crate) struct Quoted {
     at: usize,
 }
 
-/// What stands where a string opens.
+/// The result of looking at an opening quote.
 #[derive(Debug)]
 pub(crate) enum Opening {
     /// A string.
     Finding(Quoted),
-    /// More text has to come to tell whether the quote is tripled.
+    /// More text is needed to decide whether the quote is tripled.
     More,
 }
 
 impl Quoted {
-    /// The string whose opening quote stands at `at`; in a raw one, escapes
-    /// stand for themselves.
+    /// Opens the string whose opening quote stands at `at`; in a raw one,
+    /// escapes stand for themselves.
     pub(crate) fn open(text: &str, at: usize, end: bool, raw: bool) -> Opening {
         let rest = text.as_bytes().get(at..).unwrap_or_default();
         let quote = rest.first().copied().unwrap_or(b'"');
@@ -39,7 +39,7 @@ impl Quoted {
         })
     }
 
-    /// The string behind the quote at `at`, which is never tripled.
+    /// Creates the string behind the quote at `at`, which is never tripled.
     pub(crate) fn simple(quote: u8, at: usize) -> Self {
         Self {
             quote,
@@ -49,10 +49,10 @@ impl Quoted {
         }
     }
 
-    /// Passes on what has come in, escapes translated, and gives the offset
+    /// Passes on what has come in, escapes decoded, and returns the offset
     /// behind the closing quote, or `None` before that has come. `closes` says
     /// whether a quote before this offset closes the string, or `None` if more
-    /// has to come to tell.
+    /// text is needed to decide.
     pub(crate) fn read(
         &mut self,
         text: &str,
@@ -96,8 +96,8 @@ impl Quoted {
         }
     }
 
-    /// Translates the escape at the start of `rest` and gives its length;
-    /// `None` if it has not come to its end.
+    /// Decodes the escape at the start of `rest` and returns its length; `None`
+    /// if it is not complete.
     fn escape(&self, rest: &str, end: bool, append: &mut dyn FnMut(&str)) -> Option<usize> {
         let escaped = rest.get(1..)?.chars().next()?;
         let plain = match escaped {
@@ -130,7 +130,7 @@ impl Quoted {
     }
 }
 
-/// A character by its number; what is none stands for itself.
+/// Decodes a character by its number; an invalid number is kept as it is.
 fn code_point(rest: &str, digits: usize, end: bool, append: &mut dyn FnMut(&str)) -> Option<usize> {
     let hex = |at: usize, digits: usize| {
         let digits = rest.get(at..at + digits)?;
@@ -152,7 +152,8 @@ fn code_point(rest: &str, digits: usize, end: bool, append: &mut dyn FnMut(&str)
             return None;
         }
         let low = if behind.starts_with("\\u") {
-            hex(length + 2, 4).and_then(|low| low.checked_sub(0xDC00))
+            let low = hex(length + 2, 4).filter(|low| (0xDC00..0xE000).contains(low));
+            low.map(|low| low - 0xDC00)
         } else {
             None
         };

@@ -1,4 +1,4 @@
-//! Marks around several calls, which say nothing by themselves.
+//! Marks around several calls, which have no meaning by themselves.
 
 use super::json_marks::{HeadAt, name_head};
 use super::marked_json::looks_meant;
@@ -7,7 +7,7 @@ use crate::ProblemCode;
 use crate::dialects::{Claim, Trigger};
 use crate::parse::{Findings, Input, Reader, Refusal, Step, floor};
 
-/// How far the closing mark is looked for where no call follows.
+/// How far to search for the closing mark where no call follows.
 const LIMIT: usize = 4096;
 
 /// The marks around the calls of a reply.
@@ -25,7 +25,7 @@ impl Section {
         }
     }
 
-    /// Where the section begins.
+    /// The trigger at which the section begins.
     pub(crate) fn trigger(&self) -> Trigger {
         Trigger::anywhere(&self.open).claimed(Claim::Section)
     }
@@ -43,7 +43,7 @@ impl Section {
     }
 }
 
-/// Passes a recipient, such as `to=f<|message|>`, if a call follows it.
+/// Skips a recipient, such as `to=f<|message|>`, if a call follows it.
 #[derive(Debug)]
 struct AddressReader(Section);
 
@@ -68,7 +68,7 @@ impl Reader for AddressReader {
     }
 }
 
-/// Passes the opening mark if a call follows it.
+/// Skips the opening mark if a call follows it.
 #[derive(Debug)]
 struct SectionReader(Section);
 

@@ -12,42 +12,44 @@ use crate::parse::Reader;
 /// How a family writes its calls.
 #[derive(Debug, Clone)]
 pub(crate) struct TagForm {
-    /// What opens a call, up to its name or attributes.
+    /// The marks that open a call, up to its name or attributes.
     pub(crate) open: Vec<String>,
-    /// Where the name of a call stands.
+    /// The position of the call's name.
     pub(crate) named: NamePosition,
-    /// What ends an opening tag.
+    /// The mark that ends an opening tag.
     pub(crate) tag_end: String,
-    /// What closes a call. Empty where that is the tool's name in a tag.
+    /// The marks that close a call. Empty where that is the tool's name in a
+    /// tag.
     pub(crate) close: Vec<String>,
     /// How an argument is written.
     pub(crate) param: Param,
-    /// Tags that stand around the arguments and say nothing.
+    /// Tags around the arguments that have no meaning.
     pub(crate) groups: Vec<String>,
     /// The marks around several calls.
     pub(crate) sections: Vec<Section>,
     /// Whether values have the entities and the CDATA of XML.
     pub(crate) is_xml: bool,
-    /// What is read instead of arguments in tags.
+    /// Whether the arguments may be one JSON object instead of tags.
     pub(crate) json: JsonBody,
-    /// What stands around the name of a recipient, before the sections.
+    /// The marks around the name of a recipient, before the sections.
     pub(crate) address: Option<Section>,
 }
 
 /// Whether the arguments may be one JSON object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum JsonBody {
-    /// They may.
+    /// The arguments may be one JSON object.
     Read,
-    /// They may, but should not.
+    /// The arguments may be one JSON object, which counts as a repair.
     Repair,
-    /// They have to be; everything else is another dialect's.
+    /// The arguments have to be one JSON object; other calls belong to another
+    /// dialect.
     Only,
-    /// Another dialect reads that.
+    /// The arguments may not be one JSON object: another dialect reads that.
     No,
 }
 
-/// Where a name stands.
+/// The position of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum NamePosition {
     /// In the rest of the tag: `<function=f>`.
@@ -56,7 +58,7 @@ pub(crate) enum NamePosition {
     Attribute(String),
     /// Behind the tag, up to a line break, a tag or one of these marks.
     Behind(Vec<String>),
-    /// It is the tag itself: `<f>`.
+    /// The name is the tag itself: `<f>`.
     Tag,
 }
 
@@ -67,7 +69,7 @@ pub(crate) enum Param {
     Tag {
         /// The tag up to the name or its attributes.
         open: String,
-        /// Where its name stands.
+        /// The position of its name.
         named: NamePosition,
         /// The closing tag.
         close: String,
@@ -81,13 +83,13 @@ pub(crate) enum Param {
     },
     /// A tag with the argument's name as its own: `<k>v</k>`.
     Element {
-        /// What stands before each tag.
+        /// The text before each tag.
         prefix: String,
     },
 }
 
 impl TagForm {
-    /// Where calls and sections begin: first the calls, then the sections.
+    /// The triggers of calls and sections: first the calls, then the sections.
     pub(crate) fn triggers(&self) -> Vec<Trigger> {
         let mut triggers: Vec<Trigger> = Vec::new();
         for open in &self.open {

@@ -2,21 +2,21 @@
 
 use std::borrow::Cow;
 
-/// A tag longer than this is none.
+/// The longest tag.
 const MAX_TAG: usize = 2048;
 
-/// Where a tag ends.
+/// The position of a tag's end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TagEnd {
-    /// At this offset.
+    /// The tag ends at this offset.
     At(usize),
-    /// Behind the text at hand.
+    /// The tag ends behind the text at hand.
     Open,
-    /// Nowhere: this is no tag.
+    /// The text is not a tag.
     None,
 }
 
-/// Where a tag ends: at the first `end` that is not inside quotes.
+/// Finds where a tag ends: at the first `end` that is not inside quotes.
 pub(crate) fn tag_end(tag: &str, end: &str) -> TagEnd {
     let mut quote = None;
     let mut before = 0;
@@ -92,7 +92,7 @@ pub(crate) fn trim_lines(value: &str) -> &str {
     }
 }
 
-/// What follows a line break that an opening tag stands before.
+/// The text behind the line break that follows an opening tag.
 pub(crate) fn behind_line_break(value: &str) -> Option<&str> {
     let rest = value.trim_start_matches([' ', '\t']);
     rest.strip_prefix('\n')

@@ -1,5 +1,5 @@
-//! What happens when the JSON between two marks is broken: find out where the
-//! call ends, mend it, and say how sure that is.
+//! Handles broken JSON between two marks: finds where the call ends, repairs
+//! it, and says how sure that is.
 
 use serde_json::value::RawValue;
 
@@ -27,7 +27,7 @@ pub(crate) struct Tolerant {
 }
 
 impl Tolerant {
-    /// The call starts at `body` and is broken at `fault`.
+    /// A search for a call that starts at `body` and is broken at `fault`.
     pub(crate) fn new(body: usize, fault: usize) -> Self {
         Self {
             body,
@@ -39,8 +39,8 @@ impl Tolerant {
         }
     }
 
-    /// The call starts at `body`, and the reply, which is this long, ends in a
-    /// string of it that holds another call.
+    /// A search for a call that starts at `body`, where the reply, which is
+    /// this long, ends in a string of the call that holds another call.
     pub(crate) fn endless(body: usize, length: usize) -> Self {
         Self {
             is_endless: true,
@@ -87,7 +87,8 @@ impl MarkedJson {
                     self.tolerant = None;
                     return self.unreadable(code, input, out, message, (body, at, behind));
                 }
-                // A quote behind the mark may close the string that it stands in.
+                // A quote behind the mark may close the string that it stands
+                // in.
                 (BodyEnd::Close { .. }, Ok(repaired))
                     if matches!(repaired.end, End::Open { .. })
                         && input.peek(behind) == Peek::More =>
@@ -138,7 +139,7 @@ impl MarkedJson {
             .marks
             .finder()
             .and_then(|finder| finder.find(aho_corasick::Input::new(text).span(from..text.len())));
-        // What ends the construct is looked for no further than the next mark.
+        // The end of the construct is searched no further than the next mark.
         let before = found.map_or(text, |found| text.get(..found.start()).unwrap_or(text));
         let hard = input
             .stops
@@ -159,8 +160,8 @@ impl MarkedJson {
         }
     }
 
-    /// No mark ends the call for sure. It ends at its first closing mark, or
-    /// else here; it runs only if its arguments closed.
+    /// Ends the search without a certain mark. The call ends at its first
+    /// closing mark, or else here; it runs only if its arguments closed.
     fn give_up(
         &mut self,
         input: &Input<'_>,
@@ -198,7 +199,8 @@ impl MarkedJson {
         let text = input.slice(body..at);
         let mut end = body + text.trim_end().len();
         if closing == BrokenEnd::Missing {
-            // Prose behind a value that closed is the person's, not the call's.
+            // Prose behind a value that closed is text for the user, not part
+            // of the call.
             if repaired.end == End::Closed
                 && repaired
                     .fixes
@@ -341,8 +343,8 @@ impl MarkedJson {
         }
     }
 
-    /// Hands over the pending call. Calls that came out of one stretch of
-    /// broken text share its range, which is accounted for once.
+    /// Reports the pending call. Calls that came out of one stretch of broken
+    /// text share its range, which is accounted for once.
     fn flush_sharing(&mut self, out: &mut Findings, first: bool) {
         if first {
             self.flush(out);
@@ -388,11 +390,11 @@ impl MarkedJson {
 /// How the end of a broken call was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum BrokenEnd {
-    /// By its closing mark.
+    /// By the call's closing mark.
     Marked,
     /// By a closing mark that may belong to a string.
     Doubtful,
-    /// There is none.
+    /// No closing mark was found.
     Missing,
 }
 

@@ -1,5 +1,5 @@
-//! Arguments as a YAML mapping, read line by line: each goes out as soon as
-//! the next one begins, and text of several lines while it comes in.
+//! Arguments as a YAML mapping, read line by line: each is sent as soon as the
+//! next one begins, and text of several lines while it comes in.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -36,7 +36,7 @@ pub(crate) struct YamlBody {
 struct BlockText {
     /// The column of the text, known from its first line.
     column: Option<usize>,
-    /// What becomes of the last line break.
+    /// How the last line break is treated.
     chomping: Chomping,
     /// Line breaks that have come and may turn out to be the last.
     breaks: usize,
@@ -50,20 +50,20 @@ enum Chomping {
     Keep,
 }
 
-/// What a line is to the arguments.
+/// The kind of a line among the arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LineKind {
     Blank,
-    /// It begins an argument.
+    /// The line begins an argument.
     Key,
-    /// It goes on with one.
+    /// The line continues an argument.
     Continues,
-    /// It is none of theirs.
+    /// The line does not belong to the arguments.
     Foreign,
 }
 
 impl YamlBody {
-    /// What the next line is, if it is one of the arguments'.
+    /// The kind of the next line.
     pub(crate) fn kind(&self, line: &str) -> LineKind {
         let text = line.trim();
         let column = column(line);
@@ -117,7 +117,7 @@ impl YamlBody {
         }
     }
 
-    /// Takes a line of the text behind `|`; `false` if it is none.
+    /// Takes a line of the text behind `|`; `false` if it is not one.
     fn block_line(&mut self, line: &str, values: &mut NamedValues) -> bool {
         let Some(block) = &mut self.block else {
             return false;
@@ -161,7 +161,7 @@ impl YamlBody {
         }
     }
 
-    /// The argument that was coming in is whole.
+    /// Closes the argument that was coming in.
     fn close_entry(&mut self, values: &mut NamedValues, input: &Input<'_>) {
         self.close_block(values);
         let Some(entry) = self.entry.take() else {
@@ -192,7 +192,7 @@ impl YamlBody {
         }
     }
 
-    /// Whether something can be told of the arguments already.
+    /// Whether any argument, or part of one, can be sent already.
     pub(crate) fn has_something(&self) -> bool {
         let has_text = |block: &BlockText| !block.is_empty;
         self.error.is_none() && (self.has_values || self.block.as_ref().is_some_and(has_text))
@@ -215,7 +215,7 @@ impl YamlBody {
                 .is_some_and(|(_, value)| is_header(value))
     }
 
-    /// The arguments have come to their end; gives what is wrong with them.
+    /// Ends the arguments; returns what is wrong with them.
     pub(crate) fn finish(
         &mut self,
         values: &mut NamedValues,
@@ -276,7 +276,7 @@ pub(crate) fn key_of(text: &str) -> Option<Cow<'_, str>> {
     None
 }
 
-/// The name and what becomes of the last line break, where a line announces
+/// The name and the treatment of the last line break, where a line announces
 /// text of several lines.
 fn block_of(line: &str) -> Option<(String, Chomping)> {
     let (start, header) = line.rsplit_once(':')?;
@@ -305,7 +305,7 @@ fn has_hidden_comment(body: &str) -> bool {
     })
 }
 
-/// Reads lines of `name: value`, all indented alike, where the values are no
+/// Reads lines of `name: value`, all indented alike, where the values are not
 /// YAML: each is the rest of its line. `None` where there is anything else.
 fn plain_lines(
     body: &str,
@@ -376,7 +376,7 @@ fn mapping(
     Ok(members)
 }
 
-/// YAML refuses tabs in its indentation; models write them.
+/// Replaces tabs in the indentation, which YAML refuses and models write.
 fn indent_with_spaces(body: &str) -> Cow<'_, str> {
     let indented = |line: &str| line.len() - line.trim_start_matches([' ', '\t']).len();
     let has_tabs = |line: &str| {
@@ -420,7 +420,7 @@ impl<'a> Events<'a> {
             return Err("the values are nested too deeply".to_owned());
         }
         match event {
-            // YAML's own spellings of null. A value that was left out is no
+            // YAML's own spellings of null. A value that was left out is not a
             // string: the reply may have been cut off before it.
             Event::Scalar(text, ScalarStyle::Plain, ..) if matches!(&*text, "" | "~") => {
                 json.push_str("null");

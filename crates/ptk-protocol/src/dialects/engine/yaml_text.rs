@@ -1,4 +1,4 @@
-//! Arguments written as YAML.
+//! Writes arguments as YAML.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Finding marks, whole and broken, in one pass over the text.
+//! Finds marks, whole and broken, in one pass over the text.
 
 use super::{Mark, MarkPosition, is_name, rest};
 
@@ -59,7 +59,7 @@ impl Finder {
         }
     }
 
-    /// Looks at every place where a mark stands, in order.
+    /// Calls `look` with every mark in the text, in order.
     pub(super) fn each(&self, text: &str, mut look: impl FnMut(&FoundMark)) {
         if self.marks.is_empty() {
             return;
@@ -85,7 +85,7 @@ impl Finder {
         }
     }
 
-    /// A mark that counts at the start of the line at `from`.
+    /// Finds a mark that counts at the start of the line at `from`.
     fn at_line(&self, text: &str, from: usize, look: &mut impl FnMut(&FoundMark)) {
         let lead = line_start(text.get(from..).unwrap_or_default());
         self.at_start(text, lead, look);
@@ -97,7 +97,8 @@ impl Finder {
         }
     }
 
-    /// A mark at the start of `lead`, the end of the text, where a line starts.
+    /// Finds a mark at the start of `lead`, the end of the text, where a line
+    /// starts.
     fn at_start(&self, text: &str, lead: &str, look: &mut impl FnMut(&FoundMark)) {
         let Some(first) = lead.chars().next() else {
             return;
@@ -117,7 +118,7 @@ impl Finder {
         }
     }
 
-    /// A mark that counts anywhere and begins at `at`.
+    /// Finds a mark that counts anywhere and begins at `at`.
     fn at_first(&self, text: &str, at: usize, look: &mut impl FnMut(&FoundMark)) {
         let Some(first) = text.get(at..).and_then(|rest| rest.chars().next()) else {
             return;
@@ -133,8 +134,8 @@ impl Finder {
         }
     }
 
-    /// A mark that is broken by the `~` at `at`. It is one wherever it stands,
-    /// so that it can be mended wherever a model quotes it.
+    /// Finds a mark that is broken by the `~` at `at`. It is one wherever it
+    /// stands, so that it can be restored wherever a model quotes it.
     fn broken(&self, text: &str, at: usize, tildes: usize, look: &mut impl FnMut(&FoundMark)) {
         let before = text.get(..at).unwrap_or_default();
         let Some(first) = before.chars().next_back() else {
@@ -176,7 +177,7 @@ impl Finder {
     }
 }
 
-/// The line without what may stand before a mark that starts it.
+/// The line without the characters that may precede a mark at its start.
 fn line_start(line: &str) -> &str {
     line.trim_start_matches([' ', '\t', '\u{feff}'])
 }

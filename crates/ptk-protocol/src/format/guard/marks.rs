@@ -1,5 +1,5 @@
-//! Which marks the guard knows: those of every dialect, derived from what the
-//! dialects say of themselves, so that a new one is guarded without more ado.
+//! The marks that the guard knows: those of every dialect, derived from what
+//! the dialects declare, so that a new one is guarded automatically.
 //!
 //! A mark is shortened to what makes it one. `<PTK_CALL>`, `<PTK_CALL >` and
 //! `<PTK_CALL|>` are all `<PTK_CALL` and no more letters. Where the name is a
@@ -49,8 +49,8 @@ pub(super) fn of(registry: &Registry) -> Vec<Mark> {
     untangled(marks)
 }
 
-/// Where one mark can begin inside another, only what stands there is broken,
-/// which breaks both.
+/// Shortens marks inside which another one can begin to the part from there on:
+/// breaking it breaks both.
 fn untangled(mut marks: Vec<Mark>) -> Vec<Mark> {
     while let Some((first, _, at)) = overlap(&marks) {
         let tail = marks.get(first).and_then(|mark| {
@@ -59,7 +59,7 @@ fn untangled(mut marks: Vec<Mark>) -> Vec<Mark> {
             Some(Mark::new(text, place).before(mark.next.as_str()))
         });
         let Some(tail) = tail else {
-            // Too short to be broken alone: building the guard says so.
+            // Too short to be broken alone: building the guard reports it.
             return marks;
         };
         marks.remove(first);
@@ -75,7 +75,7 @@ fn of_trigger(trigger: &Trigger) -> Option<Mark> {
     };
     match trigger.place {
         dialects::TriggerPosition::Anywhere => shortened(mark, MarkPosition::Anywhere),
-        // `to=f` says nothing unless marks follow, and those are broken.
+        // `to=f` has no meaning unless marks follow, and those are broken.
         dialects::TriggerPosition::LineStart if trigger.claim == Claim::Section => None,
         dialects::TriggerPosition::LineStart => {
             let mark = shortened(mark, MarkPosition::LineStart)?;
@@ -92,8 +92,8 @@ fn of_trigger(trigger: &Trigger) -> Option<Mark> {
     }
 }
 
-/// What makes a mark one. `None` where it has no letter, such as `{` and `[`:
-/// breaking those would break every file.
+/// Shortens a mark to what makes it one. `None` where it has no letter, such as
+/// `{` and `[`: breaking those would break every file.
 fn shortened(mark: &str, place: MarkPosition) -> Option<Mark> {
     let name_at = mark.find(is_name)?;
     let (signs, name) = mark.split_at_checked(name_at)?;
@@ -125,7 +125,7 @@ fn shortened(mark: &str, place: MarkPosition) -> Option<Mark> {
     })
 }
 
-/// Adds a mark, or what may follow it to one that is there.
+/// Adds a mark, or what may follow it to a mark that is already there.
 fn add(marks: &mut Vec<Mark>, mark: Option<Mark>) {
     let Some(mark) = mark else {
         return;
@@ -134,7 +134,7 @@ fn add(marks: &mut Vec<Mark>, mark: Option<Mark>) {
         .iter_mut()
         .find(|known| known.place == mark.place && known.text.eq_ignore_ascii_case(&mark.text));
     match same {
-        // Nothing said means that anything may follow but a letter.
+        // An empty list means that anything but a letter may follow.
         Some(known) if known.next.is_empty() || mark.next.is_empty() => known.next.clear(),
         Some(known) => {
             let more = mark.next.chars().filter(|c| !known.next.contains(*c));

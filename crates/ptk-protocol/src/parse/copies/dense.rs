@@ -1,5 +1,5 @@
-//! Text without what may differ between a call in a result and its copy: line
-//! numbers, escapes, entities, quotes and white space.
+//! The dense form of a text, without what may differ between a call in a result
+//! and its copy: line numbers, escapes, entities, quotes and white space.
 
 /// Entities that stand for syntax; others are characters of the text.
 const ENTITIES: [(&str, char); 6] = [
@@ -10,19 +10,21 @@ const ENTITIES: [(&str, char); 6] = [
     ("apos;", '\''),
     ("nbsp;", ' '),
 ];
-/// What follows `<` where a dialect quotes with a mark of its own.
+/// The text behind `<` where a dialect quotes with a mark of its own.
 const QUOTE: &str = "|\"|>";
 /// The longest number of an entity or a line that is read.
 const MAX_DIGITS: usize = 7;
 
-/// What is taken away at the start of each line.
+/// What is removed at the start of each line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Margin {
-    /// Nothing.
+    /// Nothing is removed.
     Kept,
-    /// The number of the line, with the path before it, as tools write them.
+    /// The number of the line is removed, with the path before it, as tools
+    /// write them.
     Numbers,
-    /// The same, and the marks of comments, quotations, lists and diffs.
+    /// Numbers are removed, and the marks of comments, quotations, lists and
+    /// diffs.
     Comments,
 }
 
@@ -44,7 +46,7 @@ impl Dense {
         }
     }
 
-    /// Forgets the first half, and says how many bytes that were.
+    /// Removes the first half, and returns how many bytes that were.
     pub(super) fn halve(&mut self) -> usize {
         let length = self.text.len();
         let half = (length.div_ceil(2)..=length).find(|at| self.text.is_char_boundary(*at));
@@ -56,8 +58,8 @@ impl Dense {
     }
 }
 
-/// Whether a line has something in its margin that is taken away, beside what
-/// the margin before takes away.
+/// Whether a line has something in its margin that is removed at this level and
+/// not at the one before.
 pub(super) fn has_margin(line: &str, margin: Margin) -> bool {
     match margin {
         Margin::Kept => false,
@@ -103,7 +105,7 @@ fn without_number(line: &str) -> &str {
     after_number(rest).filter(|_| is_path).unwrap_or(line)
 }
 
-/// What follows a number and the mark behind it.
+/// The text behind a number and the mark that follows it.
 fn after_number(text: &str) -> Option<&str> {
     let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
     let digits = text.len() - rest.len();
@@ -115,7 +117,8 @@ fn after_number(text: &str) -> Option<&str> {
         .or_else(|| rest.strip_prefix(' ')?.trim_start().strip_prefix(is_gutter))
 }
 
-/// Appends what counts of a line, and says where escaped line breaks were.
+/// Appends the dense form of a line, and returns where escaped line breaks
+/// were.
 fn push_line(dense: &mut String, text: &str) -> Vec<usize> {
     let mut rest = text;
     let mut breaks = Vec::new();
@@ -141,7 +144,7 @@ fn push_line(dense: &mut String, text: &str) -> Vec<usize> {
     breaks
 }
 
-/// Whether a character tells one call from another. What breaks a mark
+/// Whether a character distinguishes one call from another. What breaks a mark
 /// (`~`) does not.
 fn is_kept(c: char) -> bool {
     let is_quote = matches!(
@@ -202,7 +205,7 @@ fn decoded(text: &str) -> (Option<char>, &str) {
     numbered(text).map_or((Some('&'), text), |(c, rest)| (Some(c), rest))
 }
 
-/// The character of `#65;` or `#x41;`.
+/// Parses the character of `#65;` or `#x41;`.
 fn numbered(text: &str) -> Option<(char, &str)> {
     let text = text.strip_prefix('#')?;
     let (radix, text) = match text.strip_prefix(['x', 'X']) {

@@ -1,28 +1,28 @@
-//! Looking for a call in dense text, whatever form it was written in.
+//! Finds a call in dense text, whatever form it was written in.
 
 use memchr::memmem::{self, Finder};
 use serde_json::{Map, Value};
 
 use super::dense::{self, Dense};
 
-/// What may stand between the name of an argument and its value, in bytes:
+/// The most bytes between the name of an argument and its value:
 /// `</arg_key><arg_value>` and the like.
 const MAX_GAP: usize = 48;
-/// The name and the arguments of a call are no farther from each other than
-/// twice the length of the arguments, and this.
+/// The distance between the name and the arguments of a call is at most twice
+/// the length of the arguments, and this.
 const REACH: usize = 512;
-/// A value that is one of a kind: a command line or a text, not a path or a
-/// number that many calls share.
+/// From this length on, a value is distinctive: a command line or a text, not a
+/// path or a number that many calls share.
 const TELLING: usize = 12;
-/// A shorter value has to end where the one in the text ends.
+/// A value shorter than this has to end where the one in the text ends.
 const LONG: usize = 16;
-/// A value of so many bytes may have come in pieces.
+/// A value of at least so many bytes may have come in pieces.
 const SPLIT: usize = 24;
 /// The shortest piece of a value, but for the last.
 const PIECE: usize = 8;
-/// So many pieces are looked for.
+/// The most pieces that are looked for.
 const MAX_PIECES: usize = 8;
-/// What calls name their arguments by, as one.
+/// Keys under which calls hold their arguments, in dense form.
 const WRAPPERS: [&str; 5] = [
     "args:{",
     "arguments:{",
@@ -30,7 +30,7 @@ const WRAPPERS: [&str; 5] = [
     "params:{",
     "input:{",
 ];
-/// What stands before the name of a tool without arguments.
+/// Texts before the name of a tool without arguments.
 const BEFORE_NAME: [&str; 8] = [
     "tool:",
     "name:",
@@ -42,7 +42,7 @@ const BEFORE_NAME: [&str; 8] = [
     "function=",
 ];
 
-/// A call, as it is looked for.
+/// A call that is searched for.
 #[derive(Debug)]
 pub(super) struct Wanted {
     name: String,
@@ -58,7 +58,7 @@ struct Leaf {
     value: String,
     /// The further items of a list, whose first one is the value.
     items: Vec<String>,
-    /// Whether this value alone tells whose call it is.
+    /// Whether this value alone identifies the call.
     is_telling: bool,
 }
 
@@ -152,8 +152,8 @@ impl Leaf {
     }
 }
 
-/// Where a tool's name stands as that of a call: between signs, not among the
-/// words of a sentence.
+/// The positions at which a tool's name stands as that of a call: between
+/// signs, not among the words of a sentence.
 fn names(text: &str, name: &str) -> Vec<usize> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let found = memmem::find_iter(text.as_bytes(), name.as_bytes());
@@ -173,7 +173,7 @@ fn names(text: &str, name: &str) -> Vec<usize> {
         .collect()
 }
 
-/// A text, with where the name of the wanted tool stands in it.
+/// A text, with the positions of the wanted tool's name in it.
 struct Look<'a> {
     text: &'a str,
     names: Vec<usize>,
@@ -192,8 +192,8 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// Whether a value that tells whose call it is stands there as an argument
-    /// of the tool. What other arguments there are does not matter.
+    /// Whether a distinctive value stands there as an argument of the tool. The
+    /// other arguments do not matter.
     fn has_telling(&self, wanted: &Wanted) -> bool {
         let telling = wanted.leaves.iter().filter(|leaf| leaf.is_telling);
         telling
@@ -213,8 +213,8 @@ impl<'a> Look<'a> {
         })
     }
 
-    /// Whether a telling value stands there among arguments, while the tool is
-    /// named elsewhere.
+    /// Whether a distinctive value stands there among arguments, while the tool
+    /// is named elsewhere.
     fn has_wrapped(&self, wanted: &Wanted) -> bool {
         let telling = wanted.leaves.iter().filter(|leaf| leaf.is_telling);
         telling
@@ -249,7 +249,7 @@ impl<'a> Look<'a> {
 
     /// Where the value of an argument stands behind the argument's name.
     fn places(&self, leaf: &Leaf, wanted: &Wanted) -> impl Iterator<Item = usize> {
-        // An empty value is told by its name alone.
+        // An empty value is found by its name alone.
         let sought = if leaf.value.is_empty() {
             &leaf.key
         } else {
@@ -278,7 +278,7 @@ impl<'a> Look<'a> {
         })
     }
 
-    /// Whether the value in the text is no longer than the one that is wanted.
+    /// Whether the value in the text does not go on behind the wanted one.
     fn ends_at(&self, end: usize, leaf: &Leaf) -> bool {
         let rest = self.text.get(end..).unwrap_or_default();
         let goes_on = |c: char| c.is_alphanumeric() || "_-./".contains(c);
@@ -296,7 +296,7 @@ impl<'a> Look<'a> {
         })
     }
 
-    /// Whether it is the only argument, in the brackets of a call.
+    /// Whether the value is the only argument, in the brackets of a call.
     fn is_positional(&self, at: usize, wanted: &Wanted) -> bool {
         let before = self.text.get(..at).unwrap_or_default();
         let name = before.strip_suffix('(');
@@ -312,7 +312,7 @@ impl<'a> Look<'a> {
             .is_some_and(|name| *name <= at + wanted.reach)
     }
 
-    /// So many bytes before a place, or a few less.
+    /// So many bytes before a place, or slightly fewer.
     fn before(&self, at: usize, bytes: usize) -> &'a str {
         let start = at.saturating_sub(bytes);
         let start = (start..=at).find(|start| self.text.is_char_boundary(*start));

@@ -1,14 +1,14 @@
 //! Calls that were copied: a file or a web page may hold a call, and a model
 //! that repeats it did not think of it itself.
 //!
-//! What counts is the call, not its text. A result holds a call if, in
-//! whatever form, it names the tool and gives its arguments: the tool's name
-//! set off by signs, and near it the name of each argument followed by its
-//! value, with nothing but syntax between them. A command line or another text
-//! is enough by itself, whatever the other arguments are. Line numbers,
-//! escapes, entities, quotes and white space do not matter, nor does the order
-//! of arguments; a long value may be spread over several results. A path, a
-//! name or a command that a result merely mentions is no call.
+//! What counts is the call, not its text. A result holds a call if, in whatever
+//! form, it names the tool and gives its arguments: the tool's name set off by
+//! signs, and near it the name of each argument followed by its value, with
+//! nothing but syntax between them. A command line or another text is enough by
+//! itself, whatever the other arguments are. Line numbers, escapes, entities,
+//! quotes and white space do not matter, nor does the order of arguments; a
+//! long value may be spread over several results. A path, a name or a command
+//! that a result merely mentions is not a call.
 
 mod dense;
 mod find;
@@ -28,17 +28,17 @@ const MEMORY: usize = 4 << 20;
 /// The fields of results whose texts are kept apart; those of others share one.
 const MAX_FIELDS: usize = 16;
 /// PTK's own words before a call that reads on, and the beginning of that call.
-/// Following them is no copying.
+/// Following them is not copying.
 const HINTS: [&str; 4] = [
     "The next: read_file(",
     "the rest: read_file(",
     "the rest: read(",
     "the whole: read_file(",
 ];
-/// How long such a call can be.
+/// The most bytes of such a call.
 const MAX_HINT: usize = 4096;
 
-/// Remembers what tools gave back, and knows a call that stands in it.
+/// Remembers the results of tools, and recognizes calls that stand in them.
 ///
 /// ```
 /// use ptk_protocol::{Copies, Grammar, parse};
@@ -60,7 +60,7 @@ pub struct Copies {
 }
 
 /// The texts of one field in the results of a session, one behind the other:
-/// what was split between two of them is whole again.
+/// what was split between two of them is joined again.
 #[derive(Debug, Clone)]
 struct Stream {
     field: String,
@@ -69,13 +69,13 @@ struct Stream {
 }
 
 impl Copies {
-    /// Remembers what a tool gave back. The oldest is forgotten first.
+    /// Remembers a tool's result. The oldest is forgotten first.
     pub fn remember(&mut self, output: &str) {
         self.remember_field("", output);
     }
 
-    /// Remembers a text in a field of what a tool gave back. Texts of the same
-    /// field are read on from one result to the next.
+    /// Remembers a text in a field of a tool's result. Texts of the same field
+    /// are read on from one result to the next.
     pub fn remember_field(&mut self, field: &str, text: &str) {
         let text = without_hints(text);
         self.add(field, &text, Margin::Kept);
@@ -115,8 +115,8 @@ impl Copies {
         }
     }
 
-    /// Forgets the first half of what is most. Each byte is moved a bounded
-    /// number of times.
+    /// Forgets the first half of the longest stream. Each byte is moved a
+    /// bounded number of times.
     fn forget(&mut self) {
         let most = self.streams.iter_mut().max_by_key(|it| it.dense.text.len());
         let forgotten = most.map_or(self.size, |it| it.dense.halve());
@@ -141,7 +141,7 @@ impl Copies {
         texts.any(|text| name.find(text).is_some())
     }
 
-    /// Marks the calls of a reply that stand in what is remembered. They are
+    /// Marks the calls of a reply that stand in remembered results. They are
     /// not to be run without asking.
     pub fn mark(&self, reply: &mut Reply, text: &str) {
         if self.size == 0 {
@@ -184,7 +184,7 @@ fn without_hints(text: &str) -> Cow<'_, str> {
         };
         kept.push_str(before);
         let end = hint.find(')').filter(|end| *end < MAX_HINT);
-        // Half a hint is none, and is kept but for its first letter.
+        // Half a hint is not one, and is kept but for its first letter.
         let end = end.map_or(1, |end| end + 1);
         rest = hint.get(end..).unwrap_or_default();
     }

@@ -1,4 +1,4 @@
-//! Constructs: what a dialect's reader is set to, and what becomes of it.
+//! Constructs: what a dialect's reader reads, and how its result is used.
 
 use std::ops::Range;
 
@@ -58,8 +58,8 @@ impl Work<'_, '_, '_> {
         self.go(EngineState::Reading(Box::new(reading)))
     }
 
-    /// What looked like a construct is none: its first character is passed and
-    /// the rest is looked at anew.
+    /// Handles something that looked like a construct and is not one: its first
+    /// character is passed and the rest is examined again.
     pub(super) fn dismiss(&mut self, start: usize, back: Back) -> bool {
         self.note(start..start, |_| Decision::NoCall);
         match back {
@@ -142,7 +142,7 @@ impl Work<'_, '_, '_> {
         }
     }
 
-    /// Goes on behind a mark that stands around calls.
+    /// Continues behind a mark that stands around calls.
     pub(super) fn skip_mark(&mut self, range: Range<usize>, back: Back) -> bool {
         match back {
             Back::Fence(fence) => {
@@ -177,7 +177,7 @@ impl Work<'_, '_, '_> {
         }
     }
 
-    /// A mark around calls may be quoted together with them.
+    /// Handles a mark around calls that may be quoted together with them.
     pub(super) fn quoted_mark(&mut self, mut quoted: QuotedMark) -> bool {
         let text = self.text;
         let closed = match quoted.quotation {
@@ -223,7 +223,8 @@ impl Work<'_, '_, '_> {
         }
     }
 
-    /// Everything up to `behind` is part of a quotation, and so of the prose.
+    /// Handles everything up to `behind` as part of a quotation, and so of the
+    /// prose.
     fn is_quoted(&mut self, start: usize, behind: usize, quotation: Quotation) -> bool {
         self.note(start..behind, |_| {
             Decision::Quoted(match quotation {
@@ -264,8 +265,8 @@ impl Work<'_, '_, '_> {
         items.extend(tail);
         match reading.back {
             Back::Prose { quotation, .. } => {
-                // What is no whole call may as well be the beginning of one,
-                // quoted: the inline code ends before the call does.
+                // A construct without a whole call may as well be the beginning
+                // of one, quoted: the inline code ends before the call does.
                 let mut search = range.start;
                 if let Quotation::Ticks(count) = quotation
                     && !items.iter().any(is_whole_call)
@@ -333,7 +334,7 @@ impl Work<'_, '_, '_> {
         }
     }
 
-    /// Keeps back what may be a call drafted in reasoning, or a mark around it.
+    /// Holds back what may be a call drafted in reasoning, or a mark around it.
     fn hold_draft(&mut self, draft: Held) {
         let hold = self.machine.hold.get_or_insert_with(|| Hold {
             kind: HoldKind::Reasoning,
@@ -349,7 +350,7 @@ impl Work<'_, '_, '_> {
             .is_some_and(|tools| tools.contains(name))
     }
 
-    /// Goes on behind a construct, which counts as the start of a line.
+    /// Continues behind a construct, which counts as the start of a line.
     pub(super) fn leave(&mut self, end: usize) {
         self.machine.told = end;
         self.machine.seen = end;
@@ -357,8 +358,8 @@ impl Work<'_, '_, '_> {
         self.machine.behind_call = true;
     }
 
-    /// A construct may be quoted: by inline code that closes on the same
-    /// line, or by quotation marks right around it.
+    /// Handles a construct that may be quoted: by inline code that closes on
+    /// the same line, or by quotation marks right around it.
     pub(super) fn quoted(&mut self, mut quoted: QuotedConstruct) -> bool {
         let text = self.text;
         let closed = match quoted.quotation {

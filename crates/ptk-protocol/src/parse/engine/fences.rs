@@ -35,7 +35,8 @@ impl Work<'_, '_, '_> {
         self.go(EngineState::FenceOfCalls(fence))
     }
 
-    /// In a quotation: everything up to the closing line is text.
+    /// Reads a fence that is a quotation: everything up to the closing line is
+    /// text.
     pub(super) fn fence(&mut self, fence: Fence) -> bool {
         let text = self.text;
         let mut at = self.machine.seen;
@@ -166,7 +167,7 @@ impl Work<'_, '_, '_> {
         self.begin(start, candidates, Back::Fence(fence))
     }
 
-    /// The fence holds something else than calls.
+    /// Handles a fence that holds something else than calls.
     pub(super) fn fence_is_quotation(&mut self, fence: Fence) -> bool {
         self.resolve_as_quoted(Kept::AnswerFollows, Quote::MixedFence);
         self.go(EngineState::Fence(fence))

@@ -1,4 +1,4 @@
-//! The end of a reply whose model goes on as a tool, or as somebody else.
+//! Ends a reply in which the model goes on as a tool or in another role.
 
 use super::{EngineState, Work};
 use crate::parse::forged::Forgery;
@@ -9,12 +9,13 @@ use crate::{Problem, ProblemCode, Span, SpanKind};
 
 /// The longest id of a call between a word and its colon.
 const MAX_ID: usize = 64;
-/// How much of a line is looked at to tell a result from a sentence about one.
+/// How much of a line is examined to distinguish a result from a sentence about
+/// one.
 const MAX_LINE: usize = 4096;
 
 impl Work<'_, '_, '_> {
-    /// Whether the mark at `start..end`, which starts its line, begins what is
-    /// not the model's to write; `None` if more text has to come to tell.
+    /// Whether the mark at `start..end`, which starts its line, begins text
+    /// that the model must not write; `None` if more text is needed to decide.
     ///
     /// Behind a call it does. Without one, it may be the subject of an
     /// explanation, so it has to have the form of a result.
@@ -67,7 +68,7 @@ impl Work<'_, '_, '_> {
         self.machine.has_said || !self.text.slice(&untold).trim().is_empty()
     }
 
-    /// The reply ends at `start`: what is kept back is settled as at its end,
+    /// Ends the reply at `start`: what is held back is settled as at its end,
     /// and whatever follows is a problem.
     pub(super) fn forge(&mut self, forgery: Forgery, start: usize) -> bool {
         self.tell(SpanKind::Text, start);
@@ -76,7 +77,7 @@ impl Work<'_, '_, '_> {
         self.go(EngineState::Forged(forgery))
     }
 
-    /// Tells what the model wrote behind the end of its reply.
+    /// Emits what the model wrote behind the end of its reply, as a problem.
     pub(super) fn discard_forgery(&mut self) {
         let EngineState::Forged(forgery) = self.machine.state else {
             return;
@@ -105,8 +106,9 @@ impl Work<'_, '_, '_> {
 /// Dialects whose calls are actions in words.
 const ACTIONS: &[&str] = &["smolagents", "command-r-plus"];
 
-/// Where the colon ends behind a word such as `PTK_RESULT`, or behind the id of
-/// a call that follows it. The outer `None` if more text has to come to tell.
+/// Finds the end of the colon behind a word such as `PTK_RESULT`, or behind the
+/// id of a call that follows it. The outer `None` if more text is needed to
+/// decide.
 #[expect(clippy::option_option, reason = "both are questions of their own")]
 fn colon(rest: &str, end: bool) -> Option<Option<usize>> {
     if rest.starts_with(':') {
@@ -134,8 +136,8 @@ fn colon(rest: &str, end: bool) -> Option<Option<usize>> {
     }
 }
 
-/// Whether a value stands alone behind the colon, and no sentence: JSON up to
-/// the end of the line. `None` if more text has to come to tell.
+/// Whether a value stands alone behind the colon, and not a sentence: JSON up
+/// to the end of the line. `None` if more text is needed to decide.
 fn is_value(rest: &str, end: bool) -> Option<bool> {
     let near = rest.len().min(MAX_LINE);
     let near = rest.as_bytes().get(..near).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! The parser itself: finds marks, decides whether they are quoted, hands what
-//! follows to a dialect's reader, and tells what became of it.
+//! The parser itself: finds marks, decides whether they are quoted, passes what
+//! follows to a dialect's reader, and emits the results.
 
 mod constructs;
 mod fences;
@@ -22,7 +22,7 @@ use super::trace::{Decision, Note, Trace};
 
 type Sink<'s> = dyn FnMut(Event<'_>) + 's;
 
-/// Reads a reply while it arrives.
+/// Parses a reply while it arrives.
 ///
 /// ```
 /// use ptk_protocol::{Event, Grammar, Parser, Reply};
@@ -50,7 +50,7 @@ pub struct Parser {
 }
 
 impl Parser {
-    /// A parser for one reply.
+    /// Creates a parser for one reply.
     #[must_use]
     pub fn new(grammar: &Grammar) -> Self {
         Self {
@@ -61,7 +61,7 @@ impl Parser {
         }
     }
 
-    /// The same parser, which writes down why it decides what it does, for
+    /// Makes the parser record the reasons of its decisions, for
     /// [`Parser::notes`].
     #[must_use]
     pub fn explained(mut self) -> Self {
@@ -69,9 +69,9 @@ impl Parser {
         self
     }
 
-    /// Why the reply was read as it was, once it has ended, in the order of
-    /// the reply. Empty unless the parser was [`explained`](Self::explained);
-    /// the notes are handed over once.
+    /// The reasons why the reply was read as it was, once it has ended, in the
+    /// order of the reply. Empty unless the parser was
+    /// [`explained`](Self::explained); the notes are handed over once.
     ///
     /// ```
     /// use ptk_protocol::{Grammar, Parser};
@@ -92,9 +92,9 @@ impl Parser {
     }
 
     /// Whether the reply has ended, whatever is still to come: the model has
-    /// begun to write a tool's result or somebody else's turn. What follows
-    /// only makes that [problem](crate::ProblemCode::ForgedResult) longer, so
-    /// the stream can be closed.
+    /// begun to write a tool's result or a turn that is not its own. What
+    /// follows only makes that [problem](crate::ProblemCode::ForgedResult)
+    /// longer, so the stream can be closed.
     ///
     /// ```
     /// use ptk_protocol::{Grammar, Parser};
@@ -111,21 +111,21 @@ impl Parser {
         matches!(self.machine.state, EngineState::Forged(_))
     }
 
-    /// Takes the next chunk and gives what became known by it.
+    /// Parses the next chunk and returns the events that became known by it.
     pub fn push(&mut self, chunk: &str) -> Vec<Event<'static>> {
         let mut events = Vec::new();
         self.push_to(chunk, &mut |event| events.push(event.into_owned()));
         events
     }
 
-    /// Ends the reply and gives the rest.
+    /// Ends the reply and returns the remaining events.
     pub fn finish(&mut self) -> Vec<Event<'static>> {
         let mut events = Vec::new();
         self.finish_to(&mut |event| events.push(event.into_owned()));
         events
     }
 
-    /// As [`Parser::push`], without copying the events.
+    /// Like [`Parser::push`], without copying the events.
     pub fn push_to(&mut self, chunk: &str, sink: &mut Sink<'_>) {
         if self.buffer.is_empty() {
             let used = self.machine.run(&self.grammar, chunk, false, sink);
@@ -139,7 +139,7 @@ impl Parser {
     }
 
     /// Makes room for a chunk. A long buffer grows in small steps, so that it
-    /// takes little more room than the call that is coming in.
+    /// takes little more memory than the call that is coming in.
     fn make_room(&mut self, chunk: usize) {
         let needed = self.buffer.len() + chunk;
         if needed > self.buffer.capacity() && needed > LONG_BUFFER {
@@ -147,7 +147,7 @@ impl Parser {
         }
     }
 
-    /// As [`Parser::finish`], without copying the events.
+    /// Like [`Parser::finish`], without copying the events.
     pub fn finish_to(&mut self, sink: &mut Sink<'_>) {
         let buffer = std::mem::take(&mut self.buffer);
         self.machine.run(&self.grammar, &buffer, true, sink);
@@ -163,7 +163,7 @@ impl Parser {
 /// From this length on the buffer grows in small steps.
 const LONG_BUFFER: usize = 1 << 20;
 
-/// Where the machine is. Offsets are those of the reply, not of the buffer.
+/// The state of the machine. Offsets are those of the reply, not of the buffer.
 enum EngineState {
     Prose,
     Reasoning {
@@ -174,11 +174,11 @@ enum EngineState {
     Fence(Fence),
     /// In a fence that holds nothing but calls so far.
     FenceOfCalls(Fence),
-    /// A reader is at work.
+    /// A reader is reading a construct.
     Reading(Box<OpenConstruct>),
     /// A construct stands inside what may be a quotation; what follows decides.
     Quoted(Box<QuotedConstruct>),
-    /// The same for a mark around several calls.
+    /// A mark around several calls stands inside what may be a quotation.
     QuotedMark(Box<QuotedMark>),
     /// Behind the end of the reply, where the model goes on in other roles.
     Forged(Forgery),
@@ -199,7 +199,8 @@ struct OpenConstruct {
     findings: Findings,
     /// Whether a call or a problem was found.
     tells: bool,
-    /// What was found and is not told yet, as it may turn out to be quoted.
+    /// Items that are not emitted yet, as the construct may turn out to be
+    /// quoted.
     deferred: Option<Vec<Item>>,
     stops: Vec<String>,
     back: Back,
@@ -218,7 +219,7 @@ impl OpenConstruct {
     }
 }
 
-/// Where to go on behind a construct.
+/// The state to return to behind a construct.
 #[derive(Debug, Clone, Copy)]
 enum Back {
     Prose {
@@ -278,9 +279,9 @@ impl<'a> Text<'a> {
 
 struct Machine {
     base: usize,
-    /// Everything before this was told or is held.
+    /// Everything before this was emitted or is held back.
     told: usize,
-    /// Everything before this was looked at.
+    /// Everything before this was examined.
     seen: usize,
     state: EngineState,
     line: Line,
@@ -294,9 +295,9 @@ struct Machine {
     behind_call: bool,
     /// The dialect of the last construct.
     last: Option<usize>,
-    /// Whether any words were told.
+    /// Whether any words were emitted.
     has_said: bool,
-    /// Why it went as it did, where that was asked for.
+    /// The reasons of decisions, if they were requested.
     trace: Option<Box<Trace>>,
 }
 
@@ -327,7 +328,8 @@ impl Machine {
         }
     }
 
-    /// Goes as far as the text allows; the bytes returned are not needed again.
+    /// Parses as far as the text allows; the bytes returned are not needed
+    /// again.
     fn run(&mut self, grammar: &Grammar, text: &str, end: bool, sink: &mut Sink<'_>) -> usize {
         let text = Text {
             all: text,
@@ -370,7 +372,7 @@ struct Work<'a, 's, 'm> {
 }
 
 impl Work<'_, '_, '_> {
-    /// Makes one step; `false` if more text has to come first.
+    /// Makes one step; `false` if more text is needed first.
     pub(super) fn step(&mut self) -> bool {
         match std::mem::replace(&mut self.machine.state, EngineState::Prose) {
             EngineState::Prose => self.prose(),
@@ -387,7 +389,7 @@ impl Work<'_, '_, '_> {
         }
     }
 
-    /// Writes down a decision, where that was asked for.
+    /// Records a decision, if that was requested.
     pub(super) fn note(&mut self, range: Range<usize>, decide: impl FnOnce(&Self) -> Decision) {
         if self.machine.trace.is_some() {
             let decision = decide(self);
@@ -414,8 +416,8 @@ impl Work<'_, '_, '_> {
     }
 }
 
-/// A run of backticks or tildes is counted up to here; what follows counts as
-/// a run of its own.
+/// A run of backticks or tildes is counted up to this; what follows counts as a
+/// run of its own.
 const MAX_RUN: usize = 64;
 
 /// How many times `byte` stands at the start of `text`.

@@ -1,4 +1,4 @@
-//! Prose: where marks are looked for, and told from what only quotes them.
+//! Prose: finds marks, and distinguishes them from quoted ones.
 
 use super::{Back, EngineState, Fence, Quotation, Work, is_run_open, run_length};
 use crate::dialects::{Claim, TriggerPosition};
@@ -11,9 +11,9 @@ use crate::{Problem, ProblemCode, Span, SpanKind};
 
 /// The longest line that opens a fence.
 const MAX_INFO: usize = 256;
-/// How many bytes may be read in vain, as a multiple of the bytes passed. Past
-/// that, what looks like a call and is none is no longer tried, so that the
-/// work stays in proportion to the input.
+/// How many bytes may be read without finding a call, as a multiple of the
+/// bytes passed. Past that, what looks like a call is no longer tried, so that
+/// the work stays in proportion to the input.
 const WASTE_FACTOR: usize = 16;
 const WASTE_ALLOWANCE: usize = 1 << 16;
 
@@ -113,7 +113,7 @@ impl<'a> Work<'a, '_, '_> {
         self.go(EngineState::Prose)
     }
 
-    /// Writes down which dialects a mark may be of.
+    /// Records which dialects a mark may belong to.
     pub(super) fn note_tried(&mut self, hit: &Hit<'_>, candidates: &Candidates) {
         self.note(hit.start..hit.end, |work| Decision::Tried {
             mark: work.text.slice(&(hit.start..hit.end)).to_owned(),
@@ -124,7 +124,7 @@ impl<'a> Work<'a, '_, '_> {
         });
     }
 
-    /// Writes down why nothing was read at a mark that may open a call.
+    /// Records why nothing was read at a mark that may open a call.
     fn note_passed(&mut self, hit: &Hit<'_>, is_candidate: bool) {
         let range = hit.start..hit.end;
         if self.machine.trace.is_none() {
@@ -139,14 +139,14 @@ impl<'a> Work<'a, '_, '_> {
         }
     }
 
-    /// Whether so much was read in vain that nothing more is tried.
+    /// Whether too many bytes were wasted to try anything more.
     fn is_weary(&self) -> bool {
         self.machine.wasted_bytes > WASTE_ALLOWANCE + WASTE_FACTOR * self.machine.seen
     }
 
-    /// A mark that belongs to no construct: the end of a section, markup that
-    /// says nothing, or one that is too many. In the middle of a sentence it
-    /// is part of the sentence.
+    /// Handles a mark that belongs to no construct: the end of a section,
+    /// markup without a meaning, or one that is too many. In the middle of a
+    /// sentence it is part of the sentence.
     fn stray_mark(&mut self, hit: &Hit<'_>) -> bool {
         let Hit {
             start,
@@ -219,8 +219,8 @@ impl<'a> Work<'a, '_, '_> {
             })
     }
 
-    /// Whether the line, the reply or another tag follows at `at`; `None` if
-    /// more text has to come to tell.
+    /// Whether the end of the line or reply, or another tag, follows at `at`;
+    /// `None` if more text is needed to decide.
     fn ends_line(&self, at: usize) -> Option<bool> {
         match self.text.from(at).bytes().next() {
             Some(byte) => Some(matches!(byte, b'\n' | b'\r' | b'<')),
@@ -228,7 +228,7 @@ impl<'a> Work<'a, '_, '_> {
         }
     }
 
-    /// Between the calls of a section, white space is markup.
+    /// Marks the white space between the calls of a section as markup.
     fn mark_space(&mut self) {
         let rest = self.text.from(self.machine.seen);
         let space = rest.len() - rest.trim_start().len();
@@ -262,8 +262,8 @@ impl<'a> Work<'a, '_, '_> {
         }
     }
 
-    /// The dialects that may begin here, unless too much was read in vain.
-    /// Those that write the mark just so come first.
+    /// The dialects that may begin here, unless too many bytes were wasted.
+    /// Those that write the mark exactly so come first.
     pub(super) fn candidates(&self, hit: &Hit<'_>) -> Candidates {
         let blank = self.machine.line.is_blank();
         if self.is_weary() {

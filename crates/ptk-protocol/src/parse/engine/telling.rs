@@ -1,4 +1,4 @@
-//! Telling: what goes out, what is kept back, and how a hold is settled.
+//! Output: what is emitted, what is held back, and how a hold is settled.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -24,7 +24,7 @@ impl Work<'_, '_, '_> {
         self.pass(at + length);
     }
 
-    /// Tells everything up to `end` as `kind`.
+    /// Emits everything up to `end` as `kind`.
     pub(super) fn tell(&mut self, kind: SpanKind, end: usize) {
         let range = self.machine.told..end;
         if !range.is_empty() {
@@ -35,7 +35,7 @@ impl Work<'_, '_, '_> {
         }
     }
 
-    /// Tells a mark, which does not count as part of its line.
+    /// Emits a mark, which does not count as part of its line.
     pub(super) fn mark(&mut self, range: Range<usize>) {
         self.machine.told = range.end;
         self.machine.seen = range.end;
@@ -48,7 +48,7 @@ impl Work<'_, '_, '_> {
         }
     }
 
-    /// Tells an item, or keeps it back behind what is held already. Anything
+    /// Emits an item, or holds it back behind what is held already. Anything
     /// but white space behind a hold settles that it was a quotation.
     pub(super) fn emit(&mut self, item: Item) {
         if let Some(hold) = &self.machine.hold {
@@ -77,8 +77,8 @@ impl Work<'_, '_, '_> {
         }
     }
 
-    /// What is held is no call: for the one reason if it was drafted in
-    /// reasoning, for the other if it stands in a fence.
+    /// Settles that what is held is not a call: for the reason `kept` if it was
+    /// drafted in reasoning, for `quote` if it stands in a fence.
     pub(super) fn resolve_as_quoted(&mut self, kept: Kept, quote: Quote) {
         if let Some(hold) = self.machine.hold.take() {
             self.note_hold(
@@ -118,8 +118,7 @@ impl Work<'_, '_, '_> {
         }
     }
 
-    /// Writes down what became of what was held: of the fence, or of each
-    /// draft.
+    /// Records how a hold was settled: for the fence, or for each draft.
     fn note_hold(&mut self, hold: &Hold, decision: Decision) {
         if self.machine.trace.is_none() {
             return;
@@ -137,7 +136,7 @@ impl Work<'_, '_, '_> {
         }
     }
 
-    /// The reply has ended: what is still held is settled now.
+    /// Settles what is still held when the reply has ended.
     pub(super) fn conclude(&mut self) {
         let kept = match &self.machine.hold {
             Some(hold) if hold.kind == HoldKind::Reasoning => {
@@ -162,7 +161,7 @@ impl Work<'_, '_, '_> {
         }
     }
 
-    /// Whether the model thought on behind its last draft.
+    /// Whether the model went on thinking behind its last draft.
     fn goes_on_behind_drafts(&self, hold: &Hold) -> bool {
         hold.held
             .iter()

@@ -1,10 +1,11 @@
-//! What parameters of common names usually hold.
+//! Usual values of parameters with common names.
 
 use super::Variant;
 
 type Entry = (&'static [&'static str], [&'static str; 2]);
 
-/// Matched against the words of a parameter's name, its last word first.
+/// Texts by words, matched against the words of a parameter's name, its last
+/// word first.
 const TEXTS: &[Entry] = &[
     (
         &["path", "file", "filename", "filepath"],
@@ -127,7 +128,7 @@ const TEXTS: &[Entry] = &[
     (&["name"], ["Ana Silva", "Li Wei"]),
 ];
 
-/// Where no word of the name is known.
+/// The texts where no word of the name is known.
 const OTHER_TEXT: [&str; 2] = ["main", "demo"];
 
 const NUMBERS: &[(&[&str], [f64; 2])] = &[
@@ -151,7 +152,7 @@ const NUMBERS: &[(&[&str], [f64; 2])] = &[
     (&["radius"], [4.0, 2.0]),
 ];
 
-/// Where no word of the name is known.
+/// The numbers where no word of the name is known.
 const OTHER_NUMBER: [f64; 2] = [3.0, 5.0];
 
 /// A text for a parameter of this name.

@@ -1,10 +1,10 @@
-//! Calls of the system that programs need. All others do not exist for them, so
-//! that a call which a new kernel brings is closed until it is listed here.
+//! System calls that programs need. All others are refused, so that a call
+//! which a new kernel adds is closed until it is listed here.
 //!
-//! Programs are told `ENOSYS`, as by a kernel without the call, and use what
-//! they used before there was one.
+//! Programs get `ENOSYS`, as from a kernel without the call, and fall back to
+//! what they used before it existed.
 
-/// On every machine.
+/// Calls that exist on every machine.
 const EVERYWHERE: [i64; 243] = [
     libc::SYS_accept,
     libc::SYS_accept4,
@@ -251,7 +251,7 @@ const EVERYWHERE: [i64; 243] = [
     libc::SYS_writev,
 ];
 
-/// Those without a name in `libc` yet. Their numbers are the same everywhere.
+/// Calls without a name in `libc` yet. Their numbers are the same everywhere.
 const NEW: [i64; 7] = [
     451, // cachestat
     452, // fchmodat2
@@ -262,7 +262,7 @@ const NEW: [i64; 7] = [
     462, // mseal
 ];
 
-/// Older forms, which newer machines do not have.
+/// Older forms of calls, which newer machines do not have.
 #[cfg(target_arch = "x86_64")]
 const OLDER: [i64; 40] = [
     libc::SYS_access,
@@ -312,7 +312,7 @@ const OLDER: [i64; 1] = [libc::SYS_renameat];
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 const OLDER: [i64; 0] = [];
 
-/// All of them.
+/// All system calls that are allowed.
 pub(super) fn all() -> impl Iterator<Item = i64> {
     EVERYWHERE.into_iter().chain(NEW).chain(OLDER)
 }

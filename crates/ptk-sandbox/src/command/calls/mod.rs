@@ -1,5 +1,5 @@
-//! Which calls of the system a program may make, by seccomp: those that are
-//! known to be needed, and of these not the ones that lead out.
+//! Which system calls a program may make, by seccomp: those that are known to
+//! be needed, except those that lead out of the sandbox.
 
 mod allowed;
 
@@ -12,9 +12,9 @@ use seccompiler::{
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// Refused with `EPERM`, so that programs that ask for them say why they fail:
-/// looking into other processes, mounts and namespaces, what the kernel offers
-/// to those who change it, and ways around this very filter.
+/// Calls refused with `EPERM`, so that programs that make them report why they
+/// fail: looking into other processes, mounts and namespaces, what the kernel
+/// offers to those who change it, and ways around this very filter.
 const REFUSED: [i64; 50] = [
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
@@ -75,7 +75,7 @@ const NAMESPACES: u64 = (libc::CLONE_NEWNS
     | libc::CLONE_NEWUSER
     | libc::CLONE_NEWPID
     | libc::CLONE_NEWNET) as u64;
-/// Types into a terminal in the place of its user.
+/// Terminal requests that type in the place of the user.
 const TYPE_INTO_TERMINAL: [u64; 2] = [libc::TIOCSTI, libc::TIOCLINUX];
 
 /// The families of sockets that programs commonly use.
@@ -91,7 +91,7 @@ const FAMILIES: [i32; 4] = [
 pub(super) enum Sockets {
     /// All that programs commonly use: what they reach is decided elsewhere.
     Common,
-    /// None. Pairs of connected ones are no way out.
+    /// None. Pairs of connected ones are allowed, as they do not lead out.
     None,
 }
 
@@ -115,8 +115,8 @@ fn errno(number: i32) -> SeccompAction {
     SeccompAction::Errno(number.unsigned_abs())
 }
 
-/// What becomes of the calls that the rules name, and of all others. A program
-/// of another machine's kind is killed at its first call.
+/// A filter with one action for the calls that the rules name, and one for all
+/// others. A program of another architecture is killed at its first call.
 fn program(
     rules: Rules,
     others: SeccompAction,
@@ -148,7 +148,7 @@ fn one_of(argument: u8, operation: SeccompCmpOp, value: u64) -> Result<SeccompRu
     SeccompRule::new(vec![condition])
 }
 
-/// Files that stand for devices, where the argument says what kind of file.
+/// Rules that match files for devices, where the argument is the kind of file.
 fn devices(argument: u8) -> Result<Vec<SeccompRule>, BackendError> {
     let kinds = [libc::S_IFCHR, libc::S_IFBLK].into_iter();
     let is_kind = SeccompCmpOp::MaskedEq(libc::S_IFMT.into());
@@ -157,7 +157,7 @@ fn devices(argument: u8) -> Result<Vec<SeccompRule>, BackendError> {
         .collect()
 }
 
-/// Sockets of all other families. No rule means all.
+/// Rules that match sockets of all other families. Without a rule, all match.
 fn strangers(sockets: Sockets) -> Result<Vec<SeccompRule>, BackendError> {
     let families = match sockets {
         Sockets::Common => FAMILIES.as_slice(),

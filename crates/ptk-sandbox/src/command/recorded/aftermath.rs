@@ -1,6 +1,6 @@
-//! What a program has left at a path, in so few words that it can be said
-//! before the program's result is: whoever looks there later sees by them
-//! whether somebody else has been there in between.
+//! What a program has left at a path, in a form short enough to be written
+//! before the program's result is returned. A later comparison with it shows
+//! whether another process has changed the path in between.
 
 use std::fs::File;
 use std::io;
@@ -18,15 +18,15 @@ use crate::fingerprint::Fingerprint;
 use crate::node::{Moment, Node};
 use crate::read::Kind;
 
-/// The first Linux on which a file that was looked at gets another time with
+/// The first Linux on which a file whose times were read gets another time with
 /// its next change, however soon that comes.
 const EXACT: (u32, u32) = (6, 13);
-/// The file systems that do: ext4, XFS, Btrfs, tmpfs.
+/// The file systems on which it does: ext4, XFS, Btrfs, tmpfs.
 const EXACT_SYSTEMS: [i64; 4] = [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994];
 
-/// Looks at what is left.
+/// Inspects what a program has left.
 pub(super) struct Looking {
-    /// The disks whose times tell every change.
+    /// The disks whose times show every change.
     exact: Vec<u64>,
     /// Whether there may be a link now where there was none.
     has_links: bool,
@@ -53,11 +53,10 @@ impl Looking {
 
     /// What is at a path that leads through no link.
     pub(super) fn at(&self, path: &[u8]) -> io::Result<After> {
-        // Whoever changes it after that was looked at gives it this time or a
-        // later one.
+        // A change after this look gives the file this time or a later one.
         let now = now();
-        // Links of others, who may have put some there, are found by whoever
-        // compares this with what is there: then it is something else.
+        // Links that other processes have put there are found when this is
+        // compared with what is there: then it is something else.
         let stat = if self.has_links {
             stat(path)?
         } else {
@@ -92,7 +91,7 @@ fn stat(path: &[u8]) -> io::Result<Option<Stat>> {
     found(resolve::open(path, PLACE).and_then(fstat))
 }
 
-/// Where one cannot go, there is nothing.
+/// Takes a path that cannot be reached for one where nothing is.
 fn found(stat: Result<Stat, Errno>) -> io::Result<Option<Stat>> {
     match stat {
         Ok(stat) => Ok(Some(stat)),

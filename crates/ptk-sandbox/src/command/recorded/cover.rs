@@ -17,10 +17,10 @@ pub(super) const READING: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::NONBLOCK);
 
-/// What a file is called that says what git ignores.
+/// The name of files that say what git ignores.
 pub(super) const RULES: &[u8] = b".gitignore";
 
-/// What is covered.
+/// Which paths are recorded.
 #[derive(Debug)]
 pub(super) struct Cover {
     roots: Vec<Box<[u8]>>,
@@ -33,18 +33,18 @@ pub(super) struct Cover {
 #[derive(Debug, Clone)]
 enum Folder {
     Covered(Known),
-    /// It lies in this one, which is not covered.
+    /// It lies in this folder, which is not covered.
     Uncovered(Arc<[u8]>),
     Outside,
 }
 
-/// The rules for what is in a folder, as far as anybody needed them. Most
-/// folders are changed themselves, and not what is in folders below.
+/// The rules for what is in a folder, as far as they were needed. Most folders
+/// are changed themselves, and not what is in folders below.
 #[derive(Debug, Clone)]
 enum Known {
-    /// Those from above.
+    /// The rules from the folders above.
     Above(Option<Arc<Rules>>),
-    /// Its own, too.
+    /// The folder's own rules, too.
     All(Option<Arc<Rules>>),
 }
 
@@ -52,7 +52,7 @@ enum Known {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Covered {
     Yes,
-    /// It lies in this folder, which is not.
+    /// It lies in this folder, which is not covered.
     Not(Arc<[u8]>),
     /// It lies elsewhere.
     Outside,
@@ -120,8 +120,8 @@ impl Cover {
         }
     }
 
-    /// All rules for what is in a folder, whose path is relative from a place
-    /// on.
+    /// All rules for what is in a folder, whose path from `above` on is
+    /// relative to its root.
     fn rules(&mut self, folder: &[u8], above: usize, known: Known) -> Option<Arc<Rules>> {
         let rules = match known {
             Known::All(rules) => return rules,
@@ -134,8 +134,8 @@ impl Cover {
         rules
     }
 
-    /// The rules of a folder are about to change: until the end they hold as
-    /// they are.
+    /// Keeps the rules of a folder as they are until the end, since they are
+    /// about to change.
     pub(super) fn hold(&mut self, folder: &[u8]) {
         let Some(root) = self.roots.iter().find(|root| is_in(folder, root)) else {
             return;

@@ -1,6 +1,5 @@
-//! Which calls are asked about: those that change what is at a path. What is
-//! done with a file that is open for writing was asked about when it was
-//! opened.
+//! Which calls the recorder receives: those that change what is at a path. A
+//! change to a file that is open for writing was considered when it was opened.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -9,8 +8,8 @@ use ptk_seccomp::Instruction;
 
 /// Flags of a file that is opened to be changed.
 pub(super) const WRITES: i32 = libc::O_ACCMODE | libc::O_CREAT | libc::O_TRUNC;
-/// Flags of one that is not, whatever the others are: it is no file but a
-/// place, or a file without a name.
+/// Flags of one that is not, whatever the others are: it is not a file but a
+/// location, or a file without a name.
 pub(super) const HARMLESS: i32 = libc::O_PATH | (libc::O_TMPFILE & !libc::O_DIRECTORY);
 
 /// Calls that open a file, and which argument has the flags.
@@ -22,7 +21,7 @@ const OPENING: [(i64, u32); 1] = [(libc::SYS_openat, 2)];
 /// `fchmodat2`, of Linux 6.6. It has this number everywhere.
 pub(super) const FCHMODAT2: i64 = 452;
 
-/// Calls that are asked about whatever they are called with.
+/// Calls that the recorder receives whatever their arguments are.
 const CHANGING: [i64; 12] = [
     libc::SYS_renameat2,
     libc::SYS_unlinkat,
@@ -37,7 +36,7 @@ const CHANGING: [i64; 12] = [
     libc::SYS_openat2,
     libc::SYS_bind,
 ];
-/// The same, where there are older ones.
+/// Older calls of the same kind, on machines that have them.
 #[cfg(target_arch = "x86_64")]
 const OLDER: [i64; 10] = [
     libc::SYS_renameat,
@@ -72,12 +71,12 @@ const OTHER_KIND: Option<u32> = if cfg!(target_arch = "x86_64") {
     None
 };
 
-/// Where a filter finds what it decides by.
+/// Offsets of the fields that a filter decides by.
 const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
 const ARGUMENTS: u32 = 16;
 
-/// Has this process and all that it starts asked about.
+/// Installs the filter for this process and all that it starts.
 pub(super) fn install() -> io::Result<OwnedFd> {
     let machine = MACHINE.ok_or(io::ErrorKind::Unsupported)?;
     ptk_seccomp::listen(&program(machine))

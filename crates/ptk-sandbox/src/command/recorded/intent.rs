@@ -8,7 +8,8 @@ use super::filter::{FCHMODAT2, HARMLESS, WRITES};
 use super::keep::Keep;
 use super::resolve::{self, Last, Paths, Spot, kind};
 
-/// Opened so often, and so surely no file, that it is not looked at.
+/// A path that is opened so often, and is so surely not a file, that it is not
+/// looked at.
 const NOWHERE: &[u8] = b"/dev/null";
 /// The kind of address that is a path, which stands before the path.
 const UNIX: [u8; 2] = 1_u16.to_ne_bytes();
@@ -35,11 +36,11 @@ enum Intent {
     Handle(i32),
 }
 
-/// Writes down what a call is about to change. An error is what the call has to
-/// fail with instead.
+/// Writes down what a call is about to change. On an error, the call has to
+/// fail with it.
 ///
-/// Who calls may be killed meanwhile, and its number be that of another: then a
-/// path is written down that nobody is about to change, and that is no harm.
+/// The calling thread may be killed meanwhile and its number reused: then a
+/// path is written down that is not about to change, which does no harm.
 pub(super) fn consider(call: &Call, text: &mut Vec<u8>, keep: &mut Keep) -> Result<(), Errno> {
     let asking = Asking(call);
     let Some(intent) = asking.intent()? else {
@@ -117,7 +118,7 @@ fn changed(spot: Option<&Spot>, keep: &mut Keep) -> Result<(), Errno> {
     }
 }
 
-/// Where something is, nothing can be created.
+/// Records a creation. Where something exists, nothing can be created.
 fn created(spot: Option<Spot>, becomes: FileType, keep: &mut Keep) -> Result<(), Errno> {
     match spot.filter(|spot| spot.stat.is_none()) {
         Some(spot) => keep.comes(&spot, becomes),
@@ -142,7 +143,7 @@ impl Places<'_> {
     }
 }
 
-/// What a call was given.
+/// The arguments of a call.
 struct Asking<'a>(&'a Call);
 
 impl Asking<'_> {
@@ -188,7 +189,7 @@ impl Asking<'_> {
             libc::SYS_mkdirat => Intent::Create(self.at(0), FileType::Directory),
             libc::SYS_mknodat => Intent::Create(self.at(0), FileType::RegularFile),
             libc::SYS_symlinkat => Intent::Create(self.at(1), FileType::Symlink),
-            // Of whatever the other name is of: a link, perhaps.
+            // The same kind as the other name has: perhaps a link.
             libc::SYS_linkat => Intent::Create(self.at(2), FileType::Symlink),
             libc::SYS_fchmod => Intent::Handle(self.number(0)),
             libc::SYS_fchmodat => Intent::Change(self.at(0), Last::Follow),
@@ -236,7 +237,7 @@ impl Asking<'_> {
         None
     }
 
-    /// The flags of this one are in memory.
+    /// The intent of `openat2`, whose flags are in memory.
     fn opened(&self) -> Result<Option<Intent>, Errno> {
         let mut flags = [0; 8];
         let address = usize::try_from(self.argument(2)).map_err(|_| Errno::FAULT)?;
@@ -246,7 +247,7 @@ impl Asking<'_> {
         Ok(writes.then(|| Intent::Open(self.at(0), flags)))
     }
 
-    /// An address that is a path becomes a file there.
+    /// The intent of `bind`: an address that is a path becomes a file there.
     fn bound(&self) -> Result<Option<Intent>, Errno> {
         let mut family = [0; 2];
         let address = usize::try_from(self.argument(1)).map_err(|_| Errno::FAULT)?;
@@ -257,7 +258,7 @@ impl Asking<'_> {
         }
         let mut first = [0];
         resolve::read(self.0.thread, address + UNIX.len(), &mut first)?;
-        // Without a path it is no file.
+        // Without a path it is not a file.
         Ok((first != [0]).then(|| {
             let given = Given {
                 folder: libc::AT_FDCWD,

@@ -22,16 +22,16 @@ use crate::restore::Attributes;
 /// Opens a folder to look into it.
 pub(super) const LOOKING: OFlags = READING.union(OFlags::DIRECTORY);
 
-/// What is written down, and what is known of it.
+/// Writes down what is at paths before they change.
 pub(super) struct Keep {
     cover: Cover,
     refused: Refused,
     writer: Writer,
     known: HashSet<Box<[u8]>>,
-    /// Folders that are not covered and were told, in that order.
+    /// Folders that are not covered and were written down, in that order.
     told: Vec<Arc<[u8]>>,
     is_told: HashSet<Arc<[u8]>>,
-    /// Of these nobody will know what they were.
+    /// Paths whose content before the change was not kept.
     unkept: Vec<(Vec<u8>, Before)>,
     names: Names,
     /// Whether a link may have come to be on the way to a path.
@@ -43,8 +43,8 @@ pub(super) struct Keep {
 }
 
 impl Keep {
-    /// Adds to a file of records, in which other programs of the same call may
-    /// have some already.
+    /// A recorder of changes that adds to a file of records, in which other
+    /// programs of the same call may have some already.
     pub(super) fn new(recording: &Recording, pack: File) -> io::Result<Self> {
         let mut known = HashSet::new();
         let (mut told, mut unkept) = (Vec::new(), Vec::new());
@@ -62,7 +62,8 @@ impl Keep {
             cover: Cover::new(recording),
             refused: Refused::new(recording),
             writer,
-            // Of what others have done before, only the paths are known.
+            // Of what other programs have done before, only the paths are
+            // known.
             has_links: !known.is_empty(),
             known,
             is_told: told.iter().cloned().collect(),
@@ -75,8 +76,8 @@ impl Keep {
         })
     }
 
-    /// Looks at the roots as at what is about to change: whatever is done for
-    /// the first time takes longer, and now nobody waits for it.
+    /// Looks at the roots as at what is about to change: the first access takes
+    /// longer, and now nothing waits for it.
     pub(super) fn warm_up(&mut self) {
         for root in self.cover.roots() {
             let mut is_wanted = |path: &[u8]| self.wants(path);
@@ -86,7 +87,7 @@ impl Keep {
         }
     }
 
-    /// Says what has become of everything that is written down.
+    /// Writes down the final state of every recorded path.
     pub(super) fn finish(&mut self) -> io::Result<()> {
         let roots = self.cover.roots();
         for root in &roots {
@@ -128,7 +129,7 @@ impl Keep {
         !self.knows(path) && self.cover.inside(split(path).0) == Covered::Yes
     }
 
-    /// What is there is about to be changed, under all of its names.
+    /// Records what is at a spot before it is changed, under all of its names.
     pub(super) fn changed(&mut self, spot: &Spot, stat: &Stat) -> Result<(), Errno> {
         if self.knows(&spot.path) {
             return Ok(());
@@ -148,7 +149,7 @@ impl Keep {
         Ok(())
     }
 
-    /// What is there, if anything is, is about to go.
+    /// Records what is at a spot, if anything, before it is removed.
     pub(super) fn goes(&mut self, spot: &Spot) -> Result<(), Errno> {
         match &spot.stat {
             Some(stat) => self.record(spot, kind(stat)),
@@ -156,14 +157,13 @@ impl Keep {
         }
     }
 
-    /// Something is about to come where nothing is.
+    /// Records that something is about to be created where nothing is.
     pub(super) fn comes(&mut self, spot: &Spot, kind: FileType) -> Result<(), Errno> {
         self.has_links |= kind == FileType::Symlink;
         self.record(spot, kind)
     }
 
-    /// What is at one path is about to be at another, in place of what is
-    /// there.
+    /// Records that what is at one path is about to replace what is at another.
     pub(super) fn moved(
         &mut self,
         (from, one): (&Spot, &Stat),
@@ -191,7 +191,7 @@ impl Keep {
         self.come_below(&to.path, &names)
     }
 
-    /// What is at two paths is about to change places.
+    /// Records that what is at two paths is about to be exchanged.
     pub(super) fn exchanged(&mut self, from: &Spot, to: &Spot) -> Result<(), Errno> {
         if self.refused.holds(&from.path) || self.refused.holds(&to.path) {
             return Err(Errno::ACCESS);
@@ -203,8 +203,8 @@ impl Keep {
         self.come_below(&from.path, two)
     }
 
-    /// Everything at a path and below it; gives back the paths below it. Only
-    /// one folder is open at a time, however deep they are.
+    /// Records everything at a path and below it; returns the paths below it.
+    /// Only one folder is open at a time, however deep they are.
     fn whole(&mut self, spot: &Spot) -> Result<Vec<(Vec<u8>, FileType)>, Errno> {
         self.goes(spot)?;
         let mut names = Vec::new();
@@ -248,7 +248,7 @@ impl Keep {
         Ok(names)
     }
 
-    /// Where nothing is yet, these are about to come.
+    /// Records that these are about to be created where nothing is yet.
     fn come_below(&mut self, path: &[u8], names: &[(Vec<u8>, FileType)]) -> Result<(), Errno> {
         for (name, kind) in names {
             let path = [path, name].concat();
@@ -277,7 +277,8 @@ impl Keep {
         }
     }
 
-    /// The same for what is in an open folder.
+    /// Writes down what is at a path, by the handle of its folder if there is
+    /// one.
     fn record_in(
         &mut self,
         folder: Option<&OwnedFd>,
@@ -352,7 +353,7 @@ impl Keep {
         self.cover.inside(folder) != Covered::Yes
     }
 
-    /// Something changes in a folder that is not covered.
+    /// Writes down that something changes in a folder that is not covered.
     fn tell(&mut self, folder: &Arc<[u8]>) -> Result<(), Errno> {
         if self.is_told.insert(Arc::clone(folder)) {
             self.told.push(Arc::clone(folder));
@@ -398,7 +399,8 @@ impl Keep {
         Ok(())
     }
 
-    /// What the call fails with that could not be written down.
+    /// The error that a call fails with if its change could not be written
+    /// down.
     fn errno(&mut self, error: &io::Error) -> Errno {
         let errno = Errno::from_io_error(error).unwrap_or(Errno::IO);
         self.is_full |= matches!(errno, Errno::NOSPC | Errno::DQUOT);

@@ -1,19 +1,19 @@
 //! Programs whose changes are recorded: whatever is about to be changed is
 //! written down first, and only then may the program go on.
 //!
-//! The last stage before the program installs a filter, and hands the handle of
-//! it to the keeper. There a thread is told of every call that changes what is
-//! at a path, while its caller stands still. It finds out where the path leads,
-//! writes down what is there, and lets the call be made. What cannot be written
-//! down fails with the reason.
+//! The last stage before the program installs a filter, and passes its handle
+//! to the keeper. There a thread receives every call that changes what is at a
+//! path, while the caller waits. It finds out where the path leads, writes down
+//! what is there, and lets the call be made. If that cannot be written down,
+//! the call fails with the reason.
 //!
-//! A program that swaps what it called with while it is looked at escapes the
-//! record. It protects from mistakes; the sandbox protects from malice.
+//! A program that swaps the arguments of a call while they are read escapes the
+//! record. The record protects from mistakes; the sandbox protects from malice.
 //!
 //! | Module | Its one concern |
 //! |---|---|
 //! | `recorder` | the thread that answers |
-//! | `filter` | which calls are asked about |
+//! | `filter` | which calls the recorder receives |
 //! | `intent` | what a call is about to change |
 //! | `resolve` | where a path leads that another process has given |
 //! | `cover` | which paths are recorded |
@@ -57,7 +57,7 @@ pub struct Recording {
     /// The folders whose changes are recorded, without links, and none of them
     /// in another.
     pub roots: Vec<PathBuf>,
-    /// What in them is not.
+    /// What in them is not recorded.
     pub left_out: Vec<PathBuf>,
     /// Files and folders that must not be written, relative to their root, such
     /// as `.git/hooks`. A `*` is the beginning of a name.

@@ -1,5 +1,5 @@
-//! Files that have several names: who changes one changes what all of them stand
-//! for.
+//! Files that have several names: a change through one name changes what all of
+//! them stand for.
 
 use std::collections::HashMap;
 

@@ -1,7 +1,7 @@
-//! The file into which it is written what was there before: a record after the
-//! other, each with the content of a file behind it. A record is whole before
-//! the program goes on, so that whoever is killed tears at most the last one.
-//! Once nothing of the program is left, it is said at the end what it has left.
+//! The file of records, which say what was there before: one record after
+//! another, each followed by the content of a file. A record is complete before
+//! the program goes on, so that a kill tears at most the last one. Once nothing
+//! of the program is left, its final state is written at the end.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek as _, SeekFrom, Write as _};
@@ -55,7 +55,7 @@ pub enum Before {
     Link {
         /// Permissions, time and owner.
         attributes: Attributes,
-        /// What it says.
+        /// The path that it leads to.
         target: Vec<u8>,
     },
     /// A folder.
@@ -116,7 +116,7 @@ pub struct Aftermath {
     pub paths: Vec<After>,
     /// The folders in which something may have changed that is not covered.
     pub uncovered: Vec<Vec<u8>>,
-    /// What has changed, although nobody knows what was in it before.
+    /// What has changed, although its content before was not recorded.
     pub lost: Vec<Vec<u8>>,
     /// Whether something could not be changed because there was no room to
     /// record it.
@@ -131,8 +131,8 @@ pub struct After {
     pub path: Vec<u8>,
     /// What is there; `None` for nothing.
     pub node: Option<Node>,
-    /// The hash of the file that is there, where whoever changes it right now
-    /// could leave no trace in its times.
+    /// The hash of the file that is there, where a change at this moment might
+    /// not show in its times.
     pub hash: Option<[u8; 32]>,
 }
 
@@ -148,7 +148,7 @@ impl Aftermath {
         Ok(Self::of(&file, length)?.map(|(aftermath, _)| aftermath))
     }
 
-    /// The same, and where it begins.
+    /// Reads the end of a file of records, and where it begins.
     fn of(file: &File, length: u64) -> io::Result<Option<(Self, u64)>> {
         let Some(end) = length.checked_sub(FOOT as u64) else {
             return Ok(None);
@@ -214,8 +214,8 @@ impl Records {
         Content(self)
     }
 
-    /// What the program has left, for whoever has read all records. What looks
-    /// like it in the content of a file is none.
+    /// What the program has left, after all records were read. What only looks
+    /// like it in the content of a file is ignored.
     #[must_use]
     pub fn aftermath(self) -> Option<Aftermath> {
         let is_end = self.is_end();
@@ -286,7 +286,7 @@ pub(super) struct Writer {
     head: Vec<u8>,
 }
 
-/// The same as [`Record`], for whoever only has the path.
+/// The same as [`Record`], with a borrowed path.
 #[derive(Serialize)]
 struct Borrowed<'a> {
     path: &'a [u8],
@@ -294,8 +294,8 @@ struct Borrowed<'a> {
 }
 
 impl Writer {
-    /// Goes on behind the last record that is whole. Those that are there are
-    /// shown.
+    /// A writer that goes on behind the last complete record. Existing records
+    /// are passed to `show`.
     pub(super) fn of(mut file: File, mut show: impl FnMut(Record)) -> io::Result<Self> {
         let mut end = 0;
         if file.metadata()?.len() > 0 {
@@ -326,8 +326,8 @@ impl Writer {
         self.ended(written, self.head.len() as u64)
     }
 
-    /// Writes a record, and behind it what is read of a file. Says whether that
-    /// was as much as the record says; if not, nothing was written.
+    /// Writes a record, and behind it what is read of a file. Returns whether
+    /// that was as much as the record expects; if not, nothing was written.
     pub(super) fn copy(
         &mut self,
         path: &[u8],
@@ -373,7 +373,7 @@ impl Writer {
         }
     }
 
-    /// Says at the end what the program has left.
+    /// Writes at the end what the program has left.
     pub(super) fn finish(&mut self, aftermath: &Aftermath) -> io::Result<()> {
         let mut bytes = postcard::to_stdvec(aftermath).map_err(io::Error::other)?;
         let size = bytes.len() as u64;
@@ -408,7 +408,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Nobody would read past half a record.
+    /// Removes an incomplete record, past which no reader would get.
     fn take_back(&mut self) -> io::Result<()> {
         self.file.set_len(self.end)?;
         self.file.seek(SeekFrom::Start(self.end))?;

@@ -28,8 +28,8 @@ pub(in crate::command) struct Recorder {
 pub(in crate::command) struct Recorded(Arc<Mutex<Keep>>);
 
 impl Recorded {
-    /// Nothing of the program runs any more: says what it has left. Whoever
-    /// does not find that said looks for himself.
+    /// Writes down what the program has left, once nothing of it runs any more.
+    /// If that is missing, the caller rescans.
     pub(in crate::command) fn finish(&self) -> io::Result<()> {
         lock(&self.0).finish()
     }
@@ -45,8 +45,8 @@ fn lock(keep: &Mutex<Keep>) -> MutexGuard<'_, Keep> {
 }
 
 impl Recorder {
-    /// For what a policy says, with the file to which records are added.
-    /// In words, why there can be none.
+    /// A recorder for what a policy says, with the file to which records are
+    /// added. The error says why there can be none.
     pub(in crate::command) fn new(recording: &Recording, pack: File) -> Result<Self, String> {
         let own = std::fs::read_link("/proc/self").map_err(|error| error.to_string())?;
         if own != Path::new(&std::process::id().to_string()) {
@@ -70,7 +70,7 @@ impl Recorder {
         Ok(Self { keep, thread })
     }
 
-    /// Answers from now on, until nobody is left to ask.
+    /// Answers calls from now on, until no process is left to make one.
     pub(in crate::command) fn start(self, listener: OwnedFd) -> io::Result<Recorded> {
         let listener = Listener::from(listener);
         // Without it, answers only take longer.
@@ -100,20 +100,20 @@ fn answer_all(listener: &Listener, keep: &Mutex<Keep>) {
             Ok(()) => listener.go_on(&call),
             Err(error) => listener.fail(&call, error.raw_os_error()),
         };
-        // Whoever was killed meanwhile needs no answer.
+        // A caller that was killed meanwhile needs no answer.
         drop(answered);
     }
 }
 
-/// Has this process and all that it starts asked about; gives back the handle
-/// by which a recorder hears of it.
+/// Installs the filter for this process and all that it starts; returns the
+/// handle by which a recorder receives their calls.
 pub(in crate::command) fn install() -> io::Result<OwnedFd> {
     filter::install()
 }
 
-/// Whether a recorder answers this process: to make a folder that is there
-/// always fails, but for another reason if the recorder cannot find out
-/// what was to be made.
+/// Checks that a recorder answers this process: creating a folder that exists
+/// always fails, but for another reason if the recorder cannot find out what
+/// was to be created.
 pub(in crate::command) fn probe() -> io::Result<()> {
     match rustix::fs::mkdirat(CWD, ".", Mode::RWXU) {
         Err(Errno::EXIST) => Ok(()),

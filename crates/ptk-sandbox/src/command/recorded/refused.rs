@@ -9,10 +9,10 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use super::Recording;
 
-/// How many refused files are told of.
+/// How many refused files are reported.
 const MOST_TOLD: usize = 20;
 
-/// What is refused, and what was.
+/// Which files must not be written, and which of them a program has tried to.
 pub(super) struct Refused {
     roots: Vec<Box<[u8]>>,
     /// The names of a path, one below the other.
@@ -81,7 +81,7 @@ impl Refused {
             .find_map(|root| path.strip_prefix(&**root)?.strip_prefix(b"/"))
     }
 
-    /// What was refused, relative to its root.
+    /// The files that were refused, relative to their root.
     pub(super) fn met(&self) -> Vec<String> {
         let met = self.met.iter();
         met.map(|path| String::from_utf8_lossy(path).into_owned())
@@ -89,8 +89,8 @@ impl Refused {
     }
 }
 
-/// Whether a name is the one that is known; a `*` is any beginning of it. Some
-/// file systems do not tell letters apart by their size.
+/// Whether a name matches a known one; a `*` is any beginning of it. Case is
+/// ignored, since some file systems do so.
 fn is(name: &[u8], known: &[u8]) -> bool {
     match known.strip_prefix(b"*") {
         Some(end) => {

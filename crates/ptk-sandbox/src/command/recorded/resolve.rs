@@ -1,6 +1,6 @@
-//! Where a path leads that another process gave to the system: what it says in
-//! that process' memory, from that process' folder, through links as the
-//! system would follow them for it.
+//! Where a path leads that another process gave to the system: read from the
+//! memory of that process, relative to its folder, through links as the system
+//! would follow them for it.
 
 use std::fs::File;
 use std::io::IoSliceMut;
@@ -20,7 +20,7 @@ const LONGEST: usize = 4096;
 const PIECE: usize = 256;
 /// Links that the system follows one after another.
 const MAX_LINKS: usize = 40;
-/// A place, whatever is there.
+/// Opens a location, whatever is there.
 pub(super) const PLACE: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 const FOLDER: OFlags = PLACE.union(OFlags::DIRECTORY);
 
@@ -38,7 +38,7 @@ pub(super) struct Spot {
     pub(super) path: Vec<u8>,
     /// What is there; `None` for nothing.
     pub(super) stat: Option<Stat>,
-    /// The file that is there, to be read, if somebody wanted to.
+    /// The file that is there, opened for reading, if that was wanted.
     pub(super) file: Option<File>,
 }
 
@@ -62,7 +62,7 @@ pub(super) fn text(thread: u32, address: u64, text: &mut Vec<u8>) -> Result<(), 
     Err(Errno::NAMETOOLONG)
 }
 
-/// Reads bytes of a thread's memory; says how many there were.
+/// Reads bytes of a thread's memory; returns how many there were.
 pub(super) fn read(thread: u32, address: usize, bytes: &mut [u8]) -> Result<usize, Errno> {
     let pid = Pid::from_raw(thread.cast_signed());
     let len = bytes.len();
@@ -78,7 +78,7 @@ pub(super) fn read(thread: u32, address: usize, bytes: &mut [u8]) -> Result<usiz
 /// Where the paths of one call lead.
 pub(super) struct Paths<'a> {
     thread: u32,
-    /// Whether somebody wants to read the file at a path.
+    /// Whether the file at a path is to be opened for reading.
     is_wanted: &'a mut dyn FnMut(&[u8]) -> bool,
     /// Where the folder of a handle is, which most paths of a call share.
     base: Option<(i32, Option<Vec<u8>>)>,
@@ -167,7 +167,7 @@ impl<'a> Paths<'a> {
             file = match open(&path, READING) {
                 Ok(file) => Some(File::from(file)),
                 Err(Errno::LOOP) => return Ok(Direct::Behind(path)),
-                // Who can write a file may not be able to read it.
+                // A user who can write a file may not be able to read it.
                 Err(Errno::ACCESS | Errno::PERM) => None,
                 Err(error) => return Err(error),
             };
@@ -207,7 +207,7 @@ pub(super) fn behind(thread: u32, handle: i32) -> Result<Option<Vec<u8>>, Errno>
     }
 }
 
-/// Puts a path behind another; says whether that was as simple as it sounds.
+/// Appends a path to another; `false` if it has `..` or the result is empty.
 fn append(whole: &mut Vec<u8>, path: &[u8]) -> bool {
     if whole == b"/" {
         whole.clear();
@@ -238,8 +238,8 @@ pub(super) fn kind(stat: &Stat) -> FileType {
     FileType::from_raw_mode(stat.st_mode)
 }
 
-/// A path without links. What stands for the caller itself stands for that
-/// thread.
+/// A path without links. Names that stand for the caller, such as `/proc/self`,
+/// stand for that thread.
 fn followed(thread: u32, path: &[u8], last: Last) -> Result<Option<Vec<u8>>, Errno> {
     let mut rest: Vec<Vec<u8>> = names(path);
     let mut real = Vec::new();
@@ -265,7 +265,7 @@ fn followed(thread: u32, path: &[u8], last: Last) -> Result<Option<Vec<u8>>, Err
         }
         let target = match rustix::fs::readlink(real.as_slice(), Vec::new()) {
             Ok(target) => target.into_bytes(),
-            // It is no link, or the call fails, or makes it.
+            // It is not a link, or the call fails, or creates it.
             Err(Errno::INVAL | Errno::NOENT | Errno::NOTDIR | Errno::ACCESS) => continue,
             Err(error) => return Err(error),
         };

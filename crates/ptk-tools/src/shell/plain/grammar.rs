@@ -1,4 +1,4 @@
-//! Commands of the common language.
+//! The grammar of the common language: from tokens to commands.
 
 use super::super::substitution;
 use super::lexer::{PlainWord, Token};
@@ -6,13 +6,14 @@ use super::{MAX_DEPTH, PlainCommand};
 
 /// Words that end the commands of a block.
 const CLOSERS: [&str; 7] = ["then", "elif", "else", "fi", "do", "done", "}"];
-/// Words that begin or end a block, quoted by nobody who means a program.
+/// Words that begin or end a block, which are not quoted where a program is
+/// meant.
 const RESERVED: [&str; 20] = [
     "!", "[[", "]]", "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for",
     "function", "if", "in", "select", "then", "time", "until", "while",
 ];
-/// Commands of a shell that are a program's in another, that change what later
-/// words mean, or that read their arguments in a way of their own.
+/// Commands of a shell that are programs in another, that change what later
+/// words mean, or that read their arguments in a different way.
 const UNCERTAIN: [&str; 25] = [
     ".",
     "alias",
@@ -40,9 +41,9 @@ const UNCERTAIN: [&str; 25] = [
     "typeset",
     "unalias",
 ];
-/// Settings of a shell that only say when it stops, or what it shows.
+/// Settings of a shell that only decide when it stops, or what it shows.
 const SETTINGS: [&str; 4] = ["errexit", "nounset", "pipefail", "xtrace"];
-/// Files that some shells make connections of.
+/// Files that some shells open as network connections.
 const CONNECTIONS: [&str; 2] = ["/dev/tcp", "/dev/udp"];
 
 /// The simple commands of a text.
@@ -285,7 +286,7 @@ impl<'a> Parser<'a> {
                 command.words.push(word.literal());
             }
         }
-        // What a function's name would be followed by.
+        // The name of a function would be followed by a bracket.
         let is_end = is_any && !matches!(self.peek(), Some(Token::Open));
         let is_certain = is_end && (command.words.is_empty() || has_plain_arguments(&command));
         self.found.push(command);
@@ -320,7 +321,7 @@ fn leading(word: &PlainWord) -> Option<Leading> {
     (is_name(name) && is_harmless).then(|| Leading::Variable(name.to_owned()))
 }
 
-/// The program, if it is one by that name in every shell.
+/// The program, if every shell takes it for one by that name.
 fn program(word: &PlainWord) -> Option<String> {
     let name = word.literal()?;
     let is_part = |c: char| c.is_ascii_alphanumeric() || "_-./+:@".contains(c);
@@ -332,7 +333,7 @@ fn program(word: &PlainWord) -> Option<String> {
     (is_known && !is_uncertain).then_some(name)
 }
 
-/// Whether the arguments of a command of the shell's say the same everywhere.
+/// Whether the arguments of a shell's command mean the same everywhere.
 fn has_plain_arguments(command: &PlainCommand) -> bool {
     let mut words = command.words.iter();
     if words.next() != Some(&Some("set".to_owned())) {

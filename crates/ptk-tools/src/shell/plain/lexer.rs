@@ -1,4 +1,4 @@
-//! Tokens of the common language.
+//! The tokens of the common language.
 
 use super::super::RedirectMode;
 
@@ -71,7 +71,7 @@ struct Lexer<'a> {
 }
 
 struct Pending {
-    /// Its place among the tokens.
+    /// The index of its token.
     at: usize,
     delimiter: String,
     is_quoted: bool,
@@ -313,7 +313,7 @@ impl Lexer<'_> {
         Some(())
     }
 
-    /// Words that are one sign, or two, and are read elsewhere as more.
+    /// Reads words of one or two characters that are read elsewhere as more.
     fn single(&mut self, word: &mut PlainWord) -> bool {
         let signs = ["[", "]", "!", "{}", "{", "}"];
         let sign = signs.into_iter().find(|sign| {

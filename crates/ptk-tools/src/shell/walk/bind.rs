@@ -1,4 +1,4 @@
-//! Where variables get values that can be seen.
+//! Assignments of values that are known before the shell runs.
 
 use brush_parser::ast::{
     Assignment, AssignmentName, AssignmentValue, Command, CommandPrefixOrSuffixItem,
@@ -17,8 +17,8 @@ const MAX_ROUNDS: usize = 16;
 const DECLARERS: [&str; 5] = ["export", "readonly", "declare", "typeset", "local"];
 const PLAIN_OPTIONS: &str = "-grx";
 
-/// What variables hold for sure along commands of which each hangs on those
-/// before it.
+/// The certain values of variables along commands of which each depends on
+/// those before it.
 pub(super) struct Certain {
     pub(super) variables: Variables,
     /// Whether all commands so far run.
@@ -36,7 +36,8 @@ impl Certain {
         }
     }
 
-    /// The next command, which runs if that before it has succeeded, or failed.
+    /// Begins the next command, which runs if the one before it succeeded, or
+    /// failed.
     pub(super) fn before(&mut self, operator: &PipelineOperator, variables: &mut Variables) {
         self.is_or = *operator == PipelineOperator::Or;
         self.is_sure &= !self.is_or;
@@ -45,20 +46,20 @@ impl Certain {
         }
     }
 
-    /// It has run, with these behind it.
+    /// Ends a command, after which the variables have these values.
     pub(super) fn behind(&mut self, pipeline: &Pipeline, variables: &mut Variables) {
         if self.is_sure {
             self.variables.clone_from(variables);
         } else if self.is_or {
             variables.clone_from(&self.variables);
         }
-        // Whether anything else succeeds, nobody knows.
+        // Whether anything else succeeds is not known.
         self.is_sure &= is_assignment(pipeline);
     }
 }
 
 impl Walk {
-    /// Something that may not happen: what it says of variables holds in it
+    /// Walks through something that may not run: its assignments hold in it
     /// alone.
     pub(super) fn perhaps(&mut self, walk: impl FnOnce(&mut Self)) {
         let variables = self.variables.clone();
@@ -66,7 +67,7 @@ impl Walk {
         self.variables = variables;
     }
 
-    /// The value of an assignment, if it can be seen.
+    /// The value of an assignment, if it is known.
     pub(super) fn assigned(&self, assignment: &Assignment) -> Option<(String, Vec<Piece>)> {
         let AssignmentName::VariableName(name) = &assignment.name else {
             return None;
@@ -92,7 +93,7 @@ impl Walk {
         Some((name.clone(), value?.into_iter().map(plain).collect()))
     }
 
-    /// What a command such as `export D=build` says of variables.
+    /// Sets the variables that a command such as `export D=build` declares.
     pub(super) fn declare(&mut self, command: &SimpleCommand, gathered: &Gathered) {
         let name = gathered.simple.program();
         let Some(name) = name.filter(|name| DECLARERS.contains(name)) else {
@@ -114,8 +115,8 @@ impl Walk {
         }
     }
 
-    /// A loop over values: as if its body were written once for each, where
-    /// they can be seen.
+    /// Walks through a loop over values: as if its body were written once for
+    /// each, where they are known.
     pub(super) fn each(&mut self, it: &ForClauseCommand) {
         let values = self.values(it).filter(|values| !values.is_empty());
         let Some(values) = values else {
@@ -124,7 +125,8 @@ impl Walk {
         };
         let outer = self.rounds;
         self.rounds *= values.len();
-        // However often it is looked at, what stands in it stands there once.
+        // However often the body is walked through, what stands in it stands
+        // there once.
         let (seen, given) = (self.seen, self.given.clone());
         let mut most = given.clone();
         for value in values {
@@ -157,7 +159,7 @@ impl Walk {
     }
 }
 
-/// What a word holds, if all of it can be seen.
+/// The pieces of a word, if all of it is known.
 fn seen(word: &Word) -> Option<Vec<Piece>> {
     let is_seen = |piece: &Piece| !matches!(piece, Piece::Unknown | Piece::Folder);
     word.pieces()
@@ -166,7 +168,7 @@ fn seen(word: &Word) -> Option<Vec<Piece>> {
         .then(|| word.pieces().to_vec())
 }
 
-/// Whether it only gives variables their values, which always succeeds.
+/// Whether a pipeline only gives variables their values, which always succeeds.
 fn is_assignment(pipeline: &Pipeline) -> bool {
     let [Command::Simple(command)] = pipeline.seq.as_slice() else {
         return false;

@@ -1,4 +1,4 @@
-//! The way through the grammar's tree to the simple commands.
+//! The walk through the parsed tree to the simple commands.
 
 mod bind;
 
@@ -21,13 +21,13 @@ use super::{
     tolerant,
 };
 
-/// Variables that say where a command runs and what its words are.
+/// Variables that decide where a command runs and what its words are.
 const OWN_VARIABLES: [&str; 4] = ["HOME", "PWD", "IFS", "CDPATH"];
 
-/// Commands behind which the folder may be another one.
+/// Commands after which the folder may be another one.
 const MOVERS: [&str; 5] = ["cd", "pushd", "popd", "source", "."];
 
-/// Collects commands on the way.
+/// Walks through a text and collects its commands.
 pub(super) struct Walk {
     line: CommandLine,
     folder: Folder,
@@ -40,13 +40,13 @@ pub(super) struct Walk {
     /// How many signs of commands were seen in the parts of the text.
     seen: usize,
     forgets: bool,
-    /// Whether a variable may hold what runs when it is worked out.
+    /// Whether a variable may hold something that runs when it is evaluated.
     has_values: bool,
     /// The names in the whole text.
     names: Names,
-    /// What they hold here.
+    /// The values of variables here.
     variables: Variables,
-    /// How many values the loops have together that this stands in.
+    /// How many values the loops around this have together.
     rounds: usize,
     /// Which variables are given values, and how often.
     given: Given,
@@ -54,7 +54,7 @@ pub(super) struct Walk {
     is_filled: bool,
 }
 
-/// What a command gathers before it is complete.
+/// The parts of a command before it is complete.
 #[derive(Default)]
 struct Gathered {
     simple: Simple,
@@ -70,13 +70,13 @@ struct Gathered {
 #[derive(Clone)]
 struct Document {
     text: String,
-    /// Whether that is what the command gets.
+    /// Whether the command gets exactly this text.
     is_known: bool,
 }
 
 impl Document {
-    /// A here-string, if it can be seen. The shell leaves a value in it as it
-    /// is, and does not make words of it.
+    /// A here-string, if it is known. The shell leaves a value in it as it is,
+    /// and does not split it into words.
     fn of(read: &Simple) -> Option<Self> {
         let is_filled = |word: &Word| word.has_variables();
         if !read.words.iter().any(is_filled) {
@@ -95,7 +95,7 @@ impl Document {
 }
 
 impl Walk {
-    /// The way through this text.
+    /// A walk through this text.
     pub(super) fn new(text: &str) -> Self {
         Self {
             line: CommandLine {
@@ -137,21 +137,22 @@ impl Walk {
         if moves && (self.forgets || runs_later) {
             self.unsettle(0);
         }
-        // A value that is worked out may be any command.
+        // A value that is evaluated may be any command.
         self.line.is_whole &= !(self.line.is_evaluated && self.has_values);
         let is_sure = self.given.is_sure(&self.names) && !self.line.is_evaluated && !self.forgets;
         self.line.is_guessed = self.is_filled && !is_sure;
         self.line
     }
 
-    /// From this command on, nobody knows for sure where one runs.
+    /// Marks the folder of every command from this one on as not sure.
     fn unsettle(&mut self, start: usize) {
         for command in self.line.commands.iter_mut().skip(start) {
             command.folder = Folder::one_of(std::slice::from_ref(&command.folder));
         }
     }
 
-    /// A text for the shell, with so many texts in it.
+    /// Walks through a text for the shell, in which texts may be nested so
+    /// deep.
     pub(super) fn text(&mut self, text: &str, depth: u8) {
         if depth == 0 || self.line.commands.len() >= MAX_COMMANDS {
             self.line.is_whole = false;
@@ -168,7 +169,7 @@ impl Walk {
                 .for_each(|it| self.list(it)),
             None => self.rough(text),
         }
-        // What the grammar takes for a part of nothing may run all the same.
+        // What the grammar assigns to no part of the tree may run all the same.
         self.line.is_whole &= self.seen >= substitution::signs(text);
         self.seen = seen;
         self.depth = before;
@@ -183,7 +184,7 @@ impl Walk {
         plain::read(text).is_some_and(|plain| plain::agree(&plain, &found))
     }
 
-    /// A text that the grammar does not read.
+    /// Walks through a text that the grammar does not read.
     fn rough(&mut self, text: &str) {
         self.line.is_whole = false;
         self.line.is_certain = false;
@@ -200,13 +201,13 @@ impl Walk {
         }
     }
 
-    /// A text within this one. Gives back the programs in it.
+    /// Walks through a text within this one. Returns the programs in it.
     fn nested(&mut self, text: &str) -> Vec<String> {
         self.apart(|walk| walk.text(text, walk.depth.saturating_sub(1)))
     }
 
-    /// What leaves folder and variables as they were. Gives back the programs
-    /// in it.
+    /// Walks through what leaves folder and variables as they were. Returns the
+    /// programs in it.
     fn apart(&mut self, walk: impl FnOnce(&mut Self)) -> Vec<String> {
         let folder = self.folder.clone();
         let start = self.line.commands.len();
@@ -231,8 +232,9 @@ impl Walk {
         self.line.is_fork_bomb |= copies > 1;
     }
 
-    /// Commands joined by `&&` and `||`. Behind `cd x &&` all run in `x`, for
-    /// else they do not run; behind anything else it may not have happened.
+    /// Walks through commands joined by `&&` and `||`. Behind `cd x &&` all run
+    /// in `x`, for else they do not run; behind anything else it may not have
+    /// happened.
     fn chain(&mut self, chain: &AndOrList) {
         let mut folders = vec![self.folder.clone()];
         let mut is_sure = true;
@@ -256,7 +258,7 @@ impl Walk {
         self.variables = certain.variables;
     }
 
-    /// What may run several times, and each time somewhere else.
+    /// Walks through what may run several times, and each time somewhere else.
     fn repeated(&mut self, walk: impl FnOnce(&mut Self)) {
         let (before, start) = (self.folder.clone(), self.line.commands.len());
         walk(self);
@@ -348,7 +350,7 @@ impl Walk {
         self.redirects(function.body.1.as_ref());
         let names = self.apart(|walk| walk.compound(&function.body.0));
         self.functions.pop();
-        // Whoever calls it is elsewhere from then on.
+        // A call of the function may change the folder.
         if names.iter().any(|name| MOVERS.contains(&name.as_str())) {
             self.folder = Folder::one_of(std::slice::from_ref(&self.folder));
         }
@@ -403,7 +405,7 @@ impl Walk {
         }
     }
 
-    /// The commands that run for a text which is none itself.
+    /// Walks through the commands in a text that is not a command itself.
     fn found(&mut self, text: &str, found: &Found) {
         self.seen += substitution::signs(text);
         self.line.is_whole &= found.is_whole;
@@ -413,25 +415,25 @@ impl Walk {
         }
     }
 
-    /// A text which is worked out, as numbers are: quotes keep nothing in it
-    /// from running, nor does standing in a variable.
+    /// Walks through a text that is evaluated, as numbers are: quotes keep
+    /// nothing in it from running, nor does standing in a variable.
     fn evaluated(&mut self, text: &str) {
         self.found(text, &substitution::in_evaluated(text));
         self.notice(text);
     }
 
-    /// Sees what a text that is worked out sets.
+    /// Notices whether a text that is evaluated sets variables of the shell.
     fn notice(&mut self, text: &str) {
         let mut names = OWN_VARIABLES.iter();
         self.forgets |= text.contains('=') && names.any(|name| text.contains(name));
     }
 
-    /// The words that stand where no command does.
+    /// Reads the words of a text that is not a command.
     fn words(&mut self, source: &str) -> Vec<Word> {
         self.read(source).words
     }
 
-    /// The same, as if a command were made of them.
+    /// Reads a text as if its words were a command.
     fn read(&mut self, source: &str) -> Simple {
         let mut gathered = Gathered::default();
         self.word(source, &mut gathered);
@@ -450,7 +452,7 @@ impl Walk {
         self.given.note(name);
     }
 
-    /// Redirections of a group.
+    /// Walks through the redirections of a group.
     fn redirects(&mut self, redirects: Option<&RedirectList>) {
         let Some(redirects) = redirects else { return };
         let mut gathered = Gathered::default();
@@ -581,7 +583,7 @@ impl Walk {
         }
     }
 
-    /// A here-document, as whoever reads it gets it.
+    /// A here-document, as the command gets it.
     fn document(&mut self, document: &IoHereDocument) -> Document {
         let text = &document.doc.value;
         self.seen += substitution::signs(&document.here_end.value);
@@ -597,7 +599,7 @@ impl Walk {
         Document { text, is_known }
     }
 
-    /// `{name}>file` sets a variable, and is no word.
+    /// Takes `{name}>file` for a variable, not a word.
     fn descriptor(&mut self, gathered: &mut Gathered) {
         let Some(word) = gathered.simple.words.last_mut() else {
             return;
@@ -648,7 +650,7 @@ impl Walk {
         gathered.simple.redirects.extend(redirects);
     }
 
-    /// The command is read; what it runs itself follows.
+    /// Adds a command that is read, and what it runs itself.
     fn complete(&mut self, gathered: Gathered) {
         let Gathered {
             mut simple,
@@ -718,7 +720,8 @@ impl Walk {
         }
     }
 
-    /// A text for a shell of its own, which gets what is exported, and these.
+    /// Walks through a text for another shell, which gets exported variables
+    /// and these.
     fn shell_with(&mut self, text: &str, values: &[(String, Vec<Piece>)]) {
         self.perhaps(|walk| {
             walk.variables = walk.variables.exported();
@@ -729,7 +732,7 @@ impl Walk {
         });
     }
 
-    /// A command that another one runs, with the other's input.
+    /// Walks through a command that another one runs, with the other's input.
     fn inner(&mut self, words: Vec<Word>, fed_by: &[String], documents: &[Document]) {
         let Some(depth) = self.depth.checked_sub(1).filter(|depth| *depth > 0) else {
             self.line.is_whole = false;
@@ -751,7 +754,7 @@ impl Walk {
         self.depth = before;
     }
 
-    /// What was known of variables, unless anything may happen to them.
+    /// Forgets the values of variables if a command may change any of them.
     fn changed_by(&mut self, command: &Simple) {
         let is_unseen = match command.name() {
             Some("source" | ".") => true,
@@ -763,7 +766,7 @@ impl Walk {
         }
     }
 
-    /// Where the commands behind this one run.
+    /// Changes the folder in which the following commands run.
     fn moved_by(&mut self, command: &Simple) {
         let Some(name) = command.name().filter(|name| MOVERS.contains(name)) else {
             return;

@@ -2,10 +2,10 @@
 //! and nothing left behind. `bash_output` and `bash_kill` are for commands that
 //! run in the background.
 //!
-//! A command that ran is a success, whatever its exit code: that it ran is what
-//! was asked for, and `return_code` says the rest. `output` is what it
-//! wrote to its standard output and `stderr` what it wrote to the other one;
-//! each is whole, and `error` stays empty as in every success.
+//! A command that ran is a success, whatever its exit code: running it was the
+//! task, and `return_code` says the rest. `output` is what it wrote to its
+//! standard output and `stderr` what it wrote to the other one; each is whole,
+//! and `error` stays empty as in every success.
 
 pub(crate) mod danger;
 mod output;
@@ -33,19 +33,19 @@ use crate::{
     CallContext, Class, Effects, Fields, Plan, Registry, RegistryError, ToolError, Typed, TypedTool,
 };
 
-/// How long a command may take if nothing is said.
+/// How long a command may take by default.
 pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long it may take at most.
 pub const MAX_TIMEOUT: Duration = Duration::from_secs(600);
 /// How long a command in the background may take.
 pub const JOB_TIMEOUT: Duration = Duration::from_secs(3600);
-/// How many characters of what a model says about a command are shown.
+/// How many characters of the model's description of a command are shown.
 const MAX_SAID: usize = 120;
-/// When it is first said that a command still runs.
+/// When the first progress of a running command is reported.
 const FIRST_WORD: Duration = Duration::from_secs(1);
 /// Shells that read a plain command line alike.
 const COMMON_SHELLS: [&str; 3] = ["bash", "sh", "dash"];
-/// How often it is said from then on.
+/// How often progress is reported from then on.
 const NEXT_WORD: Duration = Duration::from_secs(5);
 
 /// The tool `bash`.
@@ -59,7 +59,7 @@ pub struct Bash {
 /// What an exit code other than zero makes of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum NonZero {
-    /// A success, as any command that ran: many programs say "no" so.
+    /// A success, as any command that ran: many programs answer "no" this way.
     #[default]
     Success,
     /// A failure, for models that overlook the code.
@@ -77,7 +77,7 @@ impl Default for Bash {
 }
 
 impl Bash {
-    /// With this shell instead of `bash`, or `sh` where there is none. It is
+    /// Uses this shell instead of `bash`, or `sh` where there is none. It is
     /// called as `SHELL -c COMMAND`.
     #[must_use]
     pub fn shell(mut self, shell: impl Into<OsString>) -> Self {
@@ -85,14 +85,14 @@ impl Bash {
         self
     }
 
-    /// With so much time for commands in the background.
+    /// Sets how long commands in the background may take.
     #[must_use]
     pub const fn job_timeout(mut self, time: Duration) -> Self {
         self.job_timeout = time;
         self
     }
 
-    /// With this meaning of an exit code other than zero.
+    /// Sets what an exit code other than zero means.
     #[must_use]
     pub const fn nonzero(mut self, nonzero: NonZero) -> Self {
         self.nonzero = nonzero;
@@ -132,7 +132,7 @@ pub struct BashArgs {
     run_in_background: Option<bool>,
 }
 
-/// The time of a command, and what there is to say about it.
+/// The time limit of a command, and a note about it.
 #[derive(Debug, PartialEq, Eq)]
 struct Time {
     limit: Duration,
@@ -164,7 +164,7 @@ impl BashArgs {
         self.run_in_background == Some(true)
     }
 
-    /// Where it runs.
+    /// The folder in which the command runs.
     fn folder(&self, context: &CallContext) -> Result<PathBuf, ToolError> {
         let path = match self.working_dir.as_deref() {
             None | Some("") => ".",
@@ -184,8 +184,8 @@ impl BashArgs {
         }
     }
 
-    /// What the model says about it, in a line: it must not take the place of
-    /// the command.
+    /// The model's description of the command, in a line: it must not take the
+    /// place of the command.
     fn said(&self) -> Option<String> {
         let words = self.description.iter().flat_map(|it| it.split_whitespace());
         let said = words.collect::<Vec<_>>().join(" ");
@@ -206,7 +206,7 @@ impl BashArgs {
     }
 }
 
-/// A command that was read, and what is dangerous about it.
+/// A command that was read, and the warnings about it.
 fn look(
     mut line: CommandLine,
     context: &CallContext,
@@ -250,7 +250,7 @@ impl Bash {
         }
     }
 
-    /// Starts a job.
+    /// Starts a job in the background.
     async fn begin(
         &self,
         context: &CallContext,
@@ -281,7 +281,7 @@ impl Bash {
     }
 }
 
-/// Says that a command still runs, while it does.
+/// Reports progress while a command runs.
 async fn told_now_and_then<T>(context: &CallContext, run: impl Future<Output = T>) -> T {
     let started = Instant::now();
     let mut beat = interval_at(started + FIRST_WORD, NEXT_WORD);

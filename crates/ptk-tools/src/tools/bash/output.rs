@@ -13,14 +13,14 @@ use crate::jobs::Job;
 use crate::process::{Ended, Reason, cleaned, whole_characters};
 use crate::{CallContext, Effects, Fields, ToolError, TypedTool};
 
-/// How long is waited at most.
+/// How long a call waits at most, in seconds.
 const MAX_WAIT: f64 = 600.0;
 /// Bytes of output that are given at once.
 const MOST: usize = 24 * 1024;
-/// Of more than that, so many are of the beginning.
+/// How many bytes of the beginning are shown of a longer output.
 const HEAD: usize = 8 * 1024;
 
-/// Said of lines that were overwritten.
+/// The note on lines that were overwritten.
 const OVERWRITTEN: &str = "Of lines that were overwritten, output has only what was left standing; \
     `whole`, which is given once the job has ended, has all of them.";
 
@@ -94,7 +94,7 @@ impl TypedTool for BashOutput {
     }
 }
 
-/// What was written from a place on.
+/// The output from a position on.
 #[derive(Debug, Default)]
 struct Written {
     text: String,
@@ -114,7 +114,7 @@ impl Written {
     }
 }
 
-/// Reads what was written from a place on.
+/// Reads the output from a position on.
 fn written(
     job: &Job,
     from: u64,
@@ -207,8 +207,8 @@ impl TypedTool for BashKill {
     const NAME: &'static str = "bash_kill";
     const DESCRIPTION: &'static str =
         "End a background job of bash, with everything that it started.";
-    /// It ends what the session itself has started, and nobody has to agree to
-    /// that.
+    /// It ends only what the session itself has started, which needs no
+    /// approval.
     const EFFECTS: Effects = Effects::NONE;
 
     async fn run(&self, context: &CallContext, args: KillArgs) -> Result<Fields, ToolError> {

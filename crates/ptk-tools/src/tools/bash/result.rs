@@ -1,4 +1,4 @@
-//! What is said of a command that has ended.
+//! The result of a command that has ended.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::NonZero;
 use crate::process::{Captured, Ended, Exit, Reason, overwritten};
 use crate::{Fields, ToolError, preview};
 
-/// What programs write that want an answer from somebody.
+/// Texts of programs that wait for an answer.
 const QUESTIONS: [&str; 13] = [
     "[y/n]",
     "(y/n)",
@@ -96,7 +96,7 @@ fn fields(ended: &Ended) -> Fields {
     fields
 }
 
-/// What of its output is not shown, as fields.
+/// Which output is not shown, as fields.
 pub(crate) fn left_out(ended: &Ended) -> Fields {
     let streams = [("output", &ended.stdout), ("stderr", &ended.stderr)];
     let mut fields = Fields::new();
@@ -111,7 +111,7 @@ pub(crate) fn left_out(ended: &Ended) -> Fields {
     fields
 }
 
-/// A word on files that it was kept from writing.
+/// A note on files that it was kept from writing.
 fn refused(ended: &Ended) -> Option<String> {
     let files = ended.refused.join(", ");
     (!files.is_empty()).then(|| {
@@ -122,7 +122,7 @@ fn refused(ended: &Ended) -> Option<String> {
     })
 }
 
-/// A word on what it left running.
+/// A note on what it left running.
 fn leftovers(ended: &Ended) -> impl Iterator<Item = String> {
     let left = (ended.left_behind > 0).then_some(
         "It left processes running, and they were ended; use run_in_background=true for what is to go on.",
@@ -151,7 +151,7 @@ pub(super) fn exit(ended: &Ended) -> Fields {
     fields
 }
 
-/// A word on a command that seems to have waited for an answer.
+/// A note on a command that seems to have waited for an answer.
 fn hint(ended: &Ended) -> Option<&'static str> {
     if ended.exit == Exit::Code(0) {
         return None;
@@ -165,7 +165,7 @@ fn hint(ended: &Ended) -> Option<&'static str> {
     asks.then_some("It seems to have asked for something, and got no answer: there is no input. Use flags such as --yes, or pipe the answer in.")
 }
 
-/// A word on a folder that could not be renamed. Over a layer that is not
+/// A note on a folder that could not be renamed. Over a layer that is not
 /// possible in one step with a folder that was there before.
 fn renamed(ended: &Ended) -> Option<&'static str> {
     let said = |stream: &Captured| {
@@ -178,7 +178,7 @@ fn renamed(ended: &Ended) -> Option<&'static str> {
     is_it.then_some("A folder that was there before cannot be renamed in one step here. Use mv, which copies it, or cp -a and rm -r; for git, git add -A afterwards.")
 }
 
-/// The exit code first, then what it wrote (F21).
+/// A preview: the exit code first, then the output.
 pub(super) fn preview(result: &ToolResult, max_lines: usize) -> Vec<String> {
     let code = result.fields.get("return_code").and_then(Value::as_i64);
     let Some(code) = code.filter(|_| result.success && max_lines > 0) else {

@@ -1,4 +1,4 @@
-//! From edits to a new text: all of them on the original, or none.
+//! Applying edits to a text: all of them on the original, or none.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ pub(super) struct Applied {
     pub(super) edits: Vec<Made>,
 }
 
-/// What came of one edit.
+/// The outcome of one edit.
 #[derive(Debug)]
 pub(super) struct Made {
     pub(super) matched: Tolerance,

@@ -53,7 +53,7 @@ impl Sighting<'_> {
     ///
     /// # Errors
     ///
-    /// If nobody can tell which of the file's quotes or dashes one of the new
+    /// If it is not clear which of the file's quotes or dashes one of the new
     /// text is.
     pub(super) fn carried(&self) -> Result<String, Unclear> {
         let mut result = String::new();
@@ -89,7 +89,7 @@ impl Sighting<'_> {
         self.view.original(self.at + start..self.at + end)
     }
 
-    /// Puts in what stays. Says where it ends in the file.
+    /// Adds what stays. Returns where it ends in the file.
     fn keep(&self, both: &Both, result: &mut String) -> Option<usize> {
         let Range { start, end } = both.old.clone();
         let is_edge = |at: &usize| self.old.is_char_boundary(*at) && self.edge(*at).is_some();
@@ -113,8 +113,8 @@ impl Sighting<'_> {
         (rest == end).then_some(kept.end)
     }
 
-    /// What the file has, and nobody saw, where something is inserted. White
-    /// space at the end of a line stays there.
+    /// What the file has, but the view does not, where something is inserted.
+    /// White space at the end of a line stays there.
     fn unseen(&self, from: Option<usize>, inserted: &Both, next: Option<&Piece>) -> &str {
         let Some(Piece::Kept(next)) = next.filter(|_| from.is_some()) else {
             return "";
@@ -184,7 +184,7 @@ impl Sighting<'_> {
         Ok(())
     }
 
-    /// Puts in what is new, with the signs that the file has in that role.
+    /// Adds what is new, with the signs that the file has in that role.
     fn write(&self, piece: &Both, words: &Both, result: &mut String) -> Result<(), Unclear> {
         let signs = self.signs(&words.old);
         let known = Signs::new(signs.into_iter().map(|sign| {
@@ -294,7 +294,7 @@ fn common_start(one: &str, other: &str) -> usize {
     length
 }
 
-/// The same of the end.
+/// How long the same end of two texts is, in whole letters.
 fn common_end(one: &str, other: &str) -> usize {
     let same = one.chars().rev().zip(other.chars().rev());
     let mut length: usize = same

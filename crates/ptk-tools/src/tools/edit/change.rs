@@ -45,7 +45,7 @@ impl Change {
     ///
     /// # Errors
     ///
-    /// If only some lines of the new text have numbers: nobody knows whether
+    /// If only some lines of the new text have numbers: it is not clear whether
     /// these are meant.
     pub(super) fn without_numbers(
         &self,

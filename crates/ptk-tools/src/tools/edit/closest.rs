@@ -174,7 +174,7 @@ fn by_equal_lines(file: &[&str], keys: &[Cow<'_, str>]) -> Option<Range<usize>> 
     Some(with_outer_blanks(file, keys, *first..last + 1))
 }
 
-/// A line counts by its length.
+/// The weight of a line: its length, up to a limit.
 fn weight(key: &str) -> usize {
     key.len().min(MAX_WEIGHT)
 }
@@ -194,7 +194,7 @@ fn alike(real: &[(usize, &str)], wanted: &[(usize, &str)]) -> f64 {
     pairs.sum()
 }
 
-/// With as many of the blank lines around it as the quote has.
+/// Lines with as many of the blank lines around them as the quote has.
 fn with_outer_blanks(file: &[&str], keys: &[Cow<'_, str>], lines: Range<usize>) -> Range<usize> {
     let is_blank = |line: &&&str| essence(line).is_empty();
     let quoted = |key: &&Cow<'_, str>| key.is_empty();
@@ -207,7 +207,7 @@ fn with_outer_blanks(file: &[&str], keys: &[Cow<'_, str>], lines: Range<usize>) 
     lines.start - above..lines.end + below
 }
 
-/// Where the most telling line has a line most like it.
+/// Finds lines by the most telling line and the line of the file most like it.
 fn by_letters(file: &[&str], wanted: &[&str]) -> Option<Range<usize>> {
     let (offset, telling) = wanted
         .iter()

@@ -59,18 +59,19 @@ pub(super) struct Splice {
     pub(super) new: String,
 }
 
-/// What the search found.
+/// The outcome of a search.
 #[derive(Debug)]
 pub(super) enum Search {
     Found(Vec<Splice>, Tolerance),
-    /// The text is at several places, and nobody said that all are meant.
+    /// The text is at several places, and the edit does not say that all are
+    /// meant.
     Several(Vec<Range<usize>>, Tolerance),
     /// The text is there, but what the new one is to be does not follow.
     Unclear(Range<usize>, Tolerance, Unclear),
     Nothing,
 }
 
-/// What stands in the way of a text that was found with tolerance.
+/// What is not clear about a text that was found with tolerance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unclear {
     /// How the new lines are indented.
@@ -291,7 +292,7 @@ impl<'t> Haystack<'t> {
         self.settle_lines(found.collect(), Tolerance::BlankLines, change, new)
     }
 
-    /// All places count, also those for which there is no new text.
+    /// Settles places found by lines. All count, also those without a new text.
     fn settle_lines(
         &self,
         found: Vec<(Range<usize>, Place)>,
@@ -311,7 +312,8 @@ impl<'t> Haystack<'t> {
     }
 }
 
-/// One place, or all if all are meant, as long as all have a new text.
+/// Settles for one place, or all if all are meant, as long as all have a new
+/// text.
 fn settle<T>(
     places: Vec<(Range<usize>, T)>,
     tolerance: Tolerance,

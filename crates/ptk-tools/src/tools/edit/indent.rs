@@ -86,8 +86,8 @@ impl Shift {
         })
     }
 
-    /// The indentation in the file for one that was written; `None` if the
-    /// rule does not tell.
+    /// The indentation in the file for one that was written; `None` if the rule
+    /// does not define it.
     pub(super) fn apply(&self, written: &str) -> Option<String> {
         match self {
             Self::Same => Some(written.to_owned()),

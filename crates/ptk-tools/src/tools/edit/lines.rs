@@ -130,7 +130,7 @@ impl<'t> Lines<'t> {
         })
     }
 
-    /// What is replaced, with the last line break or without.
+    /// The range that is replaced, with the last line break or without.
     pub(super) fn range(&self, place: &Place, with_break: bool) -> Option<Range<usize>> {
         let first = self.all.get(place.lines.start)?;
         let last = self.all.get(place.lines.end.checked_sub(1)?)?;

@@ -8,7 +8,7 @@ pub(super) fn plain(c: char) -> Option<&'static str> {
         '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{fe58}' | '\u{fe63}' => "-",
         '\u{00a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => " ",
         '\u{2026}' => "...",
-        // Seen by nobody.
+        // Invisible characters.
         '\u{00ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' => "",
         c => return full_width(c),
     })

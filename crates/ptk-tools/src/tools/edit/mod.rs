@@ -36,11 +36,11 @@ use refusal::Scene;
 
 /// How many edits one call may make.
 const MAX_EDITS: usize = 500;
-/// How many lines of a diff the model sees, and a person before agreeing.
+/// How many lines of a diff the model sees, and a person before the decision.
 const MAX_DIFF: usize = 200;
 /// Unchanged lines around a change.
 const CONTEXT: usize = 3;
-/// How many places of an edit are told.
+/// How many places of an edit are reported.
 const MAX_LINES: usize = 20;
 
 /// Replaces parts of a file.
@@ -68,7 +68,7 @@ pub(crate) struct Replacement {
     replace_all: bool,
 }
 
-/// What [`Edit`] gives back.
+/// The result of [`Edit`].
 #[derive(Debug, Serialize)]
 pub struct EditOutput {
     path: String,
@@ -79,7 +79,7 @@ pub struct EditOutput {
     notice: Option<String>,
 }
 
-/// What came of one replacement.
+/// The outcome of one replacement.
 #[derive(Debug, Serialize)]
 struct Done {
     /// The lines where the new texts begin now.
@@ -142,7 +142,7 @@ impl TypedTool for Edit {
     }
 
     fn targets(&self, context: &CallContext, args: &EditArgs) -> Result<Plan, ToolError> {
-        // Whoever edits a file is shown what is in it.
+        // An edit shows what is in the file.
         let place = writable(context, &args.path)?;
         Ok(Plan {
             reads: vec![place.clone()],
@@ -256,7 +256,8 @@ impl Prepared {
         })
     }
 
-    /// Whoever knew all of the file still does; others know what they wrote.
+    /// Notes what is known of the file: all of it if it was before, else what
+    /// was written.
     fn note(&self, context: &CallContext, fingerprint: Fingerprint) {
         if self.knowledge == Knowledge::Whole {
             return context.note_write(self.place.clone(), fingerprint);

@@ -23,7 +23,7 @@ const MAX_LINE: usize = 100;
 /// The byte order mark.
 const MARK: char = '\u{feff}';
 
-/// An edit that cannot be made.
+/// An edit that cannot be made, and why.
 #[derive(Debug)]
 pub(super) struct Refused<'a> {
     /// Counted from one.
@@ -40,7 +40,7 @@ pub(super) enum Why {
 }
 
 impl Unclear {
-    /// It reads on from "but".
+    /// The reason, which reads on from "but".
     const fn told(self) -> &'static str {
         match self {
             Self::Indentation => {
@@ -70,7 +70,7 @@ impl Unclear {
     }
 }
 
-/// What the edits are about.
+/// The file that the edits are about.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scene<'a> {
     /// The file as the model may call it.

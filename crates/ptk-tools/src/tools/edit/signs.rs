@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::find::Unclear;
 use super::lookalikes::plain;
 
-/// How far away that may be which tells the role of a quote.
+/// How far away characters may be that show the role of a quote.
 const MAX_AWAY: usize = 16;
 
 /// A sign of the old text.
@@ -43,7 +43,7 @@ pub(super) enum Beside {
 }
 
 impl<'a> Sign<'a> {
-    /// `None` for letters, digits and spaces: each is itself wherever it is.
+    /// A sign; `None` for letters, digits and spaces, which have only one form.
     pub(super) fn new(range: Range<usize>, written: &'a str, file: &'a str) -> Option<Self> {
         let is_word = |c: char| c.is_ascii_alphanumeric() || c.is_whitespace();
         (!written.contains(is_word)).then_some(Self {
@@ -144,11 +144,11 @@ impl<'a> Signs<'a> {
     }
 
     /// A sign as the file writes it in this role; as it is given, if the file
-    /// does not tell.
+    /// does not show it.
     ///
     /// # Errors
     ///
-    /// If it is a quote, and the file does not tell: half of a pair looks
+    /// If it is a quote, and the file does not show it: half of a pair looks
     /// wrong.
     pub(super) fn in_file(&self, sign: &'a str, role: Role) -> Result<&'a str, Unclear> {
         match self.file.get(&(sign, role)).copied().flatten() {

@@ -1,5 +1,5 @@
-//! A text without what a step of tolerance does not care about, and the way
-//! back from it to the text itself.
+//! A text without what a step of tolerance ignores, and the mapping back from
+//! it to the text itself.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use unicode_normalization::char::canonical_combining_class;
 
 use super::lookalikes::{is_blank, plain};
 
-/// What is not cared about; each step includes those before it.
+/// What is ignored; each step includes those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Blur {
     LineEndings,
@@ -39,7 +39,7 @@ impl View {
         view
     }
 
-    /// Takes the next part, and says how long it was.
+    /// Takes the next part, and returns how long it was.
     fn step(&mut self, at: usize, rest: &str, blur: Blur) -> usize {
         if rest.starts_with("\r\n") {
             self.push("\n", at, 2);
@@ -124,12 +124,12 @@ impl View {
         before.is_none() || before != self.from.get(at)
     }
 
-    /// The next such place.
+    /// The next place where one part of the original ends and another begins.
     pub(super) fn next_edge(&self, at: usize) -> Option<usize> {
         (at + 1..=self.from.len()).find(|at| self.is_edge(*at))
     }
 
-    /// Where in the original that ends which stands before a place.
+    /// Where in the original the part ends that stands before a place.
     pub(super) fn seen(&self, at: usize) -> usize {
         let before = at.checked_sub(1).and_then(|before| self.from.get(before));
         before.map_or(0, |(_, end)| *end as usize)
@@ -154,7 +154,7 @@ pub(super) fn occurrences(text: &str, wanted: &str) -> Vec<usize> {
     occurrences_where(text, wanted, |_| true)
 }
 
-/// The same, of places that count.
+/// Where a text occurs, of places that count.
 pub(super) fn occurrences_where(
     text: &str,
     wanted: &str,

@@ -1,9 +1,9 @@
-//! What a call says.
+//! The arguments of a call.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// Diagnostics of one result if nothing is said.
+/// Diagnostics of one result by default.
 const DEFAULT_LIMIT: usize = 100;
 /// Diagnostics of one result at most.
 const MAX_LIMIT: usize = 1_000;
@@ -49,7 +49,7 @@ impl DiagnosticsArgs {
         self.offset.unwrap_or_default()
     }
 
-    /// The same call from there on.
+    /// The same call from an offset on, as text.
     pub(super) fn at(&self, offset: usize) -> String {
         let mut parts = Vec::new();
         let file = self.file.iter();

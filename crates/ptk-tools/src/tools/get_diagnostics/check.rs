@@ -1,4 +1,4 @@
-//! One checker from its start to what it found.
+//! The run of one checker, from its start to its diagnostics.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,21 +12,22 @@ use super::programs::Search;
 use crate::process::{Captured, Ended, Exit, Program, Reason};
 use crate::{CallContext, ToolError};
 
-/// Lines of a checker's own words in a note.
+/// Lines of a checker's output in a note.
 const NOTE_LINES: usize = 12;
-/// Characters of them.
+/// Characters of a checker's output in a note.
 const NOTE_CHARACTERS: usize = 1_500;
-/// When a checker that works is first spoken of, and how often then.
+/// When the first progress of a running checker is reported, and how often
+/// then.
 const FIRST_PROGRESS: Duration = Duration::from_secs(1);
 const PROGRESS: Duration = Duration::from_secs(5);
 
-/// How a checker fared.
+/// How the run of a checker ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// It did its work.
+    /// It ran to its end.
     Ok,
-    /// It did not, or not all of it.
+    /// It failed, or did not finish.
     Failed,
     /// It is not installed.
     Missing,
@@ -35,21 +36,21 @@ pub enum Status {
 /// A checker in a result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checked {
-    /// What it is called.
+    /// The name of the checker.
     pub name: String,
-    /// What was run.
+    /// The command that was run.
     pub command: String,
-    /// How it fared.
+    /// How its run ended.
     pub status: Status,
-    /// What there is to say about it.
+    /// A note about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
-/// What came of a checker.
+/// The outcome of a checker.
 #[derive(Debug)]
 pub(super) struct Outcome {
-    /// Who says what was found, where nothing else is said.
+    /// The source of its diagnostics, unless they name another.
     pub(super) source: String,
     /// Where it ran.
     pub(super) folder: PathBuf,
@@ -59,7 +60,7 @@ pub(super) struct Outcome {
 }
 
 impl Checker {
-    /// Runs it, and reads what it wrote.
+    /// Runs the checker, and reads its output.
     pub(super) async fn run(
         &self,
         context: &CallContext,
@@ -128,7 +129,7 @@ impl Checker {
         if dropped > 0 {
             faults.push(format!("it wrote too much: {dropped} bytes were not read"));
         } else if ended.reason == Reason::Finished {
-            // What was cut off by us is no fault of the output.
+            // If the run was cut short, that is not a fault of the output.
             faults.extend(reading.fault.take());
         }
         let status = if faults.is_empty() {
@@ -149,7 +150,7 @@ impl Checker {
         Ok(outcome)
     }
 
-    /// What is wrong with how it ended, if anything.
+    /// What is wrong with how the checker ended, if anything.
     fn ending(
         &self,
         ended: &Ended,
@@ -182,14 +183,14 @@ impl Checker {
     }
 }
 
-/// The call is over.
+/// The error of a cancelled call.
 pub(super) fn cancelled() -> ToolError {
     ToolError::system("The checkers were cancelled")
         .suggest("Call get_diagnostics again when you want to know.")
         .with("cancelled", true)
 }
 
-/// How it ended, and its own words about that.
+/// How a checker ended, and its last output.
 fn words(how: &str, ended: &Ended) -> String {
     match said(ended) {
         Some(said) => format!("{how}: {said}"),
@@ -197,7 +198,7 @@ fn words(how: &str, ended: &Ended) -> String {
     }
 }
 
-/// That its time was over, and what it did at the end, if it says so.
+/// That a checker exceeded its time, and its last output, if there is any.
 pub(super) fn stopped(time: Duration, ended: &Ended) -> String {
     let how = format!("it was stopped after {} s", time.as_secs());
     match last_lines(&ended.stderr, 2) {
@@ -206,7 +207,7 @@ pub(super) fn stopped(time: Duration, ended: &Ended) -> String {
     }
 }
 
-/// The last lines of what a program said, on the one stream or the other.
+/// The last lines of a program's output, on either stream.
 pub(super) fn said(ended: &Ended) -> Option<String> {
     let streams = [&ended.stderr, &ended.stdout];
     let mut said = streams
@@ -223,7 +224,7 @@ fn last_lines(stream: &Captured, most: usize) -> Option<String> {
     (!text.is_empty()).then(|| shortened(&text, NOTE_CHARACTERS))
 }
 
-/// Tells now and then that it is still at work.
+/// Reports progress while a checker runs.
 pub(super) async fn with_progress<T>(
     context: &CallContext,
     name: &str,

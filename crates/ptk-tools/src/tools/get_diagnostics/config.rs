@@ -1,4 +1,4 @@
-//! What `ptk.toml` says about checking, under `[diagnostics]`.
+//! The configuration of checking, under `[diagnostics]` in `ptk.toml`.
 
 use std::time::Duration;
 
@@ -6,13 +6,12 @@ use serde::Deserialize;
 
 use super::formats::Format;
 
-/// How long the checkers may take if nothing is said, in seconds.
+/// How long the checkers may take by default, in seconds.
 const DEFAULT_TIMEOUT: u64 = 120;
 /// How long they may take at most.
 const MAX_TIMEOUT: u64 = 600;
 
-/// How a project is checked. Without any of it, what lies in the workspace
-/// decides.
+/// How a project is checked. By default, the files of the workspace decide.
 ///
 /// ```
 /// use ptk_tools::tools::get_diagnostics::Diagnostics;
@@ -28,15 +27,14 @@ const MAX_TIMEOUT: u64 = 600;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Diagnostics {
-    /// The program that checks this project, and its arguments. It takes the
-    /// place of the checkers that are found by themselves.
+    /// The program that checks this project, and its arguments. It replaces the
+    /// checkers that are detected.
     pub command: Vec<String>,
-    /// How the output of `command` is written.
+    /// The format of the output of `command`.
     pub format: Format,
     /// Checkers that are not run, though there is something for them.
     pub disable: Vec<Builtin>,
-    /// How many seconds a checker may take: 120 if nothing is said, at most
-    /// 600.
+    /// How many seconds a checker may take: 120 by default, at most 600.
     pub timeout: Option<u64>,
     /// Language servers that are asked too.
     pub servers: Vec<Server>,
@@ -46,14 +44,14 @@ pub struct Diagnostics {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Server {
-    /// What it is called in results.
+    /// Its name in results.
     pub name: String,
-    /// The program and its arguments. It talks on its input and output.
+    /// The program and its arguments. It communicates on its input and output.
     pub command: Vec<String>,
     /// The extensions of the files that it knows, without a dot.
     pub extensions: Vec<String>,
-    /// How it calls their language, for example `python`. The extension if
-    /// nothing is said.
+    /// The id of their language, for example `python`. By default the
+    /// extension.
     pub language_id: Option<String>,
 }
 

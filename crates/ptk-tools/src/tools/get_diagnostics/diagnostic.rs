@@ -4,31 +4,31 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// Diagnostics that are kept of one checker. More help nobody.
+/// Diagnostics that are kept of one checker. More would not help.
 const MAX_FOUND: usize = 10_000;
 /// Characters of a message.
 const MAX_MESSAGE: usize = 1_000;
-/// Characters of what a kind of problem, or a checker, is called.
+/// Characters of the code of a diagnostic, or of the name of a checker.
 const MAX_NAME: usize = 100;
-/// Bytes of a path, as many as the system takes. What is longer is none.
+/// Bytes of a path, as many as the system takes. What is longer is not a path.
 const MAX_PATH: usize = 4_096;
 
-/// How bad it is.
+/// The severity of a diagnostic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// It does not compile, or does not work.
+    /// The code does not compile, or does not work.
     Error,
-    /// It should not stay like this.
+    /// The code should be changed.
     Warning,
-    /// Good to know.
+    /// Information about the code.
     Info,
-    /// It could be nicer.
+    /// A suggestion to improve the code.
     Hint,
 }
 
 impl Severity {
-    /// What checkers call it.
+    /// The severity of a name that checkers use.
     pub(super) fn named(name: &str) -> Option<Self> {
         let name = name.trim().to_ascii_lowercase();
         match name.as_str() {
@@ -43,7 +43,7 @@ impl Severity {
     }
 }
 
-/// What a column counts.
+/// The unit of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Unit {
     #[default]
@@ -55,10 +55,10 @@ pub(super) enum Unit {
 /// A diagnostic as it was found. Lines and columns count from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Found {
-    /// As the checker wrote it.
+    /// The path as the checker wrote it.
     pub(super) path: String,
-    /// The folder that the path is relative to, or that is beneath that
-    /// folder; where the checker ran if nothing is known.
+    /// The folder that the path is relative to, or one below that folder; by
+    /// default the folder in which the checker ran.
     pub(super) base: Option<PathBuf>,
     pub(super) line: u64,
     pub(super) column: Option<u64>,
@@ -67,7 +67,7 @@ pub(super) struct Found {
     pub(super) severity: Severity,
     pub(super) message: String,
     pub(super) code: Option<String>,
-    /// Who says so, if not the checker itself.
+    /// The source, if it is not the checker itself.
     pub(super) source: Option<String>,
 }
 
@@ -93,11 +93,11 @@ impl Found {
     }
 }
 
-/// What was read of a checker's output.
+/// The diagnostics that were read from a checker's output.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
     pub(super) found: Vec<Found>,
-    /// How many were too many.
+    /// How many diagnostics were left out, because there were too many.
     pub(super) left_out: usize,
     /// What could not be read, if anything.
     pub(super) fault: Option<String>,
@@ -129,7 +129,7 @@ impl Reading {
 /// A diagnostic as a result shows it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Diagnostic {
-    /// Relative to the workspace; absolute if it lies outside.
+    /// The path, relative to the workspace; absolute if it lies outside.
     pub file: String,
     /// From 1.
     pub line: u64,
@@ -139,14 +139,14 @@ pub struct Diagnostic {
     /// The last line, where it is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_line: Option<u64>,
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
     /// What is wrong.
     pub message: String,
-    /// What the checker calls this kind of problem.
+    /// The checker's code for this kind of problem.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// Who says so.
+    /// The source, such as the checker.
     pub source: String,
 }
 

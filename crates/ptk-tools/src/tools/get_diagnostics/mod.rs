@@ -1,20 +1,20 @@
-//! `get_diagnostics`: what is wrong in the project, said by the checkers that
-//! it uses.
+//! `get_diagnostics`: what is wrong in the project, according to the checkers
+//! that it uses.
 //!
-//! What lies in the workspace says which checkers run; `ptk.toml` can name
+//! The files of the workspace decide which checkers run; `ptk.toml` can name
 //! another one, and language servers. That problems were found is a success:
-//! finding them is what was asked for. A checker that is missing or fails is
-//! told beside what the others found, and an error only if none could run.
+//! finding them is the task. A checker that is missing or fails is reported
+//! beside what the others found, and an error only if none could run.
 //!
 //! | Module | Its one concern |
 //! |---|---|
-//! | `args` | what a call says |
-//! | `config` | what `ptk.toml` says |
+//! | `args` | the arguments of a call |
+//! | `config` | the section in `ptk.toml` |
 //! | `project` | what there is to check |
 //! | `checkers` | which programs check it, one file each |
 //! | `check` | the run of one of them |
-//! | `formats` | how they write what they found, one file each |
-//! | `server` | the talk with a language server |
+//! | `formats` | the formats of their output, one file each |
+//! | `server` | the dialogue with a language server |
 //! | `places` | paths and columns as a result shows them |
 //! | `report` | the result |
 
@@ -69,7 +69,7 @@ pub struct GetDiagnostics {
 }
 
 impl GetDiagnostics {
-    /// The tool as `ptk.toml` wants it.
+    /// The tool with the configuration of `ptk.toml`.
     #[must_use]
     pub fn new(declared: Diagnostics) -> Self {
         Self {
@@ -78,8 +78,8 @@ impl GetDiagnostics {
         }
     }
 
-    /// With checkers looked for in these folders instead of those of the
-    /// `PATH`, behind the project's own ones.
+    /// Looks for checkers in these folders instead of those of the `PATH`,
+    /// behind the project's own ones.
     #[must_use]
     pub fn search(mut self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
         self.search = Search::only(folders.into_iter().collect());
@@ -94,7 +94,7 @@ impl GetDiagnostics {
     }
 }
 
-/// What is going to run.
+/// The checkers and language servers that are going to run.
 struct Work {
     scope: Scope,
     checkers: Vec<Checker>,
@@ -102,7 +102,7 @@ struct Work {
 }
 
 impl Work {
-    /// Looks around, and decides.
+    /// Finds out which checkers and language servers are to run.
     fn new(
         declared: &Diagnostics,
         context: &CallContext,
@@ -193,7 +193,7 @@ impl TypedTool for GetDiagnostics {
     }
 }
 
-/// Everything that was found, as it was asked for.
+/// The report of all outcomes.
 fn reported(
     context: &CallContext,
     scope: &Scope,
@@ -209,11 +209,11 @@ fn reported(
         all.extend(found.map(|found| places.diagnostic(found, source, folder)));
         checkers.push(outcome.checked);
     }
-    // What checkers say of a file quotes it.
+    // A diagnostic may quote the file that it is about.
     let before = all.len();
     all.retain(|one| !context.is_withheld(Path::new(&one.file)));
     let not_allowed = Some(before - all.len()).filter(|count| *count > 0);
-    // Checkers that look at a file twice, as part of two targets, say so twice.
+    // Checkers that look at a file twice, as part of two targets, report twice.
     all.sort();
     all.dedup();
     let mut elsewhere = 0;

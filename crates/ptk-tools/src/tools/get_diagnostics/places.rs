@@ -1,4 +1,4 @@
-//! From what a checker wrote to what a result shows: paths relative to the
+//! The conversion from a checker's output to a result: paths relative to the
 //! workspace, columns in characters.
 
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use super::diagnostic::{Diagnostic, Found, Unit};
 /// Files that are larger keep the columns of their checker.
 pub(super) const MAX_SOURCE: u64 = 4 * 1024 * 1024;
 
-/// Knows where files are, and what their lines hold.
+/// Finds files and their lines.
 #[derive(Debug)]
 pub(super) struct Places<'a> {
     workspace: &'a Workspace,
@@ -90,7 +90,7 @@ fn source(place: &Place) -> Option<Vec<String>> {
     Some(text.lines().map(str::to_owned).collect())
 }
 
-/// A text of a usual size.
+/// The text of a file, if it is one of a usual size.
 pub(super) fn text(place: &Place) -> Option<String> {
     let mut text = String::new();
     let file = place.open().ok()?;

@@ -1,4 +1,4 @@
-//! Where programs are.
+//! The search for programs.
 
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt as _;

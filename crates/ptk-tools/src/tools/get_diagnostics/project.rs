@@ -13,7 +13,7 @@ use crate::{CallContext, ToolError};
 const MAX_DEPTH: usize = 6;
 /// Names that are looked at.
 const MAX_ENTRIES: usize = 20_000;
-/// Folders that hold what others wrote, or what programs made.
+/// Folders that hold code of others, or generated files.
 const SKIPPED: [&str; 9] = [
     "node_modules",
     "target",
@@ -26,13 +26,13 @@ const SKIPPED: [&str; 9] = [
     "site-packages",
 ];
 
-/// What a call asks about.
+/// The scope of a call.
 #[derive(Debug)]
 pub(super) struct Scope {
     /// The file or folder that was named.
     pub(super) only: Option<Place>,
     pub(super) is_folder: bool,
-    /// The root in which is checked.
+    /// The root that is checked.
     pub(super) root: PathBuf,
     pub(super) workspace: Workspace,
     /// The files of the workspace, or the one that was named.
@@ -40,7 +40,7 @@ pub(super) struct Scope {
 }
 
 impl Scope {
-    /// Looks around.
+    /// Finds the files of the scope.
     pub(super) fn new(context: &CallContext, file: Option<&str>) -> Result<Self, ToolError> {
         let workspace = context.workspace().clone();
         let Some(file) = file.filter(|file| !file.is_empty()) else {

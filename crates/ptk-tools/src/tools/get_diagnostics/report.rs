@@ -1,5 +1,5 @@
-//! What a result says: the diagnostics that were asked for, page by page, and
-//! how the checkers fared.
+//! The result: the requested diagnostics, page by page, and how the runs of the
+//! checkers ended.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use crate::{ToolError, preview};
 /// Bytes of the diagnostics of one result, so that no page is cut later.
 const MAX_PAGE: usize = 32 * 1024;
 
-/// The result.
+/// The result of `get_diagnostics`.
 #[derive(Debug, Serialize)]
 pub struct Report {
     summary: String,
@@ -32,8 +32,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// The page that was asked for, of all that was found, in order. `elsewhere` are the
-    /// errors in files that were not asked about.
+    /// The requested page of all that was found, in order. `elsewhere` are the
+    /// errors in files outside the requested scope.
     pub(super) fn new(
         mut all: Vec<Diagnostic>,
         elsewhere: usize,
@@ -77,7 +77,7 @@ impl Report {
     }
 }
 
-/// How many there are, whatever was asked for.
+/// How many diagnostics there are, of every severity.
 #[derive(Debug, Clone, Copy)]
 struct Counts {
     errors: usize,
@@ -146,7 +146,7 @@ fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{s}")
 }
 
-/// The failure of all checkers.
+/// The error if all checkers failed.
 pub(super) fn failure(outcomes: Vec<Outcome>) -> ToolError {
     let is_late = outcomes.iter().any(|outcome| outcome.is_late);
     let all_missing = outcomes
@@ -184,7 +184,7 @@ pub(super) fn failure(outcomes: Vec<Outcome>) -> ToolError {
     )
 }
 
-/// How many, then the first of them.
+/// A preview: how many diagnostics there are, then the first of them.
 pub(super) fn preview(result: &ToolResult, max_lines: usize) -> Vec<String> {
     let field = |name: &str| result.fields.get(name);
     let count = |name| {

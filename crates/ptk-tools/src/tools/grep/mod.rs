@@ -72,7 +72,7 @@ pub struct GrepArgs {
 }
 
 impl GrepArgs {
-    /// What to search for if nothing matches exactly, and how to say so.
+    /// A looser search if nothing matches exactly, and a note that says so.
     fn looser(&self, query: &Query) -> Option<(Query, &'static str)> {
         let trimmed = query.text.trim_matches(' ');
         let note = if trimmed != query.text && self.case_sensitive == Some(true) {
@@ -93,7 +93,7 @@ impl GrepArgs {
     }
 }
 
-/// What one search found.
+/// The outcome of one search.
 struct Found {
     result: GrepResult,
     is_nothing: bool,
@@ -101,7 +101,7 @@ struct Found {
     is_without_files: bool,
 }
 
-/// What a search gives back.
+/// The kind of result of a search.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GrepOutput {
@@ -122,7 +122,7 @@ const fn max_results() -> usize {
     50
 }
 
-/// What was found.
+/// The result of [`Grep`].
 #[derive(Debug, Default, Serialize)]
 pub struct GrepResult {
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! The part of what was found that a result shows.
+//! The page of matches that a result shows.
 
 use bstr::ByteSlice as _;
 use ptk_sandbox::Kind;
@@ -13,7 +13,7 @@ use crate::tools::search::page::{defaults_of, next_call};
 use crate::tools::search::tally::shown;
 use crate::tools::search::withheld::Withheld;
 
-/// The part of what was found that is shown.
+/// The page of matches that is shown.
 pub(super) struct Page<'a> {
     pub(super) args: &'a GrepArgs,
     pub(super) search: &'a Search<'a>,
@@ -23,7 +23,7 @@ pub(super) struct Page<'a> {
 }
 
 impl Page<'_> {
-    /// The page, and how to go on.
+    /// The result with this page, and how to go on.
     pub(super) fn result(&self) -> GrepResult {
         let files = &self.counted.files;
         let mut result = match self.args.output {

@@ -1,4 +1,4 @@
-//! One file searched: whether, and how often, it matches.
+//! The search in one file: whether, and how often, it matches.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -13,7 +13,7 @@ use crate::tools::text::Text;
 
 /// Files up to this size are read in one go; longer ones piece by piece.
 const WHOLE: usize = 1024 * 1024;
-/// Files up to this size are decoded where they are no UTF-8.
+/// Files up to this size are decoded where they are not UTF-8.
 pub(crate) const MAX_DECODED: u64 = 16 * 1024 * 1024;
 /// How much of a file a search over several lines takes into memory.
 const MAX_MULTILINE: usize = 64 * 1024 * 1024;
@@ -25,7 +25,7 @@ pub(crate) struct Query {
     pub(crate) literal: bool,
     pub(crate) case_sensitive: bool,
     pub(crate) multiline: bool,
-    /// What to do with a text that is no regular expression.
+    /// What to do with a text that is not a regular expression.
     pub(crate) remedy: &'static str,
 }
 
@@ -70,8 +70,8 @@ impl Query {
             .suggest(self.remedy)
     }
 
-    /// Whether it finds the same in any encoding that has ASCII in it, so that
-    /// no file has to be decoded for it.
+    /// Whether the query finds the same in any encoding that has ASCII in it,
+    /// so that no file has to be decoded for it.
     fn is_ascii(&self) -> bool {
         if self.literal {
             return self.text.is_ascii();
@@ -99,7 +99,7 @@ impl Query {
     }
 }
 
-/// Whether a pattern says nothing of characters beyond ASCII.
+/// Whether a pattern mentions no characters beyond ASCII.
 fn is_ascii(pattern: &Hir) -> bool {
     match pattern.kind() {
         HirKind::Empty => true,
@@ -120,7 +120,7 @@ fn is_ascii(pattern: &Hir) -> bool {
 #[derive(Debug)]
 pub(crate) struct Content {
     buffer: Vec<u8>,
-    /// Whether what is no UTF-8 has to be decoded.
+    /// Whether what is not UTF-8 has to be decoded.
     decodes: bool,
 }
 
@@ -167,7 +167,7 @@ impl Content {
         fill(file, self.buffer.get_mut(..size).unwrap_or_default())
     }
 
-    /// The text of a file whose beginning, so many bytes, is no UTF-8.
+    /// The text of a file whose beginning, so many bytes, is not UTF-8.
     fn decoded(&self, start: usize, file: &mut File, size: usize) -> io::Result<Option<String>> {
         let start = self.buffer.get(..start).unwrap_or_default();
         if !self.decodes || size as u64 > MAX_DECODED || is_utf8(start) {
@@ -225,7 +225,8 @@ pub(crate) struct Counting<'a, F> {
     pub(crate) is_binary: bool,
     /// Whether one match is enough.
     pub(crate) only_whether: bool,
-    /// Told of each line that matches, with its number where that is counted.
+    /// Called with each line that matches, and its number where that is
+    /// counted.
     pub(crate) each: &'a mut F,
 }
 

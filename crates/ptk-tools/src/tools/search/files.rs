@@ -33,7 +33,7 @@ pub(crate) struct Find {
     pub(crate) offset: usize,
 }
 
-/// What comes first.
+/// The order of files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
     /// By path.
@@ -46,7 +46,7 @@ pub(crate) enum Order {
 type Prepared = (Place, Rules, Option<Pattern>, Withheld);
 
 impl Find {
-    /// Finds. `next` tells the call that gives the page from an offset on.
+    /// Finds files. `next` makes the call for the page from an offset on.
     pub(crate) async fn run(
         self,
         context: &CallContext,
@@ -64,8 +64,9 @@ impl Find {
         confined(context, prepare, search).await
     }
 
-    /// Fails if the directory is not there; where only the folder is missing
-    /// that the pattern names, nothing matches, which is no failure.
+    /// Prepares a walk. Fails if the directory is not there; where only the
+    /// folder is missing that the pattern names, nothing matches, which is not
+    /// a failure.
     fn prepare(&self, context: &CallContext) -> Result<Result<Prepared, ToolError>, ToolError> {
         let pattern = self.pattern.as_deref();
         let pattern = pattern.map(|text| Pattern::new(context, &self.directory, text));
@@ -139,7 +140,7 @@ impl Find {
     }
 }
 
-/// What sorts first comes first.
+/// A name and its sort key: what sorts first comes first.
 type Named = (Reverse<Option<SystemTime>>, Box<[u8]>);
 
 /// Collects names, and times where they are sorted by them.
@@ -187,7 +188,7 @@ pub struct FileList {
     /// The call that gives the next page, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
-    /// What is good to know.
+    /// A note on the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -195,7 +196,8 @@ pub struct FileList {
 }
 
 impl FileList {
-    /// Nothing, because the folder that the pattern begins with is not there.
+    /// An empty page, because the folder that the pattern begins with is
+    /// missing.
     pub(crate) fn nothing(missing: &ToolError) -> Self {
         let note = match &missing.suggestion {
             Some(suggestion) => format!("No file matches. {}. {suggestion}", missing.message),
@@ -258,16 +260,16 @@ impl FileList {
     }
 }
 
-/// How a walk ended.
+/// The outcome of a walk.
 pub(crate) struct Outcome<'a> {
     pub(crate) tally: &'a Tally,
     pub(crate) is_complete: bool,
-    /// What to say and try if nothing was found.
+    /// The message if nothing was found, with what to try.
     pub(crate) hint: String,
 }
 
 impl Outcome<'_> {
-    /// Why there may be nothing.
+    /// The message if there is nothing, with possible reasons.
     pub(crate) fn nothing(&self) -> String {
         let reasons = self.tally.reasons();
         if reasons.is_empty() {
@@ -277,7 +279,7 @@ impl Outcome<'_> {
     }
 }
 
-/// What to say of names that are shown with replacements.
+/// A note on names that are shown with replacements.
 pub(crate) fn not_utf8(count: usize) -> String {
     let names = if count == 1 { "name is" } else { "names are" };
     format!("{count} {names} not valid UTF-8: shown with \u{FFFD}, not to be opened by that name.")

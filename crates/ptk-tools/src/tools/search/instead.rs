@@ -1,4 +1,4 @@
-//! What to read in the place of a path that cannot be read.
+//! Suggestions of what to read in the place of a path that cannot be read.
 
 use std::path::{Component, Path};
 
@@ -15,7 +15,7 @@ const MAX_ENTRIES: usize = 50;
 const MIN_STEM: usize = 3;
 /// What separates the words of a name; models mix them up.
 const SEPARATORS: [char; 3] = ['-', '_', ' '];
-/// The same in a pattern.
+/// The same separators in a pattern.
 const ANY_SEPARATOR: &str = "[-_ ]";
 
 /// The error with a better suggestion: what is in the folder that was taken for
@@ -37,7 +37,7 @@ pub(crate) async fn suggest(context: &CallContext, place: &Place, error: ToolErr
     }
 }
 
-/// What is in a folder.
+/// Names the entries of a folder that was taken for a file.
 async fn entries(context: &CallContext, place: &Place) -> Option<String> {
     let entries = named(context, place.to_string()).await?;
     Some(format!(
@@ -45,7 +45,7 @@ async fn entries(context: &CallContext, place: &Place) -> Option<String> {
     ))
 }
 
-/// What is in the folder of a missing file.
+/// Names the entries of the folder of a missing file.
 async fn beside(context: &CallContext, place: &Place) -> Option<String> {
     let path = place.absolute();
     let folder = path.parent()?.strip_prefix(place.root()).ok()?.to_str()?;
@@ -57,7 +57,7 @@ async fn beside(context: &CallContext, place: &Place) -> Option<String> {
     Some(format!("In {folder} are: {entries}."))
 }
 
-/// The entries of a folder.
+/// The entries of a folder, as text.
 async fn named(context: &CallContext, directory: String) -> Option<String> {
     let found = find(context, directory, None, MAX_ENTRIES).await?;
     let more = match found.total - found.count {
@@ -67,7 +67,7 @@ async fn named(context: &CallContext, directory: String) -> Option<String> {
     Some(found.files.join(", ") + &more)
 }
 
-/// Files of the same or a similar name.
+/// Names files of the same or a similar name.
 async fn elsewhere(context: &CallContext, place: &Place) -> Option<String> {
     let path = place.absolute();
     let name = path.file_name()?.to_str()?;
@@ -85,7 +85,7 @@ async fn elsewhere(context: &CallContext, place: &Place) -> Option<String> {
     None
 }
 
-/// The only file that a path can mean which leads nowhere: its last names are
+/// The only file that a path which leads nowhere can mean: its last names are
 /// those of the path, whatever separates their words.
 pub(crate) async fn only(context: &CallContext, path: &str) -> Option<String> {
     let path = path.strip_prefix("./").unwrap_or(path);

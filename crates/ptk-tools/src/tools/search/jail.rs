@@ -87,7 +87,7 @@ impl Jail {
         }
     }
 
-    /// Opens a regular file by its relative path, and says how long that is.
+    /// Opens a regular file by its relative path, and returns how long it is.
     pub(crate) fn open(&self, path: &[u8]) -> io::Result<(File, u64)> {
         match self {
             #[cfg(target_os = "linux")]
@@ -98,7 +98,7 @@ impl Jail {
 }
 
 impl Folder {
-    /// Opens a regular file in it, and says how long that is. Never waits: a
+    /// Opens a regular file in it, and returns how long it is. Never waits: a
     /// pipe is refused.
     pub(crate) fn open(&self, name: &[u8]) -> io::Result<(File, u64)> {
         match self {
@@ -131,7 +131,7 @@ impl Folder {
     }
 }
 
-/// Opens a regular file, and says how long it is.
+/// Opens a regular file, and returns how long it is.
 pub(crate) fn open(place: &Place) -> io::Result<(File, u64)> {
     let file = place.open().map_err(io_error)?;
     let size = file.metadata()?.len();

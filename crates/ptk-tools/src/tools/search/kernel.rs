@@ -33,14 +33,14 @@ pub(crate) struct Start(OwnedFd);
 pub(crate) struct Folder(OwnedFd);
 
 impl Start {
-    /// Links on the way to the folder itself are followed as long as they stay
-    /// in its root: it was asked for by name.
+    /// Opens the folder. Links on the way to it are followed as long as they
+    /// stay in its root, since the caller named it.
     pub(super) fn open(place: &Place) -> io::Result<Self> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = openat(CWD, place.root(), flags, Mode::empty())?;
         let path = place.relative();
         if path.as_os_str().is_empty() {
-            // Asks whether the kernel, or a filter before it, knows the call.
+            // Checks that the kernel, or a filter before it, knows the call.
             return Ok(Self(enter(&root, b".", ResolveFlags::BENEATH)?));
         }
         let path = path.as_os_str().as_encoded_bytes();
@@ -104,7 +104,7 @@ fn open_beneath(folder: &OwnedFd, path: &[u8]) -> io::Result<(File, u64)> {
     regular(openat2(folder, path, FILE, Mode::empty(), rules)?)
 }
 
-/// What the listing said may have been replaced since.
+/// A regular file, as the file may have been replaced since it was listed.
 fn regular(handle: OwnedFd) -> io::Result<(File, u64)> {
     let stat = fstat(&handle)?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {

@@ -31,8 +31,8 @@ pub(crate) fn cut(line: &[u8], found_at: impl FnOnce() -> usize) -> (String, boo
     (shown, false)
 }
 
-/// The line as text. In a file that was decoded as a whole it is UTF-8; of
-/// others the line alone has to tell.
+/// The line as text. In a file that was decoded as a whole it is UTF-8; in
+/// others the encoding is guessed from the line alone.
 fn text(line: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(line) {
         Ok(text) => Cow::Borrowed(text),

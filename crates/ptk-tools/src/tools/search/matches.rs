@@ -40,12 +40,12 @@ pub(crate) struct Search<'a> {
     pub(crate) hidden: bool,
     /// Whether it is enough to know that a file matches.
     pub(crate) only_whether: bool,
-    /// What a line that matches is worth.
+    /// The rank of a line that matches.
     pub(crate) rank: &'a (dyn Fn(&[u8]) -> Worth + Sync),
     pub(crate) stop: &'a Stop,
 }
 
-/// What matches are worth: definitions, then whole words.
+/// The rank of matches: definitions, then whole words.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Worth {
     pub(crate) definitions: u64,
@@ -60,7 +60,7 @@ pub(crate) struct Matched {
     pub(crate) worth: Worth,
 }
 
-/// What the first step found.
+/// The result of the first step.
 pub(crate) struct Counted<'a> {
     walk: Walk<'a>,
     /// In the order of their paths.

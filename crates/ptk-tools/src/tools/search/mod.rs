@@ -3,9 +3,9 @@
 //! A search runs on threads of its own ([`stop`]) that can read the workspace
 //! and nothing else. The [`walk`] opens every folder from the handle of the one
 //! it began in and follows no link ([`jail`]), keeps the ignore [`rules`], and
-//! hands files to a visitor. [`content`] searches one file. What was found is
+//! passes files to a visitor. [`content`] searches one file. What was found is
 //! sorted at the end, so that the same call always has the same result, and
-//! [`page`] cuts out what was asked for.
+//! [`page`] cuts out the requested part.
 
 pub(crate) mod collect;
 pub(crate) mod content;

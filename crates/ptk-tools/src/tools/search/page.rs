@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::preview;
 
 /// The call that gives the next page: the same arguments with another offset.
-/// What the schema gives anyway is left out.
+/// Default values are left out.
 pub(crate) fn next_call<A: Serialize>(
     tool: &str,
     args: &A,
@@ -33,7 +33,7 @@ pub(crate) fn next_call<A: Serialize>(
     format!("{tool}({})", given.join(", "))
 }
 
-/// Arguments of which only these were given.
+/// Arguments with only these given, the others as by default.
 pub(crate) fn defaults_of<A: DeserializeOwned>(required: &[(&str, &str)]) -> Option<A> {
     let given = required
         .iter()
@@ -41,7 +41,7 @@ pub(crate) fn defaults_of<A: DeserializeOwned>(required: &[(&str, &str)]) -> Opt
     serde_json::from_value(Value::Object(given.collect())).ok()
 }
 
-/// What a person is shown of a list: how many there are, and the first ones.
+/// The preview of a list: how many items there are, and the first ones.
 pub(crate) fn preview_list(
     result: &ToolResult,
     field: &str,

@@ -1,4 +1,4 @@
-//! Work that several threads share, and make more of while they do it.
+//! A queue of work for several threads, which may add more while they work.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -33,7 +33,7 @@ impl<J> Queue<J> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Works until nothing is left, or until `work` says to stop.
+    /// Works until nothing is left, or until `work` returns `false`.
     pub(crate) fn run(&self, mut work: impl FnMut(J, &mut Vec<J>) -> bool) {
         let mut more = Vec::new();
         while let Some(job) = self.next() {
@@ -64,7 +64,7 @@ impl<J> Queue<J> {
     }
 }
 
-/// A thread at work. If it breaks down, the others do not wait for it.
+/// A thread at work. If it panics, the others do not wait for it.
 struct Busy<'a, J>(&'a Queue<J>);
 
 impl<J> Busy<'_, J> {

@@ -1,5 +1,5 @@
 //! What a walk leaves out: `.ignore`, `.gitignore`, `.git/info/exclude` and the
-//! user's own ignore file, with git's order of who has the last word.
+//! user's own ignore file, with git's order of precedence.
 //!
 //! They hold whether there is a `.git` or not. Those above the workspace hold
 //! too, up to the root of the repository: a workspace may be a part of one.
@@ -35,7 +35,7 @@ struct Level {
     above: Option<Arc<Self>>,
 }
 
-/// What the rules say of a path.
+/// The verdict of the rules on a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Silent,
@@ -112,7 +112,7 @@ impl Rules {
     }
 
     /// The rules that hold in a folder: these and its own. A pipe that is
-    /// called `.gitignore` is none.
+    /// called `.gitignore` is ignored.
     pub(crate) fn within(mut self, folder: &Folder, listing: &Listing, path: &[u8]) -> Self {
         let mut own = [None; 3];
         for (name, kind) in listing.iter() {
@@ -144,7 +144,8 @@ impl Rules {
         self
     }
 
-    /// From here on another repository's rules hold.
+    /// Drops the rules from above, since another repository's hold from here
+    /// on.
     fn enter_repository(&mut self) {
         self.gitignore = None;
         self.exclude = None;
@@ -162,7 +163,7 @@ impl Rules {
         push(&mut self.ignore, parse(folder, text));
     }
 
-    /// What they say of an absolute path.
+    /// The verdict on an absolute path.
     pub(crate) fn verdict(&self, path: &Path, is_folder: bool) -> Verdict {
         let one = |rules: &Gitignore| match rules.matched(path, is_folder) {
             Match::None => Verdict::Silent,
@@ -206,7 +207,7 @@ fn push(levels: &mut Option<Arc<Level>>, rules: Option<Gitignore>) {
     }
 }
 
-/// A line that is no rule is left out, as git does.
+/// Parses an ignore file. A line that is not a rule is left out, as git does.
 fn parse(folder: &Path, text: &[u8]) -> Option<Gitignore> {
     let mut builder = GitignoreBuilder::new(folder);
     for line in text.lines() {

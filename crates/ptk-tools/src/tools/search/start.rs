@@ -1,4 +1,4 @@
-//! Where a search begins: a folder or a file that is there, or a word on what
+//! Where a search begins: a folder or a file that is there, or a note on what
 //! was meant.
 
 use std::path::Path;
@@ -54,7 +54,7 @@ fn missing(place: &Place) -> ToolError {
     }
 }
 
-/// The nearest path that is there: the first name that is wrong, mended.
+/// The nearest path that is there: the first wrong name, corrected.
 fn near(place: &Place) -> Option<String> {
     let absolute = place.absolute();
     let resolve = |path: &Path| place.workspace().resolve(path.to_str()?).ok();
@@ -123,7 +123,7 @@ impl Glob {
     }
 
     /// A glob as a filter of files: without `/` it counts in every folder, with
-    /// `!` before it, it says which not to take.
+    /// `!` before it, it excludes files.
     pub(crate) fn filter(pattern: &str) -> Result<Self, ToolError> {
         let (excludes, rest) = match pattern.strip_prefix('!') {
             Some(rest) => (true, rest),
@@ -161,7 +161,7 @@ fn is_plain(part: &str) -> bool {
 /// A glob together with the folder that everything it can match lies in.
 #[derive(Debug)]
 pub(crate) struct Pattern {
-    /// The folder, as the jail is asked for it.
+    /// The folder, as the jail resolves it.
     pub(crate) folder: String,
     pub(crate) glob: Glob,
     /// How deep beneath the folder a match can lie.
@@ -178,7 +178,7 @@ impl Pattern {
                 .suggest("Say which files, for example pattern=\"**/*.rs\"."));
         }
         if pattern.split('/').any(|part| part == "..") {
-            // The jail has the words for it.
+            // The jail returns the error for it.
             context.resolve(pattern)?;
         }
         let base = match path {
@@ -214,8 +214,9 @@ impl Pattern {
         })
     }
 
-    /// What `pattern` most likely meant, if this one matches nothing: files in
-    /// any folder beneath, or those whose names hold the pattern. Says which.
+    /// The pattern that was most likely meant, if this one matches nothing:
+    /// files in any folder beneath, or those whose names hold the pattern.
+    /// Returns a note on it too.
     pub(crate) fn wider(&self, pattern: &str) -> Option<(Self, String)> {
         if pattern.contains('/') {
             return None;

@@ -1,5 +1,5 @@
 //! Searches off the runtime: on a thread that can read the workspace and
-//! nothing else, and that stops when nobody waits for it any more.
+//! nothing else, and that stops when the call is dropped.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,9 +11,9 @@ use tokio::sync::oneshot;
 
 use crate::{CallContext, ToolError};
 
-/// How often a person is told how far a search is.
+/// How often the progress of a search is reported.
 const PROGRESS: Duration = Duration::from_secs(1);
-/// So long before the deadline a search ends by itself: to tell what it found
+/// So long before the deadline a search ends by itself: to return what it found
 /// is better than to be stopped with nothing.
 const MARGIN: Duration = Duration::from_millis(1_500);
 
@@ -25,20 +25,20 @@ pub(crate) struct Stop {
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// Nobody waits for it any more.
+    /// The call was dropped.
     is_abandoned: AtomicBool,
-    /// What was found by now is to be told.
+    /// What was found so far is to be returned.
     is_time_up: AtomicBool,
     seen: AtomicU64,
 }
 
 impl Stop {
-    /// Whether to look no further.
+    /// Whether the search is to end.
     pub(crate) fn is_set(&self) -> bool {
         self.is_abandoned() || self.inner.is_time_up.load(Ordering::Relaxed)
     }
 
-    /// Whether even what was found is of no use to anybody.
+    /// Whether the call was dropped, so that even what was found is of no use.
     pub(crate) fn is_abandoned(&self) -> bool {
         self.inner.is_abandoned.load(Ordering::Relaxed)
     }
@@ -51,7 +51,7 @@ impl Stop {
         self.inner.is_time_up.store(true, Ordering::Relaxed);
     }
 
-    /// So many files were looked at.
+    /// Notes how many files were looked at.
     pub(crate) fn seen(&self, files: u64) {
         self.inner.seen.store(files, Ordering::Relaxed);
     }
@@ -89,7 +89,7 @@ where
                 }
                 search(prepared, &stop)
             });
-            // Nobody waits any more if the call was dropped.
+            // The receiver is gone if the call was dropped.
             let _ = told.send(outcome);
         }
     });
@@ -125,5 +125,5 @@ where
     }
 }
 
-/// Timers do not reach to the end of time.
+/// The longest timer that is used: timers have a limit.
 const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);

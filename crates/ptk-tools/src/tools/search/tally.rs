@@ -6,9 +6,9 @@ use bstr::ByteSlice as _;
 use ptk_sandbox::Kind;
 use serde::Serialize;
 
-/// How many names of unreadable files a result tells.
+/// How many names of unreadable files a result shows.
 const NAMED: usize = 5;
-/// How many of them a walk remembers, to tell the first by name.
+/// How many of them a walk remembers, to name the first.
 const REMEMBERED: usize = 1_000;
 
 /// Counts of a walk.
@@ -22,7 +22,7 @@ pub(crate) struct Tally {
     pub(crate) hidden: u64,
     /// Files that are not text.
     pub(crate) binary: u64,
-    /// Files that a rule says nobody is to see.
+    /// Files that a rule forbids to show.
     pub(crate) withheld: u64,
     links: u64,
     special: u64,
@@ -52,8 +52,8 @@ const fn is_zero(count: &u64) -> bool {
 }
 
 impl Tally {
-    /// Counts a file or folder that cannot be read. One that is gone by now
-    /// was deleted in the meantime, which is no fault.
+    /// Counts a file or folder that cannot be read. One that is gone by now was
+    /// deleted in the meantime, which is not an error.
     pub(crate) fn unreadable(&mut self, path: &[u8], error: &io::Error) {
         if error.kind() == io::ErrorKind::NotFound {
             return;
@@ -85,7 +85,7 @@ impl Tally {
         self.named.extend(other.named);
     }
 
-    /// What has to be said even where something was found.
+    /// What was left out, which is reported even where something was found.
     pub(crate) fn skipped(&self) -> Option<Skipped> {
         let mut named = self.named.clone();
         named.sort_unstable();

@@ -1,4 +1,4 @@
-//! What a walk sees, and who looks at it.
+//! What a walk sees, and the visitors that look at it.
 
 use std::fs::File;
 use std::io;
@@ -22,18 +22,18 @@ pub(crate) struct Sight {
 
 /// Looks at what a walk finds; one for each thread.
 pub(crate) trait Visitor: Send {
-    /// Whether to look at a file is work worth sharing among threads.
+    /// Whether a visit is work worth sharing among threads.
     const IS_WORK: bool;
 
     /// Whether a file of this path, relative to the walk's beginning, is of
-    /// interest. Asked first, because it is cheap.
+    /// interest. Called first, because it is cheap.
     fn wants(&self, relative: &[u8]) -> bool;
 
-    /// Takes what was found.
+    /// Visits what was found.
     fn visit(&mut self, found: &Found<'_>, tally: &mut Tally);
 }
 
-/// Something that a walk came by.
+/// An entry that a walk found.
 #[derive(Debug)]
 pub(crate) struct Found<'a> {
     pub(super) folder: &'a Folder,
@@ -51,7 +51,7 @@ impl Found<'_> {
         self.absolute.get(self.shown..).unwrap_or_default()
     }
 
-    /// Opens it, if it is a regular file, and says how long it is.
+    /// Opens it, if it is a regular file, and returns how long it is.
     pub(crate) fn open(&self) -> io::Result<(File, u64)> {
         self.folder.open(self.name)
     }

@@ -1,5 +1,6 @@
 //! The walk through a folder: several threads, no link followed, ignore rules
-//! kept, in no particular order. Whoever wants an order sorts what was found.
+//! kept, in no particular order. A caller that needs an order sorts what was
+//! found.
 
 use std::fs::File;
 use std::io;
@@ -46,7 +47,8 @@ enum Job {
 /// A folder that was seen and not yet opened.
 #[derive(Debug)]
 struct Pending {
-    /// Relative to the beginning, with a `/` at its end unless it is that.
+    /// The path relative to the beginning, with a `/` at its end unless it is
+    /// empty.
     path: Box<[u8]>,
     depth: usize,
     rules: Rules,
@@ -60,7 +62,7 @@ struct Batch {
     names: Vec<Box<[u8]>>,
 }
 
-/// What a thread uses again and again.
+/// Buffers that a thread reuses.
 #[derive(Default)]
 struct Scratch {
     listing: Listing,
@@ -97,7 +99,7 @@ impl<'a> Walk<'a> {
         self.jail.open(relative.unwrap_or_default())
     }
 
-    /// Walks. Gives back what each thread's visitor has, and what was left out.
+    /// Runs the walk. Returns each thread's visitor, and what was left out.
     pub(crate) fn run<V: Visitor>(&self, visitor: impl Fn() -> V + Sync) -> (Vec<V>, Tally) {
         let queue = Queue::new(Job::Folder(Pending {
             path: Box::default(),

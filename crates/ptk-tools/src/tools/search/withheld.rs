@@ -18,7 +18,7 @@ pub(crate) struct Withheld {
 }
 
 impl Withheld {
-    /// Of a search that begins at a place.
+    /// The rules for a search that begins at a place.
     pub(crate) fn new(context: &CallContext, place: &Place) -> Self {
         Self {
             rules: context.services().withheld.clone(),

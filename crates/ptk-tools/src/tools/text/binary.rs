@@ -1,11 +1,11 @@
-//! Files that are no text.
+//! Files that are not text.
 
 use super::Encoding;
 
-/// A file that is no text, and what it seems to be.
+/// A file that is not text, and what it seems to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Binary {
-    /// Its kind, where its first bytes tell.
+    /// Its kind, where its first bytes show it.
     pub(crate) kind: Option<&'static str>,
 }
 
@@ -44,7 +44,7 @@ impl Binary {
     /// What a reader sees instead of the content.
     pub(crate) const SHOWN: &'static str = "[Binary file - content not displayed]";
 
-    /// Whether a file that begins so is no text.
+    /// Detects whether a file that begins so is not text.
     pub(crate) fn detect(head: &[u8]) -> Option<Self> {
         if Encoding::by_mark(head).is_some() {
             return None;
@@ -61,8 +61,8 @@ impl Binary {
     }
 }
 
-/// Texts in old encodings have bytes above 127, but no control characters
-/// other than these.
+/// Whether there are control characters. Texts in old encodings have bytes
+/// above 127, but no control characters other than these.
 fn has_controls(head: &[u8]) -> bool {
     let is_control = |byte: &u8| *byte < 32 && !matches!(byte, b'\t' | b'\n' | b'\r' | 8 | 12 | 27);
     head.iter().any(is_control)

@@ -1,10 +1,10 @@
-//! What changed, for people and models.
+//! Diffs for people and models.
 
 use std::time::Duration;
 
 use similar::TextDiff;
 
-/// How long a diff may think before it becomes coarse.
+/// How long a diff may take before it becomes coarse.
 const MAX_TIME: Duration = Duration::from_millis(500);
 /// A line of a diff is not longer.
 const MAX_LINE: usize = 400;

@@ -5,18 +5,18 @@ use encoding_rs::{UTF_16BE, UTF_16LE, WINDOWS_1252};
 use super::utf8::{self, Utf8Check};
 use super::{Binary, HEAD};
 
-/// How a text is written in bytes.
+/// The encoding of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Encoding {
     Utf8,
     /// With the byte order mark.
     Utf8Mark,
-    /// With some bytes that are none. Each is shown as a character that nobody
-    /// uses.
+    /// With some invalid bytes. Each is shown as a character that is not in
+    /// use.
     Utf8Broken,
     Utf16Le,
     Utf16Be,
-    /// What is neither of the others. It has a character for every byte.
+    /// Any other encoding. It has a character for every byte.
     Windows1252,
 }
 
@@ -33,10 +33,10 @@ pub(crate) struct Text {
 }
 
 impl Encoding {
-    /// The encoding that a byte order mark tells.
+    /// The encoding that a byte order mark shows.
     pub(crate) fn by_mark(head: &[u8]) -> Option<Self> {
         match head {
-            // UTF-32, which nobody writes, begins like UTF-16.
+            // UTF-32, which is not used in practice, begins like UTF-16.
             [0xff, 0xfe, 0, 0, ..] => None,
             [0xff, 0xfe, ..] => Some(Self::Utf16Le),
             [0xfe, 0xff, ..] => Some(Self::Utf16Be),
@@ -45,7 +45,7 @@ impl Encoding {
         }
     }
 
-    /// Its name, for a model and a person.
+    /// The name of the encoding, for a model and a person.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Utf8 => "utf-8",
@@ -57,7 +57,7 @@ impl Encoding {
         }
     }
 
-    /// The byte order mark.
+    /// The byte order mark of the encoding.
     pub(crate) const fn mark(self) -> &'static [u8] {
         match self {
             Self::Utf8 | Self::Utf8Broken | Self::Windows1252 => b"",
@@ -194,8 +194,8 @@ impl Text {
         }
     }
 
-    /// The text of bytes that are no UTF-8, nor begin with a mark, but are text
-    /// all the same.
+    /// The text of bytes that are not UTF-8, and do not begin with a mark, but
+    /// are text all the same.
     pub(crate) fn decode_foreign(bytes: &[u8]) -> Option<String> {
         if std::str::from_utf8(bytes).is_ok() {
             return None;
@@ -218,7 +218,7 @@ impl Text {
 }
 
 /// The text of a whole file, as the tools that read files show it: UTF-8, what
-/// a byte order mark says, or Windows-1252. `None` if it is no text.
+/// a byte order mark says, or Windows-1252. `None` if it is not text.
 ///
 /// ```
 /// use ptk_tools::tools::text_of;

@@ -57,7 +57,7 @@ pub(crate) struct Taken<'a> {
 /// A file's content as far as it is wanted.
 #[derive(Debug)]
 pub(crate) enum Content {
-    /// No text, of so many bytes.
+    /// A file that is not text, of so many bytes.
     Binary(Binary, u64),
     Text(Excerpt),
 }

@@ -21,7 +21,7 @@ pub(crate) const MAX_FILE_SIZE: u64 = 10 * 1024 * 1024;
 /// stays below what a result may have.
 pub(crate) const MAX_TOKENS: usize = 10_000;
 const BYTES_PER_TOKEN: usize = 4;
-/// The same in bytes.
+/// The most that one call shows, in bytes.
 pub(crate) const MAX_BYTES: usize = MAX_TOKENS * BYTES_PER_TOKEN;
 
 /// About how many tokens a text has.

@@ -1,4 +1,4 @@
-//! One look over a whole file, however large: what it is, how many lines it
+//! One pass over a whole file, however large: what it is, how many lines it
 //! has, where one of them begins.
 
 use std::io::{self, Read, Seek, SeekFrom};
@@ -6,24 +6,24 @@ use std::io::{self, Read, Seek, SeekFrom};
 use super::utf8::Utf8Check;
 use super::{Binary, Encoding};
 
-/// How much of a file tells whether it is text.
+/// How much of a file is read to decide whether it is text.
 pub(crate) const HEAD: usize = 8 * 1024;
 /// How much is looked at at once.
 const CHUNK: usize = 256 * 1024;
 
-/// What the look over a file found.
+/// The result of the pass over a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Survey {
     pub(super) encoding: Encoding,
     pub(super) newlines: usize,
     pub(super) size: u64,
     pub(super) ends_with_newline: bool,
-    /// Where the line begins that was asked for, and where it ends, its line
-    /// break included.
+    /// Where the requested line begins, and where it ends, its line break
+    /// included.
     pub(super) line: Option<(u64, u64)>,
 }
 
-/// A file that is no text, or what was found in it.
+/// A file that is not text, or what was found in it.
 pub(super) enum Found {
     Binary(Binary, u64),
     Text(Survey),
@@ -115,7 +115,8 @@ impl Scan {
         }
     }
 
-    /// Chunks are of even length, but for the last one.
+    /// Counts the line breaks of a chunk. Chunks are of even length, but for
+    /// the last one.
     fn take(&mut self, bytes: &[u8]) {
         let base = self.position;
         self.position += bytes.len() as u64;

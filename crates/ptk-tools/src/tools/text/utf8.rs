@@ -1,14 +1,14 @@
 //! UTF-8 that is whole, broken here and there, or none at all.
 
-/// Bytes that are no UTF-8 become characters that nobody uses, from here on.
+/// Invalid bytes become characters that are not in use, from this one on.
 const ESCAPE: u32 = 0x10_ff00;
 
-/// Looks at bytes that come in chunks.
+/// Checks bytes that come in chunks.
 #[derive(Debug, Default)]
 pub(super) struct Utf8Check {
     /// Characters of more than one byte.
     long: usize,
-    /// Places that are no UTF-8.
+    /// Places that are not UTF-8.
     broken: usize,
     /// The beginning of a character that the last chunk cut.
     rest: Vec<u8>,
@@ -61,8 +61,8 @@ impl Utf8Check {
         self.broken == 0 && self.rest.is_empty()
     }
 
-    /// Whether it was meant to be UTF-8: a text in another encoding has such
-    /// characters by chance only.
+    /// Whether the bytes were meant to be UTF-8: a text in another encoding has
+    /// such characters by chance only.
     pub(super) fn is_meant(&self) -> bool {
         self.long > self.broken + usize::from(!self.rest.is_empty())
     }
@@ -80,7 +80,7 @@ pub(super) fn escaped(bytes: &[u8]) -> String {
     text
 }
 
-/// The bytes of such a text.
+/// The bytes of an escaped text.
 pub(super) fn unescaped(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     for c in text.chars() {
@@ -92,7 +92,7 @@ pub(super) fn unescaped(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// How many bytes such a text stands for.
+/// How many bytes an escaped text stands for.
 pub(super) fn unescaped_length(text: &str) -> usize {
     let length = |c: char| escaped_byte(c).map_or(c.len_utf8(), |_| 1);
     text.chars().map(length).sum()

@@ -1,6 +1,6 @@
-//! Bringing a layer into the workspace. Each file is replaced in one step, and
-//! what was there before has a second name in the store by then: so whatever
-//! happens in between, all of it can be taken back, or brought to its end by
+//! Moving the changes of a layer into the workspace. Each file is replaced in
+//! one step, and what was there before has a second name in the store by then:
+//! so whatever happens in between, all of it can be undone, or finished by
 //! another process.
 
 use std::ffi::OsStr;
@@ -24,8 +24,8 @@ use crate::undo::store::Store;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Attempt {
     First,
-    /// Another process was killed while it took them. What others have changed
-    /// since stays theirs.
+    /// Another process was killed while it took them. What has been changed
+    /// since is left alone.
     Again,
 }
 
@@ -50,8 +50,10 @@ impl Layers {
             if number == COMING {
                 // From here on files leave the layer, and what is not in it any
                 // more must not look as if it had been removed.
-                let unmarked = look.opaque.iter().try_for_each(|path| marks::remove(path));
-                unmarked.map_err(|error| failed(&self.folder, error))?;
+                taken = taken.and_then(|()| {
+                    let unmarked = look.opaque.iter().try_for_each(|path| marks::remove(path));
+                    unmarked.map_err(|error| (self.folder.clone(), error))
+                });
             }
             taken = taken.and_then(|()| applying.take_all(&steps, &old, &mut done));
         }
@@ -96,7 +98,7 @@ impl Layers {
         part.map_or_else(|| step.path.clone(), |part| part.name(&step.path))
     }
 
-    /// Keeps what was replaced or removed; gives back what has really changed.
+    /// Keeps what was replaced or removed; returns what has really changed.
     pub(crate) fn keep(&self, changes: Vec<Change>, store: &Store) -> io::Result<Vec<Change>> {
         let batch = store.contents.batch();
         let mut applied = Vec::new();
@@ -105,7 +107,7 @@ impl Layers {
             if let State::File { content, size, .. } = &mut change.before {
                 let old = self.old().join(key(&change.path));
                 let Ok(found) = fs::symlink_metadata(&old) else {
-                    // It is there still.
+                    // It is still there, so nothing has changed.
                     continue;
                 };
                 *size = found.len();
@@ -124,7 +126,7 @@ impl Layers {
     }
 }
 
-/// What its owner needs to read a file.
+/// The permission that an owner needs to read a file.
 const READABLE: u32 = 0o400;
 
 /// The name under which what was at a path waits.
@@ -134,14 +136,15 @@ fn key(path: &Path) -> String {
         .to_string()
 }
 
-/// Moves a file to the contents. Says how many bytes that added.
+/// Moves a file to the contents. Returns its content, and how many bytes that
+/// added.
 fn keep_one(
     old: &Path,
     found: &fs::Metadata,
     store: &Store,
     batch: &Batch<'_>,
 ) -> io::Result<Option<(Content, u64)>> {
-    // Others that have this file under another name may write to it.
+    // A process that has this file under another name may write to it.
     let is_shared = found.nlink() > 1;
     if !is_shared && found.mode() & READABLE != READABLE {
         fs::set_permissions(old, fs::Permissions::from_mode(0o600))?;
@@ -161,11 +164,12 @@ fn keep_one(
     Ok(Some((content, content.size)))
 }
 
-/// From here on, what is in the layer comes into the workspace.
+/// The first group of steps that moves what is in the layer to the workspace.
 const COMING: usize = 2;
 
-/// What goes, goes first, then folders; then folders and files come, and last
-/// come the permissions of folders, which may forbid the rest.
+/// The steps in groups: files are removed first, then folders; then folders are
+/// created and files moved, and last the permissions of folders are set, since
+/// they may forbid the rest.
 fn in_order(look: &Look) -> [Vec<&Step>; 5] {
     let of = |wanted: fn(What) -> bool| {
         let steps = look.steps.iter().filter(|step| wanted(step.what));
@@ -182,7 +186,7 @@ fn in_order(look: &Look) -> [Vec<&Step>; 5] {
     ]
 }
 
-/// Whether somebody else was faster.
+/// Whether another process was faster.
 fn is_taken(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -197,7 +201,7 @@ struct Applying<'a> {
     parts: Vec<(Opened, Opened)>,
 }
 
-/// Where a step is taken.
+/// The location of a step.
 struct At<'a> {
     upper: &'a mut Opened,
     lower: &'a mut Opened,
@@ -240,7 +244,7 @@ impl<'a> Applying<'a> {
         })
     }
 
-    /// Takes steps, as far as that goes.
+    /// Takes steps until one fails.
     fn take_all<'s>(
         &mut self,
         steps: &[&'s Step],
@@ -256,7 +260,7 @@ impl<'a> Applying<'a> {
         Ok(())
     }
 
-    /// Takes a step. Says whether there was one to take.
+    /// Takes a step. Returns whether there was one to take.
     fn take(&mut self, step: &Step, old: &Folder) -> io::Result<bool> {
         match self.try_to_take(step, old) {
             Err(error) if is_taken(&error) && self.attempt == Attempt::Again => Ok(false),
@@ -323,7 +327,7 @@ impl<'a> Applying<'a> {
             return taken();
         }
         if lower.link(name, old, key).is_err() && seen.kind == Kind::File {
-            // Somebody else's file, or one with very many names.
+            // A file of another user, or one with very many names.
             io::copy(&mut lower.open(name)?, &mut fs::File::create(copy)?)?;
             old.set_attributes(key, &Attributes::from(seen))?;
         }
@@ -337,7 +341,7 @@ impl<'a> Applying<'a> {
         taken()
     }
 
-    /// Takes a step back.
+    /// Undoes a step.
     fn take_back(&mut self, step: &Step, old: &Folder) -> io::Result<()> {
         let key = key(&self.layers.name(step));
         let key = OsStr::new(&key);
@@ -346,7 +350,7 @@ impl<'a> Applying<'a> {
         let before = step.there.as_ref().map(Attributes::from);
         match (step.what, before) {
             (What::Settle(_), Some(before)) => at.lower()?.set_attributes(name, &before),
-            // It goes anyway.
+            // The folder is removed anyway.
             (What::Settle(_), None) => Ok(()),
             (What::Remove | What::RemoveWhole, _) => old.hand_over(key, at.lower()?, name),
             (What::RemoveFolder, before) => {

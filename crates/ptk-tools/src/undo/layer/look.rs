@@ -1,5 +1,5 @@
-//! From a layer to the steps that bring it into the workspace. Both are gone
-//! through side by side, but no further than the layer goes.
+//! The steps that move a layer into the workspace. Both are walked through side
+//! by side, but no further than the layer goes.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -16,13 +16,14 @@ use super::{Attempt, Dropped, GIT, Layers, Part, marks};
 use crate::undo::journal::Change;
 use crate::undo::state::{About, State};
 
-/// What its owner needs to change what is in a folder.
+/// The permissions that an owner needs to change what is in a folder.
 const WRITABLE: u32 = 0o700;
 
-/// What is to be done, and what there is to say about it.
+/// The steps that are to be taken, and what to report.
 #[derive(Debug, Default)]
 pub(crate) struct Look {
-    /// In the order of their paths: a folder stands before what is in it.
+    /// The steps in the order of their paths: a folder stands before what is in
+    /// it.
     pub(super) steps: Vec<Step>,
     /// Folders of the workspace that were opened, and how they were before.
     pub(super) opened: Vec<(usize, PathBuf, Attributes)>,
@@ -30,38 +31,38 @@ pub(crate) struct Look {
     pub(super) opaque: Vec<PathBuf>,
     /// Folders in which something changes that cannot be undone.
     pub(crate) uncovered: Vec<String>,
-    /// What others have changed since the layers were made.
+    /// Paths that have been changed by others since the layers were made.
     pub(super) conflicts: Vec<PathBuf>,
 }
 
-/// What is to be done about one path.
+/// One step: what is to be done about one path.
 #[derive(Debug)]
 pub(super) struct Step {
     pub(super) part: usize,
-    /// In the root.
+    /// The path in the root.
     pub(super) path: PathBuf,
     pub(super) what: What,
     /// What is there, if anything is.
     pub(super) there: Option<Node>,
-    /// What the journal says of it. What a file held before is not known yet.
+    /// The change for the journal. What a file held before is not known yet.
     pub(super) change: Option<Change>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum What {
-    /// What is no folder goes.
+    /// Removes what is not a folder.
     Remove,
-    /// A folder goes with all that is in it.
+    /// Removes a folder with all that is in it.
     RemoveWhole,
-    /// A folder goes that is empty by then.
+    /// Removes a folder that is empty by then.
     RemoveFolder,
-    /// A folder comes.
+    /// Creates a folder.
     Create,
-    /// What is no folder comes, in place of what is there.
+    /// Moves what is not a folder, in place of what is there.
     Put,
-    /// A folder comes with all that is in it.
+    /// Moves a folder with all that is in it.
     PutWhole,
-    /// A folder gets its permissions and its time.
+    /// Sets the permissions and the time of a folder.
     Settle(Attributes),
 }
 
@@ -76,8 +77,8 @@ impl Look {
 }
 
 impl Layers {
-    /// What the command has changed, if others have not changed the same. Files
-    /// up to `largest` bytes are read.
+    /// The steps for what the command has changed, unless the same was changed
+    /// by others. Files up to `largest` bytes are read.
     pub(crate) fn look(
         &self,
         workspace: &Workspace,
@@ -116,7 +117,7 @@ struct Looking<'a> {
     number: usize,
     largest: u64,
     look: &'a mut Look,
-    /// Where it was last, for whoever has to say what failed.
+    /// The last path that was looked at, for error messages.
     at: PathBuf,
 }
 
@@ -129,7 +130,7 @@ struct Coverage {
 }
 
 impl Coverage {
-    /// That of what is in a folder, with the rules that lie there.
+    /// The coverage of what is in a folder, with the rules that lie there.
     fn inside(&self, folder: &Folder, path: &Path) -> Self {
         if !self.is_covered {
             return self.clone();
@@ -142,7 +143,7 @@ impl Coverage {
         }
     }
 
-    /// That of a folder in it.
+    /// The coverage of a folder in this one.
     fn of(&self, name: &OsStr, path: &Path) -> Self {
         let ignores = |rules: &Rules| rules.ignores(path.as_os_str().as_bytes());
         let is_ignored = name == GIT || self.rules.as_deref().is_some_and(ignores);
@@ -188,7 +189,7 @@ impl Looking<'_> {
             let there = lower.map(|lower| lower.node(&name)).transpose()?.flatten();
             let was_folder = there.is_some_and(|there| there.kind == Kind::Folder);
             if below == Path::new(GIT) && was_folder {
-                // Changed directly.
+                // Changed directly, not in the layer.
                 continue;
             }
             let (upper, lower) = (upper, (lower, there));
@@ -205,7 +206,7 @@ impl Looking<'_> {
         Ok(())
     }
 
-    /// What is there and not in a folder that hides it.
+    /// Removes what is there but not in a folder of the layer that hides it.
     fn hidden(
         &mut self,
         lower: &Folder,
@@ -222,7 +223,7 @@ impl Looking<'_> {
         Ok(())
     }
 
-    /// A folder of the layer.
+    /// Adds the steps for a folder of the layer.
     fn entered(
         &mut self,
         upper: &Folder,
@@ -269,7 +270,7 @@ impl Looking<'_> {
         self.folder(&upper, None, &path, &coverage)
     }
 
-    /// Has a file go where a folder is to be; says what it was.
+    /// Removes a file where a folder is to be; returns what it was.
     fn make_room(
         &mut self,
         lower: Option<&Folder>,
@@ -288,7 +289,7 @@ impl Looking<'_> {
         state(lower, name, &there)
     }
 
-    /// A file or a link of the layer.
+    /// Adds the steps for a file or a link of the layer.
     fn file(
         &mut self,
         upper: &Folder,
@@ -327,7 +328,8 @@ impl Looking<'_> {
         Ok(())
     }
 
-    /// What is there and is to go. A folder comes behind what is in it.
+    /// Adds the steps that remove what is there. A folder comes after what is
+    /// in it.
     fn gone(
         &mut self,
         lower: &Folder,
@@ -380,7 +382,7 @@ impl Looking<'_> {
         Ok(())
     }
 
-    /// The same for one of the layer, at once.
+    /// Opens a folder of the layer that its owner may not change, at once.
     fn open_up(&self, node: &Node, path: &Path) -> io::Result<()> {
         if is_closed(node) {
             let open = Permissions::from_mode(node.mode | WRITABLE);
@@ -413,7 +415,7 @@ impl Looking<'_> {
         })
     }
 
-    /// If others have changed it since the layer was made, it is theirs.
+    /// Notes a conflict if a path was changed since the layer was made.
     fn suspect(&mut self, path: &Path, there: &Node) {
         if there.changed > self.layers.start {
             self.look.conflicts.push(self.part.name(path));
@@ -432,7 +434,7 @@ impl Looking<'_> {
         }
     }
 
-    /// What is at a name of the layer.
+    /// The state of a name in the layer.
     fn state_with_content(&self, folder: &Folder, name: &OsStr, node: &Node) -> io::Result<State> {
         let mut found = state(folder, name, node);
         if let State::File { content, size, .. } = &mut found
@@ -457,7 +459,7 @@ const fn is_closed(folder: &Node) -> bool {
     folder.mode & WRITABLE != WRITABLE
 }
 
-/// What is at a name. What a file holds is left open.
+/// The state of a name, without the content of a file.
 fn state(folder: &Folder, name: &OsStr, node: &Node) -> State {
     let about = About::from(node);
     match node.kind {

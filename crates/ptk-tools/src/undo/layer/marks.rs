@@ -10,9 +10,9 @@ use rustix::fs::{lgetxattr, llistxattr, lremovexattr};
 use rustix::io::Errno;
 
 const PREFIX: &[u8] = b"user.overlay.";
-/// The folder hides the one below.
+/// The attribute of a folder that hides the one below.
 const OPAQUE: &str = "user.overlay.opaque";
-/// More names than the system and a program give to a file.
+/// Bytes of attribute names, more than the system and a program give to a file.
 const MAX_NAMES: usize = 64 * 1024;
 
 /// Whether something stands for what was removed. Commands cannot make devices.
@@ -20,7 +20,7 @@ pub(super) const fn is_removal(node: &Node) -> bool {
     matches!(node.kind, Kind::Device)
 }
 
-/// Whether nothing of the folder below is to be seen.
+/// Whether a folder of the layer hides everything in the folder below.
 pub(super) fn is_opaque(folder: &Path) -> io::Result<bool> {
     let mut value = [0; 1];
     match lgetxattr(folder, OPAQUE, &mut value) {

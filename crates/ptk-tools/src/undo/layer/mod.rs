@@ -1,7 +1,7 @@
-//! Commands over a layer: what they change goes to folders of the store, laid
-//! over the workspace by the system. So it is known exactly, costs what was
-//! changed and not what is there, and is brought into the workspace as one, or
-//! not at all.
+//! Commands over a layer: their changes go to folders of the store, laid over
+//! the workspace by the system. So the changes are known exactly, cost as much
+//! as was changed and not as much as is there, and are moved into the workspace
+//! as a whole, or not at all.
 //!
 //! ```text
 //! layers/ENTRY/0/upper   what the command changed in the first root
@@ -15,7 +15,7 @@
 //! | `look` | from a layer to the steps that bring it into the workspace |
 //! | `apply` | taking these steps, and taking them back |
 //! | `opened` | folders that are gone down to one after another |
-//! | `show` | the same for people |
+//! | `show` | the changes of a layer, for people |
 
 mod apply;
 mod look;
@@ -38,11 +38,12 @@ pub(crate) use show::Shown;
 
 use super::store::{LAYERS, Store};
 
-/// What git keeps for itself; commands and others lock it against each other.
+/// The folder of git, which commands and other processes lock against each
+/// other.
 const GIT: &str = ".git";
-/// Layers of calls that have ended which may lie about.
+/// How many layers of calls that have ended may be left.
 const MAX_ENDED: usize = 32;
-/// What changes there with nearly everything that git does.
+/// Entries of it that change with nearly everything that git does.
 const OF_GIT: [&str; 4] = ["", "index", "HEAD", "logs/HEAD"];
 
 /// The layers of one call, one for each root.
@@ -50,7 +51,8 @@ const OF_GIT: [&str; 4] = ["", "index", "HEAD", "logs/HEAD"];
 pub(crate) struct Layers {
     folder: PathBuf,
     parts: Vec<Part>,
-    /// When they were made. What others change later is not the command's.
+    /// When they were made. Later changes in the workspace are not the
+    /// command's.
     start: Moment,
     used: Mutex<Used>,
 }
@@ -64,7 +66,7 @@ struct Part {
     folder: PathBuf,
 }
 
-/// How far the command has come.
+/// Whether a command uses the layers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Used {
     NotYet,
@@ -93,7 +95,7 @@ impl Part {
 }
 
 impl Layers {
-    /// New ones; in words, why there can be none.
+    /// Creates new layers; the error says why there can be none.
     pub(crate) fn create(
         workspace: &Workspace,
         store: &Store,
@@ -117,7 +119,7 @@ impl Layers {
         Ok(layers)
     }
 
-    /// Those that another process has made.
+    /// The layers that another process has made.
     pub(crate) fn resumed(workspace: &Workspace, store: &Store, entry: &str) -> io::Result<Self> {
         let layers = Self::at(workspace, store.path(LAYERS).join(entry))?;
         *layers.used() = Used::ToTheEnd;
@@ -151,11 +153,11 @@ impl Layers {
         self.folder.join("old")
     }
 
-    /// What a command is to be started with.
+    /// The layers that a command is to be started with.
     pub(crate) fn begin(&self) -> io::Result<Vec<Layer>> {
         *self.used() = Used::Now;
         let layers = self.parts.iter().map(|part| {
-            // The system marks it as used, and uses no marked one.
+            // The system marks the folder as used, and refuses a marked one.
             clear(&part.work())?;
             fs::create_dir(part.work())?;
             let git = part.root.join(GIT);
@@ -170,17 +172,17 @@ impl Layers {
         layers.collect()
     }
 
-    /// Nothing of the command is left.
+    /// Notes that nothing of the command is left.
     pub(crate) fn ended(&self) {
         *self.used() = Used::ToTheEnd;
     }
 
-    /// Whether nobody writes any more.
+    /// Whether no process writes any more.
     pub(crate) fn is_settled(&self) -> bool {
         *self.used() != Used::Now
     }
 
-    /// What is in git's own folder and was changed since they were made.
+    /// The folder of git, if something in it was changed since they were made.
     fn changed_git(&self) -> Option<String> {
         let part = self.parts.first()?;
         let git = part.root.join(GIT);
@@ -195,13 +197,13 @@ impl Layers {
         changed.then(|| GIT.to_owned())
     }
 
-    /// Removes them with all that is in them. Nobody waits for it, and what
-    /// stays is removed with others.
+    /// Removes the layers with all that is in them, in the background. What is
+    /// left is removed with others.
     pub(crate) fn remove(&self) {
         clear_aside(vec![self.folder.clone()]);
     }
 
-    /// Puts them where they are not removed; says where.
+    /// Moves the layers to where they are not removed; returns where that is.
     pub(crate) fn put_by(&self, store: &Store) -> io::Result<PathBuf> {
         let entry = self.folder.file_name().unwrap_or_default();
         let folder = store.path("torn");
@@ -233,18 +235,18 @@ pub(crate) fn roots(workspace: &Workspace) -> Vec<&Path> {
     roots
 }
 
-/// Why there are no layers.
+/// Why layers could not be created.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LayerError {
     /// The store does not work.
     #[error(transparent)]
     Store(#[from] io::Error),
-    /// They cannot be had here.
+    /// Layers are not possible here.
     #[error("{0}")]
     Impossible(String),
 }
 
-/// What the changes of a command cannot be brought into the workspace for.
+/// Why the changes of a command were not moved into the workspace.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Dropped {
     #[error("nothing of what it changed was kept, because meanwhile others have changed {}", told(.0))]
@@ -282,7 +284,7 @@ fn disk(path: &Path) -> io::Result<(u64, (u32, u32))> {
     Ok((found.stx_mnt_id, (found.stx_dev_major, found.stx_dev_minor)))
 }
 
-/// Removes the layers of calls that have ended, once there are many, but for
+/// Removes the layers of calls that have ended, once there are many, except for
 /// those that are named.
 pub(crate) fn clear_ended(store: &Store, open: &[String]) -> io::Result<()> {
     let mut ended = Vec::new();
@@ -302,7 +304,8 @@ pub(crate) fn clear_ended(store: &Store, open: &[String]) -> io::Result<()> {
 fn clear_aside(folders: Vec<PathBuf>) {
     let clear_all = move || {
         for folder in folders {
-            // What cannot be removed now is removed later, or by another.
+            // What cannot be removed now is removed later, or by another
+            // process.
             let _ = clear(&folder);
         }
     };
@@ -311,7 +314,7 @@ fn clear_aside(folders: Vec<PathBuf>) {
     }
 }
 
-/// Removes a folder with all that is in it, whoever may look into what.
+/// Removes a folder with all that is in it, whatever its permissions are.
 fn clear(folder: &Path) -> io::Result<()> {
     match fs::remove_dir_all(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

@@ -20,12 +20,12 @@ impl Opened {
         Self { root, way }
     }
 
-    /// Folders come and go: a handle may stand for one that is gone.
+    /// Forgets the handles: one may stand for a folder that is gone.
     pub(super) fn forget(&mut self) {
         self.way.clear();
     }
 
-    /// The folder at a path, gone down to name by name.
+    /// Opens the folder at a path, name by name.
     pub(super) fn enter(&mut self, path: &Path) -> io::Result<&Folder> {
         let known = self.way.iter().map(|(name, _)| name.as_os_str());
         let known = known.zip(path).take_while(|(one, two)| one == two).count();

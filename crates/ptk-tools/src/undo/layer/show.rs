@@ -1,4 +1,4 @@
-//! What is in a layer, for people, before it comes into the workspace.
+//! The changes of a layer, for people, before they come into the workspace.
 
 use std::fs::{self, File};
 
@@ -10,7 +10,7 @@ use crate::undo::diff::{shown, text_of};
 use crate::undo::journal::Change;
 use crate::undo::state::State;
 
-/// What would come into the workspace.
+/// The changes that would come into the workspace.
 #[derive(Debug, Default)]
 pub(crate) struct Shown {
     pub(crate) changes: Vec<Change>,
@@ -20,7 +20,7 @@ pub(crate) struct Shown {
 }
 
 impl Layers {
-    /// What would come into the workspace now.
+    /// The changes that would come into the workspace now.
     pub(crate) fn show(&self, workspace: &Workspace, largest: u64) -> Result<Shown, Dropped> {
         let look = self.look(workspace, largest, Attempt::First)?;
         let mut diffs = Vec::new();
@@ -43,7 +43,7 @@ impl Layers {
             State::Missing => Some(String::new()),
             State::File { .. } => {
                 let path = self.parts.get(step.part)?.upper().join(&step.path);
-                // A link could have taken its place only by somebody's own hand.
+                // Only a person could have put a link in its place.
                 let is_file = fs::symlink_metadata(&path).ok()?.is_file();
                 text_of(File::open(path).ok().filter(|_| is_file)?)
             }

@@ -18,7 +18,7 @@ use crate::undo::state::Content;
 const THREADS: usize = 2;
 
 /// Keeps all contents that are not kept yet, of files up to `largest` bytes.
-/// What cannot be read stays unread. Says whether anything was added.
+/// What cannot be read stays unread. Returns whether anything was added.
 pub(crate) fn keep(
     workspace: &Workspace,
     tree: &mut Tree,

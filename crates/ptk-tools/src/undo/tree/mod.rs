@@ -1,8 +1,8 @@
 //! The workspace at a moment: everything in it, without what git ignores.
 //!
-//! A tree remembers of each file what the system said of it and the hash of
-//! what it held. Where the system still says the same, the file is not read
-//! again: so a look at a workspace that has not changed reads no content.
+//! A tree remembers of each file its metadata and the hash of its content.
+//! Where the metadata is still the same, the file is not read again: so a look
+//! at a workspace that has not changed reads no content.
 
 mod keep;
 mod walk;
@@ -51,7 +51,7 @@ pub(crate) struct Entry {
     pub(crate) is_fresh: bool,
 }
 
-/// What the system says. If it says the same later, nothing has changed.
+/// The metadata of an entry. If it is the same later, nothing has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Stamp {
     pub(crate) mode: u32,
@@ -62,7 +62,7 @@ pub(crate) struct Stamp {
     pub(crate) inode: u64,
 }
 
-/// What it is, and what it holds.
+/// The kind of an entry, and its content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum What {
     /// A file that was not read: not yet, or because it cannot be.
@@ -94,7 +94,7 @@ impl Entry {
         matches!(self.what, What::Unread | What::Hashed(_) | What::Kept(_))
     }
 
-    /// What is there, as the journal has it.
+    /// The state of the entry, for the journal.
     fn state(&self) -> State {
         let stamp = &self.stamp;
         let about = About {
@@ -141,7 +141,7 @@ impl Tree {
         self.folders.get(at.ok()?)
     }
 
-    /// The contents that it needs.
+    /// The contents that the tree needs.
     pub(crate) fn contents(&self) -> impl Iterator<Item = Content> {
         let entries = self.folders.iter().flat_map(|folder| &folder.entries);
         entries.filter_map(|entry| match entry.what {

@@ -47,8 +47,8 @@ struct Task {
 struct Walk<'a> {
     workspace: &'a Workspace,
     known: &'a Tree,
-    /// Whether the workspace is compared with what is known: what was looked
-    /// at before is looked at again, and nothing else of what was there.
+    /// Whether the workspace is compared with `known`: what was covered before
+    /// is looked at again, and nothing else of what was there.
     is_comparison: bool,
     limits: Limits,
     fresh: Moment,
@@ -160,7 +160,7 @@ impl Walk<'_> {
         queue.done.uncovered.append(&mut done.uncovered);
     }
 
-    /// Looks at one folder; gives back those in it.
+    /// Looks at one folder; returns those in it.
     fn visit(&self, task: Task, done: &mut Tree) -> Result<Vec<Task>, WalkError> {
         let failed = |error| WalkError::Folder {
             path: String::from_utf8_lossy(&task.path).into_owned(),
@@ -222,8 +222,8 @@ impl Walk<'_> {
     }
 
     /// Whether a folder is passed over. In a comparison, what was covered
-    /// before is covered still, whatever the rules say by now, and the other
-    /// way round: else files would seem to come and go.
+    /// before is still covered, whatever the rules are by now, and vice versa:
+    /// else files would seem to come and go.
     fn is_uncovered(&self, path: &Bytes, name: &OsStr, rules: Option<&Rules>) -> bool {
         let by_rules = || name == ".git" || rules.is_some_and(|rules| rules.ignores(path));
         if !self.is_comparison {
@@ -269,8 +269,8 @@ impl Walk<'_> {
     }
 }
 
-/// A folder that is gone meanwhile, or may not be looked into: then it is not
-/// covered, for a command of its owner can let itself in.
+/// Passes over a folder that is gone meanwhile, or may not be looked into: then
+/// it is not covered, for a command of its owner can change that.
 fn pass_over(task: Task, error: &io::Error, done: &mut Tree) -> Vec<Task> {
     if error.kind() == io::ErrorKind::PermissionDenied {
         done.uncovered.push(task.path);

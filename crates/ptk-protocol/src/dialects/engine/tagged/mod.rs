@@ -1,5 +1,5 @@
 //! Calls whose arguments stand in tags of their own, with raw values:
-//! `<function=f><parameter=k>v</parameter></function>` and its cousins.
+//! `<function=f><parameter=k>v</parameter></function>` and variants.
 //!
 //! A value ends at its closing tag only where the next argument, the end of
 //! the call, another call or the end of the reply follows; any other closing
@@ -24,13 +24,13 @@ use crate::parse::{Findings, Input, MarkAt, Reader, Refusal, Step, floor, mark_a
 
 const CDATA: &str = "<![CDATA[";
 const CDATA_END: &str = "]]>";
-/// What a type attribute may say of a value that is not a string.
+/// Types other than a string that a type attribute may name.
 const JSON_TYPES: &[&str] = &["null", "boolean", "number", "integer", "array", "object"];
 /// The longest name of a call or an argument.
 const MAX_NAME: usize = 512;
 /// The longest opening tag of a call.
 const MAX_HEAD: usize = 4 * MAX_NAME;
-/// How far the end of a call is looked for that holds something else than
+/// How far to search for the end of a call that holds something else than
 /// arguments.
 const BROKEN_LIMIT: usize = 4096;
 
@@ -42,7 +42,7 @@ pub(super) struct TagReader {
     space: usize,
     state: TaggedState,
     values: Option<NamedValues>,
-    /// What closes the call.
+    /// The marks that close the call.
     close: Vec<String>,
     /// Whether the name is one that may be called, so that the call can be
     /// announced before it has ended.
@@ -61,7 +61,7 @@ struct TagValue {
     start: usize,
     search: usize,
     close: String,
-    /// What opens an argument of this kind, and what opens calls.
+    /// The marks that open an argument of this kind, and those that open calls.
     opens: Vec<String>,
     nest: Nest,
 }
@@ -142,8 +142,8 @@ impl TagReader {
         None
     }
 
-    /// The first byte behind `at` that is neither white space nor a line break
-    /// written out as `\n`.
+    /// The offset of the first byte behind `at` that is neither white space nor
+    /// a line break written out as `\n`.
     fn skip_gap(&mut self, input: &Input<'_>) -> usize {
         let mut at = self.at.max(self.space);
         loop {
@@ -250,7 +250,7 @@ impl TagReader {
         self.go(TaggedState::Between)
     }
 
-    /// More of the opening tag has to come.
+    /// Waits for more of the opening tag.
     fn undecided(&mut self, input: &Input<'_>, out: &mut Findings, open: usize) -> Option<Step> {
         let rest = input.from(open);
         if rest.len() >= MAX_HEAD {
@@ -262,8 +262,8 @@ impl TagReader {
         self.wait(TaggedState::Head)
     }
 
-    /// The reply ends in the opening tag: a call that was cut off, if the name
-    /// of a declared tool stands in it.
+    /// Handles a reply that ends in the opening tag: the call was cut off, if
+    /// the name of a declared tool stands in it.
     fn cut_head(&mut self, input: &Input<'_>, out: &mut Findings, rest: &str) -> Step {
         let name = match &self.form.named {
             NamePosition::Attribute(key) => attribute(rest, key).unwrap_or_default(),
@@ -278,7 +278,7 @@ impl TagReader {
         self.finish(input, out, end, end, Whole::No)
     }
 
-    /// What opens the next argument.
+    /// The mark that opens the next argument.
     fn param_open(&self) -> String {
         match &self.form.param {
             Param::Tag { open, .. } => open.clone(),
@@ -350,8 +350,8 @@ impl TagReader {
         self.foreign(input, out, at, TaggedState::Between)
     }
 
-    /// Something else than an argument or the end of the call. Where more has to
-    /// come to tell, `state` goes on.
+    /// Handles something else than an argument or the end of the call. Where
+    /// more text is needed to decide, `state` goes on.
     fn foreign(
         &mut self,
         input: &Input<'_>,
@@ -384,8 +384,8 @@ impl TagReader {
         matches!(input.closing_mark(at), MarkAt::Finding { .. })
     }
 
-    /// A declared tool is named, but what follows are no arguments. It is a
-    /// call gone wrong if it ends like one.
+    /// Handles a declared tool's name that is not followed by arguments. It is
+    /// a broken call if it ends like one.
     fn broken(&mut self, input: &Input<'_>, out: &mut Findings) -> Option<Step> {
         let rest = input.from(self.at);
         let window = rest.get(..floor(rest, BROKEN_LIMIT)).unwrap_or("");
@@ -417,7 +417,7 @@ impl TagReader {
         Some(Step::Done(end))
     }
 
-    /// The arguments are one JSON object.
+    /// Starts to read arguments that are one JSON object.
     fn json_body(&mut self, input: &Input<'_>, at: usize) -> Option<Step> {
         let values = self.values.take()?;
         let open = match self.form.named {
@@ -437,7 +437,7 @@ impl TagReader {
         self.go(TaggedState::Json)
     }
 
-    /// The opening tag of an argument.
+    /// Reads the opening tag of an argument.
     fn param(&mut self, input: &Input<'_>, out: &mut Findings, at: usize) -> Option<Step> {
         let form = Arc::clone(&self.form);
         let open = self.param_open();
@@ -490,7 +490,7 @@ impl TagReader {
     }
 
     /// Whether a tag inside a call is an argument's: its name is one of the
-    /// tool's parameters, or nobody knows them.
+    /// tool's parameters, or these are not known.
     fn is_element(&self, key: &str, input: &Input<'_>) -> bool {
         let known = self
             .values
@@ -501,8 +501,8 @@ impl TagReader {
         is_name && known.is_none_or(|known| known.is_empty() || known.contains_key(key))
     }
 
-    /// The name of an argument that stands between two tags, and the tag of
-    /// its value.
+    /// Reads the name of an argument that stands between two tags, and the tag
+    /// of its value.
     fn key(&mut self, input: &Input<'_>, out: &mut Findings) -> Option<Step> {
         let form = Arc::clone(&self.form);
         let Param::Pair { key, value } = &form.param else {
@@ -556,7 +556,7 @@ impl TagReader {
         self.go(TaggedState::TagValue(value))
     }
 
-    /// An argument begins.
+    /// Begins an argument.
     fn begin(&mut self, key: &str, says: Says, input: &Input<'_>) {
         let is_list = matches!(self.form.param, Param::Element { .. })
             && self
@@ -578,7 +578,7 @@ impl TagReader {
         }
     }
 
-    /// Sends what is known of the open value.
+    /// Sends the part of the open value that is known.
     fn grow(&mut self, input: &Input<'_>, out: &mut Findings, range: Range<usize>) {
         if let Some(values) = &mut self.values
             && self.sure
@@ -589,7 +589,7 @@ impl TagReader {
         }
     }
 
-    /// An argument is whole.
+    /// Ends an argument.
     fn end_value(&mut self, input: &Input<'_>, out: &mut Findings, key: &str, raw: &str) {
         let Some(values) = &mut self.values else {
             return;
@@ -613,8 +613,8 @@ impl TagReader {
         self.values.as_ref().is_some_and(NamedValues::is_sent)
     }
 
-    /// The call has no end tag, but something else follows or the reply ends.
-    /// What it has is whole, unless it has nothing.
+    /// Ends a call without an end tag, where something else follows or the
+    /// reply ends. Its arguments count as whole, unless there are none.
     fn unended(&mut self, input: &Input<'_>, out: &mut Findings, end: usize) -> Step {
         if !self.is_sent() {
             return Step::Reject;
@@ -625,7 +625,7 @@ impl TagReader {
         self.finish(input, out, end, end, Whole::Unsure)
     }
 
-    /// The reply ends inside the call.
+    /// Handles a reply that ends inside the call.
     fn cut(&mut self, input: &Input<'_>, out: &mut Findings, end: usize) -> Step {
         if !self.is_sent() && !self.declared {
             out.examined(end);
@@ -653,7 +653,7 @@ impl TagReader {
     }
 }
 
-/// What the attributes of a tag say of its value's type.
+/// The type of a value, by the attributes of its tag.
 fn says(tag: &str) -> Says {
     if let Some(string) = attribute(tag, "string") {
         return match string.as_str() {
@@ -669,7 +669,7 @@ fn says(tag: &str) -> Says {
     }
 }
 
-/// The part of a growing value that is kept, whatever comes: white space at
+/// The part of a growing value that is kept whatever follows: white space at
 /// its end may be dropped.
 fn settled(raw: &str) -> &str {
     behind_line_break(raw).unwrap_or(raw).trim_end()

@@ -11,7 +11,7 @@ use crate::dialects::engine::tags::{TagEnd, attribute, tag_end, trim_lines};
 use crate::dialects::engine::tolerant::find_ignoring_case;
 use crate::parse::{Findings, Input, MarkAt, Step, floor, mark_at};
 
-/// What ends a value, or may.
+/// A mark that ends a value, or may.
 enum ValueEnd {
     /// The value's closing tag.
     Close(usize),
@@ -23,12 +23,12 @@ enum ValueEnd {
     Param,
     /// The opening mark of a call in the value, of this length.
     Call(usize),
-    /// The end of what surrounds the construct.
+    /// The end of the reasoning or fence around the construct.
     Stop,
 }
 
-/// What stands open in a value that shows calls itself, and where the value
-/// ended if none of that was meant to be closed.
+/// The arguments and calls that are open in a value that shows calls itself,
+/// and where the value ended if none of them was meant to be closed.
 #[derive(Debug, Default)]
 pub(super) struct Nest {
     params: usize,
@@ -53,7 +53,7 @@ const NESTED_LIMIT: usize = 16 * 1024;
 /// How many arguments may stand open in a value.
 const MAX_NESTED: usize = 16;
 
-/// Whether what follows a closing tag makes it one.
+/// Whether what follows a closing tag confirms it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Follows {
     Yes,
@@ -62,7 +62,7 @@ pub(super) enum Follows {
 }
 
 impl TagReader {
-    /// The start of a value in XML: CDATA, or text.
+    /// Reads the start of a value in XML: CDATA, or text.
     pub(super) fn lead(&mut self, input: &Input<'_>, value: TagValue) -> Option<Step> {
         self.space = input.skip_space(value.start.max(self.space));
         match mark_at(input.from(self.space), &[CDATA]) {
@@ -119,7 +119,7 @@ impl TagReader {
         }
     }
 
-    /// Counts what opens and closes in the value. Gives back where it ended, if
+    /// Counts what opens and closes in the value. Returns where it ended, if
     /// that is known now.
     fn meet(
         &self,
@@ -165,7 +165,7 @@ impl TagReader {
         None
     }
 
-    /// More of the value has to come to know what stands at `at`.
+    /// Waits for more of the value to know what stands at `at`.
     fn wait_in(
         &mut self,
         input: &Input<'_>,
@@ -179,7 +179,7 @@ impl TagReader {
         self.wait(TaggedState::TagValue(value))
     }
 
-    /// Nothing of the value follows behind `at`.
+    /// Ends the value, of which nothing follows behind `at`.
     fn stopped(
         &mut self,
         input: &Input<'_>,
@@ -226,7 +226,7 @@ impl TagReader {
         self.go(TaggedState::Between)
     }
 
-    /// The next mark that may end the value, or how far there is none.
+    /// Finds the next mark that may end the value, or how far there is none.
     fn next_mark(&self, input: &Input<'_>, value: &TagValue) -> Result<(usize, ValueEnd), usize> {
         let bytes = input.text.as_bytes();
         let open = self.param_open();
@@ -281,7 +281,7 @@ impl TagReader {
         Err(input.text.len())
     }
 
-    /// A value of this name that begins at `start`.
+    /// Creates a value of this name that begins at `start`.
     pub(super) fn open_value(&self, key: String, start: usize, close: String) -> TagValue {
         let spaced = |open: &str, named: &NamePosition| match named {
             NamePosition::Attribute(_) => format!("{open} "),
@@ -469,8 +469,8 @@ impl TagReader {
         }
     }
 
-    /// A value that holds an end tag and then a start tag may have swallowed an
-    /// argument or a call: the model has to say which.
+    /// Checks for a value that holds an end tag and then a start tag: it may
+    /// have swallowed an argument or a call, and the model has to say which.
     fn check_swallowed(&mut self, raw: &str, range: Range<usize>, close: &str) {
         if matches!(self.form.param, Param::Element { .. }) {
             return;

@@ -1,6 +1,6 @@
-//! What a command is about to destroy. Some commands are never
-//! run, because nothing good comes of them; of others a person is told what
-//! they would do, and to how much.
+//! What a command is about to destroy. Some commands are never run, because
+//! they only do harm; for others a person sees what they would do, and to how
+//! much.
 //!
 //! The words of the command are looked at, not its text: `rm -rf /tmp/x` and
 //! `echo "rm -rf /"` are harmless. This guards against accidents, not against
@@ -45,7 +45,7 @@ const WIPERS: [&str; 7] = [
 pub(crate) struct Danger {
     /// Why it must not run, if so.
     pub(crate) refusal: Option<String>,
-    /// What somebody should know before agreeing.
+    /// What an approver should know.
     pub(crate) warnings: Vec<String>,
     /// Which commands the warnings are about, one by one.
     pub(crate) commands: Vec<bool>,
@@ -78,11 +78,11 @@ impl Danger {
     }
 }
 
-/// A look at commands, one after the other.
+/// The inspection of commands, one after the other.
 struct Look<'a> {
     around: &'a Surroundings,
     danger: Danger,
-    /// Whether the same was said of a command before.
+    /// Whether the same was reported of a command before.
     is_repeated: bool,
 }
 
@@ -99,7 +99,7 @@ impl Look<'_> {
         }
     }
 
-    /// Looks at a command in every folder that it may run in. One of them is
+    /// Inspects a command in every folder that it may run in. One of them is
     /// enough to refuse it.
     fn elsewhere(&mut self, command: &Simple) {
         for folder in command.folder.candidates() {
@@ -116,8 +116,8 @@ impl Look<'_> {
         }
     }
 
-    /// What a line that cannot be read with certainty may run: enough to
-    /// refuse it, but not worth a warning.
+    /// Inspects what a line that cannot be read with certainty may run: enough
+    /// to refuse it, but not worth a warning.
     fn suspected(&mut self, line: &CommandLine) {
         for command in line.suspected() {
             let mut look = Look {
@@ -174,7 +174,7 @@ impl Look<'_> {
     }
 }
 
-/// Whether a command asks `ptk` to allow more.
+/// Whether a command makes `ptk` allow more.
 fn changes_permissions(name: &str, command: &Simple) -> bool {
     let is_start = |text: &str, start: &str| text.starts_with(start);
     let mut args = command.args().iter().map(Word::start);
@@ -197,7 +197,8 @@ mod tests {
 
     use super::*;
 
-    /// In a folder `sub` of the workspace `/ws`, by somebody at home in `/home/ada`.
+    /// The refusal in a folder `sub` of the workspace `/ws`, with the home
+    /// `/home/ada`.
     fn why(command: &str) -> Option<String> {
         let around = Surroundings {
             folder: PathBuf::from("/ws/sub"),

@@ -2,7 +2,7 @@
 
 use crate::shell::{Simple, Word, behind};
 
-/// A use of a program that a person wants to know about.
+/// A use of a program that a person should know about.
 struct Use {
     program: &'static str,
     /// The subcommand, word by word.
@@ -230,7 +230,7 @@ const USES: [Use; 84] = [
     ),
 ];
 
-/// Options of what runs a project's scripts that say by which program.
+/// Options of script runners that choose the program to run.
 const SCRIPTS: [&str; 9] = [
     "-C",
     "--dir",
@@ -245,7 +245,7 @@ const SCRIPTS: [&str; 9] = [
 /// Programs that know a long option by its beginning.
 const ABBREVIATING: [&str; 5] = ["git", "npm", "make", "tar", "sort"];
 
-/// What the command does that a person wants to know.
+/// A warning of what the command does that a person should know.
 pub(super) fn warning(command: &Simple) -> Option<String> {
     let name = command.name()?;
     let args = plain_args(name, command.args());

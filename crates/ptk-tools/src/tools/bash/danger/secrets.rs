@@ -7,7 +7,7 @@ use super::targets::Surroundings;
 use crate::permission::UserFile;
 use crate::shell::{Simple, Word};
 
-/// In the home folder, each with what is below it.
+/// Secret files in the home folder, each with what is below it.
 const IN_HOME: [&str; 24] = [
     ".ssh",
     ".gnupg",
@@ -34,14 +34,14 @@ const IN_HOME: [&str; 24] = [
     ".psql_history",
     ".mysql_history",
 ];
-/// Of the whole machine.
+/// Secret files of the whole machine.
 const OF_THE_MACHINE: [&str; 4] = ["/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/root/.ssh"];
 /// Programs that show names and sizes, and nothing of what is in a file.
 const HARMLESS: [&str; 9] = [
     "ls", "stat", "test", "[", "cd", "echo", "printf", "mkdir", "du",
 ];
 
-/// What is wrong with the first file of that kind that a command names.
+/// The refusal for the first such file that a command names.
 pub(super) fn named_by(command: &Simple, around: &Surroundings) -> Option<String> {
     if HARMLESS.contains(&command.name()?) {
         return None;

@@ -23,7 +23,7 @@ pub(crate) struct Surroundings {
     pub(crate) folder: PathBuf,
     /// The folders in which tools may work, the workspace first.
     pub(crate) roots: Vec<PathBuf>,
-    /// The home folder of whoever runs it.
+    /// The home folder of the user who runs it.
     pub(crate) home: Option<PathBuf>,
 }
 
@@ -38,7 +38,7 @@ pub(super) enum Lies {
     Workspace,
     /// It is in the workspace, or in another root.
     Inside,
-    /// It is none of a tool's business.
+    /// It is outside all roots.
     Outside,
 }
 
@@ -51,7 +51,8 @@ impl Surroundings {
             Folder::At(word, before) => {
                 let before = self.folder_of(before);
                 let path = word.path(self.home.as_deref(), before.as_deref())?;
-                // Where it cannot go, it stays, or stops: who knows.
+                // If the folder does not exist, the command stays or stops:
+                // that is not known.
                 fs::canonicalize(path).ok().filter(|path| path.is_dir())
             }
         }
@@ -105,8 +106,8 @@ impl Surroundings {
     }
 }
 
-/// The path without links in the folders before its name, and without dots.
-/// The last name stays: whoever removes a link removes just that.
+/// The path without links in the folders before its name, and without dots. The
+/// last name stays: removing a link removes just that.
 pub(super) fn real(path: &Path) -> PathBuf {
     let text = path.as_os_str().to_string_lossy();
     let is_entered = text.ends_with('/') || text.ends_with("/.") || text.ends_with("/..");
@@ -181,7 +182,7 @@ pub(super) struct Amount {
 }
 
 impl Amount {
-    /// Counts, for as long as it is worth it. Links are not followed.
+    /// Counts files and folders, up to a limit. Links are not followed.
     pub(super) fn of(paths: &[PathBuf]) -> Self {
         let until = Instant::now() + MAX_TIME;
         let mut amount = Self {
@@ -240,7 +241,7 @@ fn grouped(number: u64) -> String {
     text
 }
 
-/// A size as people say it.
+/// A size for people to read.
 pub(super) fn size(bytes: u64) -> String {
     const UNITS: [(&str, u64); 4] = [
         ("TB", 1_000_000_000_000),

@@ -7,7 +7,7 @@ use super::targets::{Amount, Lies, is_everything, size};
 use crate::shell::{Simple, Word};
 
 impl Look<'_> {
-    /// What `rm` removes, and how much that is.
+    /// Checks what `rm` removes, and how much that is.
     pub(super) fn removal(&mut self, name: &str, command: &Simple) {
         let args = command.args();
         let end = args.iter().position(|arg| arg.is("--"));
@@ -64,7 +64,7 @@ impl Look<'_> {
         }
     }
 
-    /// How much is deleted.
+    /// A warning of how much is deleted.
     fn deleted(&self, name: &str, target: &Word, files: &[PathBuf]) -> String {
         let existing = |path: &&PathBuf| path.symlink_metadata().is_ok();
         let existing: Vec<&PathBuf> = files.iter().filter(existing).collect();
@@ -89,7 +89,7 @@ impl Look<'_> {
         }
     }
 
-    /// `find` with an action that removes.
+    /// Checks `find` with an action that removes.
     pub(super) fn find(&mut self, command: &Simple) {
         let args = command.args();
         let is_removed = args.iter().any(|arg| arg.is("-delete"))
@@ -147,7 +147,7 @@ impl Look<'_> {
         }
     }
 
-    /// Rights and owners of a whole tree.
+    /// Checks a change of rights or owners of a whole tree.
     pub(super) fn changed(&mut self, name: &str, command: &Simple) {
         let is_recursive = |arg: &Word| {
             let text = arg.start();

@@ -1,4 +1,4 @@
-//! Text that is run before anybody has seen it.
+//! Text that is run without having been seen.
 
 use super::Look;
 use crate::shell::{Role, Simple, is_shell, is_standard_input};
@@ -13,7 +13,7 @@ const INTERPRETERS: [&str; 10] = [
 const MAX_SHOWN: usize = 80;
 
 impl Look<'_> {
-    /// Text that is run without anybody seeing it before.
+    /// Refuses or warns of text that is run without having been seen.
     pub(super) fn run_unseen(&mut self, command: &Simple) {
         let Some(name) = command.name() else {
             let shown = shortened(&command.shown());

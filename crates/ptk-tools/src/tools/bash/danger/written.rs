@@ -6,7 +6,7 @@ use super::targets::{Lies, real, size};
 use super::{Look, has_any};
 use crate::shell::{RedirectMode, Simple, Word};
 
-/// Devices that take everything and harm nobody.
+/// Devices that can be written without harm.
 const HARMLESS: [&str; 6] = ["null", "stdout", "stderr", "full", "zero", "tty"];
 
 impl Look<'_> {
@@ -20,7 +20,7 @@ impl Look<'_> {
         }
     }
 
-    /// A file that is written, and emptied before.
+    /// Checks a file that is written, and whether it is emptied before.
     fn written(&mut self, by: &str, target: &Word, command: &Simple, is_emptied: bool) {
         let Some(path) = self.around.path(target, &command.folder) else {
             self.warn(format!(
@@ -54,7 +54,7 @@ impl Look<'_> {
         }
     }
 
-    /// Files that are moved or copied over others.
+    /// Checks files that are moved or copied over others.
     pub(super) fn moved(&mut self, name: &str, command: &Simple) {
         let args = command.args();
         if has_any(command, &["-n", "--no-clobber", "-i", "--interactive"])

@@ -21,14 +21,14 @@ const MAX_PROJECTS: usize = 4;
 /// A checker that is to be run.
 #[derive(Debug, Clone)]
 pub(super) struct Checker {
-    /// What it is called.
+    /// The name of the checker.
     pub(super) name: String,
     /// The program, by name.
     pub(super) program: String,
     /// Folders in which the program is looked for before the `PATH`.
     pub(super) homes: Vec<PathBuf>,
     pub(super) arguments: Vec<OsString>,
-    /// Where it runs.
+    /// The folder in which it runs.
     pub(super) folder: PathBuf,
     pub(super) reader: Reader,
     pub(super) exit: ExitMeans,
@@ -36,11 +36,11 @@ pub(super) struct Checker {
     pub(super) install: String,
     /// Which project it is for, where there are several of its kind.
     pub(super) project: Option<String>,
-    /// What it was not asked to look at.
+    /// A note on what it does not check.
     pub(super) remark: Option<String>,
 }
 
-/// What an exit code other than 0 says.
+/// The meaning of an exit code other than 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ExitMeans {
     /// It found something; if nothing can be read, it failed.
@@ -58,7 +58,7 @@ impl Checker {
     }
 }
 
-/// Words as a shell would take them.
+/// Words quoted as a shell needs them.
 pub(super) fn command<'a>(words: impl Iterator<Item = Cow<'a, str>>) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./=:,@%+".contains(c);
     let quoted = words.map(|word| {
@@ -70,7 +70,7 @@ pub(super) fn command<'a>(words: impl Iterator<Item = Cow<'a, str>>) -> String {
     quoted.collect::<Vec<_>>().join(" ")
 }
 
-/// The checkers for what is asked.
+/// The checkers for a call.
 pub(super) fn all(declared: &Diagnostics, scope: &Scope) -> Vec<Checker> {
     if let Some(checker) = configured::checker(declared, scope) {
         return vec![checker];
@@ -86,7 +86,7 @@ pub(super) fn all(declared: &Diagnostics, scope: &Scope) -> Vec<Checker> {
     few.collect()
 }
 
-/// As many as are checked at once, the last with a word on the others.
+/// As many checkers as run at once, the last with a note on the others.
 fn few(scope: &Scope, mut checkers: Vec<Checker>) -> Vec<Checker> {
     let left_out = checkers.len().saturating_sub(MAX_PROJECTS);
     checkers.truncate(MAX_PROJECTS);
@@ -104,8 +104,8 @@ fn few(scope: &Scope, mut checkers: Vec<Checker>) -> Vec<Checker> {
     checkers
 }
 
-/// Whether what is asked about can be of a language whose files are like this:
-/// a folder, such a file, or one that is of no known language.
+/// Whether the scope of a call can be of a language with these extensions: a
+/// folder, such a file, or one that is of no known language.
 fn concerns(scope: &Scope, extensions: &[&str]) -> bool {
     const KNOWN: [&[&str]; 4] = [cargo::FILES, tsc::FILES, ruff::FILES, go::FILES];
     let file = scope.file();

@@ -9,7 +9,7 @@ use crate::tools::get_diagnostics::formats;
 use crate::tools::get_diagnostics::project::{Scope, has_extension};
 
 pub(super) const FILES: &[&str] = &["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"];
-/// What is TypeScript even without a project around it.
+/// Extensions that are TypeScript even without a project around them.
 const TYPED: &[&str] = &["ts", "tsx", "mts", "cts"];
 /// Files that are named to it where there is no project.
 const MAX_FILES: usize = 200;
@@ -32,7 +32,7 @@ pub(super) fn checkers(declared: &Diagnostics, scope: &Scope) -> Vec<Checker> {
     let left_out = files.len().saturating_sub(MAX_FILES);
     let files = files.into_iter().take(MAX_FILES);
     let named = files.map(|path| match path.strip_prefix(&scope.root) {
-        // A name that begins with a dash is no option.
+        // A name that begins with a dash is not an option.
         Ok(relative) => Path::new(".").join(relative).into_os_string(),
         Err(_) => path.into_os_string(),
     });

@@ -29,7 +29,7 @@ fn line(text: &str) -> Option<Found> {
     Some(found)
 }
 
-/// Where a line points to, and what it says.
+/// The location that a line points to, and its message.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Place<'a> {
     pub(super) path: &'a str,
@@ -49,7 +49,7 @@ pub(super) fn place(text: &str) -> Option<Place<'_>> {
             None => (None, rest),
         };
         let rest = rest.strip_prefix(':')?.trim_start();
-        // A time of day is no path.
+        // A time of day is not a path.
         path.contains(char::is_alphabetic).then_some(Place {
             path: path.trim_start(),
             line,

@@ -1,7 +1,7 @@
 //! `go vet -json`: an object of packages, analyzers and findings for each
 //! package, one after the other, with `# package` lines in between; older
-//! versions write them to the standard error. What does not compile is told in
-//! words: `vet: ./main.go:3:2: undefined: x`.
+//! versions write them to the standard error. Compile errors are plain text:
+//! `vet: ./main.go:3:2: undefined: x`.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! How checkers write what they found, one file a format.
+//! The formats of checkers' output, one file each.
 
 mod gcc;
 mod go_vet;
@@ -14,7 +14,7 @@ use serde::Deserialize;
 use super::diagnostic::Reading;
 use crate::process::clean;
 
-/// How the output of a configured command is written.
+/// The format of a configured command's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Format {
@@ -31,14 +31,14 @@ pub enum Format {
     Sarif,
 }
 
-/// What a checker wrote.
+/// The output of a checker.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Output<'a> {
     pub(super) stdout: &'a [u8],
     pub(super) stderr: &'a [u8],
 }
 
-/// From what was written to what was found.
+/// A function that reads diagnostics from a checker's output.
 pub(super) type Reader = fn(Output<'_>, &mut Reading);
 
 pub(super) use go_vet::read as go_vet;

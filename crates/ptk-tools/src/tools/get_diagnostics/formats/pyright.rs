@@ -34,7 +34,7 @@ struct Position {
 }
 
 pub(in super::super) fn read(output: Output<'_>, reading: &mut Reading) {
-    // It may greet before it writes what it found.
+    // It may print other text before the JSON.
     let start = output.stdout.iter().position(|byte| *byte == b'{');
     let json = start.and_then(|start| output.stdout.get(start..));
     let report: Report = match json.map(serde_json::from_slice) {

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::{Output, objects};
 use crate::tools::get_diagnostics::diagnostic::{Found, Reading, Severity};
 
-/// What does not run at all. Ruff calls everything an error; these are what
+/// Violations that are errors. Ruff calls everything an error; these are what
 /// its own language server calls one.
 const ERRORS: [&str; 4] = ["invalid-syntax", "F821", "E902", "E999"];
 

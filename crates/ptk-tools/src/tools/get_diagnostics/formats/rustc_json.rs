@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::{Output, objects};
 use crate::tools::get_diagnostics::diagnostic::{Found, Reading, Severity};
 
-/// Characters of notes and helps that are told with a message.
+/// Characters of notes and helps that are shown with a message.
 const MAX_HELP: usize = 300;
 /// Macros within macros that are looked through.
 const MAX_EXPANSIONS: usize = 16;
@@ -92,7 +92,7 @@ pub(in super::super) fn read(output: Output<'_>, reading: &mut Reading) {
 /// has no place.
 fn diagnostic(message: Told, whole: Option<String>) -> Option<Found> {
     let level = message.level.split(':').next().unwrap_or_default();
-    // `failure-note` and the like tell how to learn more.
+    // `failure-note` and the like say how to learn more.
     let severity = Severity::named(level)?;
     let mut spans = message.spans.into_iter();
     let primary = spans.find(|span| span.is_primary);
@@ -129,7 +129,7 @@ fn diagnostic(message: Told, whole: Option<String>) -> Option<Found> {
     })
 }
 
-/// Where it was written: of a macro of somebody else's, where it is used.
+/// The place in the code: for a macro of another crate, where it is used.
 fn written(mut span: Span) -> Span {
     for _ in 0..MAX_EXPANSIONS {
         let is_own = !span.file_name.starts_with(['/', '<']);

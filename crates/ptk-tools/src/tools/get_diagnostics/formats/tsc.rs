@@ -22,7 +22,7 @@ pub(in super::super) fn read(output: Output<'_>, reading: &mut Reading) {
     }
 }
 
-/// With the message bounded again.
+/// The diagnostic with its message bounded again.
 fn whole(found: Found) -> Found {
     let bounded = Found::new("", 1, found.severity, &found.message).message;
     Found {
@@ -45,7 +45,7 @@ fn line(text: &str) -> Option<Found> {
     })
 }
 
-/// `error TS18003: No inputs were found …`: about the project as a whole.
+/// Reads `error TS18003: No inputs were found …`, about the whole project.
 fn without_place(text: &str) -> Option<Found> {
     let (severity, code, message) = said(text)?;
     Some(Found {

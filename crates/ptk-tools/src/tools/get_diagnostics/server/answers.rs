@@ -1,4 +1,4 @@
-//! What a server asks of its client while it works.
+//! The answers to requests of a server.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ const NO_SUCH_METHOD: i32 = -32601;
 /// The answer to a server's request.
 pub(super) fn to(id: &Value, method: &str, parameters: &Value, folders: &Value) -> Value {
     let result = match method {
-        // No settings of ours: a null for each that is asked for.
+        // There are no settings: a null for each that is requested.
         "workspace/configuration" => {
             let items = parameters.get("items").and_then(Value::as_array);
             json!(vec![Value::Null; items.map_or(0, Vec::len)])

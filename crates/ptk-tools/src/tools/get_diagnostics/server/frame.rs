@@ -1,5 +1,4 @@
-//! How messages are told apart: a header with their length, an empty line,
-//! JSON.
+//! The framing of messages: a header with their length, an empty line, JSON.
 
 use std::io;
 
@@ -12,7 +11,7 @@ const MAX_HEADER: usize = 4 * 1024;
 const MAX_BODY: usize = 16 * 1024 * 1024;
 /// Bytes that are read at once.
 const PIECE: usize = 16 * 1024;
-/// Bytes that may wait to be understood.
+/// Bytes that may wait to be parsed.
 const MAX_WAITING: usize = 2 * MAX_BODY;
 
 /// Why a message could not be read or written.
@@ -33,7 +32,7 @@ pub(super) enum FrameError {
 pub(super) struct Frames<R> {
     reader: R,
     bytes: Vec<u8>,
-    /// How many of them are understood.
+    /// How many of them are parsed.
     done: usize,
 }
 
@@ -58,7 +57,7 @@ impl<R: AsyncRead + Unpin> Frames<R> {
         }
     }
 
-    /// Takes what comes, to be understood later.
+    /// Reads more bytes, to be parsed later.
     pub(super) async fn fill(&mut self) -> Result<(), FrameError> {
         self.bytes.drain(..self.done);
         self.done = 0;

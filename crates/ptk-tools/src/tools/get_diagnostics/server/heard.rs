@@ -1,4 +1,5 @@
-//! What a server has said so far. It outlives the talk, which can break off.
+//! What a server has reported so far. It outlives the dialogue, which can break
+//! off.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,14 +7,14 @@ use std::path::{Path, PathBuf};
 use super::messages::Item;
 use crate::tools::get_diagnostics::diagnostic::Reading;
 
-/// Files of which is remembered what a server says.
+/// Files whose diagnostics are remembered.
 const MAX_FILES: usize = 200;
 /// Diagnostics of one file.
 const MAX_ITEMS: usize = 1_000;
 
 #[derive(Debug, Default)]
 pub(super) struct Heard {
-    /// By file; the newest word counts.
+    /// By file; the newest report counts.
     files: BTreeMap<PathBuf, Reading>,
     pub(super) note: Option<String>,
 }
@@ -38,7 +39,7 @@ impl Heard {
         self.files.insert(path, reading);
     }
 
-    /// All of it.
+    /// All diagnostics.
     pub(super) fn reading(self) -> Reading {
         let mut all = Reading::default();
         for one in self.files.into_values() {

@@ -1,4 +1,4 @@
-//! The messages that matter, as far as they matter.
+//! The messages of the protocol that are used, with the fields that are used.
 
 use std::path::{Path, PathBuf};
 
@@ -9,14 +9,14 @@ use url::Url;
 use super::talk::Document;
 use crate::tools::get_diagnostics::diagnostic::{Found, Reading, Severity, Unit};
 
-/// What a server says about a file by itself.
+/// The diagnostics of a file that a server sends by itself.
 #[derive(Debug, Deserialize)]
 pub(super) struct Published {
     pub(super) uri: String,
     pub(super) diagnostics: Vec<Item>,
 }
 
-/// What it answers when asked about a file.
+/// The response to a request for the diagnostics of a file.
 #[derive(Debug, Deserialize)]
 pub(super) struct Pulled {
     #[serde(default)]
@@ -46,7 +46,7 @@ struct Position {
 }
 
 impl Item {
-    /// Adds what it says about the file to what was read.
+    /// Adds the diagnostic, as one of this file, to what was read.
     pub(super) fn read(self, path: &Path, reading: &mut Reading) {
         let severity = match self.severity {
             Some(2) => Severity::Warning,
@@ -75,7 +75,7 @@ impl Item {
     }
 }
 
-/// The parameters of the greeting.
+/// The parameters of `initialize`.
 pub(super) fn initialize(folders: &Value) -> Value {
     let root = folders.pointer("/0/uri").cloned().unwrap_or_default();
     json!({
@@ -96,7 +96,7 @@ pub(super) fn initialize(folders: &Value) -> Value {
     })
 }
 
-/// The parameters that show a file to the server.
+/// The parameters of `textDocument/didOpen`.
 pub(super) fn opened(document: &Document) -> Value {
     json!({"textDocument": {
         "uri": uri(&document.path),

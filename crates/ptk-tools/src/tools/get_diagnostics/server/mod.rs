@@ -1,9 +1,9 @@
-//! Language servers: started, shown some files, asked what is wrong with them,
+//! Language servers: started, given some files, asked for their diagnostics,
 //! and ended.
 //!
-//! The few messages that this takes are spoken here directly. A client library
-//! would bring every other message too, and reads as many bytes as a server
-//! announces, whatever their number.
+//! The few messages that this takes are implemented here directly. A client
+//! library would bring every other message too, and reads as many bytes as a
+//! server announces, whatever their number.
 
 mod answers;
 mod frame;
@@ -28,26 +28,26 @@ use super::project::{Scope, name};
 use crate::process::{Ended, Program, Reason, Running};
 use crate::{CallContext, ToolError};
 
-/// Files that are shown to a server at once.
+/// Files that are sent to a server at once.
 const MAX_FILES: usize = 50;
-/// Bytes of them.
+/// Bytes of the files that are sent.
 const MAX_TEXT: usize = 16 * 1024 * 1024;
-/// How long a server may take to leave after goodbye.
+/// How long a server may take to end after `exit`.
 const LEAVE: Duration = Duration::from_secs(2);
 
-/// A server, and the files that it is asked about.
+/// A server, and the files whose diagnostics it is asked for.
 #[derive(Debug)]
 pub(super) struct Visit {
     server: config::Server,
     files: Vec<PathBuf>,
-    /// Files that it would have known too.
+    /// How many more files it would have known.
     left_out: usize,
     workspace: ptk_sandbox::Workspace,
     folder: PathBuf,
 }
 
 impl Visit {
-    /// The visit, if there is something to ask about.
+    /// The visit, if there are files for the server.
     pub(super) fn new(server: &config::Server, scope: &Scope) -> Option<Self> {
         let mut files = scope.matching(|name| server.knows(name));
         let left_out = files.len().saturating_sub(MAX_FILES);
@@ -66,7 +66,7 @@ impl Visit {
         command(words.map(|word| word.as_str().into()))
     }
 
-    /// Asks the server.
+    /// Gets the diagnostics from the server.
     pub(super) async fn run(
         &self,
         context: &CallContext,
@@ -158,7 +158,7 @@ impl Visit {
         }
     }
 
-    /// The files with their content, and a word on those that have none.
+    /// The files with their content, and a note on those that have none.
     async fn documents(
         &self,
         context: &CallContext,
@@ -186,8 +186,8 @@ impl Visit {
     }
 }
 
-/// Talks with a server until all is said, and ends it. Without a word on how
-/// the talk went, the server ended first.
+/// Runs the dialogue with a server to its end, and ends the server. Without a
+/// result of the dialogue, the server ended first.
 async fn meet(
     mut talk: Talk<'_>,
     running: Running,
@@ -200,7 +200,7 @@ async fn meet(
         ended = &mut ended => return (None, ended),
     };
     if matches!(talked, Err(TalkError::Frame(FrameError::Line(_)))) {
-        // Most likely because it ends.
+        // Most likely because the server ends.
         tokio::select! {
             () = tokio::time::sleep(LEAVE) => {}
             ended = &mut ended => return (None, ended),

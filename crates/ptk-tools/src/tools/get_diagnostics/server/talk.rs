@@ -1,4 +1,4 @@
-//! The talk with a server, from the greeting to the goodbye.
+//! The dialogue with a server, from `initialize` to `exit`.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -15,24 +15,25 @@ use super::heard::Heard;
 use super::messages::{Published, Pulled, initialize, opened, path, uri};
 use crate::tools::get_diagnostics::diagnostic::shortened;
 
-/// How long a server that has spoken of every file has to be silent: some say
-/// first that there is nothing, and then what there is.
+/// How long a server that has reported on every file has to be silent: some
+/// report at first that there is nothing.
 const SETTLED: Duration = Duration::from_millis(500);
-/// How long a server may be silent that has not spoken of every file, and does
-/// not say that it is at work.
+/// How long a server may be silent that has not reported on every file, and
+/// reports no progress.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The pause before a server is asked again that was not ready.
+/// The pause before a request is repeated to a server that was not ready.
 const AGAIN: Duration = Duration::from_millis(250);
-/// What it answers when it was not ready: cancelled, or the content changed.
+/// Error codes of a server that was not ready: cancelled, or the content
+/// changed.
 const NOT_READY: [i64; 2] = [-32802, -32801];
 /// Characters of the reason for a refusal.
 const MAX_REASON: usize = 500;
-/// Kinds of work that a server may be at.
+/// Kinds of work that a server may report at a time.
 const MAX_BUSY: usize = 1_000;
-/// How long it may take to answer the goodbye.
+/// How long it may take to answer `shutdown`.
 const GOODBYE: Duration = Duration::from_secs(2);
 
-/// A file that the server is shown.
+/// A file that is sent to the server.
 #[derive(Debug)]
 pub(super) struct Document {
     pub(super) path: PathBuf,
@@ -40,7 +41,7 @@ pub(super) struct Document {
     pub(super) text: String,
 }
 
-/// Why a talk broke off.
+/// Why a dialogue broke off.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum TalkError {
     #[error(transparent)]
@@ -49,7 +50,7 @@ pub(super) enum TalkError {
     Refused { method: String, message: String },
 }
 
-/// A request that waits for its answer.
+/// A request that waits for its response.
 #[derive(Debug)]
 struct Asked {
     method: &'static str,
@@ -63,9 +64,9 @@ pub(super) struct Talk<'a> {
     documents: Vec<Document>,
     asked: HashMap<u64, Asked>,
     next: u64,
-    /// Files to ask about again.
+    /// Files whose request is to be repeated.
     again: Vec<PathBuf>,
-    /// The work that the server says it is at.
+    /// The work that the server reports.
     busy: HashSet<String>,
     heard: &'a mut Heard,
 }
@@ -91,7 +92,7 @@ impl<'a> Talk<'a> {
         }
     }
 
-    /// The whole of it, up to the goodbye.
+    /// Runs the whole dialogue, up to `shutdown`.
     pub(super) async fn whole(&mut self) -> Result<(), TalkError> {
         let greeting = initialize(&self.folders);
         self.ask("initialize", greeting, None).await?;
@@ -127,7 +128,7 @@ impl<'a> Talk<'a> {
         self.ask("textDocument/diagnostic", about, Some(path)).await
     }
 
-    /// Hears what the server says by itself, until it has said all.
+    /// Receives what the server sends by itself, until it is complete.
     async fn listen(&mut self) -> Result<(), TalkError> {
         loop {
             let silent = |document: &&Document| !self.heard.has(&document.path);
@@ -153,7 +154,7 @@ impl<'a> Talk<'a> {
         }
     }
 
-    /// Takes leave, as far as the server lets it.
+    /// Sends `shutdown` and `exit`, as far as the server takes them.
     pub(super) async fn goodbye(mut self) {
         let goodbye = async {
             self.ask("shutdown", Value::Null, None).await?;
@@ -168,8 +169,8 @@ impl<'a> Talk<'a> {
         }
     }
 
-    /// Sends a message. What the server says meanwhile is taken, so that it
-    /// does not wait for us while we wait for it.
+    /// Sends a message. What the server sends meanwhile is read, so that
+    /// neither waits for the other.
     async fn send(&mut self, message: &Value) -> Result<(), TalkError> {
         let bytes = framed(message);
         let written = self.to.write_all(&bytes);
@@ -200,7 +201,7 @@ impl<'a> Talk<'a> {
         self.send(&message).await
     }
 
-    /// Hears one message. Gives back the answer to a question, if it is one.
+    /// Receives one message. Returns the result, if it is a response.
     async fn hear(&mut self) -> Result<Option<Value>, TalkError> {
         let mut message = self.from.next().await?;
         let mut part = |name: &str| message.get_mut(name).map(Value::take);
