@@ -6,11 +6,11 @@ use anyhow::{Result, bail};
 use ptk::llm::Provider;
 use ptk_local::{Library, Local, Settings};
 
-use crate::provider::ModelAddress;
+use crate::provider::ModelSource;
 
 /// The model of this name or in this file; the only installed one if none is
 /// named.
-pub(crate) fn provider(place: ModelAddress<'_>) -> Result<Arc<dyn Provider>> {
+pub(crate) fn provider(place: ModelSource<'_>) -> Result<Arc<dyn Provider>> {
     let library = Library::open_default()?;
     let name = match place.model {
         Some(name) => name.to_owned(),

@@ -190,7 +190,7 @@ impl Models {
                 _ => provider::none(note, self.0.keys()),
             });
         };
-        let place = provider::ModelAddress {
+        let place = provider::ModelSource {
             provider,
             model: wanted.model,
             address: None,
@@ -251,7 +251,7 @@ impl Models {
         let Some((declared, at)) = self.0.get(name) else {
             return Err(self.unknown(name));
         };
-        let place = provider::ModelAddress {
+        let place = provider::ModelSource {
             provider: &declared.provider,
             model: declared.model.as_deref(),
             address: declared.base_url.as_deref(),

@@ -35,7 +35,7 @@ const MOMENT: Duration = Duration::from_millis(100);
 
 /// The provider and the name of a model.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct ModelAddress<'a> {
+pub(crate) struct ModelSource<'a> {
     /// The name of the provider.
     pub(crate) provider: &'a str,
     pub(crate) model: Option<&'a str>,
@@ -60,13 +60,13 @@ pub(crate) struct ModelAddress<'a> {
 }
 
 /// The provider for a model. The first `given` replies of a script are skipped.
-pub(crate) fn at(address_of: ModelAddress<'_>, given: usize) -> Result<Arc<dyn Provider>> {
-    let (name, model) = (address_of.provider, address_of.model);
+pub(crate) fn at(source: ModelSource<'_>, given: usize) -> Result<Arc<dyn Provider>> {
+    let (name, model) = (source.provider, source.model);
     if let Some(page) = name.strip_prefix(BROWSER) {
-        return behind(page, address_of.config);
+        return behind(page, source.config);
     }
     if name == LOCAL {
-        return on_this_machine(address_of);
+        return on_this_machine(source);
     }
     if let Some(file) = name.strip_prefix(SCRIPT) {
         let script = Script::open(Path::new(file));
@@ -76,14 +76,14 @@ pub(crate) fn at(address_of: ModelAddress<'_>, given: usize) -> Result<Arc<dyn P
     if let Some(line) = name.strip_prefix(COMMAND) {
         return command(line);
     }
-    let (provider, keys, needs_key) = if let Some((service, address)) = elsewhere(address_of) {
-        let keys = match address_of.address {
+    let (provider, keys, needs_key) = if let Some((service, address)) = elsewhere(source) {
+        let keys = match source.address {
             Some(_) => service.keys,
             None => &[KEY],
         };
         (HttpProvider::elsewhere(service, address)?, keys, false)
     } else if name.contains("://") {
-        let address = address_of.address.unwrap_or(name);
+        let address = source.address.unwrap_or(name);
         (
             HttpProvider::at(Kind::OpenAi, address)?,
             [KEY].as_slice(),
@@ -93,7 +93,7 @@ pub(crate) fn at(address_of: ModelAddress<'_>, given: usize) -> Result<Arc<dyn P
         let service = Service::named(name).ok_or_else(|| unknown(name))?;
         (HttpProvider::new(service)?, service.keys, service.needs_key)
     };
-    let own = address_of.key.map(|variable| [variable]);
+    let own = source.key.map(|variable| [variable]);
     let keys = own.as_ref().map_or(keys, |own| own.as_slice());
     // The service's key may be in the keyring.
     let service = Service::named(name).filter(|_| needs_key && own.is_none());
@@ -166,12 +166,12 @@ fn behind(page: &str, _: &ConfigArgs) -> Result<Arc<dyn Provider>> {
 }
 
 #[cfg(feature = "local")]
-fn on_this_machine(address_of: ModelAddress<'_>) -> Result<Arc<dyn Provider>> {
-    crate::local::provider(address_of)
+fn on_this_machine(source: ModelSource<'_>) -> Result<Arc<dyn Provider>> {
+    crate::local::provider(source)
 }
 
 #[cfg(not(feature = "local"))]
-fn on_this_machine(_: ModelAddress<'_>) -> Result<Arc<dyn Provider>> {
+fn on_this_machine(_: ModelSource<'_>) -> Result<Arc<dyn Provider>> {
     bail!(
         "--provider {LOCAL}: this ptk was built without llama.cpp; build it with \
          `cargo build --release --features local`"
@@ -213,12 +213,12 @@ fn command(line: &str) -> Result<Arc<dyn Provider>> {
 
 /// The service and the address of a server that uses the service's API:
 /// `completion:http://127.0.0.1:8000/v1`.
-fn elsewhere(address_of: ModelAddress<'_>) -> Option<(&'static Service, &str)> {
-    let (service, address) = match address_of.address {
+fn elsewhere(source: ModelSource<'_>) -> Option<(&'static Service, &str)> {
+    let (service, address) = match source.address {
         // A configured address is used whatever it is, so that nothing is sent
         // elsewhere.
-        Some(address) => (address_of.provider, address),
-        None => prefixed(address_of.provider)?,
+        Some(address) => (source.provider, address),
+        None => prefixed(source.provider)?,
     };
     Some((Service::named(service)?, address))
 }

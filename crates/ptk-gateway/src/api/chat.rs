@@ -25,7 +25,7 @@ const MAX_ANSWERS: u32 = 16;
 
 /// The options of the client for its answer.
 #[derive(Debug, Clone)]
-struct ChatAnswer {
+struct CompletionInfo {
     id: String,
     created: u64,
     model: String,
@@ -38,15 +38,15 @@ pub(super) async fn answer(call: Call) -> Result<Reply, Failure> {
     let (call, read) = super::read(call, |call| read(&call.gateway, &call.body)).await?;
     call.ticket.asked(&read.chat.model, read.streams);
     let chats = several(read.chat, read.answers);
-    let answer_info = read.answer_info;
+    let info = read.info;
     if read.streams {
         let writers = (0_u32..)
             .zip(chats)
-            .map(|(index, chat)| (chat, ChatWriter::new(&answer_info, index)));
+            .map(|(index, chat)| (chat, ChatWriter::new(&info, index)));
         let writers: Vec<(ChatRequest, ChatWriter)> = writers.collect();
         return streamed(call, EVENTS, writers, move |usage, out| {
-            if answer_info.includes_usage {
-                put_head(&answer_info, out);
+            if info.includes_usage {
+                put_head(&info, out);
                 out.extend_from_slice(b"],\"usage\":");
                 put(&usage_of(usage), out);
                 out.extend_from_slice(b"}\n\n");
@@ -56,7 +56,7 @@ pub(super) async fn answer(call: Call) -> Result<Reply, Failure> {
         .await;
     }
     let answers = whole(&call, &chats).await?;
-    let body = completion(&answer_info, &answers);
+    let body = completion(&info, &answers);
     Ok(Reply::whole(hyper::StatusCode::OK, JSON, body))
 }
 
@@ -80,7 +80,7 @@ fn several(chat: ChatRequest, answers: u32) -> Vec<ChatRequest> {
 /// A parsed request.
 struct ParsedChat {
     chat: ChatRequest,
-    answer_info: ChatAnswer,
+    info: CompletionInfo,
     answers: u32,
     streams: bool,
 }
@@ -146,7 +146,7 @@ fn read(gateway: &Inner, body: &Bytes) -> Result<ParsedChat, Failure> {
     Ok(ParsedChat {
         streams: fields.read("stream")?.unwrap_or(false),
         answers,
-        answer_info: ChatAnswer {
+        info: CompletionInfo {
             id: new_id("chatcmpl-"),
             created: now(),
             model: model.clone(),
@@ -323,14 +323,14 @@ fn usage_of(usage: &Usage) -> Value {
 }
 
 /// Writes the whole answer.
-fn completion(answer_info: &ChatAnswer, answers: &[Whole]) -> Vec<u8> {
+fn completion(info: &CompletionInfo, answers: &[Whole]) -> Vec<u8> {
     let mut out = Vec::with_capacity(1024);
     out.extend_from_slice(b"{\"id\":");
-    quote(&answer_info.id, &mut out);
+    quote(&info.id, &mut out);
     out.extend_from_slice(b",\"object\":\"chat.completion\",\"created\":");
-    put(&answer_info.created, &mut out);
+    put(&info.created, &mut out);
     out.extend_from_slice(b",\"model\":");
-    quote(&answer_info.model, &mut out);
+    quote(&info.model, &mut out);
     out.extend_from_slice(b",\"choices\":[");
     let mut answer_fields = Map::new();
     for (index, answer) in answers.iter().enumerate() {
@@ -341,10 +341,10 @@ fn completion(answer_info: &ChatAnswer, answers: &[Whole]) -> Vec<u8> {
         out.extend_from_slice(b"{\"index\":");
         put(&index, &mut out);
         out.extend_from_slice(b",\"message\":");
-        put_message(answer_info, answer, &passthrough, &mut out);
+        put_message(info, answer, &passthrough, &mut out);
         passthrough.put_choice(&mut out);
         out.extend_from_slice(b",\"finish_reason\":");
-        quote(finish(&answer.end, answer_info.is_legacy), &mut out);
+        quote(finish(&answer.end, info.is_legacy), &mut out);
         out.push(b'}');
         answer_fields.extend(passthrough.answer);
     }
@@ -416,7 +416,7 @@ fn put_fields(fields: &Map<String, Value>, out: &mut Vec<u8>) {
 }
 
 fn put_message(
-    answer_info: &ChatAnswer,
+    info: &CompletionInfo,
     answer: &Whole,
     passthrough: &PassthroughFields,
     out: &mut Vec<u8>,
@@ -446,7 +446,7 @@ fn put_message(
         out.push(b'}');
     };
     for (at, (id, name, arguments)) in answer.calls().enumerate() {
-        if answer_info.is_legacy {
+        if info.is_legacy {
             out.extend_from_slice(b",\"function_call\":");
             put_function(name, arguments, out);
             break;
@@ -459,27 +459,27 @@ fn put_message(
         put_function(name, arguments, out);
         out.push(b'}');
     }
-    if has_calls && !answer_info.is_legacy {
+    if has_calls && !info.is_legacy {
         out.push(b']');
     }
     out.push(b'}');
 }
 
 /// Writes the beginning of every chunk.
-fn put_head(answer_info: &ChatAnswer, out: &mut Vec<u8>) {
+fn put_head(info: &CompletionInfo, out: &mut Vec<u8>) {
     out.extend_from_slice(b"data: {\"id\":");
-    quote(&answer_info.id, out);
+    quote(&info.id, out);
     out.extend_from_slice(b",\"object\":\"chat.completion.chunk\",\"created\":");
-    put(&answer_info.created, out);
+    put(&info.created, out);
     out.extend_from_slice(b",\"model\":");
-    quote(&answer_info.model, out);
+    quote(&info.model, out);
     out.extend_from_slice(b",\"choices\":[");
 }
 
 /// Writes one answer as chunks.
 struct ChatWriter {
     head: Vec<u8>,
-    answer_info: ChatAnswer,
+    info: CompletionInfo,
     index: u32,
     has_role: bool,
     /// How many calls have begun.
@@ -489,15 +489,15 @@ struct ChatWriter {
 }
 
 impl ChatWriter {
-    fn new(answer_info: &ChatAnswer, index: u32) -> Self {
+    fn new(info: &CompletionInfo, index: u32) -> Self {
         let mut head = Vec::with_capacity(160);
-        put_head(answer_info, &mut head);
+        put_head(info, &mut head);
         head.extend_from_slice(b"{\"index\":");
         put(&index, &mut head);
         head.extend_from_slice(b",\"delta\":{");
         Self {
             head,
-            answer_info: answer_info.clone(),
+            info: info.clone(),
             index,
             has_role: false,
             calls: 0,
@@ -539,14 +539,14 @@ impl ChatWriter {
     }
 
     fn close(&self, out: &mut Vec<u8>) {
-        if self.answer_info.includes_usage {
+        if self.info.includes_usage {
             out.extend_from_slice(b",\"usage\":null");
         }
         out.extend_from_slice(b"}\n\n");
     }
 
     fn call(&mut self, id: &str, name: &str, out: &mut Vec<u8>) {
-        let is_legacy = self.answer_info.is_legacy;
+        let is_legacy = self.info.is_legacy;
         self.calls += 1;
         let is_first = !self.has_role;
         self.chunk(out, |chunk, out| {
@@ -570,7 +570,7 @@ impl ChatWriter {
     }
 
     fn arguments(&mut self, json: &str, out: &mut Vec<u8>) {
-        let is_legacy = self.answer_info.is_legacy;
+        let is_legacy = self.info.is_legacy;
         self.chunk(out, |chunk, out| {
             if is_legacy {
                 out.extend_from_slice(b"\"function_call\":{\"arguments\":");
@@ -609,11 +609,11 @@ impl Writer for ChatWriter {
         if !self.has_role || self.passthrough.is_some() {
             self.nothing(out);
         }
-        put_head(&self.answer_info, out);
+        put_head(&self.info, out);
         out.extend_from_slice(b"{\"index\":");
         put(&self.index, out);
         out.extend_from_slice(b",\"delta\":{},\"logprobs\":null,\"finish_reason\":");
-        quote(finish(end, self.answer_info.is_legacy), out);
+        quote(finish(end, self.info.is_legacy), out);
         out.extend_from_slice(b"}]");
         if !end.notes.is_empty() {
             out.extend_from_slice(b",\"ptk\":");
