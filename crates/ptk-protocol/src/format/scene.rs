@@ -106,9 +106,10 @@ pub(super) fn pick(tools: &Toolset, long_text: bool) -> Vec<Scene> {
     let firsts = ranked.iter().map(|spec| play(spec, Variant::First));
     let mut scenes: Vec<Scene> = firsts.collect();
     let has_one = ranked.len() == 1;
+    // The last one that has another use: a search, rather than reading a file.
     let second = ranked
         .iter()
-        .find(|spec| has_one || own_args(spec, Variant::Second).is_some())
+        .rfind(|spec| has_one || own_args(spec, Variant::Second).is_some())
         .map(|spec| play(spec, Variant::Second))
         .filter(|second| {
             let mut others = scenes.iter();
@@ -133,8 +134,7 @@ fn writing_scene(spec: &ToolSpec) -> Option<Scene> {
     if !example::fits(spec, &args) {
         return None;
     }
-    let call =
-        ToolCall::new(spec.name.clone(), args).with_reasoning("The user wants this file written.");
+    let call = ToolCall::new(spec.name.clone(), args).with_reasoning("a new file with this text");
     Some(Scene {
         form: call.clone(),
         call,
@@ -194,12 +194,14 @@ fn play(spec: &ToolSpec, variant: Variant) -> Scene {
 /// could be left out.
 fn own_args(spec: &ToolSpec, variant: Variant) -> Option<Map<String, Value>> {
     let args = match (plain_name(spec).as_str(), variant) {
-        ("readfile" | "read" | "openfile", Variant::First) => &[("path", "src/main.rs")],
+        ("readfile" | "read" | "openfile", Variant::First) => &[("path", "README.md")],
         ("readfile" | "read" | "openfile", Variant::Second) => &[("path", "data/people.csv")],
         ("listfiles" | "listdir" | "ls" | "listdirectory", Variant::First) => {
-            [("directory", "docs")].as_slice()
+            [("directory", ".")].as_slice()
         }
+        ("getdiagnostics", Variant::First) => &[("file", "src/main.rs")],
         ("grep", Variant::First) => &[("pattern", "connect_timeout")],
+        ("grep", Variant::Second) => &[("pattern", "Ann")],
         ("glob", Variant::First) => &[("pattern", "**/*.py")],
         ("writefile" | "createfile", Variant::First) => {
             &[("path", "notes.txt"), ("content", "Hello")]
@@ -262,10 +264,10 @@ fn plot(spec: &ToolSpec, args: &Map<String, Value>) -> Plot {
         "readfile" | "read" | "openfile" => path.map(|path| reading(&path)),
         "listfiles" | "listdir" | "ls" | "listdirectory" => directory.map(|dir| {
             let question = match dir.trim_end_matches('/') {
-                "." | "" => "Which files are there?".to_owned(),
+                "." | "" => "Which files are here?".to_owned(),
                 dir => format!("Which files are in {dir}?"),
             };
-            Plot::new(question, "I need the list of files.")
+            Plot::new(question, "the names of the files")
         }),
         "writefile" | "createfile" => path.map(|path| {
             let content = text(&["content"]).filter(|content| content == "Hello");
@@ -273,33 +275,52 @@ fn plot(spec: &ToolSpec, args: &Map<String, Value>) -> Plot {
                 Some(content) => format!("Write \"{content}\" to {path}."),
                 None => format!("Put a short greeting into {path}."),
             };
-            Plot::new(question, "The user wants this file written.")
+            Plot::new(question, "a new file with this text")
         }),
         "glob" => text(&["pattern"]).map(|pattern| {
             let question = match pattern.as_str() {
                 "**/*.py" => "Find all Python files.".to_owned(),
                 pattern => format!("Find all files that match {pattern}."),
             };
-            Plot::new(question, "I have to find the files.")
+            Plot::new(question, "the names of the files")
         }),
         "grep" | "searchcode" | "search" => text(&["pattern", "query", "regex"]).map(|what| {
             let question = match what.as_str() {
                 "connect_timeout" => "Where is connect_timeout used?".to_owned(),
+                "Ann" => "How old is Ann?".to_owned(),
                 what => format!("Where is {what:?} in this project?"),
             };
-            Plot::new(question, "I have to search the project.")
+            Plot::new(question, "lines with that word")
+        }),
+        "getdiagnostics" => path.map(|path| {
+            let question = format!("Are there errors in {path}?");
+            Plot::new(question, "the errors that checkers find")
+        }),
+        "edit" | "editfile" => path.zip(replaced(args)).map(|(path, (old, new))| {
+            let question = format!("Change {old:?} to {new:?} in {path}.");
+            Plot::new(question, "one part changed")
         }),
         "bash" | "shell" | "runcommand" => text(&["command", "cmd"]).map(|command| {
             let question = format!("Run `{command}`.");
-            Plot::new(question, "The user wants this command run.")
+            Plot::new(question, "the output of the command")
         }),
         name if name.contains("weather") => text(&["city", "location", "place"]).map(|place| {
             let question = format!("What is the weather in {place}?");
-            Plot::new(question, "I do not know the current weather.")
+            Plot::new(question, "the current weather")
         }),
         _ => None,
     };
     known.unwrap_or_else(|| plain(spec, args))
+}
+
+/// The text that an edit replaces, and the new one.
+fn replaced(args: &Map<String, Value>) -> Option<(&str, &str)> {
+    let first = args
+        .get("edits")
+        .and_then(|edits| edits.get(0)?.as_object());
+    let edit = first.unwrap_or(args);
+    let text = |name: &str| edit.get(name)?.as_str();
+    Some((text("old_string")?, text("new_string")?))
 }
 
 fn reading(path: &str) -> Plot {
@@ -307,10 +328,11 @@ fn reading(path: &str) -> Plot {
         Some("rs") => format!("What does {path} do?"),
         Some("csv") => format!("How old is Ann? It is in {path}."),
         Some("json") => format!("Show me {path}."),
+        Some("md") if path == "README.md" => "What does this project do?".to_owned(),
         Some("md") => format!("What is {path} about?"),
         _ => format!("What is in {path}?"),
     };
-    Plot::new(question, "I need to see the file.")
+    Plot::new(question, "the content of the file")
 }
 
 /// A scene for an unknown tool: its own description is the request.
@@ -341,5 +363,5 @@ fn plain(spec: &ToolSpec, args: &Map<String, Value>) -> Plot {
     } else {
         format!("{request} ({}).", details.join(", "))
     };
-    Plot::new(question, "The user asks for it.")
+    Plot::new(question, "what the tool returns")
 }
