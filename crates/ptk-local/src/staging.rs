@@ -79,13 +79,19 @@ impl Staging {
     pub(crate) fn place(self, name: &str, is_mine: impl FnOnce() -> bool) -> io::Result<bool> {
         let _locked = lock(&self.library)?;
         let place = self.library.join(name);
-        if fs::symlink_metadata(&place).is_ok() {
+        let old = self.folder.path().join(OLD);
+        let is_taken = fs::symlink_metadata(&place).is_ok();
+        if is_taken {
             if !is_mine() {
                 return Ok(false);
             }
-            fs::rename(&place, self.folder.path().join(OLD))?;
+            fs::rename(&place, &old)?;
         }
-        fs::rename(self.model(), &place)?;
+        let placed = fs::rename(self.model(), &place);
+        if placed.is_err() && is_taken {
+            fs::rename(old, &place)?;
+        }
+        placed?;
         File::open(&self.library)?.sync_all()?;
         Ok(true)
     }

@@ -271,7 +271,11 @@ fn interrupts() -> UnboundedReceiver<Interrupt> {
         let mut interrupts = Interrupts::new();
         let mut is_stopping = false;
         loop {
-            let interrupt = interrupts.next().await;
+            let interrupt = tokio::select! {
+                interrupt = interrupts.next() => interrupt,
+                // The run has ended: the next one has a task of its own.
+                () = tell.closed() => return,
+            };
             let is_last = is_stopping || interrupt == Interrupt::Leave;
             is_stopping = true;
             let _ = tell.send(interrupt);
